@@ -3,7 +3,7 @@ import { paymentProviders } from '../../src/domain/touch.ts';
 import { isOfTouches } from '../../src/reports/label.ts';
 import { attributionModels } from '../../src/reports/model.ts';
 import type { Report } from '../../src/reports/report.ts';
-import { queryOf, type ReportQuery } from '../../src/reports/report-query.ts';
+import { checkGiven, queryOf, type ReportQuery } from '../../src/reports/report-query.ts';
 import { reportOf } from '../../src/reports/reports.ts';
 import { runReport } from '../../src/reports/run-report.ts';
 import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
@@ -12,6 +12,7 @@ import { alike } from './alike.ts';
 import * as cohorts from './cohort-sums.ts';
 import type { Asked, Figures } from './journeys.ts';
 import * as paths from './path-sums.ts';
+import type { Question } from './questions.ts';
 import * as figures from './report-figures.ts';
 import type { Log } from './stored-log.ts';
 import * as subscriptions from './subscription-sums.ts';
@@ -23,12 +24,8 @@ const spent: readonly cohorts.Spent[] = [
 	{ day: '2025-03-05', channel: 'radio', campaign: '', pence: 99 },
 ];
 
-interface Question extends Partial<ReportQuery> {
-	readonly kind: string;
-}
-
 /** Questions about a history that ends at a moment. */
-function questionsAbout(endMs: number): Question[] {
+export function questionsAbout(endMs: number): Question[] {
 	const pastMs = endMs - 20 * 86_400_000;
 	const month = { from: '2025-03-10', to: '2025-04-20' };
 	const attribution = { kind: 'attribution', intervals: false, model: attributionModels } as const;
@@ -74,11 +71,12 @@ function questionsAbout(endMs: number): Question[] {
 export async function checkReports(
 	store: Store,
 	accountId: number,
-	{ log, endMs }: { readonly log: Log; readonly endMs: number },
+	{ log, questions }: { readonly log: Log; readonly questions: readonly Question[] },
 ): Promise<number> {
 	await store.transact(accountId, () => saveSpending(spent));
 	let compared = 0;
-	for (const question of questionsAbout(endMs)) {
+	for (const question of questions) {
+		checkGiven(reportOf(question.kind), question);
 		const query = queryOf(reportOf(question.kind), question);
 		const account = {
 			id: accountId,
@@ -89,25 +87,58 @@ export async function checkReports(
 			currency: 'GBP',
 		};
 		const report = await runReport(store, account, query, paymentProviders);
-		const asked = askedOf(query, report);
+		const asked = askedOf(query, Date.parse(String(report.asOf)));
 		const what = `the figures of ${JSON.stringify(question)}`;
-		alike(figuresOf(report, query, asked), sumsOf(log, query, asked), what);
-		if (query.kind === 'attribution') assert.deepEqual(figures.wrongColumns(report), [], what);
-		compared += figuresOf(report, query, asked).size;
+		compared += compare(report, log, query, asked, what);
+		if (query.compare === null) continue;
+		const { compared: earlier } = report;
+		assert.ok(earlier);
+		compared += compare(earlier, log, query, earlierThan(asked, query.compare), `${what}, compared`);
 	}
 	return compared;
 }
 
-function askedOf(query: ReportQuery, report: Report): Asked {
-	const startOf = (day: string) =>
-		Temporal.PlainDate.from(day).toZonedDateTime(query.timezone ?? 'UTC').epochMilliseconds;
+function compare(report: Report, log: Log, query: ReportQuery, asked: Asked, what: string): number {
+	assert.equal(Date.parse(String(report.asOf)), asked.asOfMs, what);
+	const found = figuresOf(report, query, asked);
+	alike(found, sumsOf(log, query, asked), what);
+	if (query.kind === 'attribution') assert.deepEqual(figures.wrongColumns(report), [], what);
+	return found.size;
+}
+
+function askedOf(query: ReportQuery, asOfMs: number): Asked {
+	const timezone = query.timezone ?? 'UTC';
+	const { evt, channel, period, basis, lookbackDays, halfLifeDays, months, every } = query;
 	return {
-		...query,
-		by: query.by.filter(isOfTouches),
-		asOfMs: Date.parse(String(report.asOf)),
-		fromMs: query.from === null ? Number.NEGATIVE_INFINITY : startOf(query.from),
-		toMs: query.to === null ? Number.POSITIVE_INFINITY : startOf(query.to),
-		timezone: query.timezone ?? 'UTC',
+		...{ evt, channel, period, basis, lookbackDays, halfLifeDays, months, every, asOfMs, timezone },
+		...{ groups: query.by, by: query.by.filter(isOfTouches), models: query.model },
+		...{ from: query.from, to: query.to, ...boundsOf(query.from, query.to, timezone) },
+	};
+}
+
+function boundsOf(from: string | null, to: string | null, timezone: string) {
+	const startOf = (day: string) => Temporal.PlainDate.from(day).toZonedDateTime(timezone).epochMilliseconds;
+	return {
+		fromMs: from === null ? Number.NEGATIVE_INFINITY : startOf(from),
+		toMs: to === null ? Number.POSITIVE_INFINITY : startOf(to),
+	};
+}
+
+/** As many days before in whole weeks, or 52 weeks before, and as of so much earlier at the same time of day. */
+function earlierThan(asked: Asked, than: 'previous' | 'year'): Asked {
+	const { timezone, asOfMs } = asked;
+	const asOf = Temporal.Instant.fromEpochMilliseconds(asOfMs).toZonedDateTimeISO(timezone);
+	const [from, to] = [asked.from, asked.to ?? String(asOf.toPlainDate().add({ days: 1 }))] as [
+		string,
+		string,
+	];
+	const length = Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
+	const days = than === 'year' ? 364 : Math.ceil(length / 7) * 7;
+	const before = (day: string) => String(Temporal.PlainDate.from(day).subtract({ days }));
+	return {
+		...asked,
+		...{ from: before(from), to: before(to), ...boundsOf(before(from), before(to), timezone) },
+		asOfMs: asOf.subtract({ days }).epochMilliseconds,
 	};
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
 import { alike } from './alike.ts';
-import { checkReports } from './checking-reports.ts';
+import { checkReports, questionsAbout } from './checking-reports.ts';
 import { derivedFrom } from './model.ts';
 import { maxMovedMs, type Playing } from './playing.ts';
 import type { Service } from './service.ts';
@@ -34,7 +34,7 @@ export async function check({ store, accountId }: Service, playing: Playing): Pr
 		hits: log.hits.length,
 		events: log.events.length,
 		profiles: derived.visitors.size + derived.visits.size,
-		figures: await checkReports(store, accountId, { log, endMs: playing.nowMs }),
+		figures: await checkReports(store, accountId, { log, questions: questionsAbout(playing.nowMs) }),
 	};
 }
 

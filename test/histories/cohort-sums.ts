@@ -8,6 +8,7 @@ import {
 	labelsOf,
 	monthOf,
 	monthsBetween,
+	paymentsOf,
 	readLog,
 	type Subscription,
 	sum,
@@ -17,9 +18,15 @@ import type { Log } from './stored-log.ts';
 
 /** The same as `path-sums.ts` for the other reports. */
 
-/** The first touch of a subscription. */
-export function originOf({ path: [first] }: Subscription, asked: Asked): string {
-	return asked.by.length === 0 ? '' : first ? labelOf(first, asked) : '(none)';
+/** The first touch of a subscription, its `evt` and its first price, as far as they are asked for. */
+export function groupOf(one: Subscription, asked: Asked): string {
+	const [first] = one.path;
+	const namedBy = (name: string) => {
+		if (name === 'evt') return one.first.evt;
+		if (name === 'price') return String(paymentsOf(one).find(({ pence }) => pence > 0)?.pence ?? 0);
+		return first ? labelOf(first, { by: [name as 'channel'] }) : '(none)';
+	};
+	return asked.groups.map(namedBy).join(' | ');
 }
 
 /** The subscriptions acquired in the period. */
@@ -32,13 +39,15 @@ export function acquiredIn(log: Log, asked: Asked): Subscription[] {
 export function lifetimeValues(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const acquired = acquiredIn(log, asked);
+	const ages: { of: number; pence: number }[] = [];
 	const monthNow = monthOf(asked.asOfMs, asked);
 	const firstMonth = acquired.map(({ first }) => monthOf(first.atMs, asked)).sort()[0];
-	const rows = Map.groupBy(acquired, (one) => `${monthOf(one.first.atMs, asked)} ${originOf(one, asked)}`);
+	const rows = Map.groupBy(acquired, (one) => `${monthOf(one.first.atMs, asked)} ${groupOf(one, asked)}`);
 	for (const [name, own] of rows) {
 		const month = name.slice(0, 7);
 		figures.set(`${name}: subscriptions`, own.length);
-		for (let age = 0; age <= monthsBetween(firstMonth ?? '', monthNow); age++) {
+		let before = 0;
+		for (let age = 0; age <= Math.min(asked.months, monthsBetween(firstMonth ?? '', monthNow)); age++) {
 			const until = own.flatMap(({ events }) =>
 				events.filter(({ atMs }) => monthsBetween(month, monthOf(atMs, asked)) <= age),
 			);
@@ -46,7 +55,20 @@ export function lifetimeValues(log: Log, asked: Asked): Figures {
 			const pence = sum(until.map(({ rvn }) => rvn));
 			figures.set(`${name}: pence ${age}`, isOver ? pence : null);
 			figures.set(`${name}: each ${age}`, isOver ? new About(pence / own.length, 0.005_1) : null);
+			if (!isOver) continue;
+			const all = ages[age] ?? { of: 0, pence: 0 };
+			ages[age] = { of: all.of + own.length, pence: all.pence + pence - before };
+			before = pence;
 		}
+		const toDate = sum(own.flatMap(({ events }) => events.map(({ rvn }) => rvn)));
+		figures.set(`${name}: to date`, toDate);
+		figures.set(`${name}: each to date`, new About(toDate / own.length, 0.005_1));
+	}
+	let value = 0;
+	for (const [age, { of, pence }] of ages.entries()) {
+		value += pence / of;
+		figures.set(`all ${age}: subscriptions`, of);
+		figures.set(`all ${age}: each`, new About(value, 0.005_1));
 	}
 	return figures;
 }
@@ -77,16 +99,20 @@ export interface Spent {
 	readonly pence: number;
 }
 
-/** By channel or by nothing, credited by `model`. Days begin at midnight UTC. */
+/** By channel, campaign or nothing, credited by `model`. */
 export function spending(log: Log, asked: Asked, spent: readonly Spent[], model: string): Figures {
 	const figures: Figures = new Map();
 	const acquired = acquiredIn(log, asked);
-	const inPeriod = spent.filter(({ day }) => isIn(asked, Date.parse(day)));
-	for (const [label, own] of Map.groupBy(inPeriod, ({ channel }) => (asked.by.length === 0 ? '' : channel))) {
+	const inPeriod = spent.filter(
+		({ day }) => (asked.from === null || day >= asked.from) && (asked.to === null || day < asked.to),
+	);
+	for (const [label, own] of Map.groupBy(inPeriod, (each) =>
+		asked.by.map((name) => each[name as 'channel' | 'campaign'] || '(not set)').join(' | '),
+	)) {
 		const cost = sum(own.map(({ pence }) => pence));
 		const credited = acquired.map((one) => {
 			const labels = labelsOf(one, asked);
-			const weights = asked.by.length === 0 ? [1] : weightsOf(model, one);
+			const weights = asked.by.length === 0 ? [1] : weightsOf(model, one, asked);
 			return { one, weight: sum(weights.filter((_, place) => labels[place] === label)) };
 		});
 		const until = (age: number) =>

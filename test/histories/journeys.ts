@@ -10,8 +10,17 @@ export interface Asked {
 	readonly asOfMs: number;
 	readonly fromMs: number;
 	readonly toMs: number;
+	/** Days, for example 2025-03-30. */
+	readonly from: string | null;
+	readonly to: string | null;
 	readonly timezone: string;
 	readonly by: readonly ('channel' | 'source' | 'medium' | 'campaign' | 'landing')[];
+	/** What reports on subscriptions are grouped by. */
+	readonly groups: readonly string[];
+	readonly every: 'day' | 'week' | 'month' | null;
+	readonly models: readonly string[];
+	readonly halfLifeDays: number;
+	readonly months: number;
 	readonly basis: 'event' | 'cohort';
 	readonly lookbackDays: number;
 	readonly evt: string | null;
@@ -32,6 +41,37 @@ export interface Subscription {
 	readonly shownAtMs: number | null;
 	readonly convertedAtMs: number;
 	readonly path: readonly Touch[];
+}
+
+/** What was paid at one time. */
+export interface Payment {
+	readonly atMs: number;
+	pence: number;
+	left: number;
+	backAtMs: number;
+}
+
+/** What a subscription has paid; refunds take from the latest payments before them. */
+export function paymentsOf({ events }: Subscription): Payment[] {
+	const payments: Payment[] = [];
+	for (const { atMs, rvn } of events) {
+		const last = payments.at(-1);
+		if (rvn >= 0 && last && atMs - last.atMs < dayMs / 2 && last.backAtMs === Number.POSITIVE_INFINITY) {
+			last.pence += rvn;
+			last.left += rvn;
+		} else if (rvn >= 0) payments.push({ atMs, pence: rvn, left: rvn, backAtMs: Number.POSITIVE_INFINITY });
+		else {
+			let back = -rvn;
+			for (const payment of payments.toReversed()) {
+				const part = Math.min(back, payment.left);
+				back -= part;
+				payment.left -= part;
+				if (part > 0 && payment.left === 0) payment.backAtMs = atMs;
+				if (back === 0) break;
+			}
+		}
+	}
+	return payments;
 }
 
 /** The log as it was, and the subscriptions in it. */
@@ -82,7 +122,7 @@ function arrivalsOf(touches: readonly Touch[]): Touch[] {
 
 const fields = ['channel', 'source', 'medium', 'campaign', 'landing'] as const;
 
-export function labelOf({ origin }: Touch, { by }: Asked): string {
+export function labelOf({ origin }: Touch, { by }: Pick<Asked, 'by'>): string {
 	return by.map((name) => origin[fields.indexOf(name)] ?? '(not set)').join(' | ');
 }
 
@@ -92,6 +132,32 @@ export function monthOf(atMs: number, { timezone }: Asked): string {
 	const parts = new Intl.DateTimeFormat('en', { timeZone: timezone, year: 'numeric', month: '2-digit' });
 	const part = (type: string) => parts.formatToParts(atMs).find((one) => one.type === type)?.value;
 	return `${part('year')}-${part('month')}`;
+}
+
+export interface Span {
+	readonly name: string;
+	readonly fromMs: number;
+	readonly toMs: number;
+}
+
+/** The days, weeks or months from a moment on, or from the beginning of the period. */
+export function spansFrom(firstMs: number, length: 'day' | 'week' | 'month', asked: Asked): Span[] {
+	const { fromMs, toMs, asOfMs, timezone } = asked;
+	const lastMs = Math.min(asOfMs, toMs - 1);
+	const startMs = Math.max(firstMs, fromMs);
+	const spans: Span[] = [];
+	if (!(startMs <= lastMs)) return spans;
+	const startOf = (day: Temporal.PlainDate) => day.toZonedDateTime(timezone).epochMilliseconds;
+	let day = Temporal.Instant.fromEpochMilliseconds(startMs).toZonedDateTimeISO(timezone).toPlainDate();
+	while (length === 'month' ? day.day !== 1 : length === 'week' && day.dayOfWeek !== 1)
+		day = day.subtract({ days: 1 });
+	while (startOf(day) <= lastMs) {
+		const next = day.add(length === 'month' ? { months: 1 } : { days: length === 'week' ? 7 : 1 });
+		const name = length === 'month' ? String(day).slice(0, 7) : String(day);
+		spans.push({ name, fromMs: Math.max(startOf(day), fromMs), toMs: Math.min(startOf(next), toMs) });
+		day = next;
+	}
+	return spans;
 }
 
 const monthNumber = (month: string) => 12 * Number(month.slice(0, 4)) + Number(month.slice(5));
@@ -130,7 +196,11 @@ export function labelsOf({ path }: Subscription, asked: Asked): string[] {
 	return asked.by.length === 0 ? [''] : path.map((touch) => labelOf(touch, asked));
 }
 
-export function weightsOf(model: string, { path, convertedAtMs }: Subscription): number[] {
+export function weightsOf(
+	model: string,
+	{ path, convertedAtMs }: Subscription,
+	{ halfLifeDays }: Asked,
+): number[] {
 	const ends = (place: number) => path.map((_, touch) => (touch === place ? 1 : 0));
 	const count = path.length;
 	if (model === 'first') return ends(0);
@@ -143,7 +213,7 @@ export function weightsOf(model: string, { path, convertedAtMs }: Subscription):
 	if (model === 'position' && count > 2)
 		return path.map((_, touch) => (touch === 0 || touch === count - 1 ? 0.4 : 0.2 / (count - 2)));
 	if (model === 'position') return path.map(() => 1 / count);
-	const powers = path.map(({ atMs }) => 0.5 ** ((convertedAtMs - atMs) / dayMs / 7));
+	const powers = path.map(({ atMs }) => 0.5 ** ((convertedAtMs - atMs) / dayMs / halfLifeDays));
 	return powers.map((power) => power / sum(powers));
 }
 

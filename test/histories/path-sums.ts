@@ -11,9 +11,11 @@ import {
 	names,
 	ratio,
 	readLog,
+	spansFrom,
 	sum,
 	weightsOf,
 } from './journeys.ts';
+import type { Touch } from './model.ts';
 import type { Log } from './stored-log.ts';
 
 /**
@@ -52,7 +54,7 @@ function conversionRate(paths: readonly (readonly string[])[], without?: string)
 function lostPaths(
 	{ subscriptions, touches, owners, within }: ReturnType<typeof readLog>,
 	asked: Asked,
-): string[][] {
+): { paths: string[][]; afterMs: number } {
 	const subscribers = new Set([...owners.values()].map(({ vid }) => vid));
 	const waits = subscriptions
 		.filter(({ acquisition, path }) => acquisition && isIn(asked, acquisition.atMs) && path.length > 0)
@@ -63,15 +65,14 @@ function lostPaths(
 		.sort((a, b) => b - a);
 	const longest = waits[Math.floor(waits.length / 100)] ?? Number.POSITIVE_INFINITY;
 	const afterMs = Math.min(asked.lookbackDays * dayMs, Math.max(dayMs, longest));
-	return [...touches].flatMap(([vid, own]) => {
+	const paths = [...touches].flatMap(([vid, own]) => {
 		const last = own.at(-1);
 		if (subscribers.has(vid) || !last || last.atMs > asked.asOfMs - afterMs) return [];
 		if (!isIn(asked, last.atMs)) return [];
 		return [asked.by.length === 0 ? [''] : within(vid, last.atMs).map((touch) => labelOf(touch, asked))];
 	});
+	return { paths, afterMs };
 }
-
-const models = ['first', 'last', 'last-non-direct', 'linear', 'decay', 'position', 'markov'];
 
 export function attribution(log: Log, asked: Asked): Figures {
 	const read = readLog(log, asked);
@@ -85,7 +86,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 		amounts,
 		labels: labelsOf(subscription, asked),
 	}));
-	const lost = lostPaths(read, asked);
+	const { paths: lost, afterMs } = lostPaths(read, asked);
 	const came = [...read.touches.values()].map((own) =>
 		own
 			.filter(({ atMs }) => isIn(asked, atMs))
@@ -99,7 +100,9 @@ export function attribution(log: Log, asked: Asked): Figures {
 	]);
 	const known = paths.filter((path) => path.labels.length > 0);
 	const acquired = known.filter(({ amounts }) => amounts.subscriptions > 0);
-	const shown = models.filter((model) => model !== 'markov' || (acquired.length > 0 && lost.length > 0));
+	const shown = asked.models.filter(
+		(model) => model !== 'markov' || (acquired.length > 0 && lost.length > 0),
+	);
 	const all = [
 		...acquired.map((path) => ['(start)', ...path.labels, '(conversion)']),
 		...lost.map((path) => ['(start)', ...path, '(null)']),
@@ -107,6 +110,14 @@ export function attribution(log: Log, asked: Asked): Figures {
 	const rate = conversionRate(all);
 	const effects = new Map([...labels].map((label) => [label, 1 - conversionRate(all, label) / (rate || 1)]));
 	const allEffects = sum([...effects.values()]);
+	figures.set('total visits', came.flat().length);
+	figures.set('total visitors', came.filter((own) => own.length > 0).length);
+	if (asked.models.includes('markov')) {
+		figures.set('converted paths', acquired.length);
+		figures.set('lost paths', lost.length);
+		figures.set('lost after', new About(afterMs / dayMs, 0.051));
+	}
+	if (asked.every !== null) addSeries(figures, read, asked);
 	const hasNone = known.length < paths.length;
 	for (const label of hasNone ? [...labels, '(none)'] : labels) {
 		const creditOf = (model: string, name: (typeof names)[number]) => {
@@ -126,7 +137,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 			}
 			return sum(
 				known.map((path) => {
-					const weights = asked.by.length === 0 ? [1] : weightsOf(model, path.subscription);
+					const weights = asked.by.length === 0 ? [1] : weightsOf(model, path.subscription, asked);
 					const own = weights.filter((_, place) => path.labels[place] === label);
 					return sum(own) * path.amounts[name];
 				}),
@@ -163,6 +174,52 @@ export function attribution(log: Log, asked: Asked): Figures {
 	return figures;
 }
 
+/** What one model credits in each day, week or month, and who came then. */
+function addSeries(
+	figures: Figures,
+	{ subscriptions, touches }: ReturnType<typeof readLog>,
+	asked: Asked,
+): void {
+	const model = asked.models.find((each) => each !== 'markov') ?? 'last-non-direct';
+	const chosen = countedIn(subscriptions, asked).map(({ subscription }) => subscription);
+	const came = [...touches.values()].map((own) => own.filter(({ atMs }) => isIn(asked, atMs)));
+	const times = [
+		...chosen.flatMap(({ events }) => events.map(({ atMs }) => atMs)),
+		...came.flat().map(({ atMs }) => atMs),
+	];
+	const every = asked.every as 'day' | 'week' | 'month';
+	const labelled = (touch: Touch) => (asked.by.length === 0 ? '' : labelOf(touch, asked));
+	for (const { name, fromMs, toMs } of spansFrom(Math.min(...times), every, asked)) {
+		const own = countedIn(subscriptions, { ...asked, fromMs, toMs }).filter(
+			({ events }) => events.length > 0,
+		);
+		const here = came.map((some) => some.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).map(labelled));
+		const labels = own.map(({ subscription }) => labelsOf(subscription, asked));
+		for (const label of new Set([...here.flat(), ...labels.flat(), '(none)'])) {
+			let [credited, pence] = [0, 0];
+			for (const [place, { subscription, amounts }] of own.entries()) {
+				const path = labels[place] as string[];
+				const weights = asked.by.length === 0 ? [1] : weightsOf(model, subscription, asked);
+				const weight =
+					path.length === 0
+						? Number(label === '(none)')
+						: sum(weights.filter((_, touch) => path[touch] === label));
+				credited += weight * amounts.subscriptions;
+				pence += weight * (amounts.acquisitionPence + amounts.renewalPence + amounts.refundPence);
+			}
+			const visits = here.flat().filter((each) => each === label).length;
+			if (visits === 0 && credited < 0.000_05 && Math.abs(pence) < 0.499) continue;
+			const visitors = here.filter((each) => each.includes(label)).length;
+			const isNone = label === '(none)';
+			figures.set(`${name} ${label}: visits`, isNone ? null : visits);
+			figures.set(`${name} ${label}: visitors`, isNone ? null : visitors);
+			figures.set(`${name} ${label}: subscriptions`, new About(credited, 0.000_051));
+			figures.set(`${name} ${label}: pence`, new About(pence, 0.501));
+			figures.set(`${name} ${label}: rate`, isNone ? null : ratio(credited, visitors));
+		}
+	}
+}
+
 export function paths(log: Log, asked: Asked): Figures {
 	const read = readLog(log, asked);
 	const counted = countedIn(read.subscriptions, asked).filter(({ events }) => events.length > 0);
@@ -188,6 +245,7 @@ export function paths(log: Log, asked: Asked): Figures {
 		const states = ['(start)', ...(runs.length > 0 ? runs : ['(none)']), '(conversion)'];
 		for (const [step, to] of states.slice(1).entries()) add(`${states[step]} to ${to}`, 1);
 	}
+	if (asked.by.length > 0) addSteps(figures, read, asked);
 	const days = acquired.flatMap(({ subscription: { path, convertedAtMs } }) =>
 		path[0] ? [(convertedAtMs - path[0].atMs) / dayMs] : [],
 	);
@@ -208,6 +266,37 @@ export function paths(log: Log, asked: Asked): Figures {
 		for (const page of new Set(seen.map(({ body }) => body.page))) if (page !== null) add(`page ${page}`, 1);
 	}
 	return figures;
+}
+
+/** The flow of the first five steps, of subscriptions and of lost paths. */
+function addSteps(figures: Figures, read: ReturnType<typeof readLog>, asked: Asked): void {
+	const withoutRepeats = (path: readonly string[]) =>
+		path.filter((label, place) => label !== path[place - 1]);
+	const subscribed = countedIn(read.subscriptions, asked)
+		.filter(({ isAcquired, subscription }) => isAcquired && subscription.acquisition)
+		.map(({ subscription }) => subscription.path.map((touch) => labelOf(touch, asked)))
+		.map((path) => ({ path: path.length > 0 ? withoutRepeats(path) : ['(none)'], end: '(conversion)' }));
+	const lost = lostPaths(read, asked).paths.map((path) => ({ path: withoutRepeats(path), end: '(lost)' }));
+	const all = [...subscribed, ...lost];
+	const kept = [0, 1, 2, 3, 4].map((place) => {
+		const counts = new Map<string, number>();
+		for (const { path } of all)
+			if (path[place] !== undefined) counts.set(path[place], (counts.get(path[place]) ?? 0) + 1);
+		const sorted = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([label]) => label);
+		return sorted.slice(0, sorted.length > 12 ? 11 : 12);
+	});
+	const named = (label: string | undefined, place: number) =>
+		label !== undefined && kept[place]?.includes(label) ? label : '(other)';
+	for (const { path, end } of all)
+		for (let place = 0; place < Math.min(5, path.length); place++) {
+			const to =
+				place + 1 === path.length ? end : place === 4 ? '(more steps)' : named(path[place + 1], place + 1);
+			const name = `step ${place + 1} ${named(path[place], place)} to ${to}`;
+			for (const which of ['(conversion)', '(lost)'] as const) {
+				const figure = `${name}: ${which}`;
+				figures.set(figure, Number(figures.get(figure) ?? 0) + Number(which === end));
+			}
+		}
 }
 
 function nearestRank(values: readonly number[], percent: number): About | null {

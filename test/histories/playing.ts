@@ -102,13 +102,13 @@ export class Playing {
 		return Array.from({ length: hits }, (_, place) => {
 			const arrival = place === 0 ? from : place % 9 === 4 ? place : 4 * (place % 2);
 			const [channel, query, referrer] = arrivals[arrival % arrivals.length] as (typeof arrivals)[number];
-			const page = `p${place % 70}`;
+			const page = `/p${place % 70}`;
 			const events = [
 				...(place % 5 === 3 ? [{ name: 'look' }] : []),
 				...(place === shows && tid !== null ? [{ name: 'order', tid: `T-${tid}` }] : []),
 			];
 			return {
-				...{ page, url: `https://shop.example/${page}${query}`, referrer, title: `hit ${this.#number++}` },
+				...{ page, url: `https://shop.example${page}${query}`, referrer, title: `hit ${this.#number++}` },
 				...{ events, cid: place === shows && cid !== null ? `C-${cid}` : null },
 				...{ channel, device: place % 2 ? 'phone' : 'desktop' },
 			};

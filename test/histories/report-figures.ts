@@ -17,9 +17,30 @@ function addTotals(figures: Figures, { totals }: Report): void {
 	for (const name of names) figures.set(`total ${name}`, totals?.[name]);
 }
 
+/** The group of a row on subscriptions. */
+const groupOf = (row: Fields, { groups }: Asked) =>
+	groups.map((name) => row[name === 'price' ? 'pricePence' : name]).join(' | ');
+
 export function attributionFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	addTotals(figures, report);
+	const totals = report.totals as unknown as Fields;
+	figures.set('total visits', totals.visits);
+	figures.set('total visitors', totals.visitors);
+	const markov = report.markov as Fields | undefined;
+	if (markov) {
+		figures.set('converted paths', markov.subscriptions);
+		figures.set('lost paths', markov.lostPaths);
+		figures.set('lost after', markov.lostAfterDays);
+	}
+	for (const row of (report.series ?? []) as Rows) {
+		const name = `${row[String(asked.every)]} ${labelOf(row, asked)}`;
+		figures.set(`${name}: visits`, row.visits);
+		figures.set(`${name}: visitors`, row.visitors);
+		figures.set(`${name}: subscriptions`, row.subscriptions);
+		figures.set(`${name}: pence`, row.netPence);
+		figures.set(`${name}: rate`, row.conversionRate);
+	}
 	for (const row of report.rows) {
 		const label = labelOf(row, asked);
 		figures.set(`${label}: assist`, row.assistRatio);
@@ -61,6 +82,11 @@ export function pathFigures(report: Report): Figures {
 	for (const { from, to, subscriptions } of report.transitions as Rows)
 		figures.set(`${from} to ${to}`.replaceAll(' / ', ' | '), subscriptions);
 	for (const { page, subscriptions } of report.pages as Rows) figures.set(`page ${page}`, subscriptions);
+	for (const { step, from, to, subscriptions, lost } of report.steps as Rows) {
+		const name = `step ${step} ${from} to ${to}`.replaceAll(' / ', ' | ');
+		figures.set(`${name}: (conversion)`, subscriptions);
+		figures.set(`${name}: (lost)`, lost);
+	}
 	for (const percent of ['p50', 'p75', 'p90']) {
 		figures.set(`days ${percent}`, (report.daysToConvert as Fields)[percent]);
 		figures.set(`approval ${percent}`, (report.approvalDays as Fields)[percent]);
@@ -71,13 +97,19 @@ export function pathFigures(report: Report): Figures {
 export function lifetimeValueFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	for (const row of report.rows) {
-		const name = `${row.month} ${labelOf(row, asked)}`;
+		const name = `${row.month} ${groupOf(row, asked)}`;
 		figures.set(`${name}: subscriptions`, row.subscriptions);
 		const [pence, each] = [row.cumulativePence, row.ltvPence] as readonly (readonly unknown[])[];
 		for (const age of pence?.keys() ?? []) {
 			figures.set(`${name}: pence ${age}`, pence?.[age]);
 			figures.set(`${name}: each ${age}`, each?.[age]);
 		}
+		figures.set(`${name}: to date`, row.penceToDate);
+		figures.set(`${name}: each to date`, row.ltvToDatePence);
+	}
+	for (const { age, subscriptions, ltvPence } of report.all as Rows) {
+		figures.set(`all ${age}: subscriptions`, subscriptions);
+		figures.set(`all ${age}: each`, ltvPence);
 	}
 	return figures;
 }
@@ -85,14 +117,16 @@ export function lifetimeValueFigures(report: Report, asked: Asked): Figures {
 export function renewalFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	for (const row of report.rows) {
-		const name = `${row.evt}: ${labelOf(row, asked)}`;
+		const name = `${row.evt}: ${groupOf(row, asked)}`;
 		figures.set(`${name} subscriptions`, row.subscriptions);
 		figures.set(`${name} days`, row.periodDays);
 		figures.set(`${name} refunds`, row.refundRate);
-		for (const { age, atRisk, renewed, share } of row.survivors as Rows) {
+		for (const { age, atRisk, renewed, share, low, high } of row.survivors as Rows) {
 			figures.set(`${name} ${age} renewed`, renewed);
 			figures.set(`${name} ${age} at risk`, atRisk);
 			figures.set(`${name} ${age} left`, share);
+			figures.set(`${name} ${age} low`, low);
+			figures.set(`${name} ${age} high`, high);
 		}
 	}
 	return figures;
@@ -101,14 +135,15 @@ export function renewalFigures(report: Report, asked: Asked): Figures {
 export function movementFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	for (const row of report.rows) {
-		const { opening, closing } = row.recurringPence as Readonly<Record<string, number>>;
+		const pence = Object.entries(row.recurringPence as Readonly<Record<string, number>>);
 		const figuresOf = {
 			...(row.subscriptions as Readonly<Record<string, number>>),
-			...{ openingPence: opening, closingPence: closing, refundPence: row.refundPence },
-			...{ churn: row.customerChurn, retention: row.netRevenueRetention },
+			...Object.fromEntries(pence.map(([kind, value]) => [`${kind}Pence`, value])),
+			...{ refundPence: row.refundPence, churn: row.customerChurn },
+			...{ retention: row.netRevenueRetention, grossRetention: row.grossRevenueRetention },
 		};
 		for (const [figure, value] of Object.entries(figuresOf))
-			figures.set(`${row.month} ${labelOf(row, asked)}: ${figure}`, value);
+			figures.set(`${row[asked.every ?? 'month']} ${groupOf(row, asked)}: ${figure}`, value);
 	}
 	return figures;
 }
@@ -116,7 +151,7 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 export function retentionFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	for (const row of report.rows) {
-		const name = `${row.month} ${labelOf(row, asked)}`;
+		const name = `${row.month} ${groupOf(row, asked)}`;
 		figures.set(`${name}: subscriptions`, row.subscriptions);
 		figures.set(`${name}: now`, row.activeNow);
 		figures.set(`${name}: to date`, row.penceToDate);
@@ -125,6 +160,14 @@ export function retentionFigures(report: Report, asked: Asked): Figures {
 			figures.set(`${name}: active ${age}`, active?.[age]);
 			figures.set(`${name}: pence ${age}`, pence?.[age]);
 		}
+	}
+	for (const { age, subscriptions, active, share, low, high, pencePerSubscription } of report.all as Rows) {
+		figures.set(`all ${age}: subscriptions`, subscriptions);
+		figures.set(`all ${age}: active`, active);
+		figures.set(`all ${age}: each`, pencePerSubscription);
+		figures.set(`all ${age} left`, share);
+		figures.set(`all ${age} low`, low);
+		figures.set(`all ${age} high`, high);
 	}
 	return figures;
 }

@@ -1,5 +1,5 @@
 import { About } from './alike.ts';
-import { acquiredIn, originOf } from './cohort-sums.ts';
+import { acquiredIn, groupOf } from './cohort-sums.ts';
 import {
 	type Asked,
 	countedIn,
@@ -7,21 +7,17 @@ import {
 	type Figures,
 	monthOf,
 	monthsBetween,
+	type Payment,
+	paymentsOf,
 	ratio,
 	readLog,
 	type Subscription,
+	spansFrom,
 	sum,
 } from './journeys.ts';
 import type { Log } from './stored-log.ts';
 
 /** The same as `cohort-sums.ts` for reports on subscriptions whose cadence is set for each `evt`. */
-
-interface Payment {
-	readonly atMs: number;
-	pence: number;
-	left: number;
-	backAtMs: number;
-}
 
 /** A time in which a subscription was there, with what was paid in it. */
 interface Spell {
@@ -30,28 +26,6 @@ interface Spell {
 }
 
 const monthDays = 365.25 / 12;
-
-function paymentsOf({ events }: Subscription): Payment[] {
-	const payments: Payment[] = [];
-	for (const { atMs, rvn } of events) {
-		const last = payments.at(-1);
-		if (rvn >= 0 && last && atMs - last.atMs < dayMs / 2 && last.backAtMs === Number.POSITIVE_INFINITY) {
-			last.pence += rvn;
-			last.left += rvn;
-		} else if (rvn >= 0) payments.push({ atMs, pence: rvn, left: rvn, backAtMs: Number.POSITIVE_INFINITY });
-		else {
-			let back = -rvn;
-			for (const payment of payments.toReversed()) {
-				const part = Math.min(back, payment.left);
-				back -= part;
-				payment.left -= part;
-				if (part > 0 && payment.left === 0) payment.backAtMs = atMs;
-				if (back === 0) break;
-			}
-		}
-	}
-	return payments;
-}
 
 function periodOf({ first }: Subscription, { period }: Asked) {
 	const days = period[first.evt] as number;
@@ -93,6 +67,23 @@ function standingAt(subscription: Subscription, spells: readonly Spell[], ms: nu
 	return last ? worth(subscription, last.pence, asked) : null;
 }
 
+/** What happened to the recurring pence of a subscription. */
+function changesOf(one: Subscription, spells: readonly Spell[], asked: Asked) {
+	const changes: { kind: string; atMs: number; pence: number }[] = [];
+	for (const [nth, { payments, endsAtMs }] of spells.entries()) {
+		let before = 0;
+		for (const [place, { atMs, pence }] of payments.entries()) {
+			const now = worth(one, pence, asked);
+			const change = now > before ? 'expansion' : 'contraction';
+			const kind = place > 0 ? change : nth === 0 ? 'new' : 'reactivated';
+			changes.push({ kind, atMs, pence: Math.abs(now - before) });
+			before = now;
+		}
+		changes.push({ kind: 'ended', atMs: endsAtMs, pence: before });
+	}
+	return changes;
+}
+
 function chosen(log: Log, asked: Asked): Subscription[] {
 	return countedIn(readLog(log, asked).subscriptions, asked).map(({ subscription }) => subscription);
 }
@@ -112,15 +103,12 @@ function startsOf(fromMs: number, untilMs: number, timezone: string): number[] {
 export function movement(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const all = chosen(log, asked);
-	const firstMs = Math.max(Math.min(...all.map(({ events }) => events[0]?.atMs as number)), asked.fromMs);
-	const lastMs = Math.min(asked.asOfMs, asked.toMs - 1);
-	if (all.length === 0 || firstMs > lastMs) return figures;
-	const starts = startsOf(firstMs, lastMs, asked.timezone);
-	for (const [name, own] of Map.groupBy(all, (one) => originOf(one, asked))) {
+	const firstMs = Math.min(...all.map(({ events }) => events[0]?.atMs as number));
+	const spans = spansFrom(firstMs, asked.every ?? 'month', asked);
+	for (const [name, own] of Map.groupBy(all, (one) => groupOf(one, asked))) {
 		const spells = new Map(own.map((one) => [one, spellsOf(one, asked)]));
-		let hasBegun = asked.by.length === 0;
-		for (const [place, startMs] of starts.slice(0, -1).entries()) {
-			const [from, to] = [Math.max(startMs, asked.fromMs), Math.min(starts[place + 1] as number, asked.toMs)];
+		let hasBegun = asked.groups.length === 0;
+		for (const { name: span, fromMs: from, toMs: to } of spans) {
 			const within = (ms: number) => ms >= from && ms < to;
 			const at = (ms: number) => own.map((one) => standingAt(one, spells.get(one) as Spell[], ms, asked));
 			const [before, after] = [at(from), at(to)];
@@ -147,20 +135,49 @@ export function movement(log: Log, asked: Asked): Figures {
 				figuresOf.opening as number,
 			);
 			figuresOf.retention = ratio(sum(stayed), figuresOf.openingPence as number);
-			const month = monthOf(startMs, asked);
+			const kept = before.map((pence, one) => Math.min(pence ?? 0, stayed[one] as number));
+			figuresOf.grossRetention = ratio(sum(kept), figuresOf.openingPence as number);
+			const changes = own.flatMap((one) => changesOf(one, spells.get(one) as Spell[], asked));
+			for (const kind of ['new', 'reactivated', 'expansion', 'contraction', 'ended']) {
+				const some = changes.filter((change) => change.kind === kind && within(change.atMs));
+				figuresOf[`${kind}Pence`] = sum(some.map(({ pence }) => pence));
+			}
 			for (const [figure, value] of Object.entries(figuresOf))
-				figures.set(`${month} ${name}: ${figure}`, value);
+				figures.set(`${span} ${name}: ${figure}`, value);
 		}
 	}
 	return figures;
 }
 
+/** Wilson's 95 % interval. */
+function wilson(share: number, of: number): [low: number, high: number] {
+	const square = 1.96 ** 2;
+	const half = 1.96 * Math.sqrt(share * (1 - share) * of + square / 4);
+	return [(share * of + square / 2 - half) / (of + square), (share * of + square / 2 + half) / (of + square)];
+}
+
+/** What is left after steps, and an interval with as many people as give Greenwood's variance. */
+function addSurvival(figures: Figures, name: string, steps: readonly (readonly [number, number])[]): void {
+	let [left, greenwood] = [1, 0];
+	for (const [stayed, of] of steps) {
+		left *= Math.min(1, stayed / of);
+		greenwood += Math.max(0, of - stayed) / of / Math.max(1, stayed);
+	}
+	const variance = left ** 2 * greenwood;
+	const people = variance > 0 ? (left * (1 - left)) / variance : (steps.at(-1)?.[1] ?? 0);
+	const [low, high] = steps.length > 0 ? wilson(left, people) : [0, 1];
+	figures.set(`${name} left`, new About(left, 0.000_051));
+	figures.set(`${name} low`, new About(Math.max(0, low), 0.000_051));
+	figures.set(`${name} high`, new About(Math.min(1, high), 0.000_051));
+}
+
 export function retention(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const acquired = acquiredIn(log, asked);
+	const ages: { of: number; active: number; before: number; pence: number }[] = [];
 	for (const [name, own] of Map.groupBy(
 		acquired,
-		(one) => `${monthOf(one.first.atMs, asked)} ${originOf(one, asked)}`,
+		(one) => `${monthOf(one.first.atMs, asked)} ${groupOf(one, asked)}`,
 	)) {
 		const month = name.slice(0, 7);
 		const starts = startsOf(Math.min(...own.map(({ first }) => first.atMs)), asked.asOfMs, asked.timezone);
@@ -172,14 +189,33 @@ export function retention(log: Log, asked: Asked): Figures {
 			own.filter((one) => spellsOf(one, asked).at(-1)?.endsAtMs === Number.POSITIVE_INFINITY).length,
 		);
 		figures.set(`${name}: to date`, sum(own.flatMap(({ events }) => events.map(({ rvn }) => rvn))));
-		for (const [age, endMs] of starts.slice(1).entries()) {
+		let before = own.length;
+		for (const [age, endMs] of starts.slice(1, asked.months + 2).entries()) {
 			const isOver = endMs <= asked.asOfMs;
 			const paid = own.flatMap(({ events }) =>
 				events.filter(({ atMs }) => Math.max(0, monthsBetween(month, monthOf(atMs, asked))) === age),
 			);
-			figures.set(`${name}: active ${age}`, isOver ? thereAt(endMs) : null);
-			figures.set(`${name}: pence ${age}`, isOver ? sum(paid.map(({ rvn }) => rvn)) : null);
+			const [active, pence] = [thereAt(endMs), sum(paid.map(({ rvn }) => rvn))];
+			figures.set(`${name}: active ${age}`, isOver ? active : null);
+			figures.set(`${name}: pence ${age}`, isOver ? pence : null);
+			if (!isOver) continue;
+			const all = ages[age] ?? { of: 0, active: 0, before: 0, pence: 0 };
+			ages[age] = {
+				of: all.of + own.length,
+				active: all.active + active,
+				before: all.before + before,
+				pence: all.pence + pence,
+			};
+			before = active;
 		}
+	}
+	let steps: [stayed: number, of: number][] = [];
+	for (const [age, { of, active, before, pence }] of ages.entries()) {
+		if (before > 0) steps = [...steps, [active, before]];
+		figures.set(`all ${age}: subscriptions`, of);
+		figures.set(`all ${age}: active`, active);
+		figures.set(`all ${age}: each`, new About(pence / of, 0.51));
+		addSurvival(figures, `all ${age}`, steps);
 	}
 	return figures;
 }
@@ -187,14 +223,14 @@ export function retention(log: Log, asked: Asked): Figures {
 export function renewals(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const acquired = acquiredIn(log, asked);
-	for (const [name, own] of Map.groupBy(acquired, (one) => `${one.first.evt}: ${originOf(one, asked)}`)) {
+	for (const [name, own] of Map.groupBy(acquired, (one) => `${one.first.evt}: ${groupOf(one, asked)}`)) {
 		const { days, periodMs, graceMs } = periodOf(own[0] as Subscription, asked);
 		figures.set(`${name} subscriptions`, own.length);
 		figures.set(`${name} days`, days);
 		const refunded = own.filter(({ events }) => events.some(({ rvn }) => rvn < 0));
 		figures.set(`${name} refunds`, ratio(refunded.length, own.length));
 		const paid = own.map(paymentsOf);
-		let left = 1;
+		const steps: [stayed: number, of: number][] = [];
 		for (let age = 1; age <= 60; age++) {
 			const due = paid.filter((payments) => {
 				const one = payments[age - 1];
@@ -202,10 +238,10 @@ export function renewals(log: Log, asked: Asked): Figures {
 			});
 			if (due.length === 0) break;
 			const renewed = due.filter((payments) => payments.length > age).length;
-			left = (left * renewed) / due.length;
+			steps.push([renewed, due.length]);
 			figures.set(`${name} ${age} at risk`, due.length);
 			figures.set(`${name} ${age} renewed`, renewed);
-			figures.set(`${name} ${age} left`, new About(left, 0.000_051));
+			addSurvival(figures, `${name} ${age}`, steps);
 		}
 	}
 	return figures;

@@ -1,0 +1,99 @@
+/**
+ * `npm run proof:reports [SECONDS [SEED]]` plays random histories on each engine, for SECONDS (60) each, and adds up every report
+ * again, from what `caskade export` prints and by `docs/reports.md`, without anything of `src/`: each with random dimensions,
+ * periods, bases, models, time zones, filters, comparisons and moments. A failure is printed with its seed, the question and
+ * the history. `reports.test.ts` is the short form.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { foldAll } from '../../src/store/fold-all.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { ServingWriter, Store } from '../../src/store/store.ts';
+import { checkReports } from '../histories/checking-reports.ts';
+import { exportedLog } from '../histories/exported-log.ts';
+import { histories } from '../histories/history.ts';
+import { Playing } from '../histories/playing.ts';
+import { questions } from '../histories/questions.ts';
+import { StoredService } from '../histories/stored-service.ts';
+import { createDatabase, startPostgres } from '../store/postgres/server.ts';
+
+const questionsOfHistory = 40;
+
+export interface Checked {
+	histories: number;
+	reports: number;
+	figures: number;
+}
+
+/** Plays histories, and compares reports with sums of what is exported, until it `isOver`. */
+export async function checkExported(
+	{ address, store, writer }: { address: string; store: Store; writer: ServingWriter },
+	{ seed, isOver }: { readonly seed: number; readonly isOver: (checked: Checked) => boolean },
+): Promise<Checked> {
+	const checked: Checked = { histories: 0, reports: 0, figures: 0 };
+	for (let next = seed; !isOver(checked); next++) {
+		const [all = []] = fc.sample(histories, { seed: next, numRuns: 1 });
+		// Touches without their hits are not exported.
+		const history = all.filter(({ does }) => does !== 'prune');
+		const aid = `c-a-proof-${next}`;
+		const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (made) =>
+			store.createAccountDatabase(made),
+		);
+		const playing = new Playing(new StoredService({ store, writer, accountId: id }));
+		await playing.play(history);
+		await foldAll(store, id);
+		const log = await exportedLog(address, aid);
+		const asked = fc.sample(questions(playing.nowMs), { seed: next, numRuns: questionsOfHistory });
+		try {
+			checked.figures += await checkReports(store, id, { log, questions: asked });
+		} catch (error) {
+			console.log(`seed ${next}: ${fc.stringify(history)}`);
+			throw error;
+		}
+		checked.histories++;
+		checked.reports += asked.length;
+	}
+	return checked;
+}
+
+async function main(): Promise<void> {
+	const seconds = Number(process.argv[2] ?? 60);
+	const seed = Number(process.argv[3] ?? Date.now() % 1_000_000);
+	const server = await startPostgres();
+	const folder = mkdtempSync(join(tmpdir(), 'caskade-reports-'));
+	try {
+		const engines = { sqlite: `sqlite:${join(folder, 'data')}`, postgres: await createDatabase(server) };
+		for (const [engine, address] of Object.entries(engines)) {
+			const store = await openStore(address);
+			const writer = await store.startWriting({
+				onCommit: () => {},
+				onError: () => {},
+				onWaiting: () => {},
+				onDeath: (error) => {
+					throw error;
+				},
+			});
+			const untilMs = performance.now() + seconds * 1000;
+			try {
+				const isOver = () => performance.now() > untilMs;
+				const { histories, reports, figures } = await checkExported(
+					{ address, store, writer },
+					{ seed, isOver },
+				);
+				console.log(
+					`${engine}, from seed ${seed}: ${histories} histories, ${reports} reports, ${figures} figures: all as added up from the export`,
+				);
+			} finally {
+				await writer.stop();
+				await store.close();
+			}
+		}
+	} finally {
+		await server.stop();
+		rmSync(folder, { recursive: true });
+	}
+}
+
+if (import.meta.main) await main();
