@@ -22,7 +22,16 @@ import {
 	rounded,
 	type Terms,
 } from './journey.ts';
-import { type Dimensions, dimensionsOf, labelOf, maxLabels, other, touchLabelsOf } from './label.ts';
+import {
+	type Dimensions,
+	dimensionsOf,
+	isOfTouches,
+	labelOf,
+	maxLabels,
+	notSet,
+	other,
+	touchLabelsOf,
+} from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import { reportThat } from './report.ts';
@@ -168,12 +177,15 @@ export const spendReport = reportThat({
 		const options = { by, model, halfLifeDays, period, calendar };
 		requireExactSums(spending.map(({ pence }) => pence));
 		const made = describeSpending(spending, journeys, lost, options);
-		const known = new Set(visits.counts().keys());
-		const channels = new Set(
-			made.rows.flatMap(({ channel }) => (channel && channel !== other ? [channel] : [])),
-		);
-		const unseen =
-			by.length === 1 ? [...channels].flatMap((channel) => unknown('channel', channel, known)) : [];
+		const cameBy = [...visits.counts().keys()].map((label) => dimensionsOf(label, by));
+		const unseen = by.filter(isOfTouches).flatMap((dimension) => {
+			const namesIn = (rows: readonly Dimensions[]) =>
+				new Set(
+					rows.flatMap((row) => row[dimension] ?? []).filter((name) => name !== notSet && name !== other),
+				);
+			const known = namesIn(cameBy);
+			return [...namesIn(made.rows)].flatMap((name) => unknown(dimension, name, known));
+		});
 		return { lookbackDays, model, by, ...made, warnings: [...unseen, ...made.warnings] };
 	},
 	draw: (_, table, money) => bars(table, 'netPence', { title: 'Net revenue', money }),

@@ -76,6 +76,11 @@ test('a filter that names nothing known is told, with the nearest names', async 
 	assert.deepEqual(await warningsOf('spend', {}), [
 		"Nothing in this report has the channel 'Paid Search'; the nearest are 'paid search' and 'email'.",
 	]);
+	await store.transact(id, () => saveSpending([{ ...typed, campaign: 'sprng' }]));
+	assert.deepEqual((await warningsOf('spend', { by: ['channel', 'campaign'] })).slice(0, 2), [
+		"Nothing in this report has the channel 'Paid Search'; the nearest are 'paid search' and 'email'.",
+		"Nothing in this report has the campaign 'sprng'.",
+	]);
 });
 
 test('sums that would not be exact are refused', async (t) => {
