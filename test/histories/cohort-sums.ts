@@ -14,6 +14,7 @@ import {
 	sum,
 	weightsOf,
 } from './journeys.ts';
+import { lostPaths, markovShares } from './path-sums.ts';
 import type { Log } from './stored-log.ts';
 
 /** The same as `path-sums.ts` for the other reports. */
@@ -103,6 +104,10 @@ export interface Spent {
 export function spending(log: Log, asked: Asked, spent: readonly Spent[], model: string): Figures {
 	const figures: Figures = new Map();
 	const acquired = acquiredIn(log, asked);
+	const known = acquired.map((one) => labelsOf(one, asked)).filter((labels) => labels.length > 0);
+	const lost = model === 'markov' ? lostPaths(readLog(log, asked), asked).paths : [];
+	if (model === 'markov' && (known.length === 0 || lost.length === 0)) return figures;
+	const share = model === 'markov' ? markovShares(known, lost) : undefined;
 	const inPeriod = spent.filter(
 		({ day }) => (asked.from === null || day >= asked.from) && (asked.to === null || day < asked.to),
 	);
@@ -112,15 +117,26 @@ export function spending(log: Log, asked: Asked, spent: readonly Spent[], model:
 		const cost = sum(own.map(({ pence }) => pence));
 		const credited = acquired.map((one) => {
 			const labels = labelsOf(one, asked);
+			if (share) {
+				const own = [...new Set(labels)];
+				const total = sum(own.map(share));
+				const part = total > 1e-12 ? share(label) / total : 1 / own.length;
+				return {
+					one,
+					weight: labels.length > 0 ? share(label) : 0,
+					refundWeight: own.includes(label) ? part : 0,
+				};
+			}
 			const weights = asked.by.length === 0 ? [1] : weightsOf(model, one, asked);
-			return { one, weight: sum(weights.filter((_, place) => labels[place] === label)) };
+			const weight = sum(weights.filter((_, place) => labels[place] === label));
+			return { one, weight, refundWeight: weight };
 		});
 		const until = (age: number) =>
 			sum(
-				credited.map(({ one, weight }) => {
+				credited.map(({ one, weight, refundWeight }) => {
 					const month = monthOf(one.first.atMs, asked);
 					const some = one.events.filter(({ atMs }) => monthsBetween(month, monthOf(atMs, asked)) <= age);
-					return weight * sum(some.map(({ rvn }) => rvn));
+					return sum(some.map(({ rvn }) => rvn * (rvn < 0 ? refundWeight : weight)));
 				}),
 			);
 		const number = sum(credited.map(({ weight }) => weight));

@@ -51,7 +51,7 @@ function conversionRate(paths: readonly (readonly string[])[], without?: string)
 }
 
 /** The paths of visitors without a subscription who have stayed away longer than 99 of 100 subscribers, or than a path may be. */
-function lostPaths(
+export function lostPaths(
 	{ subscriptions, touches, owners, within }: ReturnType<typeof readLog>,
 	asked: Asked,
 ): { paths: string[][]; afterMs: number } {
@@ -72,6 +72,22 @@ function lostPaths(
 		return [asked.by.length === 0 ? [''] : within(vid, last.atMs).map((touch) => labelOf(touch, asked))];
 	});
 	return { paths, afterMs };
+}
+
+/** The share of each label in the removal effects of all. */
+export function markovShares(
+	converted: readonly (readonly string[])[],
+	lost: readonly (readonly string[])[],
+): (label: string) => number {
+	const all = [
+		...converted.map((path) => ['(start)', ...path, '(conversion)']),
+		...lost.map((path) => ['(start)', ...path, '(null)']),
+	];
+	const rate = conversionRate(all);
+	const labels = new Set([...converted, ...lost].flat());
+	const effects = new Map([...labels].map((label) => [label, 1 - conversionRate(all, label) / (rate || 1)]));
+	const allEffects = sum([...effects.values()]);
+	return (label) => (effects.get(label) ?? 0) / allEffects;
 }
 
 export function attribution(log: Log, asked: Asked): Figures {
@@ -103,13 +119,10 @@ export function attribution(log: Log, asked: Asked): Figures {
 	const shown = asked.models.filter(
 		(model) => model !== 'markov' || (acquired.length > 0 && lost.length > 0),
 	);
-	const all = [
-		...acquired.map((path) => ['(start)', ...path.labels, '(conversion)']),
-		...lost.map((path) => ['(start)', ...path, '(null)']),
-	];
-	const rate = conversionRate(all);
-	const effects = new Map([...labels].map((label) => [label, 1 - conversionRate(all, label) / (rate || 1)]));
-	const allEffects = sum([...effects.values()]);
+	const share = markovShares(
+		acquired.map((path) => path.labels),
+		lost,
+	);
 	figures.set('total visits', came.flat().length);
 	figures.set('total visitors', came.filter((own) => own.length > 0).length);
 	if (asked.models.includes('markov')) {
@@ -124,7 +137,6 @@ export function attribution(log: Log, asked: Asked): Figures {
 			if (label === '(none)')
 				return sum(paths.filter((path) => path.labels.length === 0).map(({ amounts }) => amounts[name]));
 			if (model === 'markov') {
-				const share = (one: string) => (effects.get(one) ?? 0) / allEffects;
 				if (name !== 'refundPence') return share(label) * sum(known.map(({ amounts }) => amounts[name]));
 				const refunded = known.filter((path) => path.labels.includes(label));
 				return sum(

@@ -78,7 +78,7 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 			{
 				...paths,
 				by: fc.constantFrom([], ['channel'], ['channel', 'campaign']),
-				model: fc.constantFrom(...models).map((one) => [one]),
+				model: fc.constantFrom(...models, 'markov').map((one) => [one]),
 				halfLifeDays,
 			},
 		],

@@ -106,6 +106,12 @@ export function lifetimeValueFigures(report: Report, asked: Asked): Figures {
 		}
 		figures.set(`${name}: to date`, row.penceToDate);
 		figures.set(`${name}: each to date`, row.ltvToDatePence);
+		if (Object.keys(asked.period).length > 0) {
+			const { pence, lowPence, highPence } = row.projected as Fields;
+			figures.set(`${name}: projected`, pence);
+			figures.set(`${name}: projected low`, lowPence);
+			figures.set(`${name}: projected high`, highPence);
+		}
 	}
 	for (const { age, subscriptions, ltvPence } of report.all as Rows) {
 		figures.set(`all ${age}: subscriptions`, subscriptions);
@@ -121,6 +127,11 @@ export function renewalFigures(report: Report, asked: Asked): Figures {
 		figures.set(`${name} subscriptions`, row.subscriptions);
 		figures.set(`${name} days`, row.periodDays);
 		figures.set(`${name} refunds`, row.refundRate);
+		const [eligible, did] = [row.eligible, row.renewed] as readonly (readonly unknown[])[];
+		for (const [place, could] of eligible?.entries() ?? []) {
+			figures.set(`${name} ${place + 1} eligible`, could);
+			figures.set(`${name} ${place + 1} did`, did?.[place]);
+		}
 		for (const { age, atRisk, renewed, share, low, high } of row.survivors as Rows) {
 			figures.set(`${name} ${age} renewed`, renewed);
 			figures.set(`${name} ${age} at risk`, atRisk);

@@ -100,6 +100,62 @@ function startsOf(fromMs: number, untilMs: number, timezone: string): number[] {
 	return starts;
 }
 
+/** How many payments are over, how many of these were renewed, and how often one that was not could have been since. */
+function timesOf(one: Subscription, asked: Asked) {
+	const { periodMs, graceMs } = periodOf(one, asked);
+	const payments = paymentsOf(one);
+	const over = payments.filter(({ atMs }) => atMs + periodMs + graceMs <= asked.asOfMs).length;
+	const lapsedMs = asked.asOfMs - (payments.at(-1) as Payment).atMs - periodMs - graceMs;
+	const since = over === payments.length ? Math.floor(lapsedMs / periodMs) : 0;
+	return { over, since, renewed: Math.min(over, payments.length - 1) };
+}
+
+/** What is expected to be paid in a year, with its bounds, for each month and group. */
+export function projections(log: Log, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	const acquired = new Set(acquiredIn(log, asked).map(({ first }) => first.tid));
+	const paid = chosen(log, asked).filter(({ acquisition }) => acquisition);
+	for (const [group, all] of Map.groupBy(paid, (one) => groupOf(one, asked))) {
+		const rateOf = (evt: string) => {
+			const times = all.filter(({ first }) => first.evt === evt).map((one) => timesOf(one, asked));
+			const [over, renewed] = [sum(times.map((each) => each.over)), sum(times.map((each) => each.renewed))];
+			const bounds = over === 0 ? [0, 1] : wilson(renewed / over, over);
+			const [low, high] = bounds.map((bound) => Math.round(bound * 10_000) / 10_000) as [number, number];
+			return { low, middle: (low + high) / 2, high };
+		};
+		const own = all.filter(({ first }) => acquired.has(first.tid));
+		for (const [month, some] of Map.groupBy(own, ({ first }) => monthOf(first.atMs, asked))) {
+			let [low, middle, high, variance] = [0, 0, 0, 0];
+			for (const one of some) {
+				const { periodMs } = periodOf(one, asked);
+				const payments = spellsOf(one, asked).at(-1)?.payments as Payment[];
+				const dueAtMs = Math.max(
+					...payments.map(({ atMs, backAtMs }) => Math.min(atMs + periodMs, backAtMs)),
+				);
+				if (dueAtMs <= asked.asOfMs) continue;
+				const rate = rateOf(one.first.evt);
+				const price = (payments.at(-1) as Payment).pence;
+				let [times, square] = [0, 0];
+				const mean = { low: 0, middle: 0, high: 0 };
+				for (let atMs = dueAtMs; atMs <= asked.asOfMs + 365 * dayMs; atMs += periodMs) {
+					times++;
+					for (const each of ['low', 'middle', 'high'] as const) mean[each] += rate[each] ** times;
+					square += (2 * times - 1) * rate.middle ** times;
+				}
+				low += price * mean.low;
+				middle += price * mean.middle;
+				high += price * mean.high;
+				variance += price ** 2 * (square - mean.middle ** 2);
+			}
+			const chance = 1.96 * Math.sqrt(Math.max(0, variance));
+			figures.set(`${month} ${group}: projected`, new About(middle, 0.501));
+			figures.set(`${month} ${group}: projected low`, new About(Math.max(0, low - chance), 0.501));
+			figures.set(`${month} ${group}: projected high`, new About(high + chance, 0.501));
+		}
+	}
+	return figures;
+}
+
 export function movement(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const all = chosen(log, asked);
@@ -230,6 +286,13 @@ export function renewals(log: Log, asked: Asked): Figures {
 		const refunded = own.filter(({ events }) => events.some(({ rvn }) => rvn < 0));
 		figures.set(`${name} refunds`, ratio(refunded.length, own.length));
 		const paid = own.map(paymentsOf);
+		const times = own.map((one) => timesOf(one, asked));
+		for (let age = 1; age <= 60; age++) {
+			const could = times.filter(({ over, since }) => over + since >= age);
+			if (could.length === 0) break;
+			figures.set(`${name} ${age} eligible`, could.length);
+			figures.set(`${name} ${age} did`, could.filter(({ renewed }) => renewed >= age).length);
+		}
 		const steps: [stayed: number, of: number][] = [];
 		for (let age = 1; age <= 60; age++) {
 			const due = paid.filter((payments) => {
