@@ -208,7 +208,7 @@ async function countIn(
 			(reading) => store.read(id, reading),
 			rule,
 			(profile) => scorer.scores(account, 'vid', profile, false),
-			nowMs,
+			{ nowMs, cadences: account.cadences },
 			(done, total) => progress.update(`testing ${aid}`, done, total),
 			onMatch,
 		);

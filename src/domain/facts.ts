@@ -1,5 +1,8 @@
 import { dayMs, minuteMs } from '../durations.ts';
 import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
+import { stepsOf } from './subscription.ts';
+import { TabledCadences } from './subscription-cadence.ts';
+import { courseOf, paymentsOf } from './subscription-course.ts';
 
 /** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
 export interface VisitorNumbers {
@@ -42,6 +45,8 @@ export interface VisitorNumbers {
 
 /** The visitor's facts for segment rules as of a moment; for a visit's profile, about that visit only. */
 export interface VisitorFacts extends VisitorNumbers {
+	/** Subscriptions that have not ended: they are paid for, or due and may still be renewed. */
+	readonly activeSubscriptions: number;
 	/** Pages seen in the last 7 days; at most 50. */
 	readonly pages7d: readonly string[];
 	readonly pages30d: readonly string[];
@@ -65,16 +70,37 @@ export interface VisitFacts {
 	readonly eventsFired: readonly string[];
 }
 
+/** Where nothing was learned: only a subscription's own payments tell how often it is paid. */
+export const noCadences = new TabledCadences({ prices: [], evts: [], all: [] }, {});
+
 /** The visitor's facts as of `nowMs`; zero or empty where nothing is known. */
-export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFacts {
+export function visitorFacts(
+	profile: Profile | null,
+	nowMs: number,
+	cadences: TabledCadences = noCadences,
+): VisitorFacts {
 	return {
 		...visitorNumbers(profile, nowMs),
+		activeSubscriptions: activeSubscriptions(profile, nowMs, cadences),
 		pages7d: seenSince(profile, nowMs - 7 * dayMs),
 		pages30d: seenSince(profile, nowMs - 30 * dayMs),
 		channels: (profile?.channels ?? []).map(([channel]) => channel),
 		events: counts(profile?.events),
 		evts: counts(profile?.subscriptions?.evts),
 	};
+}
+
+/** The number of subscriptions that have not ended. In profiles of earlier versions, none has. */
+function activeSubscriptions(profile: Profile | null, nowMs: number, tabled: TabledCadences): number {
+	if (!profile?.subscriptions) return 0;
+	const { latest, subids } = profile.subscriptions;
+	if (!latest) return subids.length;
+	const cadences = tabled.asOf(nowMs);
+	return latest.filter(([, evt, events]) => {
+		const steps = stepsOf(events.map(([atMs, revenuePence]) => ({ atMs, evt, revenuePence })));
+		const payments = paymentsOf({ steps });
+		return payments.length > 0 && courseOf({ evt, payments }, cadences, nowMs).state !== 'ended';
+	}).length;
 }
 
 /** Without lists, which take longer to build than everything else. */

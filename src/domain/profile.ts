@@ -38,6 +38,13 @@ export type LongDecayed = readonly [number, number];
 /** Count and last time of an event. Lists are ordered by that time. */
 export type EventCount = readonly [name: string, count: number, lastAtMs: number];
 
+/** The latest events of a subscription, with the `evt` of its acquisition, else of the earliest one. */
+export type LatestEvents = readonly [
+	subid: string,
+	evt: string,
+	events: readonly (readonly [atMs: number, revenuePence: number])[],
+];
+
 /** Everything known about a visitor, or a visit, as of the last log entry. Stored as JSON. */
 export interface Profile {
 	readonly firstAtMs: number;
@@ -80,6 +87,8 @@ export interface Profile {
 		readonly kinds?: Readonly<Partial<Record<EventKind, readonly EventCount[]>>>;
 		/** The last 100 that were acquired. */
 		readonly subids: readonly string[];
+		/** The 10 latest subscriptions, in that order. Unknown if the profile began with an earlier version; a rebuild adds it. */
+		readonly latest?: readonly LatestEvents[];
 		/** Decayed counts of subscriptions as of `lastAtMs`. */
 		readonly recent: Decayed;
 		/** The same for `longHalfLivesDays`. Unknown if the profile began with an earlier version; a rebuild adds it. */
@@ -95,6 +104,9 @@ const longHalfLivesDays = [90, 365] as const;
 /** Maximum entries of a list. It bounds the profile, which every hit reads and writes. The oldest entries are evicted. */
 const maxNames = 50;
 const maxSubids = 100;
+const maxLatest = 10;
+/** Enough to see how often a subscription is paid. */
+const maxEventsOfSubid = 8;
 /** Maximum total length of the names in a list: 50 pages of 80 characters, or 100 UUIDs. */
 const maxCharacters = 4000;
 
@@ -278,6 +290,7 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 	const subids = before?.subids ?? [];
 	const kind = kindOf(entry.revenuePence, !subids.includes(entry.subid));
 	const longTerm = before ? before.longTerm : ([0, 0] as const);
+	const latest = before ? before.latest : [];
 	const [quarter, year] = longTerm
 		? decayLongTerm(longTerm, entry.atMs - (before?.lastAtMs ?? entry.atMs))
 		: [0, 0];
@@ -297,6 +310,22 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 			subids: kind === 'acquisition' ? lastOf([...subids, entry.subid], maxSubids, (subid) => subid) : subids,
 			recent: add(before ? decay(before.recent, entry.atMs - before.lastAtMs) : [0, 0, 0], 1),
 			...(longTerm && { longTerm: [round(quarter + 1), round(year + 1)] }),
+			...(latest && { latest: addLatest(latest, entry, kind) }),
 		},
 	};
+}
+
+function addLatest(
+	latest: readonly LatestEvents[],
+	{ subid, evt, atMs, revenuePence }: SubscriptionEntry,
+	kind: EventKind,
+): readonly LatestEvents[] {
+	const [, knownEvt = evt, events = []] = latest.find(([known]) => known === subid) ?? [];
+	const added = [...events, [atMs, revenuePence] as const].slice(-maxEventsOfSubid);
+	const others = latest.filter(([known]) => known !== subid);
+	return lastOf(
+		[...others, [subid, kind === 'acquisition' ? evt : knownEvt, added]],
+		maxLatest,
+		([subid, evt]) => subid + evt,
+	);
 }

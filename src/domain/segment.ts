@@ -6,7 +6,7 @@ export interface Segment {
 	readonly rule: string;
 }
 
-/** The segments of a new account. The migration that introduced segments gave existing accounts the same. */
+/** The segments of a new account. Existing accounts keep theirs. */
 export const defaultSegments: readonly Segment[] = [
 	{ id: 'new', name: 'New visitors', rule: 'visitor.visits <= 1' },
 	{ id: 'returning', name: 'Returning visitors', rule: 'visitor.visits >= 2' },
@@ -16,5 +16,10 @@ export const defaultSegments: readonly Segment[] = [
 		name: 'High intent',
 		rule: 'bands.subscription == "high" && visitor.subscriptions == 0',
 	},
-	{ id: 'subscriber', name: 'Subscribers', rule: 'visitor.subscriptions > 0' },
+	{ id: 'subscriber', name: 'Subscribers', rule: 'visitor.activeSubscriptions > 0' },
+	{
+		id: 'subscribed-before',
+		name: 'Subscribed before',
+		rule: 'visitor.subscriptions > 0 && visitor.activeSubscriptions == 0',
+	},
 ];

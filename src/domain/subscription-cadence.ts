@@ -60,36 +60,32 @@ export function calendarMonthsOf(cadenceDays: number): number | undefined {
 	return calendarMonths.find((months) => Math.abs(cadenceDays / (months * monthDays) - 1) <= 0.1);
 }
 
-interface CadenceTerms {
+export interface CadenceTerms {
 	readonly asOfMs: number;
 	/** By `evt`, as the operator has set them. */
 	readonly setDays: ReadonlyMap<string, number>;
 }
 
-/** Learns the cadences of subscriptions from all of them, as of a moment. */
+/** What similar subscriptions tell about the cadences of a price. */
+interface Peers {
+	/** The cadences of a price or of near ones, from the shortest. @param own votes that do not count */
+	ofPrice(pricePence: number, own: number): readonly number[] | undefined;
+	/** The cadence of a price above all known ones below it. */
+	longerFor(pricePence: number): readonly number[] | undefined;
+	/** The cadences of all prices, from the shortest. @param own votes that do not count */
+	ofAll(own: number): readonly number[];
+}
+
+/** The cadences of subscriptions, as of a moment. */
 export class Cadences {
 	readonly #terms: CadenceTerms;
-	readonly #byEvt = new Map<string, PeerGroup>();
-	readonly #all = new PeerGroup();
+	readonly #byEvt: ReadonlyMap<string, Peers>;
+	readonly #all: Peers;
 
-	constructor(subscriptions: Iterable<Paid>, terms: CadenceTerms) {
+	constructor(byEvt: ReadonlyMap<string, Peers>, all: Peers, terms: CadenceTerms) {
+		this.#byEvt = byEvt;
+		this.#all = all;
 		this.#terms = terms;
-		for (const { evt, payments } of subscriptions) {
-			let group = this.#byEvt.get(evt);
-			if (!group) {
-				group = new PeerGroup();
-				this.#byEvt.set(evt, group);
-			}
-			for (const plan of plansOf(payments)) {
-				const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
-				const last = payments[plan.places.at(-1) as number] as Payment;
-				const silentDays = (terms.asOfMs - last.atMs) / dayMs;
-				for (const peers of [group, this.#all])
-					if (days !== undefined) peers.add(days, plan.pricesPence);
-					else if (last === payments.at(-1) && last.refundedAtMs === null)
-						peers.addSilent(silentDays, last.pricePence);
-			}
-		}
 	}
 
 	/**
@@ -125,9 +121,9 @@ export class Cadences {
 		const group = this.#byEvt.get(evt);
 		const sources: readonly (readonly [CadenceSource, () => readonly number[] | undefined])[] = [
 			['price', () => group?.ofPrice(pricePence, gapsDays.length)],
-			['event', () => group?.longerFor(pricePence) ?? group?.all.modes(gapsDays.length)],
+			['event', () => group?.longerFor(pricePence) ?? group?.ofAll(gapsDays.length)],
 			['account', () => this.#all.ofPrice(pricePence, gapsDays.length)],
-			['account', () => this.#all.longerFor(pricePence) ?? this.#all.all.modes(gapsDays.length)],
+			['account', () => this.#all.longerFor(pricePence) ?? this.#all.ofAll(gapsDays.length)],
 		];
 		for (const [from, modesOf] of sources) {
 			const modes = modesOf() ?? [];
@@ -138,6 +134,108 @@ export class Cadences {
 		}
 		return gapDays === undefined ? null : { days: gapDays, from: 'own' };
 	}
+}
+
+/** What was learned about cadences from many subscriptions, short enough to be known by every server. */
+export interface CadenceTable {
+	/** The cadences of the most frequent prices of an `evt`, in days from the shortest. */
+	readonly prices: readonly (readonly [evt: string, pricePence: number, days: readonly number[]])[];
+	readonly evts: readonly (readonly [evt: string, days: readonly number[]])[];
+	readonly all: readonly number[];
+}
+
+const maxTabledPrices = 100;
+const maxTabledEvts = 30;
+
+/** Learns the cadences of subscriptions from all of them, or a sample, as of a moment. */
+export class LearnedCadences {
+	readonly #byEvt = new Map<string, PeerGroup>();
+	readonly #all = new PeerGroup();
+
+	constructor(subscriptions: Iterable<Paid>, asOfMs: number) {
+		for (const { evt, payments } of subscriptions) {
+			let group = this.#byEvt.get(evt);
+			if (!group) {
+				group = new PeerGroup();
+				this.#byEvt.set(evt, group);
+			}
+			for (const plan of plansOf(payments)) {
+				const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
+				const last = payments[plan.places.at(-1) as number] as Payment;
+				const silentDays = (asOfMs - last.atMs) / dayMs;
+				for (const peers of [group, this.#all])
+					if (days !== undefined) peers.add(days, plan.pricesPence);
+					else if (last === payments.at(-1) && last.refundedAtMs === null)
+						peers.addSilent(silentDays, last.pricePence);
+			}
+		}
+	}
+
+	with(terms: CadenceTerms): Cadences {
+		return new Cadences(this.#byEvt, this.#all, terms);
+	}
+
+	table(): CadenceTable {
+		const evts = [...this.#byEvt].sort(([, a], [, b]) => b.all.size - a.all.size).slice(0, maxTabledEvts);
+		const prices = evts
+			.flatMap(([evt, group]) => group.prices().map(([pence, votes]) => ({ evt, group, pence, votes })))
+			.sort((a, b) => b.votes - a.votes)
+			.slice(0, maxTabledPrices);
+		const tabled = (days: readonly number[]) => days.map(tabledDays);
+		return {
+			prices: prices.flatMap(({ evt, group, pence }) => {
+				const days = group.ofPrice(pence, 0) ?? group.longerFor(pence) ?? [];
+				return days.length > 0 ? [[evt, pence, tabled(days)] as const] : [];
+			}),
+			evts: evts.map(([evt, group]) => [evt, tabled(group.ofAll(0))]),
+			all: tabled(this.#all.ofAll(0)),
+		};
+	}
+}
+
+/** Without the fractions that change with every sample. */
+function tabledDays(days: number): number {
+	const months = calendarMonthsOf(days);
+	return months === undefined ? Math.max(1, Math.round(days)) : months * monthDays;
+}
+
+/** The cadences in a table. */
+export class TabledCadences {
+	readonly #byEvt: ReadonlyMap<string, Peers>;
+	readonly #all: Peers;
+	readonly #setDays: ReadonlyMap<string, number>;
+
+	/** @param setDays by `evt`, as the operator has set them */
+	constructor({ prices, evts, all }: CadenceTable, setDays: Readonly<Record<string, number>>) {
+		const ofEvt = Map.groupBy(prices, ([evt]) => evt);
+		this.#byEvt = new Map(
+			evts.map(([evt, days]) => [
+				evt,
+				tabledPeers(new Map((ofEvt.get(evt) ?? []).map(([, pence, each]) => [pence, each])), days),
+			]),
+		);
+		this.#all = tabledPeers(new Map(), all);
+		this.#setDays = new Map(Object.entries(setDays));
+	}
+
+	asOf(asOfMs: number): Cadences {
+		return new Cadences(this.#byEvt, this.#all, { asOfMs, setDays: this.#setDays });
+	}
+}
+
+function tabledPeers(byPrice: ReadonlyMap<number, readonly number[]>, all: readonly number[]): Peers {
+	return {
+		ofPrice: (pence) => {
+			const exact = byPrice.get(pence);
+			if (exact) return exact;
+			const [nearest] = [...byPrice]
+				.filter(([price]) => isAbout(price, pence))
+				.sort(([a], [b]) => Math.abs(a - pence) - Math.abs(b - pence));
+			return nearest?.[1];
+		},
+		longerFor: () => undefined,
+		ofAll: () => all,
+	};
 }
 
 /**
@@ -227,7 +325,7 @@ function medianOf(sorted: ArrayLike<number>): number {
 }
 
 /** What is known of the subscriptions of one `evt`, or of all. */
-class PeerGroup {
+class PeerGroup implements Peers {
 	readonly all = new Votes();
 	readonly #byPrice = new Map<number, Votes>();
 	/** Prices by their size, so that the near ones are found among any number. */
@@ -249,7 +347,16 @@ class PeerGroup {
 		votesOf(this.#bySize, sizeOf(pricePence)).addSilent(days);
 	}
 
-	/** The cadences of a price, else of prices up to half as high again, or as low. @param own votes that do not count */
+	ofAll(own: number): readonly number[] {
+		return this.all.modes(own);
+	}
+
+	/** All prices, with the number of subscriptions that have each. */
+	prices(): readonly (readonly [pricePence: number, votes: number])[] {
+		return [...this.#byPrice].map(([price, votes]) => [price, votes.size]);
+	}
+
+	/** Near are prices up to half as high again, or as low. */
 	ofPrice(pricePence: number, own: number): readonly number[] | undefined {
 		const modes = this.#byPrice.get(pricePence)?.modes(own) ?? [];
 		if (modes.length > 0) return modes;
@@ -262,7 +369,7 @@ class PeerGroup {
 	}
 
 	/**
-	 * The cadence of a price above all known ones below it. A plan of several months costs less than so many plans of one,
+	 * A plan of several months costs less than so many plans of one,
 	 * so ten times the price of a month is that of a year, of which nobody need have renewed yet.
 	 */
 	longerFor(pricePence: number): readonly number[] | undefined {
@@ -314,6 +421,10 @@ class Votes {
 
 	addSilent(days: number): void {
 		this.#silentDays.push(days);
+	}
+
+	get size(): number {
+		return this.#days.length + this.#silentDays.length;
 	}
 
 	addAll(others: Votes | undefined): void {

@@ -32,6 +32,18 @@ export interface Subscription extends Pick<SubscriptionEvent, EventLabel> {
 	readonly convertedAtMs: number;
 }
 
+/** An event of a subscription, without its role. */
+export type Step = Omit<SubscriptionStep, 'kind'>;
+
+/** The roles of a subscription's events. @param sorted by time, then in order of arrival */
+export function stepsOf(sorted: readonly Step[]): SubscriptionStep[] {
+	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
+	return sorted.map((event) => {
+		const { atMs, evt, revenuePence } = event;
+		return { kind: kindOf(revenuePence, event === first), atMs, evt, revenuePence };
+	});
+}
+
 /**
  * Orders the events of a `subid`. Negative revenue is a refund, the first other event is the acquisition, later ones
  * are renewals.
@@ -42,11 +54,7 @@ export function subscriptionOf(events: readonly OccurredEvent[], owner: string |
 	const [earliest] = sorted;
 	if (!earliest) throw new Error('a subscription has at least one event');
 	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
-	const steps = sorted.map((event): SubscriptionStep => {
-		const { atMs, evt, revenuePence } = event;
-		const kind = kindOf(revenuePence, event === first);
-		return { kind, atMs, evt, revenuePence };
-	});
+	const steps = stepsOf(sorted);
 	const shownAtMs = first?.shownAtMs ?? null;
 	return {
 		subid: earliest.subid,

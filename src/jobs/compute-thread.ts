@@ -30,11 +30,13 @@ async function makeReport(store: Store, { account, query }: ReportJob): Promise<
 async function train(store: Store, { aid, goal, isInBackground, ...options }: TrainingJob) {
 	if (isInBackground) yieldToServing();
 	const { trainAccount } = await import('../scoring/judge/account-training.ts');
+	const { learnCadences } = await import('./cadences.ts');
 	const account = await store.control.account(aid);
 	const goals = await store.control.goals(account.id);
 	const chosen = goals.filter(({ name }) => goal === undefined || name === goal);
 	if (goal !== undefined && chosen.length === 0)
 		throw new OperatorError(`The account has no goal ${goal}; 'caskade goal list ${aid}' shows all.`);
+	await learnCadences(store, account.id, store.now());
 	return trainAccount(store, {
 		...options,
 		account,

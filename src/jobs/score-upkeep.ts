@@ -7,6 +7,7 @@ import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/
 import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
+import { learnCadences } from './cadences.ts';
 
 /** The correction of a model's level, and the outcomes of the latest week of its scores. */
 export interface FollowedLevel {
@@ -39,7 +40,7 @@ const retryAfterMs = 600_000;
 /** Smaller relative changes are not worth a new revision for every server. */
 const minChange = 0.05;
 
-/** Keeps base rates and the levels of models up to date between trainings. */
+/** Keeps base rates, cadences and the levels of models up to date between trainings. */
 export class ScoreUpkeep {
 	readonly #store: Store;
 	readonly #options: UpkeepOptions;
@@ -60,7 +61,8 @@ export class ScoreUpkeep {
 				const last = this.#measured.get(account.id);
 				if (last && Math.abs(now() - last.atMs) < last.pauseMs) continue;
 				try {
-					const changed = await this.#measureRates(account);
+					const isLearned = await learnCadences(this.#store, account.id, now());
+					const changed = (await this.#measureRates(account)) || isLearned;
 					await this.#followLevels(account);
 					const pauseMs = changed || !last ? minPauseMs : Math.min(maxPauseMs, 2 * last.pauseMs);
 					this.#measured.set(account.id, { atMs: now(), pauseMs });

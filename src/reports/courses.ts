@@ -1,4 +1,4 @@
-import { Cadences, calendarMonthsOf, type Payment } from '../domain/subscription-cadence.ts';
+import { calendarMonthsOf, LearnedCadences, type Payment } from '../domain/subscription-cadence.ts';
 import { type Course, courseOf, paymentsOf } from '../domain/subscription-course.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
@@ -44,7 +44,10 @@ export function coursesOf(
 ): CoursedJourney[] {
 	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
-	const cadences = new Cadences(paid, { asOfMs, setDays: new Map(Object.entries(setDays)) });
+	const cadences = new LearnedCadences(paid, asOfMs).with({
+		asOfMs,
+		setDays: new Map(Object.entries(setDays)),
+	});
 	return all.map((journey, place) => ({
 		...journey,
 		course:

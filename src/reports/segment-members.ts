@@ -32,7 +32,7 @@ export async function segmentMembers(
 			const profiles = await store.read(accountId, isPast ? profilesAsOf(page, asOfMs) : profilesOf(page));
 			for (const [vid, profile] of profiles) {
 				const scores = rule.readsScores && account ? await scorer.scores(account, 'vid', profile, false) : [];
-				if (rule.matches(ruleFacts(profile, scores, asOfMs))) members.add(vid);
+				if (rule.matches(ruleFacts(profile, scores, asOfMs, account?.cadences))) members.add(vid);
 			}
 		}
 	} finally {

@@ -1,4 +1,5 @@
 import type { Profile } from '../domain/profile.ts';
+import type { TabledCadences } from '../domain/subscription-cadence.ts';
 import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
 import { countVisitors, visitorsFrom } from '../store/account/reading/visitors.ts';
 import type { Reading } from '../store/steps.ts';
@@ -16,7 +17,7 @@ export interface MatchCount {
 const pageVisitors = 500;
 
 /**
- * Counts the visitors that match a rule as of `nowMs`, a page at a time.
+ * Counts the visitors that match a rule as of a moment, a page at a time.
  * @param scoresOf called only where the rule reads scores
  * @param onMatch called for each of them
  */
@@ -24,7 +25,7 @@ export async function countMatches(
 	read: <T>(reading: Reading<T>) => Promise<T>,
 	rule: Rule,
 	scoresOf: ScoresOf,
-	nowMs: number,
+	{ nowMs, cadences }: { readonly nowMs: number; readonly cadences: TabledCadences },
 	onProgress: (done: number, total: number) => void,
 	onMatch: (vid: string) => void = () => {},
 ): Promise<MatchCount> {
@@ -38,7 +39,7 @@ export async function countMatches(
 			afterId = id;
 			visitors++;
 			const scores = rule.readsScores ? await scoresOf(profile) : [];
-			if (!rule.matches(ruleFacts(profile, scores, nowMs))) continue;
+			if (!rule.matches(ruleFacts(profile, scores, nowMs, cadences))) continue;
 			matching++;
 			onMatch(vid);
 		}

@@ -42,6 +42,7 @@ const visitorTypes: Record<keyof VisitorFacts, CelType> = {
 	firstChannel: 'string',
 	lastChannel: 'string',
 	landingPage: 'string',
+	activeSubscriptions: 'double',
 	pages7d: 'list<string>',
 	pages30d: 'list<string>',
 	channels: 'list<string>',

@@ -1,12 +1,21 @@
 import { visitFacts, visitorFacts } from '../domain/facts.ts';
 import type { Profile } from '../domain/profile.ts';
+import type { TabledCadences } from '../domain/subscription-cadence.ts';
 import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
 import type { RuleFacts } from './rule-environment.ts';
 
-/** Builds a rule's variables from a profile as of `nowMs` and its scores. */
-export function ruleFacts(profile: Profile | null, scores: readonly GoalScore[], nowMs: number): RuleFacts {
+/**
+ * Builds a rule's variables from a profile as of `nowMs` and its scores.
+ * @param cadences the account's
+ */
+export function ruleFacts(
+	profile: Profile | null,
+	scores: readonly GoalScore[],
+	nowMs: number,
+	cadences?: TabledCadences,
+): RuleFacts {
 	return {
-		visitor: visitorFacts(profile, nowMs),
+		visitor: visitorFacts(profile, nowMs, cadences),
 		visit: visitFacts(profile),
 		scores: new Map(scores.map(({ goal, score }) => [goal, score])),
 		percentiles: new Map(scores.map(({ goal, percentile }) => [goal, percentile])),

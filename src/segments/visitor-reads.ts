@@ -47,7 +47,7 @@ export class VisitorReads {
 		return mapMaybePromise(this.#profile(subject), (profile) =>
 			profile
 				? mapMaybePromise(scoresOf(profile), (scores) =>
-						matchingSegments(account.segments, ruleFacts(profile, scores, this.#now())).map(
+						matchingSegments(account.segments, ruleFacts(profile, scores, this.#now(), account.cadences)).map(
 							({ id, name }) => ({ id, name }),
 						),
 					)

@@ -1,7 +1,7 @@
 import { type ControlStore, isUsable } from './control/control-store.ts';
 import type { Check } from './store.ts';
 
-/** Whether anybody can upload, and which goals keep the meaning that they had in an earlier version. */
+/** Whether anybody can upload, and which goals and segments keep the meaning that they had in an earlier version. */
 export async function* checkControl(control: ControlStore, nowMs: number): AsyncIterable<Check> {
 	const clients = await control.clients();
 	const enabled = new Set(
@@ -16,6 +16,13 @@ export async function* checkControl(control: ControlStore, nowMs: number): Async
 		detail: usable > 0 ? `${usable} usable` : `none: nobody can upload; 'caskade key issue' makes one`,
 	};
 	for (const { id, aid } of await control.accounts()) {
+		const segments = await control.segments(id);
+		if (segments.some(({ id: name, rule }) => name === 'subscriber' && rule === 'visitor.subscriptions > 0'))
+			yield {
+				check: `segments of ${aid}`,
+				ok: true,
+				detail: `'subscriber' is whoever has ever subscribed; in new accounts it is who subscribes now, and 'subscribed-before' is the rest. 'caskade visitor rebuild ${aid}', 'caskade segment update ${aid} subscriber --rule "visitor.activeSubscriptions > 0"' and 'caskade segment create ${aid} subscribed-before --name "Subscribed before" --rule "visitor.subscriptions > 0 && visitor.activeSubscriptions == 0"' change that.`,
+			};
 		const goals = await control.goals(id);
 		const [old] = goals.filter(({ name, counts }) => name === 'subscription' && counts === 'any');
 		if (!old) continue;

@@ -42,6 +42,7 @@ export const controlColumns = {
 		'payment_providers',
 		'renewal_days',
 		'currency',
+		'cadences',
 	],
 	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
 	api_key: [

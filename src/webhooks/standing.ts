@@ -34,7 +34,7 @@ const maxReached = 100;
  * @param scores empty if neither rules nor webhooks need them
  */
 export function standingOf(
-	{ goals, segments, models }: Pick<KnownAccount, 'goals' | 'segments' | 'models'>,
+	{ goals, segments, models, cadences }: Pick<KnownAccount, 'goals' | 'segments' | 'models' | 'cadences'>,
 	profile: Profile,
 	scores: readonly GoalScore[],
 	before: Standing,
@@ -51,7 +51,7 @@ export function standingOf(
 		}
 		return { ...score, band: heldBand(goal, score.percentile, before.bands.get(goal.name)) };
 	});
-	const facts = ruleFacts(profile, held, nowMs);
+	const facts = ruleFacts(profile, held, nowMs, cadences);
 	return {
 		segments: new Set(matchingSegments(segments, facts).map(({ id }) => id)),
 		bands: new Map(

@@ -68,6 +68,29 @@ test('doctor tells which goals count what they did in an earlier version', async
 	assert.doesNotMatch((await caskade(['doctor', ...at])).stdout, /goals of/);
 });
 
+test('doctor tells which segments mean what they did in an earlier version', async (t) => {
+	const { folder, at } = await soundFolder(t);
+	const database = new DatabaseSync(join(folder, 'control.sqlite'));
+	database.exec(
+		"UPDATE segment SET rule = 'visitor.subscriptions > 0' WHERE account_id = 1 AND id = 'subscriber'; DELETE FROM segment WHERE account_id = 1 AND id = 'subscribed-before'",
+	);
+	database.close();
+	const checks = JSON.parse((await caskade(['doctor', '--json', ...at])).stdout) as Check[];
+	const told = checks.filter(({ check }) => check.startsWith('segments'));
+	assert.deepEqual(
+		told.map(({ check, ok }) => [check, ok]),
+		[['segments of c-a-x', true]],
+	);
+	const commands = [...(told[0]?.detail ?? '').matchAll(/'caskade ([^']+)'/g)].map(([, one]) => one);
+	assert.equal(commands.length, 3);
+	for (const command of commands as string[]) {
+		const words = [...command.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+		const { code, stderr } = await caskade([...words, ...at]);
+		assert.deepEqual([code, stderr], [0, '']);
+	}
+	assert.doesNotMatch((await caskade(['doctor', ...at])).stdout, /segments of/);
+});
+
 test('doctor reports that nobody can upload', async (t) => {
 	const at = await emptyInstallation(t);
 	const care = careOf(await caskade(['doctor', '--json', ...at]));

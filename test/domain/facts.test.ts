@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { visitFacts, visitorFacts } from '../../src/domain/facts.ts';
+import { noCadences, visitFacts, visitorFacts } from '../../src/domain/facts.ts';
 import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
+import { LearnedCadences, TabledCadences } from '../../src/domain/subscription-cadence.ts';
+import { courseOf } from '../../src/domain/subscription-course.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
 import { anyLog, hit, startMs, subscription } from './log.ts';
 
@@ -145,5 +147,101 @@ describe('a visit', () => {
 			pagesSeen: ['pricing', 'basket'],
 			eventsFired: ['play'],
 		});
+	});
+});
+
+describe('activeSubscriptions', () => {
+	const monthly = [0, 30, 60].map((day, index) =>
+		subscription(startMs + day * dayMs, {
+			tid: `m${index}`,
+			subid: 'monthly',
+			evt: 'plan',
+			revenuePence: 999,
+		}),
+	);
+	const annual = subscription(startMs, { tid: 'a', subid: 'annual', evt: 'plan', revenuePence: 9900 });
+	const table = {
+		prices: [
+			['plan', 999, [30]],
+			['plan', 9900, [365]],
+		],
+		evts: [['plan', [30]]],
+		all: [30],
+	} as const;
+	const activeAfter = (days: number, log: LogEntry[], cadences = new TabledCadences(table, {})) =>
+		visitorFacts(profileOf(log), startMs + days * dayMs, cadences).activeSubscriptions;
+
+	test('counts those that are paid for or in grace, each by its own cadence', () => {
+		assert.equal(activeAfter(61, monthly), 1);
+		assert.equal(activeAfter(100, monthly), 1, 'due on day 90, 15 days of grace');
+		assert.equal(activeAfter(106, monthly), 0);
+		assert.equal(activeAfter(360, [annual]), 1);
+		assert.equal(activeAfter(396, [annual]), 0);
+		assert.equal(activeAfter(100, [annual, ...monthly]), 2);
+	});
+
+	test('takes the cadence of the nearest price, of the evt, then of the account', () => {
+		const once = (evt: string, revenuePence: number) => [
+			subscription(startMs, { tid: 'o', subid: 'once', evt, revenuePence }),
+		];
+		assert.equal(activeAfter(300, once('plan', 8900)), 1);
+		assert.equal(activeAfter(50, once('plan', 50_000)), 0);
+		assert.equal(activeAfter(50, once('other', 999)), 0);
+		assert.equal(activeAfter(5000, once('other', 999), noCadences), 1, 'nothing tells how often it is paid');
+		assert.equal(activeAfter(20, once('other', 999), new TabledCadences(table, { other: 7 })), 0);
+	});
+
+	test('does not count what was paid back', () => {
+		const refund = { subid: 'monthly', evt: 'plan', revenuePence: -999 };
+		assert.equal(
+			activeAfter(62, [...monthly, subscription(startMs + 61 * dayMs, { tid: 'r', ...refund })]),
+			0,
+		);
+		assert.equal(activeAfter(1, [subscription(startMs, { tid: 'r', ...refund })]), 0);
+	});
+
+	test('counts all of a profile of an earlier version, as before', () => {
+		const { latest: _, ...earlier } = profileOf(monthly)?.subscriptions ?? assert.fail();
+		const profile = { ...(profileOf(monthly) ?? assert.fail()), subscriptions: earlier };
+		assert.equal(visitorFacts(profile, startMs + 1000 * dayMs).activeSubscriptions, 1);
+	});
+
+	test('agrees with the course of the whole log, whatever the table was learned from', () => {
+		const plan = fc.record({
+			evt: fc.constantFrom('plan', 'other'),
+			pricePence: fc.constantFrom(999, 2700, 9900),
+			days: fc.constantFrom(30, 90, 365),
+			payments: fc.integer({ min: 1, max: 6 }),
+			startDay: fc.nat(300),
+		});
+		fc.assert(
+			fc.property(
+				fc.array(plan, { minLength: 1, maxLength: 8 }),
+				fc.integer({ min: 0, max: 900 }),
+				(plans, day) => {
+					const nowMs = startMs + day * dayMs;
+					const paid = plans.map(({ evt, pricePence, days, payments, startDay }) => ({
+						evt,
+						payments: Array.from({ length: payments }, (_, index) => ({
+							atMs: startMs + (startDay + index * days) * dayMs,
+							pricePence,
+							refundedAtMs: null,
+						})).filter(({ atMs }) => atMs <= nowMs),
+					}));
+					const [one] = paid;
+					// With two times between payments it depends on nobody else.
+					fc.pre(one !== undefined && one.payments.length >= 3);
+					const learned = new LearnedCadences(paid, nowMs);
+					const log = one.payments.map(({ atMs, pricePence }, index) =>
+						subscription(atMs, { tid: `t${index}`, subid: 's', evt: one.evt, revenuePence: pricePence }),
+					);
+					const whole = courseOf(one, learned.with({ asOfMs: nowMs, setDays: new Map() }), nowMs);
+					const active = visitorFacts(profileOf(log), nowMs, new TabledCadences(learned.table(), {}));
+					// The table has whole days, or months.
+					if (Math.abs(nowMs - (whole.endedAtMs ?? whole.dueAtMs ?? 0)) < 40 * dayMs) return;
+					assert.equal(active.activeSubscriptions, whole.state === 'ended' ? 0 : 1);
+				},
+			),
+		);
 	});
 });

@@ -148,6 +148,17 @@ describe('subscription events', () => {
 				refund: [['membership', 1, startMs + 2 * dayMs]],
 			},
 			subids: ['s1'],
+			latest: [
+				[
+					's1',
+					'trial',
+					[
+						[startMs, 0],
+						[startMs + dayMs, 2500],
+					],
+				],
+				['s2', 'membership', [[startMs + 2 * dayMs, -500]]],
+			],
 			recent: [1.75, 2.72606, 2.932],
 			longTerm: [2.97704, 2.99431],
 		});

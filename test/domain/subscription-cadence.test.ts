@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Cadences, type Paid, usualDays } from '../../src/domain/subscription-cadence.ts';
+import {
+	type Cadences,
+	LearnedCadences,
+	type Paid,
+	usualDays,
+} from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
 
 const day = 400;
@@ -11,7 +16,10 @@ function paid(days: readonly number[], pricePence = 999, evt = 'membership'): Pa
 	return { evt, payments };
 }
 function learn(all: readonly Paid[], setDays: Readonly<Record<string, number>> = {}): Cadences {
-	return new Cadences(all, { asOfMs: day * dayMs, setDays: new Map(Object.entries(setDays)) });
+	return new LearnedCadences(all, day * dayMs).with({
+		asOfMs: day * dayMs,
+		setDays: new Map(Object.entries(setDays)),
+	});
 }
 /** The cadence of the last payment. */
 function lastOf(one: Paid, others: readonly Paid[] = []) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { subscriptionOf } from '../../src/domain/subscription.ts';
-import { Cadences } from '../../src/domain/subscription-cadence.ts';
+import { LearnedCadences } from '../../src/domain/subscription-cadence.ts';
 import { courseOf, paymentsOf, recurringPenceOf } from '../../src/domain/subscription-course.ts';
 import { dayMs } from '../../src/durations.ts';
 
@@ -18,7 +18,7 @@ function course(events: readonly (readonly [day: number, pence: number])[], day:
 	const asOfMs = day * dayMs;
 	const { movements, dueAtMs, endedAtMs, ...rest } = courseOf(
 		paid,
-		new Cadences([paid], { asOfMs, setDays }),
+		new LearnedCadences([paid], asOfMs).with({ asOfMs, setDays }),
 		asOfMs,
 	);
 	const dayOf = (ms: number | null) => ms && ms / dayMs;
@@ -150,7 +150,10 @@ test('what was paid for a year is not over because less was paid meanwhile', () 
 	]);
 	const paid = { evt: 'membership', payments: paymentsOf(subscriptionOf(known, null)) };
 	const asOfMs = 300 * dayMs;
-	const cadences = new Cadences([paid, paidOf(others), yearly, yearly], { asOfMs, setDays: new Map() });
+	const cadences = new LearnedCadences([paid, paidOf(others), yearly, yearly], asOfMs).with({
+		asOfMs,
+		setDays: new Map(),
+	});
 	const { state, dueAtMs } = courseOf(paid, cadences, asOfMs);
 	assert.equal(state, 'active');
 	assert.ok((dueAtMs as number) > asOfMs);

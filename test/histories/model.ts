@@ -187,6 +187,14 @@ function subscriptionsOf(events: readonly LoggedEvent[]): object {
 				.map(([kind, some]) => [kind, byName(some)]),
 		),
 		subids,
+		latest: counted(events.map(({ subid, atMs }) => ({ name: subid, atMs }))).map(({ name }) => [
+			name,
+			(paid.find(({ subid }) => subid === name) ?? events.find(({ subid }) => subid === name))?.evt,
+			events
+				.filter(({ subid }) => subid === name)
+				.map(({ atMs, rvn }) => [atMs, rvn])
+				.slice(-8),
+		]),
 		recent: [1, 7, 30].map((days) => new About(decayed(events, days, last.atMs), 0.01)),
 		longTerm: [90, 365].map((days) => new About(decayed(events, days, last.atMs), 0.01)),
 	};

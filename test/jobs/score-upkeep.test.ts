@@ -3,9 +3,11 @@ import { type TestContext, test } from 'node:test';
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
 import { ScoreUpkeep, type UpkeepReport } from '../../src/jobs/score-upkeep.ts';
+import { HistoryWriter } from '../../src/store/history-writer.ts';
+import { startMs } from '../domain/log.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
-import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
+import { addAccount, type Engine, engines, openFor, subscriptionEvent } from '../store/engines.ts';
 
 const [sqlite] = engines as [Engine];
 const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
@@ -138,3 +140,49 @@ test('the level of an active model follows the outcomes, week by week, and is re
 	await upkeep.round();
 	assert.equal(reports.length, 2, 'since the log ended, nothing is known');
 });
+
+for (const engine of engines)
+	test(`how often subscriptions are paid is learned, whosever they are, on ${engine.name}`, async (t) => {
+		const store = await openFor(t, await engine.freshAddress(t));
+		const aid = 'c-a-acme-uk';
+		const accountId = await addAccount(store, aid);
+		const other = await addAccount(store, 'c-a-globex-uk', 'globex');
+		const clock = { nowMs: startMs };
+		const upkeep = new ScoreUpkeep(store, {
+			now: () => clock.nowMs,
+			report: (report) => assert.fail(JSON.stringify(report)),
+			signal: new AbortController().signal,
+		});
+		await upkeep.round();
+		assert.equal(await store.control.cadences(accountId), null, 'nothing is known yet');
+		const pay = (subid: string, days: number, times: number, rvn: number) =>
+			Array.from({ length: times }, (_, index) => ({
+				...subscriptionEvent({ tid: `${subid}-${index}`, subid, evt: 'plan', rvn }),
+				receivedAtMs: startMs + index * days * dayMs,
+			}));
+		await new HistoryWriter(store, accountId, { initial: 500, max: 500 }).add(
+			[],
+			[
+				...Array.from({ length: 12 }, (_, index) => pay(`m${index}`, 30, 13, 999)).flat(),
+				...Array.from({ length: 4 }, (_, index) => pay(`a${index}`, 365, 2, 9900)).flat(),
+			],
+		);
+		clock.nowMs = startMs + 400 * dayMs;
+		await upkeep.round();
+		const table = await store.control.cadences(accountId);
+		assert.deepEqual(
+			table?.prices.map(([evt, pence, days]) => [evt, pence, days.map(Math.round)]),
+			[
+				['plan', 999, [30]],
+				['plan', 9900, [365]],
+			],
+		);
+		assert.equal(await store.control.cadences(other), null);
+		const known = (await store.control.accessSnapshot()).accounts.get(aid)?.cadences.asOf(clock.nowMs);
+		const paidOnce = { evt: 'plan', payments: [{ atMs: clock.nowMs, pricePence: 9900, refundedAtMs: null }] };
+		assert.equal(Math.round(known?.of(paidOnce)[0]?.days ?? 0), 365);
+		const { revision } = await store.control.accessSnapshot();
+		clock.nowMs += dayMs;
+		await upkeep.round();
+		assert.equal((await store.control.accessSnapshot()).revision, revision, 'nothing has changed');
+	});

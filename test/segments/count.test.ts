@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { noCadences } from '../../src/domain/facts.ts';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
 import { dayMs } from '../../src/durations.ts';
 import { countMatches, type MatchCount, type ScoresOf } from '../../src/segments/count.ts';
@@ -42,7 +43,7 @@ async function storeOf(t: TestContext, visitors: number) {
 			(reading) => store.read(accountId, reading),
 			compileRule(rule),
 			scores,
-			startMs + 5 * dayMs,
+			{ nowMs: startMs + 5 * dayMs, cadences: noCadences },
 			onProgress,
 		);
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ChannelRule } from '../../domain/channel-rule.ts';
 import { defaultGoals } from '../../domain/goal.ts';
 import { defaultSegments } from '../../domain/segment.ts';
+import type { CadenceTable } from '../../domain/subscription-cadence.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
@@ -220,4 +221,29 @@ export async function clientId(database: ControlDatabase, name: string): Promise
 			`There is no client ${name}; 'caskade account create AID --client ${name}' creates it.`,
 		);
 	return client.id;
+}
+
+/** What was last learned about cadences; null if nothing was. */
+export async function selectCadences(
+	database: ControlDatabase,
+	accountId: number,
+): Promise<CadenceTable | null> {
+	const row = await database
+		.selectFrom('account')
+		.select('cadences')
+		.where('id', '=', accountId)
+		.executeTakeFirst();
+	return row?.cadences ? JSON.parse(row.cadences) : null;
+}
+
+export async function updateCadences(
+	database: ControlDatabase,
+	accountId: number,
+	table: CadenceTable,
+): Promise<void> {
+	await database
+		.updateTable('account')
+		.set({ cadences: JSON.stringify(table) })
+		.where('id', '=', accountId)
+		.execute();
 }

@@ -4,6 +4,7 @@ import type { Goal, GoalChange } from '../../domain/goal.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
 import type { Segment } from '../../domain/segment.ts';
 import type { SigningKey } from '../../domain/signing-key.ts';
+import type { CadenceTable } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
 import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhook.ts';
 import * as accounts from './accounts.ts';
@@ -419,6 +420,15 @@ export class ControlStore {
 
 	setBaseRates(accountId: number, rates: ReadonlyMap<string, readonly number[]>): Promise<void> {
 		return this.#change((transaction) => goals.updateBaseRates(transaction, accountId, rates));
+	}
+
+	/** What was last learned about the account's cadences; null if nothing was. */
+	cadences(accountId: number): Promise<CadenceTable | null> {
+		return accounts.selectCadences(this.#database, accountId);
+	}
+
+	setCadences(accountId: number, table: CadenceTable): Promise<void> {
+		return this.#change((transaction) => accounts.updateCadences(transaction, accountId, table));
 	}
 
 	/** JSON, as it was inserted. @throws OperatorError where there is none */

@@ -23,6 +23,7 @@ export interface ControlTables {
 		payment_providers: string;
 		renewal_days: string;
 		currency: string;
+		cadences: Generated<string | null>;
 	};
 	plan: {
 		name: string;

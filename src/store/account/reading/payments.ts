@@ -1,0 +1,65 @@
+import { type Step, stepsOf } from '../../../domain/subscription.ts';
+import type { Paid } from '../../../domain/subscription-cadence.ts';
+import { paymentsOf } from '../../../domain/subscription-course.ts';
+import { ask, type Reading, rowsOf } from '../../steps.ts';
+
+/** The sample: so many places among the events in order of arrival, and the subscriptions of so many events at each. */
+const places = 40;
+const eventsPerPlace = 50;
+/** Bound a statement. */
+const subidsPerRead = 100;
+const maxRows = 10_000;
+
+const columns = 'id, subid, evt, rvn, received_at';
+
+/** The payments of at most 2,000 subscriptions, spread evenly over time, whosever they are. */
+export function* sampledPayments(): Reading<Paid[]> {
+	const [extent] = yield* rowsOf({
+		sql: 'SELECT min(id) AS first, max(id) AS last FROM @subscription_event /* sampled payments */',
+	});
+	if (!extent || extent.first === null) return [];
+	const [first, last] = [Number(extent.first), Number(extent.last)];
+	const subids = new Set<string>();
+	for (let place = 0; place < places; place++) {
+		const fromId = first + Math.floor(((last + 1 - first) * place) / places);
+		const rows = yield* rowsOf({
+			sql: 'SELECT subid FROM @subscription_event WHERE id >= ? ORDER BY id LIMIT ? /* sampled payments */',
+			values: [fromId, eventsPerPlace],
+		});
+		for (const { subid } of rows) subids.add(String(subid));
+	}
+	const paid: Paid[] = [];
+	for (const some of pagesOf([...subids])) {
+		// Each half has an index.
+		const { named, following } = yield* ask({
+			named: {
+				sql: `SELECT ${columns} FROM @subscription_event WHERE subid IN ?list AND named > 0 LIMIT ${maxRows} /* sampled payments */`,
+				values: [some],
+			},
+			following: {
+				sql: `SELECT ${columns} FROM @subscription_event WHERE subid IN ?list AND named = 0 LIMIT ${maxRows} /* sampled payments */`,
+				values: [some],
+			},
+		});
+		const events = [...named, ...following]
+			.map(({ id, subid, evt, rvn, received_at }) => ({
+				id: Number(id),
+				subid: String(subid),
+				...{ evt: String(evt), revenuePence: Number(rvn), atMs: Number(received_at) },
+			}))
+			.sort((a, b) => a.atMs - b.atMs || a.id - b.id);
+		for (const ofOne of Map.groupBy(events, ({ subid }) => subid).values()) paid.push(paidBy(ofOne));
+	}
+	return paid.filter(({ payments }) => payments.length > 0);
+}
+
+function paidBy(events: readonly Step[]): Paid {
+	const steps = stepsOf(events);
+	const { evt } = (steps.find(({ kind }) => kind === 'acquisition') ?? steps[0]) as Step;
+	return { evt, payments: paymentsOf({ steps }) };
+}
+
+function* pagesOf(subids: readonly string[]): Generator<readonly string[]> {
+	for (let from = 0; from < subids.length; from += subidsPerRead)
+		yield subids.slice(from, from + subidsPerRead);
+}
