@@ -22,7 +22,7 @@ const subsets = <Name>(names: readonly Name[]) =>
 		fc.constant([]),
 		fc.uniqueArray(fc.constantFrom(...names), { minLength: 1, maxLength: 2 }),
 	) as fc.Arbitrary<Name[]>;
-const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { freq: 1 });
+const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { freq: 2 });
 const from2025 = (days: number) => String(Temporal.PlainDate.from('2025-01-20').add({ days }));
 
 const period = fc
@@ -34,7 +34,7 @@ const period = fc
 	.map(([first, days, compare]) => ({
 		from: first === null ? null : from2025(first),
 		to: days === null ? null : from2025((first ?? 0) + days),
-		compare: first === null ? null : compare,
+		compare: first === null || days === null ? null : compare,
 	}));
 
 const days = fc.oneof(fc.constantFrom(7, 28, 30, 31, 90, 365), fc.integer({ min: 1, max: 400 }));
@@ -44,11 +44,11 @@ const common = (endMs: number) => ({
 		fc.integer({ min: -60, max: 120 }).map((n) => endMs + n * dayMs + n),
 	),
 	timezone: fc.constantFrom(...timezones),
-	evt: fc.option(fc.constantFrom('membership', 'newsletter'), { freq: 1 }),
+	evt: fc.option(fc.constantFrom('membership', 'newsletter'), { freq: 2 }),
 });
 const ofPaths = {
 	lookbackDays: fc.constantFrom(90, 1, 7, 33, 400),
-	channel: fc.option(fc.constantFrom('email', 'direct', 'social'), { freq: 1 }),
+	channel: fc.option(fc.constantFrom('email', 'direct', 'social'), { freq: 2 }),
 };
 const basis = fc.constantFrom('event', 'cohort');
 const model = fc.oneof(
