@@ -268,6 +268,7 @@ export function paths(log: Log, asked: Asked): Figures {
 		figures.set(`days p${percent}`, nearestRank(days, percent));
 		figures.set(`approval p${percent}`, nearestRank(approval, percent));
 	}
+	const pages = new Map<string, number>();
 	for (const { subscription, isAcquired } of countedIn(read.subscriptions, asked)) {
 		if (!isAcquired) continue;
 		const { owner, convertedAtMs } = subscription;
@@ -275,8 +276,13 @@ export function paths(log: Log, asked: Asked): Figures {
 			({ vid, atMs }) =>
 				vid === owner && atMs <= convertedAtMs && atMs > convertedAtMs - asked.lookbackDays * dayMs,
 		);
-		for (const page of new Set(seen.map(({ body }) => body.page))) if (page !== null) add(`page ${page}`, 1);
+		for (const page of new Set(seen.map(({ body }) => body.page)))
+			if (page !== null) pages.set(page, (pages.get(page) ?? 0) + 1);
 	}
+	figures.set('pages', pages.size);
+	// The report lists a hundred.
+	if (pages.size <= 100)
+		for (const [page, subscriptions] of pages) figures.set(`page ${page}`, subscriptions);
 	return figures;
 }
 

@@ -81,7 +81,11 @@ export function pathFigures(report: Report): Figures {
 		figures.set(`length ${touches}`, subscriptions);
 	for (const { from, to, subscriptions } of report.transitions as Rows)
 		figures.set(`${from} to ${to}`.replaceAll(' / ', ' | '), subscriptions);
-	for (const { page, subscriptions } of report.pages as Rows) figures.set(`page ${page}`, subscriptions);
+	const { pages } = report.distinct as Fields;
+	figures.set('pages', pages);
+	// The report lists a hundred.
+	if (Number(pages) <= 100)
+		for (const { page, subscriptions } of report.pages as Rows) figures.set(`page ${page}`, subscriptions);
 	for (const { step, from, to, subscriptions, lost } of report.steps as Rows) {
 		const name = `step ${step} ${from} to ${to}`.replaceAll(' / ', ' | ');
 		figures.set(`${name}: (conversion)`, subscriptions);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { noCadences } from '../../../src/domain/facts.ts';
 import { defaultGoals, type Goal, goalDefaults } from '../../../src/domain/goal.ts';
 import { defaultSegments, type Segment } from '../../../src/domain/segment.ts';
 import { dayMs, minuteMs } from '../../../src/durations.ts';
@@ -39,6 +40,7 @@ export function scoringContract(engine: Engine): void {
 						currency: 'GBP',
 					},
 					...{ goals: 0, segments: 0, models: [], baseRates: new Map(), revocations: new Map() },
+					cadences: noCadences,
 					webhooks: [],
 				},
 			);
