@@ -111,6 +111,8 @@ export interface ServeSettings {
 	readonly workers: number;
 	/** How many connections to PostgreSQL a process may open. */
 	readonly connections?: number;
+	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
+	readonly nodeAddress?: Readonly<Record<string, string>>;
 	readonly roles?: readonly Role[];
 	/** Interval between trainings of all accounts, in milliseconds. Without it, training runs only on command. */
 	readonly trainEvery?: number;
@@ -159,6 +161,10 @@ export const serveOptions = () => [
 		'--connections <number>',
 		'connections to PostgreSQL that a process may open, 18 to 36 (default: 36, or what the server allows)',
 	).argParser(wholeNumber(18, 36)),
+	new Setting(
+		'--node-address <list>',
+		'how to reach nodes of a Citus cluster that see each other by other names: HOST:PORT=HOST:PORT, theirs first, with commas between several',
+	).argParser(nodeAddresses),
 	new Setting(
 		'--drain-delay-ms <number>',
 		'how long to keep serving after the signal to stop; /readyz reports it, so that load balancers stop sending',
@@ -212,6 +218,16 @@ function roles(value: string): readonly Role[] {
 	if (!names.every((name) => (allRoles as readonly string[]).includes(name)))
 		throw new InvalidArgumentError('It must be api, collect, or api,collect.');
 	return names as Role[];
+}
+
+function nodeAddresses(value: string): Readonly<Record<string, string>> {
+	const node = String.raw`(?:\[[0-9a-f:.]+\]|[\w.-]+):\d{1,5}`;
+	const pairs = value.split(',').map((pair) => new RegExp(`^(${node})=(${node})$`, 'i').exec(pair.trim()));
+	if (!pairs.every((pair) => pair !== null))
+		throw new InvalidArgumentError(
+			'It must be pairs such as worker-1:5432=10.0.0.21:5432, with commas between them.',
+		);
+	return Object.fromEntries(pairs.map(([, theirs, ours]) => [theirs, ours]));
 }
 
 function stageName(value: string): string {

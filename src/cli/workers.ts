@@ -22,9 +22,9 @@ export async function runWorkers(settings: ServeSettings, log: Log): Promise<voi
 	if (others.includes(undefined)) return;
 	// Once on this machine, however many workers there are.
 	const { startBackground } = await import('../jobs/background.ts');
-	const { database, stage, trainEvery: trainEveryMs } = settings;
+	const { database, stage, nodeAddress, trainEvery: trainEveryMs } = settings;
 	const work = { followsLog: false, keepsScores: true, trainEveryMs };
-	workers.restartOnExit(startBackground({ database, stage }, work, log));
+	workers.restartOnExit(startBackground({ database, stage, nodeAddress }, work, log));
 	log.info({ url, workers: settings.workers }, 'listening');
 	printLine(
 		`Caskade serves at ${url} (reference: ${url}/docs) with ${settings.workers} workers. Stop it with Ctrl+C.`,

@@ -15,6 +15,8 @@ export interface OpenOptions extends StageChoice {
 	readonly connections?: number | undefined;
 	/** Refuse a server that allows too few connections to serve. */
 	readonly serves?: boolean;
+	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
+	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
 	/** Milliseconds since 1970, for tests; by default the store's own clock. */
 	readonly now?: () => number;
 }

@@ -23,6 +23,7 @@ import type {
 import { AccountServers, maxServers } from './engine/account-servers.ts';
 import { checkCoordinator, checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
 import { Citus } from './engine/citus.ts';
+import { ClusterMap } from './engine/cluster-map.ts';
 import {
 	connectionError,
 	isConcurrentChange,
@@ -70,6 +71,8 @@ export interface PostgresOptions extends ConnectionBudget {
 	readonly now?: (() => number) | undefined;
 	/** Refuse a database without a control schema instead of creating it. */
 	readonly mustExist?: boolean;
+	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
+	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -95,9 +98,9 @@ export class PostgresStore implements Store {
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onError: (address: string, error: Error) => void = () => {};
 
-	private constructor(address: string, { stage, now }: PostgresOptions) {
+	private constructor(address: string, { stage, now, nodeAddress }: PostgresOptions) {
 		const schemas = new SchemaNames(stage);
-		this.place = { database: address, stage };
+		this.place = { database: address, stage, nodeAddress };
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: Omit<PoolOptions, 'size'>) =>
@@ -238,7 +241,20 @@ export class PostgresStore implements Store {
 	}
 
 	startReading(): ServingReader {
-		return new PostgresReader({ servers: this.#servers, newest: this.#newest, reads: this.#reads });
+		const clusterMap = new ClusterMap({
+			pool: this.#controlPool,
+			servers: this.#servers,
+			schemas: this.#schemas,
+			nodeAddresses: this.place.nodeAddress ?? {},
+			askQuickly,
+			onError: (address, error) => this.#onError(address, connectionError(error, address)),
+		});
+		return new PostgresReader({
+			servers: this.#servers,
+			newest: this.#newest,
+			reads: this.#reads,
+			clusterMap,
+		});
 	}
 
 	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {

@@ -10,6 +10,8 @@ export interface CitusLike {
 	readonly coordinator?: string;
 	/** Whether new schemas are distributed, to the first worker. */
 	readonly distributes?: boolean;
+	/** The empty database to be used; a new one by default. */
+	readonly database?: string;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface CitusLike {
  */
 export async function freshCitusLike(options: CitusLike): Promise<string> {
 	const { workers, localGroup = 0, coordinator, distributes = true } = options;
-	const address = await freshPostgresDatabase();
+	const address = options.database ?? (await freshPostgresDatabase());
 	const session = new pg.Client({ connectionString: address });
 	await session.connect();
 	try {
@@ -58,12 +60,13 @@ INSERT INTO pg_extension (oid, extname, extowner, extnamespace, extrelocatable, 
 	VALUES (99999, 'citus', 10, 11, false, '13.2-1');
 CREATE TABLE pg_dist_local_group (groupid integer);
 CREATE TABLE pg_dist_node (
-	groupid integer, nodename text, nodeport integer, isactive boolean, noderole text, synchronous_commit text
+	groupid integer, nodename text, nodeport integer, isactive boolean, noderole text, synchronous_commit text,
+	metadatasynced boolean DEFAULT true
 );
 CREATE TABLE pg_dist_schema (schemaid oid);
 CREATE TABLE pg_dist_partition (logicalrelid regclass);
 CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid bigint GENERATED ALWAYS AS IDENTITY);
-CREATE TABLE pg_dist_placement (shardid bigint, groupid integer);
+CREATE TABLE pg_dist_placement (shardid bigint, groupid integer, placementid bigint GENERATED ALWAYS AS IDENTITY);
 
 CREATE FUNCTION run_command_on_workers(command text, OUT nodename text, OUT nodeport integer, OUT success boolean, OUT result text)
 	RETURNS SETOF record LANGUAGE sql AS $$

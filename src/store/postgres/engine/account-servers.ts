@@ -12,6 +12,7 @@ export class AccountServers {
 	readonly home: string;
 	readonly #schemas: SchemaNames;
 	#own: ReadonlyMap<number, string> = new Map();
+	#nodes: ReadonlyMap<number, string> = new Map();
 
 	constructor(home: string, schemas: SchemaNames) {
 		this.home = home;
@@ -30,6 +31,20 @@ export class AccountServers {
 		this.#own = new Map([...this.#own, [accountId, address]]);
 	}
 
+	/** @param nodes addresses of the cluster's nodes that have accounts and answer, by account number */
+	learnNodes(nodes: ReadonlyMap<number, string>): void {
+		this.#nodes = nodes;
+	}
+
+	/**
+	 * Where reads that may take place beside every transaction go: on a cluster, to the node that has the account. Every
+	 * node answers for every account, so a node that no longer has it costs time, never truth.
+	 */
+	readAddressOf(accountId: number): string {
+		return this.#own.get(accountId) ?? this.#nodes.get(accountId) ?? this.home;
+	}
+
+	/** Where everything else goes. */
 	addressOf(accountId: number): string {
 		return this.#own.get(accountId) ?? this.home;
 	}

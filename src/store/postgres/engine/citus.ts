@@ -21,6 +21,24 @@ interface Worker {
 	readonly database: string;
 }
 
+/** What of a cluster's catalog changes when an account moves, or a node. */
+export interface ClusterState {
+	/** 0 for the coordinator. */
+	readonly group: number;
+	/** All nodes, the same text on each of them. */
+	readonly nodes: string;
+	/** The number of the newest place of a table. */
+	readonly newest: number;
+}
+
+/** The node that has an account's schema. */
+export interface AccountNode {
+	readonly schema: string;
+	readonly host: string;
+	readonly port: number;
+	readonly group: number;
+}
+
 /** The Citus extension of a database. It keeps each account's schema on one of several nodes. */
 export class Citus {
 	readonly #pool: PostgresPool;
@@ -86,6 +104,35 @@ export class Citus {
 			 WHERE noderole = 'primary' GROUP BY nspname /* where accounts lie */`,
 		);
 		return new Map(rows.map(({ schema, nodes }) => [schema, nodes]));
+	}
+
+	/** On any node; costs little. */
+	async state(): Promise<ClusterState> {
+		const { rows } = await this.#pool.query<ClusterState>(
+			`SELECT groupid AS "group", (SELECT max(placementid) FROM pg_dist_placement) AS newest,
+				(SELECT string_agg(concat_ws(':', groupid, nodename, nodeport), ',' ORDER BY groupid, nodename, nodeport) FROM pg_dist_node) AS nodes
+			 FROM pg_dist_local_group /* state of the cluster */`,
+		);
+		return rows[0] as ClusterState;
+	}
+
+	/**
+	 * The workers that have accounts, and answer for every other account, too. Where one table of a schema lies, all of
+	 * them do.
+	 * @param schemas a regular expression
+	 */
+	async accountNodes(schemas: string): Promise<AccountNode[]> {
+		const { rows } = await this.#pool.query<AccountNode>(
+			`SELECT nspname AS schema, nodename AS host, nodeport AS port, groupid AS "group" FROM pg_class
+			 JOIN pg_namespace ON pg_namespace.oid = relnamespace
+			 JOIN pg_dist_shard ON logicalrelid = pg_class.oid
+			 JOIN pg_dist_placement USING (shardid)
+			 JOIN pg_dist_node USING (groupid)
+			 WHERE relname = 'schema_version' AND nspname ~ $1
+				AND groupid <> 0 AND noderole = 'primary' AND isactive AND metadatasynced /* nodes of accounts */`,
+			[schemas],
+		);
+		return rows;
 	}
 
 	/**

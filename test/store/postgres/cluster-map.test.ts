@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { openStore } from '../../../src/store/open.ts';
+import { rowsOf } from '../../../src/store/steps.ts';
+import { eventually } from '../../eventually.ts';
+import { hit } from '../contract/visitors.ts';
+import { addAccount, startWritingFor } from '../engines.ts';
+import { freshCitusLike } from './citus-like.ts';
+import { PostgresProxy } from './proxy.ts';
+import { startOwnPostgres } from './server.ts';
+import { sessionOn } from './service.ts';
+
+/** What the visitors of the node have; those of the coordinator have one hit. */
+const hitsAtNode = 41;
+
+/**
+ * A coordinator and one of its nodes, on servers of their own. Both can be asked for both accounts, as on a cluster; here
+ * each has its own rows, which tell who was asked.
+ */
+async function start(t: TestContext) {
+	const workers = { 'worker-1:5432': 'on' };
+	const address = await freshCitusLike({ workers });
+	const first = await openStore(address);
+	const writer = await startWritingFor(t, first);
+	const visitors: { id: number; vid: string; profile: string }[] = [];
+	for (let count = 0; count < 2; count++) {
+		const id = await addAccount(first);
+		const { vid } = await writer.storeHit(id, hit());
+		const [row] = await first.read(id, rowsOf({ sql: 'SELECT profile FROM @visitor' }));
+		visitors.push({ id, vid, profile: String(row?.profile) });
+	}
+	await writer.stop();
+	await first.close();
+	const server = await startOwnPostgres();
+	t.after(() => server.stop());
+	const database = new URL(server.url);
+	database.pathname = new URL(address).pathname;
+	const maintenance = await sessionOn(t, server.url);
+	await maintenance.query(`CREATE DATABASE ${database.pathname.slice(1)} ENCODING 'UTF8' TEMPLATE template0`);
+	await freshCitusLike({ workers, database: database.href });
+	const there = await openStore(database.href);
+	for (const { id } of visitors) await there.createAccountDatabase(id);
+	await there.close();
+	const node = await sessionOn(t, database.href);
+	await node.query('UPDATE pg_dist_local_group SET groupid = 1');
+	for (const { id, vid, profile } of visitors)
+		await node.query(`INSERT INTO caskade_account_${id}.visitor (vid, profile) VALUES ($1, $2)`, [
+			vid,
+			JSON.stringify({ ...JSON.parse(profile), hits: hitsAtNode }),
+		]);
+	const proxy = await PostgresProxy.start(database.href);
+	t.after(() => proxy[Symbol.asyncDispose]());
+	const coordinator = await sessionOn(t, address);
+	const [moved, other] = visitors as [(typeof visitors)[0], (typeof visitors)[0]];
+	/** Moves an account; 0 is the coordinator. */
+	const move = ({ id }: { id: number }, group: number) =>
+		coordinator.query(
+			`WITH shard AS (DELETE FROM pg_dist_placement USING pg_dist_shard
+				WHERE pg_dist_placement.shardid = pg_dist_shard.shardid AND logicalrelid = 'caskade_account_${id}.schema_version'::regclass
+				RETURNING pg_dist_placement.shardid)
+			 INSERT INTO pg_dist_placement (shardid, groupid) SELECT shardid, ${group} FROM shard`,
+		);
+	await move(other, 0);
+	const store = await openStore(address, {
+		nodeAddress: { 'worker-1:5432': new URL(proxy.address).host },
+	});
+	const errors: string[] = [];
+	await startWritingFor(t, store, { onError: (database, reason) => errors.push(`${database}: ${reason}`) });
+	const reader = store.startReading();
+	t.after(async () => {
+		await reader.close();
+		await store.close();
+	});
+	const hitsOf = async ({ id, vid }: { id: number; vid: string }) => (await reader.visitor(id, vid))?.hits;
+	const becomes = (what: string, hits: number) =>
+		eventually(what, async () => (await hitsOf(moved).catch(() => undefined)) === hits);
+	return { proxy, node, move, moved, other, hitsOf, becomes, errors };
+}
+
+test('reads go to the node that has the account, also after it has moved', async (t) => {
+	const { move, moved, other, hitsOf, becomes } = await start(t);
+	await becomes('the node is asked', hitsAtNode);
+	assert.equal(await hitsOf(other), 1);
+	await move(moved, 0);
+	await becomes('the coordinator is asked, which has it now', 1);
+	await move(moved, 1);
+	await becomes('the node is asked again', hitsAtNode);
+});
+
+for (const how of ['refuse', 'stall'] as const)
+	test(`while a node does not answer (${how}), the coordinator is asked, and other accounts are read as ever`, async (t) => {
+		const { proxy, moved, other, hitsOf, becomes, errors } = await start(t);
+		await becomes('the node is asked', hitsAtNode);
+		proxy[how]();
+		proxy.cut();
+		const beganMs = performance.now();
+		const asking = hitsOf(moved).catch(() => undefined);
+		for (let n = 0; n < 20; n++) assert.equal(await hitsOf(other), 1);
+		assert.ok(performance.now() - beganMs < 1500);
+		await asking;
+		await becomes('the coordinator is asked', 1);
+		assert.match(errors.join('\n'), /No PostgreSQL server (listens|answers) at/);
+		proxy.restore();
+		await becomes('the node is asked again', hitsAtNode);
+	});
+
+test('a node whose name is of another server here is not asked', async (t) => {
+	const { node, becomes, hitsOf, moved, errors } = await start(t);
+	await becomes('the node is asked', hitsAtNode);
+	await node.query('UPDATE pg_dist_local_group SET groupid = 2');
+	await becomes('the coordinator is asked', 1);
+	assert.match(errors.join('\n'), /not the node of the cluster that the coordinator knows by this name/);
+	assert.equal(await hitsOf(moved), 1);
+});
