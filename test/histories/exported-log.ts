@@ -8,9 +8,9 @@ export async function exportedLog(address: string, aid: string): Promise<Log> {
 	assert.equal(code, 0, stderr);
 	const hits: LoggedHit[] = [];
 	const events: LoggedEvent[] = [];
-	for (const [place, text] of stdout.split('\n').entries()) {
-		if (text === '') continue;
-		const { type, at, visitor, visit, ...line } = JSON.parse(text);
+	for (const printed of stdout.split('\n')) {
+		if (printed === '') continue;
+		const { type, at, visitor, visit, ...line } = JSON.parse(printed);
 		const atMs = Date.parse(at);
 		if (type === 'subscription') {
 			const { tid, subid, cid = null, evt, rvn } = line;
@@ -19,10 +19,9 @@ export async function exportedLog(address: string, aid: string): Promise<Log> {
 		}
 		const { url = null, referrer = null, title = null, events: fired = [], cid = null, ...rest } = line;
 		const page = url === null ? null : new URL(url).pathname;
-		// Of one moment, hits are in the order of their visitor's profile.
-		const order = String(place).padStart(9, '0');
 		const body = { page, url, referrer, title, events: fired, cid, ...rest };
-		hits.push({ vid: visitor, sid: visit, atMs, text: order, body });
+		// As it is stored: hits of one moment are in the order of their texts, and are exported in that of their arrival.
+		hits.push({ vid: visitor, sid: visit, atMs, text: JSON.stringify(body), body });
 	}
 	return { hits, events, kept: { links: [], touches: [] } };
 }
