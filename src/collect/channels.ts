@@ -77,7 +77,7 @@ export function channelOf(arrival: Landing, rules: readonly ChannelRule[] = []):
 
 function channelOfCampaign(url: URL): string | null {
 	if (url.search === '') return null;
-	const searchParams = new URLSearchParams(searchOf(url));
+	const searchParams = campaignParameters(searchOf(url));
 	const medium = nameIn(searchParams, 'utm_medium');
 	const source = nameIn(searchParams, 'utm_source');
 	const kind = kindOfSource(source);
@@ -90,6 +90,19 @@ function channelOfCampaign(url: URL): string | null {
 	if (kind) return unpaid[kind];
 	// An unknown campaign is still not a direct visit.
 	return medium || source ? 'other' : null;
+}
+
+/**
+ * The first of each parameter that tells a channel. The others are not decoded: a page may have thousands that are malformed,
+ * each of which costs the decoder an exception.
+ */
+function campaignParameters(search: string): URLSearchParams {
+	const left = new Set(['utm_medium', 'utm_source', ...clickIds.map(([name]) => name)]);
+	const first = search
+		.replace(/^\?/, '')
+		.split('&')
+		.filter((parameter) => left.delete(parameter.split('=', 1)[0] as string));
+	return new URLSearchParams(first.join('&'));
 }
 
 function nameIn(searchParams: URLSearchParams, parameter: string): string {

@@ -60,6 +60,8 @@ test('no page URL costs much more than another of its length', () => {
 		filled('https://', 'xn--a-ecp.', '/'),
 		filled(site, '/'),
 		filled(`${site}?`, '&'),
+		filled(`${site}?`, '%%20&'),
+		filled(`${site}?`, 'utm_medium=%%20&'),
 		filled(`${site}?`, 'utm_a=b&'),
 	]) {
 		assertCheap(`as URL: ${url.slice(0, 60)}`, () => store(url, site));
