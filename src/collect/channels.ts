@@ -98,10 +98,7 @@ function channelOfCampaign(url: URL): string | null {
  */
 function campaignParameters(search: string): URLSearchParams {
 	const left = new Set(['utm_medium', 'utm_source', ...clickIds.map(([name]) => name)]);
-	const first = search
-		.replace(/^\?/, '')
-		.split('&')
-		.filter((parameter) => left.delete(parameter.split('=', 1)[0] as string));
+	const first = search.split('&').filter((parameter) => left.delete(parameter.split('=', 1)[0] as string));
 	return new URLSearchParams(first.join('&'));
 }
 

@@ -1,7 +1,7 @@
 import { dayMs, minuteMs } from '../durations.ts';
 import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
 import { stepsOf } from './subscription.ts';
-import { TabledCadences } from './subscription-cadence.ts';
+import { noCadences, type TabledCadences } from './subscription-cadence.ts';
 import { courseOf, paymentsOf } from './subscription-course.ts';
 
 /** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
@@ -69,9 +69,6 @@ export interface VisitFacts {
 	readonly pagesSeen: readonly string[];
 	readonly eventsFired: readonly string[];
 }
-
-/** Where nothing was learned: only a subscription's own payments tell how often it is paid. */
-export const noCadences = new TabledCadences({ prices: [], evts: [], all: [] }, {});
 
 /** The visitor's facts as of `nowMs`; zero or empty where nothing is known. */
 export function visitorFacts(

@@ -264,9 +264,11 @@ function countEvent(events: readonly EventCount[], name: string, atMs: number): 
 function withLatest<Entry extends readonly [name: string, ...unknown[]]>(
 	entries: readonly Entry[],
 	latest: Entry,
+	max = maxNames,
+	textOf: (entry: Entry) => string = ([name]) => name,
 ): readonly Entry[] {
 	const others = entries.filter(([name]) => name !== latest[0]);
-	return lastOf([...others, latest], maxNames, ([name]) => name);
+	return lastOf([...others, latest], max, textOf);
 }
 
 /** As many of the last entries as fit, and always the last one. */
@@ -322,10 +324,6 @@ function addLatest(
 ): readonly LatestEvents[] {
 	const [, knownEvt = evt, events = []] = latest.find(([known]) => known === subid) ?? [];
 	const added = [...events, [atMs, revenuePence] as const].slice(-maxEventsOfSubid);
-	const others = latest.filter(([known]) => known !== subid);
-	return lastOf(
-		[...others, [subid, kind === 'acquisition' ? evt : knownEvt, added]],
-		maxLatest,
-		([subid, evt]) => subid + evt,
-	);
+	const ofSubid: LatestEvents = [subid, kind === 'acquisition' ? evt : knownEvt, added];
+	return withLatest(latest, ofSubid, maxLatest, ([subid, evt]) => subid + evt);
 }

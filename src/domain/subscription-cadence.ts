@@ -60,7 +60,7 @@ export function calendarMonthsOf(cadenceDays: number): number | undefined {
 	return calendarMonths.find((months) => Math.abs(cadenceDays / (months * monthDays) - 1) <= 0.1);
 }
 
-export interface CadenceTerms {
+interface CadenceTerms {
 	readonly asOfMs: number;
 	/** By `evt`, as the operator has set them. */
 	readonly setDays: ReadonlyMap<string, number>;
@@ -144,6 +144,8 @@ export interface CadenceTable {
 	readonly all: readonly number[];
 }
 
+export const emptyCadenceTable: CadenceTable = { prices: [], evts: [], all: [] };
+
 const maxTabledPrices = 100;
 const maxTabledEvts = 30;
 
@@ -151,8 +153,10 @@ const maxTabledEvts = 30;
 export class LearnedCadences {
 	readonly #byEvt = new Map<string, PeerGroup>();
 	readonly #all = new PeerGroup();
+	readonly #asOfMs: number;
 
 	constructor(subscriptions: Iterable<Paid>, asOfMs: number) {
+		this.#asOfMs = asOfMs;
 		for (const { evt, payments } of subscriptions) {
 			let group = this.#byEvt.get(evt);
 			if (!group) {
@@ -171,7 +175,9 @@ export class LearnedCadences {
 		}
 	}
 
-	with(terms: CadenceTerms): Cadences {
+	/** @param setDays by `evt`, as the operator has set them */
+	with(setDays: Readonly<Record<string, number>>): Cadences {
+		const terms = { asOfMs: this.#asOfMs, setDays: new Map(Object.entries(setDays)) };
 		return new Cadences(this.#byEvt, this.#all, terms);
 	}
 
@@ -222,6 +228,9 @@ export class TabledCadences {
 		return new Cadences(this.#byEvt, this.#all, { asOfMs, setDays: this.#setDays });
 	}
 }
+
+/** Where nothing was learned: only a subscription's own payments tell how often it is paid. */
+export const noCadences = new TabledCadences(emptyCadenceTable, {});
 
 function tabledPeers(byPrice: ReadonlyMap<number, readonly number[]>, all: readonly number[]): Peers {
 	return {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LearnedCadences } from '../domain/subscription-cadence.ts';
+import { emptyCadenceTable, LearnedCadences } from '../domain/subscription-cadence.ts';
 import { sampledPayments } from '../store/account/reading/payments.ts';
 import type { Store } from '../store/store.ts';
 
@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 export async function learnCadences(store: Store, accountId: number, nowMs: number): Promise<boolean> {
 	const table = new LearnedCadences(await store.read(accountId, sampledPayments()), nowMs).table();
 	const before = await store.control.cadences(accountId);
-	if (isDeepStrictEqual(table, before ?? { prices: [], evts: [], all: [] })) return false;
+	if (isDeepStrictEqual(table, before ?? emptyCadenceTable)) return false;
 	await store.control.setCadences(accountId, table);
 	return true;
 }

@@ -44,10 +44,7 @@ export function coursesOf(
 ): CoursedJourney[] {
 	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
-	const cadences = new LearnedCadences(paid, asOfMs).with({
-		asOfMs,
-		setDays: new Map(Object.entries(setDays)),
-	});
+	const cadences = new LearnedCadences(paid, asOfMs).with(setDays);
 	return all.map((journey, place) => ({
 		...journey,
 		course:

@@ -1,3 +1,4 @@
+import { defaultSegments } from '../domain/segment.ts';
 import { type ControlStore, isUsable } from './control/control-store.ts';
 import type { Check } from './store.ts';
 
@@ -21,7 +22,7 @@ export async function* checkControl(control: ControlStore, nowMs: number): Async
 			yield {
 				check: `segments of ${aid}`,
 				ok: true,
-				detail: `'subscriber' is whoever has ever subscribed; in new accounts it is who subscribes now, and 'subscribed-before' is the rest. 'caskade visitor rebuild ${aid}', 'caskade segment update ${aid} subscriber --rule "visitor.activeSubscriptions > 0"' and 'caskade segment create ${aid} subscribed-before --name "Subscribed before" --rule "visitor.subscriptions > 0 && visitor.activeSubscriptions == 0"' change that.`,
+				detail: `'subscriber' is whoever has ever subscribed; in new accounts it is who subscribes now, and 'subscribed-before' is the rest. 'caskade visitor rebuild ${aid}', 'caskade segment update ${aid} subscriber --rule "${ruleOf('subscriber')}"' and 'caskade segment create ${aid} subscribed-before --name "Subscribed before" --rule "${ruleOf('subscribed-before')}"' change that.`,
 			};
 		const goals = await control.goals(id);
 		const [old] = goals.filter(({ name, counts }) => name === 'subscription' && counts === 'any');
@@ -35,4 +36,8 @@ export async function* checkControl(control: ControlStore, nowMs: number): Async
 			detail: `'subscription' counts renewals and refunds, too, so that it mostly ranks those who subscribe already; new accounts count acquisitions. 'caskade goal update ${aid} subscription --counts acquisition', 'caskade visitor rebuild ${aid}' and 'caskade train ${aid}' change that.${renewal}`,
 		};
 	}
+}
+
+function ruleOf(segmentId: string): string {
+	return defaultSegments.find(({ id }) => id === segmentId)?.rule as string;
 }

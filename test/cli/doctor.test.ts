@@ -46,6 +46,15 @@ test('doctor reports all checks of a healthy folder as ok', async (t) => {
 	assert.match(stdout, new RegExp(`server: a server runs on this data folder, at ${server.url}\n`));
 });
 
+/** @param commands as they are printed, without `caskade` */
+async function assertWork(commands: readonly string[], at: readonly string[]): Promise<void> {
+	for (const command of commands) {
+		const words = [...command.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
+		const { code, stderr } = await caskade([...words, ...at]);
+		assert.deepEqual([code, stderr], [0, '']);
+	}
+}
+
 test('doctor tells which goals count what they did in an earlier version', async (t) => {
 	const { folder, at } = await soundFolder(t);
 	const database = new DatabaseSync(join(folder, 'control.sqlite'));
@@ -61,10 +70,7 @@ test('doctor tells which goals count what they did in an earlier version', async
 	);
 	const commands = [...(told[0]?.detail ?? '').matchAll(/'caskade (goal [^']+)'/g)].map(([, one]) => one);
 	assert.equal(commands.length, 2);
-	for (const command of commands as string[]) {
-		const { code, stderr } = await caskade([...command.replaceAll('"', '').split(' '), ...at]);
-		assert.deepEqual([code, stderr], [0, '']);
-	}
+	await assertWork(commands as string[], at);
 	assert.doesNotMatch((await caskade(['doctor', ...at])).stdout, /goals of/);
 });
 
@@ -83,11 +89,7 @@ test('doctor tells which segments mean what they did in an earlier version', asy
 	);
 	const commands = [...(told[0]?.detail ?? '').matchAll(/'caskade ([^']+)'/g)].map(([, one]) => one);
 	assert.equal(commands.length, 3);
-	for (const command of commands as string[]) {
-		const words = [...command.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word);
-		const { code, stderr } = await caskade([...words, ...at]);
-		assert.deepEqual([code, stderr], [0, '']);
-	}
+	await assertWork(commands as string[], at);
 	assert.doesNotMatch((await caskade(['doctor', ...at])).stdout, /segments of/);
 });
 

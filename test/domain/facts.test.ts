@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { noCadences, visitFacts, visitorFacts } from '../../src/domain/facts.ts';
+import { visitFacts, visitorFacts } from '../../src/domain/facts.ts';
 import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
-import { LearnedCadences, TabledCadences } from '../../src/domain/subscription-cadence.ts';
+import { LearnedCadences, noCadences, TabledCadences } from '../../src/domain/subscription-cadence.ts';
 import { courseOf } from '../../src/domain/subscription-course.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
 import { anyLog, hit, startMs, subscription } from './log.ts';
@@ -235,7 +235,7 @@ describe('activeSubscriptions', () => {
 					const log = one.payments.map(({ atMs, pricePence }, index) =>
 						subscription(atMs, { tid: `t${index}`, subid: 's', evt: one.evt, revenuePence: pricePence }),
 					);
-					const whole = courseOf(one, learned.with({ asOfMs: nowMs, setDays: new Map() }), nowMs);
+					const whole = courseOf(one, learned.with({}), nowMs);
 					const active = visitorFacts(profileOf(log), nowMs, new TabledCadences(learned.table(), {}));
 					// The table has whole days, or months.
 					if (Math.abs(nowMs - (whole.endedAtMs ?? whole.dueAtMs ?? 0)) < 40 * dayMs) return;

@@ -16,10 +16,7 @@ function paid(days: readonly number[], pricePence = 999, evt = 'membership'): Pa
 	return { evt, payments };
 }
 function learn(all: readonly Paid[], setDays: Readonly<Record<string, number>> = {}): Cadences {
-	return new LearnedCadences(all, day * dayMs).with({
-		asOfMs: day * dayMs,
-		setDays: new Map(Object.entries(setDays)),
-	});
+	return new LearnedCadences(all, day * dayMs).with(setDays);
 }
 /** The cadence of the last payment. */
 function lastOf(one: Paid, others: readonly Paid[] = []) {

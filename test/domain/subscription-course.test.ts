@@ -14,11 +14,11 @@ function course(events: readonly (readonly [day: number, pence: number])[], day:
 			...{ revenuePence, shownAtMs: null },
 		}));
 	const paid = { evt: 'membership', payments: paymentsOf(subscriptionOf(known, null)) };
-	const setDays = new Map(cadenceDays > 0 ? [['membership', cadenceDays]] : []);
+	const setDays = cadenceDays > 0 ? { membership: cadenceDays } : {};
 	const asOfMs = day * dayMs;
 	const { movements, dueAtMs, endedAtMs, ...rest } = courseOf(
 		paid,
-		new LearnedCadences([paid], asOfMs).with({ asOfMs, setDays }),
+		new LearnedCadences([paid], asOfMs).with(setDays),
 		asOfMs,
 	);
 	const dayOf = (ms: number | null) => ms && ms / dayMs;
@@ -150,10 +150,7 @@ test('what was paid for a year is not over because less was paid meanwhile', () 
 	]);
 	const paid = { evt: 'membership', payments: paymentsOf(subscriptionOf(known, null)) };
 	const asOfMs = 300 * dayMs;
-	const cadences = new LearnedCadences([paid, paidOf(others), yearly, yearly], asOfMs).with({
-		asOfMs,
-		setDays: new Map(),
-	});
+	const cadences = new LearnedCadences([paid, paidOf(others), yearly, yearly], asOfMs).with({});
 	const { state, dueAtMs } = courseOf(paid, cadences, asOfMs);
 	assert.equal(state, 'active');
 	assert.ok((dueAtMs as number) > asOfMs);

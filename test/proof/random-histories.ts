@@ -16,6 +16,7 @@ import { KilledService } from '../histories/killed-service.ts';
 import { Playing } from '../histories/playing.ts';
 import type { Service } from '../histories/service.ts';
 import { StoredService } from '../histories/stored-service.ts';
+import { ignoreEvents } from '../store/ignore-events.ts';
 import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 
 /** Histories of one seed. */
@@ -46,14 +47,7 @@ class Tally {
 async function playInProcess(address: string, firstSeed: number, seconds: number): Promise<Tally> {
 	const tally = new Tally();
 	const store = await openStore(address);
-	const writer = await store.startWriting({
-		onCommit: () => {},
-		onError: () => {},
-		onWaiting: () => {},
-		onDeath: (error) => {
-			throw error;
-		},
-	});
+	const writer = await store.startWriting(ignoreEvents);
 	const untilMs = performance.now() + seconds * 1000;
 	let number = 0;
 	try {

@@ -17,6 +17,7 @@ import { histories } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
 import { StoredService } from '../histories/stored-service.ts';
+import { ignoreEvents } from '../store/ignore-events.ts';
 import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 
 const questionsOfHistory = 40;
@@ -67,14 +68,7 @@ async function main(): Promise<void> {
 		const engines = { sqlite: `sqlite:${join(folder, 'data')}`, postgres: await createDatabase(server) };
 		for (const [engine, address] of Object.entries(engines)) {
 			const store = await openStore(address);
-			const writer = await store.startWriting({
-				onCommit: () => {},
-				onError: () => {},
-				onWaiting: () => {},
-				onDeath: (error) => {
-					throw error;
-				},
-			});
+			const writer = await store.startWriting(ignoreEvents);
 			const untilMs = performance.now() + seconds * 1000;
 			try {
 				const isOver = () => performance.now() > untilMs;

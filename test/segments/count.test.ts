@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { noCadences } from '../../src/domain/facts.ts';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
+import { noCadences } from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
 import { countMatches, type MatchCount, type ScoresOf } from '../../src/segments/count.ts';
 import { compileRule } from '../../src/segments/rule.ts';

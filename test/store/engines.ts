@@ -11,6 +11,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { ServingWriter, Store, WriterEvents } from '../../src/store/store.ts';
 import { allTests } from '../at-end.ts';
 import { type Lasting, temporaryFolder } from '../support.ts';
+import { ignoreEvents } from './ignore-events.ts';
 import { freshPostgresDatabase, installedPostgresDatabase } from './postgres-server.ts';
 
 /** A kind of database that Caskade can use. */
@@ -50,15 +51,6 @@ export async function openFor(t: Lasting, address: string): Promise<Store> {
 	t.after(() => store.close());
 	return store;
 }
-
-const ignoreEvents: WriterEvents = {
-	onCommit: () => {},
-	onError: () => {},
-	onWaiting: () => {},
-	onDeath: (error) => {
-		throw error;
-	},
-};
 
 /** Opens a store for serving, for one test. */
 export async function startWritingFor(

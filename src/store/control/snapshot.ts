@@ -1,9 +1,8 @@
 import type { KeyScope } from '../../domain/api-key.ts';
-import { noCadences } from '../../domain/facts.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { Segment } from '../../domain/segment.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
-import { TabledCadences } from '../../domain/subscription-cadence.ts';
+import { emptyCadenceTable, TabledCadences } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
 import type { ActiveWebhook } from '../../domain/webhook.ts';
 import { type AccountSettings, accountSettings } from './accounts.ts';
@@ -34,8 +33,6 @@ export interface KnownAccount extends AccountSettings {
 	/** Those that are not disabled. */
 	readonly webhooks: readonly ActiveWebhook[];
 }
-
-const noTable = '{"prices":[],"evts":[],"all":[]}';
 
 /** Everything that a server needs to admit requests, as of one revision. */
 export interface AccessSnapshot {
@@ -146,10 +143,10 @@ async function selectUsableAccounts(
 						base_rates === null ? [] : [[name, JSON.parse(base_rates)]],
 					),
 				),
-				cadences:
-					account.cadences === null && account.renewal_days === '{}'
-						? noCadences
-						: new TabledCadences(JSON.parse(account.cadences ?? noTable), JSON.parse(account.renewal_days)),
+				cadences: new TabledCadences(
+					account.cadences === null ? emptyCadenceTable : JSON.parse(account.cadences),
+					JSON.parse(account.renewal_days),
+				),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
 				webhooks: webhooks(account.id).map(toActiveWebhook),
 			},

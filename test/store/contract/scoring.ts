@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { noCadences } from '../../../src/domain/facts.ts';
 import { defaultGoals, type Goal, goalDefaults } from '../../../src/domain/goal.ts';
 import { defaultSegments, type Segment } from '../../../src/domain/segment.ts';
+import { noCadences } from '../../../src/domain/subscription-cadence.ts';
 import { dayMs, minuteMs } from '../../../src/durations.ts';
 import { addAccount, assertRefuses, type Engine, openAccountOn } from '../engines.ts';
 

@@ -1,16 +1,23 @@
 import { type Step, stepsOf } from '../../../domain/subscription.ts';
 import type { Paid } from '../../../domain/subscription-cadence.ts';
 import { paymentsOf } from '../../../domain/subscription-course.ts';
-import { ask, type Reading, rowsOf } from '../../steps.ts';
+import { type Reading, rowsOf } from '../../steps.ts';
+import { type OfNames, rowsOfNames } from './rows.ts';
 
 /** The sample: so many places among the events in order of arrival, and the subscriptions of so many events at each. */
 const places = 40;
 const eventsPerPlace = 50;
-/** Bound a statement. */
 const subidsPerRead = 100;
-const maxRows = 10_000;
 
-const columns = 'id, subid, evt, rvn, received_at';
+function eventsWhere(condition: 'named > 0' | 'named = 0'): OfNames {
+	return {
+		sql: `SELECT id, subid, evt, rvn, received_at FROM @subscription_event WHERE ${condition} AND subid IN ?list`,
+		values: [],
+		order: 'received_at DESC, id DESC',
+		maxRows: 10_000,
+		maxRowsPerName: 100,
+	};
+}
 
 /** The payments of at most 2,000 subscriptions, spread evenly over time, whosever they are. */
 export function* sampledPayments(): Reading<Paid[]> {
@@ -31,17 +38,11 @@ export function* sampledPayments(): Reading<Paid[]> {
 	const paid: Paid[] = [];
 	for (const some of pagesOf([...subids])) {
 		// Each half has an index.
-		const { named, following } = yield* ask({
-			named: {
-				sql: `SELECT ${columns} FROM @subscription_event WHERE subid IN ?list AND named > 0 LIMIT ${maxRows} /* sampled payments */`,
-				values: [some],
-			},
-			following: {
-				sql: `SELECT ${columns} FROM @subscription_event WHERE subid IN ?list AND named = 0 LIMIT ${maxRows} /* sampled payments */`,
-				values: [some],
-			},
-		});
-		const events = [...named, ...following]
+		const rows = [
+			...(yield* rowsOfNames(some, eventsWhere('named > 0'))),
+			...(yield* rowsOfNames(some, eventsWhere('named = 0'))),
+		];
+		const events = rows
 			.map(({ id, subid, evt, rvn, received_at }) => ({
 				id: Number(id),
 				subid: String(subid),

@@ -36,8 +36,8 @@ export class ClusterMap {
 
 	/** Nobody waits for it: until it knows the nodes, the coordinator is asked. */
 	async start(): Promise<void> {
-		const citus = await this.#learn();
-		if (citus === 'none' || this.#isStopped) return;
+		const isCluster = await this.#learn();
+		if (!isCluster || this.#isStopped) return;
 		this.#timer = setTimeout(() => void this.start(), readAgainMs).unref();
 	}
 
@@ -46,12 +46,12 @@ export class ClusterMap {
 		clearTimeout(this.#timer);
 	}
 
-	/** @returns `none` where there is no cluster */
-	async #learn(): Promise<'none' | undefined> {
+	/** @returns whether there is a cluster, as far as is known */
+	async #learn(): Promise<boolean> {
 		const { pool, servers, schemas, onError } = this.#options;
 		try {
 			const citus = await Citus.of(pool);
-			if (!citus) return 'none';
+			if (!citus) return false;
 			const state = await citus.state();
 			if (state.newest !== this.#state?.newest || state.nodes !== this.#state.nodes)
 				this.#accounts = await citus.accountNodes(schemas.accounts);
@@ -66,11 +66,10 @@ export class ClusterMap {
 				}),
 			);
 			this.#silent = new Set(silent.flat());
-			const numberOf = (schema: string) => Number(schema.slice(schema.lastIndexOf('_') + 1));
 			servers.learnNodes(
 				new Map(
 					placed.flatMap(({ node: { schema }, address }) =>
-						this.#silent.has(address) ? [] : [[numberOf(schema), address]],
+						this.#silent.has(address) ? [] : [[schemas.accountIdOf(schema), address]],
 					),
 				),
 			);
@@ -78,7 +77,7 @@ export class ClusterMap {
 			// What was known is still right, or costs time.
 			if (!this.#isStopped) onError(servers.home, error as Error);
 		}
-		return undefined;
+		return true;
 	}
 
 	/** The coordinator's address with the host and the port of a node. */

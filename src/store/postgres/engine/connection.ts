@@ -313,6 +313,11 @@ export class SchemaNames {
 		return `^${this.#prefix}_account_[0-9]+$`;
 	}
 
+	/** @param schema one of the accounts' schemas */
+	accountIdOf(schema: string): number {
+		return Number(schema.slice(schema.lastIndexOf('_') + 1));
+	}
+
 	account(accountId: number): string {
 		if (!Number.isSafeInteger(accountId) || accountId < 1) throw new Error('an account id is a whole number');
 		return `${this.#prefix}_account_${accountId}`;
