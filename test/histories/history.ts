@@ -77,6 +77,8 @@ export const people = 4;
 const tids = 3;
 const cids = 2;
 const subids = 2;
+/** Some histories have enough subscriptions for shares of them. */
+const manySubids = 20;
 /** Live visitors, and those of files. */
 export const everybody = people + 2;
 
@@ -118,7 +120,7 @@ const past = oneOf(
 const shown = { tid: maybe(tids, 3), cid: maybe(cids, 3) };
 const sale = {
 	tid: fc.option(fc.nat(tids - 1), { freq: 6 }),
-	subid: fc.nat(subids - 1),
+	subid: oneOf([2, fc.nat(subids - 1)], [1, fc.nat(manySubids - 1)]),
 	cid: maybe(cids + 2, 2),
 	rvn: oneOf([5, fc.constantFrom(0, 499, 999, 12_345)], [1, between(-2000, -1)]),
 };
@@ -196,7 +198,12 @@ const happening: fc.Arbitrary<Happening> = oneOf<Happening>(
 	[4, fc.record({ does: fc.constant('fold' as const), afterMs, pieces: between(1, 6) })],
 );
 
+const historiesOf = (minLength: number, maxLength: number): fc.Arbitrary<History> =>
+	fc
+		.tuple(fc.record({ ...browsing, hits: nearLimit }), fc.array(happening, { minLength, maxLength }))
+		.map(([first, others]) => [first, ...others]);
+
 /** Histories of some months. Each begins with a visitor of whom much is known. */
-export const histories: fc.Arbitrary<History> = fc
-	.tuple(fc.record({ ...browsing, hits: nearLimit }), fc.array(happening, { minLength: 3, maxLength: 14 }))
-	.map(([first, others]) => [first, ...others]);
+export const histories = historiesOf(3, 14);
+/** With many subscriptions. */
+export const longHistories = historiesOf(25, 60);

@@ -97,6 +97,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 		names.map((name) => [name, sum(counted.map(({ amounts }) => amounts[name]))]),
 	) as Amounts;
 	const figures: Figures = new Map<string, unknown>(names.map((name) => [`total ${name}`, totals[name]]));
+	figures.set('total netPence', sum(names.slice(1).map((name) => totals[name])));
 	const paths = counted.map(({ subscription, amounts }) => ({
 		subscription,
 		amounts,
@@ -169,6 +170,10 @@ export function attribution(log: Log, asked: Asked): Figures {
 			const credit = creditOf(model, 'subscriptions');
 			const net = sum(names.slice(1).map((name) => creditOf(model, name)));
 			const isKnown = label !== '(none)' && visitors > 0;
+			const all = totals.subscriptions;
+			const share = new About(credit / all, 0.000_051 + 0.0001 / all);
+			figures.set(`${label}: ${model} share`, all === 0 ? null : share);
+			figures.set(`${label}: ${model} net`, new About(net, 3));
 			figures.set(
 				`${label}: ${model} rate`,
 				isKnown ? new About(credit / visitors, 0.000_051 + 0.0001 / visitors) : null,
@@ -239,6 +244,10 @@ export function paths(log: Log, asked: Asked): Figures {
 	const add = (name: string, number: number) =>
 		figures.set(name, ((figures.get(name) as number) ?? 0) + number);
 	for (const name of names) add(`total ${name}`, sum(counted.map(({ amounts }) => amounts[name])));
+	const penceOf = ({ acquisitionPence, renewalPence, refundPence }: Amounts) =>
+		acquisitionPence + renewalPence + refundPence;
+	add('total netPence', sum(counted.map(({ amounts }) => penceOf(amounts))));
+	const found = new Map<string, number>();
 	const acquired = counted.filter(({ amounts }) => amounts.subscriptions > 0);
 	for (const { subscription, amounts } of counted) {
 		const labels = subscription.path.map((touch) => labelOf(touch, asked));
@@ -251,12 +260,22 @@ export function paths(log: Log, asked: Asked): Figures {
 		});
 		const name = repeats.join(' > ');
 		add(`path ${name}: subscriptions`, amounts.subscriptions);
-		add(`path ${name}: pence`, amounts.acquisitionPence + amounts.renewalPence + amounts.refundPence);
+		add(`path ${name}: pence`, penceOf(amounts));
+		found.set(name, (found.get(name) ?? 0) + amounts.subscriptions);
 		if (amounts.subscriptions === 0) continue;
 		add(`length ${labels.length}`, 1);
 		const states = ['(start)', ...(runs.length > 0 ? runs : ['(none)']), '(conversion)'];
 		for (const [step, to] of states.slice(1).entries()) add(`${states[step]} to ${to}`, 1);
 	}
+	for (const [name, number] of found) figures.set(`path ${name}: share`, ratio(number, acquired.length));
+	figures.set('paths', found.size);
+	figures.set(
+		'transitions',
+		figures
+			.keys()
+			.filter((name) => name.includes(' to '))
+			.toArray().length,
+	);
 	if (asked.by.length > 0) addSteps(figures, read, asked);
 	const days = acquired.flatMap(({ subscription: { path, convertedAtMs } }) =>
 		path[0] ? [(convertedAtMs - path[0].atMs) / dayMs] : [],

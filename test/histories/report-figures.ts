@@ -14,7 +14,7 @@ const labelOf = (row: Fields, { by }: Asked) => {
 };
 
 function addTotals(figures: Figures, { totals }: Report): void {
-	for (const name of names) figures.set(`total ${name}`, totals?.[name]);
+	for (const name of [...names, 'netPence'] as const) figures.set(`total ${name}`, totals?.[name]);
 }
 
 /** The group of a row on subscriptions. */
@@ -48,6 +48,10 @@ export function attributionFigures(report: Report, asked: Asked): Figures {
 		figures.set(`${label}: visitors`, row.visitors);
 		for (const [model, amounts] of Object.entries(row.models as Record<string, Fields>)) {
 			for (const name of names) figures.set(`${label}: ${model} ${name}`, amounts[name]);
+			figures.set(`${label}: ${model} share`, amounts.share);
+			figures.set(`${label}: ${model} net`, amounts.netPence);
+			figures.set(`${label}: ${model} share`, amounts.share);
+			figures.set(`${label}: ${model} net`, amounts.netPence);
 			figures.set(`${label}: ${model} rate`, amounts.conversionRate);
 			figures.set(`${label}: ${model} each`, amounts.netPerVisitorPence);
 		}
@@ -76,12 +80,16 @@ export function pathFigures(report: Report): Figures {
 			.join(' > ');
 		figures.set(`path ${name}: subscriptions`, row.subscriptions);
 		figures.set(`path ${name}: pence`, row.netPence);
+		figures.set(`path ${name}: share`, row.share);
+		figures.set(`path ${name}: share`, row.share);
 	}
 	for (const { touches, subscriptions } of report.lengths as Rows)
 		figures.set(`length ${touches}`, subscriptions);
 	for (const { from, to, subscriptions } of report.transitions as Rows)
 		figures.set(`${from} to ${to}`.replaceAll(' / ', ' | '), subscriptions);
-	const { pages } = report.distinct as Fields;
+	const { paths, transitions, pages } = report.distinct as Fields;
+	figures.set('paths', paths);
+	figures.set('transitions', transitions);
 	figures.set('pages', pages);
 	// The report lists a hundred.
 	if (Number(pages) <= 100)
