@@ -11,10 +11,10 @@ export interface Question extends Partial<ReportQuery> {
 const touchDimensions = ['channel', 'source', 'medium', 'campaign', 'landing'] as const;
 const models = ['first', 'last', 'last-non-direct', 'linear', 'decay', 'position'] as const;
 
-/** Some of their days have 23, 23½, 24½ or 25 hours. */
+/** Some of their days have 23, 23½, 24½ or 25 hours, and some begin at one o'clock. */
 const timezones = [
 	...['UTC', 'Europe/London', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe'],
-	...['Pacific/Chatham', 'America/St_Johns', 'Pacific/Apia'],
+	...['Pacific/Chatham', 'America/St_Johns', 'Pacific/Apia', 'Africa/Cairo', 'America/Santiago'],
 ];
 
 const subsets = <Name>(names: readonly Name[]) =>
