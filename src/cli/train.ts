@@ -64,7 +64,7 @@ async function trainWithProgress(
 ): Promise<readonly TrainedGoal[]> {
 	const { compute } = await import('../jobs/compute.ts');
 	const bar = (unit: string) => showProgress(process.stderr, unit, json ?? false);
-	const bars: Readonly<Record<'read' | 'train', Progress>> = { read: bar('visitors'), train: bar('models') };
+	const bars: Readonly<Record<'read' | 'train', Progress>> = { read: bar('visitors'), train: bar('steps') };
 	let step: 'read' | 'train' = 'read';
 	try {
 		const about = { aid, goal, asOfMs, isOfNow: asOf === undefined, seed };

@@ -15,6 +15,19 @@ test('the same data and seed give the same model and report', () => {
 	assert.equal(run(), run());
 });
 
+test('training tells a growing share that is done', () => {
+	const shares: number[] = [];
+	train(datasetOf(visitors(1000, 1, byVisitsAndEmail)), {
+		seed: 1,
+		onProgress: (share) => shares.push(share),
+	});
+	assert.ok(shares.length > 50 && shares.every((share) => share < 1), `${shares}`);
+	assert.deepEqual(
+		shares,
+		[...new Set(shares)].sort((a, b) => a - b),
+	);
+});
+
 test('the model ranks unseen visitors and is calibrated on them', () => {
 	const { model } = trainedOn('logistic');
 	const scorer = new Scorer(model);

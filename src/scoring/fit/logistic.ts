@@ -5,9 +5,11 @@ const maxSteps = 50;
 /** The fit has converged when no component of the mean loss's gradient is larger. */
 const gradientTolerance = 1e-7;
 /** The Hessian uses at most this many rows. The gradient, which decides the optimum, uses all. */
-const maxRowsForHessian = 5_000;
-/** If a step reduces the gradient by this factor, the earlier Hessian is used again. */
-const enoughProgress = 0.3;
+const maxRowsForHessian = 3_000;
+/** The Hessian is computed anew where a step reduces the gradient less than by this factor. */
+const enoughProgress = 0.8;
+/** The latest changes of the gradient that correct the Hessian. */
+const keptChanges = 8;
 
 /** Weights of encoded rows: an intercept, and for each column one of its number and one where that is missing. */
 export interface LogisticWeights {
@@ -20,6 +22,15 @@ export interface LogisticFit {
 	readonly weights: LogisticWeights;
 	readonly converged: boolean;
 	readonly steps: number;
+	/** Where a fit of the same columns with another penalty, or of more rows, begins. */
+	readonly end: { readonly parameters: Float64Array; readonly hessian: readonly Float64Array[] };
+}
+
+export interface FitOptions {
+	/** Of the gradient of the mean loss. */
+	readonly tolerance?: number;
+	/** The fit to begin from. */
+	readonly from?: LogisticFit | undefined;
 }
 
 /** The log-odds of encoded rows. */
@@ -36,17 +47,21 @@ export function logOddsOf({ rows, linear, missing }: EncodedRows, weights: Logis
 
 /**
  * Fits logistic regression with the penalty ½·strength·w² on every weight but the intercept, by Newton's method with step
- * halving.
- * @param tolerance of the gradient of the mean loss
+ * halving. A Hessian, also one of a similar fit, serves as long as the gradient's changes can correct it.
  */
-export function fitLogistic(rows: EncodedRows, strength: number, tolerance = gradientTolerance): LogisticFit {
-	let at = lossAt(rows, strength, startingPoint(rows));
-	let factor: Float64Array[] | undefined;
+export function fitLogistic(
+	rows: EncodedRows,
+	strength: number,
+	{ tolerance = gradientTolerance, from }: FitOptions = {},
+): LogisticFit {
+	let at = lossAt(rows, strength, from?.end.parameters ?? startingPoint(rows));
+	let isFresh = from === undefined;
+	let hessian = from?.end.hessian ?? hessianOf(rows, at.logOdds);
+	let factor = choleskyFactor(hessian, strength / rows.rows);
+	let changes: Change[] = [];
 	let steps = 0;
 	for (; largest(at.gradient) > tolerance && steps < maxSteps; steps++) {
-		const isFresh = factor === undefined;
-		factor ??= choleskyFactor(hessianOf(rows, at.logOdds, strength));
-		const step = solve(factor, at.gradient);
+		const step = newtonStep(factor, changes, at.gradient);
 		let next = at;
 		let scale = 1;
 		for (; scale > 1e-6; scale /= 2) {
@@ -57,11 +72,59 @@ export function fitLogistic(rows: EncodedRows, strength: number, tolerance = gra
 		}
 		const isStuck = scale <= 1e-6;
 		if (isStuck && isFresh) break;
-		if (isStuck || largest(next.gradient) > enoughProgress * largest(at.gradient)) factor = undefined;
+		const isSlow = isStuck || largest(next.gradient) > enoughProgress * largest(at.gradient);
+		changes = [...changes, changeOf(at, next)].slice(-keptChanges);
 		if (!isStuck) at = next;
+		isFresh = isSlow;
+		if (!isSlow) continue;
+		hessian = hessianOf(rows, at.logOdds);
+		factor = choleskyFactor(hessian, strength / rows.rows);
+		changes = [];
 	}
 	const { parameters, gradient } = at;
-	return { weights: weightsOf(parameters), converged: largest(gradient) <= tolerance, steps };
+	return {
+		weights: weightsOf(parameters),
+		converged: largest(gradient) <= tolerance,
+		steps,
+		end: { parameters, hessian },
+	};
+}
+
+/** How the gradient changed with the parameters. */
+interface Change {
+	readonly ofParameters: Float64Array;
+	readonly ofGradient: Float64Array;
+	readonly product: number;
+}
+
+function changeOf(from: Place, to: Place): Change {
+	const minus = (a: Float64Array, b: Float64Array) => a.map((value, index) => value - (b[index] as number));
+	const ofParameters = minus(to.parameters, from.parameters);
+	const ofGradient = minus(to.gradient, from.gradient);
+	return { ofParameters, ofGradient, product: product(ofParameters, ofGradient) };
+}
+
+/** The step by the Hessian as the changes correct it (L-BFGS, Nocedal 1980). */
+function newtonStep(
+	factor: readonly Float64Array[],
+	changes: readonly Change[],
+	gradient: Float64Array,
+): Float64Array {
+	const rest = gradient.slice();
+	const shares: number[] = [];
+	for (const { ofParameters, ofGradient, product: whole } of changes.toReversed()) {
+		const share = product(ofParameters, rest) / whole;
+		shares.unshift(share);
+		for (let index = 0; index < rest.length; index++)
+			(rest[index] as number) -= share * (ofGradient[index] as number);
+	}
+	const step = solve(factor, rest);
+	for (const [number, { ofParameters, ofGradient, product: whole }] of changes.entries()) {
+		const share = (shares[number] as number) - product(ofGradient, step) / whole;
+		for (let index = 0; index < step.length; index++)
+			(step[index] as number) += share * (ofParameters[index] as number);
+	}
+	return step;
 }
 
 function startingPoint({ rows, labels, linear }: EncodedRows): Float64Array {
@@ -81,8 +144,15 @@ function weightsOf(parameters: Float64Array): LogisticWeights {
 	};
 }
 
-/** The mean penalised loss at these parameters, and its gradient. */
-function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array) {
+/** The mean penalised loss at some parameters, and its gradient. */
+interface Place {
+	readonly parameters: Float64Array;
+	readonly logOdds: Float64Array;
+	readonly loss: number;
+	readonly gradient: Float64Array;
+}
+
+function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array): Place {
 	const logOdds = logOddsOf(rows, weightsOf(parameters));
 	const residuals = new Float64Array(rows.rows);
 	let loss = 0;
@@ -90,8 +160,9 @@ function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array) {
 		const value = logOdds[row] as number;
 		const label = rows.labels[row] as number;
 		// log(1 + e^x) without overflow.
-		loss += Math.max(0, value) + Math.log1p(Math.exp(-Math.abs(value))) - label * value;
-		residuals[row] = logistic(value) - label;
+		const less = Math.exp(-Math.abs(value));
+		loss += Math.max(0, value) + Math.log1p(less) - label * value;
+		residuals[row] = (value < 0 ? less : 1) / (1 + less) - label;
 	}
 	const gradient = parameters.map((value) => strength * value);
 	gradient[0] = residuals.reduce((sum, residual) => sum + residual, 0);
@@ -113,8 +184,8 @@ function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array) {
 	};
 }
 
-/** The lower triangle of the mean loss's Hessian, by rows. */
-function hessianOf(rows: EncodedRows, logOdds: Float64Array, strength: number): Float64Array[] {
+/** The lower triangle of the mean loss's Hessian without the penalty, by rows. */
+function hessianOf(rows: EncodedRows, logOdds: Float64Array): Float64Array[] {
 	const stride = Math.max(1, Math.ceil(rows.rows / maxRowsForHessian));
 	const taken = Math.ceil(rows.rows / stride);
 	const curvature = new Float64Array(taken);
@@ -140,13 +211,12 @@ function hessianOf(rows: EncodedRows, logOdds: Float64Array, strength: number): 
 			weighted[index] = (values[index] as number) * (curvature[index] as number);
 		const row = new Float64Array(a + 1);
 		for (let b = 0; b <= a; b++) row[b] = product(weighted, columns[b] as Float32Array);
-		if (a > 0) (row[a] as number) += strength / rows.rows;
 		return row;
 	});
 }
 
 /** The sum of the products, of the shorter's length. */
-function product(a: Float64Array, b: Float32Array): number {
+function product(a: Float64Array, b: Float32Array | Float64Array): number {
 	// Four sums, because each addition waits for the one before.
 	let [s0, s1, s2, s3] = [0, 0, 0, 0];
 	const length = Math.min(a.length, b.length);
@@ -161,14 +231,18 @@ function product(a: Float64Array, b: Float32Array): number {
 	return s0 + s1 + s2 + s3;
 }
 
-/** Replaces the lower triangle of a positive definite matrix with its Cholesky factor. */
-function choleskyFactor(a: Float64Array[]): Float64Array[] {
-	for (const [index, row] of a.entries())
-		for (const [column, other] of a.slice(0, index + 1).entries()) {
+/** The Cholesky factor of a Hessian, given its lower triangle, with a penalty on all weights but the intercept. */
+function choleskyFactor(hessian: readonly Float64Array[], penalty: number): Float64Array[] {
+	const a = hessian.map((row) => row.slice());
+	for (const [index, row] of a.entries()) {
+		if (index > 0) (row[index] as number) += penalty;
+		for (let column = 0; column <= index; column++) {
+			const other = a[column] as Float64Array;
 			let rest = row[column] as number;
 			for (let k = 0; k < column; k++) rest -= (row[k] as number) * (other[k] as number);
 			row[column] = column === index ? Math.sqrt(Math.max(rest, 1e-12)) : rest / (other[column] as number);
 		}
+	}
 	return a;
 }
 

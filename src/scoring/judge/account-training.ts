@@ -91,9 +91,13 @@ export interface TrainingProgress {
 	readonly step: 'read' | 'train';
 	/** What is being trained. */
 	readonly what: string;
+	/** Of visitors that are read; of steps of training. */
 	readonly done: number;
 	readonly total: number;
 }
+
+/** The steps of one model. */
+const stepsOfModel = 100;
 
 /** The number of versions kept for each goal and scope, besides the active one. */
 const keptVersions = 10;
@@ -110,6 +114,7 @@ export async function trainAccount(
 	const { account, goals, seed, onProgress } = training;
 	const reader = historyReader(store, account.id);
 	const total = await store.read(account.id, countVisitors());
+	onProgress({ step: 'read', what: account.aid, done: 0, total });
 	const { rows, history, stopped, asOfMs, vids } = await accountRows(reader, {
 		...{ goals, asOfMs: training.asOfMs, seed },
 		onProgress: (done) => onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
@@ -124,9 +129,15 @@ export async function trainAccount(
 	const trained: TrainedGoal[] = [];
 	for (const { goal, scope, horizonMs, dataset } of rows) {
 		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
-		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
+		const onShare = (share: number) =>
+			onProgress({
+				...{ step: 'train', what, done: Math.floor(stepsOfModel * (trained.length + share)) },
+				total: stepsOfModel * rows.length,
+			});
+		onShare(0);
 		const baseRates = rates.get(goal.name)?.byRecency;
-		const { model, report } = trainOn(dataset, { seed, horizonMs, baseRates });
+		const { model, report } = trainOn(dataset, { seed, horizonMs, baseRates, onProgress: onShare });
+		onShare(1);
 		trained.push(
 			await keep(store, training, JSON.stringify(model), {
 				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history, stopped },

@@ -1,6 +1,6 @@
 import { Booster } from '../fit/boosting.ts';
 import { type EncodedRows, encodeRows, fitEncoding } from '../fit/encoding.ts';
-import { fitLogistic, logOddsOf } from '../fit/logistic.ts';
+import { fitLogistic, type LogisticFit, logOddsOf } from '../fit/logistic.ts';
 import { logistic, logLosses, logOddsOfProbability } from '../fit/measure.ts';
 import { treeValues } from '../fit/tree.ts';
 import type { Dataset } from '../rows/dataset.ts';
@@ -33,11 +33,17 @@ export class FoldModels {
 	/** The span's log-odds by the trees grown so far. */
 	readonly #grown: Float64Array;
 	readonly #trials = new Map<string, Trial>();
+	readonly #before: FoldModels | undefined;
+	readonly #onTrial: () => void;
+	#fit: LogisticFit | undefined;
 
-	constructor(fold: Fold, random: () => number) {
+	/** @param before those of the fold before */
+	constructor(fold: Fold, random: () => number, onTrial: () => void, before?: FoldModels) {
 		const { earlier, span, judged, recent } = fold;
 		const encoding = fitEncoding(earlier);
 		this.#fold = fold;
+		this.#before = before;
+		this.#onTrial = onTrial;
 		this.#earlier = encodeRows(earlier, encoding, true);
 		this.#span = encodeRows(span, encoding, false);
 		this.#booster = new Booster(this.#earlier, random);
@@ -51,18 +57,22 @@ export class FoldModels {
 		this.baseLosses = logLosses(judged.labels, this.base);
 	}
 
+	/** The latest fit of the logistic model. */
+	get fit(): LogisticFit | undefined {
+		return this.#fit;
+	}
+
 	/** @param setting the penalty's strength, or the number of trees, which may not be less than in earlier calls */
 	trial(kind: 'logistic' | 'boosting', setting: number): Trial {
 		const name = `${kind} ${setting}`;
 		const known = this.#trials.get(name);
 		if (known) return known;
+		this.#onTrial();
 		const { span, judged, recent } = this.#fold;
 		if (kind === 'boosting')
 			while (this.#booster.trees.length < setting) treeValues(this.#booster.grow(), this.#span, this.#grown);
 		const ofSpan =
-			kind === 'boosting'
-				? this.#grown
-				: logOddsOf(this.#span, fitLogistic(this.#earlier, setting, tolerance).weights);
+			kind === 'boosting' ? this.#grown : logOddsOf(this.#span, this.#fitLogistic(setting).weights);
 		const shifts = levelShifts(recent, ofSpan, span);
 		const logOdds = ofSpan.slice(span.rows - judged.rows);
 		const served = logOdds.map((value, row) =>
@@ -71,5 +81,11 @@ export class FoldModels {
 		const trial = { logOdds, served, losses: logLosses(judged.labels, served) };
 		this.#trials.set(name, trial);
 		return trial;
+	}
+
+	#fitLogistic(strength: number): LogisticFit {
+		const from = this.#fit ?? this.#before?.fit;
+		this.#fit = fitLogistic(this.#earlier, strength, { tolerance, from });
+		return this.#fit;
 	}
 }

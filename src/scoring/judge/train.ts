@@ -30,7 +30,12 @@ export interface TrainingOptions {
 	readonly horizonMs?: number;
 	/** The measured base rates by recency, for the report. See `BaseRate`. */
 	readonly baseRates?: readonly number[] | undefined;
+	/** Called several times a second with a growing share that is done. */
+	readonly onProgress?: (share: number) => void;
 }
+
+/** How many models are tried is only known at the end, so each goes this share of the way that is left. */
+const shareOfTrial = 0.02;
 
 /**
  * Trains a model on a data set. All choices are made on rows later than those that a model learned from. The model is
@@ -39,7 +44,7 @@ export interface TrainingOptions {
  */
 export function train(
 	unordered: Dataset,
-	{ seed, horizonMs = 0, baseRates }: TrainingOptions,
+	{ seed, horizonMs = 0, baseRates, onProgress }: TrainingOptions,
 ): { model: Model; report: TrainingReport } {
 	const { features } = unordered;
 	const dataset = inTimeOrder(unordered, seed);
@@ -70,7 +75,13 @@ export function train(
 	if (Math.min(conversions, others) < minConversions) return serveBaseRate('few conversions');
 	const folds = timeFolds(sampleOf(dataset, maxRowsForChoice), horizonMs);
 	if (folds.length < 2) return serveBaseRate('uneven');
-	const models = folds.map((fold) => new FoldModels(fold, seededRandom(seed)));
+	let share = 0;
+	const onTrial = () => {
+		share += (1 - share) * shareOfTrial;
+		onProgress?.(share);
+	};
+	const models: FoldModels[] = [];
+	for (const fold of folds) models.push(new FoldModels(fold, seededRandom(seed), onTrial, models.at(-1)));
 	const choice = choose(models);
 	const later = judge(models);
 	const overlaps = folds.some((fold) => fold.overlaps);
@@ -82,12 +93,15 @@ export function train(
 	let model: LogisticModel | BoostingModel;
 	let fit: TrainingReport['fit'];
 	if (choice.kind === 'logistic') {
-		const { weights, ...how } = fitLogistic(encoded, choice.strength);
-		fit = how;
+		const { weights, converged, steps } = fitLogistic(encoded, choice.strength);
+		fit = { steps, converged };
 		model = { ...common, kind: 'logistic', weights };
 	} else {
 		const booster = new Booster(encoded, seededRandom(seed));
-		while (booster.trees.length < choice.trees) booster.grow();
+		while (booster.trees.length < choice.trees) {
+			booster.grow();
+			onTrial();
+		}
 		model = { ...common, kind: 'boosting', startLogOdds: booster.start, trees: booster.trees };
 	}
 	const scorer = new Scorer(model);
