@@ -119,6 +119,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		keepAliveTimeout: keepAliveTimeoutMs,
 		routerOptions: { maxParamLength },
 		return503OnClosing: false,
+		// Operations validate their input themselves, with the same schemas, so that errors follow the contract.
+		schemaController: {
+			compilersFactory: {
+				buildValidator: (() => () => () => true) as never,
+				buildSerializer: () => () => (data) => JSON.stringify(data),
+			},
+		},
 		trustProxy: isProxy ?? false,
 		// Without a request listener: `filterRequests` passes the requests on.
 		serverFactory: () =>
@@ -147,9 +154,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		if (options.isDraining()) drainConnection(request.raw, reply.raw);
 	};
 
-	// Operations validate their input themselves, with the same schemas, so that errors follow the contract.
-	app.setValidatorCompiler(() => () => true);
-	app.setSerializerCompiler(() => (data) => JSON.stringify(data));
 	app.removeAllContentTypeParsers();
 	app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
@@ -242,7 +246,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		schemas: options.schemas,
 		startedAtMs: now(),
 	};
-	await openapi(app, prefix);
+	openapi(app, prefix);
 	await app.register(
 		async (operations) => {
 			if (roles.includes('api')) {
@@ -257,7 +261,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			}
 			health(operations, probes);
 			root(operations, options.demo === true);
-			await docs(operations);
+			docs(operations);
 			if (options.demo) await demo(operations);
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });

@@ -11,7 +11,6 @@ const mainModule = 'src/cli/caskade.ts';
 /** Those with the most modules, some 1,500 together. */
 const packages = [
 	'@fastify/static',
-	'@fastify/swagger',
 	'@marcbachmann/cel-js',
 	'commander',
 	'csv-parse/sync',
@@ -20,8 +19,6 @@ const packages = [
 	'pg',
 	'pino',
 	'prom-client',
-	'typebox',
-	'typebox/compile',
 ];
 
 /**

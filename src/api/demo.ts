@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 
 const folder = join(import.meta.dirname, '../../demo');
 
 /** `GET /demo/`: a small shop that uses the tag. Each file has its own route, so no other file can be reached. */
 export async function demo(app: FastifyInstance): Promise<void> {
+	const { default: fastifyStatic } = await import('@fastify/static');
 	await app.register(fastifyStatic, {
 		root: folder,
 		prefix: '/demo/',

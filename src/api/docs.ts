@@ -1,6 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
-import fastifyStatic from '@fastify/static';
+import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
 const docsPage = `<!doctype html>
@@ -33,19 +33,19 @@ const headers = {
  * `GET /docs`: the reference, rendered by Swagger UI from the files of its package. The page loads nothing from other
  * servers.
  */
-export async function docs(app: FastifyInstance): Promise<void> {
+export function docs(app: FastifyInstance): void {
 	const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-	await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false, acceptRanges: false });
-	const add = (path: string, type: string, content: string) =>
-		app.get(path, { schema: { hide: true } }, (_request, reply) =>
-			reply.headers(headers).type(type).send(content),
+	const add = (path: string, type: string, content: () => string | Promise<Buffer>) =>
+		app.get(path, async (_request, reply) =>
+			reply
+				.headers(headers)
+				.type(type)
+				.send(await content()),
 		);
-	add('/docs', 'text/html; charset=utf-8', docsPage);
-	add('/docs/start.js', 'text/javascript; charset=utf-8', docsScript);
+	add('/docs', 'text/html; charset=utf-8', () => docsPage);
+	add('/docs/start.js', 'text/javascript; charset=utf-8', () => docsScript);
 	const addFile = (name: string, type: string) =>
-		app.get(`/docs/${name}`, { schema: { hide: true } }, (_request, reply) =>
-			reply.headers(headers).type(type).sendFile(name, { contentType: false }),
-		);
+		add(`/docs/${name}`, type, () => readFile(join(folder, name)));
 	addFile('swagger-ui.css', 'text/css; charset=utf-8');
 	addFile('swagger-ui-bundle.js', 'text/javascript; charset=utf-8');
 }

@@ -32,7 +32,7 @@ export interface HealthOptions {
 export function health(app: FastifyInstance, options: HealthOptions): void {
 	const { schemas, startedAtMs } = options;
 	const startedAt = new Date(startedAtMs).toISOString();
-	app.get('/healthz', { schema: { hide: true } }, (_request, reply) => {
+	app.get('/healthz', (_request, reply) => {
 		const requestsWaiting = options.queueDepth();
 		const alive = { status: 'ok', version, commit, schemas, startedAt, requestsWaiting };
 		sendJson(reply, 200, JSON.stringify(alive));
@@ -54,7 +54,7 @@ export function health(app: FastifyInstance, options: HealthOptions): void {
 		return lastProbe.problem;
 	};
 
-	app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
+	app.get('/readyz', async (_request, reply) => {
 		if (options.isDraining()) sendJson(reply, 503, '{"status":"draining"}');
 		else {
 			const problem = await findProblem();

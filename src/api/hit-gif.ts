@@ -8,7 +8,6 @@ export function hitGif(app: FastifyInstance, handler: HitHandler, path = '/hit.g
 		config: { operation: 'collectHitImage' },
 		// A HEAD request is not a hit.
 		exposeHeadRoute: false,
-		schema: { hide: true },
 		onRequest: (_request, reply, done) => {
 			reply.header('cache-control', 'no-store');
 			done();

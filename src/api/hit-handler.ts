@@ -89,7 +89,7 @@ export class HitHandler {
 		const { aid } = (body ?? {}) as { aid?: unknown };
 		const account = typeof aid === 'string' ? directory.account(aid) : undefined;
 		if (account) allowOrigins(request, reply, account.origins);
-		if (!hitCheck.Check(body))
+		if (!hitCheck(body))
 			throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(body)) });
 		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
 		if (!isAllowedOrigin(request, account.origins)) {

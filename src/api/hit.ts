@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { sendJson } from '../http/answer.ts';
 import { askForBody, checkBodyHeaders, parseJson } from '../http/body.ts';
 import { preflight } from '../http/cors.ts';
 import { describeErrors, requestIdHeader, withoutLimits } from '../http/openapi.ts';
 import { hitSchema } from '../schema/hit-request.ts';
+import { Type } from '../schema/type.ts';
 import type { HitHandler } from './hit-handler.ts';
 
 /** Maximum size of a hit's body, in bytes. */
@@ -76,7 +76,7 @@ export function hit(app: FastifyInstance, handler: HitHandler, sitePath?: string
 	app.post(path, {
 		config: { operation: 'collectHit' },
 		bodyLimit: hitLimitBytes,
-		schema: sitePath === undefined ? description : { hide: true },
+		schema: sitePath === undefined ? description : {},
 		onRequest: (request, reply, done) => {
 			handler.admit(request, reply);
 			checkBodyHeaders(request.headers, { maxBytes: hitLimitBytes, plainText: true });

@@ -149,7 +149,7 @@ export function accountOf(
 	admitted: Admitted,
 	directory: AccessDirectory,
 ): KnownAccount | undefined {
-	if (!accountCheck.Check(aid)) return undefined;
+	if (!accountCheck(aid)) return undefined;
 	const account = directory.account(aid);
 	if (account?.clientId !== admitted.key.clientId)
 		throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type, { type TProperties } from 'typebox';
 import type { Authorization, Authorizer, ReadQuery } from '../access/authorizer.ts';
 import { ApiError } from '../errors.ts';
 import { sendError, sendJson } from '../http/answer.ts';
 import { allowAllOrigins, allowOrigins, preflight } from '../http/cors.ts';
 import { describeErrors, requestIdHeader, withoutLimits } from '../http/openapi.ts';
+import { type Schema, Type } from '../schema/type.ts';
 import type { VisitorReads } from '../segments/visitor-reads.ts';
 import { storeError } from './store-failed.ts';
 
@@ -53,7 +53,7 @@ export function read(
 	for (const [index, url] of operation.paths.entries()) {
 		app.get(url, {
 			config: { operation: operation.name },
-			schema: index === 0 ? operation.schema : { hide: true },
+			schema: index === 0 ? operation.schema : {},
 			onRequest: (_request, reply, done) => {
 				allowAllOrigins(reply);
 				reply.header('cache-control', 'private, no-store');
@@ -76,9 +76,9 @@ export function describeRead(operation: {
 	readonly summary: string;
 	readonly description: string;
 	/** Fields of the answer, between the subject and the expiry. */
-	readonly fields: TProperties;
+	readonly fields: Readonly<Record<string, Schema>>;
 	/** Query parameters, besides those of every read. */
-	readonly parameters: TProperties;
+	readonly parameters: Readonly<Record<string, Schema>>;
 	readonly example: object;
 }): object {
 	const id = (description: string) => Type.Optional(Type.String({ description }));

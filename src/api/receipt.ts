@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
@@ -10,6 +9,7 @@ import {
 	receiptPathSchema,
 	receiptQuerySchema,
 } from '../schema/receipt-request.ts';
+import { Type } from '../schema/type.ts';
 import { type Admitted, accountOf, keyOperation, readErrors } from './key-operation.ts';
 import {
 	describeReceipt,
@@ -29,7 +29,7 @@ export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
 	): Promise<FastifyReply> {
 		const asked = { ...(request.query as object), ...(request.params as object) };
 		const account = accountOf((asked as { aid?: unknown }).aid, admitted, directory);
-		if (!account || !oneReceiptCheck.Check(asked))
+		if (!account || !oneReceiptCheck(asked))
 			throw new ApiError('invalid_receipt_request', {
 				detail: describeProblems(oneReceiptProblems(asked, '')),
 			});

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { AccessDirectory } from '../access/directory.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
@@ -8,6 +7,7 @@ import { describeErrors, describeJson } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from '../schema/receipt-request.ts';
 import { exampleEvent, storedEventSchema } from '../schema/subscription-request.ts';
+import { Type } from '../schema/type.ts';
 import type { Receipt } from '../store/account/reading/receipts.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/store.ts';
@@ -36,7 +36,7 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 		const body = parseJson(request.body as Buffer | undefined);
 		const { aid } = (body ?? {}) as { aid?: unknown };
 		const account = accountOf(aid, admitted, directory);
-		if (!account || !receiptsCheck.Check(body))
+		if (!account || !receiptsCheck(body))
 			throw new ApiError('invalid_receipt_request', {
 				detail: describeProblems(receiptsProblems(body, '')),
 			});

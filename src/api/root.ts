@@ -53,8 +53,8 @@ export function root(app: FastifyInstance, hasDemo: boolean): void {
 	};
 	// Two routes, because of one for both the framework would report only one.
 	for (const prefixTrailingSlash of prefix ? (['slash', 'no-slash'] as const) : (['slash'] as const))
-		app.get('/', { prefixTrailingSlash, schema: { hide: true } }, answer);
-	app.get('/root.css', { schema: { hide: true } }, (_request, reply) =>
+		app.get('/', { prefixTrailingSlash }, answer);
+	app.get('/root.css', (_request, reply) =>
 		reply.headers(headers).type('text/css; charset=utf-8').send(style),
 	);
 }

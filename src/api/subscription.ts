@@ -171,7 +171,7 @@ function readUpload(
 	const aid = typeof body === 'object' && body !== null && 'aid' in body ? body.aid : undefined;
 	const account = accountOf(aid, admitted, directory);
 	const { maxEvents } = admitted.key.plan;
-	if (!account || !uploadCheck.Check(body) || body.data.length > maxEvents)
+	if (!account || !uploadCheck(body) || body.data.length > maxEvents)
 		throw new ApiError('invalid_request', {
 			detail: describeProblems(findUploadProblems(body, maxEvents)),
 		});

@@ -33,7 +33,7 @@ function readScript(file: string): Script {
 }
 
 function serveScript(app: FastifyInstance, path: string, script: Script, caching: string): void {
-	app.get(path, { schema: { hide: true } }, (request, reply) => {
+	app.get(path, (request, reply) => {
 		const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers['accept-encoding'] ?? '');
 		const etag = `"${script.hash}${takesGzip ? '-gzip' : ''}"`;
 		reply.headers({

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type from 'typebox';
 import type { Quota } from '../access/quota.ts';
 import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
+import { Type } from '../schema/type.ts';
 import type { KeyUsage } from '../store/control/control-store.ts';
 import { type Admitted, type KeyOperationOptions, keyOperation } from './key-operation.ts';
 import { storeFailed } from './store-failed.ts';

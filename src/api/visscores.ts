@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
+import { Type } from '../schema/type.ts';
 import { mapMaybePromise } from '../segments/visitor-reads.ts';
 import { about, describeRead, type ReadOptions, read } from './reads.ts';
 

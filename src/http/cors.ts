@@ -46,5 +46,5 @@ export function preflight(app: FastifyInstance, url: string, methods: string): v
 			.send();
 	};
 	// In `onRequest`, so that the framework does not reject the preflight for its body or media type.
-	app.options(url, { schema: { hide: true }, onRequest: answer }, answer);
+	app.options(url, { onRequest: answer }, answer);
 }

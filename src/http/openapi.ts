@@ -1,7 +1,6 @@
-import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import Type from 'typebox';
 import { type ErrorCode, errorBody, errorTable } from '../errors.ts';
+import { type ObjectSchema, type Schema, Type } from '../schema/type.ts';
 import { version } from '../version.ts';
 
 export const requestIdHeader = { type: 'string', description: 'Identifies the request in the logs.' };
@@ -82,10 +81,34 @@ export function withoutLimits(
 	return responses;
 }
 
-/** Collects the routes that are added after it, under `prefix`, into `GET /openapi.json`. */
-export async function openapi(app: FastifyInstance, prefix: string): Promise<void> {
-	await app.register(swagger, {
-		openapi: {
+declare module 'fastify' {
+	interface FastifySchema {
+		/** Routes without it are not documented. */
+		operationId?: string;
+		security?: readonly object[];
+	}
+}
+
+/** What a documented operation says of itself, as its route's schema. */
+interface OperationDescription {
+	readonly operationId: string;
+	readonly body?: Schema;
+	readonly querystring?: ObjectSchema;
+	readonly params?: ObjectSchema;
+	readonly response: Readonly<Record<string, { readonly headers: object }>>;
+	readonly [other: string]: unknown;
+}
+
+/** Collects the operations that are added after it, under `prefix`, into `GET /openapi.json`. */
+export function openapi(app: FastifyInstance, prefix: string): void {
+	const paths: Record<string, Record<string, object>> = {};
+	app.addHook('onRoute', ({ url, method, schema }) => {
+		if (schema?.operationId === undefined || method === 'HEAD') return;
+		const path = url.slice(prefix.length).replaceAll(/:(\w+)/g, '{$1}');
+		paths[path] = { [String(method).toLowerCase()]: documented(schema as OperationDescription) };
+	});
+	app.get(`${prefix}/openapi.json`, (request, reply) => {
+		const document = {
 			openapi: '3.1.0',
 			info: {
 				title: 'Caskade',
@@ -93,8 +116,6 @@ export async function openapi(app: FastifyInstance, prefix: string): Promise<voi
 				description: 'Stores subscription events and serves visitor scores and segments.',
 				license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 			},
-			// The paths of the operations are listed without the prefix.
-			servers: [{ url: prefix || '/' }],
 			components: {
 				securitySchemes: {
 					apiKey: {
@@ -105,11 +126,48 @@ export async function openapi(app: FastifyInstance, prefix: string): Promise<voi
 					},
 				},
 			},
-		},
+			paths,
+			// The paths of the operations are listed without the prefix.
+			servers: [{ url: `${request.protocol}://${request.host}${prefix}` }],
+		};
+		reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document));
 	});
-	app.get(`${prefix}/openapi.json`, { schema: { hide: true } }, (request, reply) => {
-		const servers = [{ url: `${request.protocol}://${request.host}${prefix}` }];
-		const document = JSON.stringify({ ...app.swagger(), servers });
-		reply.header('content-type', 'application/json; charset=utf-8').send(document);
-	});
+}
+
+function documented({ body, querystring, params, response, ...operation }: OperationDescription): object {
+	const parameters = [...parametersIn('query', querystring), ...parametersIn('path', params)];
+	return {
+		...operation,
+		...(body && {
+			requestBody: {
+				required: true,
+				description: body.description,
+				content: { 'application/json': { schema: body } },
+			},
+		}),
+		...(parameters.length > 0 && { parameters }),
+		responses: Object.fromEntries(
+			Object.entries(response).map(([status, { headers, ...answer }]) => [
+				status,
+				{ ...answer, headers: withSchemas(headers) },
+			]),
+		),
+	};
+}
+
+function parametersIn(place: 'query' | 'path', schema: ObjectSchema | undefined): object[] {
+	return Object.entries(schema?.properties ?? {}).map(([name, { description, examples, ...rest }]) => ({
+		name,
+		in: place,
+		required: schema?.required?.includes(name) === true,
+		description,
+		schema: rest,
+		...(Array.isArray(examples) && { example: examples[0] }),
+	}));
+}
+
+function withSchemas(headers: object): object {
+	return Object.fromEntries(
+		Object.entries(headers).map(([name, { description, ...schema }]) => [name, { schema, description }]),
+	);
 }

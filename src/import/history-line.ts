@@ -1,5 +1,3 @@
-import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { deviceOf, isBot } from '../collect/device.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
 import { webUrl } from '../collect/page.ts';
@@ -9,6 +7,7 @@ import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
 import { compileProblems, describeProblems } from '../schema/problems.ts';
 import { eventCheck, toEvent } from '../schema/subscription-request.ts';
 import { optional, text, textLimits, textRule } from '../schema/texts.ts';
+import { compileCheck, type Static, Type } from '../schema/type.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { fileEventProblems } from './event-problems.ts';
 
@@ -53,7 +52,7 @@ const own = {
 };
 const { aid: _, vid: __, sid: ___, ...shared } = hitSchema.properties;
 const hitLine = Type.Object({ ...own, ...shared });
-const hitCheck = Compile(hitLine);
+const hitCheck = compileCheck(hitLine);
 const ownProblems = compileProblems(Type.Object(own));
 
 /**
@@ -69,12 +68,12 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 	const isPast = atMs !== null && atMs <= context.nowMs;
 	if (type === 'hit') {
 		const hit = events === undefined ? fields : { ...fields, events: eventsOf(events) };
-		return isPast && hitCheck.Check(hit) && isWebAddress(hit.url)
+		return isPast && hitCheck(hit) && isWebAddress(hit.url)
 			? readHit(hit, atMs, context)
 			: describe(isPast, hitProblems(hit));
 	}
 	const foreign = foreignFields(fields);
-	if (!isPast || foreign.length > 0 || !eventCheck.Check(fields))
+	if (!isPast || foreign.length > 0 || !eventCheck(fields))
 		return describe(isPast, [...foreign, ...fileEventProblems(fields)]);
 	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
 }

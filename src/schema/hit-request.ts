@@ -1,7 +1,6 @@
-import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { compileProblems } from './problems.ts';
 import { optional, text, textLimits, textRule } from './texts.ts';
+import { compileCheck, type Static, Type } from './type.ts';
 
 /** Maximum number of events in a hit. */
 export const maxEvents = 20;
@@ -65,7 +64,7 @@ export const hitSchema = Type.Object(hitFields, {
 
 export type HitRequest = Static<typeof hitSchema>;
 
-export const hitCheck = Compile(hitSchema);
+export const hitCheck = compileCheck(hitSchema);
 
 /** Checks the hit as a whole; its events are checked one by one. */
 const hitProblems = compileProblems(

@@ -1,8 +1,7 @@
-import type { TObject, TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { compileCheck, type ObjectSchema, type Schema } from './type.ts';
 
 /** A property's schema; `x-must-be` describes valid values. */
-type FieldSchema = TSchema & { 'x-must-be': string };
+type FieldSchema = Schema & { 'x-must-be': string };
 
 interface Field {
 	readonly name: string;
@@ -18,15 +17,15 @@ export type FindProblems = (value: unknown, path: string) => string[];
  * Compiles an object's schema into a function that names every missing or invalid property: `data[3].tid is required`.
  * Every property describes its valid values in `x-must-be`. A value that is not an object is one problem.
  */
-export function compileProblems(schema: TObject): FindProblems {
+export function compileProblems(schema: ObjectSchema): FindProblems {
 	const required: readonly string[] = schema.required ?? [];
 	const fields: Field[] = Object.entries(schema.properties).map(([name, property]) => {
-		const check = Compile(property);
+		const check = compileCheck(property);
 		return {
 			name,
 			required: required.includes(name),
 			mustBe: (property as FieldSchema)['x-must-be'],
-			isValid: (value) => check.Check(value),
+			isValid: check,
 		};
 	});
 	return (value, path) => {

@@ -1,7 +1,6 @@
-import Type from 'typebox';
-import { Compile } from 'typebox/compile';
 import { compileProblems } from './problems.ts';
 import { text, textLimits, textRule } from './texts.ts';
+import { compileCheck, Type } from './type.ts';
 
 /** Maximum number of `tid`s in one request. */
 export const maxReceipts = 100;
@@ -30,7 +29,7 @@ export const receiptsSchema = Type.Object(
 
 const oneSchema = Type.Object({ ...receiptPathSchema.properties, ...receiptQuerySchema.properties });
 
-export const receiptsCheck = Compile(receiptsSchema);
-export const oneReceiptCheck = Compile(oneSchema);
+export const receiptsCheck = compileCheck(receiptsSchema);
+export const oneReceiptCheck = compileCheck(oneSchema);
 export const receiptsProblems = compileProblems(receiptsSchema);
 export const oneReceiptProblems = compileProblems(oneSchema);

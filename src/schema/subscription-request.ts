@@ -1,8 +1,7 @@
-import Type, { type Static, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { compileProblems } from './problems.ts';
 import { optional, text, textLimits, textRule } from './texts.ts';
+import { compileCheck, type Schema, type Static, Type } from './type.ts';
 
 export const eventSchema = Type.Object(
 	{
@@ -32,7 +31,7 @@ export const storedEventSchema = Type.Object(
 		cid: Type.Union([Type.String(), Type.Null()]),
 		evt: Type.String(),
 		rvn: Type.Integer(),
-	} satisfies Record<keyof SubscriptionEvent, TSchema>,
+	} satisfies Record<keyof SubscriptionEvent, Schema>,
 	{ description: 'The stored event. `cid` is null after an erasure, too.' },
 );
 
@@ -67,13 +66,13 @@ export const uploadSchema = Type.Object(uploadFields, {
 	description: 'Subscription events of one account. Unknown properties are ignored.',
 });
 
-export const uploadCheck = Compile(uploadSchema);
-export const accountCheck = Compile(uploadFields.aid);
+export const uploadCheck = compileCheck(uploadSchema);
+export const accountCheck = compileCheck(uploadFields.aid);
 /** Checks the request as a whole; its events are checked one by one. */
 const uploadProblems = compileProblems(
 	Type.Object({ ...uploadFields, data: Type.Array(Type.Unknown(), dataOptions) }),
 );
-export const eventCheck = Compile(eventSchema);
+export const eventCheck = compileCheck(eventSchema);
 export const eventProblems = compileProblems(eventSchema);
 
 /** An event in a request. */

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import { Type } from './type.ts';
 
 export const textRule = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 

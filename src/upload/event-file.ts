@@ -122,7 +122,7 @@ export class EventFile {
 			return { row, line, text, values: null, event: null, problem: unreadable ?? 'it must be an object' };
 		const values = this.#isMapped ? this.#mapped(fields) : (fields as Record<string, unknown>);
 		const event = this.#format.isInPounds ? inPence(values) : values;
-		if (eventCheck.Check(event)) return { row, line, text, values, event, problem: null };
+		if (eventCheck(event)) return { row, line, text, values, event, problem: null };
 		const revenue = this.#format.isInPounds ? inPounds : `${wholePence} (or give --pounds rvn)`;
 		const problem = describeProblems(fileEventProblems(event, revenue));
 		return { row, line, text, values, event: null, problem };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import Type from 'typebox';
 import { compileProblems, describeProblems } from '../../src/schema/problems.ts';
+import { Type } from '../../src/schema/type.ts';
 
 const schema = Type.Object({
 	name: Type.String({ minLength: 1, 'x-must-be': 'a name' }),
