@@ -47,12 +47,12 @@ It takes as long as that many trainings. A server may run beside it.`,
 		.addCommonOptions()
 		.action((aid: string, options: BacktestCommandOptions) =>
 			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
-				const goal = await requireGoal(store, id, options.goal);
+				const account = await store.control.account(aid);
+				const goal = await requireGoal(store, account.id, options.goal);
 				// Loaded here, since no other command should wait for it.
 				const { backtest, cutsForBacktest } = await import('../scoring/follow/backtest.ts');
 				const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
-				const reader = historyReader(store, id);
+				const reader = historyReader(store, account);
 				const extent = await reader.historyExtent(store.now());
 				const report = await backtest(reader, {
 					...cutsForBacktest(extent, goal, options.cuts, options.at),

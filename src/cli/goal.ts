@@ -25,10 +25,11 @@ const countsOption = () =>
 export function goalCommand(): Command {
 	const command = new Command('goal').summary('create, update, list, delete goals').description(
 		`Manage goals: actions of visitors whose probability is scored. Every account starts with 'subscription' and
-'return' (another visit), both within 7 days, and 'renewal', within 31.
+'return' (another visit), both within 7 days, and 'renewal': that the next renewal of a subscription comes in time.
 
 Of upload events, an acquisition is a visitor's first event of a subscription ('subid'), a refund has a negative 'rvn', and a
-renewal is any other. A goal counts acquisitions unless it names renewals, refunds, or any of them with --counts.`,
+renewal is any other. A goal counts acquisitions unless it names renewals, refunds, or any of them with --counts. A goal of
+renewals is scored for who subscribes now, whatever its --days.`,
 	);
 	command
 		.command('create')

@@ -70,7 +70,8 @@ With --each-at-its-last-hit, every visitor is scored as of its last hit, as a pa
 }
 
 async function score(store: Store, aid: string, options: ScoreOptions): Promise<void> {
-	const { id } = await store.control.account(aid);
+	const account = await store.control.account(aid);
+	const { id } = account;
 	const goals = await goalsToScore(store, id, options);
 	const models = await modelsOf(store, id, goals, options);
 	const { scope, eachAtItsLastHit = false, explain = false } = options;
@@ -93,13 +94,15 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 	const progress = process.stdout.isTTY ? undefined : showProgress(process.stderr, 'visitors', true);
 	const counts = { wanted: 0, scored: 0 };
 	try {
-		const rates = await measureBaseRates(historyReader(store, id), goals, nowMs);
+		const reader = historyReader(store, account);
+		const rates = await measureBaseRates(reader, goals, nowMs);
 		const pages = batchScores(store, id, {
 			goals: goals.map((goal, index) => ({
 				...{ goal, baseRate: rates.get(goal.name) },
 				...(models[index] ?? { model: undefined }),
 			})),
 			...{ scope, eachAtItsLastHit, explain, nowMs, fromLog: options.asOf !== undefined },
+			cadences: await reader.cadences(nowMs),
 			...(options.visitors !== undefined && { wanted: readVisitorList(options.visitors, counts) }),
 			onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),
 		});

@@ -1,8 +1,7 @@
 import { dayMs, minuteMs } from '../durations.ts';
+import { activeSubscriptions } from './active-subscriptions.ts';
 import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
-import { stepsOf } from './subscription.ts';
 import { noCadences, type TabledCadences } from './subscription-cadence.ts';
-import { courseOf, paymentsOf } from './subscription-course.ts';
 
 /** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
 export interface VisitorNumbers {
@@ -78,26 +77,13 @@ export function visitorFacts(
 ): VisitorFacts {
 	return {
 		...visitorNumbers(profile, nowMs),
-		activeSubscriptions: activeSubscriptions(profile, nowMs, cadences),
+		activeSubscriptions: activeSubscriptions(profile, nowMs, cadences).length,
 		pages7d: seenSince(profile, nowMs - 7 * dayMs),
 		pages30d: seenSince(profile, nowMs - 30 * dayMs),
 		channels: (profile?.channels ?? []).map(([channel]) => channel),
 		events: counts(profile?.events),
 		evts: counts(profile?.subscriptions?.evts),
 	};
-}
-
-/** The number of subscriptions that have not ended. In profiles of earlier versions, none has. */
-function activeSubscriptions(profile: Profile | null, nowMs: number, tabled: TabledCadences): number {
-	if (!profile?.subscriptions) return 0;
-	const { latest, subids } = profile.subscriptions;
-	if (!latest) return subids.length;
-	const cadences = tabled.asOf(nowMs);
-	return latest.filter(([, evt, events]) => {
-		const steps = stepsOf(events.map(([atMs, revenuePence]) => ({ atMs, evt, revenuePence })));
-		const payments = paymentsOf({ steps });
-		return payments.length > 0 && courseOf({ evt, payments }, cadences, nowMs).state !== 'ended';
-	}).length;
 }
 
 /** Without lists, which take longer to build than everything else. */

@@ -13,7 +13,7 @@ export interface Goal {
 	readonly evts: readonly string[];
 	/** Of upload events. */
 	readonly counts: GoalCounts;
-	/** The goal must be reached within this time. */
+	/** The goal must be reached within this time. Renewals must come in their own. */
 	readonly horizonDays: number;
 	/** Lowest percentile of the band `medium`. */
 	readonly mediumFrom: number;
@@ -48,7 +48,8 @@ function names({ evts }: ReachedBy, event: string): boolean {
 	return event !== '*' && event !== 'visit' && evts.includes(event);
 }
 
-function namesUpload(goal: ReachedBy, evt: string): boolean {
+/** Whether subscription events with this `evt` can reach a goal. */
+export function namesUpload(goal: ReachedBy, evt: string): boolean {
 	return goal.evts.includes('*') || names(goal, evt);
 }
 
@@ -80,11 +81,6 @@ export function reachedOf(
 		for (const [evt, number, atMs] of counted ?? []) if (namesUpload(goal, evt)) add(number, atMs);
 	}
 	return count > 0 ? { count, lastAtMs } : undefined;
-}
-
-/** Whether a goal is scored for a profile's visitor: only who has subscribed can renew. */
-export function isScoredFor({ counts }: Pick<Goal, 'counts'>, { subscriptions }: Profile): boolean {
-	return counts !== 'renewal' || (subscriptions?.subids.length ?? 0) > 0;
 }
 
 /** Whether a profile's visitor has reached the goal after a moment. */

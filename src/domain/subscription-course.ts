@@ -33,6 +33,8 @@ export interface Course {
 	readonly cadence: Cadence | null;
 	/** Until when it is paid. */
 	readonly dueAtMs: number | null;
+	/** Until when a renewal is in time, or would have been. */
+	readonly lapsesAtMs: number | null;
 	readonly endedAtMs: number | null;
 	/** Per month, in whole pence; 0 if it has ended, or its cadence is unknown. */
 	readonly recurringPence: number;
@@ -41,7 +43,7 @@ export interface Course {
 }
 
 /** Payments closer together are one: a sale may have several transactions. */
-const sameOccasionMs = 12 * hourMs;
+export const sameOccasionMs = 12 * hourMs;
 /** What somebody who pays a price every so many days pays in a month, in whole pence. */
 export function recurringPenceOf(pricePence: number, cadenceDays: number): number {
 	return Math.round(pricePence / (calendarMonthsOf(cadenceDays) ?? cadenceDays / monthDays));
@@ -130,12 +132,13 @@ export function courseOf(
 	}
 	const hasEnded = kept.lapsesAtMs <= asOfMs;
 	if (hasEnded) move('ended', kept.dueAtMs, 0);
-	const { dueAtMs } = hasEnded ? paid : kept;
+	const { dueAtMs, lapsesAtMs } = hasEnded ? paid : kept;
 	return {
 		movements,
 		state: hasEnded ? 'ended' : dueAtMs <= asOfMs ? 'at risk' : runs > 1 ? 'reactivated' : 'active',
 		cadence: of.at(-1) ?? null,
 		dueAtMs: Number.isFinite(dueAtMs) ? dueAtMs : null,
+		lapsesAtMs: Number.isFinite(lapsesAtMs) ? lapsesAtMs : null,
 		endedAtMs: hasEnded ? kept.dueAtMs : null,
 		recurringPence,
 		renewed,

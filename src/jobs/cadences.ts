@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 
 /** Learns how often an account's subscriptions are paid, and tells the servers. @returns whether anything is new */
 export async function learnCadences(store: Store, accountId: number, nowMs: number): Promise<boolean> {
-	const table = new LearnedCadences(await store.read(accountId, sampledPayments()), nowMs).table();
+	const table = new LearnedCadences(await store.read(accountId, sampledPayments(nowMs)), nowMs).table();
 	const before = await store.control.cadences(accountId);
 	if (isDeepStrictEqual(table, before ?? emptyCadenceTable)) return false;
 	await store.control.setCadences(accountId, table);

@@ -78,11 +78,12 @@ export class ScoreUpkeep {
 	}
 
 	/** Measures the base rates, and serves them if they have changed. @returns whether they have */
-	async #measureRates({ id }: Account): Promise<boolean> {
+	async #measureRates(account: Account): Promise<boolean> {
 		const { control } = this.#store;
+		const { id } = account;
 		const goals = await control.goals(id);
 		const before = await control.baseRates(id);
-		const rates = await measureBaseRates(historyReader(this.#store, id), goals, this.#options.now());
+		const rates = await measureBaseRates(historyReader(this.#store, account), goals, this.#options.now());
 		const counted = new Map(
 			[...rates].map(([name, { byRecency }]) => [name, byRecency.map((rate) => Number(rate.toPrecision(4)))]),
 		);
@@ -106,11 +107,12 @@ export class ScoreUpkeep {
 	}
 
 	async #follow(
-		{ id, aid }: Account,
+		account: Account,
 		goal: Awaited<ReturnType<Store['control']['goals']>>[number],
 		model: StoredModel,
 	): Promise<void> {
 		const { control } = this.#store;
+		const { id, aid } = account;
 		const report: Partial<GoalReport> = JSON.parse(await control.modelReport(id, model));
 		const levels = await control.modelLevels(id, model);
 		const nowMs = this.#options.now();
@@ -122,7 +124,7 @@ export class ScoreUpkeep {
 			if (error instanceof UnusableModelError) return;
 			throw error;
 		}
-		const next = await followLevel(historyReader(this.#store, id), {
+		const next = await followLevel(historyReader(this.#store, account), {
 			...{ goal, scope: model.scope, levels, nowMs },
 			model: applied,
 			trainedToMs: Date.parse(report.asOf ?? model.createdAt),

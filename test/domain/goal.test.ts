@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type GoalCounts, goalCounts, isScoredFor, reachedAtMs, reachedOf } from '../../src/domain/goal.ts';
+import { type GoalCounts, goalCounts, reachedAtMs, reachedOf } from '../../src/domain/goal.ts';
 import { compareEntries, profileOf } from '../../src/domain/profile.ts';
 import { anyLog, hit, startMs, subscription } from './log.ts';
 
@@ -52,13 +52,4 @@ test('a profile knows how often and when its log reached a goal', () => {
 			}
 		}),
 	);
-});
-
-test('a renewal is scored for those who have subscribed', () => {
-	const scored = (entries: Parameters<typeof profileOf>[0], counts: GoalCounts) =>
-		isScoredFor({ counts }, profileOf(entries) as never);
-	assert.equal(scored([hit(startMs)], 'renewal'), false);
-	assert.equal(scored(log.slice(0, 1), 'renewal'), false);
-	assert.equal(scored(log.slice(0, 2), 'renewal'), true);
-	assert.equal(scored([hit(startMs)], 'acquisition'), true);
 });

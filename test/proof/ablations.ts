@@ -58,7 +58,7 @@ async function backtestLosses(
 		const { outcomes } = await scoresAsOf(
 			reader,
 			{ goal, cutsMs, untilMs, seed, at, onProgress: () => {} },
-			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs, drawn },
+			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs, knownToMs: Number.POSITIVE_INFINITY, drawn },
 			numbers,
 		);
 		labels.push(...outcomes.labels);

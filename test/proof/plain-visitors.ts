@@ -1,4 +1,5 @@
 import type { SubscriptionEntry } from '../../src/domain/profile.ts';
+import { noCadences } from '../../src/domain/subscription-cadence.ts';
 import type { HistoryReader } from '../../src/scoring/rows/account-rows.ts';
 import { hashOfText, seededRandom } from '../../src/scoring/rows/random.ts';
 import type { RateReader } from '../../src/scoring/serve/base-rate.ts';
@@ -36,6 +37,7 @@ export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & Rat
 		return low;
 	};
 	return {
+		cadences: async () => noCadences,
 		historyExtent: async (asOfMs) => {
 			let toMs = hits[hitsUntil(asOfMs) - 1]?.atMs ?? Number.NEGATIVE_INFINITY;
 			let uploads = 0;

@@ -134,7 +134,7 @@ function momentsOf(
 			const atMs = momentsMs[index] as number;
 			const [label = 0] = labelsAt(atMs);
 			const logOdds = logOddsOfProbability(model.probability(profile, atMs));
-			return { logOdds, said: model.probability(profile, atMs, shifts), label };
+			return { logOdds, said: model.probability(profile, atMs, {}, shifts), label };
 		});
 	});
 }

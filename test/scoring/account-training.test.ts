@@ -26,12 +26,12 @@ async function place(t: TestContext, engine = sqlite, count = 45) {
 	const store = await openFor(t, await engine.installedAddress(t));
 	const id = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, id, madeUpVisitors(count));
-	return { store, account: { id, aid: 'c-a-acme-uk' } };
+	return { store, account: { id, aid: 'c-a-acme-uk', renewalDays: {} } };
 }
 
 function trainAt(
 	store: Store,
-	account: { id: number; aid: string },
+	account: { id: number; aid: string; renewalDays: Record<string, number> },
 	{ goals = [comesBack], asOfMs = logEndMs, seed = 1, keepsChoice = false, trainOn = train } = {},
 ) {
 	const about = { account, goals, asOfMs, isOfNow: true, seed, keepsChoice, onProgress: () => {} };
@@ -139,7 +139,11 @@ test('a goal that is never reached gets the base rate and a warning', async (t) 
 test('nothing is stored if there is nothing to learn from', async (t) => {
 	const { store } = await place(t);
 	const id = await addAccount(store, 'c-a-empty');
-	for (const { version, outcome, report } of await trainAt(store, { id, aid: 'c-a-empty' })) {
+	for (const { version, outcome, report } of await trainAt(store, {
+		id,
+		aid: 'c-a-empty',
+		renewalDays: {},
+	})) {
 		assert.equal(version, null);
 		assert.deepEqual([outcome, report.verdict], ['nothing stored', 'no rows']);
 	}
@@ -193,7 +197,7 @@ function scheduleAt(store: Store, nowMs: () => number) {
 			now: nowMs,
 			report,
 			signal: stopping.signal,
-			train: async (account: { id: number; aid: string }, asOfMs: number) =>
+			train: async (account: Parameters<typeof trainAt>[1], asOfMs: number) =>
 				summaries(
 					await trainAt(store, account, {
 						asOfMs,
@@ -214,14 +218,14 @@ test('an account is trained on schedule when its newest model is old enough, whi
 	const trained = () => reports.splice(0).map((report) => (report.type === 'trained' ? report.aid : report));
 	assert.deepEqual(
 		trained(),
-		Array(5).fill(account.aid),
-		'three goals of visitors, two of visits; no word of the empty one',
+		Array(4).fill(account.aid),
+		'two goals of visitors and of visits; nothing was due to renew; no word of the empty one',
 	);
 	await trainDue(store, options);
 	assert.deepEqual(trained(), []);
 	nowMs = Date.now() + 3_600_001;
 	await trainDue(store, options);
-	assert.equal(trained().length, 5);
+	assert.equal(trained().length, 4);
 });
 
 test('a failing account is reported and does not stop the training of others', async (t) => {
@@ -232,12 +236,12 @@ test('a failing account is reported and does not stop the training of others', a
 	const { reports, stopping, options } = scheduleAt(store, Date.now);
 	const report = (one: ScheduleReport) => {
 		reports.push(one);
-		if (reports.length === 7) stopping.abort();
+		if (reports.length === 6) stopping.abort();
 	};
 	await runScheduledTraining(store, { ...options, report });
 	assert.deepEqual(reports.map(({ type, aid }) => `${type} ${aid}`).sort(), [
 		'error c-a-broken',
 		'error c-a-broken',
-		...Array(5).fill(`trained ${account.aid}`),
+		...Array(4).fill(`trained ${account.aid}`),
 	]);
 });

@@ -1,7 +1,13 @@
+import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
 import { type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
+import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { OperatorError } from '../../errors.ts';
-import { type HistoryExtent, profileAtEnd } from '../../store/account/reading/histories.ts';
+import {
+	type HistoryExtent,
+	profileAtEnd,
+	type VisitorHistory,
+} from '../../store/account/reading/histories.ts';
 import {
 	auc,
 	brierScore,
@@ -20,6 +26,7 @@ import { train } from '../judge/train.ts';
 import { daysText } from '../pages/report-text.ts';
 import { accountRows, type HistoryReader } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
+import { renewalOutcome } from '../rows/renewal-snapshots.ts';
 import { outcomesOf, profilesAt } from '../rows/snapshots.ts';
 import { baseRateFor, measureBaseRates, type RateReader } from '../serve/base-rate.ts';
 import { openModel } from '../serve/goal-model.ts';
@@ -147,7 +154,10 @@ export async function backtest(
 		const { kind, outcomes } = await scoresAsOf(
 			reader,
 			options,
-			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs, drawn: drawn.vids },
+			{
+				...{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs, drawn: drawn.vids },
+				knownToMs: untilMs + horizonMsOf(goal),
+			},
 			numbers,
 		);
 		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
@@ -184,6 +194,8 @@ function gainOver(others: readonly number[], { labels, served, groups }: Outcome
 interface ScoredPeriod {
 	readonly cutMs: number;
 	readonly untilMs: number;
+	/** The end of the history. */
+	readonly knownToMs: number;
 	/** The visitors to score. */
 	readonly drawn: readonly string[];
 }
@@ -195,7 +207,7 @@ interface ScoredPeriod {
 export async function scoresAsOf(
 	reader: HistoryReader & RateReader,
 	{ goal, seed, at, maxScores = defaultMaxScores }: BacktestOptions,
-	{ cutMs, untilMs, drawn }: ScoredPeriod,
+	{ cutMs, untilMs, knownToMs, drawn }: ScoredPeriod,
 	numbers: Map<string, number>,
 ): Promise<{ kind: string; outcomes: Outcomes }> {
 	const { rows, vids } = await accountRows(reader, {
@@ -204,23 +216,24 @@ export async function scoresAsOf(
 	});
 	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
 	if (!ofVisitors) throw new Error('an account has rows of visitors');
-	const { dataset, horizonMs } = ofVisitors;
+	const { dataset, horizonMs, delayMs } = ofVisitors;
 	const rates = (await measureBaseRates(reader, [goal], cutMs, vids)).get(goal.name) ?? {
 		byRecency: [0, 0, 0],
 	};
-	const { model } = train(dataset, { seed, horizonMs, baseRates: rates.byRecency });
+	const { model } = train(dataset, { seed, horizonMs, delayMs, baseRates: rates.byRecency });
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
-	const scored =
+	const judging = { goal, cadences: await reader.cadences(cutMs), knownToMs };
+	const judged =
 		at === 'cut'
-			? visitorsAt(reader, drawn, goal, cutMs)
-			: hitsAfter(reader, drawn, { goal, fromMs: cutMs, untilMs, seed, maxScores });
-	for await (const { vid, profile, atMs, label } of scored) {
+			? visitorsAt(reader, drawn, judging, cutMs)
+			: hitsAfter(reader, drawn, judging, { fromMs: cutMs, untilMs, seed, maxScores });
+	for await (const { vid, profile, atMs, label, scored } of judged) {
 		const base = baseRateFor(rates, goal, profile, atMs);
 		outcomes.labels.push(label);
 		outcomes.base.push(base);
-		outcomes.served.push(served?.probability(profile, atMs) ?? base);
+		outcomes.served.push(served?.probability(profile, atMs, scored) ?? base);
 		outcomes.simple.push(simple?.(profile, atMs) ?? base);
 		if (!numbers.has(vid)) numbers.set(vid, numbers.size);
 		outcomes.groups.push(numbers.get(vid) as number);
@@ -233,6 +246,7 @@ interface ScoredVisitor {
 	/** The moment as of which the visitor is scored. */
 	readonly atMs: number;
 	readonly profile: Profile;
+	readonly scored: Scored;
 	readonly label: 0 | 1;
 }
 
@@ -251,29 +265,57 @@ export async function drawnVisitors(
 	return { vids: vids.filter((_, index) => index % every === 0), all: vids.length };
 }
 
+/** How visitors are scored, and their outcomes known. */
+interface Judging {
+	readonly goal: Goal;
+	readonly cadences: TabledCadences;
+	/** Everything that came of the last scores is known. */
+	readonly knownToMs: number;
+}
+
+/** The moment up to which a history must be read, to know the outcomes of scores as of another. */
+function readToMs({ goal, knownToMs }: Judging, scoredToMs: number): number {
+	return goal.counts === 'renewal' ? knownToMs : scoredToMs + horizonMsOf(goal);
+}
+
+/** What visitors are scored for, and the outcome; nothing where they are not scored, or it is not known yet. */
+function outcomesIn(
+	history: VisitorHistory,
+	{ goal, cadences, knownToMs }: Judging,
+): (profile: Profile, atMs: number) => readonly Pick<ScoredVisitor, 'scored' | 'label'>[] {
+	const labelsAt = outcomesOf(history, { goals: [goal], horizonMs: horizonMsOf(goal) });
+	return (profile, atMs) => {
+		const scored = scoredFor(goal, profile, atMs, cadences);
+		if (!scored) return [];
+		const label = scored.renewing
+			? renewalOutcome(history, scored.renewing, knownToMs)?.label
+			: labelsAt(atMs)[0];
+		return label === undefined ? [] : [{ scored, label }];
+	};
+}
+
 /** The visitors known at a cut, with their profiles and outcomes. */
 async function* visitorsAt(
 	reader: HistoryReader,
 	vids: readonly string[],
-	goal: Goal,
+	judging: Judging,
 	cutMs: number,
 ): AsyncGenerator<ScoredVisitor> {
-	const horizonMs = horizonMsOf(goal);
 	for (let from = 0; from < vids.length; from += vidsPerPage) {
 		const then = await reader.visitorHistories(vids.slice(from, from + vidsPerPage), cutMs);
 		const later = await reader.visitorHistories(
 			then.map(({ vid }) => vid),
-			cutMs + horizonMs,
+			readToMs(judging, cutMs),
 		);
 		for (const [index, history] of then.entries()) {
-			const [label = 0] = outcomesOf(later[index] ?? history, { goals: [goal], horizonMs })(cutMs);
-			yield { vid: history.vid, atMs: cutMs, profile: profileAtEnd(history), label };
+			const profile = profileAtEnd(history);
+			for (const outcome of outcomesIn(later[index] ?? history, judging)(profile, cutMs))
+				yield { vid: history.vid, atMs: cutMs, profile, ...outcome };
 		}
 	}
 }
 
 interface HitPeriod {
-	readonly goal: Goal;
 	readonly fromMs: number;
 	readonly untilMs: number;
 	readonly seed: number;
@@ -284,25 +326,24 @@ interface HitPeriod {
 async function* hitsAfter(
 	reader: HistoryReader,
 	vids: readonly string[],
-	{ goal, fromMs, untilMs, seed, maxScores }: HitPeriod,
+	judging: Judging,
+	{ fromMs, untilMs, seed, maxScores }: HitPeriod,
 ): AsyncGenerator<ScoredVisitor> {
-	const horizonMs = horizonMsOf(goal);
 	const [before, after] = [await reader.historyExtent(fromMs), await reader.historyExtent(untilMs)];
 	const share = maxScores / Math.max(1, after.hits - before.hits);
 	const random = seededRandom(seed);
 	for (let from = 0; from < vids.length; from += vidsPerPage)
 		for (const history of await reader.visitorHistories(
 			vids.slice(from, from + vidsPerPage),
-			untilMs + horizonMs,
+			readToMs(judging, untilMs),
 		)) {
 			const momentsMs = history.hits
 				.map(({ atMs }) => atMs)
 				.filter((atMs) => atMs > fromMs && atMs <= untilMs && random() < share);
-			const labelsAt = outcomesOf(history, { goals: [goal], horizonMs });
+			const outcomeAt = outcomesIn(history, judging);
 			for (const [index, profile] of profilesAt(history, momentsMs).entries()) {
 				const atMs = momentsMs[index] as number;
-				const [label = 0] = labelsAt(atMs);
-				yield { vid: history.vid, atMs, profile, label };
+				for (const outcome of outcomeAt(profile, atMs)) yield { vid: history.vid, atMs, profile, ...outcome };
 			}
 		}
 }

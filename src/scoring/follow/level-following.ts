@@ -1,11 +1,11 @@
-import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import type { Goal } from '../../domain/goal.ts';
 import type { LevelShift, LevelWeek, ModelLevels } from '../../domain/model-levels.ts';
 import { dayMs } from '../../durations.ts';
 import { logistic, logOddsOfProbability, mean } from '../fit/measure.ts';
 import { levelShifts } from '../judge/level.ts';
 import { type Recency, recencies } from '../rows/recency.ts';
 import { visitProfileAt } from '../rows/snapshots.ts';
-import { endOfLog, type RateReader, sampleOutcomes } from '../serve/base-rate.ts';
+import { delayMsOf, endOfLog, type RateReader, sampleOutcomes } from '../serve/base-rate.ts';
 import type { GoalModel } from '../serve/goal-model.ts';
 
 export interface FollowOptions {
@@ -45,22 +45,23 @@ export async function followLevel(
 	reader: RateReader,
 	{ goal, scope, model, trainedToMs, levels, nowMs }: FollowOptions,
 ): Promise<ModelLevels | undefined> {
-	const horizonMs = horizonMsOf(goal);
+	const delayMs = delayMsOf(goal);
 	// The time since a log ended would look like a time without outcomes.
 	const knownToMs = await endOfLog(reader, nowMs);
-	const toMs = knownToMs - horizonMs;
+	const toMs = knownToMs - delayMs;
 	// Rows whose outcome was known at training were used to set its level.
-	const beganMs = trainedToMs - horizonMs;
+	const beganMs = trainedToMs - delayMs;
 	const before = levels ?? { shifts: [], weeks: [], measuredToMs: beganMs };
 	if (toMs - before.measuredToMs < stepMs) return undefined;
 	const rowsOf = async (fromMs: number, untilMs: number) => {
 		const rows: Scored[] = [];
-		const sample = { goals: [goal], horizonMs, fromMs, toMs: untilMs, nowMs: knownToMs };
-		for await (const { history, atMs, recency, profile, labels } of sampleOutcomes(reader, sample)) {
+		const sample = { goals: [goal], fromMs, toMs: untilMs, nowMs: knownToMs };
+		for await (const one of sampleOutcomes(reader, sample)) {
+			const { history, atMs, recency, profile, labels, renewing } = one;
 			if (scope === 'sid' && recency !== 0) continue;
 			const sid = profile.visit?.sid;
 			const of = scope === 'sid' && sid !== undefined ? visitProfileAt(history, sid, atMs) : profile;
-			const logOdds = logOddsOfProbability(model.probability(of, atMs));
+			const logOdds = logOddsOfProbability(model.probability(of, atMs, { renewing }));
 			rows.push({ vid: history.vid, atMs, recency, logOdds, label: labels[0] ?? 0 });
 		}
 		return rows;

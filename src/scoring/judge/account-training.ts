@@ -1,9 +1,9 @@
 import type { CaskScope } from '../../domain/cask-scope.ts';
-import type { Goal } from '../../domain/goal.ts';
+import type { Goal, GoalCounts } from '../../domain/goal.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { historyReader } from '../../store/account/reading/histories.ts';
 import { countVisitors } from '../../store/account/reading/visitors.ts';
-import type { ModelName } from '../../store/control/control-store.ts';
+import type { Account, ModelName } from '../../store/control/control-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Estimate } from '../fit/measure.ts';
 import { accountRows, type TrainingHistory } from '../rows/account-rows.ts';
@@ -20,6 +20,8 @@ export interface GoalReport extends TrainingReport {
 	/** Nothing later was used. ISO 8601, UTC. */
 	readonly asOf: string;
 	readonly horizonDays: number;
+	/** Which subscription events reach the goal. Missing in reports of earlier versions. */
+	readonly counts?: GoalCounts;
 	readonly history: TrainingHistory;
 	/** Frequent names that are no longer in use, so that the model does not rely on them. */
 	readonly stopped: readonly StoppedName[];
@@ -73,7 +75,7 @@ export interface TrainedGoal {
 }
 
 export interface AccountTraining {
-	readonly account: { readonly id: number; readonly aid: string };
+	readonly account: Pick<Account, 'id' | 'aid' | 'renewalDays'>;
 	readonly goals: readonly Goal[];
 	readonly asOfMs: number;
 	/** Whether that is now, not a moment of the past. */
@@ -112,7 +114,7 @@ export async function trainAccount(
 	trainOn: typeof train = train,
 ): Promise<TrainedGoal[]> {
 	const { account, goals, seed, onProgress } = training;
-	const reader = historyReader(store, account.id);
+	const reader = historyReader(store, account);
 	const total = await store.read(account.id, countVisitors());
 	onProgress({ step: 'read', what: account.aid, done: 0, total });
 	const { rows, history, stopped, asOfMs, vids } = await accountRows(reader, {
@@ -127,7 +129,7 @@ export async function trainAccount(
 			new Map([...rates].map(([name, { byRecency }]) => [name, byRecency])),
 		);
 	const trained: TrainedGoal[] = [];
-	for (const { goal, scope, horizonMs, dataset } of rows) {
+	for (const { goal, scope, horizonMs, delayMs, dataset } of rows) {
 		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
 		const onShare = (share: number) =>
 			onProgress({
@@ -136,11 +138,13 @@ export async function trainAccount(
 			});
 		onShare(0);
 		const baseRates = rates.get(goal.name)?.byRecency;
-		const { model, report } = trainOn(dataset, { seed, horizonMs, baseRates, onProgress: onShare });
+		const options = { seed, horizonMs, delayMs, baseRates };
+		const { model, report } = trainOn(dataset, { ...options, onProgress: onShare });
 		onShare(1);
 		trained.push(
 			await keep(store, training, JSON.stringify(model), {
-				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history, stopped },
+				...{ goal: goal.name, counts: goal.counts, horizonDays: goal.horizonDays },
+				...{ scope, asOf: isoTime(asOfMs), history, stopped },
 				baseRates: baseRates ?? [],
 				...report,
 			}),

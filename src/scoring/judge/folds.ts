@@ -24,16 +24,16 @@ const minLater = 5;
 
 /**
  * Cuts rows in time order into a part for learning and five blocks, each of which judges models of everything before
- * it. A row's outcome is known `horizonMs` after its time. Blocks with too few rows on either side are left out.
+ * it. A row's outcome is known `delayMs` after its time. Blocks with too few rows on either side are left out.
  */
-export function timeFolds(dataset: Dataset, horizonMs: number): Fold[] {
+export function timeFolds(dataset: Dataset, delayMs: number): Fold[] {
 	const { rows, labels } = dataset;
 	const edge = (block: number) => Math.floor(rows * (teachingShare + ((1 - teachingShare) * block) / blocks));
 	const folds: Fold[] = [];
 	for (let block = 0; block < blocks; block++) {
 		const [from, to] = [edge(block), edge(block + 1)];
 		if (!hasBoth(labels.subarray(from, to), minLater)) continue;
-		const known = knownAt(dataset, from, horizonMs);
+		const known = knownAt(dataset, from, delayMs);
 		const overlaps = !hasBoth(labels.subarray(0, known), minEarlier);
 		if (overlaps && !hasBoth(labels.subarray(0, from), minEarlier)) continue;
 		const end = overlaps ? from : known;
@@ -51,9 +51,9 @@ export function timeFolds(dataset: Dataset, horizonMs: number): Fold[] {
 }
 
 /** The number of rows before this one whose outcomes are known at its time. */
-function knownAt({ atMs }: Dataset, row: number, horizonMs: number): number {
+function knownAt({ atMs }: Dataset, row: number, delayMs: number): number {
 	let known = row;
-	while (known > 0 && (atMs[known - 1] as number) + horizonMs > (atMs[row] as number)) known--;
+	while (known > 0 && (atMs[known - 1] as number) + delayMs > (atMs[row] as number)) known--;
 	return known;
 }
 

@@ -26,8 +26,10 @@ const maxRowsForChoice = 25_000;
 
 export interface TrainingOptions {
 	readonly seed: number;
-	/** The time after a row's moment until its outcome is known. Default: 0. */
+	/** Of the goal. Default: 0. */
 	readonly horizonMs?: number;
+	/** The time after a row's moment until its outcome is known. Default: the horizon. */
+	readonly delayMs?: number;
 	/** The measured base rates by recency, for the report. See `BaseRate`. */
 	readonly baseRates?: readonly number[] | undefined;
 	/** Called several times a second with a growing share that is done. */
@@ -44,7 +46,7 @@ const shareOfTrial = 0.02;
  */
 export function train(
 	unordered: Dataset,
-	{ seed, horizonMs = 0, baseRates, onProgress }: TrainingOptions,
+	{ seed, horizonMs = 0, delayMs = horizonMs, baseRates, onProgress }: TrainingOptions,
 ): { model: Model; report: TrainingReport } {
 	const { features } = unordered;
 	const dataset = inTimeOrder(unordered, seed);
@@ -73,7 +75,7 @@ export function train(
 	});
 	if (rows === 0) return serveBaseRate('no rows');
 	if (Math.min(conversions, others) < minConversions) return serveBaseRate('few conversions');
-	const folds = timeFolds(sampleOf(dataset, maxRowsForChoice), horizonMs);
+	const folds = timeFolds(sampleOf(dataset, maxRowsForChoice), delayMs);
 	if (folds.length < 2) return serveBaseRate('uneven');
 	let share = 0;
 	const onTrial = () => {

@@ -20,7 +20,8 @@ export function withInterval({ value, low, high }: Estimate, digits = 4): string
 }
 
 /** The goal that a report is about. */
-export function headingOf({ goal, scope, horizonDays }: GoalReport): string {
+export function headingOf({ goal, scope, horizonDays, counts }: GoalReport): string {
+	if (counts === 'renewal') return `Goal ${goal} of subscribers: that the next renewal comes in time`;
 	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${daysText(horizonDays)}`;
 }
 
@@ -96,6 +97,8 @@ function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }
 		case 'served':
 			return 'It is better than the base rate.';
 		case 'no rows':
+			if ('counts' in report && report.counts === 'renewal')
+				return 'No subscription has been due and its time to renew is over.';
 			return `No hit lies ${'horizonDays' in report ? `${report.horizonDays} days` : 'a horizon'} before the end of what is known.`;
 		case 'few conversions':
 			return conversions < minConversions

@@ -1,15 +1,16 @@
-import { type Goal, horizonMsOf, isScoredFor } from '../../domain/goal.ts';
-import type { Profile } from '../../domain/profile.ts';
+import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../../store/account/reading/histories.ts';
 import { without } from './ablation.ts';
 import type { Dataset } from './dataset.ts';
-import { DatasetBuilder, rowsAt } from './dataset.ts';
+import { DatasetBuilder } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
 import { profileFeatures, profileRows, type VocabularyKind, vocabularyOf } from './profile-features.ts';
 import { hashOfText, seededRandom } from './random.ts';
 import { recencyOf } from './recency.ts';
+import { renewalSnapshots } from './renewal-snapshots.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
 import { NameUse, type StoppedName } from './stopped-names.ts';
 
@@ -19,6 +20,7 @@ export interface HistoryReader {
 	vidsAfter(vid: string, limit: number): Promise<string[]>;
 	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]>;
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
+	cadences(asOfMs: number): Promise<TabledCadences>;
 }
 
 export interface RowsOptions {
@@ -36,6 +38,8 @@ export interface GoalRows {
 	readonly goal: Goal;
 	readonly scope: 'vid' | 'sid';
 	readonly horizonMs: number;
+	/** The time after a row until its outcome is known. Rows of renewals are as of when theirs is. */
+	readonly delayMs: number;
 	readonly dataset: Dataset;
 }
 
@@ -71,6 +75,8 @@ const cuts = 8;
 /** Enough visitors to find the names that most have in common. */
 const maxFirstVisitors = 5000;
 const maxFirstRows = 20_000;
+/** Enough rows of renewals for the same. */
+const maxFirstRenewals = 2000;
 /** Enough visitors to measure a rate. */
 const maxSampled = 2000;
 const vidsPerPage = 5000;
@@ -89,7 +95,10 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	const asOfMs = ended ? extent.toMs : options.asOfMs;
 	const listed = await listVisitors(reader, options, extent.hits);
 	const hits = Math.max(1, extent.hits * listed.share);
-	const collectors = [...Map.groupBy(goals, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
+	const [renewals = [], others = []] = [true, false].map((isRenewal) =>
+		goals.filter(({ counts }) => (counts === 'renewal') === isRenewal),
+	);
+	const collectors = [...Map.groupBy(others, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
 		const plan: SnapshotPlan = {
 			...{
 				asOfMs,
@@ -102,27 +111,36 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 				: Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
 			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 		};
-		// A visit by itself has no subscription that could be renewed, see `isScoredFor`.
-		const ofVisits = ofHorizon.filter(({ counts }) => counts !== 'renewal');
 		return [
-			new RowCollector('vid', ofHorizon, plan, visitorSnapshots),
-			...(ofVisits.length > 0
-				? [new RowCollector('sid', ofVisits, { ...plan, goals: ofVisits }, visitSnapshots)]
-				: []),
+			new RowCollector('vid', ofHorizon, horizonMs, (history, random) =>
+				visitorSnapshots(history, plan, random),
+			),
+			new RowCollector('sid', ofHorizon, horizonMs, (history, random) =>
+				visitSnapshots(history, plan, random),
+			),
 		];
 	});
+	// A visit by itself has no subscription that could be renewed.
+	const cadences = renewals.length > 0 ? await reader.cadences(asOfMs) : undefined;
+	if (cadences)
+		for (const goal of renewals) {
+			const plan = { goal, cadences, knownToMs: asOfMs };
+			collectors.push(
+				new RowCollector('vid', [goal], horizonMsOf(goal), (history, random) =>
+					renewalSnapshots(history, plan, random),
+				),
+			);
+		}
 	const alike = new Map<number, number>();
 	const use = new NameUse();
 	const stopped = new Map<string, StoppedName>();
-	let isFixed = false;
+	let unused: ReadonlyMap<string, StoppedName> | undefined;
 	/** By what the first visitors have in common. */
-	const fixFeatures = () => {
-		if (isFixed) return;
-		isFixed = true;
-		const unused = new Map(use.stopped().map((one) => [`${one.kind} ${one.name}`, one]));
-		for (const collector of collectors)
+	const fixFeatures = (which: readonly RowCollector[]) => {
+		unused ??= new Map(use.stopped().map((one) => [`${one.kind} ${one.name}`, one]));
+		for (const collector of which)
 			collector.fixFeatures((kind, name) => {
-				const one = unused.get(`${kind} ${name}`);
+				const one = unused?.get(`${kind} ${name}`);
 				if (one) stopped.set(`${kind} ${name}`, one);
 				return one !== undefined;
 			});
@@ -135,7 +153,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			const signature = signatureOf(history);
 			const before = alike.get(signature) ?? 0;
 			alike.set(signature, before + 1);
-			if (!isFixed) use.take(history);
+			if (!unused) use.take(history);
 			for (const [index, collector] of collectors.entries())
 				collector.take(
 					history,
@@ -145,10 +163,14 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		onProgress(
 			Math.round((listed.total * (1 + Math.min(1, (from + visitorsPerRead) / listed.vids.length))) / 2),
 		);
-		const isEnough = collectors.some(({ waiting }) => waiting > maxFirstRows);
-		if (isEnough || from + visitorsPerRead >= maxFirstVisitors) fixFeatures();
+		const isEnough =
+			from + visitorsPerRead >= maxFirstVisitors || collectors.some(({ waiting }) => waiting > maxFirstRows);
+		if (isEnough)
+			fixFeatures(
+				collectors.filter(({ isOfRenewals, waiting }) => !isOfRenewals || waiting > maxFirstRenewals),
+			);
 	}
-	fixFeatures();
+	fixFeatures(collectors);
 	return {
 		rows: collectors.flatMap((collector) => collector.goalRows()),
 		asOfMs,
@@ -220,33 +242,29 @@ function signatureOf({ hits, events }: VisitorHistory): number {
 	return signature;
 }
 
+type SnapshotsOf = (history: VisitorHistory, random: () => number) => Snapshot[];
+
 /** Collects the rows of goals that have the same horizon. */
 class RowCollector {
 	readonly #scope: 'vid' | 'sid';
 	readonly #goals: readonly Goal[];
-	readonly #plan: SnapshotPlan;
-	readonly #snapshotsOf: typeof visitorSnapshots;
+	readonly #horizonMs: number;
+	readonly #snapshotsOf: SnapshotsOf;
 	readonly #labels: number[][];
-	/** For each goal, the rows of those for whom it is scored. */
-	readonly #rows: number[][];
+	readonly isOfRenewals: boolean;
 	/** Snapshots taken before the features were fixed. */
 	#waiting: { vid: string; snapshot: Snapshot }[] = [];
 	#dataset = new DatasetBuilder({ numeric: [], categorical: [] });
-	#toRow: (profile: Profile, nowMs: number) => FeatureRow = () => ({ numeric: [], categorical: [] });
+	#toRow: ReturnType<typeof profileRows> = () => ({ numeric: [], categorical: [] });
 	#fixed = false;
 
-	constructor(
-		scope: 'vid' | 'sid',
-		goals: readonly Goal[],
-		plan: SnapshotPlan,
-		snapshotsOf: typeof visitorSnapshots,
-	) {
+	constructor(scope: 'vid' | 'sid', goals: readonly Goal[], horizonMs: number, snapshotsOf: SnapshotsOf) {
 		this.#scope = scope;
 		this.#goals = goals;
-		this.#plan = plan;
+		this.#horizonMs = horizonMs;
 		this.#snapshotsOf = snapshotsOf;
 		this.#labels = goals.map(() => []);
-		this.#rows = goals.map(() => []);
+		this.isOfRenewals = goals.some(({ counts }) => counts === 'renewal');
 	}
 
 	/** Number of snapshots that wait for the features. */
@@ -255,7 +273,7 @@ class RowCollector {
 	}
 
 	take(history: VisitorHistory, random: () => number): void {
-		for (const snapshot of this.#snapshotsOf(history, this.#plan, random))
+		for (const snapshot of this.#snapshotsOf(history, random))
 			if (this.#fixed) this.#add(history.vid, snapshot);
 			else this.#waiting.push({ vid: history.vid, snapshot });
 	}
@@ -265,10 +283,13 @@ class RowCollector {
 	 * useless.
 	 */
 	fixFeatures(isUnused: (kind: VocabularyKind, name: string) => boolean): void {
+		if (this.#fixed) return;
 		const profiles = this.#waiting.map(({ snapshot }) => snapshot.profile);
-		const all = profileFeatures(vocabularyOf(profiles, isUnused));
+		const all = profileFeatures(vocabularyOf(profiles, isUnused), this.isOfRenewals);
 		const toRow = profileRows(all);
-		const rows = this.#waiting.map(({ snapshot: { profile, atMs } }) => toRow(profile, atMs));
+		const rows = this.#waiting.map(({ snapshot: { profile, atMs, renewing } }) =>
+			toRow(profile, atMs, renewing),
+		);
 		const features = varying(all, rows);
 		this.#dataset = new DatasetBuilder(features);
 		this.#toRow = profileRows(features);
@@ -276,28 +297,24 @@ class RowCollector {
 		for (const { vid, snapshot } of this.#waiting.splice(0)) this.#add(vid, snapshot);
 	}
 
-	#add(vid: string, { profile, atMs, labels }: Snapshot): void {
+	#add(vid: string, { profile, atMs, labels, renewing, knownAtMs = atMs }: Snapshot): void {
 		const visits = this.#scope === 'vid' ? profile.visits : 0;
-		const recency = recencyOf(profile, atMs, this.#plan.horizonMs);
-		this.#dataset.add({ ...this.#toRow(profile, atMs), label: 0, atMs, group: vid, visits, recency });
-		for (const [index, goal] of this.#goals.entries()) {
-			const ofGoal = this.#labels[index] as number[];
-			if (isScoredFor(goal, profile)) this.#rows[index]?.push(ofGoal.length);
-			ofGoal.push(labels[index] as 0 | 1);
-		}
+		const recency = recencyOf(profile, atMs, this.#horizonMs);
+		const row = this.#toRow(profile, atMs, renewing);
+		this.#dataset.add({ ...row, label: 0, atMs: knownAtMs, group: vid, visits, recency });
+		for (const [index, ofGoal] of this.#labels.entries()) ofGoal.push(labels[index] as 0 | 1);
 	}
 
 	goalRows(): GoalRows[] {
 		const dataset = this.#dataset.build();
 		return this.#goals.map((goal, index) => {
-			const labelled = { ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) };
-			const rows = Uint32Array.from(this.#rows[index] ?? []);
 			return {
 				goal,
 				scope: this.#scope,
-				horizonMs: this.#plan.horizonMs,
-				// Goals that are scored for everybody share the columns.
-				dataset: rows.length === dataset.rows ? labelled : rowsAt(labelled, rows),
+				horizonMs: this.#horizonMs,
+				delayMs: this.isOfRenewals ? 0 : this.#horizonMs,
+				// All goals share the columns.
+				dataset: { ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) },
 			};
 		});
 	}

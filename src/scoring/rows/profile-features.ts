@@ -1,3 +1,4 @@
+import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
 import { type VisitorNumbers, visitorNumbers } from '../../domain/facts.ts';
 import { decayLongTerm, type Profile } from '../../domain/profile.ts';
 import { dayMs, minuteMs } from '../../durations.ts';
@@ -14,6 +15,8 @@ interface KnownFacts {
 	readonly visitor: VisitorNumbers;
 	readonly profile: Profile;
 	readonly nowMs: number;
+	/** Only for goals of renewals. */
+	readonly renewing: ActiveSubscription | undefined;
 }
 
 type NumberReader = (facts: KnownFacts) => number;
@@ -78,6 +81,17 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		Math.max(0, nowMs - profile.lastAtMs) / (Math.max(0, nowMs - profile.firstAtMs) + dayMs),
 };
 
+/** The numbers of models of renewals, about the subscription that is due next. Missing if its cadence is not known. */
+const renewalNumberReaders: Readonly<Record<string, NumberReader>> = {
+	cadenceDays: ({ renewing }) => renewing?.cover?.cadenceDays ?? Number.NaN,
+	daysUntilDue: ({ renewing, nowMs }) => ((renewing?.cover?.dueAtMs ?? Number.NaN) - nowMs) / dayMs,
+	/** Of the time in which a renewal may come, the share that has passed. */
+	periodPassed: ({ renewing, nowMs }) =>
+		renewing?.cover
+			? (nowMs - renewing.paidAtMs) / Math.max(minuteMs, renewing.cover.lapsesAtMs - renewing.paidAtMs)
+			: Number.NaN,
+};
+
 /** Numbers of models that earlier versions trained. */
 const formerNumberReaders: Readonly<Record<string, NumberReader>> = {
 	idleShare: ({ profile, nowMs }) =>
@@ -102,6 +116,9 @@ const absentNumbers: Readonly<Record<string, number | null>> = {
 	pencePerSubscription: null,
 	subscriptionOverdue: null,
 	visitOverdue: null,
+	cadenceDays: null,
+	daysUntilDue: null,
+	periodPassed: null,
 };
 
 const textReaders: Readonly<Record<string, TextReader>> = {
@@ -154,13 +171,17 @@ function pagesSince({ pageTimes }: Profile, sinceMs: number): number {
 	return pages;
 }
 
-/** What a model may know of a profile. Feature names are stored with models, so their meaning must never change. */
-export function profileFeatures({ page, channel, event, evt }: Vocabulary): FeatureSet {
+/**
+ * What a model may know of a profile. Feature names are stored with models, so their meaning must never change.
+ * @param isOfRenewals whether it may also know about the subscription that is due next
+ */
+export function profileFeatures({ page, channel, event, evt }: Vocabulary, isOfRenewals = false): FeatureSet {
+	const numbers = [...Object.keys(numberReaders), ...(isOfRenewals ? Object.keys(renewalNumberReaders) : [])];
 	const named = (kind: string, names: readonly string[], absent: 0 | null): NumericFeature[] =>
 		names.map((name) => ({ name: `${kind}:${name}`, absent }));
 	return {
 		numeric: [
-			...Object.keys(numberReaders).map((name) => ({
+			...numbers.map((name) => ({
 				name,
 				absent: absentNumbers[name] === undefined ? 0 : absentNumbers[name],
 			})),
@@ -178,21 +199,23 @@ export function profileFeatures({ page, channel, event, evt }: Vocabulary): Feat
  * Makes rows from profiles, as of a moment that is not before their last entry.
  * @throws Error where a feature is unknown, because another version made the model
  */
-export function profileRows(features: FeatureSet): (profile: Profile, nowMs: number) => FeatureRow {
+export function profileRows(
+	features: FeatureSet,
+): (profile: Profile, nowMs: number, renewing?: ActiveSubscription) => FeatureRow {
 	const numbers = features.numeric.map(({ name }) => numberReader(name));
 	const texts = features.categorical.map(({ name }) => {
 		const reader = textReaders[name];
 		if (!reader) throw new Error(`unknown feature ${name}`);
 		return reader;
 	});
-	return (profile, nowMs) => {
-		const facts = { visitor: visitorNumbers(profile, nowMs), profile, nowMs };
+	return (profile, nowMs, renewing) => {
+		const facts = { visitor: visitorNumbers(profile, nowMs), profile, nowMs, renewing };
 		return { numeric: numbers.map((read) => read(facts)), categorical: texts.map((read) => read(facts)) };
 	};
 }
 
 function numberReader(feature: string): NumberReader {
-	const known = numberReaders[feature] ?? formerNumberReaders[feature];
+	const known = numberReaders[feature] ?? renewalNumberReaders[feature] ?? formerNumberReaders[feature];
 	if (known) return known;
 	const [, kind = '', name = ''] = /^(\w+):(.*)$/su.exec(feature) ?? [];
 	const named = namedReaders[kind];

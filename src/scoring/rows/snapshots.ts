@@ -1,3 +1,4 @@
+import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
 import { type Goal, reachedAtMs } from '../../domain/goal.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
 import type { VisitorHistory } from '../../store/account/reading/histories.ts';
@@ -9,6 +10,9 @@ export interface Snapshot {
 	readonly profile: Profile;
 	/** For each goal, whether it was reached within the horizon after `atMs`. */
 	readonly labels: readonly (0 | 1)[];
+	/** The subscription whose renewal is the outcome, and when that is known at the latest. */
+	readonly renewing?: ActiveSubscription;
+	readonly knownAtMs?: number;
 }
 
 /** When snapshots are taken. */
@@ -33,7 +37,7 @@ export interface SnapshotPlan {
 }
 
 /** Bounds the influence of one visitor. */
-export const maxHitsOfOne = 32;
+export const maxRowsOfOne = 32;
 
 /** Evenly spaced moments with known outcomes; the last outcome has just become known. */
 export function cutsOf(fromMs: number, lastMs: number, count: number): number[] {
@@ -97,7 +101,7 @@ export function visitProfileAt({ hits }: VisitorHistory, sid: string, atMs: numb
 }
 
 function hitCount({ hitShare }: SnapshotPlan, hits: number, random: () => number): number {
-	return Math.min(maxHitsOfOne, roundStochastically(hits * hitShare, random));
+	return Math.min(maxRowsOfOne, roundStochastically(hits * hitShare, random));
 }
 
 /** Rounds up or down at random, so that the mean stays. */

@@ -1,9 +1,12 @@
-import { type Goal, horizonMsOf, isScoredFor } from '../../domain/goal.ts';
+import { type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
+import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { dayMs } from '../../durations.ts';
 import type { HitMoment, VisitorHistory } from '../../store/account/reading/histories.ts';
+import { seededRandom } from '../rows/random.ts';
 import { type Recency, recencies, recencyOf } from '../rows/recency.ts';
-import { maxHitsOfOne, outcomesOf, profilesAt } from '../rows/snapshots.ts';
+import { renewalSnapshots } from '../rows/renewal-snapshots.ts';
+import { maxRowsOfOne, outcomesOf, profilesAt, type Snapshot } from '../rows/snapshots.ts';
 
 /** Served for a goal without a model: the share of visitors who reach it within its horizon, by recency. */
 export interface BaseRate {
@@ -16,10 +19,14 @@ export interface RateReader {
 	hitsBefore(atMs: number, limit: number): Promise<HitMoment[]>;
 	vidsAfter(vid: string, limit: number): Promise<string[]>;
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
+	cadences(asOfMs: number): Promise<TabledCadences>;
 }
 
 /** The assumed base rate of an account without data. */
-const priorRate = 0.02;
+export function priorRateOf({ counts }: Pick<Goal, 'counts'>): number {
+	return counts === 'renewal' ? 0.5 : 0.02;
+}
+
 /** The weight of what is assumed: ten visitors, or half a conversion if that is more, so that no rate vanishes. */
 const minPriorVisitors = 10;
 const minPriorConversions = 0.5;
@@ -39,7 +46,7 @@ export function baseRateFor(rate: BaseRate, goal: Goal, profile: Profile, nowMs:
 }
 
 /** A rate observed on `of` visitors, shrunken towards another. */
-export function smoothedRate(reached: number, of: number, towards = priorRate): number {
+export function smoothedRate(reached: number, of: number, towards: number): number {
 	const weight = Math.max(minPriorVisitors, minPriorConversions / towards);
 	return (reached + towards * weight) / (of + weight);
 }
@@ -58,30 +65,44 @@ export async function measureBaseRates(
 	const rates = new Map<string, BaseRate>();
 	const vids = sampled ?? (await spreadVisitors(reader));
 	const nowMs = await endOfLog(reader, asOfMs, vids);
-	for (const [horizonMs, ofHorizon] of Map.groupBy(goals, horizonMsOf)) {
-		const counts = ofHorizon.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
-		const toMs = nowMs - horizonMs;
-		const periodMs = Math.max(minPeriodMs, horizonMs / 4);
+	for (const ofPlan of Map.groupBy(goals, planOf).values()) {
+		const counts = ofPlan.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
+		const [first] = ofPlan as [Goal];
+		const toMs = nowMs - delayMsOf(first);
+		const periodMs = Math.max(minPeriodMs, horizonMsOf(first) / 4);
 		const [earliest] = (await reader.hitsBefore(toMs, places * hitsPerPlace)).slice(-1);
-		// A week of few hits would give a rate of few hits.
-		const fromMs = Math.min(toMs - periodMs, (earliest?.atMs ?? toMs) - 1);
-		for await (const { recency, profile, labels } of sampleOutcomes(reader, {
-			...{ goals: ofHorizon, horizonMs, fromMs, toMs, nowMs, vids },
+		// A week of few hits would give a rate of few hits. Renewals are few.
+		const fromMs =
+			first.counts === 'renewal'
+				? Number.NEGATIVE_INFINITY
+				: Math.min(toMs - periodMs, (earliest?.atMs ?? toMs) - 1);
+		for await (const { recency, labels } of sampleOutcomes(reader, {
+			...{ goals: ofPlan, fromMs, toMs, nowMs, vids },
 		}))
 			for (const [index, label] of labels.entries()) {
-				if (!isScoredFor(ofHorizon[index] as Goal, profile)) continue;
 				const count = counts[index]?.[recency] as Count;
 				count.reached += label;
 				count.of++;
 			}
-		for (const [index, { name }] of ofHorizon.entries()) {
+		for (const [index, goal] of ofPlan.entries()) {
 			const ofGoal = counts[index] as Count[];
 			const sum = (of: keyof Count) => ofGoal.reduce((total, count) => total + count[of], 0);
-			const all = smoothedRate(sum('reached'), sum('of'));
-			rates.set(name, { byRecency: ofGoal.map((count) => smoothedRate(count.reached, count.of, all)) });
+			const all = smoothedRate(sum('reached'), sum('of'), priorRateOf(goal));
+			const byRecency = ofGoal.map(({ reached, of }) => smoothedRate(reached, of, all));
+			rates.set(goal.name, { byRecency });
 		}
 	}
 	return rates;
+}
+
+/** Goals of one plan are measured together. */
+function planOf(goal: Goal): string {
+	return goal.counts === 'renewal' ? goal.name : String(horizonMsOf(goal));
+}
+
+/** The time after a sampled moment until its outcome is known. Renewals are sampled as of the moment at which theirs is. */
+export function delayMsOf(goal: Goal): number {
+	return goal.counts === 'renewal' ? 0 : horizonMsOf(goal);
 }
 
 type Count = { reached: number; of: number };
@@ -101,9 +122,9 @@ export async function endOfLog(
 }
 
 export interface SampleOptions {
+	/** Of one horizon, or one goal of renewals. */
 	readonly goals: readonly Goal[];
-	readonly horizonMs: number;
-	/** The period of the sampled hits. Sampled visitors are as of its end. */
+	/** The period of the sampled hits. Sampled visitors are as of its end. Of renewals, the period in which they were due at last. */
 	readonly fromMs: number;
 	readonly toMs: number;
 	/** Outcomes are known up to this moment. */
@@ -113,13 +134,9 @@ export interface SampleOptions {
 }
 
 /** A visitor as of a moment, with the outcomes. */
-export interface SampledOutcome {
+export interface SampledOutcome extends Snapshot {
 	readonly history: VisitorHistory;
-	readonly atMs: number;
 	readonly recency: Recency;
-	readonly profile: Profile;
-	/** For each goal. */
-	readonly labels: readonly (0 | 1)[];
 }
 
 /**
@@ -128,8 +145,20 @@ export interface SampledOutcome {
  */
 export async function* sampleOutcomes(
 	reader: RateReader,
-	{ goals, horizonMs, fromMs, toMs, nowMs, vids }: SampleOptions,
+	{ goals, fromMs, toMs, nowMs, vids }: SampleOptions,
 ): AsyncGenerator<SampledOutcome> {
+	const [goal] = goals as readonly [Goal];
+	const horizonMs = horizonMsOf(goal);
+	if (goal.counts === 'renewal') {
+		const plan = { goal, cadences: await reader.cadences(nowMs), knownToMs: toMs };
+		const random = seededRandom(1);
+		for await (const history of histories(reader, vids ?? (await spreadVisitors(reader)), nowMs))
+			for (const snapshot of renewalSnapshots(history, plan, random)) {
+				const { profile, atMs, knownAtMs = atMs } = snapshot;
+				if (knownAtMs > fromMs) yield { history, recency: recencyOf(profile, atMs, horizonMs), ...snapshot };
+			}
+		return;
+	}
 	for await (const history of histories(reader, vids ?? (await spreadVisitors(reader)), nowMs)) {
 		const lastAtMs = lastBefore(history, toMs);
 		const recency = lastAtMs === undefined ? 0 : recencyOf({ lastAtMs }, toMs, horizonMs);
@@ -141,7 +170,7 @@ export async function* sampleOutcomes(
 		// The store gives the latest hits of a visitor with very many.
 		const firstMs = history.hits[0]?.atMs ?? Number.POSITIVE_INFINITY;
 		const known = [...(moments.get(history.vid) ?? [])].filter((atMs) => atMs >= firstMs);
-		const every = Math.ceil(known.length / maxHitsOfOne);
+		const every = Math.ceil(known.length / maxRowsOfOne);
 		const some = known.sort((a, b) => a - b).filter((_, index) => index % every === 0);
 		yield* outcomesAt(history, some, 0, { goals, horizonMs });
 	}
@@ -151,7 +180,7 @@ function outcomesAt(
 	history: VisitorHistory,
 	momentsMs: readonly number[],
 	recency: Recency,
-	plan: Pick<SampleOptions, 'goals' | 'horizonMs'>,
+	plan: { readonly goals: readonly Goal[]; readonly horizonMs: number },
 ): SampledOutcome[] {
 	const labelsAt = outcomesOf(history, plan);
 	return profilesAt(history, momentsMs).map((profile, index) => {

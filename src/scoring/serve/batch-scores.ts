@@ -1,6 +1,7 @@
+import { scoredFor } from '../../domain/active-subscriptions.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
-import { isScoredFor } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
+import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import {
 	profileAtEnd,
 	type VisitorHistory,
@@ -36,6 +37,8 @@ export interface BatchOptions {
 	/** Score each as of its last hit, as pages were told, instead of all as of one moment. */
 	readonly eachAtItsLastHit: boolean;
 	readonly explain: boolean;
+	/** As of the moment of the scores. */
+	readonly cadences: TabledCadences;
 	/** The moment of the scores. */
 	readonly nowMs: number;
 	/** The moment is in the past: profiles are made from the log up to then. */
@@ -60,7 +63,7 @@ export async function* batchScores(
 	options: BatchOptions,
 ): AsyncIterable<VisitorScores[]> {
 	const read = <T>(reading: Reading<T>) => store.read(accountId, reading);
-	const { goals, scope, eachAtItsLastHit, explain, nowMs, fromLog, onProgress } = options;
+	const { goals, scope, eachAtItsLastHit, explain, cadences, nowMs, fromLog, onProgress } = options;
 	const fromHistory = (history: VisitorHistory): Omit<KnownVisitor, 'vid'> => {
 		const last = history.hits.at(-1);
 		const atMs = eachAtItsLastHit && last ? last.atMs : nowMs;
@@ -96,7 +99,7 @@ export async function* batchScores(
 		for await (const page of pages) yield withProfiles(page, await knownOf(page.map(({ vid }) => vid)));
 	}
 
-	const builder = new ScoreReferenceBuilder(goals, nowMs);
+	const builder = new ScoreReferenceBuilder(goals, nowMs, cadences);
 	for await (const page of all('comparing', Math.max(1, Math.ceil(total / maxCompared))))
 		for (const { profile, atMs } of page) builder.add(profile, atMs);
 	const references = builder.references();
@@ -106,11 +109,10 @@ export async function* batchScores(
 			vid,
 			...(sid !== undefined && { sid }),
 			...(eachAtItsLastHit && { atMs }),
-			scores: references.flatMap((reference, index) =>
-				isScoredFor(reference.goal, profile)
-					? [scoreGoal(reference, goals[index]?.model, profile, atMs, explain)]
-					: [],
-			),
+			scores: references.flatMap((reference, index) => {
+				const scored = scoredFor(reference.goal, profile, atMs, cadences);
+				return scored ? [scoreGoal(reference, goals[index]?.model, profile, atMs, scored, explain)] : [];
+			}),
 		}));
 }
 

@@ -1,3 +1,4 @@
+import type { Scored } from '../../domain/active-subscriptions.ts';
 import { emptyProfile, type Profile } from '../../domain/profile.ts';
 import { reasonOf } from '../../errors.ts';
 import { logistic, logOddsOfProbability } from '../fit/measure.ts';
@@ -11,9 +12,9 @@ import { strongestFacts } from './reasons.ts';
 export interface GoalModel {
 	readonly version: string;
 	/** @param shifts added to the log-odds, by recency */
-	probability(profile: Profile, nowMs: number, shifts?: readonly number[]): number;
+	probability(profile: Profile, nowMs: number, scored?: Scored, shifts?: readonly number[]): number;
 	/** What raises or lowers the score, in plain language, strongest first; at most three. */
-	reasons(profile: Profile, nowMs: number, which: 'raise' | 'lower'): string[];
+	reasons(profile: Profile, nowMs: number, which: 'raise' | 'lower', scored?: Scored): string[];
 }
 
 /** A stored model that this version cannot apply; the message says why. */
@@ -34,16 +35,17 @@ export function openModel(version: string, body: string): GoalModel {
 	const recency = (profile: Profile, nowMs: number): Recency => recencyOf(profile, nowMs, horizonMs);
 	return {
 		version,
-		probability: (profile, nowMs, shifts) => {
+		probability: (profile, nowMs, scored, shifts) => {
 			const of = recency(profile, nowMs);
-			const probability = scorer.score(rowOf(profile, nowMs), of);
+			const probability = scorer.score(rowOf(profile, nowMs, scored?.renewing), of);
 			const shift = shifts?.[of] ?? 0;
 			return shift === 0 ? probability : logistic(logOddsOfProbability(probability) + shift);
 		},
-		reasons: (profile, nowMs, which) => {
+		reasons: (profile, nowMs, which, scored) => {
 			// All visitors of a recency without a level have the same score.
 			if (model.kind === 'prior' || model.levels[recency(profile, nowMs)] === null) return [];
-			return strongestFacts(scorer, rowOf(profile, nowMs), { profile, nowMs }, which, maxReasons);
+			const known = { profile, nowMs, renewing: scored?.renewing };
+			return strongestFacts(scorer, rowOf(profile, nowMs, known.renewing), known, which, maxReasons);
 		},
 	};
 }

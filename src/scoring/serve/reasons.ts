@@ -1,3 +1,4 @@
+import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../durations.ts';
 import type { Scorer } from '../fit/scorer.ts';
@@ -7,6 +8,8 @@ import { recencyOf } from '../rows/recency.ts';
 interface ProfileAt {
 	readonly profile: Profile;
 	readonly nowMs: number;
+	/** The subscription that a goal of renewals is about. */
+	readonly renewing?: ActiveSubscription | undefined;
 }
 
 /** Describes a fact in plain language; undefined if there is nothing to say. */
@@ -49,6 +52,9 @@ const factOfNumber: Readonly<Record<string, string>> = {
 	pencePerSubscription: 'revenue',
 	subscriptionOverdue: 'subscriptions',
 	visitOverdue: 'last',
+	cadenceDays: 'due',
+	daysUntilDue: 'due',
+	periodPassed: 'due',
 	visitTrend: 'visits',
 };
 
@@ -100,6 +106,12 @@ const phrases: Readonly<Record<string, Phrase>> = {
 		return subscriptions.count === 1
 			? `subscribed ${latest}`
 			: `${subscriptions.count} subscription events, the latest ${latest}`;
+	},
+	due: ({ renewing, nowMs }) => {
+		if (!renewing?.cover) return undefined;
+		const days = Math.round((renewing.cover.dueAtMs - nowMs) / dayMs);
+		if (days === 0) return 'due to renew now';
+		return days > 0 ? `due to renew in ${count(days, 'day')}` : `due to renew ${count(-days, 'day')} ago`;
 	},
 	revenue: ({ profile: { subscriptions } }) =>
 		subscriptions && subscriptions.revenuePence > 0

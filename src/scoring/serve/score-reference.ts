@@ -1,14 +1,16 @@
-import { type Goal, hasReachedSince, horizonMsOf, isScoredFor } from '../../domain/goal.ts';
+import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
+import { type Goal, hasReachedSince, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Band } from '../../domain/standing.ts';
+import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { recencies, recencyOf } from '../rows/recency.ts';
-import { type BaseRate, baseRateFor, smoothedRate } from './base-rate.ts';
+import { type BaseRate, baseRateFor, priorRateOf, smoothedRate } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
 
 export interface GoalScore {
 	readonly goal: string;
-	/** The probability that the goal is reached within its horizon, as of now. */
+	/** The probability that the goal is reached within its horizon, as of now; of renewals, that the next one comes in time. */
 	readonly score: number;
 	/** Rank among the visitors of like recency who were active within the last horizon, 0 to 100. */
 	readonly percentile: number;
@@ -62,17 +64,20 @@ export class ScoreReferenceBuilder {
 		reached: number;
 	})[];
 	readonly #nowMs: number;
+	readonly #cadences: TabledCadences;
 
-	constructor(goals: readonly ReferenceOf[], nowMs: number) {
+	constructor(goals: readonly ReferenceOf[], nowMs: number, cadences: TabledCadences) {
 		this.#goals = goals.map((goal) => ({ ...goal, present: [], absent: [], of: 0, reached: 0 }));
 		this.#nowMs = nowMs;
+		this.#cadences = cadences;
 	}
 
 	/** @param nowMs the moment of this visitor's score, if it differs between visitors */
 	add(profile: Profile, nowMs = this.#nowMs): void {
 		for (const one of this.#goals) {
 			const { goal, model, shifts } = one;
-			if (!isScoredFor(goal, profile)) continue;
+			const scored = scoredFor(goal, profile, nowMs, this.#cadences);
+			if (!scored) continue;
 			const sinceMs = nowMs - horizonMsOf(goal);
 			if (profile.firstAtMs <= sinceMs) {
 				one.of++;
@@ -80,9 +85,9 @@ export class ScoreReferenceBuilder {
 			}
 			// Visitors who left long ago would make everybody else's percentile high.
 			if (!model || profile.lastAtMs < sinceMs) continue;
-			one.present.push(model.probability(profile, profile.lastAtMs, shifts));
+			one.present.push(model.probability(profile, profile.lastAtMs, scored, shifts));
 			if (recencyOf(profile, nowMs, horizonMsOf(goal)) !== 0)
-				one.absent.push(model.probability(profile, nowMs, shifts));
+				one.absent.push(model.probability(profile, nowMs, scored, shifts));
 		}
 	}
 
@@ -92,7 +97,7 @@ export class ScoreReferenceBuilder {
 			goal,
 			// Until the base rate is measured in the background: the share of visitors known a horizon ago who have
 			// reached the goal since.
-			baseRate: baseRate ?? { byRecency: recencies.map(() => smoothedRate(reached, of)) },
+			baseRate: baseRate ?? { byRecency: recencies.map(() => smoothedRate(reached, of, priorRateOf(goal))) },
 			ranks: { present: quantiles(present), absent: quantiles(absent) },
 			shifts,
 		}));
@@ -109,10 +114,11 @@ export function scoreGoal(
 	model: GoalModel | undefined,
 	profile: Profile,
 	nowMs: number,
+	scored: Scored,
 	explain: boolean,
 ): GoalScore {
 	const probability =
-		model?.probability(profile, nowMs, shifts) ?? baseRateFor(baseRate, goal, profile, nowMs);
+		model?.probability(profile, nowMs, scored, shifts) ?? baseRateFor(baseRate, goal, profile, nowMs);
 	const grid = recencyOf(profile, nowMs, horizonMsOf(goal)) === 0 ? ranks.present : ranks.absent;
 	const percentile = model ? Math.round(percentileOf(grid, probability)) : middlePercentile;
 	return {
@@ -122,7 +128,7 @@ export function scoreGoal(
 		band: percentile >= goal.highFrom ? 'high' : percentile >= goal.mediumFrom ? 'medium' : 'low',
 		model: model?.version ?? 'prior',
 		...(explain && {
-			reasons: model?.reasons(profile, nowMs, isLow(grid, probability) ? 'lower' : 'raise') ?? [],
+			reasons: model?.reasons(profile, nowMs, isLow(grid, probability) ? 'lower' : 'raise', scored) ?? [],
 		}),
 	};
 }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { monotonicMs } from '../../clock.ts';
+import { scoredFor } from '../../domain/active-subscriptions.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
-import { isScoredFor } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { KnownAccount, ModelName } from '../../store/control/control-store.ts';
 import type { ServingReader, Store } from '../../store/store.ts';
@@ -68,8 +68,8 @@ export class VisitorScorer {
 		const nowMs = this.#now();
 		const references = this.#referencesOf(account, scope, nowMs);
 		if (references instanceof Promise)
-			return references.then((made) => this.#scores(account.id, made, profile, nowMs, explain));
-		return this.#scores(account.id, references, profile, nowMs, explain);
+			return references.then((made) => this.#scores(account, made, profile, nowMs, explain));
+		return this.#scores(account, references, profile, nowMs, explain);
 	}
 
 	/**
@@ -83,17 +83,18 @@ export class VisitorScorer {
 	}
 
 	#scores(
-		accountId: number,
+		{ id, cadences }: KnownAccount,
 		{ goals }: AccountReferences,
 		profile: Profile,
 		nowMs: number,
 		explain: boolean,
 	): GoalScore[] | Promise<GoalScore[]> {
-		const models = goals.map(({ modelName }) => modelName && this.#models.get(accountId, modelName));
+		const models = goals.map(({ modelName }) => modelName && this.#models.get(id, modelName));
 		const scoresBy = (known: readonly (GoalModel | undefined)[]) =>
-			goals.flatMap((one, index) =>
-				isScoredFor(one.goal, profile) ? [scoreGoal(one, known[index], profile, nowMs, explain)] : [],
-			);
+			goals.flatMap((one, index) => {
+				const scored = scoredFor(one.goal, profile, nowMs, cadences);
+				return scored ? [scoreGoal(one, known[index], profile, nowMs, scored, explain)] : [];
+			});
 		return areKnown(models) ? scoresBy(models) : Promise.all(models).then(scoresBy);
 	}
 
@@ -145,6 +146,7 @@ export class VisitorScorer {
 				return { goal, model: models[index], shifts, baseRate: byRecency && { byRecency } };
 			}),
 			nowMs,
+			account.cadences,
 		);
 		for await (const profile of this.#sample(account.id, scope)) maker.add(profile);
 		return {

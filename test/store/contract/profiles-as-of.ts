@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { defaultGoals } from '../../../src/domain/goal.ts';
+import { noCadences } from '../../../src/domain/subscription-cadence.ts';
 import { hourMs } from '../../../src/durations.ts';
 import { batchScores, type VisitorRef, type VisitorScores } from '../../../src/scoring/serve/batch-scores.ts';
 import { type GoalModel, openModel } from '../../../src/scoring/serve/goal-model.ts';
@@ -123,7 +124,7 @@ export function asOfContract(engine: Engine): void {
 			) => {
 				const options = {
 					goals: defaultGoals.map((goal, index) => ({ goal, model: models[index], baseRate: undefined })),
-					...{ scope: 'vid' as const, eachAtItsLastHit: false, explain: false },
+					...{ scope: 'vid' as const, eachAtItsLastHit: false, explain: false, cadences: noCadences },
 					...{ nowMs: startMs + hours * hourMs, fromLog },
 				};
 				const listed = wanted && {

@@ -1,8 +1,10 @@
 import { hitEntry } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
+import { LearnedCadences, TabledCadences } from '../../../domain/subscription-cadence.ts';
 import { ask, type Reading, rowsOf } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 import { type JoinedEvent, joinedEvents } from './joined-events.ts';
+import { sampledPayments } from './payments.ts';
 import { rowsOfNames } from './rows.ts';
 import { vidsAfter } from './visitors.ts';
 
@@ -43,16 +45,26 @@ export interface AccountHistory {
 	vidsAfter(vid: string, limit: number): Promise<string[]>;
 	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]>;
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
+	/** How often subscriptions are paid, as was known at a moment. */
+	cadences(asOfMs: number): Promise<TabledCadences>;
 }
 
-export function historyReader(store: Pick<Store, 'read'>, accountId: number): AccountHistory {
-	const read = <T>(reading: Reading<T>) => store.read(accountId, reading);
+export function historyReader(
+	store: Pick<Store, 'read'>,
+	/** With the cadences that the operator has set, by `evt`. */
+	{ id, renewalDays }: { readonly id: number; readonly renewalDays: Readonly<Record<string, number>> },
+): AccountHistory {
+	const read = <T>(reading: Reading<T>) => store.read(id, reading);
 	return {
 		historyExtent: (...options) => read(historyExtent(...options)),
 		hitsBefore: (...options) => read(hitsBefore(...options)),
 		vidsAfter: (...options) => read(vidsAfter(...options)),
 		firstHits: (...options) => read(firstHits(...options)),
 		visitorHistories: (...options) => read(visitorHistories(...options)),
+		cadences: async (asOfMs) => {
+			const paid = await read(sampledPayments(asOfMs));
+			return new TabledCadences(new LearnedCadences(paid, asOfMs).table(), renewalDays);
+		},
 	};
 }
 

@@ -9,20 +9,21 @@ const places = 40;
 const eventsPerPlace = 50;
 const subidsPerRead = 100;
 
-function eventsWhere(condition: 'named > 0' | 'named = 0'): OfNames {
+function eventsWhere(condition: 'named > 0' | 'named = 0', asOfMs: number): OfNames {
 	return {
-		sql: `SELECT id, subid, evt, rvn, received_at FROM @subscription_event WHERE ${condition} AND subid IN ?list`,
-		values: [],
+		sql: `SELECT id, subid, evt, rvn, received_at FROM @subscription_event WHERE ${condition} AND received_at <= ? AND subid IN ?list`,
+		values: [asOfMs],
 		order: 'received_at DESC, id DESC',
 		maxRows: 10_000,
 		maxRowsPerName: 100,
 	};
 }
 
-/** The payments of at most 2,000 subscriptions, spread evenly over time, whosever they are. */
-export function* sampledPayments(): Reading<Paid[]> {
+/** The payments up to a moment of at most 2,000 subscriptions, spread evenly over time, whosever they are. */
+export function* sampledPayments(asOfMs: number): Reading<Paid[]> {
 	const [extent] = yield* rowsOf({
-		sql: 'SELECT min(id) AS first, max(id) AS last FROM @subscription_event /* sampled payments */',
+		sql: 'SELECT min(id) AS first, max(id) AS last FROM @subscription_event WHERE received_at <= ? /* sampled payments */',
+		values: [asOfMs],
 	});
 	if (!extent || extent.first === null) return [];
 	const [first, last] = [Number(extent.first), Number(extent.last)];
@@ -30,8 +31,8 @@ export function* sampledPayments(): Reading<Paid[]> {
 	for (let place = 0; place < places; place++) {
 		const fromId = first + Math.floor(((last + 1 - first) * place) / places);
 		const rows = yield* rowsOf({
-			sql: 'SELECT subid FROM @subscription_event WHERE id >= ? ORDER BY id LIMIT ? /* sampled payments */',
-			values: [fromId, eventsPerPlace],
+			sql: 'SELECT subid FROM @subscription_event WHERE id >= ? AND received_at <= ? ORDER BY id LIMIT ? /* sampled payments */',
+			values: [fromId, asOfMs, eventsPerPlace],
 		});
 		for (const { subid } of rows) subids.add(String(subid));
 	}
@@ -39,8 +40,8 @@ export function* sampledPayments(): Reading<Paid[]> {
 	for (const some of pagesOf([...subids])) {
 		// Each half has an index.
 		const rows = [
-			...(yield* rowsOfNames(some, eventsWhere('named > 0'))),
-			...(yield* rowsOfNames(some, eventsWhere('named = 0'))),
+			...(yield* rowsOfNames(some, eventsWhere('named > 0', asOfMs))),
+			...(yield* rowsOfNames(some, eventsWhere('named = 0', asOfMs))),
 		];
 		const events = rows
 			.map(({ id, subid, evt, rvn, received_at }) => ({

@@ -1,0 +1,71 @@
+import { type Goal, namesUpload } from './goal.ts';
+import type { Profile } from './profile.ts';
+import { stepsOf } from './subscription.ts';
+import type { TabledCadences } from './subscription-cadence.ts';
+import { courseOf, paymentsOf } from './subscription-course.ts';
+
+/** A subscription that has not ended: it is paid for, or due and may still be renewed. */
+export interface ActiveSubscription {
+	readonly subid: string;
+	/** Of its acquisition. */
+	readonly evt: string;
+	/** When it was last paid. */
+	readonly paidAtMs: number;
+	/** Null if nothing is known about how often it is paid. */
+	readonly cover: Cover | null;
+}
+
+/** What the last payment is for. */
+interface Cover {
+	readonly cadenceDays: number;
+	readonly dueAtMs: number;
+	/** Until then a renewal is in time. */
+	readonly lapsesAtMs: number;
+}
+
+/** A visitor's subscriptions that have not ended. In profiles of earlier versions, none has. */
+export function activeSubscriptions(
+	profile: Profile | null,
+	nowMs: number,
+	tabled: TabledCadences,
+): ActiveSubscription[] {
+	if (!profile?.subscriptions) return [];
+	const { latest, subids, lastAtMs, lastEvt } = profile.subscriptions;
+	if (!latest) return subids.map((subid) => ({ subid, evt: lastEvt, paidAtMs: lastAtMs, cover: null }));
+	const cadences = tabled.asOf(nowMs);
+	return latest.flatMap(([subid, evt, events]) => {
+		const steps = stepsOf(events.map(([atMs, revenuePence]) => ({ atMs, evt, revenuePence })));
+		const payments = paymentsOf({ steps });
+		const last = payments.at(-1);
+		if (!last) return [];
+		const { state, cadence, dueAtMs, lapsesAtMs } = courseOf({ evt, payments }, cadences, nowMs);
+		if (state === 'ended') return [];
+		const cover =
+			cadence && dueAtMs !== null && lapsesAtMs !== null
+				? { cadenceDays: cadence.days, dueAtMs, lapsesAtMs }
+				: null;
+		return [{ subid, evt, paidAtMs: last.atMs, cover }];
+	});
+}
+
+/** What a goal is scored for. */
+export interface Scored {
+	/** The subscription that a goal of renewals is about: of the active ones, that which is due first. */
+	readonly renewing?: ActiveSubscription | undefined;
+}
+
+/** What a goal is scored for as of a moment; undefined if it is not scored for this visitor: only who subscribes can renew. */
+export function scoredFor(
+	goal: Pick<Goal, 'evts' | 'counts'>,
+	profile: Profile,
+	nowMs: number,
+	tabled: TabledCadences,
+): Scored | undefined {
+	if (goal.counts !== 'renewal') return {};
+	const [first, ...others] = activeSubscriptions(profile, nowMs, tabled).filter(({ evt }) =>
+		namesUpload(goal, evt),
+	);
+	if (!first) return undefined;
+	const dueAtMs = ({ cover }: ActiveSubscription) => cover?.dueAtMs ?? Number.POSITIVE_INFINITY;
+	return { renewing: others.reduce((next, one) => (dueAtMs(one) < dueAtMs(next) ? one : next), first) };
+}
