@@ -17,9 +17,11 @@ import { trainAccount } from '../src/scoring/judge/account-training.ts';
 import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
 import { caskade, caskadeWithin } from './process.ts';
+import { takesLong } from './quick.ts';
 import {
 	addAccount,
 	engines,
+	enginesAboveContract,
 	openFor,
 	startWritingFor,
 	upload as storeUpload,
@@ -162,7 +164,7 @@ test('a file that disappears while served accepts nothing more, and another in i
 	);
 });
 
-test('a flood of requests to a damaged account does not flood the log', async (t) => {
+test('a flood of requests to a damaged account does not flood the log', { skip: takesLong }, async (t) => {
 	const { lost, logged, hitOf } = await startDamaged(t, (file) => rmSync(file), 'before');
 	const statuses = await Promise.all(Array.from({ length: 500 }, () => hitOf(lost)));
 	assert.deepEqual(new Set(statuses), new Set([500]));
@@ -171,7 +173,7 @@ test('a flood of requests to a damaged account does not flood the log', async (t
 	assert.ok(lines.length <= 60, `${lines.length} lines`);
 });
 
-for (const engine of engines) {
+for (const engine of enginesAboveContract) {
 	test(`an installation without its control data does not count as new: ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openStore(address);

@@ -7,6 +7,7 @@ import { serveOptions } from '../src/config.ts';
 import { standardPlan } from '../src/domain/usage-plan.ts';
 import { freePort } from './free-port.ts';
 import { ServeProcess, TestProcess } from './process.ts';
+import { takesLong } from './quick.ts';
 import { temporaryFolder } from './support.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
@@ -72,7 +73,9 @@ test('the stop timeouts are long enough, and the drain delay outlasts the health
 	assert.ok(Number(timeoutSeconds) * 1000 > stopMs(0));
 });
 
-test("the image's health check works with and without TLS, and fails without a server", async (t) => {
+test("the image's health check works with and without TLS, and fails without a server", {
+	skip: takesLong,
+}, async (t) => {
 	const exitCode = async (port: number) => {
 		const script = join(projectFolder, 'deploy/docker/healthy.mjs');
 		return (await new TestProcess(process.execPath, [script], { CASKADE_PORT: String(port) }).ended).code;

@@ -7,6 +7,7 @@ import { CaskError, CaskVerifier } from '../../src/access/cask-verifier.ts';
 import { isSubject } from '../../src/domain/cask-scope.ts';
 import { newSigningKey, type SigningKey } from '../../src/domain/signing-key.ts';
 import { dayMs } from '../../src/durations.ts';
+import { examples } from '../quick.ts';
 
 const nowMs = Date.UTC(2026, 10, 21, 12);
 const vid = '0123456789abcdef0123456789abcdef';
@@ -242,7 +243,7 @@ test('property: a cask with one character changed is refused, cached or not', ()
 			const changed = cask.slice(0, at) + character + cask.slice(at + 1);
 			assert.throws(() => open(verifier, changed, [key], nowMs), { name: 'CaskError' });
 		}),
-		{ numRuns: 2000 },
+		{ numRuns: examples(2000) },
 	);
 });
 

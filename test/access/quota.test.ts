@@ -13,6 +13,7 @@ import { settleQuotas } from '../../src/store/control/quota-leases.ts';
 import { migrationFiles } from '../../src/store/migrations.ts';
 import { Connection } from '../../src/store/sqlite/engine/connection.ts';
 import { runSteps } from '../../src/store/sqlite/engine/run-steps.ts';
+import { examples } from '../quick.ts';
 
 const november = Date.UTC(2026, 10, 21, 10);
 const december = Date.UTC(2026, 11, 1);
@@ -130,7 +131,7 @@ test('several servers never exceed a quota, in whatever order the ledger answers
 			assert.equal(granted + rest, quota);
 			await scheduler.waitFor(next.stop());
 		}),
-		{ numRuns: 30 },
+		{ numRuns: examples(30) },
 	);
 });
 
@@ -260,7 +261,7 @@ test('usage is counted once, even if the ledger fails now and then', async (t) =
 			await counter.stop();
 			assert.deepEqual(ledger.row('k_1'), { leased: granted, used: granted });
 		}),
-		{ numRuns: 30 },
+		{ numRuns: examples(30) },
 	);
 });
 
@@ -367,7 +368,7 @@ test('no month exceeds its quota, whatever clocks, networks and crashes do, and 
 					assert.equal(leased, used, 'all that was not used is given back');
 			}
 		}),
-		{ numRuns: 60 },
+		{ numRuns: examples(60) },
 	);
 });
 

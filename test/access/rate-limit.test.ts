@@ -8,6 +8,7 @@ import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../../s
 import { standardPlan, type UsagePlan } from '../../src/domain/usage-plan.ts';
 import { QueueFullError } from '../../src/errors.ts';
 import type { TokenLedger } from '../../src/store/store.ts';
+import { examples } from '../quick.ts';
 
 const keyWith = (limit: RateLimit, id = 'key'): KnownKey => ({
 	id,
@@ -99,7 +100,7 @@ describe('SharedRateLimiter', () => {
 				assert.equal(granted, ledger.granted);
 				assert.ok(granted <= (limit.ratePerSecond * ledger.nowMs) / 1000 + limit.burst + epsilon);
 			}),
-			{ numRuns: 200 },
+			{ numRuns: examples(200) },
 		);
 	});
 

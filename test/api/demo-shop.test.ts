@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { launchBrowser, openContext, openPage, withoutBrowser } from '../collect/browser.ts';
 import { ServeProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
 
 test('the demo shop greets a new visitor, one who considers the plans, and a subscriber differently', {
-	skip: withoutBrowser,
+	skip: takesLong || withoutBrowser,
 }, async (t) => {
 	await using server = await ServeProcess.start([
 		'--demo',

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../eventually.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 const handles = 96;
@@ -24,7 +25,7 @@ async function ask(agent: Agent, url: string, body?: object, key = ''): Promise<
 }
 
 test('connections that take all file handles do not stop the server: /readyz reports it, and it recovers', {
-	skip: existsSync('/bin/sh') ? false : 'the limit is set by a shell',
+	skip: takesLong || !existsSync('/bin/sh'),
 }, async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	const store = await openStore(address);
@@ -78,7 +79,7 @@ test('a server does not start where it may open too few files', {
 });
 
 test('accounts of all writer threads take turns where file handles suffice for one of them', {
-	skip: existsSync('/usr/bin/prlimit') ? false : 'prlimit sets the limit',
+	skip: takesLong || !existsSync('/usr/bin/prlimit'),
 }, async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	const store = await openStore(address);

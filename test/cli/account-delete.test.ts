@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskade, caskadeJson, hasTerminals, onTerminal, ServeProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { accountDatabases } from '../store/contract/deletion.ts';
 import { engines } from '../store/engines.ts';
 import { browserUserAgent, event, temporaryFolder } from '../support.ts';
@@ -143,7 +144,9 @@ function deletedFilesOf({ child }: ServeProcess): string[] {
 }
 
 for (const { name, isFolder, freshAddress } of engines)
-	test(`an account is deleted under load, and every request is answered as documented, on ${name}`, async (t) => {
+	test(`an account is deleted under load, and every request is answered as documented, on ${name}`, {
+		skip: takesLong,
+	}, async (t) => {
 		const address = await freshAddress(t);
 		const at = ['--database', address];
 		const settings = { gone: 'c-a-gone', kept: 'c-a-kept' };

@@ -10,6 +10,7 @@ import {
 	caskadeProcess,
 	emptyInstallation,
 } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
 
 test('account create adds an account, and its client if it is new', async (t) => {
@@ -156,7 +157,7 @@ test('account disable and enable', async (t) => {
 	assert.equal(await disabledAt('enable'), null);
 });
 
-test('of 5 commands that create the same account at once, one does', async (t) => {
+test('of 5 commands that create the same account at once, one does', { skip: takesLong }, async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const commands = Array.from({ length: 5 }, () =>
 		caskadeProcess(['account', 'create', 'c-a-x', '--client', 'x', ...at]),

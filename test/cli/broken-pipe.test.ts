@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../eventually.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { engines } from '../store/engines.ts';
 import { addClient, event } from '../support.ts';
 
@@ -17,7 +18,9 @@ function isAlive(pid: number): boolean {
 
 for (const engine of engines)
 	for (const args of engine.isFolder ? [[]] : [[], ['--workers', '2']])
-		test(`a server keeps running when the reader of its output exits, and still stops on a signal: ${engine.name} ${args.join(' ')}`, async (t) => {
+		test(`a server keeps running when the reader of its output exits, and still stops on a signal: ${engine.name} ${args.join(' ')}`, {
+			skip: !engine.isFolder && takesLong,
+		}, async (t) => {
 			const address = await engine.installedAddress(t);
 			const store = await openStore(address);
 			const { aid, key } = await addClient(store);
@@ -37,7 +40,9 @@ for (const engine of engines)
 			assert.equal((await second.endsWithin(5000)).code, 0);
 		});
 
-test('workers exit when their primary, and with it the reader of their log, is killed', async (t) => {
+test('workers exit when their primary, and with it the reader of their log, is killed', {
+	skip: takesLong,
+}, async (t) => {
 	const address = (await engines[1]?.installedAddress(t)) as string;
 	await using server = await ServeProcess.start(['--database', address, '--workers', '2']);
 	const pids = [...server.stderr.matchAll(/"worker":\d,.*"pid":(\d+)/g)].map(([, pid]) => Number(pid));

@@ -13,6 +13,7 @@ import { eraseVisitor } from '../../src/store/erasure.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { assertRefused, caskade, caskadeJson, mainPath, ServeProcess, TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { assertAsTheLogSays, derived, hit } from '../store/contract/visitors.ts';
 import { engines, openFor, receivedAtMs, storedEvents } from '../store/engines.ts';
 import { sessionOn } from '../store/postgres/service.ts';
@@ -184,7 +185,9 @@ for (const [from, to] of [
 	[1, 0],
 	[1, 1],
 ] as const)
-	test(`copy takes everything from ${engines[from]?.name} to ${engines[to]?.name}, and a server continues there`, async (t) => {
+	test(`copy takes everything from ${engines[from]?.name} to ${engines[to]?.name}, and a server continues there`, {
+		skip: from >= to && takesLong,
+	}, async (t) => {
 		const [source, target] = await freshPlaces(t, from, to);
 		// More than a page, once.
 		const count = from < to ? 5001 : 301;
@@ -237,7 +240,9 @@ for (const [from, to] of [
 	});
 
 for (const to of [0, 1])
-	test(`a killed copy to ${engines[to]?.name} is resumed, and nothing is copied twice`, async (t) => {
+	test(`a killed copy to ${engines[to]?.name} is resumed, and nothing is copied twice`, {
+		skip: takesLong,
+	}, async (t) => {
 		const { store, address } = await filled(t, 2000);
 		const target = await killHalfWay(t, address, to);
 		const command = ['copy', '--from', address, '--to', target];

@@ -13,6 +13,7 @@ import {
 	TestProcess,
 	withinASecond,
 } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { engines, openFor } from '../store/engines.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
@@ -31,7 +32,9 @@ const newFolder = (t: TestContext) => `sqlite:${join(temporaryFolder(t), 'data')
 const few = ['--visitors', '300'];
 
 for (const engine of engines)
-	test(`${engine.name}: demo fills a new account beside a running server, which then serves what it prints`, async (t) => {
+	test(`${engine.name}: demo fills a new account beside a running server, which then serves what it prints`, {
+		skip: !engine.isFolder && takesLong,
+	}, async (t) => {
 		const address = await engine.installedAddress(t);
 		await using server = await ServeProcess.start(['--database', address]);
 		// Of 2,000, at every hour of the day, somebody looks at the plans again and again.
@@ -92,7 +95,7 @@ test('profiles match the log, sales belong to their buyers, and all segments but
 	}
 });
 
-test('the printed commands can be pasted into a terminal', async (t) => {
+test('the printed commands can be pasted into a terminal', { skip: takesLong }, async (t) => {
 	const at = ['--database', newFolder(t)];
 	const { stdout, stderr, code } = await caskade(['demo', ...few, ...at]);
 	assert.equal(code, 0);

@@ -4,6 +4,7 @@ import { connect as connectHttp2 } from 'node:http2';
 import { type TestContext, test } from 'node:test';
 import type { Store } from '../../src/store/store.ts';
 import { assertMisused, caskadeWithin, ServeProcess, withinASecond } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { connectTo, type RawConnection, uploadHead } from '../raw-http.ts';
 import { openFor, storedEvents } from '../store/engines.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
@@ -44,7 +45,9 @@ for (const [place, flags] of [
 	['one process', []],
 	['processes', ['--workers', '2']],
 ] as const)
-	test(`${place}: stops by itself when the delay is over, not before`, async (t) => {
+	test(`${place}: stops by itself when the delay is over, not before`, {
+		skip: place === 'processes' && takesLong,
+	}, async (t) => {
 		const address =
 			place === 'processes' ? await installedPostgresDatabase() : `sqlite:${temporaryFolder(t)}`;
 		const { server } = await startWithDelay(t, address, '--drain-delay-ms', '400', ...flags);
@@ -55,7 +58,9 @@ for (const [place, flags] of [
 	});
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-	test(`${signal}: not ready at once, open for the delay, and each connection is told to close`, async (t) => {
+	test(`${signal}: not ready at once, open for the delay, and each connection is told to close`, {
+		skip: signal === 'SIGINT' && takesLong,
+	}, async (t) => {
 		const draining = await startWithDelay(t, `sqlite:${temporaryFolder(t)}`);
 		const { server } = draining;
 		const [kept, refused] = [await connectTo(t, server.url), await connectTo(t, server.url)];
@@ -116,7 +121,9 @@ test('HTTP/2: streams in flight are answered during the delay, and the client op
 	assert.deepEqual((await stored()).sort(), ['first', 'second']);
 });
 
-test('every worker reports that it is draining, and accepts uploads until the delay is over', async (t) => {
+test('every worker reports that it is draining, and accepts uploads until the delay is over', {
+	skip: takesLong,
+}, async (t) => {
 	const draining = await startWithDelay(t, await installedPostgresDatabase(), '--workers', '2');
 	const { server } = draining;
 	server.child.kill('SIGTERM');

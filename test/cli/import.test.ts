@@ -16,8 +16,9 @@ import {
 	ServeProcess,
 	TestProcess,
 } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { assertAsTheLogSays } from '../store/contract/visitors.ts';
-import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
+import { addAccount, type Engine, engines, enginesAboveContract, openFor } from '../store/engines.ts';
 import { roomyPlan, temporaryFolder } from '../support.ts';
 
 const [sqlite, postgres] = engines as [Engine, Engine];
@@ -62,7 +63,7 @@ function readMapping(path: string): Map<string, string> {
 	return new Map(pairs.map(({ visitor, vid }) => [visitor, vid]));
 }
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	test(`on ${engine.name} import brings in hits and events of NDJSON and CSV with their times, and joins them`, async (t) => {
 		const { folder, file, args, importJson, show, store, accountId } = await install(t, engine);
 		const lines = file(
@@ -234,7 +235,9 @@ function* countStored(): Reading<[hits: number, events: number]> {
 /** Enough for a command to be killed while it stores them. */
 const visitors = 400;
 
-test('a killed import is completed by running it again; nothing is stored twice or depends on the order', async (t) => {
+test('a killed import is completed by running it again; nothing is stored twice or depends on the order', {
+	skip: takesLong,
+}, async (t) => {
 	const lines = manyLines(visitors);
 	const random = seededRandom(7);
 	const shuffled = lines
@@ -281,7 +284,9 @@ test('a killed import is completed by running it again; nothing is stored twice 
 });
 
 for (const engine of [sqlite, postgres])
-	test(`on ${engine.name} a running server is not disturbed, and knows the imported visitors`, async (t) => {
+	test(`on ${engine.name} a running server is not disturbed, and knows the imported visitors`, {
+		skip: engine === postgres && takesLong,
+	}, async (t) => {
 		const { database, file, args, folder, store } = await install(t, engine);
 		await store.control.createPlan(roomyPlan);
 		const { key } = await store.control.issueKey('acme', roomyPlan.name);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { caskade, caskadeProcess, type Ended } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
 
 const vid = '0123456789abcdef0123456789abcdef';
@@ -34,7 +35,9 @@ function comparable({ stdout, stderr, ...rest }: Ended): Ended {
 	return { ...rest, stdout: stdout.replaceAll(figures, ''), stderr: stderr.replaceAll(figures, '') };
 }
 
-test('a command in its own process prints and exits as it does in the test process', async (t) => {
+test('a command in its own process prints and exits as it does in the test process', {
+	skip: takesLong,
+}, async (t) => {
 	const at = ['--database', `sqlite:${join(temporaryFolder(t), 'data')}`];
 	for (const args of [
 		['account', 'create', 'c-a-x', '--client', 'x'],
@@ -52,7 +55,9 @@ test('a command in its own process prints and exits as it does in the test proce
 	}
 });
 
-test('npx caskade in the repository runs this program, with the pinned Node', async () => {
+test('npx caskade in the repository runs this program, with the pinned Node', {
+	skip: takesLong,
+}, async () => {
 	const { stdout } = await promisify(execFile)('npx', ['--no-install', 'caskade', '--version'], {
 		cwd: join(import.meta.dirname, '../..'),
 		env: { ...process.env, npm_config_offline: 'true' },

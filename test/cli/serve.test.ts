@@ -22,6 +22,7 @@ import {
 	TestProcess,
 	withinASecond,
 } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { connectTo, uploadHead } from '../raw-http.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
@@ -120,7 +121,9 @@ test('the log and /healthz name the same version, commit and schemas', async (t)
 	assert.match(JSON.parse(listening).version, /^\d+\.\d+\.\d+$/);
 });
 
-test('a place where no folder can be created is named', { skip: !existsSync('/proc/self') }, async (t) => {
+test('a place where no folder can be created is named', {
+	skip: takesLong || !existsSync('/proc/self'),
+}, async (t) => {
 	const at = await emptyInstallation(t);
 	// In processes of their own: a recursion that does not end must fail the test.
 	const refusal = async (...args: string[]) => {
@@ -252,7 +255,9 @@ test('metrics have a port of their own', async (t) => {
 });
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-	test(`${signal} under load: exactly the uploads answered with 201 are stored, exit code 0`, async (t) => {
+	test(`${signal} under load: exactly the uploads answered with 201 are stored, exit code 0`, {
+		skip: signal === 'SIGINT' && takesLong,
+	}, async (t) => {
 		const { at, aid, key, stored } = await folderWithClient(t);
 		await using server = await ServeProcess.start(at);
 		const load = new UploadLoad({ url: server.url, key, aid, connections: 32 });

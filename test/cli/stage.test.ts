@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
-import { engines, storedContent } from '../store/engines.ts';
+import { engines, enginesAboveContract, storedContent } from '../store/engines.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 /** A client of the same name, with an account of the same name, in a stage of its own. */
@@ -18,7 +18,7 @@ async function addClientTo(t: TestContext, address: string, stage?: string) {
 const serve = (address: string, stage?: string) =>
 	ServeProcess.start(['--database', address, ...(stage === undefined ? [] : ['--stage', stage])]);
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	test(`${engine.name}: stages serve side by side, and what one issues is not valid in another`, async (t) => {
 		const address = await engine.installedAddress(t);
 		const stages = engine.isFolder ? [undefined, 'staging', 'staging-2'] : [undefined, 'staging'];

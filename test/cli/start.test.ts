@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { assertRefused, caskadeWithin, type Ended, mainPath, TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
 import { sessionOn } from '../store/postgres/service.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
@@ -82,7 +83,9 @@ async function silentServer(t: TestContext): Promise<string> {
 	return `postgres://caskade:secret@127.0.0.1:${(server.address() as { port: number }).port}/caskade`;
 }
 
-test('servers, workers and commands give up on a PostgreSQL server that never answers', async (t) => {
+test('servers, workers and commands give up on a PostgreSQL server that never answers', {
+	skip: takesLong,
+}, async (t) => {
 	const address = await silentServer(t);
 	const outcomes = await Promise.all([
 		serve(address),
@@ -92,7 +95,7 @@ test('servers, workers and commands give up on a PostgreSQL server that never an
 	for (const ended of outcomes) assertRefused(ended, /No PostgreSQL server answers at 127\.0\.0\.1:\d+/);
 });
 
-test('the refusal of a PostgreSQL server is quoted in one sentence', async (t) => {
+test('the refusal of a PostgreSQL server is quoted in one sentence', { skip: takesLong }, async (t) => {
 	const address = await installedPostgresDatabase();
 	const session = await sessionOn(t, address);
 	await (await openStore(address)).close();

@@ -10,6 +10,7 @@ import { openStore } from '../../src/store/open.ts';
 import { startSite } from '../collect/browser.ts';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, startService, temporaryFolder } from '../support.ts';
 
@@ -64,7 +65,9 @@ test('says where the server is, what it says of itself, and what waits', async (
 	assert.match(stdout, /^uptimeSeconds +\d+ \((\d+ min )?\d+ s\)$/m);
 });
 
-test('a server that was killed, or stopped, is not there; the next one is where it is', async (t) => {
+test('a server that was killed, or stopped, is not there; the next one is where it is', {
+	skip: takesLong,
+}, async (t) => {
 	const { folder, store } = await newFolder(t);
 	const here = at({ folder });
 	assert.deepEqual((await statusOf(...here)).status.state, 'stopped');
@@ -163,7 +166,7 @@ test('a server on all addresses is named by one that can be reached', async (t) 
 	assert.equal((await statusOf(...at({ folder }))).status.state, 'stopped', 'each stage has its own');
 });
 
-test('on PostgreSQL it counts the servers', async () => {
+test('on PostgreSQL it counts the servers', { skip: takesLong }, async () => {
 	const here = ['--database', await installedPostgresDatabase()];
 	const short = async () => {
 		const { code, status } = await statusOf(...here);

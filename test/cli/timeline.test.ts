@@ -5,7 +5,7 @@ import { insertMessages, saveAttempts } from '../../src/store/account/webhooks/o
 import { caskade, caskadeJson } from '../process.ts';
 import { add, sale, vidOf, visit } from '../reports/filled.ts';
 import { day0Ms } from '../reports/made-up.ts';
-import { engines, startServingFor } from '../store/engines.ts';
+import { enginesAboveContract, startServingFor } from '../store/engines.ts';
 
 const day = (days: number) => new Date(day0Ms + days * dayMs).toISOString();
 const vid = vidOf(1);
@@ -23,7 +23,7 @@ function lines(timeline: Entries): string[] {
 	});
 }
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	test(`a subscription and its visitor are shown as one timeline, on ${engine.name}`, async (t) => {
 		const { store, accountId, aid, address } = await startServingFor(t, engine);
 		await add(store, accountId, [

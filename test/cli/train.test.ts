@@ -11,6 +11,7 @@ import {
 	caskadeWithin,
 	ServeProcess,
 } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
 import { addAccount } from '../store/engines.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
@@ -140,7 +141,7 @@ test('serve --train-every trains at start, keeps serving, and stops at once', as
 	assert.equal((await server.kill('SIGTERM')).code, 0);
 });
 
-test('several workers train once, in the process that starts them', async (t) => {
+test('several workers train once, in the process that starts them', { skip: takesLong }, async (t) => {
 	const { at } = await withVisitors(t, 45, await installedPostgresDatabase());
 	await using server = await ServeProcess.start(['--workers', '2', '--train-every', '6h', ...at]);
 	const trained = () => server.stderr.split('\n').filter((line) => line.includes('"msg":"trained"'));

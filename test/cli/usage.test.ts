@@ -10,6 +10,7 @@ import {
 	ServeProcess,
 	withinASecond,
 } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 test('usage shows exactly what a running server has admitted, within a second', async (t) => {
@@ -64,7 +65,7 @@ test('usage shows exactly what a running server has admitted, within a second', 
 	assert.equal(((await caskadeJson(['usage', ...at])) as KeyUsage[])[0]?.used, 16, 'and after a clean end');
 });
 
-test('the lease of a killed server is forfeited: neither used nor left', async (t) => {
+test('the lease of a killed server is forfeited: neither used nor left', { skip: takesLong }, async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	const store = await openStore(address);
 	t.after(() => store.close());

@@ -9,6 +9,7 @@ import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 import { UploadLoad } from '../load.ts';
 import { assertRefused, caskade, ServeProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
@@ -62,7 +63,9 @@ async function uploadOnce({ url }: ServeProcess, key: string, aid: string): Prom
 	return answer.status;
 }
 
-test('two workers share a port and the rate of a key, and one scrape has the numbers of both', async (t) => {
+test('two workers share a port and the rate of a key, and one scrape has the numbers of both', {
+	skip: takesLong,
+}, async (t) => {
 	const { address, store, aid, key } = await placeWithClient(t);
 	const limited = await addClient(store, { client: 'globex', plan: { ratePerSecond: 10, burst: 1 } });
 	const metricsPort = await freePort();
@@ -101,7 +104,7 @@ async function holdsRate(server: ServeProcess, { key, aid }: { key: string; aid:
 	assert.ok(statuses.every((status) => status === 201 || status === 429));
 }
 
-test('a killed worker is replaced, and the quota is not exceeded', async (t) => {
+test('a killed worker is replaced, and the quota is not exceeded', { skip: takesLong }, async (t) => {
 	const quotaPerMonth = 400;
 	const { address, store, aid, key } = await placeWithClient(t, { quotaPerMonth });
 	await using server = await startTwo(address);
@@ -132,7 +135,9 @@ function workerPids(server: ServeProcess): number[] {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-	test(`${signal} under load: every answer of every worker arrives, and exactly those are stored`, async (t) => {
+	test(`${signal} under load: every answer of every worker arrives, and exactly those are stored`, {
+		skip: takesLong,
+	}, async (t) => {
 		const { address, store, aid, key } = await placeWithClient(t);
 		await using server = await startTwo(address);
 		const load = new UploadLoad({ url: server.url, key, aid, connections: 16 });
@@ -153,12 +158,12 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
 		assert.deepEqual(stored.map(({ tid }) => tid).sort(), acknowledged.flatMap(({ tids }) => tids).sort());
 	});
 
-test('a data folder has one process', async (t) => {
+test('a data folder has one process', { skip: takesLong }, async (t) => {
 	const refused = await caskade(['serve', '--workers', '2', '--database', `sqlite:${temporaryFolder(t)}`]);
 	assertRefused(refused, /--workers needs PostgreSQL: one process serves a data folder\./);
 });
 
-test('the reason why workers cannot start is printed once', async (t) => {
+test('the reason why workers cannot start is printed once', { skip: takesLong }, async (t) => {
 	const { address } = await placeWithClient(t);
 	const start = (...args: string[]) => caskade(['serve', '--workers', '3', '--database', address, ...args]);
 	await using other = await ServeProcess.start(['--database', `sqlite:${temporaryFolder(t)}`]);

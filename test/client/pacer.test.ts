@@ -6,6 +6,7 @@ import { Pacer } from '../../client/src/pacer.ts';
 import { ratePolicy } from '../../src/access/limit-headers.ts';
 import { fullBucket, type RateLimit, takeToken } from '../../src/domain/token-bucket.ts';
 import { standardPlan } from '../../src/domain/usage-plan.ts';
+import { examples } from '../quick.ts';
 import { openAccount } from '../shared-server.ts';
 import { clientOf, newsletters } from './client.ts';
 
@@ -50,7 +51,7 @@ test('a client with a key of its own is never refused, and uses nearly all of th
 				assert.ok((requests - burst) / ratePerSecond >= 0.78 * seconds - 2 / ratePerSecond);
 			},
 		),
-		{ numRuns: 200 },
+		{ numRuns: examples(200) },
 	);
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { build } from 'esbuild';
 import { TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { startService, temporaryFolder } from '../support.ts';
 import { packInto } from './pack.ts';
 
@@ -53,7 +54,9 @@ test('what npm pack leaves in client/ is not committed by accident', () => {
 	assert.equal(ignored.trim().split('\n').length, 2);
 });
 
-test('the packed client runs in an empty project, also on Node 20, with types and without dependencies', async (t) => {
+test('the packed client runs in an empty project, also on Node 20, with types and without dependencies', {
+	skip: takesLong,
+}, async (t) => {
 	const folder = temporaryFolder(t);
 	const installed = packInto(folder);
 	const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { eventually } from '../eventually.ts';
 import { Haproxy } from '../haproxy.ts';
 import { Nginx } from '../nginx.ts';
+import { takesLong } from '../quick.ts';
 import { connectTo } from '../raw-http.ts';
 import { browserUserAgent, startService, type TestService } from '../support.ts';
 
@@ -96,7 +97,7 @@ for (const [name, version, start] of [
 ] as const) {
 	const missing = spawnSync(name.toLowerCase(), [version]).error;
 	test(`behind ${name} as shipped, each visitor has a budget, which forging does not evade`, {
-		skip: missing && `${name} is not installed on this machine`,
+		skip: takesLong || (missing && `${name} is not installed on this machine`),
 	}, async (t) => {
 		const service = await startService(t, { ...oneHit, behindProxy: 1 });
 		await using proxy = await start(service.url);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { channelOf, matches } from '../../src/collect/channels.ts';
+import { examples } from '../quick.ts';
 
 const site = 'https://www.acme.example/pricing';
 
@@ -119,7 +120,7 @@ describe('by rules of the account', () => {
 				const source = glob.split('*').map(RegExp.escape).join('.*');
 				assert.equal(matches(glob, value), new RegExp(`^${source}$`).test(value));
 			}),
-			{ numRuns: 2000 },
+			{ numRuns: examples(2000) },
 		);
 	});
 });

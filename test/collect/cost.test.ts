@@ -5,6 +5,7 @@ import { deviceOf, isBot } from '../../src/collect/device.ts';
 import { toHitRecord } from '../../src/collect/hit-record.ts';
 import { clientOf, isProxyOf } from '../../src/domain/client-address.ts';
 import { checkBodyHeaders } from '../../src/http/body.ts';
+import { examples } from '../quick.ts';
 
 /** So much may a page say of its address. */
 const length = 8192;
@@ -98,7 +99,7 @@ test('repetition in a URL does not raise its cost', () => {
 			const url = filled(start, repeated, end);
 			assertCheap(`${start} ${repeated} ${end}`, () => store(url, url));
 		}),
-		{ numRuns: 50 },
+		{ numRuns: examples(50) },
 	);
 });
 

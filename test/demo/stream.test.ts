@@ -10,6 +10,7 @@ import { visitTimeoutMs } from '../../src/domain/hit.ts';
 import { dayMs } from '../../src/durations.ts';
 import { hitCheck } from '../../src/schema/hit-request.ts';
 import { eventCheck } from '../../src/schema/subscription-request.ts';
+import { examples } from '../quick.ts';
 
 const shop = 'http://127.0.0.1:8080/demo/';
 const year2026 = Date.UTC(2026, 0, 1);
@@ -29,7 +30,7 @@ test('the same options give the same history, and another seed another', () => {
 			assert.equal(JSON.stringify(demoStream(given)), history);
 			assert.notEqual(JSON.stringify(demoStream({ ...given, seed: given.seed + 1 })), history);
 		}),
-		{ numRuns: 20 },
+		{ numRuns: examples(20) },
 	);
 });
 
@@ -46,7 +47,7 @@ test('times are within the days and in order, and every visitor occurs', () => {
 			);
 			assert.equal(new Set(entries.map(({ visitor }) => visitor)).size, given.visitors);
 		}),
-		{ numRuns: 30 },
+		{ numRuns: examples(30) },
 	);
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { packInto } from '../client/pack.ts';
 import { TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { startService, temporaryFolder } from '../support.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/integrating.md'), 'utf8');
@@ -15,7 +16,7 @@ function examples(language: string): string[] {
 	);
 }
 
-test('the examples work as described', async (t) => {
+test('the examples work as described', { skip: takesLong }, async (t) => {
 	const service = await startService(t);
 	const folder = temporaryFolder(t);
 	const environment = { CASKADE_URL: service.url, CASKADE_KEY: service.key };

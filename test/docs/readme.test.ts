@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { proveReadme } from '../proof/readme.ts';
+import { takesLong } from '../quick.ts';
 
-test("README's first five minutes print what it shows", async () => {
+test("README's first five minutes print what it shows", { skip: takesLong }, async () => {
 	assert.ok((await proveReadme(150)) > 10);
 });

@@ -9,7 +9,7 @@ import { allReports } from '../../src/reports/reports.ts';
 import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
 import { add, type Entry, report, sale, visit } from '../reports/filled.ts';
 import { day0Ms } from '../reports/made-up.ts';
-import { engines, openAccountOn } from '../store/engines.ts';
+import { enginesAboveContract, openAccountOn } from '../store/engines.ts';
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/reports.md'), 'utf8');
 const dayMs = 86_400_000;
@@ -90,7 +90,7 @@ function namesOf(value: unknown, name = ''): string[] {
 
 const figures = '| of | figure | by hand | |';
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	describe(`the examples of docs/reports.md, on ${engine.name}`, () => {
 		const made = new Map<string, Report>();
 		before(async () => {

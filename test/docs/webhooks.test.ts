@@ -7,6 +7,7 @@ import { webhookEvents } from '../../src/domain/webhook.ts';
 import { packInto } from '../client/pack.ts';
 import { freePort } from '../free-port.ts';
 import { caskadeJson, TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/webhooks.md'), 'utf8');
@@ -16,7 +17,9 @@ function example(language: string): string {
 	return text;
 }
 
-test('the receivers of the documentation take signed messages and refuse others', async (t) => {
+test('the receivers of the documentation take signed messages and refuse others', {
+	skip: takesLong,
+}, async (t) => {
 	const folder = temporaryFolder(t);
 	packInto(folder);
 	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -46,7 +49,7 @@ test('the receivers of the documentation take signed messages and refuse others'
 	}
 });
 
-test('every type of message is documented', () => {
+test('every type of message is documented', { skip: takesLong }, () => {
 	for (const type of [...webhookEvents, 'segments.recomputed', 'webhook.test'])
 		assert.match(page, new RegExp(`^\\| \`${type}\` \\|`, 'm'));
 });

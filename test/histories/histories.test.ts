@@ -1,13 +1,14 @@
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { engines, openAccountOn } from '../store/engines.ts';
+import { examples } from '../quick.ts';
+import { enginesAboveContract, openAccountOn } from '../store/engines.ts';
 import { check } from './checking.ts';
 import { histories } from './history.ts';
 import { Playing } from './playing.ts';
 import { StoredService } from './stored-service.ts';
 
 /** `npm run proof:histories` plays more of them, and kills servers meanwhile. */
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	suite(`random histories on ${engine.name}`, () => {
 		test('owners, profiles and reports are those of a model that is made anew from the log', async () => {
 			await fc.assert(
@@ -18,7 +19,7 @@ for (const engine of engines)
 					await check(service, playing);
 				}),
 				// A failure is made shorter for so long.
-				{ numRuns: engine.isFolder ? 4 : 2, interruptAfterTimeLimit: 30_000 },
+				{ numRuns: examples(engine.isFolder ? 4 : 2), interruptAfterTimeLimit: 30_000 },
 			);
 		});
 	});

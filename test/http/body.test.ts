@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ApiError } from '../../src/errors.ts';
 import { bodyLimitBytes, checkBodyHeaders, parseJson } from '../../src/http/body.ts';
+import { examples } from '../quick.ts';
 
 test('parses whatever JSON.stringify writes', () => {
 	fc.assert(
@@ -20,7 +21,7 @@ test('a byte order mark is skipped, once', () => {
 			assert.equal(JSON.stringify(parseJson(Buffer.from(`\ufeff${text}`))), text);
 			assert.throws(() => parseJson(Buffer.from(`\ufeff\ufeff${text}`)), { code: 'malformed_json' });
 		}),
-		{ numRuns: 20 },
+		{ numRuns: examples(20) },
 	);
 });
 
@@ -66,7 +67,7 @@ test('an error does not quote the body', () => {
 				}
 			},
 		),
-		{ numRuns: 1000 },
+		{ numRuns: examples(1000) },
 	);
 });
 

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
+import { examples } from '../quick.ts';
 import { connectTo, type RawAnswer } from '../raw-http.ts';
 import { openAccount } from '../shared-server.ts';
 import { startService } from '../support.ts';
@@ -385,7 +386,7 @@ test('no request, however strange, causes an internal error, and every answer ha
 			assert.ok(answer.status < 500, `${answer.status} ${answer.body}`);
 			if (answer.status !== 100) assert.match(answer.headers.get('x-request-id') ?? '', requestId);
 		}),
-		{ numRuns: 600 },
+		{ numRuns: examples(600) },
 	);
 	assert.deepEqual(
 		logged.filter((line) => line.includes('"level":"error"')),
@@ -415,7 +416,7 @@ test('the same over HTTP/2', async (t) => {
 			assert.ok(answer.status < 500, `${answer.status} ${answer.body}`);
 			assert.match(answer.headers.get('x-request-id') ?? '', requestId);
 		}),
-		{ numRuns: 600 },
+		{ numRuns: examples(600) },
 	);
 	assert.ok(answered > 300, `${answered} answers`);
 	assert.deepEqual(

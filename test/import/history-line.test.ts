@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type HitLine, readHistoryLine } from '../../src/import/history-line.ts';
+import { examples } from '../quick.ts';
 
 const nowMs = Date.UTC(2026, 10, 21);
 const context = { nowMs, channelRules: [] };
@@ -140,7 +141,7 @@ test('every line is read or refused, and none throws', () => {
 				assert.notEqual(entry, '');
 			},
 		),
-		{ numRuns: 500 },
+		{ numRuns: examples(500) },
 	);
 });
 

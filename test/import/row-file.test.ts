@@ -5,6 +5,7 @@ import { OperatorError } from '../../src/errors.ts';
 import { csvCells } from '../../src/import/csv-rows.ts';
 import type { FileRow } from '../../src/import/file-row.ts';
 import { RowFile, type RowFileOptions } from '../../src/import/row-file.ts';
+import { examples } from '../quick.ts';
 
 /** Reads a file that comes in chunks of so many bytes. */
 function read(
@@ -181,6 +182,6 @@ test('whatever a file has in it, it is read or refused in one sentence', () => {
 				}
 			},
 		),
-		{ numRuns: 1000 },
+		{ numRuns: examples(1000) },
 	);
 });

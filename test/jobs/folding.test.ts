@@ -5,8 +5,9 @@ import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { ServeProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { assertFolded } from '../store/contract/folding.ts';
-import { engines, openFor } from '../store/engines.ts';
+import { enginesAboveContract, openFor } from '../store/engines.ts';
 import { addLongLog, longLogVid } from '../store/long-log.ts';
 import { addClient, browserUserAgent, event } from '../support.ts';
 
@@ -24,8 +25,10 @@ function* readFoldedTo(): Steps<number | undefined> {
 	return rows[0] && Number(rows[0].folded_to);
 }
 
-for (const engine of engines) {
-	test(`forty concurrent hits of a visitor with 6,000 hits delay nobody, on ${engine.name}`, async (t) => {
+for (const engine of enginesAboveContract) {
+	test(`forty concurrent hits of a visitor with 6,000 hits delay nobody, on ${engine.name}`, {
+		skip: takesLong,
+	}, async (t) => {
 		const address = await engine.installedAddress(t);
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);
@@ -59,7 +62,9 @@ for (const engine of engines) {
 		});
 	});
 
-	test(`after a server is killed while folding, the next one continues, on ${engine.name}`, async (t) => {
+	test(`after a server is killed while folding, the next one continues, on ${engine.name}`, {
+		skip: takesLong,
+	}, async (t) => {
 		const address = await engine.installedAddress(t);
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);

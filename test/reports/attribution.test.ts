@@ -8,6 +8,7 @@ import { countedSteps } from '../../src/reports/journey.ts';
 import { MarkovChain } from '../../src/reports/markov.ts';
 import { attributionModels, pathModels, weightsOf } from '../../src/reports/model.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
+import { examples } from '../quick.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, madeUpLost, touch } from './made-up.ts';
 
 const options = (fields: Partial<AttributionOptions> = {}): AttributionOptions => ({
@@ -146,7 +147,7 @@ test('a removal effect equals the conversions lost without the channel', () => {
 				assert.ok(Math.abs(effect - expected) < 1e-6, `${effect} is not ${expected}`);
 			}
 		}),
-		{ numRuns: 50 },
+		{ numRuns: examples(50) },
 	);
 });
 

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { QueueFullError } from '../../src/errors.ts';
 import { FairQueue } from '../../src/reports/fair-queue.ts';
+import { examples } from '../quick.ts';
 
 /** A job that ends when it is told to, or when its signal is aborted. */
 function heldJob(queue: FairQueue<string>, client: string, begun: string[]) {
@@ -102,6 +103,6 @@ test('whatever comes: one job at a time, nobody waits beyond a round of turns, a
 			for (const job of open) job.finish();
 			for (const job of open) assert.equal(await job.outcome, 'done');
 		}),
-		{ numRuns: 300 },
+		{ numRuns: examples(300) },
 	);
 });

@@ -8,7 +8,7 @@ import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
 import type { Store } from '../../src/store/store.ts';
-import { engines, openFor } from '../store/engines.ts';
+import { engines, enginesAboveContract, openFor } from '../store/engines.ts';
 import { add, fill, report, sale, vidOf, visit } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 
@@ -44,7 +44,7 @@ const creditOf = ({ rows }: Report) =>
 		return { channel, assistRatio, subscriptions, netPence };
 	});
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	test(`retention keeps how subscribers arrived, if configured, on ${engine.name}`, async (t) => {
 		const { store, id } = await subscribers(t, await engine.installedAddress(t));
 		const before = await attribution(store, id);
@@ -90,7 +90,7 @@ for (const engine of engines)
 test('a link that a younger hit shows too outlives what was kept', async (t) => {
 	const { store, id } = await subscribers(
 		t,
-		await (engines[0] as (typeof engines)[number]).installedAddress(t),
+		await (engines[0] as (typeof enginesAboveContract)[number]).installedAddress(t),
 	);
 	await add(store, id, [visit(1, 280, 'A', 'referral')]);
 	await prune(store, true);

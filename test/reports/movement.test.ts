@@ -6,6 +6,7 @@ import { Calendar } from '../../src/reports/calendar.ts';
 import { type CoursedJourney, coursesOf } from '../../src/reports/courses.ts';
 import type { Grouping } from '../../src/reports/label.ts';
 import { describeMovement, type MovementRow } from '../../src/reports/movement.ts';
+import { examples } from '../quick.ts';
 import { day0Ms, journey, madeUpJourneys, touch } from './made-up.ts';
 
 const utc = new Calendar('UTC');
@@ -146,7 +147,7 @@ test('opening and movements are closing, exactly, in every zone, group and perio
 					);
 			},
 		),
-		{ numRuns: 60 },
+		{ numRuns: examples(60) },
 	);
 });
 

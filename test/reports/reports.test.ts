@@ -14,6 +14,7 @@ import { percentilesOf } from '../../src/reports/percentile.ts';
 import { projectionOf, renewalRatesOf } from '../../src/reports/projection.ts';
 import { describeRenewals } from '../../src/reports/renewals.ts';
 import { describeSpending } from '../../src/reports/spend.ts';
+import { examples } from '../quick.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, touch } from './made-up.ts';
 
 const utc = new Calendar('UTC');
@@ -180,7 +181,7 @@ test('another time zone moves subscriptions between months and loses none', () =
 					.reduce((sum, { revenuePence }) => sum + revenuePence, 0),
 			]);
 		}),
-		{ numRuns: 50 },
+		{ numRuns: examples(50) },
 	);
 });
 

@@ -5,6 +5,7 @@ import { Calendar } from '../../src/reports/calendar.ts';
 import { coursesOf, isPaid } from '../../src/reports/courses.ts';
 import { retainedCohorts, retentionByAge } from '../../src/reports/retention.ts';
 import { shareText, withBounds } from '../../src/reports/share-interval.ts';
+import { examples } from '../quick.ts';
 import { journey, madeUpJourneys } from './made-up.ts';
 
 const utc = new Calendar('UTC');
@@ -58,6 +59,6 @@ test('pence of all ages are what was paid, and nobody is left whom nobody acquir
 			const ages = retentionByAge(retainedCohorts(journeys, { by: [], asOfMs, calendar: utc }, 24));
 			for (const { share, low, high } of ages) assert.ok(low <= share && share <= high && high <= 1);
 		}),
-		{ numRuns: 40 },
+		{ numRuns: examples(40) },
 	);
 });

@@ -12,6 +12,7 @@ import { eraseVisitor } from '../../src/store/erasure.ts';
 import type { Reading, Row } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addLargeAccount } from '../proof/large-account.ts';
+import { examples } from '../quick.ts';
 import { body } from '../store/contract/visitors.ts';
 import { engines, openFor } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
@@ -109,14 +110,14 @@ test('reports do not depend on the order of arrival or the engine, and as of a m
 			assert.equal(new Set(all).size, 1, all.join('\n'));
 			assert.equal(new Set(then).size, 1, then.join('\n'));
 		}),
-		{ numRuns: 4 },
+		{ numRuns: examples(4) },
 	);
 });
 
 test('a report of a month reads only what it needs, and equals that part of the whole', async (t) => {
 	for (const store of await openBoth(t)) {
 		const entries = fc
-			.sample(scripts, { numRuns: 3, seed: 7 })
+			.sample(scripts, { numRuns: examples(3), seed: 7 })
 			.flatMap((script, part) =>
 				script.map(
 					(entry): Entry =>

@@ -12,6 +12,7 @@ import { recencyOf } from '../../src/scoring/rows/recency.ts';
 import { openModel, UnusableModelError } from '../../src/scoring/serve/goal-model.ts';
 import { comparedRow, factsOf, lowering } from '../../src/scoring/serve/reasons.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
+import { examples } from '../quick.ts';
 import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-profiles.ts';
 
 /** The same model with other weights or leaves, and another level for each recency. */
@@ -95,7 +96,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 					}
 				}
 			}),
-			{ numRuns: 300 },
+			{ numRuns: examples(300) },
 		);
 	});
 

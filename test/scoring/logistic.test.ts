@@ -5,6 +5,7 @@ import { type EncodedRows, encodeRows, fitEncoding } from '../../src/scoring/fit
 import { fitLogistic, logOddsOf } from '../../src/scoring/fit/logistic.ts';
 import { logistic } from '../../src/scoring/fit/measure.ts';
 import { inTimeOrder } from '../../src/scoring/rows/dataset.ts';
+import { examples } from '../quick.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 function encoded(count: number, seed: number): EncodedRows {
@@ -48,7 +49,7 @@ test('at the optimum, changing any weight raises the loss', () => {
 					assert.ok(Math.abs(part) < 1e-6, `${part}`);
 			},
 		),
-		{ numRuns: 20 },
+		{ numRuns: examples(20) },
 	);
 });
 

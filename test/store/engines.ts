@@ -10,6 +10,7 @@ import { subscriptionEvents as storedSubscriptionEvents } from '../../src/store/
 import { openStore } from '../../src/store/open.ts';
 import type { ServingWriter, Store, WriterEvents } from '../../src/store/store.ts';
 import { allTests } from '../at-end.ts';
+import { quick } from '../quick.ts';
 import { type Lasting, temporaryFolder } from '../support.ts';
 import { ignoreEvents } from './ignore-events.ts';
 import { freshPostgresDatabase, installedPostgresDatabase } from './postgres-server.ts';
@@ -44,6 +45,12 @@ export const engines: readonly Engine[] = [
 		isFolder: false,
 	},
 ];
+
+/**
+ * For what every engine does by the same code, above the contract that the contract suite shows of each: in `npm test` one
+ * of them.
+ */
+export const enginesAboveContract = quick ? engines.slice(0, 1) : engines;
 
 /** Opens a store for one test. */
 export async function openFor(t: Lasting, address: string): Promise<Store> {

@@ -1,3 +1,5 @@
+import { quick } from '../quick.ts';
 import { runTests } from '../suites.ts';
 
-await runTests('store/postgres/*.test.ts');
+// What only PostgreSQL does, and takes long: locks, other servers, certificates, clusters.
+if (!quick) await runTests('store/postgres/*.test.ts');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { penceOf } from '../../src/upload/pounds.ts';
+import { examples } from '../quick.ts';
 
 /** How an amount of pence may be written in pounds. Digits only, so that nothing is computed. */
 function written(
@@ -29,7 +30,7 @@ test('every amount of pence is read back from pounds, to the penny', () => {
 			}),
 			(pence, style) => assert.equal(penceOf(written(pence, style)), Number(pence), written(pence, style)),
 		),
-		{ numRuns: 1000 },
+		{ numRuns: examples(1000) },
 	);
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
+import { examples } from '../../quick.ts';
 import { openAccount } from '../../shared-server.ts';
 
 /** An event to upload. There are few tids, so that batches have many in common. */
@@ -82,7 +83,7 @@ test('sequential batches give the answers and rows of the model', async () => {
 			for (const batch of batches) assert.deepEqual(outcomeOf(await upload(batch)), model.upload(batch));
 			assert.deepEqual(await stored(), [...model.rows.values()]);
 		}),
-		{ numRuns: 40 },
+		{ numRuns: examples(40) },
 	);
 });
 
@@ -120,7 +121,7 @@ test('concurrent batches store each tid once, and their answers add up', async (
 					`nobody sent ${JSON.stringify(row)} first`,
 				);
 		}),
-		{ numRuns: 25 },
+		{ numRuns: examples(25) },
 	);
 });
 

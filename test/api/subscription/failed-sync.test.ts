@@ -4,10 +4,11 @@ import { type TestContext, test } from 'node:test';
 import { openStore } from '../../../src/store/open.ts';
 import { type Fault, FaultyDisk, noFaultyDisk } from '../../faulty-disk.ts';
 import { assertRefused, caskadeProcess, ServeProcess, TestProcess, withinASecond } from '../../process.ts';
+import { takesLong } from '../../quick.ts';
 import { storedEvents } from '../../store/engines.ts';
 import { addClient, browserUserAgent, event, temporaryFolder } from '../../support.ts';
 
-const skip = noFaultyDisk();
+const skip = takesLong || noFaultyDisk();
 
 const nothingStored = 'the store failed; nothing is stored, retrying is safe';
 const unknown = 'outcome unknown; retrying is safe';

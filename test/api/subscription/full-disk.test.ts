@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { openStore } from '../../../src/store/open.ts';
+import { takesLong } from '../../quick.ts';
 import { noSmallDisk, SmallDisk } from '../../small-disk.ts';
 import { storedEvents } from '../../store/engines.ts';
 import { createDatabase, startOwnPostgres } from '../../store/postgres/server.ts';
@@ -63,7 +64,7 @@ const places: Readonly<Record<string, (disk: SmallDisk) => Promise<Place>>> = {
 	},
 };
 
-const skip = noSmallDisk();
+const skip = takesLong || noSmallDisk();
 
 for (const [name, findPlace] of Object.entries(places))
 	test(`${name} on a full disk: 500, nothing stored, not ready; works within a second of having space again`, {

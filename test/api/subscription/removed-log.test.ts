@@ -5,10 +5,13 @@ import { test } from 'node:test';
 import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
 import { ServeProcess } from '../../process.ts';
+import { takesLong } from '../../quick.ts';
 import { storedEvents } from '../../store/engines.ts';
 import { addClient, event, temporaryFolder } from '../../support.ts';
 
-test('a write-ahead log that is removed under a server loses nothing, and the operator is told', async (t) => {
+test('a write-ahead log that is removed under a server loses nothing, and the operator is told', {
+	skip: takesLong,
+}, async (t) => {
 	const folder = temporaryFolder(t);
 	const address = `sqlite:${folder}`;
 	const store = await openStore(address);
@@ -38,7 +41,9 @@ test('a write-ahead log that is removed under a server loses nothing, and the op
 	);
 });
 
-test("without the control database's log, the server says that it is not ready", async (t) => {
+test("without the control database's log, the server says that it is not ready", {
+	skip: takesLong,
+}, async (t) => {
 	const folder = temporaryFolder(t);
 	await using server = await ServeProcess.start(['--database', `sqlite:${folder}`]);
 	rmSync(join(folder, 'control.sqlite-wal'));

@@ -21,6 +21,7 @@ import { eraseOne } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import type { Row, Steps } from '../../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';
+import { examples } from '../../quick.ts';
 import {
 	addAccount,
 	type Engine,
@@ -307,7 +308,7 @@ export function foldingContract(engine: Engine): void {
 					await foldAll(store, accountId);
 					await assertFolded(store, accountId);
 				}),
-				{ numRuns: engine.isFolder ? 30 : 12 },
+				{ numRuns: examples(engine.isFolder ? 30 : 12) },
 			);
 		});
 

@@ -13,6 +13,7 @@ import {
 } from '../../../src/store/account/reading/histories.ts';
 import { vidsAfter } from '../../../src/store/account/reading/visitors.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { examples } from '../../quick.ts';
 import {
 	addAccount,
 	type Engine,
@@ -172,7 +173,7 @@ export function historiesContract(engine: Engine): void {
 						}));
 					assert.deepEqual(seen(await historiesAt(place, wholeId, asOfMs)), seen(then));
 				}),
-				{ numRuns: 12 },
+				{ numRuns: examples(12) },
 			);
 		});
 	});

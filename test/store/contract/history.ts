@@ -5,6 +5,7 @@ import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
 import { minuteMs } from '../../../src/durations.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/store/account/arriving/past-history.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { examples } from '../../quick.ts';
 import {
 	addAccount,
 	type Engine,
@@ -130,7 +131,7 @@ export function historyContract(engine: Engine): void {
 						await assertAsTheLogSays(store, accountId);
 					},
 				),
-				{ numRuns: engine.isFolder ? 60 : 15 },
+				{ numRuns: examples(engine.isFolder ? 60 : 15) },
 			);
 		});
 

@@ -5,6 +5,7 @@ import type { ArrivingHit } from '../../../src/domain/hit.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import type { ServingWriter } from '../../../src/store/store.ts';
+import { examples } from '../../quick.ts';
 import {
 	type Engine,
 	openAccountOn,
@@ -77,7 +78,7 @@ export function joinContract(engine: Engine): void {
 					for (const { tid, cid, vid: owner } of events.filter((one) => one.tid.startsWith(`${prefix}-`)))
 						assert.equal(owner, tid === `${prefix}-0` ? vid : (holders.get(cid ?? '') ?? null), tid);
 				}),
-				{ numRuns: 25 },
+				{ numRuns: examples(25) },
 			);
 			await assertAsTheLogSays(store, accountId);
 		});

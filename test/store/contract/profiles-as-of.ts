@@ -12,6 +12,7 @@ import { profilesAsOf } from '../../../src/store/account/reading/histories.ts';
 import { profilesOf, visitorsFrom } from '../../../src/store/account/reading/visitors.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { examples } from '../../quick.ts';
 import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
 import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { hit } from './visitors.ts';
@@ -80,7 +81,7 @@ export function asOfContract(engine: Engine): void {
 					const stored = await store.read(then, profilesOf(vids));
 					assert.deepEqual(new Map([...asOf].sort()), new Map([...stored].sort()));
 				}),
-				{ numRuns: engine.isFolder ? 40 : 10 },
+				{ numRuns: examples(engine.isFolder ? 40 : 10) },
 			);
 		});
 

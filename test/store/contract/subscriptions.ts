@@ -9,6 +9,7 @@ import { eraseOne, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rowsOf } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { examples } from '../../quick.ts';
 import {
 	type Engine,
 	openAccountOn,
@@ -228,7 +229,7 @@ export function subscriptionContract(engine: Engine): void {
 						upload(other, accountId, [acquisition as SubscriptionEvent]),
 					]);
 				}),
-				{ numRuns: 15 },
+				{ numRuns: examples(15) },
 			);
 			await foldAll(store, accountId);
 			const owners = Object.entries(await ownersIn(store, accountId));

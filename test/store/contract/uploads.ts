@@ -6,6 +6,7 @@ import type { SubscriptionEvent } from '../../../src/domain/subscription-event.t
 import { subscriptionEvents as storedSubscriptionEvents } from '../../../src/store/account/reading/events.ts';
 import { countRows } from '../../../src/store/account/reading/rows.ts';
 import { codePoint } from '../../code-point.ts';
+import { examples } from '../../quick.ts';
 import {
 	addAccount,
 	type Engine,
@@ -78,7 +79,7 @@ export function uploadContract(engine: Engine): void {
 					if (!kept.has(tid)) kept.set(tid, event);
 					await upload(writer, accountId, [event]);
 				}),
-				{ numRuns: 50 },
+				{ numRuns: examples(50) },
 			);
 			assert.deepEqual(await storedContent(store, accountId), [...kept.values()]);
 		});
@@ -171,7 +172,7 @@ export function uploadContract(engine: Engine): void {
 						if (!simulate) for (const [key, value] of after) model.set(key, value);
 					},
 				),
-				{ numRuns: 40 },
+				{ numRuns: examples(40) },
 			);
 			assert.deepEqual(await storedContent(store, accountId), [...model.values()]);
 		});

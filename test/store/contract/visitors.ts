@@ -11,6 +11,7 @@ import { foldAll } from '../../../src/store/fold-all.ts';
 import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { examples } from '../../quick.ts';
 import {
 	addAccount,
 	type Engine,
@@ -350,7 +351,7 @@ export function visitorContract(engine: Engine): void {
 						await assertAsTheLogSays(store, other);
 					},
 				),
-				{ numRuns: engine.isFolder ? 20 : 12 },
+				{ numRuns: examples(engine.isFolder ? 20 : 12) },
 			);
 		});
 	});

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { numberArray, textArray } from '../../../src/store/postgres/engine/arrays.ts';
+import { examples } from '../../quick.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { sessionOn } from './service.ts';
 
@@ -18,12 +19,12 @@ test('PostgreSQL reads arrays as written', async (t) => {
 		fc.asyncProperty(fc.array(fc.option(text)), async (values) => {
 			assert.deepEqual(await read('text', textArray(values)), values);
 		}),
-		{ numRuns: 50 },
+		{ numRuns: examples(50) },
 	);
 	await fc.assert(
 		fc.asyncProperty(fc.array(fc.option(fc.maxSafeInteger())), async (values) => {
 			assert.deepEqual(await read('bigint', numberArray(values)), values);
 		}),
-		{ numRuns: 20 },
+		{ numRuns: examples(20) },
 	);
 });

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { dayMs, minuteMs } from '../../../src/durations.ts';
 import { pruneAll } from '../../../src/jobs/retention.ts';
 import { caskade, TestProcess } from '../../process.ts';
+import { takesLong } from '../../quick.ts';
 import { hit } from '../contract/visitors.ts';
 import {
 	engines,
@@ -72,7 +73,9 @@ async function countIn(folder: string, texts: readonly string[]): Promise<number
 	return JSON.parse(stdout);
 }
 
-test('no byte of erased visitors stays in the files, while the server runs and after it has stopped', async (t) => {
+test('no byte of erased visitors stays in the files, while the server runs and after it has stopped', {
+	skip: takesLong,
+}, async (t) => {
 	const { address, writer, store, accountId, vids, folder } = await startWithVisitors(t);
 	const erased = [1, 2, 3, 30, 31, 50, 78];
 	const texts = erased.flatMap((number) => [name(number), vids[number] as string]);
@@ -103,7 +106,7 @@ test('no byte of erased visitors stays in the files, while the server runs and a
 	);
 });
 
-test('no byte of hits deleted by retention stays in the files', async (t) => {
+test('no byte of hits deleted by retention stays in the files', { skip: takesLong }, async (t) => {
 	const { store, folder } = await startWithVisitors(t);
 	const odd = Array.from({ length: visitors / 2 }, (_, index) => name(2 * index + 1));
 	const texts = odd.flatMap((visitor) => [`${visitor}-title`, `${visitor}-url`, `${visitor}-page`]);

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { FaultyDisk, noFaultyDisk } from '../../faulty-disk.ts';
 import { TestProcess } from '../../process.ts';
+import { takesLong } from '../../quick.ts';
 import { temporaryFolder } from '../../support.ts';
 import { accountDatabase, openFor, rows } from './databases.ts';
 
-const skip = noFaultyDisk();
+const skip = takesLong || noFaultyDisk();
 
 /** A process that keeps a database open, and obeys its standard input. */
 async function start(t: TestContext) {

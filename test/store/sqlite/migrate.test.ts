@@ -8,6 +8,7 @@ import { DataFolder } from '../../../src/store/sqlite/engine/data-folder.ts';
 import { latestSchema, migrate, schemaVersion } from '../../../src/store/sqlite/engine/migrate.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { TestProcess } from '../../process.ts';
+import { takesLong } from '../../quick.ts';
 import { temporaryFolder } from '../../support.ts';
 import { openFor, rows, schemaOf } from './databases.ts';
 
@@ -23,7 +24,9 @@ test('a new database gets the newest schema, once', (t) => {
 	}
 });
 
-test('of 8 processes that open a new folder at once, all succeed with one schema', async (t) => {
+test('of 8 processes that open a new folder at once, all succeed with one schema', {
+	skip: takesLong,
+}, async (t) => {
 	const folder = join(temporaryFolder(t), 'data');
 	const script = join(import.meta.dirname, 'open-together.ts');
 	await using stack = new AsyncDisposableStack();

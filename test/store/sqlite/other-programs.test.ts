@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../../src/store/open.ts';
 import { ServeProcess } from '../../process.ts';
+import { takesLong } from '../../quick.ts';
 import { addClient, browserUserAgent, event, temporaryFolder } from '../../support.ts';
 import { storedEvents } from '../engines.ts';
 
@@ -45,7 +46,7 @@ function noSqlite3(): string | false {
 }
 
 test('an older SQLite that reads a live database loses nothing', {
-	skip: noSqlite3(),
+	skip: takesLong || noSqlite3(),
 }, async (t) => {
 	const { address, server, upload, path } = await startUsed(t);
 	await using _ = server;
