@@ -7,7 +7,7 @@ import { acquiredIn, ratio, rounded, type Terms } from './journey.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
-import { intervalText, type ShareWithBounds, Survival } from './share-interval.ts';
+import { type ShareWithBounds, Survival } from './share-interval.ts';
 
 export interface RenewalsRow {
 	/** The acquisition's event type. */
@@ -133,7 +133,12 @@ export const renewalsReport = reportThat({
 		'By first touch, and `evt` and cadence of the subscription. `survivors` has, by the number of renewals: the subscriptions that had renewed each time before and whose next time is over (`atRisk`), how many of them renewed again (`renewed`), and the product of these shares (`share`).',
 	parameters: [...pathParameters, 'period'],
 	knowsPlans: true,
-	columns: { refundRate: { isShare: true }, survivors: { isShare: true } },
+	columns: {
+		refundRate: { isShare: true },
+		survivors: { isShare: true },
+		low: { isShare: true },
+		high: { isShare: true },
+	},
 	async make({ query, period, asOfMs, courses }) {
 		const { lookbackDays, by } = query;
 		const journeys = await courses();
@@ -166,11 +171,11 @@ function rowPerAge({ eligible, renewed, survivors, ...group }: NamedRow): FlatRo
 			atRisk,
 			stayed,
 			survivors: share,
-			interval: intervalText({ low, high }),
+			...{ low, high },
 		},
 	}));
 	const none = { age: null, eligible: null, renewed: null, atRisk: null, stayed: null, survivors: null };
-	return (ages.length > 0 ? ages : [{ ...none, interval: null }]).map((age) => ({
+	return (ages.length > 0 ? ages : [{ ...none, low: null, high: null }]).map((age) => ({
 		...(group as GroupValues),
 		...age,
 	}));

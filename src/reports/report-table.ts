@@ -82,7 +82,7 @@ export function shownTables(
 		...earlier.map((table, place) => ({
 			...table,
 			...(place === 0
-				? { title: 'Compared with', lines: table.title ? [...lines, table.title] : lines }
+				? { title: 'Compared with', lines: table.title ? [...lines, `Compared: ${table.title}`] : lines }
 				: { title: `Compared: ${table.title}` }),
 		})),
 	];

@@ -90,7 +90,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	const { stdout: paths } = await caskade(['report', 'paths', aid, ...at]);
 	assert.match(paths, /\nDays\n.+\nTouches of paths\n.+\nTransitions\n.+\nPages before conversion\n/s);
 	const { stdout: renewals } = await caskade(['report', 'renewals', aid, '--csv', ...at]);
-	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors,interval\r\n/);
+	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors,low,high\r\n/);
 	const { rows: moved } = (await caskadeJson(['report', 'movement', aid, ...at])) as {
 		rows: { subscriptions: Record<string, number>; recurringPence: Record<string, number> }[];
 	};

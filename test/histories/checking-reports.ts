@@ -24,6 +24,10 @@ const spent: readonly cohorts.Spent[] = [
 	{ day: '2025-03-05', channel: 'radio', campaign: '', pence: 99 },
 ];
 
+/** The rule of the segment that questions may name: visitors with more hits than these. */
+export const busyHits = 2;
+export const busy = { id: 'busy', name: 'Busy', rule: `visitor.hits > ${busyHits}` };
+
 /** Questions about a history that ends at a moment. */
 export function questionsAbout(endMs: number): Question[] {
 	const pastMs = endMs - 20 * 86_400_000;
@@ -111,6 +115,7 @@ function askedOf(query: ReportQuery, asOfMs: number): Asked {
 	const { evt, channel, period, basis, lookbackDays, halfLifeDays, months, every } = query;
 	return {
 		...{ evt, channel, period, basis, lookbackDays, halfLifeDays, months, every, asOfMs, timezone },
+		moreHitsThan: query.segment === null ? -1 : busyHits,
 		...{ groups: query.by, by: query.by.filter(isOfTouches), models: query.model },
 		...{ from: query.from, to: query.to, ...boundsOf(query.from, query.to, timezone) },
 	};

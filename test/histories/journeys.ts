@@ -25,6 +25,8 @@ export interface Asked {
 	readonly lookbackDays: number;
 	readonly evt: string | null;
 	readonly channel: string | null;
+	/** Only subscriptions of visitors with more hits than these. */
+	readonly moreHitsThan: number;
 	/** Days between renewals, by `evt`. */
 	readonly period: Readonly<Record<string, number>>;
 }
@@ -38,6 +40,8 @@ export interface Subscription {
 	readonly acquisition: LoggedEvent | undefined;
 	readonly first: LoggedEvent;
 	readonly owner: string | null;
+	/** Of the owner. */
+	readonly hits: number;
 	readonly shownAtMs: number | null;
 	readonly convertedAtMs: number;
 	readonly path: readonly Touch[];
@@ -90,6 +94,7 @@ export function readLog({ hits, events, kept }: Log, { asOfMs, lookbackDays }: A
 		(vid === null ? [] : (touches.get(vid) ?? [])).filter(
 			({ atMs }) => atMs <= untilMs && atMs > untilMs - lookbackDays * dayMs,
 		);
+	const hitsOf = Map.groupBy(log.hits, ({ vid }) => vid);
 	const subscriptions = [...Map.groupBy(log.events, ({ subid }) => subid).values()].map(
 		(own): Subscription => {
 			const sorted = own.toSorted((a, b) => a.atMs - b.atMs);
@@ -99,7 +104,17 @@ export function readLog({ hits, events, kept }: Log, { asOfMs, lookbackDays }: A
 			const shownAtMs = acquisition && named === 2 ? (shown.get(`t:${first.tid}`)?.atMs ?? null) : null;
 			const convertedAtMs = shownAtMs ?? first.atMs;
 			const path = within(vid, convertedAtMs);
-			return { events: sorted, acquisition, first, owner: vid, shownAtMs, convertedAtMs, path };
+			const ofOwner = vid === null ? 0 : (hitsOf.get(vid)?.length ?? 0);
+			return {
+				events: sorted,
+				acquisition,
+				first,
+				owner: vid,
+				hits: ofOwner,
+				shownAtMs,
+				convertedAtMs,
+				path,
+			};
 		},
 	);
 	return { log, owners, touches, within, subscriptions };
@@ -179,7 +194,8 @@ function amountsOf({ acquisition }: Subscription, events: readonly LoggedEvent[]
 /** The subscriptions that a report counts, with their events in it. */
 export function countedIn(subscriptions: readonly Subscription[], asked: Asked) {
 	return subscriptions
-		.filter(({ first, path }) => {
+		.filter(({ first, path, hits }) => {
+			if (hits <= asked.moreHitsThan) return false;
 			if (asked.evt !== null && first.evt !== asked.evt) return false;
 			return asked.channel === null || path.some(({ origin }) => origin[0] === asked.channel);
 		})

@@ -49,6 +49,7 @@ const common = (endMs: number) => ({
 const ofPaths = {
 	lookbackDays: fc.constantFrom(90, 1, 7, 33, 400),
 	channel: fc.option(fc.constantFrom('email', 'direct', 'social'), { freq: 2 }),
+	segment: fc.option(fc.constant('busy'), { freq: 2 }),
 };
 const basis = fc.constantFrom('event', 'cohort');
 const model = fc.oneof(

@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { ServingWriter, Store } from '../../src/store/store.ts';
-import { checkReports } from '../histories/checking-reports.ts';
+import { busy, checkReports } from '../histories/checking-reports.ts';
 import { exportedLog } from '../histories/exported-log.ts';
 import { histories, longHistories } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
@@ -42,6 +42,7 @@ export async function checkExported(
 		const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (made) =>
 			store.createAccountDatabase(made),
 		);
+		await store.control.createSegment(id, busy);
 		const playing = new Playing(new StoredService({ store, writer, accountId: id }));
 		await playing.play(history);
 		await foldAll(store, id);

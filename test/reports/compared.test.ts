@@ -50,6 +50,10 @@ test('every report can be compared with an earlier period, as of as much earlier
 		report(store, id, 'paths', { compare: 'year' }),
 		/A comparison needs a period; give from/,
 	);
+	await assert.rejects(
+		report(store, id, 'paths', { from: '2027-01-01', asOf: day0Ms + 80 * dayMs, compare: 'year' }),
+		/A comparison of a period that has not begun needs its end; give to/,
+	);
 });
 
 test('a filter that names nothing known is told, with the nearest names', async (t) => {
