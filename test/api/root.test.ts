@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { launchBrowser, withoutBrowser } from '../collect/browser.ts';
+import { takesLong } from '../quick.ts';
 import { startService } from '../support.ts';
 
 /** What a browser sends for a page. */
@@ -71,7 +72,7 @@ test('without the demo there is no link to it; beside a base path there is nothi
 	assert.equal((await fetch(new URL('/', url), { headers: browser })).status, 404);
 });
 
-test('a browser shows it without a complaint', { skip: withoutBrowser }, async (t) => {
+test('a browser shows it without a complaint', { skip: takesLong || withoutBrowser }, async (t) => {
 	const { url } = await startService(t, { basePath: '/api', stage: 'staging' });
 	const opened = await launchBrowser();
 	t.after(() => opened.close());

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { countRows } from '../../src/store/account/reading/rows.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertRefused, caskade, caskadeJson, ServeProcess, TestProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 test('a backup of a running server can be served in its place', async (t) => {
@@ -67,7 +68,9 @@ test('a backup never overwrites anything, and a failed one leaves nothing', asyn
 	);
 });
 
-test('a backup taken while accounts are added holds the database of every account it knows', async (t) => {
+test('a backup taken while accounts are added holds the database of every account it knows', {
+	skip: takesLong,
+}, async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${join(folder, 'data')}`];
 	await caskade(['account', 'create', 'c-a-first', '--client', 'x', ...at]);

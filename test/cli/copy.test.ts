@@ -321,7 +321,9 @@ async function counterOf(t: TestContext, address: string): Promise<(accountId: n
 		);
 }
 
-test('a copy between engines serves the sockets of one while it reads the other', async (t) => {
+test('a copy between engines serves the sockets of one while it reads the other', {
+	skip: takesLong,
+}, async (t) => {
 	const { store } = await fill(await openFor(t, (await engines[0]?.freshAddress(t)) as string), 5001, 10);
 	// As in the comparison of a large account, which reads one page after another.
 	let timers = 0;

@@ -13,6 +13,7 @@ import {
 	ServeProcess,
 	TestProcess,
 } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
 
 const oldNode = '/usr/bin/node';
@@ -76,7 +77,9 @@ test('the variable of a flag without a value is on or off, and nothing else', as
 	);
 });
 
-test('serve listens where the environment says, unless a flag says otherwise', async (t) => {
+test('serve listens where the environment says, unless a flag says otherwise', {
+	skip: takesLong,
+}, async (t) => {
 	const port = await freePort();
 	const environment = {
 		CASKADE_DATABASE: `sqlite:${temporaryFolder(t)}`,

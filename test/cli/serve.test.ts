@@ -81,7 +81,9 @@ test('--demo on an empty folder prints a curl line that is answered with 201, an
 	assert.equal(((await caskadeJson(['key', 'list', ...at])) as unknown[]).length, 1);
 });
 
-test('--demo creates nothing in a folder that has clients, and without it nothing is created at all', async (t) => {
+test('--demo creates nothing in a folder that has clients, and without it nothing is created at all', {
+	skip: takesLong,
+}, async (t) => {
 	const { at, store } = await folderWithClient(t);
 	await using server = await ServeProcess.start(['--demo', ...at]);
 	assert.match((await server.kill('SIGTERM')).stdout, /^Caskade serves at .*\n$/);

@@ -127,7 +127,9 @@ test('impossible options are refused', async (t) => {
 		);
 });
 
-test('serve --train-every trains at start, keeps serving, and stops at once', async (t) => {
+test('serve --train-every trains at start, keeps serving, and stops at once', {
+	skip: takesLong,
+}, async (t) => {
 	const { at, models } = await withVisitors(t, 60);
 	await using server = await ServeProcess.start(['--train-every', '6h', ...at]);
 	while (!/"scope":"sid".*"msg":"trained"/.test(server.stderr))

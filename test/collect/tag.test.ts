@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hourMs } from '../../src/durations.ts';
+import { takesLong } from '../quick.ts';
 import { startService, type TestService } from '../support.ts';
 import { launchBrowser, openContext, openPage, startSite, type Visited, withoutBrowser } from './browser.ts';
 
@@ -157,7 +158,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.equal(new Set(hits().map(({ vid }) => vid)).size, 1);
 	});
 
-	test('a second fire on the same page adds events, and no second view', async (t) => {
+	test('a second fire on the same page adds events, and no second view', { skip: takesLong }, async (t) => {
 		const { page, hits } = await visit(t, [setAccount, fire]);
 		await page.evaluate(`vscr('addEvent','clicked'); vscr('fire'); vscr.scores()`);
 		const [first, second] = hits();
@@ -166,7 +167,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.equal(second?.vid, first?.vid);
 	});
 
-	test('many events become several hits', async (t) => {
+	test('many events become several hits', { skip: takesLong }, async (t) => {
 		const { page, hits } = await visit(t, [
 			setAccount,
 			`for (let i=0;i<45;i++) vscr('addEvent','e'+i)`,
@@ -229,7 +230,9 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		);
 	});
 
-	test('when consent is withdrawn while a hit is in flight, its answer is not stored', async (t) => {
+	test('when consent is withdrawn while a hit is in flight, its answer is not stored', {
+		skip: takesLong,
+	}, async (t) => {
 		const { page } = await visit(t, [setAccount]);
 		const response = page.waitForResponse('**/hit');
 		await page.evaluate(`vscr('fire'); setTimeout(() => vscr('setConsent',false))`);
@@ -249,7 +252,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.equal(new Set(hits().map(({ vid }) => vid)).size, 1);
 	});
 
-	test('retries only once', async (t) => {
+	test('retries only once', { skip: takesLong }, async (t) => {
 		// No cask lives until it is used.
 		let nowMs = Date.now();
 		const now = () => {
@@ -261,7 +264,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(asked, ['POST /hit', 'GET /visscores', 'POST /hit', 'GET /visscores']);
 	});
 
-	test('a page never sees an exception, whatever the server does', async (t) => {
+	test('a page never sees an exception, whatever the server does', { skip: takesLong }, async (t) => {
 		const service = await startService(t);
 		const answers = ['', '<p>bad gateway', '{"vid":', 'null', '{"vid":"x","sid":"y","cask":"z"}'];
 		const odd = await startSite(t, (path) => answers[Number(path.split('/')[1])]);
@@ -283,7 +286,9 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		}
 	});
 
-	test('asks the server that it was loaded from, under any path, or the one that the page sets', async (t) => {
+	test('asks the server that it was loaded from, under any path, or the one that the page sets', {
+		skip: takesLong,
+	}, async (t) => {
 		const script = readFileSync(new URL('../../src/collect/tag/tag.v1.js', import.meta.url));
 		const asked: string[] = [];
 		const server = await startSite(t, (path) => {
@@ -303,7 +308,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(asked, ['/api/staging/tag.js', '/api/staging/hit', '/api/staging/tag.js', '/other/hit']);
 	});
 
-	test('sends hits to the path that the site has chosen', async (t) => {
+	test('sends hits to the path that the site has chosen', { skip: takesLong }, async (t) => {
 		const service = await startService(t, { hitPath: '/basket', tagPath: '/assets/shop.js' });
 		const queue = 'window.vscr=window.vscr||function(){(vscr.q=vscr.q||[]).push(arguments)};';
 		const commands = [`vscr('setServer','${service.url}')`, `vscr('setHitPath','/basket')`, setAccount, fire];
@@ -344,7 +349,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(said, ['Your visits are not counted.', 'Your visits are counted again.']);
 	});
 
-	test('including the tag twice on a page runs it once', async (t) => {
+	test('including the tag twice on a page runs it once', { skip: takesLong }, async (t) => {
 		const { page, service, hits } = await visit(t, [setAccount, fire]);
 		await page.addScriptTag({ url: `${service.url}/tag.v3.js` });
 		await page.evaluate('vscr.scores()');

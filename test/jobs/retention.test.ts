@@ -6,6 +6,7 @@ import { pruneAll, type RetentionReport, runRetention } from '../../src/jobs/ret
 import { visitorRecord } from '../../src/store/account/reading/visitor-record.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { hit } from '../store/contract/visitors.ts';
 import {
 	addAccount,
@@ -114,7 +115,9 @@ test('pruning is repeated until it is stopped', async (t) => {
 	assert.deepEqual(reports, [{ type: 'pruned', aid: 'c-a-acme-uk', hits: 1 }]);
 });
 
-test('serve --keep-hits-days prunes at start, keeps serving, and stops cleanly', async (t) => {
+test('serve --keep-hits-days prunes at start, keeps serving, and stops cleanly', {
+	skip: takesLong,
+}, async (t) => {
 	const [sqlite] = engines;
 	assert.ok(sqlite);
 	const address = await sqlite.freshAddress(t);

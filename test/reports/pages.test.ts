@@ -8,6 +8,7 @@ import { dayMs } from '../../src/durations.ts';
 import { allTests } from '../at-end.ts';
 import { launchBrowser, withoutBrowser } from '../collect/browser.ts';
 import { caskade } from '../process.ts';
+import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
 import { day0Ms } from './made-up.ts';
 
@@ -67,7 +68,7 @@ const asked = {
 /** In print, the width between the margins of A4. */
 const paper = 718;
 
-describe('pages of reports', { skip: withoutBrowser, timeout: 300_000 }, () => {
+describe('pages of reports', { skip: takesLong || withoutBrowser, timeout: 300_000 }, () => {
 	let browser: Browser;
 	const pages = new Map<string, string>();
 	before(async () => {

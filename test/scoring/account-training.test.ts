@@ -38,15 +38,14 @@ function trainAt(
 	return trainAccount(store, about, trainOn);
 }
 
-/** Trains once on rows that are trained on again and again. */
-function trainingOnce(): typeof train {
-	const trained = new Map<number, ReturnType<typeof train>>();
-	return (dataset, options) => {
-		const known = trained.get(dataset.rows) ?? train(dataset, options);
-		trained.set(dataset.rows, known);
-		return known;
-	};
-}
+const trained = new Map<number, ReturnType<typeof train>>();
+
+/** Trains once on rows that are trained on again and again: they are the same for as many. */
+const trainOnce: typeof train = (dataset, options) => {
+	const known = trained.get(dataset.rows) ?? train(dataset, options);
+	trained.set(dataset.rows, known);
+	return known;
+};
 
 async function activeOf(store: Store, accountId: number): Promise<string[]> {
 	const models = await store.control.models(accountId);
@@ -78,7 +77,7 @@ test('the same history gives the same model on every engine, and later data chan
 
 test('a model better than the base rate is active until a newer one replaces it; one that has seen less does not', async (t) => {
 	const { store, account } = await place(t, sqlite, 300);
-	const trainOn = trainingOnce();
+	const trainOn = trainOnce;
 	const [first] = await trainAt(store, account, { trainOn });
 	assert.equal(first?.active, true);
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
@@ -98,7 +97,7 @@ test('a model better than the base rate is active until a newer one replaces it;
 
 test('a model with doubts waits for an operator, and its successors with the same doubts do not', async (t) => {
 	const { store, account } = await place(t, sqlite, 300);
-	const honest = trainingOnce();
+	const honest = trainOnce;
 	const doubtful =
 		(doubts: Pick<TrainingReport, 'leaks'> | Pick<TrainingReport, 'overlaps'>): typeof train =>
 		(dataset, options) => {
@@ -169,7 +168,7 @@ test('the newest 10 versions of each goal and scope are kept, and the active one
 
 test('a version chosen by an operator stays active until training is run by hand', async (t) => {
 	const { store, account } = await place(t, sqlite, 300);
-	const trainOn = trainingOnce();
+	const trainOn = trainOnce;
 	const [first] = await trainAt(store, account, { trainOn });
 	const [second] = await trainAt(store, account, { trainOn, keepsChoice: true });
 	assert.equal(second?.active, true, 'the newest was active, so nothing had been chosen');

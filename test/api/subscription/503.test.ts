@@ -5,13 +5,16 @@ import { QueueFullError } from '../../../src/errors.ts';
 import { countRows } from '../../../src/store/account/reading/rows.ts';
 import { appOver } from '../../faulty-store.ts';
 import { lockDatabase } from '../../lock.ts';
+import { takesLong } from '../../quick.ts';
 import { event, startService } from '../../support.ts';
 
 const overloaded = '{"message":"Service unavailable.","validationErrors":null}';
 
 // Filling the queue by number would take 8,192 clients. So it is filled by size, 64 MiB: a few hundred of the largest
 // requests, delayed by another process that has the account's lock.
-test('more uploads wait for the store than the queue holds; the waiting ones are stored', async (t) => {
+test('more uploads wait for the store than the queue holds; the waiting ones are stored', {
+	skip: takesLong,
+}, async (t) => {
 	const service = await startService(t, { plan: { maxEvents: 1000, timeoutMs: 30_000 } });
 	await using lock = await lockDatabase(join(service.folder, 'accounts/1.sqlite'));
 	const filler = 'x'.repeat(240);

@@ -11,6 +11,7 @@ import { foldAll } from '../../../src/store/fold-all.ts';
 import { HistoryWriter } from '../../../src/store/history-writer.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { takesLong } from '../../quick.ts';
 import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { assertFolded, type Cost, counting } from './folding.ts';
 import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
@@ -58,7 +59,9 @@ function crowdOfEvents(count: number): HistoryEvent[] {
 /** The contract of every engine for moments of a visitor with more entries than a transaction may read. */
 export function crowdedMomentContract(engine: Engine): void {
 	suite(`crowded moments on ${engine.name}`, () => {
-		test('transactions of an import read few of the hits at its moment, and it gives the same result in any order', async () => {
+		test('transactions of an import read few of the hits at its moment, and it gives the same result in any order', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			const { store } = await openAccountOn(engine);
 			const add = async (accountId: number, hits: readonly HistoryHit[], events: readonly HistoryEvent[]) => {
 				const costs: Cost[] = [];
@@ -93,7 +96,9 @@ export function crowdedMomentContract(engine: Engine): void {
 			assert.deepEqual(outcomes[0], outcomes[1]);
 		});
 
-		test('whatever arrives for a crowded moment while it is folded is in the profile', async () => {
+		test('whatever arrives for a crowded moment while it is folded is in the profile', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			const { store } = await openAccountOn(engine);
 			const at = (atMs: number) => hit({ vid, atMs }, { url: 'https://shop.example/late' });
 			const event = { ...subscriptionEvent({ tid: 'late' }), received_at: receivedAtMs, request_id: null };

@@ -21,7 +21,7 @@ import { eraseOne } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import type { Row, Steps } from '../../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';
-import { examples } from '../../quick.ts';
+import { examples, takesLong } from '../../quick.ts';
 import {
 	addAccount,
 	type Engine,
@@ -167,7 +167,9 @@ export function foldingContract(engine: Engine): void {
 				});
 			},
 		};
-		test('the cost of a request does not grow with what was sent before', async () => {
+		test('the cost of a request does not grow with what was sent before', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			for (const [what, request] of Object.entries(requests)) {
 				const costs = [];
 				for (const hits of [600, 6000]) {
@@ -223,7 +225,9 @@ export function foldingContract(engine: Engine): void {
 				assert.ok(rows < 100 && statements < 60, JSON.stringify(costs));
 		});
 
-		test('a visitor who shows a customer id with many events gains all of them eventually', async () => {
+		test('a visitor who shows a customer id with many events gains all of them eventually', {
+			skip: takesLong,
+		}, async () => {
 			const costs = [];
 			for (const count of [300, 1500]) {
 				const { store, writer, accountId } = await openAccountOn(engine);
@@ -312,7 +316,9 @@ export function foldingContract(engine: Engine): void {
 			);
 		});
 
-		test('importing history of a visitor with a long log gives the same result in any order, in short pieces', async () => {
+		test('importing history of a visitor with a long log gives the same result in any order, in short pieces', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			const { store, accountId: whole } = await openAccountOn(engine);
 			const pieces = await addAccount(store);
 			const random = seededRandom(3);
@@ -346,7 +352,9 @@ export function foldingContract(engine: Engine): void {
 		});
 
 		if (!engine.isFolder)
-			test('no transaction reads more rows than a piece, counted in the tables', async () => {
+			test('no transaction reads more rows than a piece, counted in the tables', {
+				skip: takesLong,
+			}, async () => {
 				const { store, accountId } = await openAccountOn(engine);
 				await addLongLog(store, accountId, 12_000, receivedAtMs);
 				const others = Array.from({ length: 1000 }, (_, index) =>

@@ -8,6 +8,7 @@ import { erasable, eraseCustomerVisitors, eraseVisitor } from '../../../src/stor
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import type { Query, Steps } from '../../../src/store/steps.ts';
+import { takesLong } from '../../quick.ts';
 import {
 	type Engine,
 	openAccountOn,
@@ -197,7 +198,9 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			}
 		});
 
-		test('rebuilding repairs anything wrong with a visitor of many hits, in short pieces', async () => {
+		test('rebuilding repairs anything wrong with a visitor of many hits, in short pieces', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			const serving = await openAccountOn(engine);
 			const { store, writer, accountId } = serving;
 			await addLongLog(store, accountId, 1700, receivedAtMs);
