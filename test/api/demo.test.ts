@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { shopPages } from '../../src/demo/shop.ts';
-import { emptyInstallation, ServeProcess } from '../process.ts';
+import { emptyInstallation } from '../process.ts';
+import { serveHere } from '../serve-here.ts';
 
 /** The status of a path exactly as written; `fetch` would resolve the dots. */
 function statusOf(url: string, path: string): Promise<number | undefined> {
@@ -15,8 +16,7 @@ function statusOf(url: string, path: string): Promise<number | undefined> {
 }
 
 test('GET /demo/ is a shop with every page that generated visitors view', async (t) => {
-	await using server = await ServeProcess.start(['--demo', ...(await emptyInstallation(t))]);
-	await server.printed(/demo: http:\S+\/demo\/\)/);
+	await using server = await serveHere(['--demo', ...(await emptyInstallation(t))]);
 	for (const { path, title } of Object.values(shopPages)) {
 		const response = await fetch(`${server.url}/demo/${path}`);
 		assert.equal(response.status, 200, path);
@@ -35,7 +35,7 @@ test('GET /demo/ is a shop with every page that generated visitors view', async 
 });
 
 test('only the files of the shop are served', async (t) => {
-	await using server = await ServeProcess.start(['--demo', ...(await emptyInstallation(t))]);
+	await using server = await serveHere(['--demo', ...(await emptyInstallation(t))]);
 	for (const path of [
 		'/demo/../package.json',
 		'/demo/%2e%2e/package.json',
@@ -50,13 +50,13 @@ test('only the files of the shop are served', async (t) => {
 
 test('the shop works under a base path', async (t) => {
 	const at = await emptyInstallation(t);
-	await using server = await ServeProcess.start(['--demo', '--base-path', '/api', ...at]);
+	await using server = await serveHere(['--demo', '--base-path', '/api', ...at]);
 	const response = await fetch(`${server.url}/demo/pricing`);
 	assert.equal(response.url, `${server.url}/demo/pricing/`);
 	assert.equal(response.status, 200);
 });
 
 test('without --demo there is no shop', async (t) => {
-	await using server = await ServeProcess.start(await emptyInstallation(t));
+	await using server = await serveHere(await emptyInstallation(t));
 	assert.equal((await fetch(`${server.url}/demo/`)).status, 404);
 });

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { countRows } from '../../src/store/account/reading/rows.ts';
 import { openStore } from '../../src/store/open.ts';
-import { assertRefused, caskade, caskadeJson, ServeProcess, TestProcess } from '../process.ts';
+import { assertRefused, caskade, caskadeJson, TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
+import { serveHere } from '../serve-here.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 test('a backup of a running server can be served in its place', async (t) => {
@@ -13,7 +14,7 @@ test('a backup of a running server can be served in its place', async (t) => {
 	const store = await openStore(`sqlite:${folder}`);
 	t.after(() => store.close());
 	const { aid, key } = await addClient(store);
-	await using server = await ServeProcess.start(['--database', `sqlite:${folder}`]);
+	await using server = await serveHere(['--database', `sqlite:${folder}`]);
 	const data = [event(), event()];
 	assert.equal((await server.upload(key, { aid, data })).status, 201);
 
@@ -32,7 +33,7 @@ test('a backup of a running server can be served in its place', async (t) => {
 	);
 	assert.equal((await server.upload(key, { aid, data: [event()] })).status, 201, 'the server goes on');
 
-	await using restored = await ServeProcess.start(['--database', `sqlite:${dir}`]);
+	await using restored = await serveHere(['--database', `sqlite:${dir}`]);
 	const answer = await restored.upload(key, { aid, data });
 	assert.equal(answer.status, 201);
 	assert.equal(answer.headers.get('x-events-duplicate'), '2');

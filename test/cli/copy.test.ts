@@ -12,8 +12,9 @@ import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { assertRefused, caskade, caskadeJson, mainPath, ServeProcess, TestProcess } from '../process.ts';
+import { assertRefused, caskade, caskadeJson, caskadeWithin, mainPath, TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
+import { serveHere } from '../serve-here.ts';
 import { assertAsTheLogSays, derived, hit } from '../store/contract/visitors.ts';
 import { engines, openFor, receivedAtMs, storedEvents } from '../store/engines.ts';
 import { sessionOn } from '../store/postgres/service.ts';
@@ -226,7 +227,7 @@ for (const [from, to] of [
 			assert.equal(known[0].reltuples, count, 'statements are planned for what is there');
 		}
 
-		await using server = await ServeProcess.start(['--database', target]);
+		await using server = await serveHere(['--database', target]);
 		const again = await server.upload(key, { aid: aids[0], data: [event(), { ...event(), tid: 'T-5' }] });
 		assert.deepEqual([again.status, again.headers.get('x-events-duplicate')], [201, '1']);
 		const account = await copy.control.account(aids[0] as string);
@@ -338,7 +339,7 @@ test('a copy is refused while a server runs on the data folder, and prevents ser
 	const [source, target] = await freshPlaces(t, 0, 0);
 	const store = await openFor(t, source);
 	await addClient(store);
-	await using _ = await ServeProcess.start(['--database', source]);
+	await using _ = await serveHere(['--database', source]);
 	assertRefused(
 		await caskade(['copy', '--from', source, '--to', target]),
 		/A server runs on the data folder .*; stop it first, since what arrives meanwhile would not be copied/,
@@ -346,7 +347,7 @@ test('a copy is refused while a server runs on the data folder, and prevents ser
 	const free = await openFor(t, target);
 	const unblockServers = free.blockServers();
 	assertRefused(
-		await caskade(['serve', '--port', '0', '--database', target]),
+		await caskadeWithin(['serve', '--port', '0', '--database', target]),
 		/Another 'caskade serve' runs/,
 	);
 	unblockServers();

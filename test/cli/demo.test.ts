@@ -9,11 +9,11 @@ import {
 	assertRefused,
 	caskade,
 	caskadeJson,
-	ServeProcess,
 	TestProcess,
 	withinASecond,
 } from '../process.ts';
 import { takesLong } from '../quick.ts';
+import { serveHere } from '../serve-here.ts';
 import { engines, openFor } from '../store/engines.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
@@ -36,7 +36,7 @@ for (const engine of engines)
 		skip: !engine.isFolder && takesLong,
 	}, async (t) => {
 		const address = await engine.installedAddress(t);
-		await using server = await ServeProcess.start(['--database', address]);
+		await using server = await serveHere(['--database', address]);
 		// Of 2,000, at every hour of the day, somebody looks at the plans again and again.
 		const count = engine.isFolder ? 2000 : 300;
 		const demo = ['demo', '--visitors', `${count}`, '--url', server.url, '--database', address];
@@ -67,7 +67,7 @@ for (const engine of engines)
 
 test('the printed commands are for the server that runs on the folder', async (t) => {
 	const at = ['--database', newFolder(t)];
-	await using server = await ServeProcess.start(['--base-path', '/api', ...at]);
+	await using server = await serveHere(['--base-path', '/api', ...at]);
 	const { stdout } = await caskade(['demo', '--visitors', '2000', ...at]);
 	const urls = [...stdout.matchAll(/https?:[^\s"']+/g)].map(([url]) => url);
 	assert.ok(urls.length >= 3, stdout);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { Check } from '../../src/store/store.ts';
-import { assertRefused, caskade, type Ended, emptyInstallation, ServeProcess } from '../process.ts';
+import { assertRefused, caskade, type Ended, emptyInstallation } from '../process.ts';
+import { serveHere } from '../serve-here.ts';
 import { temporaryFolder } from '../support.ts';
 
 /** A sound folder with two accounts and a key. */
@@ -41,7 +42,7 @@ test('doctor reports all checks of a healthy folder as ok', async (t) => {
 		],
 	);
 	assert.match(ended.stdout, /server: no server runs on this data folder/);
-	await using server = await ServeProcess.start(at);
+	await using server = await serveHere(at);
 	const { stdout } = await caskade(['doctor', ...at]);
 	assert.match(stdout, new RegExp(`server: a server runs on this data folder, at ${server.url}\n`));
 });

@@ -7,16 +7,9 @@ import { gzipSync } from 'node:zlib';
 import { minuteMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import type { Reading } from '../../src/store/steps.ts';
-import {
-	assertMisused,
-	assertRefused,
-	caskade,
-	caskadeJson,
-	mainPath,
-	ServeProcess,
-	TestProcess,
-} from '../process.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson, mainPath, TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
+import { serveHere } from '../serve-here.ts';
 import { assertAsTheLogSays } from '../store/contract/visitors.ts';
 import { addAccount, type Engine, engines, enginesAboveContract, openFor } from '../store/engines.ts';
 import { roomyPlan, temporaryFolder } from '../support.ts';
@@ -290,7 +283,7 @@ for (const engine of [sqlite, postgres])
 		const { database, file, args, folder, store } = await install(t, engine);
 		await store.control.createPlan(roomyPlan);
 		const { key } = await store.control.issueKey('acme', roomyPlan.name);
-		await using server = await ServeProcess.start(['--database', database]);
+		await using server = await serveHere(['--database', database]);
 		const path = file('history.ndjson', manyLines(200).join('\n'));
 		const mapping = join(folder, 'mapping');
 		const command = new TestProcess(process.execPath, [mainPath, ...args(path, '--mapping', mapping)]);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { serveHere } from '../serve-here.ts';
 import { event, temporaryFolder } from '../support.ts';
 
 interface Issued {
@@ -83,11 +84,11 @@ test('a key has a name and an end; key list shows them, and when it was used las
 	await caskade(['key', 'issue', '--client', 'other', ...at]);
 	assert.equal(new Date(Date.parse(named.expiresAt) - 90 * 86_400_000).getUTCDate(), new Date().getUTCDate());
 	const beganMs = Date.now();
-	await using server = await ServeProcess.start(at);
+	await using server = await serveHere(at);
 	assert.equal((await server.upload(named.key, { aid: 'c-a-acme-uk', data: [event()] })).status, 201);
 	const report = `${server.url}/reports/attribution?aid=c-a-acme-uk`;
 	assert.equal((await fetch(report, { headers: { 'x-api-key': reading.key } })).status, 200);
-	await server.kill('SIGTERM');
+	await server.stop();
 	const [first, second, third] = await list();
 	assert.deepEqual(
 		[first?.name, first?.expiresAt, second?.name, third?.lastUsedAt],

@@ -24,6 +24,7 @@ import {
 } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { connectTo, uploadHead } from '../raw-http.ts';
+import { serveHere } from '../serve-here.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 interface Folder {
@@ -101,14 +102,14 @@ test('--demo creates nothing in a folder that has clients, and without it nothin
 test('a second server on the same folder is refused, and the first keeps running', async (t) => {
 	const { at, aid, key } = await folderWithClient(t);
 	await using first = await ServeProcess.start(at);
-	const second = await caskade(['serve', '--port', '0', ...at]);
+	const second = await caskadeWithin(['serve', '--port', '0', ...at]);
 	assertRefused(
 		second,
 		new RegExp(`Another 'caskade serve' runs on the data folder .*, at ${first.url}; stop it first, or`),
 	);
 	assert.equal((await first.upload(key, { aid, data: [event()] })).status, 201);
 	await first.kill('SIGTERM');
-	await using third = await ServeProcess.start(at);
+	await using third = await serveHere(at);
 	assert.equal((await third.upload(key, { aid, data: [event()] })).status, 201);
 });
 
@@ -144,7 +145,7 @@ test('a port that is in use is refused, for operations and for metrics', async (
 	const { at } = await folderWithClient(t);
 	const port = await takenPort(t);
 	const [operations, metrics] = [
-		await caskade(['serve', '--port', String(port), ...at]),
+		await caskadeWithin(['serve', '--port', String(port), ...at]),
 		await caskadeWithin(['serve', '--port', '0', '--metrics-port', String(port), ...at]),
 	];
 	const sentence = (flag: string) =>
@@ -158,7 +159,7 @@ test('a port that is in use is refused, for operations and for metrics', async (
 			{ code: 1, stdout: '' },
 		],
 	);
-	await using _ = await ServeProcess.start(at);
+	await using _ = await serveHere(at);
 });
 
 test('keys do not cross a network in the clear: other addresses need --behind-proxy', async (t) => {
@@ -169,7 +170,7 @@ test('keys do not cross a network in the clear: other addresses need --behind-pr
 			await caskadeWithin(['serve', '--port', '0', '--host', host, ...at]),
 			/--host .* would accept API keys without TLS\. .*--behind-proxy/,
 		);
-	await using server = await ServeProcess.start(['--host', '0.0.0.0', '--behind-proxy', ...at]);
+	await using server = await serveHere(['--host', '0.0.0.0', '--behind-proxy', ...at]);
 	assert.equal((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status, 200);
 	assertRefused(
 		await caskadeWithin(['serve', '--host', '192.0.2.1', '--behind-proxy', '--database', `sqlite:${folder}`]),
@@ -219,7 +220,7 @@ test('proxies in front are a number or networks; the flag alone means one', asyn
 
 test('changes by commands reach a running server within a second', async (t) => {
 	const { at, aid } = await folderWithClient(t);
-	await using server = await ServeProcess.start(at);
+	await using server = await serveHere(at);
 	const status = async (key: string) => (await server.upload(key, { aid, data: [event()] })).status;
 
 	await caskade(['plan', 'create', 'fast', '--rate', '100000', '--burst', '100000', ...at]);
@@ -241,7 +242,7 @@ test('changes by commands reach a running server within a second', async (t) => 
 test('metrics have a port of their own', async (t) => {
 	const { at, aid, key } = await folderWithClient(t);
 	const port = await freePort();
-	await using server = await ServeProcess.start(['--metrics-port', String(port), ...at]);
+	await using server = await serveHere(['--metrics-port', String(port), ...at]);
 	const data = [event(), event(), event()];
 	await server.upload(key, { aid, data });
 	await server.upload(key, { aid, data });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { openStore } from '../../src/store/open.ts';
-import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { type ServerHere, serveHere } from '../serve-here.ts';
 import { engines, enginesAboveContract, storedContent } from '../store/engines.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
@@ -16,15 +17,15 @@ async function addClientTo(t: TestContext, address: string, stage?: string) {
 }
 
 const serve = (address: string, stage?: string) =>
-	ServeProcess.start(['--database', address, ...(stage === undefined ? [] : ['--stage', stage])]);
+	serveHere(['--database', address, ...(stage === undefined ? [] : ['--stage', stage])]);
 
 for (const engine of enginesAboveContract)
 	test(`${engine.name}: stages serve side by side, and what one issues is not valid in another`, async (t) => {
 		const address = await engine.installedAddress(t);
 		const stages = engine.isFolder ? [undefined, 'staging', 'staging-2'] : [undefined, 'staging'];
 		const clients = await Promise.all(stages.map((stage) => addClientTo(t, address, stage)));
-		const servers: ServeProcess[] = [];
-		t.after(() => Promise.all(servers.map((server) => server.kill())));
+		const servers: ServerHere[] = [];
+		t.after(() => Promise.all(servers.map((server) => server.stop())));
 		for (const stage of stages) servers.push(await serve(address, stage));
 
 		for (const [at, server] of servers.entries())

@@ -11,6 +11,7 @@ import { startSite } from '../collect/browser.ts';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
+import { serveHere } from '../serve-here.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, startService, temporaryFolder } from '../support.ts';
 
@@ -160,7 +161,7 @@ test('--url asks a server, with any certificate and under any path, and nothing 
 test('a server on all addresses is named by one that can be reached', async (t) => {
 	const { folder } = await newFolder(t);
 	const flags = ['--host', '0.0.0.0', '--behind-proxy', '1', '--stage', 'staging'];
-	await using server = await ServeProcess.start([...flags, ...at({ folder })]);
+	await using server = await serveHere([...flags, ...at({ folder })]);
 	const { code, status } = await statusOf('--stage', 'staging', ...at({ folder }));
 	assert.deepEqual([code, status.url], [0, `http://127.0.0.1:${server.port}/staging`]);
 	assert.equal((await statusOf(...at({ folder }))).status.state, 'stopped', 'each stage has its own');

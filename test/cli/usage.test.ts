@@ -11,6 +11,7 @@ import {
 	withinASecond,
 } from '../process.ts';
 import { takesLong } from '../quick.ts';
+import { serveHere } from '../serve-here.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 test('usage shows exactly what a running server has admitted, within a second', async (t) => {
@@ -20,7 +21,7 @@ test('usage shows exactly what a running server has admitted, within a second', 
 	t.after(() => store.close());
 	const { aid, key, keyId } = await addClient(store, { plan: { quotaPerMonth: 1000 } });
 	await addClient(store, { client: 'other' });
-	await using server = await ServeProcess.start(at);
+	await using server = await serveHere(at);
 
 	const statuses = await Promise.all([
 		...Array.from({ length: 12 }, () => server.upload(key, { aid, data: [event()] })),
@@ -61,7 +62,7 @@ test('usage shows exactly what a running server has admitted, within a second', 
 		/^key +client +plan +month +quota +used +forfeited +remaining +resetsAt\n/,
 	);
 
-	await server.kill('SIGTERM');
+	await server.stop();
 	assert.equal(((await caskadeJson(['usage', ...at])) as KeyUsage[])[0]?.used, 16, 'and after a clean end');
 });
 

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
-import { caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { caskade, caskadeJson } from '../process.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
+import { serveHere } from '../serve-here.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
 import { engines } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
@@ -191,7 +192,7 @@ test("the operator's manual shows what the commands print", async (t) => {
 	};
 	await using closing = new AsyncDisposableStack();
 	const serve = async () => {
-		const server = closing.use(await ServeProcess.start(at));
+		const server = closing.use(await serveHere(at));
 		pages.call('http://127.0.0.1:8080', server.url);
 	};
 	const examples = examplesOf('operating.md');

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { ServeSettings } from '../../src/config.ts';
 import { openStore } from '../../src/store/open.ts';
-import { assertMisused, caskadeWithin, ServeProcess } from '../process.ts';
+import { assertMisused, caskadeWithin } from '../process.ts';
+import { serveHere } from '../serve-here.ts';
 import { addClient, event, serveAt, temporaryFolder } from '../support.ts';
 
 async function startAt(t: TestContext, settings: Partial<ServeSettings>) {
@@ -72,7 +73,7 @@ test('an invalid base path is refused, and / means none', async (t) => {
 			await caskadeWithin(['serve', `--base-path=${path}`, ...at]),
 			/It must be a path such as \/api/,
 		);
-	await using server = await ServeProcess.start(['--base-path', '/', ...at]);
+	await using server = await serveHere(['--base-path', '/', ...at]);
 	assert.equal(new URL(server.url).pathname, '/');
 	assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
 });

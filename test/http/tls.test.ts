@@ -15,6 +15,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskadeWithin, ServeProcess, TestProcess, withinASecond } from '../process.ts';
+import { serveHere } from '../serve-here.ts';
 import { addClient, event, serveAt, temporaryFolder } from '../support.ts';
 
 interface TlsService {
@@ -277,14 +278,16 @@ test('files behind swapped symbolic links, like mounted secrets, are reloaded', 
 	}
 	symlinkSync('first', join(folder, 'now'));
 	for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('now', name), join(folder, name));
-	await using server = await ServeProcess.start([
+	await using server = await serveHere([
 		...['--database', `sqlite:${join(folder, 'data')}`],
 		...['--tls-cert', join(folder, 'tls.crt'), '--tls-key', join(folder, 'tls.key')],
 	]);
 	assert.match(server.url, /^https:/);
 	symlinkSync('second', join(folder, 'next'));
 	renameSync(join(folder, 'next'), join(folder, 'now'));
-	await eventually('it is logged', () => server.stderr.includes('"certificate reloaded"'));
+	await eventually('it is logged', () =>
+		server.logged.some((line) => line.includes('"certificate reloaded"')),
+	);
 });
 
 async function assertTls11Refused({ server }: Pick<TlsService, 'server'>): Promise<void> {
