@@ -45,7 +45,7 @@ function runtimes(): [string, ...string[]][] {
 test('what npm pack leaves in client/ is not committed by accident', () => {
 	const ignored = execFileSync(
 		'git',
-		['check-ignore', 'client/caskade-client-0.1.0.tgz', 'client/dist/index.js'],
+		['check-ignore', 'client/caskade-client-1.2.3.tgz', 'client/dist/index.js'],
 		{
 			cwd: join(import.meta.dirname, '../..'),
 			encoding: 'utf8',
