@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { Command, type ServeSettings, serveOptions } from '../config.ts';
 import { OperatorError } from '../errors.ts';
+import { collectGarbage } from '../garbage.ts';
 import type { Log } from '../log.ts';
 import type { ServerSettings, Serving } from '../serve.ts';
 import { commit, version } from '../version.ts';
@@ -91,7 +92,9 @@ async function start(settings: ServerSettings, log: Log, background: 'all' | 'sh
 		log.fatal({ reason: error.message }, 'a thread died');
 		process.exit(1);
 	};
-	return serve(settings, { log, onDeath, background });
+	const server = await serve(settings, { log, onDeath, background });
+	collectGarbage();
+	return server;
 }
 
 /** @param at the flags by which a command finds the same data */

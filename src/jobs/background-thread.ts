@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { AccessDirectory } from '../access/directory.ts';
 import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
+import { collectGarbage } from '../garbage.ts';
 import { openStore } from '../store/open.ts';
 
 import { Folder } from './folding.ts';
@@ -102,6 +103,7 @@ if (work.keepHitsDays !== undefined)
 	);
 if (work.keepsScores) running.push(keepScores());
 if (hasWebhooks) await startWebhooks();
+collectGarbage();
 await stopped.promise;
 await webhooks;
 await Promise.all(running);
