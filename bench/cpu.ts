@@ -24,7 +24,6 @@ const jobs: Readonly<Record<string, string>> = {
 	'node-MainThread': 'serving',
 	serving: 'serving',
 	writer: 'writing',
-	'control-writer': 'writing',
 	checkpointer: 'checkpointing',
 };
 

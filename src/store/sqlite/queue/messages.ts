@@ -38,9 +38,8 @@ export interface WriterData {
 export type ToWriter = readonly Work[] | 'stop';
 
 export type FromWriter =
-	| { type: 'ready' }
 	/** The answers to work that was committed together. `seconds`: from BEGIN to the end of COMMIT. */
-	| { type: 'results'; results: WorkResult[]; group: { size: number; seconds: number } }
+	| { type: 'results'; databaseId: number; results: WorkResult[]; group: { size: number; seconds: number } }
 	/** An account has background work. */
 	| { type: 'waiting'; databaseId: number }
 	/** For the operator; safe to log. */

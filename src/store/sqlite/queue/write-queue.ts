@@ -5,6 +5,7 @@ import type { ClientCommands, CommandResult, ControlCommands } from './commands.
 import {
 	type CommandName,
 	cell,
+	controlDatabaseId,
 	type FromWriter,
 	type ToWriter,
 	type Work,
@@ -32,8 +33,9 @@ export interface WriteQueueOptions {
 	readonly name: string;
 	/** Databases that the thread keeps open. */
 	readonly openDatabases: number;
-	readonly bounds: QueueBounds;
-	/** `seconds`: from BEGIN to the end of COMMIT. */
+	/** How many requests may wait, of all bounds together. */
+	readonly slots: number;
+	/** Of accounts' databases. `seconds`: from BEGIN to the end of COMMIT. */
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onError: (databaseId: number, reason: string) => void;
 	/** An account has background work. */
@@ -54,6 +56,7 @@ interface Waiting {
 	readonly reject: (error: Error) => void;
 	readonly characters: number;
 	readonly deadline: Deadline | undefined;
+	readonly bounds: QueueBounds;
 }
 
 /**
@@ -69,9 +72,9 @@ export class WriteQueue {
 	readonly #ended: Promise<void>;
 	#outbox: Work[] = [];
 
-	private constructor(options: WriteQueueOptions) {
-		const { folderPath, openDatabases, name, bounds } = options;
-		const slots = bounds.maxWaiting;
+	/** Starts the thread, which takes work when it is loaded. */
+	constructor(options: WriteQueueOptions) {
+		const { folderPath, openDatabases, name, slots } = options;
 		const cells = new SharedArrayBuffer(slots * Int32Array.BYTES_PER_ELEMENT);
 		this.#options = options;
 		this.#cells = new Int32Array(cells);
@@ -90,16 +93,6 @@ export class WriteQueue {
 		});
 	}
 
-	/** Starts the thread. Resolves when it takes work. */
-	static async start(options: WriteQueueOptions): Promise<WriteQueue> {
-		const queue = new WriteQueue(options);
-		await new Promise<void>((resolve, reject) => {
-			queue.#thread.once('message', () => resolve());
-			queue.#thread.once('error', reject);
-		});
-		return queue;
-	}
-
 	/**
 	 * Makes the thread run a command, durably.
 	 * @param options.deadlineMs of `monotonicMs()`; the command is not committed later
@@ -112,15 +105,13 @@ export class WriteQueue {
 		databaseId: number,
 		command: Name,
 		input: Input<Name>,
-		options: { deadlineMs: number; deadline?: Deadline; characters?: number },
+		options: { deadlineMs: number; bounds: QueueBounds; deadline?: Deadline; characters?: number },
 	): Promise<CommandValue<Name> | 'expired'> {
-		const { bounds } = this.#options;
-		const { deadlineMs, deadline, characters = 0 } = options;
+		const { deadlineMs, bounds, deadline, characters = 0 } = options;
 		if (bounds.waiting >= bounds.maxWaiting || bounds.characters + characters > bounds.maxCharacters)
 			return Promise.reject(new QueueFullError());
 		bounds.waiting++;
 		bounds.characters += characters;
-		// There are as many slots as may wait.
 		const slot = this.#freeSlots.pop() as number;
 		Atomics.store(this.#cells, slot, cell.waiting);
 		deadline?.decideBy(
@@ -130,7 +121,8 @@ export class WriteQueue {
 		this.#outbox.push({ slot, databaseId, command, input, deadlineMs });
 		if (this.#outbox.length >= messageLength) this.#flush();
 		return new Promise((resolve, reject) => {
-			this.#waiting[slot] = { resolve: resolve as (value: unknown) => void, reject, characters, deadline };
+			const settle = { resolve: resolve as (value: unknown) => void, reject };
+			this.#waiting[slot] = { ...settle, characters, deadline, bounds };
 		});
 	}
 
@@ -139,7 +131,7 @@ export class WriteQueue {
 	 * (measured at half of the peak load: p99 24 ms instead of 45 ms).
 	 */
 	#flushSoon(): void {
-		const isBusy = this.#options.bounds.maxWaiting - this.#freeSlots.length > 1;
+		const isBusy = this.#waiting.length - this.#freeSlots.length > 1;
 		if (isBusy) setTimeout(() => this.#flush(), 1);
 		else setImmediate(() => this.#flush());
 	}
@@ -157,7 +149,7 @@ export class WriteQueue {
 	#receive(message: FromWriter): void {
 		const { onCommit, onError, onWaiting } = this.#options;
 		if (message.type === 'results') {
-			onCommit(message.group);
+			if (message.databaseId !== controlDatabaseId) onCommit(message.group);
 			for (const result of message.results) this.#settle(result);
 		} else if (message.type === 'error') onError(message.databaseId, message.reason);
 		else if (message.type === 'waiting') onWaiting(message.databaseId);
@@ -170,9 +162,8 @@ export class WriteQueue {
 		// Its timer may fire late, and must not expire the slot's next request.
 		waiting.deadline?.decideBy(() => false);
 		this.#freeSlots.push(result.slot);
-		const { bounds } = this.#options;
-		bounds.waiting--;
-		bounds.characters -= waiting.characters;
+		waiting.bounds.waiting--;
+		waiting.bounds.characters -= waiting.characters;
 		if (result.outcome === 'committed') waiting.resolve(result.value);
 		else if (result.outcome === 'expired') waiting.resolve('expired');
 		else if (result.outcome === 'unknown') waiting.reject(new OutcomeUnknownError());

@@ -84,7 +84,7 @@ function runGroup(databaseId: number): void {
 	}
 	const results = [...dropped.map(expired), ...('reason' in outcome ? [] : outcome)];
 	const group = { size: results.length, seconds: (endedAtMs - startedAtMs) / 1000 };
-	send({ type: 'results', results, group });
+	send({ type: 'results', databaseId, results, group });
 }
 
 /** Reports an obstacle that stays, once. */
@@ -195,4 +195,3 @@ owner.on('message', (message: ToWriter) => {
 	take(message);
 	work();
 });
-send({ type: 'ready' });
