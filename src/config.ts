@@ -159,8 +159,8 @@ export const serveOptions = () => [
 		.argParser(wholeNumber(1, 64)),
 	new Setting(
 		'--connections <number>',
-		'connections to PostgreSQL that a process may open, 18 to 36 (default: 36, or what the server allows)',
-	).argParser(wholeNumber(18, 36)),
+		'connections to PostgreSQL that a process may open, 18 to 24 (default: 24, or what the server allows)',
+	).argParser(wholeNumber(18, 24)),
 	new Setting(
 		'--node-address <list>',
 		'how to reach nodes of a Citus cluster that see each other by other names: HOST:PORT=HOST:PORT, theirs first, with commas between several',

@@ -112,8 +112,6 @@ export interface WriterEvents {
 export interface StorePlace {
 	readonly database: string;
 	readonly stage?: string | undefined;
-	/** How many connections its process may open. */
-	readonly connections?: number;
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
 }

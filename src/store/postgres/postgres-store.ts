@@ -33,7 +33,7 @@ import {
 	PostgresPool,
 	SchemaNames,
 } from './engine/connection.ts';
-import { type ConnectionBudget, connectionsPerPool, poolsOfServer } from './engine/connection-budget.ts';
+import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
 import { PostgresCopyTarget } from './engine/copy-target.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
 import { migrate, schemaVersion } from './engine/migrate.ts';
@@ -84,9 +84,9 @@ export class PostgresStore implements Store {
 	readonly schemas = newestSchemas('postgres');
 	readonly now: () => number;
 	readonly takesManyServers = true;
-	place: StorePlace;
-	/** Of each pool. Known when the first connection is open. */
-	#connections = 4;
+	readonly place: StorePlace;
+	/** Of each pool for requests. A server knows how many when the first connection is open. */
+	#connections = leastPerPool;
 	readonly #schemas: SchemaNames;
 	readonly #servers: AccountServers;
 	/** For migrations and exports. */
@@ -104,7 +104,7 @@ export class PostgresStore implements Store {
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: Omit<PoolOptions, 'size'>) =>
-			new PostgresPool(to, { ...options, size: this.#connections }, (error) => this.#onError(to, error));
+			new PostgresPool(to, { ...options, size: leastPerPool }, (error) => this.#onError(to, error));
 		this.#pools = new ServerPool(maxServers, (to) => pool(to, maintenancePool));
 		this.#reads = new ServerPool(
 			maxServers,
@@ -136,7 +136,9 @@ export class PostgresStore implements Store {
 	static async open(address: string, options: PostgresOptions = {}): Promise<PostgresStore> {
 		const store = new PostgresStore(address, options);
 		try {
-			await store.#limitConnections(options);
+			// Before any pool for requests is made.
+			if (options.serves)
+				store.#connections = await connectionsForRequests(store.#controlPool, store.#servers.home, options);
 			await store.#bringControl(options.mustExist ?? false);
 			// This reads the clock, too.
 			await store.control.revision();
@@ -146,13 +148,6 @@ export class PostgresStore implements Store {
 			await store.close();
 			throw connectionError(error, address);
 		}
-	}
-
-	/** Before any other pool is made. Other threads of this process take the same. */
-	async #limitConnections(budget: ConnectionBudget): Promise<void> {
-		this.#connections = await connectionsPerPool(this.#controlPool, this.#servers.home, budget);
-		this.#controlPool.options.max = this.#connections;
-		this.place = { ...this.place, connections: this.#connections * poolsOfServer };
 	}
 
 	/**

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { openStore } from '../../../src/store/open.ts';
-import { assertRefused, caskade } from '../../process.ts';
+import { assertRefused, caskade, ServeProcess } from '../../process.ts';
 import { addClient, browserUserAgent, event, serveAt } from '../../support.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { becomes, sessionOn } from './service.ts';
@@ -49,21 +49,61 @@ test('a server that may open too few connections is refused with the sum', async
 	const ended = await caskade(['serve', '--port', '0', '--database', address]);
 	assertRefused(
 		ended,
-		/^caskade: A server needs 18 connections to the database at \S+, and the CONNECTION LIMIT of the role few_\w+ allows 20, of which 4 are in use: raise it to at least 22, 40 for full speed\.\n$/,
+		/^caskade: A server needs 18 connections to the database at \S+, and the CONNECTION LIMIT of the role few_\w+ allows 20, of which 4 are in use: raise it to at least 22, 28 for full speed\.\n$/,
 	);
 });
 
 test('a server takes as few connections as it may open, and never more than it was told', async (t) => {
-	const { address } = await limitedRole(t, 30);
-	for (const [connections, expected] of [
-		[undefined, 27],
-		[18, 18],
+	for (const [limit, connections, expected] of [
+		[40, undefined, 24],
+		[23, undefined, 21],
+		[40, 18, 18],
 	] as const) {
-		const store = await openStore(address, { connections, serves: true });
-		assert.equal(store.place.connections, expected);
-		await store.close();
+		const { address, aid, key } = await limitedRole(t, limit);
+		const session = await sessionOn(t, address);
+		const told = connections === undefined ? [] : ['--connections', `${connections}`];
+		await using server = await ServeProcess.start(['--database', address, ...told]);
+		const most = await mostWhile(session, async () => {
+			for (let round = 0; round < 3; round++)
+				await Promise.all(
+					Array.from({ length: 60 }, async (_, index) => {
+						const headers = { 'content-type': 'application/json', 'user-agent': browserUserAgent };
+						const send = (path: string, body?: object) =>
+							fetch(`${server.url}${path}`, {
+								...(body && { method: 'POST', body: JSON.stringify(body) }),
+								headers: path.startsWith('/hit') ? headers : { ...headers, 'x-api-key': key },
+							}).then((answer) => answer.json());
+						const tid = `T-${round}-${index}`;
+						await send('/subscription', { aid, data: [event({ tid })] });
+						await Promise.all([
+							send('/hit?include=scores', { aid, events: [{ name: 'sale', tid }] }),
+							send(`/subscription/${tid}?aid=${aid}`),
+							send('/usage'),
+						]);
+					}),
+				);
+		});
+		assert.ok(most <= expected && most > expected / 3, `${most} connections where ${expected} are allowed`);
+		t.diagnostic(`${most} of ${expected} connections`);
 	}
 });
+
+/** The most connections that others have to the session's database while something runs. */
+async function mostWhile(session: pg.Client, work: () => Promise<void>): Promise<number> {
+	let most = 0;
+	let isOver = false;
+	const ended = work().finally(() => {
+		isOver = true;
+	});
+	while (!isOver) {
+		const { rows } = await session.query(
+			'SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+		);
+		most = Math.max(most, rows[0].count);
+	}
+	await ended;
+	return most;
+}
 
 test('while the database refuses connections, requests get 503 and /readyz too; then all is well again', async (t) => {
 	const { address, occupy, aid, key } = await limitedRole(t, 24);

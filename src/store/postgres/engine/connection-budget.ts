@@ -2,14 +2,16 @@ import { OperatorError } from '../../../errors.ts';
 import { shownAddress } from '../../own-database.ts';
 import type { PostgresPool } from './connection.ts';
 
-/** Connections of a pool. Fewer than two would wait for each other. */
-const [leastPerPool, mostPerPool] = [2, 4];
-/** The pools of a serving process: for settings, maintenance, reads, limits, uploads and hits; its background has the first three, too. */
-export const poolsOfServer = 9;
+/** Connections of a pool. Fewer than two would wait for each other. More earn something only where requests wait. */
+export const [leastPerPool, mostPerPool] = [2, 4];
+/** A serving process' pools for uploads, for hits and for reads. */
+const requestPools = 3;
+/** Its pools for settings, for limits and for maintenance, and those of its background work: settings, reads, maintenance. */
+const otherPools = 6;
 /** What `--connections` may be. */
 export const connectionsOfServer = {
-	least: leastPerPool * poolsOfServer,
-	most: mostPerPool * poolsOfServer,
+	least: leastPerPool * (requestPools + otherPools),
+	most: mostPerPool * requestPools + leastPerPool * otherPools,
 };
 
 export interface ConnectionBudget {
@@ -20,24 +22,21 @@ export interface ConnectionBudget {
 }
 
 /**
- * How many connections each pool of this process may open, so that none of them keeps the others from connecting.
+ * How many connections each pool for requests may open, so that none of them keeps the others from connecting.
  * @throws OperatorError where they do not suffice for a serving process
  */
-export async function connectionsPerPool(
+export async function connectionsForRequests(
 	pool: PostgresPool,
 	address: string,
-	{ connections = connectionsOfServer.most, serves = false }: ConnectionBudget,
+	{ connections = connectionsOfServer.most }: ConnectionBudget,
 ): Promise<number> {
-	const wanted = Math.floor(connections / poolsOfServer);
-	if (!serves) return wanted;
 	const { what, most, used } = await scarcest(pool);
-	const free = most - used;
-	const size = Math.min(wanted, Math.floor(free / poolsOfServer));
-	if (size < leastPerPool)
+	const free = Math.min(connections, most - used);
+	if (free < connectionsOfServer.least)
 		throw new OperatorError(
 			`A server needs ${connectionsOfServer.least} connections to the database at ${shownAddress(address)}, and ${what} allows ${most}, of which ${used} are in use: raise it to at least ${used + connectionsOfServer.least}, ${used + connectionsOfServer.most} for full speed.`,
 		);
-	return size;
+	return Math.min(mostPerPool, Math.floor((free - leastPerPool * otherPools) / requestPools));
 }
 
 interface Limit {
