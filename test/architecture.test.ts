@@ -31,6 +31,7 @@ const bottom = [
 	'deadline',
 	'port-error',
 	'wakeable-sleep',
+	'garbage',
 	'clock',
 	'format',
 	'durations',
