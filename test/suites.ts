@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
+import { before } from 'node:test';
 
 const folder = import.meta.dirname;
 
@@ -14,5 +15,9 @@ export function testFiles(pattern: string): string[] {
  * the end.
  */
 export async function runTests(pattern: string): Promise<void> {
+	const loaded = Promise.withResolvers<void>();
+	// Else the process would be over as soon as all tests of the files so far are.
+	before(() => loaded.promise);
 	for (const file of testFiles(pattern)) await import(join(folder, file));
+	loaded.resolve();
 }

@@ -398,6 +398,7 @@ test('the same over HTTP/2', async (t) => {
 	const { url, logged } = await startService(t, { selfSigned: true });
 	let session = await http2To(t, url);
 	let answered = 0;
+	const numRuns = examples(600);
 	await fc.assert(
 		fc.asyncProperty(method, target, headers, async (name, path, lines) => {
 			if (session.destroyed || session.closed) session = await http2To(t, url);
@@ -418,7 +419,7 @@ test('the same over HTTP/2', async (t) => {
 		}),
 		{ numRuns: examples(600) },
 	);
-	assert.ok(answered > 300, `${answered} answers`);
+	assert.ok(answered > numRuns / 2, `${answered} answers`);
 	assert.deepEqual(
 		logged.filter((line) => line.includes('"level":"error"')),
 		[],
