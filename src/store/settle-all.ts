@@ -1,5 +1,5 @@
 import { BatchSizer } from './batch-sizer.ts';
-import type { Steps } from './steps.ts';
+import { rowsOf, type Steps } from './steps.ts';
 import type { Store } from './store.ts';
 
 /** Hits per transaction, besides the others of their visitors. */
@@ -16,6 +16,6 @@ export async function settleAll(store: Store, accountId: number): Promise<void> 
 }
 
 function* settleOldest(max: number): Steps<number> {
-	const [settled = []] = yield [{ settle: { beforeMs: Number.MAX_SAFE_INTEGER, max } }];
+	const settled = yield* rowsOf({ settle: { beforeMs: Number.MAX_SAFE_INTEGER, max } });
 	return settled.length;
 }

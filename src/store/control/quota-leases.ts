@@ -1,6 +1,6 @@
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
 import { maxLease } from '../../domain/quota-lease.ts';
-import type { Query, Row, Steps } from '../steps.ts';
+import { ask, type Query, type Row, type Steps } from '../steps.ts';
 
 /**
  * Settles a server's usage and leases. Leases never exceed the rest of the quota, so neither a crash nor another server
@@ -16,21 +16,21 @@ export function* settleQuotas(
 	const keyIds = [...new Set(settlements.map(({ keyId }) => keyId))];
 	const months = [...new Set(settlements.map(({ month }) => month))];
 	const leasing = settlements.filter(({ ask }) => ask.kind === 'lease');
-	const [, totals = [], leases = []] = yield [
-		{
+	const { totals, leases } = yield* ask({
+		opened: {
 			sql: 'INSERT INTO @usage (key_id, month, leased, used) ?rows ON CONFLICT (key_id, month) DO NOTHING /* settle usage */',
 			rows: leasing.map(({ keyId, month }) => [keyId, month, 0, 0]),
 		},
 		// All servers lock in the same order.
-		{
+		totals: {
 			sql: 'SELECT key_id, month, leased, used FROM @usage WHERE key_id IN ?list AND month IN ?list ORDER BY key_id, month FOR UPDATE /* settle usage */',
 			values: [keyIds, months],
 		},
-		{
+		leases: {
 			sql: 'SELECT key_id, month, seq, leased, used FROM @quota_lease WHERE server_id = ? AND key_id IN ?list AND month IN ?list /* settle usage */',
 			values: [serverId, keyIds, months],
 		},
-	];
+	});
 	const totalOf = new Map(totals.map((row) => [nameOf(row), row]));
 	const leaseOf = new Map(leases.map((row) => [nameOf(row), row]));
 	const settled = settlements.map((settlement) => {

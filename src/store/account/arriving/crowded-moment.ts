@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { HitRecord } from '../../../domain/hit.ts';
-import type { Reading, Row, Steps } from '../../steps.ts';
+import { type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
 
 /** The maximum number of rows of a long log that an import reads in one transaction. */
 export const maxRead = 1000;
@@ -31,13 +31,11 @@ export function isCrowded(
 
 /** Reads a crowded moment. This takes a while, so it should be done without locks. */
 export function* readCrowded({ vid, atMs }: Moment): Reading<CrowdedMoment> {
-	const [[last] = []] = yield [{ sql: 'SELECT max(id) AS id FROM @hit /* crowded moment */' }];
-	const [rows = []] = yield [
-		{
-			sql: 'SELECT body FROM @logged_hit WHERE vid = ? AND at = ? /* crowded moment */',
-			values: [vid, atMs],
-		},
-	];
+	const [last] = yield* rowsOf({ sql: 'SELECT max(id) AS id FROM @hit /* crowded moment */' });
+	const rows = yield* rowsOf({
+		sql: 'SELECT body FROM @logged_hit WHERE vid = ? AND at = ? /* crowded moment */',
+		values: [vid, atMs],
+	});
 	return { vid, atMs, digests: new Set(rows.map(digestOfRow)), toId: Number(last?.id ?? 0) };
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { continuesVisit, type HistoryHit, visitTimeoutMs } from '../../../domain/hit.ts';
-import type { Query, Row, Steps } from '../../steps.ts';
+import { type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	type CrowdedMoment,
@@ -115,12 +115,10 @@ function selectNear(vid: string, hits: readonly PastHit[], crowd: CrowdedMoment 
 
 /** The start of visits that were read only in part. */
 function* startsOf(rows: readonly Row[]): Steps<Map<string, number>> {
-	const [starts = []] = yield [
-		{
-			sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* starts of visits */',
-			values: [unique(rows.map(({ sid }) => String(sid)))],
-		},
-	];
+	const starts = yield* rowsOf({
+		sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* starts of visits */',
+		values: [unique(rows.map(({ sid }) => String(sid)))],
+	});
 	return new Map(starts.map(({ sid, at }) => [String(sid), Number(at)]));
 }
 

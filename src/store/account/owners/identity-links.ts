@@ -7,7 +7,7 @@ import {
 	ownerOf,
 	tidKey,
 } from '../../../domain/ownership.ts';
-import type { Query, Row, Select, Steps } from '../../steps.ts';
+import { ask, type Query, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
 import { addTasks } from '../tasks.ts';
 import {
 	followSubscriptions,
@@ -138,7 +138,10 @@ export interface ContestedEvents {
  */
 export function* lockContested(keys: readonly string[], erasing = false): Steps<ContestedEvents> {
 	if (keys.length === 0) return { events: [], vids: [], popular: [] };
-	const [, counts = []] = yield [{ lock: 'exclusive', keys }, countEvents(keys)];
+	const { counts } = yield* ask({
+		lock: { lock: 'exclusive', keys },
+		counts: countEvents(keys),
+	});
 	let left = maxContested;
 	const popular = new Set<string>();
 	for (const { cid, events } of counts) {
@@ -147,14 +150,12 @@ export function* lockContested(keys: readonly string[], erasing = false): Steps<
 	}
 	const named = (kind: string) =>
 		keys.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
-	const [found = []] = yield [
-		{
-			sql: 'SELECT tid FROM @subscription_event WHERE cid IN ?list /* events of links */',
-			values: [named('c:')],
-		},
-	];
+	const found = yield* rowsOf({
+		sql: 'SELECT tid FROM @subscription_event WHERE cid IN ?list /* events of links */',
+		values: [named('c:')],
+	});
 	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid))]);
-	const [rows = []] = yield [lockEvents([...tids], erasing)];
+	const rows = yield* rowsOf(lockEvents([...tids], erasing));
 	return { ...(yield* contestedAmong(rows)), popular: [...popular] };
 }
 
@@ -172,7 +173,7 @@ function countEvents(keys: readonly string[]): Query {
  */
 export function* assignLater(popular: readonly string[], links: readonly IdentityLink[]): Steps<void> {
 	if (popular.length === 0) return;
-	const [holders = []] = yield [{ sql: holdersSql, values: [popular] }];
+	const holders = yield* rowsOf({ sql: holdersSql, values: [popular] });
 	const won = holders.filter(({ key, vid }) => links.some((link) => link.key === key && link.vid === vid));
 	yield [addTasks(won.map(({ key }) => String(key)))];
 }
@@ -190,7 +191,7 @@ export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvent
 
 /** The visitors who hold the keys of events. */
 export function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
-	const [holders = []] = yield [holdersOf(events)];
+	const holders = yield* rowsOf(holdersOf(events));
 	return holders.map(({ vid }) => String(vid));
 }
 
@@ -211,7 +212,7 @@ export function lockEvents(tids: readonly string[], erasing = true): Query {
  */
 export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
 	if (events.length === 0) return new Set();
-	const [holders = []] = yield [holdersOf(events)];
+	const holders = yield* rowsOf(holdersOf(events));
 	const owners = ownersOf(events, holders);
 	const renamed = events.filter(({ tid, vid, named }) => {
 		const owner = owners.get(tid);

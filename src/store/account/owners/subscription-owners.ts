@@ -1,5 +1,5 @@
 import { decidingOrder, type Owner, ownerOf } from '../../../domain/ownership.ts';
-import { type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import { ask, type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
 import { addTasks } from '../tasks.ts';
 
 /** The owners of subscriptions that have one. */
@@ -64,14 +64,17 @@ const maxFollowing = 50;
 export function* followSubscriptions(all: readonly string[]): Steps<Set<string>> {
 	const subids = [...new Set(all)];
 	if (subids.length === 0) return new Set();
-	const [alone = [], counts = []] = yield [{ lock: 'alone', keys: keysOf(subids) }, countFollowing(subids)];
+	const { alone, counts } = yield* ask({
+		alone: { lock: 'alone', keys: keysOf(subids) },
+		counts: countFollowing(subids),
+	});
 	const few = fewOf(counts);
 	const followed = few.some(({ events }) => events > 0) ? few.map(({ subid }) => subid) : [];
 	// The transaction may hold visitors, for whom others may wait that have locked such events.
-	const [rows = [], following = []] = yield [
-		ownersOfSubscriptions(followed),
-		lockFollowing('subid', followed, ' SKIP LOCKED'),
-	];
+	const { rows, following } = yield* ask({
+		rows: ownersOfSubscriptions(followed),
+		following: lockFollowing('subid', followed, ' SKIP LOCKED'),
+	});
 	// Transactions that cannot see this one may be storing such events now.
 	const isAlone = alone.every((row) => row.alone);
 	const locked = Map.groupBy(following, ({ subid }) => subid);
@@ -127,11 +130,11 @@ function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, str
 export function* followFew(subids: readonly string[]): Steps<{ few: readonly string[]; moved: Set<string> }> {
 	const counted = fewOf(yield* rowsOf(countFollowing(subids))).map(({ subid }) => subid);
 	const few = counted.includes(subids[0] ?? '') ? counted : [];
-	const [, rows = [], following = []] = yield [
-		{ lock: 'exclusive', keys: keysOf(few) },
-		ownersOfSubscriptions(few),
-		lockFollowing('subid', few),
-	];
+	const { rows, following } = yield* ask({
+		lock: { lock: 'exclusive', keys: keysOf(few) },
+		rows: ownersOfSubscriptions(few),
+		following: lockFollowing('subid', few),
+	});
 	return { few, moved: yield* follow(following, subscribersIn(rows)) };
 }
 
@@ -143,20 +146,20 @@ export function* followOn(
 	subid: string,
 	afterId: number,
 ): Steps<{ moved: Set<string>; lastId: number | undefined }> {
-	const [, rows = [], page = []] = yield [
-		{ lock: 'exclusive', keys: keysOf([subid]) },
-		ownersOfSubscriptions([subid]),
-		{
+	const { rows, page } = yield* ask({
+		lock: { lock: 'exclusive', keys: keysOf([subid]) },
+		rows: ownersOfSubscriptions([subid]),
+		page: {
 			sql: `SELECT id, tid FROM @subscription_event WHERE subid = ? AND named = 0 AND id > ? ORDER BY id LIMIT ${maxFollowing} /* follow */`,
 			values: [subid, afterId],
 		},
-	];
-	const [following = []] = yield [
+	});
+	const following = yield* rowsOf(
 		lockFollowing(
 			'tid',
 			page.map(({ tid }) => String(tid)),
 		),
-	];
+	);
 	const last = page.length === maxFollowing ? page.at(-1) : undefined;
 	return { moved: yield* follow(following, subscribersIn(rows)), lastId: last && Number(last.id) };
 }

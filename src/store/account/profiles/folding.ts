@@ -1,4 +1,4 @@
-import type { Query, Row, Steps } from '../../steps.ts';
+import { ask, type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { assignEvents, type ContestedEvents, lockContested, saveLinks } from '../owners/identity-links.ts';
 import { followFew, followOn } from '../owners/subscription-owners.ts';
@@ -31,11 +31,14 @@ export interface Piece {
  */
 export function* foldPiece(after = ''): Steps<Piece | undefined> {
 	// One process at a time works for an account.
-	const [, tasks = [], [refolding] = []] = yield [
-		{ lock: 'fold' },
-		nextTasks("name < 'e:' OR name >= 'f:' AND name < 'v:'", maxTasks),
-		nextTasks("name >= 'v:'", 1),
-	];
+	const {
+		tasks,
+		refoldings: [refolding],
+	} = yield* ask({
+		lock: { lock: 'fold' },
+		tasks: nextTasks("name < 'e:' OR name >= 'f:' AND name < 'v:'", maxTasks),
+		refoldings: nextTasks("name >= 'v:'", 1),
+	});
 	const [task, ...others] = [...tasks, ...(refolding ? [refolding] : [])].map(toTask);
 	if (task) {
 		yield* doTasks([task, ...others]);
@@ -75,7 +78,10 @@ function* nextOf(
 		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT ${max} /* what waits */`,
 		values: [name],
 	});
-	const [found = [], first = []] = yield [next(after), next('')];
+	const { found, first } = yield* ask({
+		found: next(after),
+		first: next(''),
+	});
 	return found.length > 0 ? found : first;
 }
 
@@ -84,7 +90,7 @@ function* foldVisitors(vids: readonly string[]): Steps<Piece> {
 	const [first = ''] = vids;
 	const short = (yield* withShortLogs(vids, maxEntries)).filter((vid, index) => vid === vids[index]);
 	if (short.length === 0) return { name: first, crowd: yield* foldVisitor(first) };
-	const [rows = []] = yield [loadVisitors(short)];
+	const rows = yield* rowsOf(loadVisitors(short));
 	yield* replay(short, rows);
 	return { name: short.at(-1) as string };
 }
@@ -97,22 +103,21 @@ export function* countWaiting(): Steps<number> {
 	// PostgreSQL uses the index of what waits only for its order, as long as it has no statistics.
 	const count = (table: 'visitor' | 'visit', key: 'vid' | 'sid') =>
 		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE folded_to IS NOT NULL ORDER BY ${key} LIMIT 1000) AS first)`;
-	const [rows = []] = yield [
-		{
-			sql: `SELECT ${count('visitor', 'vid')} + ${count('visit', 'sid')} + (SELECT count(*) FROM (SELECT 1 FROM @task LIMIT 1000) AS first) AS number /* count what waits */`,
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `SELECT ${count('visitor', 'vid')} + ${count('visit', 'sid')} + (SELECT count(*) FROM (SELECT 1 FROM @task LIMIT 1000) AS first) AS number /* count what waits */`,
+	});
 	return Number(rows[0]?.number);
 }
 
 function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const links = yield* lockUnfounded(vid);
-	const [rows = []] = yield [loadVisitors(unique([vid, ...(links?.vids ?? [])]))];
+	const rows = yield* rowsOf(loadVisitors(unique([vid, ...(links?.vids ?? [])])));
 	const row = rows.find((each) => each.vid === vid);
 	if (!row || row.folded_to === null) return undefined;
-	const [[state] = []] = yield [
-		{ sql: 'SELECT folded_to, refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
-	];
+	const [state] = yield* rowsOf({
+		sql: 'SELECT folded_to, refolded FROM @visitor WHERE vid = ? /* fold visitor */',
+		values: [vid],
+	});
 	const subject = { key: 'vid', name: vid } as const;
 	const crowd = reachedCrowd(subject, vid, state);
 	if (crowd) return crowd;
@@ -148,13 +153,16 @@ interface UnfoundedLinks extends ContestedEvents {
 
 /** Locks what a piece needs if links have lost their hits; undefined if none has. */
 function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
-	const [unfounded = [], [row] = []] = yield [
-		{
+	const {
+		unfounded,
+		visitors: [row],
+	} = yield* ask({
+		unfounded: {
 			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${maxAssigned} /* unfounded */`,
 			values: [vid],
 		},
-		{ sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
-	];
+		visitors: { sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
+	});
 	if (unfounded.length === 0 || !row || row.folded_to === null) return undefined;
 	const { links, isEnd } = yield* readOn({ key: 'vid', name: vid }, Number(row.folded_to));
 	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
@@ -185,9 +193,10 @@ function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<
 function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
 	// The visitor's lock covers its visits.
 	yield [{ settle: [vid] }, loadVisitors([vid])];
-	const [[row] = []] = yield [
-		{ sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */', values: [sid] },
-	];
+	const [row] = yield* rowsOf({
+		sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */',
+		values: [sid],
+	});
 	if (!row || row.folded_to === null) return undefined;
 	const subject = { key: 'sid', name: sid } as const;
 	const crowd = reachedCrowd(subject, vid, row);
@@ -256,12 +265,10 @@ function goOn({ id }: Task, position: number | undefined): Query {
  * @returns the id of the last event; undefined at the end
  */
 function* assignOn(cid: string, position: number): Steps<number | undefined> {
-	const [page = []] = yield [
-		{
-			sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${maxAssigned} /* assign */`,
-			values: [cid, position],
-		},
-	];
+	const page = yield* rowsOf({
+		sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${maxAssigned} /* assign */`,
+		values: [cid, position],
+	});
 	const { events, vids } = yield* lockContested([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);
@@ -272,12 +279,10 @@ function* assignOn(cid: string, position: number): Steps<number | undefined> {
 
 /** Rebuilds the next visitors, in the order of their `vid`, because more is now derived from their logs. */
 function* refoldAfter(taskId: number, vid: string): Steps<void> {
-	const [rows = []] = yield [
-		{
-			sql: `SELECT vid FROM @visitor WHERE vid > ? ORDER BY vid LIMIT ${maxVisitors} /* refold */`,
-			values: [vid],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `SELECT vid FROM @visitor WHERE vid > ? ORDER BY vid LIMIT ${maxVisitors} /* refold */`,
+		values: [vid],
+	});
 	yield* refold(rows.map((row) => String(row.vid)));
 	const last = rows.at(-1);
 	yield [

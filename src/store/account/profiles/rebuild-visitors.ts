@@ -1,5 +1,5 @@
 import { emptyProfile } from '../../../domain/profile.ts';
-import type { Query, Reading, Row, Select, Steps } from '../../steps.ts';
+import { ask, type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	assignEvents,
@@ -41,14 +41,14 @@ export function* visitorsAfter(vid: string, limit: number): Reading<string[]> {
  */
 export function* repairVisits(afterId: number): Steps<{ changed: number; lastId: number } | undefined> {
 	const page = `FROM @visit AS visit WHERE id > ? ORDER BY id LIMIT ${pageRows} /* repair visits */`;
-	const [named = []] = yield [{ sql: `SELECT vid ${page}`, values: [afterId] }];
-	const [, visits = []] = yield [
-		{ settle: unique(named.map(({ vid }) => String(vid))) },
-		{
+	const named = yield* rowsOf({ sql: `SELECT vid ${page}`, values: [afterId] });
+	const { visits } = yield* ask({
+		settle: { settle: unique(named.map(({ vid }) => String(vid))) },
+		visits: {
 			sql: `SELECT id, sid, vid, (SELECT vid FROM @hit AS hit WHERE hit.sid = visit.sid ORDER BY at LIMIT 1) AS owner ${page}`,
 			values: [afterId],
 		},
-	];
+	});
 	const last = visits.at(-1);
 	if (!last) return undefined;
 	const wrong = visits.filter(({ vid, owner }) => vid !== owner);
@@ -78,9 +78,10 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 	const left = vids.filter((vid) => !short.includes(vid));
 	if (short.length === 0) return { changed: 0, left };
 	const contested = yield* takeLinks(short);
-	const [hits = []] = yield [
-		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [short] },
-	];
+	const hits = yield* rowsOf({
+		sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* rebuild */',
+		values: [short],
+	});
 	yield [saveLinks(hits.flatMap(linksOfRow))];
 	const moved = yield* assignEvents(contested);
 	const changed = yield* refold([...new Set([...short, ...moved])], [], 2 * maxReplayed);
@@ -93,28 +94,28 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
  * @returns the events whose owners may change
  */
 function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
-	const [, taken = [], shown = []] = yield [
-		{ lock: 'exclusive', keys: 'all' },
-		{
+	const { taken, shown } = yield* ask({
+		lock: { lock: 'exclusive', keys: 'all' },
+		taken: {
 			sql: 'DELETE FROM @claim WHERE vid IN ?list AND kept IS NULL RETURNING key /* take links */',
 			values: [vids],
 		},
 		// In a damaged database, some hits may have no link.
-		{
+		shown: {
 			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
 			values: [vids],
 		},
-	];
+	});
 	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
 	const { events, popular } = yield* lockContested(unique(keys));
-	const [found = []] = yield [
-		{
+	const { found } = yield* ask({
+		found: {
 			sql: 'SELECT tid FROM @subscription_event WHERE vid IN ?list /* take links */',
 			values: [vids],
 		},
-		addTasks(popular),
-	];
-	const [own = []] = yield [lockEvents(found.map(({ tid }) => String(tid)))];
+		queued: addTasks(popular),
+	});
+	const own = yield* rowsOf(lockEvents(found.map(({ tid }) => String(tid))));
 	const rows = [...events, ...own] as readonly Row[];
 	const over = yield* contestedAmong([...new Map(rows.map((row) => [row.tid, row])).values()]);
 	yield [lockVisitors(unique([...vids, ...over.vids]))];
@@ -146,12 +147,10 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
  * key
  */
 export function* unverifyLinks(vid: string, after: string): Steps<string | undefined> {
-	const [links = []] = yield [
-		{
-			sql: `SELECT key FROM @claim WHERE vid = ? AND key > ? ORDER BY key LIMIT ${pageRows} /* rebuild */`,
-			values: [vid, after],
-		},
-	];
+	const links = yield* rowsOf({
+		sql: `SELECT key FROM @claim WHERE vid = ? AND key > ? ORDER BY key LIMIT ${pageRows} /* rebuild */`,
+		values: [vid, after],
+	});
 	const keys = links.map(({ key }) => String(key));
 	yield [
 		lockVisitors([vid]),
@@ -167,13 +166,13 @@ export function* unverifyLinks(vid: string, after: string): Steps<string | undef
  * Ensures that a page of a visitor's visits exists, and queues it for a rebuild. @returns the position of the last hit
  */
 export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPlace | undefined> {
-	const [, hits = []] = yield [
-		{ settle: [vid] },
-		{
+	const { hits } = yield* ask({
+		settle: { settle: [vid] },
+		hits: {
 			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* rebuild */`,
 			values: [vid, atMs, id],
 		},
-	];
+	});
 	const firsts = new Map(hits.toReversed().map((hit) => [String(hit.sid), Number(hit.at)]));
 	yield [lockVisitors([vid])];
 	yield [
@@ -193,7 +192,7 @@ export function* reassignEvents(vid: string, afterId: number): Steps<number | un
 		sql: 'SELECT id, tid FROM @subscription_event WHERE vid = ? AND id > ? ORDER BY id LIMIT 50 /* rebuild */',
 		values: [vid, afterId],
 	};
-	const [rows = []] = yield [page];
+	const rows = yield* rowsOf(page);
 	const { events, vids } = yield* lockContested(rows.map(({ tid }) => `t:${tid}`));
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);

@@ -1,7 +1,7 @@
 import type { HitRecord } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry } from '../../../domain/profile.ts';
 import { type Touch, touchOf } from '../../../domain/touch.ts';
-import type { Query, Reading, Row } from '../../steps.ts';
+import { type Query, type Reading, type Row, rowsOf } from '../../steps.ts';
 
 /**
  * A stored touch; a visitor has at most one per moment. Touches are derived from the log, like profiles, and updated
@@ -112,12 +112,10 @@ export function correctTouches(
 
 /** The touches of a part of a visitor's log. */
 export function* touchesWithin(hits: readonly LoggedHit[]): Reading<StoredTouch[]> {
-	const [began = []] = yield [
-		{
-			sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* visits began */',
-			values: [[...new Set(hits.map(({ entry }) => entry.sid))]],
-		},
-	];
+	const began = yield* rowsOf({
+		sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* visits began */',
+		values: [[...new Set(hits.map(({ entry }) => entry.sid))]],
+	});
 	return touchesOf(hits, new Map(began.map(({ sid, at }) => [String(sid), Number(at)])));
 }
 

@@ -304,11 +304,9 @@ export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Re
 export function* spendingRows(): Reading<
 	{ day: string; channel: string; campaign: string; pence: number }[]
 > {
-	const [rows = []] = yield [
-		{
-			sql: 'SELECT day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */',
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: 'SELECT day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */',
+	});
 	return rows.map(({ day, channel, campaign, pence }) => ({
 		...{ day: String(day), channel: String(channel), campaign: String(campaign), pence: Number(pence) },
 	}));

@@ -1,4 +1,4 @@
-import type { Query, Reading, Row, Steps } from '../../steps.ts';
+import { ask, type Query, type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
 import { refold } from '../profiles/refold.ts';
@@ -35,13 +35,13 @@ export function* visitsAfter(
 	vid: string,
 	{ atMs, id }: HitPlace,
 ): Steps<{ sids: string[]; last: HitPlace | undefined }> {
-	const [, rows = []] = yield [
-		{ settle: [vid] },
-		{
+	const { rows } = yield* ask({
+		settle: { settle: [vid] },
+		rows: {
 			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* visits */`,
 			values: [vid, atMs, id],
 		},
-	];
+	});
 	const last = rows.length === pageRows ? rows.at(-1) : undefined;
 	return {
 		sids: unique(rows.map(({ sid }) => String(sid))),
@@ -51,50 +51,42 @@ export function* visitsAfter(
 
 /** The time of the visitor's last hit; 0 if there is none. */
 export function* lastHitOf(vid: string): Reading<number> {
-	const [[row] = []] = yield [
-		{
-			sql: 'SELECT at FROM @logged_hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */',
-			values: [vid],
-		},
-	];
+	const [row] = yield* rowsOf({
+		sql: 'SELECT at FROM @logged_hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */',
+		values: [vid],
+	});
 	return Number(row?.at ?? 0);
 }
 
 /** What the erasure of a visitor would erase. */
 export function* erasableOf(vid: string): Reading<Erased> {
-	const [[row] = []] = yield [
-		{
-			sql: `SELECT (SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
+	const [row] = yield* rowsOf({
+		sql: `SELECT (SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
 				(SELECT count(*) FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = one.vid)) AS visits,
 				(SELECT count(*) FROM @subscription_event WHERE vid = one.vid) AS events,
 				(SELECT count(*) FROM @claim WHERE vid = one.vid AND key <> 'r:') AS links
 				FROM (SELECT CAST(? AS TEXT) AS vid) AS one /* erasable */`,
-			values: [vid],
-		},
-	];
+		values: [vid],
+	});
 	const count = (name: keyof Erased) => Number(row?.[name] ?? 0);
 	return { hits: count('hits'), visits: count('visits'), events: count('events'), links: count('links') };
 }
 
 /** How many subscription events have a customer id and belong to no visitor who has shown it. */
 export function* otherEventsOf(cid: string): Reading<number> {
-	const [[row] = []] = yield [
-		{
-			sql: 'SELECT count(*) AS events FROM @subscription_event AS event WHERE cid = ? AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ?) /* erasable */',
-			values: [cid, `c:${cid}`],
-		},
-	];
+	const [row] = yield* rowsOf({
+		sql: 'SELECT count(*) AS events FROM @subscription_event AS event WHERE cid = ? AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ?) /* erasable */',
+		values: [cid, `c:${cid}`],
+	});
 	return Number(row?.events ?? 0);
 }
 
 /** A page of the visitors who have shown a customer id, in the order of their `vid`. */
 export function* visitorsOfCustomer(cid: string, after: string): Reading<string[]> {
-	const [rows = []] = yield [
-		{
-			sql: `SELECT DISTINCT vid FROM @claim WHERE key = ? AND vid > ? ORDER BY vid LIMIT ${pageRows} /* visitors of customer */`,
-			values: [`c:${cid}`, after],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `SELECT DISTINCT vid FROM @claim WHERE key = ? AND vid > ? ORDER BY vid LIMIT ${pageRows} /* visitors of customer */`,
+		values: [`c:${cid}`, after],
+	});
 	return rows.map(({ vid }) => String(vid));
 }
 
@@ -106,7 +98,12 @@ export function* visitorsOfCustomer(cid: string, after: string): Reading<string[
  */
 export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 	// Nobody adds a link or an event in between.
-	const [, [task] = []] = yield [{ lock: 'exclusive', keys: 'all' }, findTask(vid)];
+	const {
+		tasks: [task],
+	} = yield* ask({
+		lock: { lock: 'exclusive', keys: 'all' },
+		tasks: findTask(vid),
+	});
 	yield [
 		...(task ? [] : [addTasks([taskOf(vid)])]),
 		lockVisitors([vid]),
@@ -132,12 +129,10 @@ function touch(vid: string, nowMs: number) {
 
 /** A visitor whose erasure has made no progress since a moment. */
 export function* findAbandonedErasure(sinceMs: number): Reading<string | undefined> {
-	const [[task] = []] = yield [
-		{
-			sql: "SELECT name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ? ORDER BY name LIMIT 1 /* abandoned */",
-			values: [sinceMs],
-		},
-	];
+	const [task] = yield* rowsOf({
+		sql: "SELECT name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ? ORDER BY name LIMIT 1 /* abandoned */",
+		values: [sinceMs],
+	});
 	return task && String(task.name).slice(2);
 }
 
@@ -146,7 +141,7 @@ export function* findAbandonedErasure(sinceMs: number): Reading<string | undefin
  * @returns undefined if nothing was left
  */
 export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
-	const [, events = [], links = [], hits = []] = yield [{ settle: [vid] }, ...dataOf(vid)];
+	const { events, links, hits } = yield* ask({ settle: { settle: [vid] }, ...dataOf(vid) });
 	if (events.length + links.length + hits.length === 0)
 		return (yield* endErasing(vid)) ? undefined : { hits: 0, visits: 0, events: 0, links: 0 };
 	// The visitor has a row again if an import has brought it back. Others may be working on it.
@@ -162,28 +157,28 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 	return { ...(yield* eraseHits(vid, hits)), events: freed, links: shown.length };
 }
 
-function dataOf(vid: string): Query[] {
-	return [
-		{
+function dataOf(vid: string) {
+	return {
+		events: {
 			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${maxErased / 2} /* erase */`,
 			values: [vid],
 		},
-		{
+		links: {
 			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${maxErased} /* erase */`,
 			values: [vid],
 		},
-		{
+		hits: {
 			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at LIMIT ${maxErased} /* erase */`,
 			values: [vid],
 		},
-	];
+	};
 }
 
 /** @returns false if an import has brought the visitor back meanwhile; what it added is to be erased, too */
 function* endErasing(vid: string): Steps<boolean> {
 	yield [{ lock: 'exclusive', keys: 'all' }, lockVisitors([vid])];
-	const left = yield [...dataOf(vid)];
-	if (left.some((rows) => rows.length > 0)) return false;
+	const left = yield* ask(dataOf(vid));
+	if (Object.values(left).some((rows) => rows.length > 0)) return false;
 	yield [
 		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
 		{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
@@ -206,27 +201,26 @@ export function deleteHits(hits: readonly Row[]): Query {
 function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; visits: number }> {
 	const last = hits.at(-1);
 	if (!last) return { hits: 0, visits: 0 };
-	const [deleted = []] = yield [
-		deleteHits(hits),
-		{ sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? /* erase */', values: [vid, Number(last.at)] },
-	];
-	const [visits = []] = yield [
-		{
-			sql: 'DELETE FROM @visit WHERE sid IN ?list RETURNING sid /* erase */',
-			values: [unique(deleted.map(({ sid }) => String(sid)))],
+	const { deleted } = yield* ask({
+		deleted: deleteHits(hits),
+		touches: {
+			sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? /* erase */',
+			values: [vid, Number(last.at)],
 		},
-	];
+	});
+	const visits = yield* rowsOf({
+		sql: 'DELETE FROM @visit WHERE sid IN ?list RETURNING sid /* erase */',
+		values: [unique(deleted.map(({ sid }) => String(sid)))],
+	});
 	return { hits: deleted.length, visits: visits.length };
 }
 
 /** Removes a customer id from a page of its subscription events. @returns how many; 0 at the end */
 export function* freeCustomer(cid: string): Steps<number> {
-	const [events = []] = yield [
-		{
-			sql: `SELECT tid FROM @subscription_event WHERE cid = ? ORDER BY id LIMIT ${maxErased / 2} /* erase */`,
-			values: [cid],
-		},
-	];
+	const events = yield* rowsOf({
+		sql: `SELECT tid FROM @subscription_event WHERE cid = ? ORDER BY id LIMIT ${maxErased / 2} /* erase */`,
+		values: [cid],
+	});
 	return yield* freeEvents(events, (event) => event.cid === cid);
 }
 

@@ -1,4 +1,4 @@
-import type { Query, Steps } from '../../steps.ts';
+import { ask, type Query, rowsOf, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	assignEvents,
@@ -23,20 +23,20 @@ const maxReplayed = 1000;
  * @returns how many hits were deleted; 0 at the end
  */
 export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
-	const [, oldest = []] = yield [
-		{ settle: { beforeMs, max: maxPruned } },
-		{
+	const { oldest } = yield* ask({
+		settle: { settle: { beforeMs, max: maxPruned } },
+		oldest: {
 			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at LIMIT ${maxPruned} /* prune */`,
 			values: [beforeMs],
 		},
-	];
+	});
 	const last = oldest.at(-1);
 	if (!last) return 0;
 	const vids = unique(oldest.map(({ vid }) => String(vid)));
 	const links = oldest.flatMap(linksOfRow);
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
-	const [deleted = []] = yield [deleteHits(oldest)];
+	const deleted = yield* rowsOf(deleteHits(oldest));
 	const sids = unique(deleted.map(({ sid }) => String(sid)));
 	if (keepTouches) yield [keepTouchesOf(vids, Number(last.at)), keepLinks(links)];
 	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);
@@ -55,13 +55,16 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 /** Moves links to the next hits that show their keys: at once if the logs are short, else in the background. */
 function* moveLinks(short: readonly string[], links: readonly IdentityLink[], beforeMs: number): Steps<void> {
 	yield [withoutHit(links, beforeMs)];
-	const [, shown = []] = yield [
-		{ sql: 'DELETE FROM @claim WHERE vid IN ?list AND unfounded IS NOT NULL /* prune */', values: [short] },
-		{
+	const { shown } = yield* ask({
+		deleted: {
+			sql: 'DELETE FROM @claim WHERE vid IN ?list AND unfounded IS NOT NULL /* prune */',
+			values: [short],
+		},
+		shown: {
 			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* prune */`,
 			values: [short],
 		},
-	];
+	});
 	yield [saveLinks(shown.flatMap(linksOfRow))];
 }
 
@@ -99,10 +102,10 @@ function keepLinks(links: readonly IdentityLink[]): Query {
  */
 export function* pruneKept(beforeMs: number): Steps<number> {
 	const page = `WHERE kept IS NOT NULL AND at < ? ORDER BY at LIMIT ${maxPruned} /* prune kept */`;
-	const [touches = [], claims = []] = yield [
-		{ sql: `SELECT vid, at FROM @touch ${page}`, values: [beforeMs] },
-		{ sql: `SELECT vid, key, at FROM @claim ${page}`, values: [beforeMs] },
-	];
+	const { touches, claims } = yield* ask({
+		touches: { sql: `SELECT vid, at FROM @touch ${page}`, values: [beforeMs] },
+		claims: { sql: `SELECT vid, key, at FROM @claim ${page}`, values: [beforeMs] },
+	});
 	const links = claims.map(({ vid, key, at }) => ({ vid: String(vid), key: String(key), atMs: Number(at) }));
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
 	const linked = unique(links.map(({ vid }) => vid));

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import type { Query, Reading, Steps } from '../../steps.ts';
+import { ask, type Query, type Reading, rowsOf, type Steps } from '../../steps.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { insertMessages, type NewMessage } from './outbox.ts';
 
@@ -60,27 +60,23 @@ export function* holdEvaluation(
 ): Steps<Held | undefined> {
 	// The clock may have stepped back: then it is held until a time that is too far away.
 	const free = isAlone ? '' : 'AND (holder = ? OR held_until < ? OR held_until > ?)';
-	const [[row] = []] = yield [
-		{
-			sql: `UPDATE @evaluation SET holder = ?, held_until = ? WHERE name = 'webhooks' ${free} RETURNING ${columns} /* hold evaluation */`,
-			values: [holder, untilMs, ...(isAlone ? [] : [holder, nowMs, 2 * untilMs - nowMs])],
-		},
-	];
+	const [row] = yield* rowsOf({
+		sql: `UPDATE @evaluation SET holder = ?, held_until = ? WHERE name = 'webhooks' ${free} RETURNING ${columns} /* hold evaluation */`,
+		values: [holder, untilMs, ...(isAlone ? [] : [holder, nowMs, 2 * untilMs - nowMs])],
+	});
 	if (row) return toHeld(row);
-	const [[made] = []] = yield [
-		{
-			sql: `INSERT INTO @evaluation (name, holder, held_until, sequence, state) ?rows ON CONFLICT (name) DO NOTHING RETURNING ${columns} /* begin evaluation */`,
-			rows: [['webhooks', holder, untilMs, 0, JSON.stringify(begin)]],
-		},
-	];
+	const [made] = yield* rowsOf({
+		sql: `INSERT INTO @evaluation (name, holder, held_until, sequence, state) ?rows ON CONFLICT (name) DO NOTHING RETURNING ${columns} /* begin evaluation */`,
+		rows: [['webhooks', holder, untilMs, 0, JSON.stringify(begin)]],
+	});
 	return made && toHeld(made);
 }
 
 /** The progress of the evaluation; undefined before the first. */
 export function* evaluation(): Reading<Held | undefined> {
-	const [[row] = []] = yield [
-		{ sql: `SELECT ${columns} FROM @evaluation WHERE name = 'webhooks' /* evaluation */` },
-	];
+	const [row] = yield* rowsOf({
+		sql: `SELECT ${columns} FROM @evaluation WHERE name = 'webhooks' /* evaluation */`,
+	});
 	return row && toHeld(row);
 }
 
@@ -127,21 +123,19 @@ export interface EvaluationStep {
  */
 export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 	const { held, sequence, state, nowMs, conflictIds } = step;
-	const [[row] = []] = yield [
-		{
-			sql: "SELECT holder, sequence FROM @evaluation WHERE name = 'webhooks' FOR UPDATE /* save evaluation */",
-		},
-	];
+	const [row] = yield* rowsOf({
+		sql: "SELECT holder, sequence FROM @evaluation WHERE name = 'webhooks' FOR UPDATE /* save evaluation */",
+	});
 	if (!row || row.holder !== held.holder || Number(row.sequence) !== held.sequence)
 		throw new ConcurrentChangeError('another process evaluates');
 	const [gone, kept] = [true, false].map((isGone) =>
 		step.visitors.filter(({ standing }) => (standing === null) === isGone).map(({ vid }) => vid),
 	) as [string[], string[]];
 	// Locked or deleted here, so that no erasure misses what is written here.
-	const [there = [], left = []] = yield [
-		lockVisitors(kept),
-		{ sql: 'DELETE FROM @standing WHERE vid IN ?list RETURNING vid /* gone */', values: [gone] },
-	];
+	const { there, left } = yield* ask({
+		there: lockVisitors(kept),
+		left: { sql: 'DELETE FROM @standing WHERE vid IN ?list RETURNING vid /* gone */', values: [gone] },
+	});
 	const present = new Set([...there, ...left].map(({ vid }) => vid));
 	const visitors = step.visitors.filter(({ vid }) => present.has(vid));
 	yield [
@@ -201,11 +195,9 @@ const maxConflicts = 200;
 
 /** Conflicts without a message so far, in order of arrival. */
 export function* waitingConflicts(): Reading<Conflict[]> {
-	const [rows = []] = yield [
-		{
-			sql: `SELECT id, at, request_id, tids FROM @conflict ORDER BY id LIMIT ${maxConflicts} /* conflicts */`,
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `SELECT id, at, request_id, tids FROM @conflict ORDER BY id LIMIT ${maxConflicts} /* conflicts */`,
+	});
 	return rows.map((row) => ({
 		id: Number(row.id),
 		atMs: Number(row.at),

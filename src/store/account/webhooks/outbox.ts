@@ -81,12 +81,10 @@ export function* takeDue(
 	webhook: string,
 	{ nowMs, leaseMs, limit }: { nowMs: number; leaseMs: number; limit: number },
 ): Steps<DueMessage[]> {
-	const [rows = []] = yield [
-		{
-			sql: 'UPDATE @outbox SET due_at = ?, attempts = attempts + 1, problem = NULL WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */',
-			values: [leaseMs, webhook, webhook, nowMs, limit],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: 'UPDATE @outbox SET due_at = ?, attempts = attempts + 1, problem = NULL WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */',
+		values: [leaseMs, webhook, webhook, nowMs, limit],
+	});
 	return rows
 		.map((row) => ({
 			webhook,
@@ -158,12 +156,10 @@ export function* countMessages(): Reading<number> {
 
 /** When the next message of each webhook is due, by its id. Webhooks without messages are left out. */
 export function* nextDue(webhooks: readonly string[]): Reading<Map<string, number>> {
-	const [rows = []] = yield [
-		{
-			sql: 'SELECT key, (SELECT min(due_at) FROM @outbox AS outbox WHERE outbox.webhook = list.key AND due_at IS NOT NULL) AS due_at FROM ?each AS list /* next due */',
-			values: [webhooks],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: 'SELECT key, (SELECT min(due_at) FROM @outbox AS outbox WHERE outbox.webhook = list.key AND due_at IS NOT NULL) AS due_at FROM ?each AS list /* next due */',
+		values: [webhooks],
+	});
 	return new Map(
 		rows.flatMap(({ key, due_at }) => (due_at === null ? [] : [[String(key), Number(due_at)] as const])),
 	);
@@ -174,12 +170,10 @@ const pageRows = 500;
 
 /** Deletes messages older than a moment. @returns how many; 0 at the end */
 export function* pruneMessages(beforeMs: number): Steps<number> {
-	const [rows = []] = yield [
-		{
-			sql: `DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ? ORDER BY created_at LIMIT ${pageRows}) RETURNING sequence /* prune messages */`,
-			values: [beforeMs],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ? ORDER BY created_at LIMIT ${pageRows}) RETURNING sequence /* prune messages */`,
+		values: [beforeMs],
+	});
 	return rows.length;
 }
 
@@ -229,23 +223,19 @@ export function* replayPage(
 	webhook: string,
 	{ sinceMs, nowMs, after }: { sinceMs: number; nowMs: number; after: number },
 ): Steps<{ count: number; last: number | undefined }> {
-	const [rows = []] = yield [
-		{
-			sql: `UPDATE @outbox SET due_at = ?, delivered_at = NULL, attempts = 0 WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND sequence > ? AND created_at >= ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* replay */`,
-			values: [nowMs, webhook, webhook, after, sinceMs],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `UPDATE @outbox SET due_at = ?, delivered_at = NULL, attempts = 0 WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND sequence > ? AND created_at >= ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* replay */`,
+		values: [nowMs, webhook, webhook, after, sinceMs],
+	});
 	const last = Math.max(...rows.map(({ sequence }) => Number(sequence)));
 	return { count: rows.length, last: rows.length === pageRows ? last : undefined };
 }
 
 /** Deletes a page of a webhook's messages. @returns how many; 0 at the end */
 export function* deletePage(webhook: string): Steps<number> {
-	const [rows = []] = yield [
-		{
-			sql: `DELETE FROM @outbox WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* delete messages */`,
-			values: [webhook, webhook],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `DELETE FROM @outbox WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* delete messages */`,
+		values: [webhook, webhook],
+	});
 	return rows.length;
 }

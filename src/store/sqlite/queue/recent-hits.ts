@@ -1,5 +1,5 @@
 import type { LatestHits } from '../../account/arriving/hits.ts';
-import type { Query, Row, Settle, Steps } from '../../steps.ts';
+import { type Query, type Row, rowsOf, type Settle, type Steps } from '../../steps.ts';
 
 /**
  * Hits are stored in `recent_hit`, in order of arrival, until they are settled: moved to `hit`, whose indexes by
@@ -12,12 +12,10 @@ const maxListCharacters = 512;
 
 /** Stores hits as recent ones, and saves their visitors, who list them. */
 export function* addRecentHits({ hits, visitors, others }: LatestHits): Steps<void> {
-	const [added = []] = yield [
-		{
-			sql: 'INSERT INTO @recent_hit (vid, sid, at, body) ?rows RETURNING id, vid /* add recent hits */',
-			rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
-		},
-	];
+	const added = yield* rowsOf({
+		sql: 'INSERT INTO @recent_hit (vid, sid, at, body) ?rows RETURNING id, vid /* add recent hits */',
+		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
+	});
 	const idsOf = Map.groupBy(added, ({ vid }) => vid);
 	const [lists = []] = yield [
 		{
@@ -45,12 +43,10 @@ export function* settling({ settle }: Settle): Steps<readonly Row[]> {
 		yield settlingOf(settle);
 		return [];
 	}
-	const [oldest = []] = yield [
-		{
-			sql: `SELECT id, vid FROM @recent_hit WHERE at < ? ORDER BY at, id LIMIT ${settle.max} /* oldest recent hits */`,
-			values: [settle.beforeMs],
-		},
-	];
+	const oldest = yield* rowsOf({
+		sql: `SELECT id, vid FROM @recent_hit WHERE at < ? ORDER BY at, id LIMIT ${settle.max} /* oldest recent hits */`,
+		values: [settle.beforeMs],
+	});
 	yield settlingOf([...new Set(oldest.map(({ vid }) => String(vid)))]);
 	// In a damaged database, no visitor lists some of the hits.
 	yield moving('?list', [oldest.map(({ id }) => String(id))]);
