@@ -102,7 +102,8 @@ function typeOf(schema: Json, indent: string, names: ReadonlyMap<string, string>
 		const items = typeOf(schema.items, indent, names);
 		return items.includes(' | ') ? `readonly (${items})[]` : `readonly ${items}[]`;
 	}
-	if (schema.type === 'object' && !schema.properties) return 'Readonly<Record<string, unknown>>';
+	if (schema.type === 'object' && Object.keys(schema.properties ?? {}).length === 0)
+		return 'Readonly<Record<string, unknown>>';
 	if (schema.type === 'object') return objectOf(schema, indent, names);
 	if (schema.type === 'integer') return 'number';
 	if (['string', 'number', 'boolean', 'null'].includes(schema.type)) return schema.type;
