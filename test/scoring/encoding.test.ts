@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeRows, fitEncoding } from '../../src/scoring/fit/encoding.ts';
+import { learnEncoding, prepareNumbers } from '../../src/scoring/fit/encoding.ts';
 import { fitLogistic, logOddsOf } from '../../src/scoring/fit/logistic.ts';
 import { modelFormat } from '../../src/scoring/fit/model.ts';
 import { Scorer } from '../../src/scoring/fit/scorer.ts';
@@ -23,8 +23,9 @@ function examples(count: number, seed: number) {
 
 function encoded(count: number) {
 	const dataset = inTimeOrder(datasetOf(features, examples(count, 1)), 1);
-	const encoding = fitEncoding(dataset);
-	return { dataset, encoding, rows: encodeRows(dataset, encoding, true) };
+	const numbers = prepareNumbers(dataset);
+	const { encoding, encode } = learnEncoding(dataset, numbers);
+	return { dataset, encoding, rows: encode(dataset, numbers, true), unseen: encode(dataset, numbers, false) };
 }
 
 test('numbers are standardised; missing ones get the mean, are known as missing, and have a bin of their own', () => {
@@ -61,8 +62,7 @@ test('a text is encoded by its rate, and a rare one by that of earlier rows only
 });
 
 test('a scorer computes the same from a row as training from columns', () => {
-	const { dataset, encoding } = encoded(800);
-	const rows = encodeRows(dataset, encoding, false);
+	const { encoding, unseen: rows } = encoded(800);
 	const { weights } = fitLogistic(rows, 1);
 	const scorer = new Scorer({
 		format: modelFormat,

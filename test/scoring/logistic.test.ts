@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type EncodedRows, encodeRows, fitEncoding } from '../../src/scoring/fit/encoding.ts';
+import { type EncodedRows, learnEncoding, prepareNumbers } from '../../src/scoring/fit/encoding.ts';
 import { fitLogistic, logOddsOf } from '../../src/scoring/fit/logistic.ts';
 import { logistic } from '../../src/scoring/fit/measure.ts';
 import { inTimeOrder } from '../../src/scoring/rows/dataset.ts';
@@ -14,7 +14,8 @@ function encoded(count: number, seed: number): EncodedRows {
 		numeric: Array.from(example.numeric, (value) => (row % 5 === 0 ? Number.NaN : value)),
 	}));
 	const dataset = inTimeOrder(datasetOf(examples), 1);
-	return encodeRows(dataset, fitEncoding(dataset), true);
+	const numbers = prepareNumbers(dataset);
+	return learnEncoding(dataset, numbers).encode(dataset, numbers, true);
 }
 
 /**

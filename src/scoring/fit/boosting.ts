@@ -2,7 +2,7 @@ import type { EncodedRows } from './encoding.ts';
 import { logistic, logOddsOfProbability, mean } from './measure.ts';
 import { growTree, type Tree, treeValues } from './tree.ts';
 
-const learningRate = 0.07;
+const learningRate = 0.1;
 /** Each tree is grown from a new sample of rows, and of columns. */
 const maxRowsPerTree = 20_000;
 const shareOfColumns = 0.8;

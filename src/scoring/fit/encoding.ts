@@ -1,9 +1,11 @@
-import type { Dataset } from '../rows/dataset.ts';
+import { type Dataset, valuesAt } from '../rows/dataset.ts';
 import { binCount, binOf, cutsBetween, quantileCuts } from './cuts.ts';
 
 /** Bins that trees may split between. */
-const bins = 64;
-/** A column's cuts, mean and range are those of at most this many rows; more would hardly change them. */
+const maxBins = 64;
+/** Bins that these are made of, with one of missing numbers. */
+const preparedBins = 65_535;
+/** A column's cuts are those of at most this many rows; more would hardly change them. */
 const maxRowsOfColumn = 10_000;
 /** The maximum number of texts with a rate. */
 const maxTexts = 5000;
@@ -60,37 +62,120 @@ export function standardised({ lowest, highest, mean, scale }: NumericEncoding, 
 	return (signedLog(Math.min(highest, Math.max(lowest, value))) - mean) / scale;
 }
 
-/** Learns the encoding from rows. */
-export function fitEncoding(dataset: Dataset): Encoding {
-	const { features, numeric, categorical, texts, labels } = dataset;
-	return {
-		numeric: features.numeric.map(({ name }, column) => fitNumeric(name, numeric[column] as Float32Array)),
+/** Numeric columns that serve models of any of their rows: transformed, and in more bins than trees use. */
+export interface PreparedNumbers {
+	readonly names: readonly string[];
+	readonly cuts: readonly (readonly number[])[];
+	/** 0 if the number is missing. */
+	readonly transformed: readonly Float32Array[];
+	readonly bins: readonly Uint16Array[];
+}
+
+export function prepareNumbers({ features, numeric, rows }: Dataset): PreparedNumbers {
+	const stride = Math.max(1, Math.ceil(rows / maxRowsOfColumn));
+	const cuts = numeric.map((values) =>
+		quantileCuts(
+			values.filter((value, row) => row % stride === 0 && !Number.isNaN(value)).sort(),
+			preparedBins,
+		),
+	);
+	const bins = numeric.map(() => new Uint16Array(rows));
+	const transformed = numeric.map((values, column) => {
+		const ofColumn = Float64Array.from(cuts[column] as number[]);
+		const binned = bins[column] as Uint16Array;
+		const transformedValues = new Float32Array(rows);
+		for (let row = 0; row < rows; row++) {
+			const bin = binOf(ofColumn, values[row] as number);
+			binned[row] = bin;
+			if (bin > 0) transformedValues[row] = signedLog(values[row] as number);
+		}
+		return transformedValues;
+	});
+	return { names: features.numeric.map(({ name }) => name), cuts, transformed, bins };
+}
+
+/** The numbers of some of the rows. */
+export function numbersOf(
+	numbers: PreparedNumbers,
+	of: <Values extends Float32Array | Uint16Array>(values: Values) => Values,
+): PreparedNumbers {
+	return { ...numbers, transformed: numbers.transformed.map(of), bins: numbers.bins.map(of) };
+}
+
+/** Learns the encoding from rows. @returns it, and what encodes rows by it; see `encodeTexts` for `fitted` */
+export function learnEncoding({ features, categorical, texts, labels }: Dataset, numbers: PreparedNumbers) {
+	const learned = numbers.names.map((_, column) => learnNumeric(numbers, column));
+	const encoding: Encoding = {
+		numeric: learned.map((one) => one.encoding),
 		categorical: features.categorical.map(({ name }, column) =>
 			fitCategorical(name, categorical[column] as Uint32Array, texts[column] as string[], labels),
 		),
 	};
+	const encode = (dataset: Dataset, { transformed, bins }: PreparedNumbers, fitted: boolean): EncodedRows => {
+		const columns = [
+			...learned.map(({ encode }, column) =>
+				encode(transformed[column] as Float32Array, bins[column] as Uint16Array),
+			),
+			...encodeTexts(dataset, encoding, fitted),
+		];
+		return {
+			...{ rows: dataset.rows, labels: dataset.labels },
+			linear: columns.map(({ linear }) => linear),
+			missing: columns.map(({ bins }, column) =>
+				column < learned.length ? rowsWithout(bins) : new Uint32Array(),
+			),
+			bins: columns.map(({ bins }) => bins),
+			binCounts: [...encoding.numeric, ...encoding.categorical].map(({ cuts }) => binCount(cuts)),
+		};
+	};
+	return { encoding, encode };
 }
 
-function fitNumeric(name: string, values: Float32Array): NumericEncoding {
-	const stride = Math.max(1, Math.ceil(values.length / maxRowsOfColumn));
-	const known = values.filter((value, index) => index % stride === 0 && !Number.isNaN(value)).sort();
-	let sum = 0;
-	let squares = 0;
-	for (const value of known) {
-		const transformed = signedLog(value);
-		sum += transformed;
-		squares += transformed ** 2;
+function learnNumeric({ names, cuts, transformed, bins }: PreparedNumbers, column: number) {
+	const [values, binned] = [transformed[column] as Float32Array, bins[column] as Uint16Array];
+	const counts = new Uint32Array((cuts[column] as readonly number[]).length + 2);
+	let [known, sum, squares, lowest, highest] = [0, 0, 0, 0, 0];
+	for (let row = 0; row < values.length; row++) {
+		const bin = binned[row] as number;
+		if (bin === 0) continue;
+		const value = values[row] as number;
+		if (known === 0 || value < lowest) lowest = value;
+		if (known === 0 || value > highest) highest = value;
+		(counts[bin] as number)++;
+		known++;
+		sum += value;
+		squares += value * value;
 	}
-	const mean = known.length > 0 ? sum / known.length : 0;
-	const variance = known.length > 0 ? squares / known.length - mean ** 2 : 0;
-	return {
-		name,
-		mean,
-		scale: variance > 1e-12 ? Math.sqrt(variance) : 1,
-		lowest: known[0] ?? 0,
-		highest: known.at(-1) ?? 0,
-		cuts: quantileCuts(known, bins),
+	const mean = known > 0 ? sum / known : 0;
+	const variance = known > 0 ? squares / known - mean ** 2 : 0;
+	const scale = variance > 1e-12 ? Math.sqrt(variance) : 1;
+	const used = [...counts.keys()].filter((bin) => (counts[bin] as number) > 0);
+	const ends = cutsBetween(
+		used,
+		used.map((bin) => counts[bin] as number),
+		maxBins,
+	).map(Math.floor);
+	const binOfPrepared = Uint8Array.from(counts, (_, bin) => (bin === 0 ? 0 : binOf(ends, bin)));
+	const encoding: NumericEncoding = {
+		...{ name: names[column] as string, mean, scale },
+		...{ lowest: inverseOfSignedLog(lowest), highest: inverseOfSignedLog(highest) },
+		cuts: ends.map((end) => cuts[column]?.[end - 1] as number),
 	};
+	const encode = (values: Float32Array, binned: Uint16Array) => {
+		const [linear, coarse] = [new Float32Array(values.length), new Uint8Array(values.length)];
+		for (let row = 0; row < values.length; row++) {
+			const bin = binned[row] as number;
+			if (bin === 0) continue;
+			linear[row] = (Math.min(highest, Math.max(lowest, values[row] as number)) - mean) / scale;
+			coarse[row] = binOfPrepared[bin] as number;
+		}
+		return { linear, bins: coarse };
+	};
+	return { encoding, encode };
+}
+
+function inverseOfSignedLog(value: number): number {
+	return value < 0 ? -Math.expm1(-value) : Math.expm1(value);
 }
 
 function fitCategorical(
@@ -101,9 +186,10 @@ function fitCategorical(
 ): CategoricalEncoding {
 	const rows = new Float64Array(texts.length);
 	const conversions = new Float64Array(texts.length);
-	for (const [index, code] of codes.entries()) {
+	for (let row = 0; row < codes.length; row++) {
+		const code = codes[row] as number;
 		(rows[code] as number)++;
-		(conversions[code] as number) += labels[index] as number;
+		(conversions[code] as number) += labels[row] as number;
 	}
 	const baseRate = baseRateOf(labels);
 	const kept = [...texts.keys()]
@@ -119,7 +205,7 @@ function fitCategorical(
 	const cuts = cutsBetween(
 		byRate.map(({ rate }) => rate),
 		byRate.map((one) => one.rows),
-		bins,
+		maxBins,
 	);
 	return { name, rates: kept.map(({ text, rate }) => [text, rate]), cuts: [...new Set(cuts)] };
 }
@@ -136,63 +222,44 @@ function shrunkenRate(rows: number, conversions: number, baseRate: number): numb
 }
 
 /**
- * Encodes rows. With `fitted`, these are the rows that the encoding was learned from, in the same order, and a text's rate
- * counts only earlier rows: no row may see its own outcome.
+ * With `fitted`, these are the rows that the encoding was learned from, in the same order, and a text's rate counts only
+ * earlier rows: no row may see its own outcome.
  */
-export function encodeRows(dataset: Dataset, encoding: Encoding, fitted: boolean): EncodedRows {
-	const { rows, labels } = dataset;
-	const linear: Float32Array[] = [];
-	const missing: Uint32Array[] = [];
-	const ofBins: Uint8Array[] = [];
-	for (const [column, numeric] of encoding.numeric.entries()) {
-		const values = (dataset.numeric[column] as Float32Array).slice();
-		const cuts = Float64Array.from(numeric.cuts);
-		const binned = new Uint8Array(rows);
-		const without: number[] = [];
-		for (let row = 0; row < rows; row++) {
-			const value = values[row] as number;
-			const bin = binOf(cuts, value);
-			binned[row] = bin;
-			values[row] = bin === 0 ? 0 : standardised(numeric, value);
-			if (bin === 0) without.push(row);
-		}
-		linear.push(values);
-		missing.push(Uint32Array.from(without));
-		ofBins.push(binned);
-	}
-	for (const [column, { rates, cuts }] of encoding.categorical.entries()) {
-		const codes = dataset.categorical[column] as Uint32Array;
-		const texts = dataset.texts[column] as readonly string[];
+function encodeTexts({ rows, labels, categorical, texts }: Dataset, encoding: Encoding, fitted: boolean) {
+	return encoding.categorical.map(({ rates, cuts }, column) => {
+		const codes = categorical[column] as Uint32Array;
 		const rateOf = new Map(rates);
-		const rateOfCode = Float64Array.from(texts, (text) => rateOf.get(text) ?? 0);
-		const ofRows = fitted
-			? ratesSoFar(codes, rateOfCode, labels)
-			: Float32Array.from(codes, (code) => rateOfCode[code] as number);
-		linear.push(ofRows);
-		missing.push(new Uint32Array());
-		ofBins.push(Uint8Array.from(ofRows, (rate) => binOf(cuts, rate)));
-	}
-	return {
-		rows,
-		labels,
-		linear,
-		missing,
-		bins: ofBins,
-		binCounts: [...encoding.numeric, ...encoding.categorical].map(({ cuts }) => binCount(cuts)),
-	};
+		const rateOfCode = Float32Array.from(texts[column] as readonly string[], (text) => rateOf.get(text) ?? 0);
+		const linear = fitted ? ratesSoFar(codes, rateOfCode, labels) : valuesAt(rateOfCode, codes);
+		const bins = new Uint8Array(rows);
+		for (let row = 0; row < rows; row++) bins[row] = binOf(cuts, linear[row] as number);
+		return { linear, bins };
+	});
 }
 
-function ratesSoFar(codes: Uint32Array, rateOfCode: Float64Array, labels: Uint8Array): Float32Array {
+/** The rows without a number. */
+function rowsWithout(bins: Uint8Array): Uint32Array {
+	const without: number[] = [];
+	for (let row = 0; row < bins.length; row++) if (bins[row] === 0) without.push(row);
+	return Uint32Array.from(without);
+}
+
+function ratesSoFar(codes: Uint32Array, rateOfCode: Float32Array, labels: Uint8Array): Float32Array {
 	const baseRate = baseRateOf(labels);
 	const rows = new Float64Array(rateOfCode.length);
 	const conversions = new Float64Array(rateOfCode.length);
 	const total = new Float64Array(rateOfCode.length);
 	for (const code of codes) (total[code] as number)++;
-	return Float32Array.from(codes, (code, row) => {
-		if ((total[code] as number) >= minRowsOfFrequent) return rateOfCode[code] as number;
-		const rate = shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
+	const ofRows = new Float32Array(codes.length);
+	for (let row = 0; row < codes.length; row++) {
+		const code = codes[row] as number;
+		if ((total[code] as number) >= minRowsOfFrequent) {
+			ofRows[row] = rateOfCode[code] as number;
+			continue;
+		}
+		ofRows[row] = shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
 		(rows[code] as number)++;
 		(conversions[code] as number) += labels[row] as number;
-		return rate;
-	});
+	}
+	return ofRows;
 }

@@ -1,5 +1,5 @@
 import type { Profile } from '../../domain/profile.ts';
-import { encodeRows, fitEncoding } from '../fit/encoding.ts';
+import { learnEncoding, prepareNumbers } from '../fit/encoding.ts';
 import { fitLogistic } from '../fit/logistic.ts';
 import { modelFormat } from '../fit/model.ts';
 import { Scorer } from '../fit/scorer.ts';
@@ -25,8 +25,9 @@ export function simpleModel(dataset: Dataset): ((profile: Profile, nowMs: number
 		categorical: [],
 		texts: [],
 	};
-	const encoding = fitEncoding(simple);
-	const { weights } = fitLogistic(encodeRows(simple, encoding, true), strength);
+	const numbers = prepareNumbers(simple);
+	const { encoding, encode } = learnEncoding(simple, numbers);
+	const { weights } = fitLogistic(encode(simple, numbers, true), strength);
 	const scorer = new Scorer({
 		...{ format: modelFormat, kind: 'logistic', features, baseRate: 0, encoding, weights },
 		...{ horizonMs: 0, levels: [0], rates: [] },

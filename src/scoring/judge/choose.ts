@@ -31,7 +31,7 @@ const strengths = [1000, 100, 10];
 const treesPerStep = 5;
 const maxTrees = 400;
 /** The search ends when this many settings in a row have not made later rows more likely. */
-const patience = 3;
+const patience = 2;
 
 /**
  * Chooses the kind of model and its setting by the likelihood of later rows, all at the level that was known. The simpler
@@ -101,15 +101,20 @@ function correlation(
 	for (const [index, { judged }] of folds.entries()) {
 		const predicted = (trials[index] as Trial).logOdds;
 		for (const each of among) {
-			const rows = [...judged.labels.keys()].filter((row) => judged.recency[row] === each);
-			const middle = mean(rows.map((row) => predicted[row] as number));
-			const rate = mean(rows.map((row) => judged.labels[row] as number));
-			for (const row of rows) {
-				const above = (predicted[row] as number) - middle;
+			let [rows, logOdds, conversions] = [0, 0, 0];
+			for (let row = 0; row < judged.rows; row++) {
+				if (judged.recency[row] !== each) continue;
+				rows++;
+				logOdds += predicted[row] as number;
+				conversions += judged.labels[row] as number;
+			}
+			for (let row = 0; row < judged.rows; row++) {
+				const above = (predicted[row] as number) - logOdds / rows;
 				// What rounding leaves of equal predictions would be counted in standard errors of itself.
-				if (Math.abs(above) < leastDifference) continue;
+				if (judged.recency[row] !== each || Math.abs(above) < leastDifference) continue;
 				const group = judged.groups[row] as number;
-				parts.set(group, (parts.get(group) ?? 0) + above * ((judged.labels[row] as number) - rate));
+				const beyond = (judged.labels[row] as number) - conversions / rows;
+				parts.set(group, (parts.get(group) ?? 0) + above * beyond);
 			}
 		}
 	}

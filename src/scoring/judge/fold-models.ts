@@ -1,5 +1,5 @@
 import { Booster } from '../fit/boosting.ts';
-import { type EncodedRows, encodeRows, fitEncoding } from '../fit/encoding.ts';
+import { type EncodedRows, learnEncoding, numbersOf, type PreparedNumbers } from '../fit/encoding.ts';
 import { fitLogistic, type LogisticFit, logOddsOf } from '../fit/logistic.ts';
 import { logistic, logLosses, logOddsOfProbability } from '../fit/measure.ts';
 import { treeValues } from '../fit/tree.ts';
@@ -8,7 +8,7 @@ import type { Fold } from './folds.ts';
 import { levelShifts, rateOf } from './level.ts';
 
 /** Sufficient to compare models; the model to serve is fitted to full convergence. */
-const tolerance = 1e-5;
+const tolerance = 1e-4;
 
 /** The predictions of one model for the judged rows. */
 export interface Trial {
@@ -37,15 +37,29 @@ export class FoldModels {
 	readonly #onTrial: () => void;
 	#fit: LogisticFit | undefined;
 
-	/** @param before those of the fold before */
-	constructor(fold: Fold, random: () => number, onTrial: () => void, before?: FoldModels) {
-		const { earlier, span, judged, recent } = fold;
-		const encoding = fitEncoding(earlier);
+	/**
+	 * @param numbers those of all rows
+	 * @param before those of the fold before
+	 */
+	constructor(
+		fold: Fold,
+		numbers: PreparedNumbers,
+		random: () => number,
+		onTrial: () => void,
+		before?: FoldModels,
+	) {
+		const { earlier, span, start, judged, recent } = fold;
+		const ofEarlier = numbersOf(numbers, (values) => values.subarray(0, earlier.rows) as typeof values);
+		const { encode } = learnEncoding(earlier, ofEarlier);
 		this.#fold = fold;
 		this.#before = before;
 		this.#onTrial = onTrial;
-		this.#earlier = encodeRows(earlier, encoding, true);
-		this.#span = encodeRows(span, encoding, false);
+		this.#earlier = encode(earlier, ofEarlier, true);
+		this.#span = encode(
+			span,
+			numbersOf(numbers, (values) => values.subarray(start, start + span.rows) as typeof values),
+			false,
+		);
 		this.#booster = new Booster(this.#earlier, random);
 		this.#grown = new Float64Array(span.rows).fill(this.#booster.start);
 		this.judged = judged;

@@ -7,6 +7,8 @@ export interface Fold {
 	readonly judged: Dataset;
 	/** The judged rows, preceded by those that set their level. */
 	readonly span: Dataset;
+	/** The place of the span's first row. */
+	readonly start: number;
 	/** Places in `span` of the latest rows whose outcome was known when the judged rows began. */
 	readonly recent: RecentRows;
 	/**
@@ -43,6 +45,7 @@ export function timeFolds(dataset: Dataset, delayMs: number): Fold[] {
 			earlier: rangeOf(dataset, 0, end),
 			judged: rangeOf(dataset, from, to),
 			span: rangeOf(dataset, start, to),
+			start,
 			recent: recent.map((places) => places.map((place) => place - start)),
 			overlaps,
 		});

@@ -1,5 +1,5 @@
 import { binOf, quantileCuts } from '../fit/cuts.ts';
-import { logLoss, mean } from '../fit/measure.ts';
+import { mean } from '../fit/measure.ts';
 import { type Dataset, sampleOf } from '../rows/dataset.ts';
 import { type LikelyLeak, minConversions } from './report.ts';
 
@@ -61,13 +61,20 @@ function binsOf(values: Float32Array): Uint32Array {
 /** The share of the base rate's log loss that the rates of bins save. A row more with the base rate is in each bin. */
 function explainedShare(labels: Uint8Array, bins: ArrayLike<number>): number {
 	const base = mean(labels);
-	const rows = Map.groupBy(labels.keys(), (row) => bins[row]);
-	const scores = new Float64Array(labels.length);
-	for (const own of rows.values()) {
-		const conversions = own.filter((row) => labels[row] === 1).length;
-		for (const row of own) scores[row] = (conversions + base) / (own.length + 1);
+	const counts = new Map<number, [others: number, conversions: number]>();
+	for (let row = 0; row < labels.length; row++) {
+		const count = counts.get(bins[row] as number) ?? [0, 0];
+		counts.set(bins[row] as number, count);
+		(count[labels[row] as 0 | 1] as number)++;
 	}
-	return 1 - logLoss(labels, scores) / logLoss(labels, new Float64Array(labels.length).fill(base));
+	const lossAt = (rate: number, others: number, conversions: number) =>
+		-(others > 0 ? others * Math.log(1 - rate) : 0) - (conversions > 0 ? conversions * Math.log(rate) : 0);
+	let [loss, baseLoss] = [0, 0];
+	for (const [others, conversions] of counts.values()) {
+		loss += lossAt((conversions + base) / (others + conversions + 1), others, conversions);
+		baseLoss += lossAt(base, others, conversions);
+	}
+	return 1 - loss / baseLoss;
 }
 
 /**

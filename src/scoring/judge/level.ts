@@ -1,7 +1,7 @@
 import { dayMs } from '../../durations.ts';
 import { logistic } from '../fit/measure.ts';
 import { without } from '../rows/ablation.ts';
-import type { Dataset } from '../rows/dataset.ts';
+import { type Dataset, valuesAt } from '../rows/dataset.ts';
 import { recencies } from '../rows/recency.ts';
 
 /** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
@@ -58,15 +58,13 @@ export function levelShifts(
 	{ labels, groups }: Pick<TimedRows, 'labels' | 'groups'>,
 ): number[] {
 	const held = (places: Uint32Array, towards: number) => {
-		const predicted = Float64Array.from(places, (place) => (logOdds[place] as number) + towards);
-		const shift = levelShift(
-			predicted,
-			Uint8Array.from(places, (place) => labels[place] as number),
-		);
+		const predicted = valuesAt(logOdds, places);
+		for (let place = 0; place < places.length; place++) (predicted[place] as number) += towards;
+		const shift = levelShift(predicted, valuesAt(labels, places));
 		let information = 0;
 		for (const value of predicted) information += logistic(value) * (1 - logistic(value));
 		// The rows of a visitor share what they tell.
-		const visitors = new Set(Array.from(places, (place) => groups[place])).size;
+		const visitors = new Set(valuesAt(groups, places)).size;
 		information *= visitors / Math.max(1, places.length);
 		if (without.has('level')) return 0;
 		const share = without.has('level shrinkage') ? 1 : information / (information + shrinkage);

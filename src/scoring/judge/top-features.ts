@@ -2,7 +2,7 @@ import type { Scorer } from '../fit/scorer.ts';
 import { type Dataset, featureRows, sampleOf } from '../rows/dataset.ts';
 import type { TopFeature } from './report.ts';
 
-const sampledRows = 1000;
+const sampledRows = 400;
 const maxFeatures = 10;
 
 /** The features that move scores most, with their direction, over rows sampled evenly over time. */

@@ -1,5 +1,5 @@
 import { Booster } from '../fit/boosting.ts';
-import { encodeRows, fitEncoding } from '../fit/encoding.ts';
+import { learnEncoding, numbersOf, prepareNumbers } from '../fit/encoding.ts';
 import { fitLogistic } from '../fit/logistic.ts';
 import {
 	type BoostingModel,
@@ -9,7 +9,7 @@ import {
 	type PriorModel,
 } from '../fit/model.ts';
 import { Scorer } from '../fit/scorer.ts';
-import { type Dataset, featureRows, inTimeOrder, sampleOf } from '../rows/dataset.ts';
+import { type Dataset, featureRows, inTimeOrder, rowsAt, sampledRows, valuesAt } from '../rows/dataset.ts';
 import { seededRandom } from '../rows/random.ts';
 import { recencies } from '../rows/recency.ts';
 import { choose } from './choose.ts';
@@ -75,22 +75,26 @@ export function train(
 	});
 	if (rows === 0) return serveBaseRate('no rows');
 	if (Math.min(conversions, others) < minConversions) return serveBaseRate('few conversions');
-	const folds = timeFolds(sampleOf(dataset, maxRowsForChoice), delayMs);
+	const sample = sampledRows(rows, maxRowsForChoice);
+	const folds = timeFolds(rowsAt(dataset, sample), delayMs);
 	if (folds.length < 2) return serveBaseRate('uneven');
 	let share = 0;
 	const onTrial = () => {
 		share += (1 - share) * shareOfTrial;
 		onProgress?.(share);
 	};
+	const numbers = prepareNumbers(dataset);
+	const ofSample = numbersOf(numbers, (values) => valuesAt(values, sample));
 	const models: FoldModels[] = [];
-	for (const fold of folds) models.push(new FoldModels(fold, seededRandom(seed), onTrial, models.at(-1)));
+	for (const fold of folds)
+		models.push(new FoldModels(fold, ofSample, seededRandom(seed), onTrial, models.at(-1)));
 	const choice = choose(models);
 	const later = judge(models);
 	const overlaps = folds.some((fold) => fold.overlaps);
 	if (!choice.serves.includes(true)) return serveBaseRate('no signal', { choice, later, overlaps });
 
-	const encoding = fitEncoding(dataset);
-	const encoded = encodeRows(dataset, encoding, true);
+	const { encoding, encode } = learnEncoding(dataset, numbers);
+	const encoded = encode(dataset, numbers, true);
 	const common = { format: prior.format, features, baseRate, encoding, horizonMs, levels: [], rates: [] };
 	let model: LogisticModel | BoostingModel;
 	let fit: TrainingReport['fit'];
@@ -107,8 +111,7 @@ export function train(
 		model = { ...common, kind: 'boosting', startLogOdds: booster.start, trees: booster.trees };
 	}
 	const scorer = new Scorer(model);
-	const logOdds = Float64Array.from(featureRows(dataset), (row) => scorer.logOdds(row));
-	const shifts = levelShifts(recent, logOdds, dataset);
+	const shifts = levelShifts(recent, logOddsOfRecent(dataset, recent, scorer), dataset);
 	const levels = shifts.map((shift, recency) => (choice.serves[recency] ? shift : null));
 	const rates = recencies.map((recency) => baseRates?.[recency] ?? rateOfRows(dataset, recent[recency]));
 	return {
@@ -121,6 +124,17 @@ export function train(
 			leaks: likelyLeaks(dataset),
 		},
 	};
+}
+
+/** By place in the data set; of rows that are not recent, 0. */
+function logOddsOfRecent(dataset: Dataset, recent: RecentRows, scorer: Scorer): Float64Array {
+	const logOdds = new Float64Array(dataset.rows);
+	for (const places of recent) {
+		let index = 0;
+		for (const row of featureRows(rowsAt(dataset, places)))
+			logOdds[places[index++] as number] = scorer.logOdds(row);
+	}
+	return logOdds;
 }
 
 function rateOfRows({ labels }: Dataset, rows: ArrayLike<number> = []): number {

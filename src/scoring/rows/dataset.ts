@@ -98,12 +98,17 @@ export function datasetOf(features: FeatureSet, examples: Iterable<Example>): Da
 
 /** These rows, in this order. */
 export function rowsAt(dataset: Dataset, rows: Uint32Array): Dataset {
-	const of = <Values extends Float32Array | Float64Array | Uint32Array | Uint8Array>(values: Values) => {
-		const taken = new (values.constructor as new (length: number) => Values)(rows.length);
-		for (let row = 0; row < rows.length; row++) taken[row] = values[rows[row] as number] as number;
-		return taken;
-	};
-	return mapColumns(dataset, rows.length, of);
+	return mapColumns(dataset, rows.length, (values) => valuesAt(values, rows));
+}
+
+/** The values of these rows. */
+export function valuesAt<Values extends Float32Array | Float64Array | Uint32Array | Uint16Array | Uint8Array>(
+	values: Values,
+	rows: Uint32Array,
+): Values {
+	const taken = new (values.constructor as new (length: number) => Values)(rows.length);
+	for (let row = 0; row < rows.length; row++) taken[row] = values[rows[row] as number] as number;
+	return taken;
 }
 
 /** A range of rows. It shares their memory. */
@@ -113,12 +118,13 @@ export function rangeOf(dataset: Dataset, from: number, to: number): Dataset {
 
 /** Evenly spread rows, at most `max`. */
 export function sampleOf(dataset: Dataset, max: number): Dataset {
-	if (dataset.rows <= max) return dataset;
-	const every = dataset.rows / max;
-	return rowsAt(
-		dataset,
-		Uint32Array.from({ length: max }, (_, index) => Math.floor(index * every)),
-	);
+	return dataset.rows <= max ? dataset : rowsAt(dataset, sampledRows(dataset.rows, max));
+}
+
+/** The places of evenly spread rows. */
+export function sampledRows(rows: number, max: number): Uint32Array {
+	const every = Math.max(1, rows / max);
+	return Uint32Array.from({ length: Math.min(rows, max) }, (_, index) => Math.floor(index * every));
 }
 
 function mapColumns(
