@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { AccessDirectory } from '../access/directory.ts';
 import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
@@ -32,6 +31,7 @@ let training: PromiseWithResolvers<readonly TrainedSummary[]> | undefined;
 function startWebhooks(): Promise<WebhookJob> {
 	webhooks ??= (async () => {
 		const { WebhookJob } = await import('./webhooks.ts');
+		const { AccessDirectory } = await import('../access/directory.ts');
 		const { scorerOf } = await import('../scoring/serve/visitor-scorer.ts');
 		const onError = (error: unknown) => send({ job: 'webhooks', type: 'error', reason: reasonOf(error) });
 		const directory = await AccessDirectory.load(store.control, onError);

@@ -21,12 +21,10 @@ const hitTimeoutMs = 5000;
 const maxControlWaiting = 1024;
 
 /**
- * Writes to all databases of a folder. Each belongs to one of the writer threads for good, so it has one writer. A thread
- * starts with the first request for it.
+ * Writes to all databases of a folder. Each belongs to one of the writer threads for good, so it has one writer.
  */
 export class WriteQueues implements AccountWrites {
-	readonly #queues: (WriteQueue | undefined)[];
-	readonly #begin: () => WriteQueue;
+	readonly #queues: readonly WriteQueue[];
 	// So many characters are about 64 to 128 MiB.
 	readonly #bounds = { maxWaiting: 8192, maxCharacters: 64 * 1024 * 1024, waiting: 0, characters: 0 };
 	readonly #controlBounds = {
@@ -40,15 +38,14 @@ export class WriteQueues implements AccountWrites {
 		const open = Math.min(maxOpenAccounts, (maxFileHandles() * shareOfHandles) / handlesOfDatabase);
 		const openDatabases = Math.max(1, Math.floor(open / threads));
 		const slots = this.#bounds.maxWaiting + maxControlWaiting;
-		this.#queues = Array.from({ length: threads });
-		this.#begin = () => new WriteQueue({ ...options, name: 'writer', openDatabases, slots });
+		this.#queues = Array.from(
+			{ length: threads },
+			() => new WriteQueue({ ...options, name: 'writer', openDatabases, slots }),
+		);
 	}
 
 	#of(databaseId: number): WriteQueue {
-		const index = databaseId % this.#queues.length;
-		const queue = this.#queues[index] ?? this.#begin();
-		this.#queues[index] = queue;
-		return queue;
+		return this.#queues[databaseId % this.#queues.length] as WriteQueue;
 	}
 
 	/** Gives up when the control database stays locked. */
@@ -103,6 +100,6 @@ export class WriteQueues implements AccountWrites {
 	}
 
 	async stop(): Promise<void> {
-		await Promise.all(this.#queues.map((queue) => queue?.stop()));
+		await Promise.all(this.#queues.map((queue) => queue.stop()));
 	}
 }

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../eventually.ts';
+import { emptyInstallation, ServeProcess } from '../process.ts';
+import { linuxOnly } from '../store/sqlite/databases.ts';
+
+/** The aim is 130. */
+const mostMiB = 140;
+const mostThreads = 9;
+
+test('an idle server takes little memory and few threads', linuxOnly, async (t) => {
+	const at = await emptyInstallation(t);
+	// The files themselves, as operators run them; the first start compiles them.
+	const start = () => ServeProcess.start(at, { NODE_OPTIONS: '' });
+	await (await start()).kill('SIGTERM');
+	await using server = await start();
+	const { pid } = server.child;
+	const threads = () =>
+		readdirSync(`/proc/${pid}/task`).map((thread) =>
+			readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim(),
+		);
+	const residentMiB = () => {
+		const [, kiB] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+		return Number(kiB) / 1024;
+	};
+	await eventually('background work has begun', () => threads().includes('background'), 5000);
+	await delay(5000);
+	await eventually(`at most ${mostMiB} MiB`, () => residentMiB() <= mostMiB, 5000);
+	t.diagnostic(`${residentMiB().toFixed(0)} MiB; ${threads().sort().join(', ')}`);
+	const own = threads().filter((name) => !/^(node-V8Worker|DelayedTaskSche|SignalInspector)/.test(name));
+	assert.ok(own.length <= mostThreads, own.join(', '));
+});
