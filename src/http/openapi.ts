@@ -105,7 +105,8 @@ export function openapi(app: FastifyInstance, prefix: string): void {
 	app.addHook('onRoute', ({ url, method, schema }) => {
 		if (schema?.operationId === undefined || method === 'HEAD') return;
 		const path = url.slice(prefix.length).replaceAll(/:(\w+)/g, '{$1}');
-		paths[path] = { [String(method).toLowerCase()]: documented(schema as OperationDescription) };
+		const operation = documented(schema as OperationDescription);
+		paths[path] = { ...paths[path], [String(method).toLowerCase()]: operation };
 	});
 	app.get(`${prefix}/openapi.json`, (request, reply) => {
 		const document = {
