@@ -74,7 +74,9 @@ function compare({ command, output }: Shown, printed: string, isWhole: boolean):
 		? known
 		: known.filter(
 				(line) =>
-					!/^(Of visitors who are present, it|It) ranks|^Version|^[a-z ]+( {2}0)+ {2}linear/.test(line),
+					!/^(Of visitors who are present, it|It) ranks|^(Version|Visitors who converted|The base rate)|^[a-z ]+( {2}0)+ {2}linear/.test(
+						line,
+					),
 			);
 	let from = 0;
 	for (const line of wanted) {
