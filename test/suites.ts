@@ -18,6 +18,10 @@ export async function runTests(pattern: string): Promise<void> {
 	const loaded = Promise.withResolvers<void>();
 	// Else the process would be over as soon as all tests of the files so far are.
 	before(() => loaded.promise);
-	for (const file of testFiles(pattern)) await import(join(folder, file));
-	loaded.resolve();
+	try {
+		for (const file of testFiles(pattern)) await import(join(folder, file));
+	} finally {
+		// Also where a file cannot be loaded, or its error would wait for the tests.
+		loaded.resolve();
+	}
 }
