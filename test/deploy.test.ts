@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { parse } from 'yaml';
 import { serveOptions } from '../src/config.ts';
 import { standardPlan } from '../src/domain/usage-plan.ts';
 import { freePort } from './free-port.ts';
@@ -12,11 +12,6 @@ import { temporaryFolder } from './support.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8');
-/** The parser that makes OpenAPI documents in YAML; it comes with it. */
-const requireOfSwagger = createRequire(join(projectFolder, 'node_modules/@fastify/swagger/index.js'));
-const { parse } = requireOfSwagger('yaml') as {
-	parse: (text: string, options: { merge: boolean }) => unknown;
-};
 // biome-ignore lint/suspicious/noExplicitAny: what is in it is what the tests ask
 const readYaml = (path: string): any => parse(read(path), { merge: true });
 
