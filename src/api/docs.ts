@@ -44,8 +44,17 @@ export function docs(app: FastifyInstance): void {
 		);
 	add('/docs', 'text/html; charset=utf-8', () => docsPage);
 	add('/docs/start.js', 'text/javascript; charset=utf-8', () => docsScript);
-	const addFile = (name: string, type: string) =>
-		add(`/docs/${name}`, type, () => readFile(join(folder, name)));
+	const addFile = (name: string, type: string) => {
+		// Read once, so that many who ask, and take it slowly, share it.
+		let file: Promise<Buffer> | undefined;
+		add(`/docs/${name}`, type, () => {
+			file ??= readFile(join(folder, name)).catch((error) => {
+				file = undefined;
+				throw error;
+			});
+			return file;
+		});
+	};
 	addFile('swagger-ui.css', 'text/css; charset=utf-8');
 	addFile('swagger-ui-bundle.js', 'text/javascript; charset=utf-8');
 }
