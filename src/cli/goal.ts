@@ -29,7 +29,7 @@ export function goalCommand(): Command {
 
 Of upload events, an acquisition is a visitor's first event of a subscription ('subid'), a refund has a negative 'rvn', and a
 renewal is any other. A goal counts acquisitions unless it names renewals, refunds, or any of them with --counts. A goal of
-renewals is scored for who subscribes now, whatever its --days.`,
+renewals is scored for who subscribes now, whatever its --horizon-days.`,
 	);
 	command
 		.command('create')

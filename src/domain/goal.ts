@@ -40,6 +40,14 @@ export function horizonMsOf({ horizonDays }: Goal): number {
 	return Math.round(horizonDays * dayMs);
 }
 
+/**
+ * The time after a row of training, or a sampled moment, until its outcome is known. Those of renewals are as of the moment
+ * at which theirs is.
+ */
+export function delayMsOf(goal: Goal): number {
+	return goal.counts === 'renewal' ? 0 : horizonMsOf(goal);
+}
+
 /** What reaches a goal. */
 type ReachedBy = Pick<Goal, 'evts' | 'counts'>;
 

@@ -1,5 +1,5 @@
 import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
-import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import { delayMsOf, type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { OperatorError } from '../../errors.ts';
@@ -216,11 +216,12 @@ export async function scoresAsOf(
 	});
 	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
 	if (!ofVisitors) throw new Error('an account has rows of visitors');
-	const { dataset, horizonMs, delayMs } = ofVisitors;
+	const { dataset, horizonMs } = ofVisitors;
 	const rates = (await measureBaseRates(reader, [goal], cutMs, vids)).get(goal.name) ?? {
 		byRecency: [0, 0, 0],
 	};
-	const { model } = train(dataset, { seed, horizonMs, delayMs, baseRates: rates.byRecency });
+	const options = { seed, horizonMs, delayMs: delayMsOf(goal), baseRates: rates.byRecency };
+	const { model } = train(dataset, options);
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };

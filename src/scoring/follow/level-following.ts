@@ -1,11 +1,11 @@
-import type { Goal } from '../../domain/goal.ts';
+import { delayMsOf, type Goal } from '../../domain/goal.ts';
 import type { LevelShift, LevelWeek, ModelLevels } from '../../domain/model-levels.ts';
 import { dayMs } from '../../durations.ts';
 import { logistic, logOddsOfProbability, mean } from '../fit/measure.ts';
 import { levelShifts } from '../judge/level.ts';
 import { type Recency, recencies } from '../rows/recency.ts';
 import { visitProfileAt } from '../rows/snapshots.ts';
-import { delayMsOf, endOfLog, type RateReader, sampleOutcomes } from '../serve/base-rate.ts';
+import { endOfLog, type RateReader, sampleOutcomes } from '../serve/base-rate.ts';
 import type { GoalModel } from '../serve/goal-model.ts';
 
 export interface FollowOptions {

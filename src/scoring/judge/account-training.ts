@@ -1,5 +1,5 @@
 import type { CaskScope } from '../../domain/cask-scope.ts';
-import type { Goal, GoalCounts } from '../../domain/goal.ts';
+import { delayMsOf, type Goal, type GoalCounts } from '../../domain/goal.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { historyReader } from '../../store/account/reading/histories.ts';
 import { countVisitors } from '../../store/account/reading/visitors.ts';
@@ -129,7 +129,7 @@ export async function trainAccount(
 			new Map([...rates].map(([name, { byRecency }]) => [name, byRecency])),
 		);
 	const trained: TrainedGoal[] = [];
-	for (const { goal, scope, horizonMs, delayMs, dataset } of rows) {
+	for (const { goal, scope, horizonMs, dataset } of rows) {
 		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
 		const onShare = (share: number) =>
 			onProgress({
@@ -138,7 +138,7 @@ export async function trainAccount(
 			});
 		onShare(0);
 		const baseRates = rates.get(goal.name)?.byRecency;
-		const options = { seed, horizonMs, delayMs, baseRates };
+		const options = { seed, horizonMs, delayMs: delayMsOf(goal), baseRates };
 		const { model, report } = trainOn(dataset, { ...options, onProgress: onShare });
 		onShare(1);
 		trained.push(

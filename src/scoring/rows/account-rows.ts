@@ -1,8 +1,7 @@
 import { type Goal, horizonMsOf } from '../../domain/goal.ts';
-import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import type { FirstHit, HistoryExtent, VisitorHistory } from '../../store/account/reading/histories.ts';
+import type { AccountHistory, HistoryExtent, VisitorHistory } from '../../store/account/reading/histories.ts';
 import { without } from './ablation.ts';
 import type { Dataset } from './dataset.ts';
 import { DatasetBuilder } from './dataset.ts';
@@ -15,13 +14,10 @@ import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapsh
 import { NameUse, type StoppedName } from './stopped-names.ts';
 
 /** Reads an account's history; see `historyReader`. */
-export interface HistoryReader {
-	historyExtent(asOfMs: number): Promise<HistoryExtent>;
-	vidsAfter(vid: string, limit: number): Promise<string[]>;
-	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]>;
-	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
-	cadences(asOfMs: number): Promise<TabledCadences>;
-}
+export type HistoryReader = Pick<
+	AccountHistory,
+	'historyExtent' | 'vidsAfter' | 'firstHits' | 'visitorHistories' | 'cadences'
+>;
 
 export interface RowsOptions {
 	readonly goals: readonly Goal[];
@@ -38,8 +34,6 @@ export interface GoalRows {
 	readonly goal: Goal;
 	readonly scope: 'vid' | 'sid';
 	readonly horizonMs: number;
-	/** The time after a row until its outcome is known. Rows of renewals are as of when theirs is. */
-	readonly delayMs: number;
 	readonly dataset: Dataset;
 }
 
@@ -95,9 +89,8 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	const asOfMs = ended ? extent.toMs : options.asOfMs;
 	const listed = await listVisitors(reader, options, extent.hits);
 	const hits = Math.max(1, extent.hits * listed.share);
-	const [renewals = [], others = []] = [true, false].map((isRenewal) =>
-		goals.filter(({ counts }) => (counts === 'renewal') === isRenewal),
-	);
+	const renewals = goals.filter(({ counts }) => counts === 'renewal');
+	const others = goals.filter(({ counts }) => counts !== 'renewal');
 	const collectors = [...Map.groupBy(others, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
 		const plan: SnapshotPlan = {
 			...{
@@ -312,7 +305,6 @@ class RowCollector {
 				goal,
 				scope: this.#scope,
 				horizonMs: this.#horizonMs,
-				delayMs: this.isOfRenewals ? 0 : this.#horizonMs,
 				// All goals share the columns.
 				dataset: { ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) },
 			};

@@ -1,8 +1,7 @@
-import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import { delayMsOf, type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { dayMs } from '../../durations.ts';
-import type { HitMoment, VisitorHistory } from '../../store/account/reading/histories.ts';
+import type { AccountHistory, VisitorHistory } from '../../store/account/reading/histories.ts';
 import { seededRandom } from '../rows/random.ts';
 import { type Recency, recencies, recencyOf } from '../rows/recency.ts';
 import { renewalSnapshots } from '../rows/renewal-snapshots.ts';
@@ -15,12 +14,7 @@ export interface BaseRate {
 }
 
 /** Reads a bounded part of an account's history; see `historyReader`. */
-export interface RateReader {
-	hitsBefore(atMs: number, limit: number): Promise<HitMoment[]>;
-	vidsAfter(vid: string, limit: number): Promise<string[]>;
-	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
-	cadences(asOfMs: number): Promise<TabledCadences>;
-}
+export type RateReader = Pick<AccountHistory, 'hitsBefore' | 'vidsAfter' | 'visitorHistories' | 'cadences'>;
 
 /** The assumed base rate of an account without data. */
 export function priorRateOf({ counts }: Pick<Goal, 'counts'>): number {
@@ -98,11 +92,6 @@ export async function measureBaseRates(
 /** Goals of one plan are measured together. */
 function planOf(goal: Goal): string {
 	return goal.counts === 'renewal' ? goal.name : String(horizonMsOf(goal));
-}
-
-/** The time after a sampled moment until its outcome is known. Renewals are sampled as of the moment at which theirs is. */
-export function delayMsOf(goal: Goal): number {
-	return goal.counts === 'renewal' ? 0 : horizonMsOf(goal);
 }
 
 type Count = { reached: number; of: number };

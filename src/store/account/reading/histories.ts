@@ -1,10 +1,10 @@
 import { hitEntry } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
-import { LearnedCadences, TabledCadences } from '../../../domain/subscription-cadence.ts';
+import { TabledCadences } from '../../../domain/subscription-cadence.ts';
 import { ask, type Reading, rowsOf } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 import { type JoinedEvent, joinedEvents } from './joined-events.ts';
-import { sampledPayments } from './payments.ts';
+import { learnedCadences } from './payments.ts';
 import { rowsOfNames } from './rows.ts';
 import { vidsAfter } from './visitors.ts';
 
@@ -55,15 +55,21 @@ export function historyReader(
 	{ id, renewalDays }: { readonly id: number; readonly renewalDays: Readonly<Record<string, number>> },
 ): AccountHistory {
 	const read = <T>(reading: Reading<T>) => store.read(id, reading);
+	let known: { readonly asOfMs: number; readonly cadences: Promise<TabledCadences> } | undefined;
 	return {
 		historyExtent: (...options) => read(historyExtent(...options)),
 		hitsBefore: (...options) => read(hitsBefore(...options)),
 		vidsAfter: (...options) => read(vidsAfter(...options)),
 		firstHits: (...options) => read(firstHits(...options)),
 		visitorHistories: (...options) => read(visitorHistories(...options)),
-		cadences: async (asOfMs) => {
-			const paid = await read(sampledPayments(asOfMs));
-			return new TabledCadences(new LearnedCadences(paid, asOfMs).table(), renewalDays);
+		cadences(asOfMs) {
+			// Week by week, levels are compared with the same ones.
+			if (known?.asOfMs !== asOfMs)
+				known = {
+					asOfMs,
+					cadences: read(learnedCadences(asOfMs)).then((table) => new TabledCadences(table, renewalDays)),
+				};
+			return known.cadences;
 		},
 	};
 }

@@ -1,5 +1,5 @@
 import { type Step, stepsOf } from '../../../domain/subscription.ts';
-import type { Paid } from '../../../domain/subscription-cadence.ts';
+import { type CadenceTable, LearnedCadences, type Paid } from '../../../domain/subscription-cadence.ts';
 import { paymentsOf } from '../../../domain/subscription-course.ts';
 import { type Reading, rowsOf } from '../../steps.ts';
 import { type OfNames, rowsOfNames } from './rows.ts';
@@ -20,7 +20,7 @@ function eventsWhere(condition: 'named > 0' | 'named = 0', asOfMs: number): OfNa
 }
 
 /** The payments up to a moment of at most 2,000 subscriptions, spread evenly over time, whosever they are. */
-export function* sampledPayments(asOfMs: number): Reading<Paid[]> {
+function* sampledPayments(asOfMs: number): Reading<Paid[]> {
 	const [extent] = yield* rowsOf({
 		sql: 'SELECT min(id) AS first, max(id) AS last FROM @subscription_event WHERE received_at <= ? /* sampled payments */',
 		values: [asOfMs],
@@ -53,6 +53,11 @@ export function* sampledPayments(asOfMs: number): Reading<Paid[]> {
 		for (const ofOne of Map.groupBy(events, ({ subid }) => subid).values()) paid.push(paidBy(ofOne));
 	}
 	return paid.filter(({ payments }) => payments.length > 0);
+}
+
+/** What the payments up to a moment tell about how often subscriptions are paid. */
+export function* learnedCadences(asOfMs: number): Reading<CadenceTable> {
+	return new LearnedCadences(yield* sampledPayments(asOfMs), asOfMs).table();
 }
 
 function paidBy(events: readonly Step[]): Paid {
