@@ -34,7 +34,7 @@ export class FoldModels {
 	readonly #grown: Float64Array;
 	readonly #trials = new Map<string, Trial>();
 	readonly #before: FoldModels | undefined;
-	readonly #onTrial: () => void;
+	readonly #onStep: () => void;
 	#fit: LogisticFit | undefined;
 
 	/**
@@ -45,7 +45,7 @@ export class FoldModels {
 		fold: Fold,
 		numbers: PreparedNumbers,
 		random: () => number,
-		onTrial: () => void,
+		onStep: () => void,
 		before?: FoldModels,
 	) {
 		const { earlier, span, start, judged, recent } = fold;
@@ -53,7 +53,7 @@ export class FoldModels {
 		const { encode } = learnEncoding(earlier, ofEarlier);
 		this.#fold = fold;
 		this.#before = before;
-		this.#onTrial = onTrial;
+		this.#onStep = onStep;
 		this.#earlier = encode(earlier, ofEarlier, true);
 		this.#span = encode(
 			span,
@@ -81,7 +81,7 @@ export class FoldModels {
 		const name = `${kind} ${setting}`;
 		const known = this.#trials.get(name);
 		if (known) return known;
-		this.#onTrial();
+		this.#onStep();
 		const { span, judged, recent } = this.#fold;
 		if (kind === 'boosting')
 			while (this.#booster.trees.length < setting) treeValues(this.#booster.grow(), this.#span, this.#grown);

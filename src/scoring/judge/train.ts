@@ -36,8 +36,8 @@ export interface TrainingOptions {
 	readonly onProgress?: (share: number) => void;
 }
 
-/** How many models are tried is only known at the end, so each goes this share of the way that is left. */
-const shareOfTrial = 0.02;
+/** How many models are tried is only known at the end, so each step goes this share of the way that is left. */
+const shareOfStep = 0.02;
 
 /**
  * Trains a model on a data set. All choices are made on rows later than those that a model learned from. The model is
@@ -49,7 +49,13 @@ export function train(
 	{ seed, horizonMs = 0, delayMs = horizonMs, baseRates, onProgress }: TrainingOptions,
 ): { model: Model; report: TrainingReport } {
 	const { features } = unordered;
+	let share = 0;
+	const onStep = () => {
+		share += (1 - share) * shareOfStep;
+		onProgress?.(share);
+	};
 	const dataset = inTimeOrder(unordered, seed);
+	onStep();
 	const counts = countsOf(dataset.labels, dataset.groups);
 	const { rows, conversions, convertedRows } = counts;
 	const others = new Set(dataset.groups.filter((_, row) => dataset.labels[row] === 0)).size;
@@ -78,23 +84,22 @@ export function train(
 	const sample = sampledRows(rows, maxRowsForChoice);
 	const folds = timeFolds(rowsAt(dataset, sample), delayMs);
 	if (folds.length < 2) return serveBaseRate('uneven');
-	let share = 0;
-	const onTrial = () => {
-		share += (1 - share) * shareOfTrial;
-		onProgress?.(share);
-	};
 	const numbers = prepareNumbers(dataset);
 	const ofSample = numbersOf(numbers, (values) => valuesAt(values, sample));
 	const models: FoldModels[] = [];
-	for (const fold of folds)
-		models.push(new FoldModels(fold, ofSample, seededRandom(seed), onTrial, models.at(-1)));
+	for (const fold of folds) {
+		onStep();
+		models.push(new FoldModels(fold, ofSample, seededRandom(seed), onStep, models.at(-1)));
+	}
 	const choice = choose(models);
 	const later = judge(models);
+	onStep();
 	const overlaps = folds.some((fold) => fold.overlaps);
 	if (!choice.serves.includes(true)) return serveBaseRate('no signal', { choice, later, overlaps });
 
 	const { encoding, encode } = learnEncoding(dataset, numbers);
 	const encoded = encode(dataset, numbers, true);
+	onStep();
 	const common = { format: prior.format, features, baseRate, encoding, horizonMs, levels: [], rates: [] };
 	let model: LogisticModel | BoostingModel;
 	let fit: TrainingReport['fit'];
@@ -106,14 +111,16 @@ export function train(
 		const booster = new Booster(encoded, seededRandom(seed));
 		while (booster.trees.length < choice.trees) {
 			booster.grow();
-			onTrial();
+			onStep();
 		}
 		model = { ...common, kind: 'boosting', startLogOdds: booster.start, trees: booster.trees };
 	}
+	onStep();
 	const scorer = new Scorer(model);
 	const shifts = levelShifts(recent, logOddsOfRecent(dataset, recent, scorer), dataset);
 	const levels = shifts.map((shift, recency) => (choice.serves[recency] ? shift : null));
 	const rates = recencies.map((recency) => baseRates?.[recency] ?? rateOfRows(dataset, recent[recency]));
+	onStep();
 	return {
 		model: { ...model, levels, rates },
 		report: {
