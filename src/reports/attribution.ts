@@ -329,7 +329,7 @@ export const attributionReport = reportThat({
 			return [
 				bars(table, 'netPence', { title: 'Net revenue', money }),
 				bars(withIntervals, 'subscriptions', { title, bounds: ['low', 'high'] }),
-			].join('\n');
+			];
 		}
 		const lines = curvesByGroup(series, by, (row) => ({ x: String(row[every]), y: row.subscriptions }));
 		return curves(lines, { title: `Subscriptions by ${every}, credited by ${seriesModel}` });

@@ -152,7 +152,7 @@ export const lifetimeValueReport = reportThat({
 				...{ money, across: monthsAcross },
 			}),
 			bars(table.slice(0, rows.length), 'projectedPence', { title: expected, money, bounds }),
-		].join('\n');
+		];
 	},
 });
 

@@ -1,7 +1,8 @@
-import { escapeHtml } from '../format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
 import { formatNumber } from '../format/numbers.ts';
 import { columnOf } from './grouping.ts';
+import { maxSeries } from './report-drawing.ts';
 
 /** A value for each of some places across, with the bounds of its interval where there is one. */
 export interface CurvePoint {
@@ -32,15 +33,17 @@ export const monthsAcross = 'months after that of the acquisition';
 const [width, height, left, right, top, bottom] = [760, 320, 90, 30, 30, 50];
 /** As many names fit below the places. */
 const maxNames = 8;
-const colours = ['#0b63ce', '#c0392b', '#1e8449', '#b9770e', '#7d3c98', '#148f77', '#5d6d7e', '#a04000'];
 
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
-export function curves(all: readonly Curve[], { title, money, isShare, across: unit }: CurveTitles): string {
-	const drawn = all.slice(0, colours.length);
+export function curves(
+	all: readonly Curve[],
+	{ title, money, isShare, across: unit }: CurveTitles,
+): Html | null {
+	const drawn = all.slice(0, maxSeries);
 	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
 	const values = drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
 	const known = values.filter((value) => typeof value === 'number');
-	if (known.length === 0) return '';
+	if (known.length === 0) return null;
 	const marks = marksBetween(Math.min(0, ...known), isShare ? 1 : Math.max(0, ...known));
 	const [min, max] = [marks[0] as number, marks.at(-1) as number];
 	const placeOf = new Map(places.map((x, place) => [x, place]));
@@ -51,21 +54,20 @@ export function curves(all: readonly Curve[], { title, money, isShare, across: u
 	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
 	const grid = marks.map(
 		(y) =>
-			`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${shown(y)}</text>`,
+			html`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${shown(y)}</text>`,
 	);
 	const every = Math.ceil((places.length - 1) / (maxNames - 1)) || 1;
 	const names = places
 		.filter((_, place) => place % every === 0)
 		.map(
 			(x) =>
-				`<text x="${across(x).toFixed(1)}" y="${height - bottom + 22}" text-anchor="middle">${escapeHtml(x)}</text>`,
+				html`<text x="${across(x).toFixed(1)}" y="${height - bottom + 22}" text-anchor="middle">${x}</text>`,
 		);
 	if (unit)
 		names.push(
-			`<text x="${(left + width - right) / 2}" y="${height - 8}" text-anchor="middle">${escapeHtml(unit)}</text>`,
+			html`<text x="${(left + width - right) / 2}" y="${height - 8}" text-anchor="middle">${unit}</text>`,
 		);
 	const lines = drawn.map(({ name, points, isDashed }, place) => {
-		const colour = colours[place] as string;
 		const whole = points.filter(({ y }) => y !== null);
 		const banded = points.filter(({ low, high }) => typeof low === 'number' && typeof high === 'number');
 		const band = [
@@ -75,18 +77,22 @@ export function curves(all: readonly Curve[], { title, money, isShare, across: u
 		const line = whole.map(({ x, y }) => at(x, y as number)).join(' ');
 		const dots = whole.map(
 			({ x, y }) =>
-				`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="${colour}"><title>${escapeHtml(`${name}, ${x}: ${shown(y as number)}`)}</title></circle>`,
+				html`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="currentColor"><title>${name}, ${x}: ${shown(y as number)}</title></circle>`,
 		);
-		return `${band.length > 0 ? `<polygon points="${band.join(' ')}" fill="${colour}" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>` : ''}<polyline points="${line}" fill="none" stroke="${colour}" stroke-width="2"${isDashed ? ' stroke-dasharray="5"' : ''}/>${dots.join('')}`;
+		const shade =
+			band.length > 0 &&
+			html`<polygon points="${band.join(' ')}" fill="currentColor" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>`;
+		return html`<g class="series-${place}">${shade}<polyline points="${line}" fill="none" stroke="currentColor" stroke-width="2"${isDashed && html` stroke-dasharray="5"`}/>${dots}</g>
+`;
 	});
 	const legend = drawn.map(
-		({ name }, place) =>
-			`<span class="name"><span style="color:${colours[place]}">■</span> ${escapeHtml(name)}</span>`,
+		({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `,
 	);
 	const rest = all.length - drawn.length;
-	return `<h2>${escapeHtml(title)}</h2>
-<div class="wide many"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${[...grid, ...names, ...lines].join('\n')}</svg></div>
-${drawn.length > 1 ? `<p>${legend.join(' ')}${rest > 0 ? ` and ${rest} more in the table` : ''}</p>` : ''}`;
+	return html`<h2>${title}</h2>
+<div class="wide many"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
+${lines}</svg></div>
+${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}`;
 }
 
 /** Round numbers at equal distances, from below a minimum to above a maximum. */

@@ -1,20 +1,44 @@
-import { withoutHidden } from '../format/hidden-characters.ts';
-import { escapeHtml } from '../format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
 import { formatNumber } from '../format/numbers.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
 import { nothing, type ShownColumn, shortened, shownCell, shownColumns } from './report-table.ts';
 
-const blue = '#0b63ce';
+const seriesColours = [
+	'#0b63ce',
+	'#c0392b',
+	'#1e8449',
+	'#b9770e',
+	'#7d3c98',
+	'#148f77',
+	'#5d6d7e',
+	'#a04000',
+];
+const darkColours = ['#6ea8fe', '#f1948a', '#58d68d', '#f0b95a', '#c39bd3', '#76d7c4', '#aab7c4', '#e59866'];
+/** Curves of one picture have a colour each. */
+export const maxSeries = seriesColours.length;
+const properties = (colours: readonly string[]) =>
+	`:root{${colours.map((colour, place) => `--series-${place}:${colour}`).join(';')}}`;
+const series = seriesColours.map((_, place) => `.series-${place}{color:var(--series-${place})}`).join('');
+const shadeSteps = 10;
+/** From 5 to 55 per cent of the colour. */
+const shades = Array.from(
+	{ length: shadeSteps + 1 },
+	(_, step) => `.shade-${step}{--depth:${5 + 5 * step}%}`,
+).join('');
 
-/** What pictures and tables need of a page's style. Shading is printed, and wide tables wrap on paper. */
-export const drawingStyle = `td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}th{vertical-align:bottom}
+/**
+ * What pictures and tables need of a page's style. Colours are properties, so that the same markup suits bright and dark
+ * screens and paper. Shading is printed, and wide tables wrap on paper.
+ */
+export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}
+td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact;background:color-mix(in srgb,var(--series-0) var(--depth),transparent)}${shades}th{vertical-align:bottom}
 td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
 .paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
 @container scroll-state(scrollable:x){.wide::before{display:inline-block}}
 @media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
 svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg.flow{min-width:64rem;max-width:72rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
-@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
+@media(prefers-color-scheme:dark){${properties(darkColours)}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
 @media print{svg.flow{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td{white-space:normal}td.number,td:first-child:not(.long){white-space:nowrap}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
 const maxBars = 140;
@@ -29,14 +53,18 @@ interface BarTitles {
 }
 
 /** A bar for each row: to the right of a line at zero, or to its left in another colour. Rows of several models are grouped. */
-export function bars(table: readonly FlatRow[], column: string, { title, money, bounds }: BarTitles): string {
+export function bars(
+	table: readonly FlatRow[],
+	column: string,
+	{ title, money, bounds }: BarTitles,
+): Html | null {
 	const isGrouped = new Set(table.map(({ model }) => model)).size > 1;
 	const rows = table.slice(0, maxBars).map(({ model = null, ...row }) => ({
 		names: Object.values(row).filter((cell) => typeof cell === 'string'),
 		...{ model, value: Number(row[column] ?? 0) },
 		within: (bounds ?? []).map((name) => row[name]).filter((bound) => typeof bound === 'number'),
 	}));
-	if (rows.length === 0) return '';
+	if (rows.length === 0) return null;
 	const values = rows.flatMap(({ value, within }) => [value, ...within]);
 	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
 	const across = (value: number) => barsFrom + ((barsTo - barsFrom) * (value - min)) / (max - min || 1);
@@ -46,7 +74,8 @@ export function bars(table: readonly FlatRow[], column: string, { title, money, 
 		if (isGrouped && place > 0 && names.join() !== rows[place - 1]?.names.join()) y += barHeight / 2;
 		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
 		const [from, to] = [across(Math.min(0, value)), across(Math.max(0, value))];
-		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 33)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
+		const line = html`<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${shortened(name, 33)}<title>${name}</title></text><rect class="bar${value < 0 && ' negative'}" x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${shown(value)}</text>
+`;
 		y += barHeight;
 		return line;
 	});
@@ -55,17 +84,17 @@ export function bars(table: readonly FlatRow[], column: string, { title, money, 
 		.filter((value) => value !== 0)
 		.map(
 			(value) =>
-				`<text x="${across(value).toFixed(1)}" y="14" text-anchor="${value < 0 ? 'start' : 'end'}">${escapeHtml(shown(value))}</text>`,
+				html`<text x="${across(value).toFixed(1)}" y="14" text-anchor="${value < 0 ? 'start' : 'end'}">${shown(value)}</text>`,
 		);
-	return `<h2>${escapeHtml(title)}</h2>
-<div class="wide many"><svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${escapeHtml(title)}">${[...scale, ...drawn].join('\n')}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg></div>${cutNote(rows.length, table.length, 'rows')}`;
+	return html`<h2>${title}</h2>
+<div class="wide many"><svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${title}">${scale}${drawn}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg></div>${cutNote(rows.length, table.length, 'rows')}`;
 }
 
 /** The line of an interval, with ends. Empty without bounds. */
-function whisker([low, high]: readonly number[], y: number): string {
-	if (low === undefined || high === undefined) return '';
+function whisker([low, high]: readonly number[], y: number): Html | null {
+	if (low === undefined || high === undefined) return null;
 	const [from, to] = [low.toFixed(1), high.toFixed(1)];
-	return `<path class="interval" d="M${from} ${y}H${to}M${from} ${y - 5}v10M${to} ${y - 5}v10"/>`;
+	return html`<path class="interval" d="M${from} ${y}H${to}M${from} ${y - 5}v10M${to} ${y - 5}v10"/>`;
 }
 
 /** Longer texts take several lines. */
@@ -74,8 +103,8 @@ const longText = 40;
 const paperColumns = 8;
 
 /** A table, on paper as several where its columns would not fit. */
-export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: ColumnStyles): string {
-	if (rows.length === 0) return `<p>${nothing}</p>`;
+export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: ColumnStyles): Html {
+	if (rows.length === 0) return html`<p>${nothing}</p>`;
 	const columns = shownColumns(rows, styles).map((column) => ({
 		...column,
 		isLong: column.isLong || rows.some((row) => String(row[column.name] ?? '').length > longText),
@@ -86,11 +115,15 @@ export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: C
 		...rows.flatMap((row) => shaded.map(({ name }) => Number(row[name] ?? 0))),
 	);
 	const tableWith = (some: readonly ShownColumn[], place: string) => {
-		const head = some.map((column) => `<th${classOf(column)}>${escapeHtml(column.heading)}</th>`);
-		const body = rows.map(
-			(row) => `<tr>${some.map((column) => cellOf(column, row, max, money)).join('')}</tr>`,
+		const head = some.map(
+			(column) => html`<th class="${classOf(column)}" scope="col">${column.heading}</th>`,
 		);
-		return `<div class="wide${some.length > 4 ? ' many' : ''}${place}"><table><thead><tr>${head.join('')}</tr></thead>${body.join('\n')}</table></div>`;
+		const body = rows.map(
+			(row) => html`<tr>${some.map((column) => cellOf(column, row, max, money))}</tr>
+`,
+		);
+		return html`<div class="wide${some.length > 4 && ' many'}${place}" tabindex="0" role="group" aria-label="table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>
+`;
 	};
 	const names = columns.filter(({ isNumber }) => !isNumber);
 	const amounts = columns.filter(({ isNumber }) => isNumber);
@@ -98,28 +131,23 @@ export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: C
 	const parts = Array.from({ length: Math.ceil(amounts.length / paperColumns) }, (_, part) =>
 		amounts.slice(part * paperColumns, (part + 1) * paperColumns),
 	);
-	return [
-		tableWith(columns, ' screen'),
-		...parts.map((some) => tableWith([...names, ...some], ' paper')),
-	].join('\n');
+	return html`${tableWith(columns, ' screen')}${parts.map((some) => tableWith([...names, ...some], ' paper'))}`;
 }
 
 /** @param max of shaded columns */
-function cellOf(column: ShownColumn, row: FlatRow, max: number, money: ShowMoney): string {
+function cellOf(column: ShownColumn, row: FlatRow, max: number, money: ShowMoney): Html {
 	const value = row[column.name] ?? null;
-	if (column.isShaded && typeof value !== 'number') return `<td${classOf(column)}></td>`;
-	const depth = (0.05 + (0.5 * Math.max(0, Number(value))) / max).toFixed(2);
-	const colour = column.isShaded ? ` style="background:rgba(11,99,206,${depth})"` : '';
-	const text = escapeHtml(withoutHidden(shownCell(column, value, money)));
-	return `<td${classOf(column)}${colour}>${typeof value === 'string' ? `<bdi>${text}</bdi>` : text}</td>`;
+	if (column.isShaded && typeof value !== 'number') return html`<td></td>`;
+	const shade = column.isShaded && ` shade-${Math.round((shadeSteps * Math.max(0, Number(value))) / max)}`;
+	const text = shownCell(column, value, money);
+	return html`<td class="${classOf(column)}${shade}">${typeof value === 'string' ? html`<bdi>${text}</bdi>` : text}</td>`;
 }
 
 function classOf({ isShaded, isNumber, isLong }: ShownColumn): string {
-	const name = isShaded ? 'number shaded' : isNumber ? 'number' : isLong ? 'long' : '';
-	return name && ` class="${name}"`;
+	return isShaded ? 'number shaded' : isNumber ? 'number' : isLong ? 'long' : 'text';
 }
 
 /** Says that a picture shows the first of many. */
-function cutNote(shown: number, all: number, what: string): string {
-	return all > shown ? `<p>The picture has the first ${shown} of ${all} ${what}.</p>` : '';
+function cutNote(shown: number, all: number, what: string): Html | null {
+	return all > shown ? html`<p>The picture has the first ${shown} of ${all} ${what}.</p>` : null;
 }

@@ -1,5 +1,4 @@
-import { withoutHidden } from '../format/hidden-characters.ts';
-import { escapeHtml } from '../format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import { formatNumber } from '../format/numbers.ts';
 import { sumOf } from './cohorts.ts';
 import { conversion, lost, moreSteps } from './label.ts';
@@ -11,12 +10,12 @@ const [columnWidth, nodeWidth, top] = [190, 10, 44];
 const gap = 16;
 /** Of all paths at the first step. */
 const wholeHeight = 320;
-const colours: Readonly<Record<string, string>> = {
-	[conversion]: '#1e8449',
-	[lost]: '#888',
-	[moreSteps]: '#b9770e',
+/** Of ends; other rows have the first colour. */
+const seriesOf: Readonly<Record<string, string>> = {
+	[conversion]: 'series-2',
+	[lost]: 'series-6',
+	[moreSteps]: 'series-3',
 };
-const blue = '#0b63ce';
 
 interface Node {
 	readonly name: string;
@@ -30,8 +29,8 @@ interface Node {
 }
 
 /** The flow of paths by steps: a column for each, whose rows are as high as paths come to them. */
-export function stepFlowDrawing(flows: readonly StepFlow[], title: string): string {
-	if (flows.length === 0) return '';
+export function stepFlowDrawing(flows: readonly StepFlow[], title: string): Html | null {
+	if (flows.length === 0) return null;
 	const first = sumOf(
 		flows.filter(({ step }) => step === 1),
 		sizeOf,
@@ -58,20 +57,22 @@ export function stepFlowDrawing(flows: readonly StepFlow[], title: string): stri
 		const [x, toX] = [left.x + nodeWidth, right.x];
 		const middle = (x + toX) / 2;
 		const text = `step ${step}, ${from} → ${to}: ${formatNumber(sizeOf(flow))}, ${formatNumber(subscriptions)} of subscriptions`;
-		return `<path d="M${x} ${fromY.toFixed(1)}C${middle} ${fromY.toFixed(1)} ${middle} ${toY.toFixed(1)} ${toX} ${toY.toFixed(1)}" fill="none" stroke="${colours[to] ?? blue}" stroke-opacity=".4" stroke-width="${Math.max(0.5, thickness).toFixed(1)}"><title>${escapeHtml(withoutHidden(text))}</title></path>`;
+		return html`<path class="${seriesOf[to] ?? 'series-0'}" d="M${x} ${fromY.toFixed(1)}C${middle} ${fromY.toFixed(1)} ${middle} ${toY.toFixed(1)} ${toX} ${toY.toFixed(1)}" fill="none" stroke="currentColor" stroke-opacity=".4" stroke-width="${Math.max(0.5, thickness).toFixed(1)}"><title>${text}</title></path>
+`;
 	});
 	const nodes = columns.flatMap((column, place) => [
 		...(place < columns.length - 1
-			? [`<text class="step" x="${place * columnWidth}" y="18">step ${place + 1}</text>`]
+			? [html`<text class="step" x="${place * columnWidth}" y="18">step ${place + 1}</text>`]
 			: []),
 		...[...column.values()].map(({ name, x, y, height: own, paths }) => {
-			const text = `${withoutHidden(shortened(name, 20))} ${formatNumber(paths)}`;
-			return `<rect x="${x}" y="${y.toFixed(1)}" width="${nodeWidth}" height="${own.toFixed(1)}" fill="${colours[name] ?? blue}"/><text x="${x}" y="${(y - 3).toFixed(1)}">${escapeHtml(text)}<title>${escapeHtml(withoutHidden(name))}</title></text>`;
+			const text = `${shortened(name, 20)} ${formatNumber(paths)}`;
+			return html`<rect class="${seriesOf[name] ?? 'series-0'}" x="${x}" y="${y.toFixed(1)}" width="${nodeWidth}" height="${own.toFixed(1)}" fill="currentColor"/><text x="${x}" y="${(y - 3).toFixed(1)}">${text}<title>${name}</title></text>
+`;
 		}),
 	]);
 	const width = (columns.length - 1) * columnWidth + 160;
-	return `<h2>${escapeHtml(title)}</h2>
-<div class="wide many"><svg class="flow" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${escapeHtml(title)}">${[...lines, ...nodes].join('\n')}</svg></div>`;
+	return html`<h2>${title}</h2>
+<div class="wide many"><svg class="flow" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${title}">${lines}${nodes}</svg></div>`;
 }
 
 /** The nodes of each step, and of the ends of the paths of the step before: conversion first, lost paths last. */
@@ -82,9 +83,9 @@ function columnsOf(flows: readonly StepFlow[]): Map<string, Node>[] {
 		const count = (name: string, flow: StepFlow) => paths.set(name, (paths.get(name) ?? 0) + sizeOf(flow));
 		for (const flow of flows) {
 			if (flow.step === place + 1) count(flow.from, flow);
-			else if (flow.step === place && colours[flow.to] !== undefined) count(flow.to, flow);
+			else if (flow.step === place && seriesOf[flow.to] !== undefined) count(flow.to, flow);
 		}
-		const rank = (name: string) => (name === conversion ? 0 : colours[name] === undefined ? 1 : 2);
+		const rank = (name: string) => (name === conversion ? 0 : seriesOf[name] === undefined ? 1 : 2);
 		const sorted = [...paths].sort(([a, m], [b, n]) => rank(a) - rank(b) || n - m);
 		const x = place * columnWidth;
 		return new Map(

@@ -1,4 +1,4 @@
-import { escapeHtml, htmlPage } from '../format/html.ts';
+import { html, htmlPage } from '../format/html.ts';
 import { moneyOf } from '../format/money.ts';
 import type { Report, ReportDefinition } from './report.ts';
 import { drawingStyle, htmlTable } from './report-drawing.ts';
@@ -10,17 +10,16 @@ const style = `body{max-width:72rem}${drawingStyle}`;
 export function reportPage(definition: ReportDefinition, report: Report, isLong = false): string {
 	const { title } = definition;
 	const money = moneyOf(report.currency);
-	const paragraph = (text: string) => `<p>${escapeHtml(text)}</p>`;
-	const parts = [
-		`<h1>${title}</h1>`,
-		...[...headOf(report), ...(report.notes ?? [])].map(paragraph),
-		...(report.warnings ?? []).map((warning) => `<p class="warning">${escapeHtml(warning)}</p>`),
-		definition.draw(report, tableOf(definition, report), money),
-		...shownTables(definition, report, isLong).flatMap((table) => [
-			...(table.title ? [`<h2>${escapeHtml(table.title)}</h2>`] : []),
-			...table.lines.map(paragraph),
-			htmlTable(table.rows, money, table.columns),
-		]),
-	];
-	return htmlPage(`${title} of ${report.aid}`, style, parts.join('\n'));
+	const paragraph = (text: string) => html`<p>${text}</p>
+`;
+	const body = html`<h1>${title}</h1>
+${[...headOf(report), ...(report.notes ?? [])].map(paragraph)}
+${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
+${definition.draw(report, tableOf(definition, report), money)}
+${shownTables(definition, report, isLong).map(
+	(table) => html`${table.title && html`<h2>${table.title}</h2>`}
+${table.lines.map(paragraph)}
+${htmlTable(table.rows, money, table.columns)}`,
+)}`;
+	return htmlPage(`${title} of ${report.aid}`, style, body);
 }

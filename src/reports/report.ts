@@ -1,3 +1,4 @@
+import type { HtmlValue } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
@@ -28,8 +29,8 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	parts?(report: Made): readonly SideTable[] | null;
 	/** What it tells besides its rows. */
 	sideTables?(report: Made): readonly SideTable[];
-	/** Pictures, as HTML. */
-	draw(report: Made, table: readonly FlatRow[], money: ShowMoney): string;
+	/** Its pictures. */
+	draw(report: Made, table: readonly FlatRow[], money: ShowMoney): HtmlValue;
 }
 
 /** A definition whose table and pictures are checked against what it makes. */

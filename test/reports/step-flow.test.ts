@@ -38,7 +38,7 @@ test('paths flow from step to step, and to their ends, with those who did not su
 		stepNodes(flows).map((node) => Object.values(node).join(' ')),
 		['1 email 6 1 0 5', '1 social 2 0 2 0', '1 (none) 1 1 0 0', '2 direct 5 2 3 0'],
 	);
-	const drawn = stepFlowDrawing(flows, 'Paths by steps');
+	const drawn = `${stepFlowDrawing(flows, 'Paths by steps')}`;
 	for (const text of ['>step 1<', '>step 2<', '>email 6<', '>(lost) 3<', '>(conversion) 2<'])
 		assert.ok(drawn.includes(text), text);
 	assert.match(drawn, /step 1, email → direct: 5, 2 of subscriptions/);

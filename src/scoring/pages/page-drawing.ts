@@ -1,4 +1,4 @@
-import { escapeHtml, htmlPage } from '../../format/html.ts';
+import { type Html, type HtmlValue, html, htmlPage } from '../../format/html.ts';
 import type { CalibrationBin } from '../fit/measure.ts';
 import { percent } from './report-text.ts';
 
@@ -12,20 +12,25 @@ const style = `figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-
 section{border-top:1px solid #ccc;margin-top:2rem}svg text{font-size:11px;fill:#555}`;
 
 /** A page of drawings with a heading. */
-export function page(title: string, body: string): string {
-	return htmlPage(title, style, `<h1>${escapeHtml(title)}</h1>\n${body}`);
+export function page(title: string, body: Html): string {
+	return htmlPage(
+		title,
+		style,
+		html`<h1>${title}</h1>
+${body}`,
+	);
 }
 
 /** A drawing with its axes. */
 export function figure(
 	caption: string,
-	drawing: string,
+	drawing: HtmlValue,
 	across: string,
 	[from, to]: readonly [string, string],
 	up = '',
-): string {
+): Html {
 	const bottom = size - margin + 16;
-	return `<figure><figcaption>${caption}</figcaption><svg width="${size}" height="${size}" role="img" aria-label="${caption}">
+	return html`<figure><figcaption>${caption}</figcaption><svg width="${size}" height="${size}" role="img" aria-label="${caption}">
 <path d="M${margin} ${margin}V${size - margin}H${size - margin}" fill="none" stroke="#888"/>${drawing}
 <text x="${margin}" y="${bottom}">${from}</text><text x="${size - margin}" y="${bottom}" text-anchor="end">${to}</text><text x="${size / 2}" y="${bottom + 14}" text-anchor="middle">${across}</text><text x="${margin}" y="${margin - 6}">${up}</text></svg></figure>`;
 }
@@ -40,10 +45,10 @@ export function point(across: number, up: number): string {
 }
 
 /** The line of perfectly calibrated scores. */
-export function diagonal(): string {
+export function diagonal(): Html {
 	const [fromX, fromY] = placeIn(0, 0);
 	const [toX, toY] = placeIn(1, 1);
-	return `<line x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}" stroke="#bbb" stroke-dasharray="4"/>`;
+	return html`<line x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}" stroke="#bbb" stroke-dasharray="4"/>`;
 }
 
 /** @param unit what a bin's `rows` counts */
@@ -51,14 +56,11 @@ export function calibrationFigure(
 	caption: string,
 	bins: readonly CalibrationBin[],
 	unit: 'rows' | 'scores',
-): string {
+): Html {
 	const highest = Math.max(0.01, ...bins.map(({ meanScore, rate }) => Math.max(meanScore, rate)));
 	const dots = bins.map(({ meanScore, rate, rows }) => {
 		const [x, y] = placeIn(meanScore / highest, rate / highest);
-		return `<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} ${unit}: predicted ${percent(meanScore)}, observed ${percent(rate)}</title></circle>`;
+		return html`<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} ${unit}: predicted ${percent(meanScore)}, observed ${percent(rate)}</title></circle>`;
 	});
-	return figure(caption, diagonal() + dots.join(''), 'predicted (across), observed (up)', [
-		'0',
-		percent(highest),
-	]);
+	return figure(caption, [diagonal(), dots], 'predicted (across), observed (up)', ['0', percent(highest)]);
 }

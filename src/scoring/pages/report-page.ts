@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../format/html.ts';
+import { type Html, html } from '../../format/html.ts';
 import type { LaterMeasures, TrainingReport } from '../judge/report.ts';
 import {
 	blue,
@@ -36,14 +36,14 @@ export function trainingReportPage(
 ): string {
 	return page(
 		title,
-		`${paragraphs(lead)}
-${sections.map(section).join('\n')}`,
+		html`${paragraphs(lead)}
+${sections.map(section)}`,
 	);
 }
 
-function section({ heading, lead, report }: ReportSection): string {
+function section({ heading, lead, report }: ReportSection): Html {
 	const { later } = report;
-	return `<section><h2>${escapeHtml(heading)}</h2>
+	return html`<section><h2>${heading}</h2>
 ${paragraphs(lead)}
 ${table([
 	['Served', report.kind === 'prior' ? 'the base rate' : report.kind],
@@ -52,17 +52,19 @@ ${table([
 	...(later ? measureRows(later) : []),
 ])}
 <h3>What was chosen, and why</h3>
-<ul>${choiceSentences(report)
-		.map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
-		.join('')}</ul>
-${later ? figures(later) : ''}
-${report.topFeatures.length > 0 ? '<h3>What moves scores most</h3>' : ''}
+<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>
+${later && figures(later)}
+${report.topFeatures.length > 0 && html`<h3>What moves scores most</h3>`}
 ${table(report.topFeatures.map((feature) => [featureText(feature.name), feature.meanLogOdds.toFixed(3), directionText(feature)]))}
-</section>`;
+</section>
+`;
 }
 
-function paragraphs(sentences: readonly string[]): string {
-	return sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('\n');
+function paragraphs(sentences: readonly string[]): Html[] {
+	return sentences.map(
+		(sentence) => html`<p>${sentence}</p>
+`,
+	);
 }
 
 function measureRows(later: LaterMeasures): string[][] {
@@ -81,25 +83,24 @@ function measureRows(later: LaterMeasures): string[][] {
 	];
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+function table(rows: readonly (readonly string[])[]): Html | null {
 	const body = rows.map(
-		([head = '', ...cells]) =>
-			`<tr><th>${escapeHtml(head)}</th>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`,
+		([head = '', ...cells]) => html`<tr><th>${head}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`,
 	);
-	return body.length > 0 ? `<table>${body.join('')}</table>` : '';
+	return body.length > 0 ? html`<table>${body}</table>` : null;
 }
 
-function figures(later: LaterMeasures): string {
+function figures(later: LaterMeasures): Html {
 	const roc = later.roc.map(({ falsePositives, truePositives }) => point(falsePositives, truePositives));
 	const highest = Math.max(1, ...later.scoreHistogram);
 	const bars = later.scoreHistogram.map((rows, bar) => {
 		const [x, y] = placeIn(bar / 20, rows / highest);
 		const width = (size - 2 * margin) / 20 - 1;
-		return `<rect x="${x}" y="${y}" width="${width.toFixed(1)}" height="${(size - margin - Number(y)).toFixed(1)}" fill="${blue}"><title>${rows} rows</title></rect>`;
+		return html`<rect x="${x}" y="${y}" width="${width.toFixed(1)}" height="${(size - margin - Number(y)).toFixed(1)}" fill="${blue}"><title>${rows} rows</title></rect>`;
 	});
-	const curve = `<polyline points="${roc.join(' ')}" fill="none" stroke="${blue}" stroke-width="2"/>`;
-	return `<h3>On later rows</h3>
-${figure('ROC', diagonal() + curve, 'rows without a conversion', ['0', '1'])}
+	const curve = html`<polyline points="${roc.join(' ')}" fill="none" stroke="${blue}" stroke-width="2"/>`;
+	return html`<h3>On later rows</h3>
+${figure('ROC', [diagonal(), curve], 'rows without a conversion', ['0', '1'])}
 ${calibrationFigure('Calibration', later.calibrationTable, 'rows')}
-${figure('Scores', bars.join(''), 'score', ['0', '1'])}`;
+${figure('Scores', bars, 'score', ['0', '1'])}`;
 }
