@@ -2,14 +2,20 @@ import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { OperatorError, reasonOf } from '../errors.ts';
+import type { TrainingProgress, TrainModel } from '../scoring/judge/account-training.ts';
+import type { Trained } from '../scoring/judge/train.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import type { ComputeData, ComputeMessage, ReportJob, TrainingJob } from './messages.ts';
+import { runJob } from './job-thread.ts';
+import type { ComputeData, ComputeMessage, ModelJob, ReportJob, TrainingJob } from './messages.ts';
 
 /** The thread of one job. It opens the databases itself, so that it works beside the serving process. */
 
 if (!parentPort) throw new Error('this file is the thread of a job');
 const port = parentPort;
+/** Models of a training that somebody waits for: each takes a core. */
+const modelsAtOnce = 2;
+
 const { place, job } = workerData as ComputeData;
 const send = (message: ComputeMessage) => port.postMessage(message);
 
@@ -37,13 +43,19 @@ async function train(store: Store, { aid, goal, isInBackground, ...options }: Tr
 	if (goal !== undefined && chosen.length === 0)
 		throw new OperatorError(`The account has no goal ${goal}; 'caskade goal list ${aid}' shows all.`);
 	await learnCadences(store, account.id, store.now());
-	return trainAccount(store, {
-		...options,
-		account,
-		goals: chosen,
-		onProgress: (progress) => send({ type: 'progress', progress }),
-	});
+	const training = {
+		...{ ...options, account, goals: chosen },
+		onProgress: (progress: TrainingProgress) => send({ type: 'progress', progress }),
+	};
+	return isInBackground
+		? trainAccount(store, training)
+		: trainAccount(store, training, trainOnThread, modelsAtOnce);
 }
+
+const trainOnThread: TrainModel = (dataset, { onProgress, ...options }) => {
+	const thread = { file: new URL('./model-thread.ts', import.meta.url), name: 'model' };
+	return runJob<Trained, number>(thread, { dataset, options } satisfies ModelJob, { onProgress });
+};
 
 try {
 	const store = await openStore(place.database, { ...place, mustExist: true });

@@ -1,8 +1,11 @@
 import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
 import type { TrainedGoal, TrainingProgress } from '../scoring/judge/account-training.ts';
+import type { Trained, TrainingOptions } from '../scoring/judge/train.ts';
+import type { Dataset } from '../scoring/rows/dataset.ts';
 import type { StorePlace } from '../store/store.ts';
 import type { DeliveryReport } from '../webhooks/channel.ts';
 import type { FoldingReport } from './folding.ts';
+import type { JobMessage } from './job-thread.ts';
 import type { RetentionReport } from './retention.ts';
 import type { ScheduleReport, TrainedSummary } from './scheduled-training.ts';
 
@@ -24,23 +27,29 @@ export interface TrainingJob {
 	readonly seed: number;
 	/** Whether a version that an operator chose stays active. */
 	readonly keepsChoice: boolean;
-	/** Whether requests come first. */
+	/** Whether requests come first: then it uses one core, and yields it to them. */
 	readonly isInBackground: boolean;
 }
 
 export type ComputeJob = ReportJob | TrainingJob;
 export type ResultOf<Job extends ComputeJob> = Job extends ReportJob ? string : readonly TrainedGoal[];
 
-export type ComputeMessage =
-	| { readonly type: 'progress'; readonly progress: TrainingProgress }
-	| { readonly type: 'done'; readonly result: string | readonly TrainedGoal[] }
-	| { readonly type: 'refused' | 'failed'; readonly reason: string };
+export type ComputeMessage = JobMessage<ResultOf<ComputeJob>, TrainingProgress>;
 
 /** What the thread of a job starts with. */
 export interface ComputeData {
 	readonly place: StorePlace;
 	readonly job: ComputeJob;
 }
+
+/** One of the models of a training. */
+export interface ModelJob {
+	readonly dataset: Dataset;
+	readonly options: Omit<TrainingOptions, 'onProgress'>;
+}
+
+/** The progress is the share that is done. */
+export type FromModel = JobMessage<Trained, number>;
 
 /** What a process does besides answering. Every part may run in several processes; they take turns by what is stored. */
 export interface BackgroundWork {

@@ -6,11 +6,12 @@ import { countVisitors } from '../../store/account/reading/visitors.ts';
 import type { Account, ModelName } from '../../store/control/control-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Estimate } from '../fit/measure.ts';
-import { accountRows, type TrainingHistory } from '../rows/account-rows.ts';
+import { accountRows, type GoalRows, type TrainingHistory } from '../rows/account-rows.ts';
+import type { Dataset } from '../rows/dataset.ts';
 import type { StoppedName } from '../rows/stopped-names.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
 import type { LikelyLeak, TrainingReport } from './report.ts';
-import { train } from './train.ts';
+import { type Trained, type TrainingOptions, train } from './train.ts';
 
 /** The report on one goal of an account, which is stored with the model. */
 export interface GoalReport extends TrainingReport {
@@ -104,14 +105,19 @@ const stepsOfModel = 100;
 /** The number of versions kept for each goal and scope, besides the active one. */
 const keptVersions = 10;
 
+/** Trains a model, here or on another thread. */
+export type TrainModel = (dataset: Dataset, options: TrainingOptions) => Trained | Promise<Trained>;
+
 /**
  * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A
  * model that is better than the base rate becomes active, unless there are doubts. Without one, the base rate is served.
+ * @param atOnce how many models are trained at the same time, where `trainOn` uses other threads
  */
 export async function trainAccount(
 	store: Store,
 	training: AccountTraining,
-	trainOn: typeof train = train,
+	trainOn: TrainModel = train,
+	atOnce = 1,
 ): Promise<TrainedGoal[]> {
 	const { account, goals, seed, onProgress } = training;
 	const reader = historyReader(store, account);
@@ -128,29 +134,38 @@ export async function trainAccount(
 			account.id,
 			new Map([...rates].map(([name, { byRecency }]) => [name, byRecency])),
 		);
+	const shares = rows.map(() => 0);
+	const onShare = (place: number, share: number) => {
+		shares[place] = share;
+		const first = rows[shares.findIndex((each) => each < 1)] ?? rows.at(-1);
+		const done = Math.floor(stepsOfModel * shares.reduce((sum, each) => sum + each, 0));
+		onProgress({ step: 'train', what: nameOf(first), done, total: stepsOfModel * rows.length });
+	};
 	const trained: TrainedGoal[] = [];
-	for (const { goal, scope, horizonMs, dataset } of rows) {
-		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
-		const onShare = (share: number) =>
-			onProgress({
-				...{ step: 'train', what, done: Math.floor(stepsOfModel * (trained.length + share)) },
-				total: stepsOfModel * rows.length,
+	const left = rows.entries();
+	const trainNext = async () => {
+		for (const [place, { goal, scope, horizonMs, dataset }] of left) {
+			onShare(place, 0);
+			const baseRates = rates.get(goal.name)?.byRecency;
+			const { model, report } = await trainOn(dataset, {
+				...{ seed, horizonMs, delayMs: delayMsOf(goal), baseRates },
+				onProgress: (share) => onShare(place, share),
 			});
-		onShare(0);
-		const baseRates = rates.get(goal.name)?.byRecency;
-		const options = { seed, horizonMs, delayMs: delayMsOf(goal), baseRates };
-		const { model, report } = trainOn(dataset, { ...options, onProgress: onShare });
-		onShare(1);
-		trained.push(
-			await keep(store, training, JSON.stringify(model), {
+			onShare(place, 1);
+			trained[place] = await keep(store, training, JSON.stringify(model), {
 				...{ goal: goal.name, counts: goal.counts, horizonDays: goal.horizonDays },
 				...{ scope, asOf: isoTime(asOfMs), history, stopped },
 				baseRates: baseRates ?? [],
 				...report,
-			}),
-		);
-	}
+			});
+		}
+	};
+	await Promise.all(Array.from({ length: atOnce }, trainNext));
 	return trained;
+}
+
+function nameOf(rows: Pick<GoalRows, 'goal' | 'scope'> | undefined): string {
+	return rows ? `${rows.goal.name} (${rows.scope === 'vid' ? 'visitors' : 'visits'})` : '';
 }
 
 async function keep(
@@ -215,11 +230,11 @@ async function isChosenByHand(
 
 /** What an operator has accepted with the active version is no doubt. */
 function doubtsOf({ overlaps, leaks = [] }: GoalReport, active: Partial<GoalReport> | undefined): Doubt[] {
-	const nameOf = ({ feature, text }: LikelyLeak) => JSON.stringify([feature, text]);
-	const accepted = new Set(active?.leaks?.map(nameOf));
+	const leakOf = ({ feature, text }: LikelyLeak) => JSON.stringify([feature, text]);
+	const accepted = new Set(active?.leaks?.map(leakOf));
 	return [
 		...(overlaps && !active?.overlaps ? ['unknown outcomes' as const] : []),
-		...(leaks.some((leak) => !accepted.has(nameOf(leak))) ? ['likely leaks' as const] : []),
+		...(leaks.some((leak) => !accepted.has(leakOf(leak))) ? ['likely leaks' as const] : []),
 	];
 }
 

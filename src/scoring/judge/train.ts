@@ -36,6 +36,12 @@ export interface TrainingOptions {
 	readonly onProgress?: (share: number) => void;
 }
 
+/** A model, and the report on its training. */
+export interface Trained {
+	readonly model: Model;
+	readonly report: TrainingReport;
+}
+
 /** How many models are tried is only known at the end, so each step goes this share of the way that is left. */
 const shareOfStep = 0.02;
 
@@ -47,7 +53,7 @@ const shareOfStep = 0.02;
 export function train(
 	unordered: Dataset,
 	{ seed, horizonMs = 0, delayMs = horizonMs, baseRates, onProgress }: TrainingOptions,
-): { model: Model; report: TrainingReport } {
+): Trained {
 	const { features } = unordered;
 	let share = 0;
 	const onStep = () => {
@@ -66,7 +72,7 @@ export function train(
 	const serveBaseRate = (
 		verdict: Verdict,
 		judged: Pick<Partial<TrainingReport>, 'choice' | 'later' | 'overlaps'> = {},
-	): { model: Model; report: TrainingReport } => ({
+	): Trained => ({
 		model: prior,
 		report: {
 			...{ ...counts, baseRate, seed, kind: prior.kind, verdict, overlaps: false },

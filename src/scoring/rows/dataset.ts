@@ -107,8 +107,16 @@ export function valuesAt<Values extends Float32Array | Float64Array | Uint32Arra
 	rows: Uint32Array,
 ): Values {
 	const taken = new (values.constructor as new (length: number) => Values)(rows.length);
-	for (let row = 0; row < rows.length; row++) taken[row] = values[rows[row] as number] as number;
+	const [from, to] = [bitsOf(values), bitsOf(taken)];
+	for (let row = 0; row < rows.length; row++) to[row] = from[rows[row] as number] as number;
 	return taken;
+}
+
+/** One kind of array fewer: V8 compiles a loop for four kinds at most, and is ten times as slow with a fifth. */
+function bitsOf(values: Float32Array | Float64Array | Uint32Array | Uint16Array | Uint8Array) {
+	return values instanceof Float32Array
+		? new Uint32Array(values.buffer, values.byteOffset, values.length)
+		: values;
 }
 
 /** A range of rows. It shares their memory. */
