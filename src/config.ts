@@ -87,6 +87,16 @@ export const jsonOption = () => new Setting('--json', 'print one JSON document o
 /** For commands whose rows go into a table. */
 export const csvOption = () => new Option('--csv', 'print CSV, with a header');
 
+/** Where people reach the console; an option of commands that print its links, too. */
+export const consoleUrlOption = () =>
+	new Setting(
+		'--console-url <url>',
+		'where people reach the console, such as https://console.example.com',
+	).argParser(refusing(values.pageOrigin));
+
+/** Without `--console-url`, and on its port of its own. */
+export const defaultConsoleUrl = 'http://127.0.0.1:8081';
+
 export interface ServeSettings {
 	readonly database: string;
 	readonly stage?: string;

@@ -1,8 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hashApiKey, type KeyScope } from '../domain/api-key.ts';
+import { isLive, type Person } from '../domain/person.ts';
 import type { SigningKey } from '../domain/signing-key.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
-import type { AccessSnapshot, ControlStore, KnownAccount } from '../store/control/control-store.ts';
+import type {
+	AccessSnapshot,
+	ControlStore,
+	KnownAccount,
+	KnownSession,
+} from '../store/control/control-store.ts';
 
 /**
  * Changes made on the command line must take effect within a second. Polling takes half of that, less the time to read.
@@ -22,7 +28,7 @@ export interface KnownKey {
 }
 
 /**
- * Keys, plans, accounts and signing keys of the control database, cached in memory, so that admitting a request needs no
+ * Keys, plans, accounts, signing keys and people of the control database, cached in memory, so that admitting a request needs no
  * query. Polls the control database's revision. While the database cannot be read, the last known state applies.
  */
 export class AccessDirectory {
@@ -56,6 +62,18 @@ export class AccessDirectory {
 	/** Undefined where there is no such account, or it is disabled. */
 	account(aid: string): KnownAccount | undefined {
 		return this.#snapshot.accounts.get(aid);
+	}
+
+	/** All that are not disabled, by `aid`. */
+	get accounts(): ReadonlyMap<string, KnownAccount> {
+		return this.#snapshot.accounts;
+	}
+
+	/** Who is signed in by the session whose token has this hash; undefined where it has ended. */
+	signedIn(hash: string, nowMs: number): { person: Person; session: KnownSession } | undefined {
+		const session = this.#snapshot.sessions.get(hash);
+		const person = session && this.#snapshot.people.get(session.personId);
+		return person && isLive(session, nowMs) ? { person, session } : undefined;
 	}
 
 	/** Whether any account names the origins whose pages may read its answers. */

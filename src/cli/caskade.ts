@@ -38,6 +38,8 @@ const commands: Readonly<Record<string, () => Promise<CommanderCommand>>> = {
 	upload: async () => (await import('./upload.ts')).uploadCommand(),
 	segment: async () => (await import('./segment.ts')).segmentCommand(),
 	webhook: async () => (await import('./webhook.ts')).webhookCommand(),
+	user: async () => (await import('./user.ts')).userCommand(),
+	audit: async () => (await import('./audit.ts')).auditCommand(),
 	train: async () => (await import('./train.ts')).trainCommand(),
 	backtest: async () => (await import('./backtest.ts')).backtestCommand(),
 	backup: async () => (await import('./backup.ts')).backupCommand(),

@@ -48,3 +48,22 @@ export function positiveNumber(max: number): (value: string) => number {
 		return number;
 	};
 }
+
+/** Parses an email address, to lower case. What is left of the @ is the provider's business. */
+export function emailAddress(value: string): string {
+	const email = value.trim().toLowerCase();
+	if (!/^[^\s@<>"',;]{1,64}@[^\s@<>"',;]{1,188}$/u.test(email))
+		throw new OperatorError('It must be an email address such as ada@example.com.');
+	return email;
+}
+
+/** Parses an address of pages, without a path: https://console.example.com. */
+export function pageOrigin(value: string): string {
+	const url = URL.canParse(value) ? new URL(value) : undefined;
+	const isLoopback = url !== undefined && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+	if (!url || !/^https?:$/.test(url.protocol) || value.replace(/\/$/, '') !== url.origin)
+		throw new OperatorError('It must be an address without a path, such as https://console.example.com.');
+	if (url.protocol === 'http:' && !isLoopback)
+		throw new OperatorError('It must begin with https:// unless it is on this machine.');
+	return url.origin;
+}

@@ -102,6 +102,10 @@ export const controlColumns = {
 		'failing_since',
 		'seq',
 	],
+	user: ['id', 'email', 'password', 'totp_secret', 'totp_step', 'issuer', 'subject', 'created_at'],
+	grant: ['user_id', 'account_id', 'role'],
+	recovery_code: ['hash', 'user_id'],
+	audit: ['id', 'at', 'who', 'action', 'aid', 'about'],
 } as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
 
 export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];

@@ -134,6 +134,7 @@ export async function eraseOne(
 		onPiece(piece);
 		await delay(pauseMs);
 	}
+	await store.control.audit.forget(accountId, vid);
 	// Only messages that were taken after the wait above.
 	if (untilMs > 0) await delay(Math.min(messageLeaseMs, Math.max(0, untilMs - store.now())));
 	return revoked.size;

@@ -78,6 +78,22 @@ async function setUpScoring(store: Store, aid: string): Promise<void> {
 	const model = { goal: goal.name, scope: 'vid', body: '{"weights":[0.1]}', report: '{}' } as const;
 	await control.activateModel(id, await control.insertModel(id, model));
 	await setUpWebhook(store, id);
+	await addPerson(store, aid);
+}
+
+/** Somebody with all that proves a person, roles on an account and on all, and something that they did. */
+async function addPerson({ control }: Store, aid: string): Promise<void> {
+	const { id } = await control.people.create('ada@example.com', [
+		{ aid, role: 'operator' },
+		{ aid: null, role: 'viewer' },
+	]);
+	await control.people.setPassword(id, oddTexts.join());
+	await control.people.offerSecondFactor(id, 'GEZDGNBVGY3TQOJQ');
+	await control.people.useStep(id, 58_000_000);
+	await control.people.setRecoveryCodes(id, ['one', 'two']);
+	await control.people.setIdentity(id, { issuer: 'https://id.example', subject: '42' });
+	await control.sessions.begin(id, { hash: 'a', method: 'sso', agent: '' });
+	await control.audit.add({ who: 'ada@example.com', action: 'visitor viewed', aid, about: '0'.repeat(32) });
 }
 
 /** A webhook whose secret was rotated, and rows of each of its tables. */

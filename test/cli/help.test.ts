@@ -44,6 +44,16 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'webhook delete': /delete a webhook/,
 	'webhook deliveries': /how their delivery went/,
 	'webhook replay': /with the same ids/,
+	user: /a link signs in once.*also people, plans and all accounts/,
+	'user create': /sign in once/,
+	'user list': /with their roles/,
+	'user link': /forgotten their password/,
+	'user grant': /it takes its place/,
+	'user revoke': /Take a role away/,
+	'user sessions': /sign them out everywhere/,
+	'user remove': /stays in the audit log/,
+	audit: /kept for 400 days/,
+	'audit list': /the latest first/,
 	'segment create': /Add a segment/,
 	'segment update': /What is left out stays/,
 	'segment members': /matches a segment now/,
@@ -179,6 +189,8 @@ test('what a command acts on has no variable', async () => {
 	const settingsOf: Readonly<Record<string, readonly string[]>> = {
 		'account create': ['--own-database'],
 		upload: ['--url', '--key-file'],
+		'user create': ['--console-url'],
+		'user link': ['--console-url'],
 	};
 	for (const [name, command] of await allCommands()) {
 		if (name === 'serve') continue;

@@ -8,6 +8,7 @@ import { historyContract } from './contract/history.ts';
 import { joinContract } from './contract/joins.ts';
 import { maintenanceContract } from './contract/maintenance.ts';
 import { orderContract } from './contract/order.ts';
+import { peopleContract } from './contract/people.ts';
 import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
 import { receiptContract } from './contract/receipts.ts';
@@ -33,6 +34,7 @@ for (const engine of engines) {
 	historiesContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
+	peopleContract(engine);
 	deletionContract(engine);
 	orderContract(engine);
 	scoringContract(engine);

@@ -192,8 +192,9 @@ export async function updateAccount(
 /** Deletes an account and all rows that are about it. @throws OperatorError where there is none */
 export async function deleteAccountRows(database: ControlDatabase, aid: string): Promise<void> {
 	const { id } = await selectAccount(database, aid);
-	for (const table of ['revocation', 'goal', 'segment', 'model', 'webhook'] as const)
+	for (const table of ['revocation', 'goal', 'segment', 'model', 'webhook', 'grant'] as const)
 		await database.deleteFrom(table).where('account_id', '=', id).execute();
+	await database.updateTable('audit').set({ about: null }).where('aid', '=', aid).execute();
 	await database.deleteFrom('account').where('id', '=', id).execute();
 }
 

@@ -8,21 +8,27 @@ import type { CadenceTable } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
 import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhook.ts';
 import * as accounts from './accounts.ts';
+import { AuditStore } from './audit.ts';
 import * as casks from './casks.ts';
 import * as clients from './clients.ts';
 import * as goals from './goals.ts';
 import * as keys from './keys.ts';
 import * as models from './models.ts';
+import { PeopleStore } from './people.ts';
 import * as plans from './plans.ts';
 import * as segments from './segments.ts';
+import { SessionStore } from './sessions.ts';
 import { type AccessSnapshot, selectSnapshot } from './snapshot.ts';
 import type { ControlContent, ControlDatabase, ControlTables } from './tables.ts';
 import * as webhooks from './webhooks.ts';
 
 export type { Account, AccountSettings, NewAccount } from './accounts.ts';
+export type { AuditEntry, AuditFilter, StoredAuditEntry } from './audit.ts';
 export type { Client } from './clients.ts';
 export { type ApiKey, type IssuedKey, isUsable, type KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
+export type { Credentials, Identity, StoredPerson } from './people.ts';
+export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export type { ControlContent, ControlTables } from './tables.ts';
 export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
@@ -31,10 +37,13 @@ export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
 export type LiveServers = () => Promise<readonly string[] | 'all'>;
 
 /**
- * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys and revocations.
+ * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys, revocations and people.
  * The queries are in the other files of this folder, one per noun. Takes the time as a value, so that tests can set it.
  */
 export class ControlStore {
+	readonly people: PeopleStore;
+	readonly sessions: SessionStore;
+	readonly audit: AuditStore;
 	readonly #database: ControlDatabase;
 	readonly #now: () => number;
 	readonly #readClock: () => Promise<void>;
@@ -57,6 +66,10 @@ export class ControlStore {
 		this.#readClock = options.readClock ?? (async () => {});
 		this.#liveServers = options.liveServers;
 		this.#onOwnDatabases = options.onOwnDatabases ?? (() => {});
+		const doors = { database, now: this.#now, change: this.#change.bind(this) };
+		this.people = new PeopleStore(doors);
+		this.sessions = new SessionStore(doors);
+		this.audit = new AuditStore(doors);
 	}
 
 	async revision(): Promise<number> {
@@ -115,6 +128,10 @@ export class ControlStore {
 				segment: await transaction.selectFrom('segment').selectAll().execute(),
 				model: await transaction.selectFrom('model').selectAll().execute(),
 				webhook: await transaction.selectFrom('webhook').selectAll().execute(),
+				user: await transaction.selectFrom('user').selectAll().execute(),
+				grant: await transaction.selectFrom('grant').selectAll().execute(),
+				recovery_code: await transaction.selectFrom('recovery_code').selectAll().execute(),
+				audit: await transaction.selectFrom('audit').selectAll().execute(),
 			}));
 	}
 

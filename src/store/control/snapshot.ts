@@ -1,5 +1,6 @@
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { Goal } from '../../domain/goal.ts';
+import type { Person } from '../../domain/person.ts';
 import type { Segment } from '../../domain/segment.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
 import { emptyCadenceTable, TabledCadences } from '../../domain/subscription-cadence.ts';
@@ -9,8 +10,10 @@ import { type AccountSettings, accountSettings } from './accounts.ts';
 import { selectSigningKeys } from './casks.ts';
 import { toGoal } from './goals.ts';
 import { type ActiveModel, toActiveModel } from './models.ts';
+import { selectPeople } from './people.ts';
 import { toPlan } from './plans.ts';
 import { toSegment } from './segments.ts';
+import { type KnownSession, selectSessions } from './sessions.ts';
 import type { ControlDatabase } from './tables.ts';
 import { selectActiveWebhooks, toActiveWebhook } from './webhooks.ts';
 
@@ -55,6 +58,10 @@ export interface AccessSnapshot {
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
 	/** Newest first. */
 	readonly signingKeys: readonly SigningKey[];
+	/** By id. */
+	readonly people: ReadonlyMap<string, Person>;
+	/** Those that have not ended, by the SHA-256 of their token. */
+	readonly sessions: ReadonlyMap<string, KnownSession>;
 }
 
 /** Reads the snapshot. Consistent within a transaction. */
@@ -68,6 +75,8 @@ export async function selectSnapshot(database: ControlDatabase, nowMs: number): 
 		keys: await selectUsableKeys(database),
 		accounts: await selectUsableAccounts(database, nowMs),
 		signingKeys: await selectSigningKeys(database, nowMs),
+		people: new Map((await selectPeople(database)).map((person) => [person.id, person])),
+		sessions: await selectSessions(database, nowMs),
 	};
 }
 

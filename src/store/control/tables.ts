@@ -2,6 +2,7 @@ import type { Generated, Kysely, Selectable } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { GoalCounts } from '../../domain/goal.ts';
+import type { PersonRole, SignInMethod } from '../../domain/person.ts';
 import type { DisabledReason } from '../../domain/webhook.ts';
 
 /** The tables of the control database; see `migrations/<engine>/control/`. */
@@ -106,15 +107,58 @@ export interface ControlTables {
 		failing_since: number | null;
 		seq: number;
 	};
+	user: {
+		id: string;
+		email: string;
+		password: string | null;
+		totp_secret: string | null;
+		totp_step: number | null;
+		issuer: string | null;
+		subject: string | null;
+		created_at: number;
+	};
+	grant: { user_id: string; account_id: number | null; role: PersonRole };
+	session: {
+		hash: string;
+		user_id: string;
+		method: SignInMethod;
+		agent: string;
+		created_at: number;
+		used_at: number;
+	};
+	login_link: { hash: string; user_id: string; proves: SignInMethod | null; expires_at: number };
+	recovery_code: { hash: string; user_id: string };
+	audit: {
+		id: Generated<number>;
+		at: number;
+		who: string;
+		action: string;
+		aid: string | null;
+		about: string | null;
+	};
 }
 
 export type ControlDatabase = Kysely<ControlTables>;
 
-/** The tables with the operator's settings and the usage. Stores create the others themselves. */
+/** How the parts of the control store reach the database. */
+export interface ControlDoors {
+	/** For reading, and for what running servers need not notice. */
+	readonly database: ControlDatabase;
+	/** A transaction that running servers notice. Changes are serialised. */
+	change<T>(fn: (transaction: ControlDatabase) => Promise<T>): Promise<T>;
+	/** Milliseconds since 1970. */
+	now(): number;
+}
+
+/**
+ * The tables with the operator's settings, people and the usage. Stores create the others themselves; who is signed in signs
+ * in again.
+ */
 export type ControlContent = {
-	readonly [Table in Exclude<keyof ControlTables, 'revision' | 'quota_lease'>]: readonly Selectable<
-		ControlTables[Table]
-	>[];
+	readonly [Table in Exclude<
+		keyof ControlTables,
+		'revision' | 'quota_lease' | 'session' | 'login_link'
+	>]: readonly Selectable<ControlTables[Table]>[];
 };
 
 /**

@@ -64,7 +64,7 @@ export function deletionContract(engine: Engine): void {
 				api_key.map(({ id }) => id),
 				[keyId],
 			);
-			for (const table of ['goal', 'segment', 'model', 'webhook', 'revocation'] as const)
+			for (const table of ['goal', 'segment', 'model', 'webhook', 'revocation', 'grant'] as const)
 				assert.deepEqual([...new Set(content[table].map((row) => row.account_id))], [kept], table);
 			assert.equal((await storedEvents(store, kept)).length, 1);
 			assert.deepEqual([...(await control.accessSnapshot()).accounts.keys()], ['c-a-kept']);

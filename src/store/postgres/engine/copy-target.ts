@@ -125,7 +125,7 @@ export class PostgresCopyTarget implements CopyTarget {
 				await this.#insert(this.#table(table), controlColumns[table], controlRows(content, table));
 			await this.#client.query(`UPDATE ${this.#table('revision')} SET number = number + 1`);
 			await this.#client.query(`DROP TABLE ${this.#table('copy_under_way')}`);
-			for (const table of ['client', 'account']) await this.#continueNumbersOf(this.#table(table));
+			for (const table of ['client', 'account', 'audit']) await this.#continueNumbersOf(this.#table(table));
 			await commitTransaction(this.#client);
 		} catch (error) {
 			await this.#client.query('ROLLBACK').catch(() => {});

@@ -1,0 +1,284 @@
+import { randomBytes } from 'node:crypto';
+import type { Grant, Person } from '../../domain/person.ts';
+import { OperatorError } from '../../errors.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import { selectAccount } from './accounts.ts';
+import type { ControlDatabase, ControlDoors } from './tables.ts';
+
+/** A person as commands and pages show it. */
+export interface StoredPerson extends Person {
+	readonly hasPassword: boolean;
+	/** Whether signing in takes a second factor. */
+	readonly hasSecondFactor: boolean;
+	/** The provider of single sign-on that they have signed in through. */
+	readonly issuer: string | null;
+	readonly createdAt: string;
+}
+
+/** What proves a person. */
+export interface Credentials {
+	readonly id: string;
+	readonly email: string;
+	/** In the PHC format. */
+	readonly password: string | null;
+	/** Base32. */
+	readonly totpSecret: string | null;
+	/** The last step whose code was used; `null` until a first code has proved the secret. */
+	readonly totpStep: number | null;
+}
+
+/** A person as a provider of single sign-on knows them. Addresses change hands; these two do not. */
+export interface Identity {
+	readonly issuer: string;
+	readonly subject: string;
+}
+
+/** People, what they may do, and what proves them. */
+export class PeopleStore {
+	readonly #doors: ControlDoors;
+
+	constructor(doors: ControlDoors) {
+		this.#doors = doors;
+	}
+
+	/** @throws OperatorError where there is one of that address, or no such account */
+	create(email: string, grants: readonly Grant[]): Promise<Person> {
+		return this.#doors.change(async (database) => {
+			const known = await database
+				.selectFrom('user')
+				.select('id')
+				.where('email', '=', email)
+				.executeTakeFirst();
+			if (known)
+				throw new OperatorError(`${email} exists already; 'caskade user link ${email}' makes another link.`);
+			const id = `u_${randomBytes(6).toString('hex')}`;
+			await database
+				.insertInto('user')
+				.values({
+					...{ id, email, password: null, totp_secret: null, totp_step: null, issuer: null, subject: null },
+					created_at: this.#doors.now(),
+				})
+				.execute();
+			for (const grant of grants) await insertGrant(database, id, grant);
+			return { id, email, grants };
+		});
+	}
+
+	/** Everybody, by address. */
+	list(): Promise<StoredPerson[]> {
+		return selectPeople(this.#doors.database);
+	}
+
+	/** @throws OperatorError where there is none of that address */
+	find(email: string): Promise<StoredPerson> {
+		return selectPerson(this.#doors.database, email);
+	}
+
+	/** Removes a person and ends their sessions. @throws OperatorError where there is none */
+	remove(email: string): Promise<void> {
+		return this.#doors.change(async (database) => {
+			const { id } = await selectPerson(database, email);
+			for (const table of ['session', 'login_link', 'recovery_code', 'grant'] as const)
+				await database.deleteFrom(table).where('user_id', '=', id).execute();
+			await database.deleteFrom('user').where('id', '=', id).execute();
+		});
+	}
+
+	/** Gives roles; on an account that the person has one for, in its place. @throws OperatorError where there is none */
+	grant(email: string, grants: readonly Grant[]): Promise<StoredPerson> {
+		return this.#doors.change(async (database) => {
+			const { id } = await selectPerson(database, email);
+			for (const grant of grants) await insertGrant(database, id, grant);
+			return selectPerson(database, email);
+		});
+	}
+
+	/** Takes roles away, `null` being the one on all accounts. @throws OperatorError where there is none */
+	revoke(email: string, aids: readonly (string | null)[]): Promise<StoredPerson> {
+		return this.#doors.change(async (database) => {
+			const { id } = await selectPerson(database, email);
+			for (const aid of aids) await deleteGrant(database, id, await accountIdOf(database, aid));
+			return selectPerson(database, email);
+		});
+	}
+
+	/** Undefined where there is nobody of that address. */
+	async credentials(email: string): Promise<Credentials | undefined> {
+		const row = await this.#doors.database
+			.selectFrom('user')
+			.selectAll()
+			.where('email', '=', email)
+			.executeTakeFirst();
+		if (!row) return undefined;
+		const { id, password, totp_secret: totpSecret, totp_step: totpStep } = row;
+		return { id, email, password, totpSecret, totpStep };
+	}
+
+	/** @param password in the PHC format */
+	async setPassword(id: string, password: string): Promise<void> {
+		await this.#doors.change((database) =>
+			database.updateTable('user').set({ password }).where('id', '=', id).execute(),
+		);
+	}
+
+	/** Keeps a secret that no code has proved yet, so that it is not asked for. A proved one stays. */
+	async offerSecondFactor(id: string, secret: string): Promise<void> {
+		await this.#doors.change((database) =>
+			database
+				.updateTable('user')
+				.set({ totp_secret: secret })
+				.where('id', '=', id)
+				.where('totp_step', 'is', null)
+				.execute(),
+		);
+	}
+
+	/**
+	 * Uses up a code's step, which proves a secret that was offered.
+	 * @returns false where this step or a later one was used before, by any server
+	 */
+	useStep(id: string, step: number): Promise<boolean> {
+		return this.#doors.change(async (database) => {
+			const { numUpdatedRows } = await database
+				.updateTable('user')
+				.set({ totp_step: step })
+				.where('id', '=', id)
+				.where('totp_secret', 'is not', null)
+				.where(({ or, eb }) => or([eb('totp_step', 'is', null), eb('totp_step', '<', step)]))
+				.executeTakeFirst();
+			return numUpdatedRows === 1n;
+		});
+	}
+
+	/** Signing in takes no second factor any more. */
+	async removeSecondFactor(id: string): Promise<void> {
+		await this.#doors.change(async (database) => {
+			await database
+				.updateTable('user')
+				.set({ totp_secret: null, totp_step: null })
+				.where('id', '=', id)
+				.execute();
+			await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
+		});
+	}
+
+	/** @param hashes of new codes, which take the place of all earlier ones */
+	async setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void> {
+		await this.#doors.change(async (database) => {
+			await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
+			await database
+				.insertInto('recovery_code')
+				.values(hashes.map((hash) => ({ hash, user_id: id })))
+				.execute();
+		});
+	}
+
+	/** Uses up a recovery code. @returns false where there is none */
+	useRecoveryCode(id: string, hash: string): Promise<boolean> {
+		return this.#doors.change(async (database) => {
+			const { numDeletedRows } = await database
+				.deleteFrom('recovery_code')
+				.where('user_id', '=', id)
+				.where('hash', '=', hash)
+				.executeTakeFirst();
+			return numDeletedRows === 1n;
+		});
+	}
+
+	/** How many recovery codes are left. */
+	async recoveryCodes(id: string): Promise<number> {
+		const { count } = await this.#doors.database
+			.selectFrom('recovery_code')
+			.select(({ fn }) => fn.countAll().as('count'))
+			.where('user_id', '=', id)
+			.executeTakeFirstOrThrow();
+		return Number(count);
+	}
+
+	/** The id of whoever has signed in with this identity before. */
+	async idOf({ issuer, subject }: Identity): Promise<string | undefined> {
+		const row = await this.#doors.database
+			.selectFrom('user')
+			.select('id')
+			.where('issuer', '=', issuer)
+			.where('subject', '=', subject)
+			.executeTakeFirst();
+		return row?.id;
+	}
+
+	/**
+	 * Ties an identity to a person who has none yet.
+	 * @returns false where the person has another one, or somebody else has this one
+	 */
+	setIdentity(id: string, { issuer, subject }: Identity): Promise<boolean> {
+		return this.#doors.change(async (database) => {
+			const taken = await database
+				.selectFrom('user')
+				.select('id')
+				.where('issuer', '=', issuer)
+				.where('subject', '=', subject)
+				.executeTakeFirst();
+			if (taken) return taken.id === id;
+			const { numUpdatedRows } = await database
+				.updateTable('user')
+				.set({ issuer, subject })
+				.where('id', '=', id)
+				.where('issuer', 'is', null)
+				.executeTakeFirst();
+			return numUpdatedRows === 1n;
+		});
+	}
+}
+
+/** Everybody, by address. */
+export async function selectPeople(database: ControlDatabase, email?: string): Promise<StoredPerson[]> {
+	let query = database.selectFrom('user').selectAll().orderBy('email');
+	if (email !== undefined) query = query.where('email', '=', email);
+	const grants = Map.groupBy(
+		await database
+			.selectFrom('grant')
+			.leftJoin('account', 'account.id', 'grant.account_id')
+			.select(['grant.user_id', 'account.aid', 'grant.role'])
+			.orderBy('account.aid')
+			.execute(),
+		(row) => row.user_id,
+	);
+	return (await query.execute()).map((row) => ({
+		id: row.id,
+		email: row.email,
+		grants: (grants.get(row.id) ?? []).map(({ aid, role }) => ({ aid, role })),
+		hasPassword: row.password !== null,
+		hasSecondFactor: row.totp_step !== null,
+		issuer: row.issuer,
+		createdAt: isoTime(row.created_at),
+	}));
+}
+
+/** @throws OperatorError where there is none of that address */
+export async function selectPerson(database: ControlDatabase, email: string): Promise<StoredPerson> {
+	const [person] = await selectPeople(database, email);
+	if (!person) throw new OperatorError(`There is no user ${email}; 'caskade user list' shows all.`);
+	return person;
+}
+
+async function insertGrant(database: ControlDatabase, userId: string, { aid, role }: Grant): Promise<void> {
+	const accountId = await accountIdOf(database, aid);
+	await deleteGrant(database, userId, accountId);
+	await database.insertInto('grant').values({ user_id: userId, account_id: accountId, role }).execute();
+}
+
+async function deleteGrant(
+	database: ControlDatabase,
+	userId: string,
+	accountId: number | null,
+): Promise<void> {
+	await database
+		.deleteFrom('grant')
+		.where('user_id', '=', userId)
+		.where('account_id', accountId === null ? 'is' : '=', accountId)
+		.execute();
+}
+
+async function accountIdOf(database: ControlDatabase, aid: string | null): Promise<number | null> {
+	return aid === null ? null : (await selectAccount(database, aid)).id;
+}

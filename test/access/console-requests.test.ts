@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isFromConsole, SessionCookie } from '../../src/access/console-requests.ts';
+import { formToken, isFormToken } from '../../src/access/tokens.ts';
+
+const url = 'https://console.example.com';
+
+test('a write comes from a page of the console, or it is refused', () => {
+	const cases: readonly (readonly [boolean, Record<string, string>])[] = [
+		[true, { 'sec-fetch-site': 'same-origin' }],
+		[false, { 'sec-fetch-site': 'same-site' }],
+		[false, { 'sec-fetch-site': 'cross-site' }],
+		[false, { 'sec-fetch-site': 'none' }],
+		[false, { 'sec-fetch-site': 'same-site', origin: url }],
+		[true, { origin: url }],
+		[false, { origin: 'https://shop.example.com' }],
+		[false, { origin: 'http://console.example.com' }],
+		[false, { origin: 'null' }],
+		[false, { origin: 'https://shop.example.com', host: 'shop.example.com' }],
+		[false, { host: 'console.example.com' }],
+		[false, {}],
+	];
+	for (const [expected, headers] of cases)
+		assert.equal(isFromConsole(headers, url), expected, JSON.stringify(headers));
+});
+
+test('over https the cookie is a __Host- cookie, on this machine its name has the port', () => {
+	const secure = new SessionCookie(url);
+	assert.equal(
+		secure.set('abc'),
+		'__Host-caskade=abc; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000',
+	);
+	assert.equal(secure.read({ cookie: 'a=1; __Host-caskade=abc; b=2' }), 'abc');
+	const local = new SessionCookie('http://127.0.0.1:8081');
+	assert.equal(local.set('abc'), 'caskade-8081=abc; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000');
+	assert.equal(local.read({ cookie: '__Host-caskade=abc' }), undefined);
+	assert.match(local.clear(), /^caskade-8081=; .*Max-Age=0$/);
+	for (const cookie of ['', 'caskade-8081=', 'caskade-8081=a; caskade-8081=b', 'xcaskade-8081=a'])
+		assert.equal(local.read({ cookie }), undefined, cookie);
+	assert.equal(local.read({}), undefined);
+});
+
+test("a form's token is that of its session", () => {
+	const token = formToken('one');
+	assert.equal(isFormToken(token, 'one'), true);
+	for (const presented of [undefined, '', formToken('two'), `${token}x`])
+		assert.equal(isFormToken(presented, 'one'), false);
+});
