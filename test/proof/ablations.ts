@@ -71,6 +71,14 @@ async function backtestLosses(
 	};
 }
 
+/** Of the same visitors, in the same order. */
+function together(one: Losses, other: Losses): Losses {
+	return {
+		losses: Float64Array.from([...one.losses, ...other.losses]),
+		groups: Uint32Array.from([...one.groups, ...other.groups]),
+	};
+}
+
 /** Three disjoint test sets of three tenths of the sessions each. */
 async function shoppersLosses(file: string, left: readonly string[]): Promise<Losses> {
 	const losses: number[] = [];
@@ -124,6 +132,14 @@ function realHistories(files: { readonly sample: string; readonly shoppers: stri
 			{
 				name: `CDNOW sample, ${days} days, after purchases`,
 				lossesOf: () => backtestLosses(customersWhoVisit(histories), days, 'hit'),
+			},
+			{
+				name: `CDNOW sample, ${days} days, present and absent`,
+				lossesOf: async () =>
+					together(
+						await backtestLosses(customersWhoVisit(histories), days, 'cut'),
+						await backtestLosses(customersWhoVisit(histories), days, 'hit'),
+					),
 			},
 		]),
 		{ name: 'Shoppers, all features', lossesOf: () => shoppersLosses(files.shoppers, []) },
