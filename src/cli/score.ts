@@ -99,7 +99,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 		const pages = batchScores(store, id, {
 			goals: goals.map((goal, index) => ({
 				...{ goal, baseRate: rates.get(goal.name) },
-				...(models[index] ?? { model: undefined }),
+				model: models[index],
 			})),
 			...{ scope, eachAtItsLastHit, explain, nowMs, fromLog: options.asOf !== undefined },
 			cadences: await reader.cadences(nowMs),
@@ -140,7 +140,7 @@ async function modelsOf(
 	accountId: number,
 	goals: readonly Goal[],
 	{ model: version, asOf, scope }: ScoreOptions,
-): Promise<({ model: GoalModel; shifts?: readonly number[] | undefined } | undefined)[]> {
+): Promise<(GoalModel | undefined)[]> {
 	const stored = (await store.control.models(accountId)).filter((model) => model.scope === scope);
 	return Promise.all(
 		goals.map(async ({ name: goal }) => {
@@ -148,23 +148,16 @@ async function modelsOf(
 			if (version === 'prior') return undefined;
 			if (version !== undefined) {
 				const model = ofGoal.find((one) => one.version === version);
-				if (model) return { model: await usableModel(store, accountId, model) };
+				if (model) return usableModel(store, accountId, model);
 				throw new OperatorError(
 					`There is no model ${version} of goal ${goal}; 'caskade model list AID' shows all.`,
 				);
 			}
 			const active = ofGoal.filter((one) => one.active);
-			if (asOf === undefined) {
-				if (!active[0]) return undefined;
-				const levels = await store.control.modelLevels(accountId, active[0]);
-				return {
-					model: await usableModel(store, accountId, active[0]),
-					shifts: levels?.shifts.at(-1)?.byRecency,
-				};
-			}
+			if (asOf === undefined) return active[0] && usableModel(store, accountId, active[0]);
 			for (const model of [...active, ...ofGoal.toReversed()])
 				if (await learnedOnlyUntil(store, accountId, model, asOf))
-					return { model: await usableModel(store, accountId, model) };
+					return usableModel(store, accountId, model);
 			const time = new Date(asOf).toISOString();
 			process.stderr.write(
 				`No model of goal ${goal} was trained as of ${time} or earlier, so it gets the base rate; 'caskade train AID --as-of ${time}' trains one.\n`,

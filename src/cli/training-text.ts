@@ -134,8 +134,8 @@ export function printMeasures(report: GoalReport): void {
 
 const barColumns = 40;
 
-/** Draws week by week what was predicted, as served, and what was observed. */
-export function printLevels({ shifts, weeks }: ModelLevels): void {
+/** Draws week by week what was predicted, and what was observed. */
+export function printLevels({ weeks }: ModelLevels): void {
 	const max = Math.max(0.001, ...weeks.flatMap(({ predicted, observed }) => [predicted, observed]));
 	const columnOf = (rate: number) => Math.round((rate / max) * (barColumns - 1));
 	printLine('');
@@ -155,9 +155,4 @@ export function printLevels({ shifts, weeks }: ModelLevels): void {
 		}),
 		"No week's outcomes are known yet.",
 	);
-	const shift = shifts.at(-1);
-	if (shift)
-		printLine(
-			`Since ${new Date(shift.sinceMs).toISOString()} scores are shifted by ${shift.byRecency.map((value) => value.toFixed(2)).join(', ')} in log-odds, for visitors who are present, were present within the horizon, and left before that.`,
-		);
 }

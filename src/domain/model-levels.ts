@@ -1,16 +1,9 @@
-/** How the outcomes of an active model's scores have corrected its level. */
+/** How the scores of an active model compare with their outcomes, week by week. */
 export interface ModelLevels {
-	/** Added to the log-odds of a score, by recency; the last one applies. Earliest first. */
-	readonly shifts: readonly LevelShift[];
-	/** Mean scores as served, and rates; earliest first. */
+	/** Earliest first. */
 	readonly weeks: readonly LevelWeek[];
 	/** Outcomes up to this moment have been measured; milliseconds since 1970. */
 	readonly measuredToMs: number;
-}
-
-export interface LevelShift {
-	readonly sinceMs: number;
-	readonly byRecency: readonly number[];
 }
 
 export interface LevelWeek {

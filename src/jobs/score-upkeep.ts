@@ -9,13 +9,11 @@ import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { learnCadences } from './cadences.ts';
 
-/** The correction of a model's level, and the outcomes of the latest week of its scores. */
+/** The scores of a model in the latest week with known outcomes, and these outcomes. */
 export interface FollowedLevel {
 	readonly goal: string;
 	readonly scope: 'vid' | 'sid';
 	readonly version: string;
-	/** Added to the log-odds of scores, by recency. */
-	readonly shifts: readonly number[];
 	readonly predicted: number | null;
 	readonly observed: number | null;
 	readonly isOutside: boolean;
@@ -40,7 +38,7 @@ const retryAfterMs = 600_000;
 /** Smaller relative changes are not worth a new revision for every server. */
 const minChange = 0.05;
 
-/** Keeps base rates, cadences and the levels of models up to date between trainings. */
+/** Keeps base rates and cadences up to date between trainings, and compares scores with their outcomes. */
 export class ScoreUpkeep {
 	readonly #store: Store;
 	readonly #options: UpkeepOptions;
@@ -120,7 +118,7 @@ export class ScoreUpkeep {
 		try {
 			applied = openModel(model.version, await control.modelBody(id, model));
 		} catch (error) {
-			// The base rate is served in its place, which has no level. Who serves it logs why.
+			// The base rate is served in its place. Who serves it logs why.
 			if (error instanceof UnusableModelError) return;
 			throw error;
 		}
@@ -134,7 +132,6 @@ export class ScoreUpkeep {
 		const week = next.weeks.at(-1);
 		this.#options.report({
 			...{ type: 'level', aid, goal: goal.name, scope: model.scope, version: model.version },
-			shifts: next.shifts.at(-1)?.byRecency ?? [],
 			predicted: week?.predicted ?? null,
 			observed: week?.observed ?? null,
 			isOutside: week?.isOutside ?? false,

@@ -20,13 +20,11 @@ export interface MadeUp {
 	readonly visits: number;
 	/** A sale follows the last hit within this many days. */
 	readonly withinDays: number;
-	/** Days on which no sale was recorded. */
-	readonly isLost?: (day: number) => boolean;
 }
 
 /** Generates visitors whose first visits are spread evenly over the days. Each visit may lead to a sale. */
 export function madeUpHistories(options: MadeUp): PlainVisitor[] {
-	const { visitors, days, seed, level, signal, visits, withinDays, isLost = () => false } = options;
+	const { visitors, days, seed, level, signal, visits, withinDays } = options;
 	const random = seededRandom(seed);
 	const pick = (names: readonly string[]) => names[Math.floor(random() * names.length)] as string;
 	return Array.from({ length: visitors }, () => {
@@ -44,7 +42,7 @@ export function madeUpHistories(options: MadeUp): PlainVisitor[] {
 				atMs += 10_000 + Math.floor(random() * 200_000);
 			}
 			const saleDay = (atMs - madeUpStartMs) / dayMs + random() * withinDays;
-			if (random() < logistic(level(day) + 2 * signal * intent) && !isLost(saleDay))
+			if (random() < logistic(level(day) + 2 * signal * intent))
 				sales.push({ atMs: madeUpStartMs + Math.round(saleDay * dayMs), evt: 'sale', pence: 999 });
 			day += 0.3 + -Math.log(1 - random()) * 12;
 		}

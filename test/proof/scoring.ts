@@ -22,7 +22,6 @@ import { aheadSplit, sampleSplit } from './cdnow.ts';
 import { type CdnowAccount, withCdnowAccount } from './cdnow-commands.ts';
 import { backtestsOfKinds, cdnowByCommand, cdnowSampleBacktests } from './scoring-backtests.ts';
 import { decisionAims, signallessAims } from './scoring-decisions.ts';
-import { driftAims } from './scoring-drifts.ts';
 import { everyTenRows, novemberAndDecember, shoppersSplit } from './shoppers.ts';
 import type { Split } from './split.ts';
 
@@ -211,7 +210,6 @@ const parts: Readonly<Record<string, () => AsyncIterable<Aim> | Promise<Aim[]>>>
 	commands: commandAims,
 	cuts: () => cdnowSampleBacktests(sample, seeds),
 	kinds: () => backtestsOfKinds(seeds),
-	drifts: () => driftAims(seeds.slice(0, 3)),
 	decisions: () => decisionAims(sample),
 	signalless: signallessAims,
 };

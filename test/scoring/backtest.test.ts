@@ -82,7 +82,7 @@ test('a back-test says whether the scores are better than the base rate and than
 	assert.match(says(-0.03, -0.01)[0] ?? '', /^The scores are worse than the base rate: /);
 });
 
-test('between trainings the level follows outcomes, shrunken, and not those of a log that has ended, and weeks show scores as served', async () => {
+test('between trainings scores are compared with outcomes, week by week, and not those of a log that has ended', async () => {
 	const model: GoalModel = { version: '1', probability: () => 0.1, reasons: () => [] };
 	const follow = (days: number, levels?: Parameters<typeof followLevel>[1]['levels']) =>
 		followLevel(reader, {
@@ -90,15 +90,11 @@ test('between trainings the level follows outcomes, shrunken, and not those of a
 			...{ trainedToMs: madeUpStartMs + 85 * dayMs, nowMs: madeUpStartMs + days * dayMs },
 		});
 	const first = await follow(100);
-	const shift = first?.shifts.at(-1)?.byRecency[0] ?? 0;
-	assert.ok(shift > 0.5 && shift <= 1.6, `${shift}`);
 	assert.ok(
 		first?.weeks.length === 2 && first.weeks.every(({ predicted }) => Math.abs(predicted - 0.1) < 1e-9),
 	);
 	assert.ok(first.weeks.some(({ isOutside }) => isOutside));
-	assert.equal(await follow(100.5, first), undefined, 'once a day is enough');
+	assert.equal(await follow(100.5, first), undefined, 'once a week is enough');
 	const ended = await follow(300, first);
 	assert.ok((ended?.measuredToMs ?? 0) <= endMs, 'the time after its end says nothing');
-	const later = await follow(116, first);
-	assert.ok((later?.weeks.at(-1)?.predicted ?? 0) > 0.1, 'as it was served since');
 });

@@ -88,11 +88,6 @@ test('long-term counts of subscriptions are missing in profiles of earlier versi
 	assert.equal(named(profileAfter(hit(startMs)), startMs).recentSubscriptions365d, 0);
 });
 
-test('models with features of earlier versions can be served', () => {
-	const rowOf = profileRows(featureSet(['idleShare'], []));
-	assert.equal(rowOf(profileAfter(hit(startMs)), startMs + dayMs).numeric[0], 1);
-});
-
 test('every value of any profile is a finite number or missing', () => {
 	fc.assert(
 		fc.property(anyLog, fc.nat(400 * dayMs), (log, laterMs) => {

@@ -21,15 +21,15 @@ export interface GoalReport extends TrainingReport {
 	/** Nothing later was used. ISO 8601, UTC. */
 	readonly asOf: string;
 	readonly horizonDays: number;
-	/** Which subscription events reach the goal. Missing in reports of earlier versions. */
-	readonly counts?: GoalCounts;
+	/** Which subscription events reach the goal. */
+	readonly counts: GoalCounts;
 	readonly history: TrainingHistory;
 	/** Frequent names that are no longer in use, so that the model does not rely on them. */
 	readonly stopped: readonly StoppedName[];
 	/** Served while no model is active; see `BaseRate`. */
 	readonly baseRates: readonly number[];
-	/** Why a person should look at it before it is used. Missing in reports of earlier versions. */
-	readonly doubts?: readonly Doubt[];
+	/** Why a person should look at it before it is used. */
+	readonly doubts: readonly Doubt[];
 }
 
 /** Why a trained model is not used by itself. */
@@ -172,7 +172,7 @@ async function keep(
 	{ control }: Store,
 	{ account, keepsChoice }: AccountTraining,
 	body: string,
-	trained: GoalReport,
+	trained: Omit<GoalReport, 'doubts'>,
 ): Promise<TrainedGoal> {
 	const { goal, scope } = trained;
 	const before = await versionsOf(control, account.id, trained);
@@ -206,7 +206,11 @@ async function keep(
 }
 
 /** Oldest first. */
-async function versionsOf(control: Store['control'], accountId: number, { goal, scope }: GoalReport) {
+async function versionsOf(
+	control: Store['control'],
+	accountId: number,
+	{ goal, scope }: Pick<GoalReport, 'goal' | 'scope'>,
+) {
 	return (await control.models(accountId)).filter((model) => model.goal === goal && model.scope === scope);
 }
 
@@ -221,7 +225,9 @@ async function isChosenByHand(
 ): Promise<boolean> {
 	for (const version of versions.toReversed()) {
 		if (version.active) return false;
-		const { kind, doubts = [] }: GoalReport = JSON.parse(await control.modelReport(accountId, version));
+		const { kind, doubts = [] }: Partial<GoalReport> = JSON.parse(
+			await control.modelReport(accountId, version),
+		);
 		if (doubts.length > 0) continue;
 		return kind !== 'prior' || versions.some(({ active }) => active);
 	}
@@ -229,7 +235,7 @@ async function isChosenByHand(
 }
 
 /** What an operator has accepted with the active version is no doubt. */
-function doubtsOf({ overlaps, leaks = [] }: GoalReport, active: Partial<GoalReport> | undefined): Doubt[] {
+function doubtsOf({ overlaps, leaks }: TrainingReport, active: Partial<GoalReport> | undefined): Doubt[] {
 	const leakOf = ({ feature, text }: LikelyLeak) => JSON.stringify([feature, text]);
 	const accepted = new Set(active?.leaks?.map(leakOf));
 	return [

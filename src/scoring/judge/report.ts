@@ -38,7 +38,7 @@ export interface LaterMeasures extends Counts, RowMeasures {
 	readonly scoreHistogram: readonly number[];
 	/** The measures of each judging block, earliest first. Each was judged by a model that had seen nothing later. */
 	readonly blocks: readonly BlockMeasures[];
-	/** The measures of visitors who are present. Missing in reports of earlier versions, and where visits are scored. */
+	/** The measures of visitors who are present. Missing where visits are scored. */
 	readonly present?: Omit<VisitMeasures, 'visit'> | undefined;
 	/** The same by number of visits so far. */
 	readonly byVisits: readonly VisitMeasures[];
@@ -124,6 +124,5 @@ export interface TrainingReport extends Counts {
 	/** The measures of the model that was tried, even if the base rate is served instead. */
 	readonly later: LaterMeasures | undefined;
 	readonly topFeatures: readonly TopFeature[];
-	/** Of a model that is served. Missing in reports of earlier versions. */
-	readonly leaks?: readonly LikelyLeak[];
+	readonly leaks: readonly LikelyLeak[];
 }

@@ -3,6 +3,7 @@ import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
 import { type Choice, minStandardErrors } from '../judge/choose.ts';
 import {
+	type Counts,
 	type LaterMeasures,
 	type LikelyLeak,
 	minConversions,
@@ -63,7 +64,7 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 	}
 }
 
-function doubtsText({ doubts = [], leaks = [] }: GoalReport): string {
+function doubtsText({ doubts, leaks }: GoalReport): string {
 	return doubts
 		.map((doubt) =>
 			doubt === 'unknown outcomes'
@@ -81,15 +82,8 @@ function leakText({ feature, text, why, visitors }: LikelyLeak): string {
 		: `${name} alone tells nearly all outcomes, so it may be known only afterwards`;
 }
 
-/** @param counts.convertedRows missing in reports of models of format 2 and before, which counted rows alone */
-export function conversionsText(counts: {
-	readonly conversions: number;
-	readonly convertedRows?: number;
-}): string {
-	const { conversions, convertedRows } = counts;
-	return convertedRows === undefined
-		? `${conversions} rows`
-		: `${conversions} visitors, in ${convertedRows} rows`;
+export function conversionsText({ conversions, convertedRows }: Counts): string {
+	return `${conversions} visitors, in ${convertedRows} rows`;
 }
 
 function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }: TrainingReport): string {

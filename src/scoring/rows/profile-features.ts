@@ -92,12 +92,6 @@ const renewalNumberReaders: Readonly<Record<string, NumberReader>> = {
 			: Number.NaN,
 };
 
-/** Numbers of models that earlier versions trained. */
-const formerNumberReaders: Readonly<Record<string, NumberReader>> = {
-	idleShare: ({ profile, nowMs }) =>
-		nowMs > profile.firstAtMs ? (nowMs - profile.lastAtMs) / (nowMs - profile.firstAtMs) : 0,
-};
-
 const noSubscriptions = [0, 0] as const;
 const unknownSubscriptions = [Number.NaN, Number.NaN] as const;
 
@@ -215,7 +209,7 @@ export function profileRows(
 }
 
 function numberReader(feature: string): NumberReader {
-	const known = numberReaders[feature] ?? renewalNumberReaders[feature] ?? formerNumberReaders[feature];
+	const known = numberReaders[feature] ?? renewalNumberReaders[feature];
 	if (known) return known;
 	const [, kind = '', name = ''] = /^(\w+):(.*)$/su.exec(feature) ?? [];
 	const named = namedReaders[kind];

@@ -1,7 +1,6 @@
 import type { Scored } from '../../domain/active-subscriptions.ts';
 import { emptyProfile, type Profile } from '../../domain/profile.ts';
 import { reasonOf } from '../../errors.ts';
-import { logistic, logOddsOfProbability } from '../fit/measure.ts';
 import { type Model, modelFormat } from '../fit/model.ts';
 import { Scorer } from '../fit/scorer.ts';
 import { profileRows } from '../rows/profile-features.ts';
@@ -11,8 +10,7 @@ import { strongestFacts } from './reasons.ts';
 /** A trained model, ready to score. */
 export interface GoalModel {
 	readonly version: string;
-	/** @param shifts added to the log-odds, by recency */
-	probability(profile: Profile, nowMs: number, scored?: Scored, shifts?: readonly number[]): number;
+	probability(profile: Profile, nowMs: number, scored?: Scored): number;
 	/** What raises or lowers the score, in plain language, strongest first; at most three. */
 	reasons(profile: Profile, nowMs: number, which: 'raise' | 'lower', scored?: Scored): string[];
 }
@@ -35,12 +33,8 @@ export function openModel(version: string, body: string): GoalModel {
 	const recency = (profile: Profile, nowMs: number): Recency => recencyOf(profile, nowMs, horizonMs);
 	return {
 		version,
-		probability: (profile, nowMs, scored, shifts) => {
-			const of = recency(profile, nowMs);
-			const probability = scorer.score(rowOf(profile, nowMs, scored?.renewing), of);
-			const shift = shifts?.[of] ?? 0;
-			return shift === 0 ? probability : logistic(logOddsOfProbability(probability) + shift);
-		},
+		probability: (profile, nowMs, scored) =>
+			scorer.score(rowOf(profile, nowMs, scored?.renewing), recency(profile, nowMs)),
 		reasons: (profile, nowMs, which, scored) => {
 			// All visitors of a recency without a level have the same score.
 			if (model.kind === 'prior' || model.levels[recency(profile, nowMs)] === null) return [];

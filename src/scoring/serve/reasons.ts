@@ -36,7 +36,6 @@ const factOfNumber: Readonly<Record<string, string>> = {
 	visitDwellMinutes: 'dwell',
 	daysSinceFirst: 'first',
 	daysSinceLast: 'last',
-	idleShare: 'last',
 	inactiveShare: 'last',
 	recentEvents7d: 'events',
 	recentEvents30d: 'events',
@@ -204,7 +203,7 @@ const leastNumbers: Readonly<Record<string, number>> = {
 /** What the time since the last visit is compared with: as a reason that raises, with long ago; else with just now. */
 const otherTimes: Readonly<Record<'raise' | 'lower', Readonly<Record<string, number>>>> = {
 	raise: { visitOverdue: 100 },
-	lower: { daysSinceLast: 0, idleShare: 0, inactiveShare: 0, visitOverdue: 0 },
+	lower: { daysSinceLast: 0, inactiveShare: 0, visitOverdue: 0 },
 };
 
 /**

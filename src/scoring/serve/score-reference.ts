@@ -27,8 +27,6 @@ export interface ScoreReference {
 	/** Served if there is no model. */
 	readonly baseRate: BaseRate;
 	readonly ranks: Ranks;
-	/** Added to the model's log-odds, by recency. */
-	readonly shifts: readonly number[] | undefined;
 }
 
 /**
@@ -46,7 +44,6 @@ interface Ranks {
 export interface ReferenceOf {
 	readonly goal: Goal;
 	readonly model: GoalModel | undefined;
-	readonly shifts?: readonly number[] | undefined;
 	readonly baseRate: BaseRate | undefined;
 }
 
@@ -75,7 +72,7 @@ export class ScoreReferenceBuilder {
 	/** @param nowMs the moment of this visitor's score, if it differs between visitors */
 	add(profile: Profile, nowMs = this.#nowMs): void {
 		for (const one of this.#goals) {
-			const { goal, model, shifts } = one;
+			const { goal, model } = one;
 			const scored = scoredFor(goal, profile, nowMs, this.#cadences);
 			if (!scored) continue;
 			const sinceMs = nowMs - horizonMsOf(goal);
@@ -85,21 +82,20 @@ export class ScoreReferenceBuilder {
 			}
 			// Visitors who left long ago would make everybody else's percentile high.
 			if (!model || profile.lastAtMs < sinceMs) continue;
-			one.present.push(model.probability(profile, profile.lastAtMs, scored, shifts));
+			one.present.push(model.probability(profile, profile.lastAtMs, scored));
 			if (recencyOf(profile, nowMs, horizonMsOf(goal)) !== 0)
-				one.absent.push(model.probability(profile, nowMs, scored, shifts));
+				one.absent.push(model.probability(profile, nowMs, scored));
 		}
 	}
 
 	/** One for each goal. */
 	references(): ScoreReference[] {
-		return this.#goals.map(({ goal, present, absent, of, reached, baseRate, shifts }) => ({
+		return this.#goals.map(({ goal, present, absent, of, reached, baseRate }) => ({
 			goal,
 			// Until the base rate is measured in the background: the share of visitors known a horizon ago who have
 			// reached the goal since.
 			baseRate: baseRate ?? { byRecency: recencies.map(() => smoothedRate(reached, of, priorRateOf(goal))) },
 			ranks: { present: quantiles(present), absent: quantiles(absent) },
-			shifts,
 		}));
 	}
 }
@@ -110,7 +106,7 @@ function isLow(grid: readonly number[], probability: number): boolean {
 
 /** A profile's score by a model, or by the base rate without one. */
 export function scoreGoal(
-	{ goal, baseRate, ranks, shifts }: ScoreReference,
+	{ goal, baseRate, ranks }: ScoreReference,
 	model: GoalModel | undefined,
 	profile: Profile,
 	nowMs: number,
@@ -118,7 +114,7 @@ export function scoreGoal(
 	explain: boolean,
 ): GoalScore {
 	const probability =
-		model?.probability(profile, nowMs, scored, shifts) ?? baseRateFor(baseRate, goal, profile, nowMs);
+		model?.probability(profile, nowMs, scored) ?? baseRateFor(baseRate, goal, profile, nowMs);
 	const grid = recencyOf(profile, nowMs, horizonMsOf(goal)) === 0 ? ranks.present : ranks.absent;
 	const percentile = model ? Math.round(percentileOf(grid, probability)) : middlePercentile;
 	return {

@@ -142,8 +142,7 @@ export class VisitorScorer {
 		const maker = new ScoreReferenceBuilder(
 			account.goals.map((goal, index) => {
 				const byRecency = account.baseRates.get(goal.name);
-				const shifts = modelNames[index]?.shifts;
-				return { goal, model: models[index], shifts, baseRate: byRecency && { byRecency } };
+				return { goal, model: models[index], baseRate: byRecency && { byRecency } };
 			}),
 			nowMs,
 			account.cadences,

@@ -421,7 +421,7 @@ export class ControlStore {
 		return this.#change((transaction) => models.deleteModel(transaction, accountId, name));
 	}
 
-	/** How its level was corrected by outcomes; undefined if it is as trained. */
+	/** How its predictions compare with outcomes; undefined where none are known yet. */
 	modelLevels(accountId: number, name: models.ModelName): Promise<ModelLevels | undefined> {
 		return models.selectLevels(this.#database, accountId, name);
 	}

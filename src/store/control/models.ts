@@ -23,9 +23,8 @@ export interface StoredModel extends ModelName {
 	readonly createdAt: string;
 }
 
-/** An active model, and what is added to the log-odds of its scores, by recency. */
+/** An active model. */
 export interface ActiveModel extends ModelName {
-	readonly shifts?: readonly number[];
 	/** Whether outcomes have left the interval of its predictions. */
 	readonly isOutside?: boolean;
 }
@@ -38,13 +37,8 @@ export function toActiveModel({
 	levels,
 }: ModelName & { readonly levels: string | null }): ActiveModel {
 	if (levels === null) return { goal, scope, version };
-	const { shifts, weeks }: ModelLevels = JSON.parse(levels);
-	const shift = shifts.at(-1);
-	return {
-		...{ goal, scope, version },
-		...(shift && { shifts: shift.byRecency }),
-		isOutside: weeks.at(-1)?.isOutside ?? false,
-	};
+	const { weeks }: ModelLevels = JSON.parse(levels);
+	return { goal, scope, version, isOutside: weeks.at(-1)?.isOutside ?? false };
 }
 
 /** In order of creation, without their bodies. */
@@ -176,7 +170,7 @@ function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
 	return new OperatorError(`There is no model ${version} of goal ${goal} for ${scope}.`);
 }
 
-/** How its level was corrected by outcomes; undefined if it is as trained. */
+/** How its predictions compare with outcomes; undefined where none are known yet. */
 export async function selectLevels(
 	database: ControlDatabase,
 	accountId: number,
