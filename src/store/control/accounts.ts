@@ -8,7 +8,7 @@ import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
 import { insertGoal } from './goals.ts';
 import { insertSegment } from './segments.ts';
-import type { ControlDatabase, ControlTables } from './tables.ts';
+import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Settings that the operator can change at any time. */
 export interface AccountSettings {
@@ -55,11 +55,8 @@ export interface NewAccount extends Partial<AccountSettings> {
 	readonly ownDatabase?: string | undefined;
 }
 
-/**
- * Adds an account with the default goals and segments, and its client if that does not exist.
- * @throws OperatorError where the account exists
- */
-export async function insertAccount(
+/** With the default goals and segments, and its client if that does not exist. */
+async function insertAccount(
 	database: ControlDatabase,
 	{ aid, client, ownDatabase, ...settings }: NewAccount,
 	nowMs: number,
@@ -160,60 +157,6 @@ export async function selectAccount(database: ControlDatabase, aid: string): Pro
 	return account;
 }
 
-/** Disabling twice keeps the first time. */
-export async function setAccountDisabled(
-	database: ControlDatabase,
-	aid: string,
-	disabled: boolean,
-	nowMs: number,
-): Promise<void> {
-	await database
-		.updateTable('account')
-		.set({ disabled_at: disabled ? nowMs : null })
-		.where('aid', '=', aid)
-		.where('disabled_at', disabled ? 'is' : 'is not', null)
-		.execute();
-}
-
-/** Fields that are left out keep their value. */
-export async function updateAccount(
-	database: ControlDatabase,
-	aid: string,
-	changes: Partial<AccountSettings>,
-): Promise<void> {
-	const account = await selectAccount(database, aid);
-	await database
-		.updateTable('account')
-		.set(columnsOf({ ...account, ...changes }))
-		.where('aid', '=', aid)
-		.execute();
-}
-
-/** Deletes an account and all rows that are about it. @throws OperatorError where there is none */
-export async function deleteAccountRows(database: ControlDatabase, aid: string): Promise<void> {
-	const { id } = await selectAccount(database, aid);
-	for (const table of ['revocation', 'goal', 'segment', 'model', 'webhook', 'grant'] as const)
-		await database.deleteFrom(table).where('account_id', '=', id).execute();
-	await database.updateTable('audit').set({ about: null }).where('aid', '=', aid).execute();
-	await database.deleteFrom('account').where('id', '=', id).execute();
-}
-
-/** The account's secret for hashing visitors' names in imports. Created on first use. */
-export async function importSecret(database: ControlDatabase, id: number): Promise<string> {
-	await database
-		.updateTable('account')
-		.set({ import_secret: randomBytes(32).toString('base64url') })
-		.where('id', '=', id)
-		.where('import_secret', 'is', null)
-		.execute();
-	const row = await database
-		.selectFrom('account')
-		.select('import_secret')
-		.where('id', '=', id)
-		.executeTakeFirstOrThrow();
-	return row.import_secret as string;
-}
-
 /** @throws OperatorError where there is no such client */
 export async function clientId(database: ControlDatabase, name: string): Promise<number> {
 	const client = await database.selectFrom('client').select('id').where('name', '=', name).executeTakeFirst();
@@ -224,27 +167,93 @@ export async function clientId(database: ControlDatabase, name: string): Promise
 	return client.id;
 }
 
-/** What was last learned about cadences; null if nothing was. */
-export async function selectCadences(
-	database: ControlDatabase,
-	accountId: number,
-): Promise<CadenceTable | null> {
-	const row = await database
-		.selectFrom('account')
-		.select('cadences')
-		.where('id', '=', accountId)
-		.executeTakeFirst();
-	return row?.cadences ? JSON.parse(row.cadences) : null;
-}
+export function accountStore({ database, change, now }: ControlDoors) {
+	return {
+		/**
+		 * Adds an account, and its client if that does not exist. The account can be used once `makeDatabase` has created its
+		 * database.
+		 * @throws OperatorError where the account exists
+		 */
+		createAccount: (
+			account: NewAccount,
+			makeDatabase: (accountId: number) => Promise<void>,
+		): Promise<Account> =>
+			change(async (transaction) => {
+				await makeDatabase(await insertAccount(transaction, account, now()));
+				return selectAccount(transaction, account.aid);
+			}),
 
-export async function updateCadences(
-	database: ControlDatabase,
-	accountId: number,
-	table: CadenceTable,
-): Promise<void> {
-	await database
-		.updateTable('account')
-		.set({ cadences: JSON.stringify(table) })
-		.where('id', '=', accountId)
-		.execute();
+		/** Fields that are left out keep their value. @throws OperatorError where there is none */
+		updateAccount: (aid: string, changes: Partial<AccountSettings>): Promise<Account> =>
+			change(async (transaction) => {
+				const account = await selectAccount(transaction, aid);
+				await transaction
+					.updateTable('account')
+					.set(columnsOf({ ...account, ...changes }))
+					.where('aid', '=', aid)
+					.execute();
+				return { ...account, ...changes };
+			}),
+
+		/** Disabling twice keeps the first time. @throws OperatorError where there is none */
+		setAccountDisabled: (aid: string, disabled: boolean): Promise<Account> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('account')
+					.set({ disabled_at: disabled ? now() : null })
+					.where('aid', '=', aid)
+					.where('disabled_at', disabled ? 'is' : 'is not', null)
+					.execute();
+				return selectAccount(transaction, aid);
+			}),
+
+		/** Deletes all rows about an account; its database is the store's. @throws OperatorError where there is none */
+		deleteAccount: (aid: string): Promise<void> =>
+			change(async (transaction) => {
+				const { id } = await selectAccount(transaction, aid);
+				for (const table of ['revocation', 'goal', 'segment', 'model', 'webhook', 'grant'] as const)
+					await transaction.deleteFrom(table).where('account_id', '=', id).execute();
+				await transaction.updateTable('audit').set({ about: null }).where('aid', '=', aid).execute();
+				await transaction.deleteFrom('account').where('id', '=', id).execute();
+			}),
+
+		/** Whether an account exists and is not disabled. While it is being deleted it is disabled, and its database may be gone. */
+		async isAccountInUse(accountId: number): Promise<boolean> {
+			const query = database.selectFrom('account').select('id').where('id', '=', accountId);
+			return (await query.where('disabled_at', 'is', null).execute()).length > 0;
+		},
+
+		/** The account's secret for hashing visitors' names in imports. Created on first use. */
+		importSecret: (id: number): Promise<string> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('account')
+					.set({ import_secret: randomBytes(32).toString('base64url') })
+					.where('id', '=', id)
+					.where('import_secret', 'is', null)
+					.execute();
+				const row = await transaction
+					.selectFrom('account')
+					.select('import_secret')
+					.where('id', '=', id)
+					.executeTakeFirstOrThrow();
+				return row.import_secret as string;
+			}),
+
+		/** What was last learned about the account's cadences; null if nothing was. */
+		async cadences(accountId: number): Promise<CadenceTable | null> {
+			const query = database.selectFrom('account').select('cadences').where('id', '=', accountId);
+			const row = await query.executeTakeFirst();
+			return row?.cadences ? JSON.parse(row.cadences) : null;
+		},
+
+		setCadences: (accountId: number, table: CadenceTable): Promise<void> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('account')
+					.set({ cadences: JSON.stringify(table) })
+					.where('id', '=', accountId)
+					.execute();
+			}),
+	};
 }

@@ -4,7 +4,7 @@ import {
 	newSigningKey,
 	type SigningKey,
 } from '../../domain/signing-key.ts';
-import { type ControlDatabase, nextSeq } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, nextSeq } from './tables.ts';
 
 /** The keys that still verify casks, newest first. */
 export async function selectSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey[]> {
@@ -22,8 +22,7 @@ export async function selectSigningKeys(database: ControlDatabase, nowMs: number
 	}));
 }
 
-/** Adds a key that signs from now on. Earlier keys are retired when the casks that they signed have expired. */
-export async function rotateSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey> {
+async function rotateSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey> {
 	await database.deleteFrom('signing_key').where('retires_at', '<=', nowMs).execute();
 	await database
 		.updateTable('signing_key')
@@ -44,42 +43,59 @@ export async function rotateSigningKeys(database: ControlDatabase, nowMs: number
 	return key;
 }
 
-/** Revokes the casks that were issued to these visitors and visits up to a moment. A revocation is final. */
-export async function insertRevocations(
-	database: ControlDatabase,
-	accountId: number,
-	subjects: readonly string[],
-	upToMs: number,
-	nowMs: number,
-): Promise<void> {
-	await database
-		.deleteFrom('revocation')
-		.where('revoked_at', '<=', nowMs - caskLifetimeMs)
-		.execute();
-	for (const subject of subjects)
-		await database
-			.insertInto('revocation')
-			.values({ account_id: accountId, subject, revoked_at: upToMs })
-			.onConflict((conflict) =>
-				conflict
-					.columns(['account_id', 'subject'])
-					.doUpdateSet({ revoked_at: upToMs })
-					.where('revocation.revoked_at', '<', upToMs),
-			)
-			.execute();
-}
+export function caskStore({ database, change, now }: ControlDoors) {
+	const signingKeys = () => selectSigningKeys(database, now());
+	return {
+		/** The keys that still verify casks, newest first. */
+		signingKeys,
 
-/** When the casks of a visitor or visit were last revoked. */
-export async function selectRevokedAtMs(
-	database: ControlDatabase,
-	accountId: number,
-	subject: string,
-): Promise<number | undefined> {
-	const row = await database
-		.selectFrom('revocation')
-		.select('revoked_at')
-		.where('account_id', '=', accountId)
-		.where('subject', '=', subject)
-		.executeTakeFirst();
-	return row?.revoked_at;
+		/** Returns the signing keys, and creates the first one if there is none. Of several processes, only one creates it. */
+		async ensureSigningKeys(): Promise<SigningKey[]> {
+			const known = await signingKeys();
+			if (known.length > 0) return known;
+			return change(async (transaction) => {
+				const made = await selectSigningKeys(transaction, now());
+				return made.length > 0 ? made : [await rotateSigningKeys(transaction, now())];
+			});
+		},
+
+		/** Adds a key that signs from now on. Earlier keys are retired when the casks that they signed have expired. */
+		rotateSigningKeys: () => change((transaction) => rotateSigningKeys(transaction, now())),
+
+		/**
+		 * Revokes all casks issued so far to these visitors and visits. That is final.
+		 * @param subjects each a `vid` or `sid`
+		 * @param issuedUpToMs when their last cask was issued, by the issuer's clock
+		 */
+		revokeCasks: (accountId: number, subjects: readonly string[], issuedUpToMs = 0): Promise<void> =>
+			change(async (transaction) => {
+				const upToMs = Math.max(now(), issuedUpToMs);
+				await transaction
+					.deleteFrom('revocation')
+					.where('revoked_at', '<=', now() - caskLifetimeMs)
+					.execute();
+				for (const subject of subjects)
+					await transaction
+						.insertInto('revocation')
+						.values({ account_id: accountId, subject, revoked_at: upToMs })
+						.onConflict((conflict) =>
+							conflict
+								.columns(['account_id', 'subject'])
+								.doUpdateSet({ revoked_at: upToMs })
+								.where('revocation.revoked_at', '<', upToMs),
+						)
+						.execute();
+			}),
+
+		/** When the casks of a visitor or visit were last revoked. */
+		async casksRevokedAtMs(accountId: number, subject: string): Promise<number | undefined> {
+			const row = await database
+				.selectFrom('revocation')
+				.select('revoked_at')
+				.where('account_id', '=', accountId)
+				.where('subject', '=', subject)
+				.executeTakeFirst();
+			return row?.revoked_at;
+		},
+	};
 }

@@ -2,7 +2,7 @@ import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { selectAccounts } from './accounts.ts';
 import { areUsable, deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
-import type { ControlDatabase } from './tables.ts';
+import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 export interface Client {
 	readonly client: string;
@@ -13,12 +13,8 @@ export interface Client {
 	readonly disabledAt: string | null;
 }
 
-/** All clients in order of creation, or the named one. */
-export async function selectClients(
-	database: ControlDatabase,
-	nowMs: number,
-	name?: string,
-): Promise<Client[]> {
+/** All clients, or the named one. */
+async function selectClients(database: ControlDatabase, nowMs: number, name?: string): Promise<Client[]> {
 	let query = database
 		.selectFrom('client')
 		.select(({ selectFrom, fn }) => [
@@ -46,53 +42,51 @@ export async function selectClients(
 	}));
 }
 
-/**
- * Deletes a client with its keys that are revoked or expired.
- * @throws OperatorError where there is none, or it has accounts or usable keys
- */
-export async function deleteClientRows(
-	database: ControlDatabase,
-	name: string,
-	nowMs: number,
-): Promise<void> {
-	await selectClient(database, name, nowMs);
-	const accounts = (await selectAccounts(database)).filter(({ client }) => client === name);
-	const keys = await selectKeys(database, { client: name });
-	const usable = keys.filter((key) => isUsable(key, nowMs));
-	const has = [
-		...(accounts.length > 0 ? [`accounts (${firstOf(accounts.map(({ aid }) => aid))})`] : []),
-		...(usable.length > 0 ? [`keys (${firstOf(usable.map(({ id }) => id))})`] : []),
-	];
-	if (has.length > 0)
-		throw new OperatorError(
-			`Client ${name} still has ${has.join(' and ')}; end them first with 'caskade account delete AID' and 'caskade key revoke ID'.`,
-		);
-	await deleteKeys(database, keys);
-	await database.deleteFrom('client').where('name', '=', name).execute();
-}
-
-/** @throws OperatorError where there is no such client */
 async function selectClient(database: ControlDatabase, name: string, nowMs: number): Promise<Client> {
 	const [client] = await selectClients(database, nowMs, name);
 	if (!client) throw new OperatorError(`There is no client ${name}; 'caskade client list' shows all.`);
 	return client;
 }
 
-/**
- * Disabling twice keeps the first time.
- * @throws OperatorError where there is no such client
- */
-export async function setClientDisabled(
-	database: ControlDatabase,
-	name: string,
-	disabled: boolean,
-	nowMs: number,
-): Promise<Client> {
-	await database
-		.updateTable('client')
-		.set({ disabled_at: disabled ? nowMs : null })
-		.where('name', '=', name)
-		.where('disabled_at', disabled ? 'is' : 'is not', null)
-		.execute();
-	return selectClient(database, name, nowMs);
+export function clientStore({ database, change, now }: ControlDoors) {
+	return {
+		/** In order of creation. */
+		clients: () => selectClients(database, now()),
+
+		hasClients: async () => (await database.selectFrom('client').select('id').limit(1).execute()).length > 0,
+
+		/** Disabling twice keeps the first time. @throws OperatorError where there is none */
+		setClientDisabled: (name: string, disabled: boolean): Promise<Client> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('client')
+					.set({ disabled_at: disabled ? now() : null })
+					.where('name', '=', name)
+					.where('disabled_at', disabled ? 'is' : 'is not', null)
+					.execute();
+				return selectClient(transaction, name, now());
+			}),
+
+		/**
+		 * Deletes a client with its keys that are revoked or expired.
+		 * @throws OperatorError where there is none, or it has accounts or usable keys
+		 */
+		deleteClient: (name: string): Promise<void> =>
+			change(async (transaction) => {
+				await selectClient(transaction, name, now());
+				const accounts = (await selectAccounts(transaction)).filter(({ client }) => client === name);
+				const keys = await selectKeys(transaction, { client: name });
+				const usable = keys.filter((key) => isUsable(key, now()));
+				const has = [
+					...(accounts.length > 0 ? [`accounts (${firstOf(accounts.map(({ aid }) => aid))})`] : []),
+					...(usable.length > 0 ? [`keys (${firstOf(usable.map(({ id }) => id))})`] : []),
+				];
+				if (has.length > 0)
+					throw new OperatorError(
+						`Client ${name} still has ${has.join(' and ')}; end them first with 'caskade account delete AID' and 'caskade key revoke ID'.`,
+					);
+				await deleteKeys(transaction, keys);
+				await transaction.deleteFrom('client').where('name', '=', name).execute();
+			}),
+	};
 }

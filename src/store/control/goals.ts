@@ -1,7 +1,7 @@
 import type { Goal, GoalChange } from '../../domain/goal.ts';
 import { OperatorError } from '../../errors.ts';
 import { deleteModels } from './models.ts';
-import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** Converts a row of `goal`. */
 export function toGoal(row: Omit<ControlTables['goal'], 'base_rates'>): Goal {
@@ -15,8 +15,7 @@ export function toGoal(row: Omit<ControlTables['goal'], 'base_rates'>): Goal {
 	};
 }
 
-/** In order of creation. */
-export async function selectGoals(database: ControlDatabase, accountId: number): Promise<Goal[]> {
+async function selectGoals(database: ControlDatabase, accountId: number): Promise<Goal[]> {
 	const rows = await database
 		.selectFrom('goal')
 		.selectAll()
@@ -26,7 +25,6 @@ export async function selectGoals(database: ControlDatabase, accountId: number):
 	return rows.map(toGoal);
 }
 
-/** @throws OperatorError where the account has a goal of that name */
 export async function insertGoal(
 	database: ControlDatabase,
 	accountId: number,
@@ -54,76 +52,78 @@ export async function insertGoal(
 		);
 }
 
-/**
- * Changes the bands of a goal, or what it counts. Models of what it counted before are deleted.
- * @throws OperatorError where there is none
- */
-export async function updateGoal(
-	database: ControlDatabase,
-	accountId: number,
-	name: string,
-	change: GoalChange,
-): Promise<Goal> {
-	const goal = (await selectGoals(database, accountId)).find((one) => one.name === name);
-	if (!goal) throw noSuchGoal(name);
-	const changed = { ...goal, ...change };
-	const isOther = changed.counts !== goal.counts;
-	if (isOther) await deleteModels(database, accountId, name);
-	await database
-		.updateTable('goal')
-		.set({
-			counts: changed.counts,
-			medium_from: changed.mediumFrom,
-			high_from: changed.highFrom,
-			...(isOther && { base_rates: null }),
-		})
-		.where('account_id', '=', accountId)
-		.where('name', '=', name)
-		.execute();
-	return changed;
-}
-
 function noSuchGoal(name: string): OperatorError {
 	return new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
 }
 
-/** Deletes a goal and its models. @throws OperatorError where there is none */
-export async function deleteGoal(database: ControlDatabase, accountId: number, name: string): Promise<void> {
-	await deleteModels(database, accountId, name);
-	const { numDeletedRows } = await database
-		.deleteFrom('goal')
-		.where('account_id', '=', accountId)
-		.where('name', '=', name)
-		.executeTakeFirstOrThrow();
-	if (numDeletedRows !== 1n) throw noSuchGoal(name);
-}
+export function goalStore({ database, change, now }: ControlDoors) {
+	return {
+		/** In order of creation. */
+		goals: (accountId: number) => selectGoals(database, accountId),
 
-/** The base rates last counted for goals without a model, by goal name, as `setBaseRates` received them. */
-export async function selectBaseRates(
-	database: ControlDatabase,
-	accountId: number,
-): Promise<ReadonlyMap<string, readonly number[]>> {
-	const rows = await database
-		.selectFrom('goal')
-		.select(['name', 'base_rates'])
-		.where('account_id', '=', accountId)
-		.execute();
-	return new Map(
-		rows.flatMap((row) => (row.base_rates === null ? [] : [[row.name, JSON.parse(row.base_rates)]])),
-	);
-}
+		/** @throws OperatorError where the account has a goal of that name */
+		createGoal: (accountId: number, goal: Goal) =>
+			change((transaction) => insertGoal(transaction, accountId, goal, now())),
 
-/** Ignores goals that were deleted meanwhile. */
-export async function updateBaseRates(
-	database: ControlDatabase,
-	accountId: number,
-	rates: ReadonlyMap<string, readonly number[]>,
-): Promise<void> {
-	for (const [name, numbers] of rates)
-		await database
-			.updateTable('goal')
-			.set({ base_rates: JSON.stringify(numbers) })
-			.where('account_id', '=', accountId)
-			.where('name', '=', name)
-			.execute();
+		/**
+		 * Changes the bands of a goal, or what it counts. Models of what it counted before are deleted.
+		 * @throws OperatorError where there is none
+		 */
+		updateGoal: (accountId: number, name: string, changes: GoalChange): Promise<Goal> =>
+			change(async (transaction) => {
+				const goal = (await selectGoals(transaction, accountId)).find((one) => one.name === name);
+				if (!goal) throw noSuchGoal(name);
+				const changed = { ...goal, ...changes };
+				const isOther = changed.counts !== goal.counts;
+				if (isOther) await deleteModels(transaction, accountId, name);
+				await transaction
+					.updateTable('goal')
+					.set({
+						counts: changed.counts,
+						medium_from: changed.mediumFrom,
+						high_from: changed.highFrom,
+						...(isOther && { base_rates: null }),
+					})
+					.where('account_id', '=', accountId)
+					.where('name', '=', name)
+					.execute();
+				return changed;
+			}),
+
+		/** Deletes a goal and its models. @throws OperatorError where there is none */
+		deleteGoal: (accountId: number, name: string): Promise<void> =>
+			change(async (transaction) => {
+				await deleteModels(transaction, accountId, name);
+				const { numDeletedRows } = await transaction
+					.deleteFrom('goal')
+					.where('account_id', '=', accountId)
+					.where('name', '=', name)
+					.executeTakeFirstOrThrow();
+				if (numDeletedRows !== 1n) throw noSuchGoal(name);
+			}),
+
+		/** The base rates last counted for goals without a model, by goal name. */
+		async baseRates(accountId: number): Promise<ReadonlyMap<string, readonly number[]>> {
+			const rows = await database
+				.selectFrom('goal')
+				.select(['name', 'base_rates'])
+				.where('account_id', '=', accountId)
+				.execute();
+			return new Map(
+				rows.flatMap((row) => (row.base_rates === null ? [] : [[row.name, JSON.parse(row.base_rates)]])),
+			);
+		},
+
+		/** Ignores goals that were deleted meanwhile. */
+		setBaseRates: (accountId: number, rates: ReadonlyMap<string, readonly number[]>): Promise<void> =>
+			change(async (transaction) => {
+				for (const [name, numbers] of rates)
+					await transaction
+						.updateTable('goal')
+						.set({ base_rates: JSON.stringify(numbers) })
+						.where('account_id', '=', accountId)
+						.where('name', '=', name)
+						.execute();
+			}),
+	};
 }

@@ -4,7 +4,7 @@ import { type Month, monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { clientId } from './accounts.ts';
-import { type ControlDatabase, nextSeq } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, nextSeq } from './tables.ts';
 
 export interface ApiKey {
 	readonly id: string;
@@ -30,9 +30,7 @@ export function areUsable(nowMs: number): RawBuilder<boolean> {
 	return sql<boolean>`(api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > ${nowMs}))`;
 }
 
-export interface NewKey {
-	readonly client: string;
-	readonly plan: string;
+interface KeyOptions {
 	readonly scope?: KeyScope | undefined;
 	readonly name?: string | undefined;
 	readonly expiresInMs?: number | undefined;
@@ -65,34 +63,8 @@ export interface KeyUsage {
 	readonly resetsAt: string;
 }
 
-/** Issues a key with a plan that exists. The key itself is returned only here. */
-export async function insertKey(
-	database: ControlDatabase,
-	{ client, plan, scope = 'upload', name, expiresInMs }: NewKey,
-	nowMs: number,
-): Promise<IssuedKey> {
-	const { id, key } = newApiKey();
-	const expiresAtMs = expiresInMs === undefined ? null : nowMs + expiresInMs;
-	await database
-		.insertInto('api_key')
-		.values({
-			id,
-			hash: hashApiKey(key),
-			client_id: await clientId(database, client),
-			plan,
-			created_at: nowMs,
-			revoked_at: null,
-			seq: await nextSeq(database, 'api_key'),
-			scope,
-			name: name ?? null,
-			expires_at: expiresAtMs,
-		})
-		.execute();
-	return { id, key, client, name: name ?? null, plan, scope, expiresAt: isoTime(expiresAtMs) };
-}
-
 /** Selects keys; all if empty. */
-export interface KeyFilter {
+interface KeyFilter {
 	readonly id?: string;
 	readonly client?: string | undefined;
 	readonly plan?: string;
@@ -126,19 +98,6 @@ export async function selectKeys(
 	}));
 }
 
-/** @throws OperatorError where there is no such key. Revoking twice is no error. */
-export async function revokeKey(database: ControlDatabase, id: string, nowMs: number): Promise<ApiKey> {
-	await database
-		.updateTable('api_key')
-		.set({ revoked_at: nowMs })
-		.where('id', '=', id)
-		.where('revoked_at', 'is', null)
-		.execute();
-	const [key] = await selectKeys(database, { id });
-	if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
-	return key;
-}
-
 /** Deletes keys with what was counted of their use. They must not be usable: a server might count more. */
 export async function deleteKeys(database: ControlDatabase, keys: readonly ApiKey[]): Promise<void> {
 	const ids = keys.map(({ id }) => id);
@@ -167,13 +126,13 @@ interface KeyMonth {
 }
 
 /** Selects the keys; all if empty. */
-export interface UsageFilter {
+interface UsageFilter {
 	readonly client?: string | undefined;
 	readonly keyId?: string;
 }
 
 /** This month's usage of every key that is usable or was used. Consistent within a transaction. */
-export async function selectUsage(
+async function selectUsage(
 	database: ControlDatabase,
 	nowMs: number,
 	{ client, keyId }: UsageFilter,
@@ -215,8 +174,7 @@ export async function selectUsage(
 	}));
 }
 
-/** @param liveServers `all` if no server that holds a lease can have died */
-export function toUsage(months: readonly KeyMonth[], liveServers: readonly string[] | 'all'): KeyUsage[] {
+function toUsage(months: readonly KeyMonth[], liveServers: readonly string[] | 'all'): KeyUsage[] {
 	const isAlive = (serverId: string) => liveServers === 'all' || liveServers.includes(serverId);
 	return months.map(({ id, client, plan, month, quota, leased, used, inHand }) => {
 		const held = inHand.reduce(
@@ -236,4 +194,81 @@ export function toUsage(months: readonly KeyMonth[], liveServers: readonly strin
 			resetsAt: new Date(month.endMs).toISOString(),
 		};
 	});
+}
+
+/**
+ * @param options.liveServers the servers whose leases are still in use; `all` if none can have died
+ * @param options.requirePlan throws an OperatorError where there is no plan of that name
+ */
+export function keyStore(
+	{ database, change, now }: ControlDoors,
+	options: {
+		liveServers: () => Promise<readonly string[] | 'all'>;
+		requirePlan: (database: ControlDatabase, name: string) => Promise<unknown>;
+	},
+) {
+	const usage = async (filter: UsageFilter): Promise<KeyUsage[]> => {
+		const months = await database
+			.transaction()
+			.setIsolationLevel('repeatable read')
+			.execute((transaction) => selectUsage(transaction, now(), filter));
+		// Queried after the leases, so that a server that has just started does not count as dead.
+		return toUsage(months, await options.liveServers());
+	};
+	return {
+		/** All keys in order of creation, or those of a client. @throws OperatorError where there is no such client */
+		keys: (client?: string) => selectKeys(database, { client }),
+
+		/** Issues a key. The key itself is returned only here. @throws OperatorError where there is no such client or plan */
+		issueKey: (
+			client: string,
+			plan: string,
+			{ scope = 'upload', name, expiresInMs }: KeyOptions = {},
+		): Promise<IssuedKey> =>
+			change(async (transaction) => {
+				await options.requirePlan(transaction, plan);
+				const { id, key } = newApiKey();
+				const nowMs = now();
+				const expiresAtMs = expiresInMs === undefined ? null : nowMs + expiresInMs;
+				await transaction
+					.insertInto('api_key')
+					.values({
+						id,
+						hash: hashApiKey(key),
+						client_id: await clientId(transaction, client),
+						plan,
+						created_at: nowMs,
+						revoked_at: null,
+						seq: await nextSeq(transaction, 'api_key'),
+						scope,
+						name: name ?? null,
+						expires_at: expiresAtMs,
+					})
+					.execute();
+				return { id, key, client, name: name ?? null, plan, scope, expiresAt: isoTime(expiresAtMs) };
+			}),
+
+		/** Revoking twice is no error. @throws OperatorError where there is no such key */
+		revokeKey: (id: string): Promise<ApiKey> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('api_key')
+					.set({ revoked_at: now() })
+					.where('id', '=', id)
+					.where('revoked_at', 'is', null)
+					.execute();
+				const [key] = await selectKeys(transaction, { id });
+				if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
+				return key;
+			}),
+
+		/** This month's usage of every key that is usable or was used, or of those of a client. */
+		usage: (client?: string) => usage({ client }),
+
+		/** This month's usage of one key; undefined where there is none. */
+		async usageOf(keyId: string): Promise<KeyUsage | undefined> {
+			const [ofKey] = await usage({ keyId });
+			return ofKey;
+		},
+	};
 }

@@ -1,7 +1,9 @@
+import type { Selectable } from 'kysely';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
 import { OperatorError } from '../../errors.ts';
-import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** Identifies a model within its account. */
 export interface ModelName {
@@ -41,30 +43,55 @@ export function toActiveModel({
 	return { goal, scope, version, isOutside: weeks.at(-1)?.isOutside ?? false };
 }
 
-/** In order of creation, without their bodies. */
-export async function selectModels(database: ControlDatabase, accountId: number): Promise<StoredModel[]> {
-	const rows = await database
-		.selectFrom('model')
-		.select(['goal', 'scope', 'version', 'active', 'created_at'])
+/** Deletes all models of a goal, including the active ones. */
+export async function deleteModels(
+	database: ControlDatabase,
+	accountId: number,
+	goal: string,
+): Promise<void> {
+	await emptyModels(database, accountId, goal).execute();
+}
+
+function emptyModels(database: ControlDatabase, accountId: number, goal: string) {
+	return database
+		.updateTable('model')
+		.set({ active: 0, body: deleted, report: '' })
 		.where('account_id', '=', accountId)
+		.where('goal', '=', goal);
+}
+
+function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
+	return new OperatorError(`There is no model ${version} of goal ${goal} for ${scope}.`);
+}
+
+type Column = 'active' | 'body' | 'report' | 'levels';
+
+/** @throws OperatorError where there is none */
+async function selectModel(
+	database: ControlDatabase,
+	accountId: number,
+	name: ModelName,
+): Promise<Pick<Selectable<ControlTables['model']>, Column>> {
+	const row = await database
+		.selectFrom('model')
+		.select(['active', 'body', 'report', 'levels'])
+		.where('account_id', '=', accountId)
+		.where('goal', '=', name.goal)
+		.where('scope', '=', name.scope)
+		.where('version', '=', name.version)
 		.where('body', '<>', deleted)
-		.orderBy('seq')
-		.execute();
-	return rows.map(({ active, created_at, ...name }) => ({
-		...name,
-		active: active === 1,
-		createdAt: new Date(created_at).toISOString(),
-	}));
+		.executeTakeFirst();
+	if (!row) throw noSuchModel(name);
+	return row;
 }
 
 /** Adds an inactive model and gives it the next version of the day. A version is never reused. */
-export async function insertModel(
+async function insertModel(
 	database: ControlDatabase,
 	accountId: number,
-	model: { goal: string; scope: CaskScope; body: string; report: string },
+	{ goal, scope, body, report }: NewModel,
 	nowMs: number,
 ): Promise<ModelName> {
-	const { goal, scope, body, report } = model;
 	const day = new Date(nowMs).toISOString().slice(0, 10);
 	const ofTheDay = await database
 		.selectFrom('model')
@@ -91,14 +118,10 @@ export async function insertModel(
 	return name;
 }
 
-/**
- * Activates a version, or none, so that the base rate is served.
- * @throws OperatorError where there is no such version
- */
-export async function activateModel(
+async function activateModel(
 	database: ControlDatabase,
 	accountId: number,
-	{ goal, scope, version }: { goal: string; scope: CaskScope; version: string | null },
+	{ goal, scope, version }: ActiveName,
 ): Promise<void> {
 	const models = database
 		.updateTable('model')
@@ -115,91 +138,104 @@ export async function activateModel(
 	if (numUpdatedRows !== 1n) throw noSuchModel({ goal, scope, version });
 }
 
-/** @throws OperatorError where there is none, or it is active */
-export async function deleteModel(
-	database: ControlDatabase,
-	accountId: number,
-	name: ModelName,
-): Promise<void> {
-	const { active } = await selectModel(database, accountId, name);
-	if (active === 1)
-		throw new OperatorError(`Model ${name.version} of goal ${name.goal} is active; activate another first.`);
-	await emptyModels(database, accountId, name.goal)
-		.where('scope', '=', name.scope)
-		.where('version', '=', name.version)
-		.execute();
+/** `body` and `report` are JSON. */
+interface NewModel {
+	readonly goal: string;
+	readonly scope: CaskScope;
+	readonly body: string;
+	readonly report: string;
 }
 
-/** Deletes all models of a goal, including the active ones. */
-export async function deleteModels(
-	database: ControlDatabase,
-	accountId: number,
-	goal: string,
-): Promise<void> {
-	await emptyModels(database, accountId, goal).execute();
-}
+/** A null version is none. */
+type ActiveName = Omit<ModelName, 'version'> & { readonly version: string | null };
 
-function emptyModels(database: ControlDatabase, accountId: number, goal: string) {
-	return database
-		.updateTable('model')
-		.set({ active: 0, body: deleted, report: '' })
-		.where('account_id', '=', accountId)
-		.where('goal', '=', goal);
-}
+export function modelStore({ database, change, now }: ControlDoors) {
+	return {
+		/** In order of creation, without their bodies. */
+		async models(accountId: number): Promise<StoredModel[]> {
+			const rows = await database
+				.selectFrom('model')
+				.select(['goal', 'scope', 'version', 'active', 'created_at'])
+				.where('account_id', '=', accountId)
+				.where('body', '<>', deleted)
+				.orderBy('seq')
+				.execute();
+			return rows.map(({ active, created_at, ...name }) => ({
+				...name,
+				active: active === 1,
+				createdAt: isoTime(created_at),
+			}));
+		},
 
-/** @throws OperatorError where there is none */
-export async function selectModel(
-	database: ControlDatabase,
-	accountId: number,
-	name: ModelName,
-): Promise<Pick<ControlTables['model'], 'active' | 'body' | 'report'>> {
-	const row = await database
-		.selectFrom('model')
-		.select(['active', 'body', 'report'])
-		.where('account_id', '=', accountId)
-		.where('goal', '=', name.goal)
-		.where('scope', '=', name.scope)
-		.where('version', '=', name.version)
-		.where('body', '<>', deleted)
-		.executeTakeFirst();
-	if (!row) throw noSuchModel(name);
-	return row;
-}
+		/**
+		 * Adds a model and gives it the next version of the day.
+		 * @param then which version is active from then on: the new one, none (the base rate), or the current one
+		 */
+		insertModel: (
+			accountId: number,
+			model: NewModel,
+			then: 'activate it' | 'activate none' | 'activate nothing' = 'activate nothing',
+		): Promise<ModelName> =>
+			change(async (transaction) => {
+				const name = await insertModel(transaction, accountId, model, now());
+				if (then === 'activate it') await activateModel(transaction, accountId, name);
+				if (then === 'activate none') await activateModel(transaction, accountId, { ...name, version: null });
+				return name;
+			}),
 
-function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
-	return new OperatorError(`There is no model ${version} of goal ${goal} for ${scope}.`);
-}
+		/**
+		 * Activates a version; `null` activates none, so that the base rate is served.
+		 * @throws OperatorError where there is no such version
+		 */
+		activateModel: (accountId: number, name: ActiveName) =>
+			change((transaction) => activateModel(transaction, accountId, name)),
 
-/** How its predictions compare with outcomes; undefined where none are known yet. */
-export async function selectLevels(
-	database: ControlDatabase,
-	accountId: number,
-	{ goal, scope, version }: ModelName,
-): Promise<ModelLevels | undefined> {
-	const row = await database
-		.selectFrom('model')
-		.select('levels')
-		.where('account_id', '=', accountId)
-		.where('goal', '=', goal)
-		.where('scope', '=', scope)
-		.where('version', '=', version)
-		.executeTakeFirst();
-	return row?.levels ? JSON.parse(row.levels) : undefined;
-}
+		/** @throws OperatorError where there is none, or it is active */
+		deleteModel: (accountId: number, name: ModelName): Promise<void> =>
+			change(async (transaction) => {
+				const { active } = await selectModel(transaction, accountId, name);
+				if (active === 1)
+					throw new OperatorError(
+						`Model ${name.version} of goal ${name.goal} is active; activate another first.`,
+					);
+				await emptyModels(transaction, accountId, name.goal)
+					.where('scope', '=', name.scope)
+					.where('version', '=', name.version)
+					.execute();
+			}),
 
-/** Does nothing if the model was deleted meanwhile. */
-export async function updateLevels(
-	database: ControlDatabase,
-	accountId: number,
-	{ goal, scope, version }: ModelName,
-	levels: ModelLevels,
-): Promise<void> {
-	await database
-		.updateTable('model')
-		.set({ levels: JSON.stringify(levels) })
-		.where('account_id', '=', accountId)
-		.where('goal', '=', goal)
-		.where('scope', '=', scope)
-		.where('version', '=', version)
-		.execute();
+		/** JSON, as it was inserted. @throws OperatorError where there is none */
+		modelBody: async (accountId: number, name: ModelName) =>
+			(await selectModel(database, accountId, name)).body,
+
+		/** JSON, as it was inserted. @throws OperatorError where there is none */
+		modelReport: async (accountId: number, name: ModelName) =>
+			(await selectModel(database, accountId, name)).report,
+
+		/**
+		 * How its predictions compare with outcomes; undefined where none are known yet.
+		 * @throws OperatorError where there is none
+		 */
+		async modelLevels(accountId: number, name: ModelName): Promise<ModelLevels | undefined> {
+			const { levels } = await selectModel(database, accountId, name);
+			return levels === null ? undefined : JSON.parse(levels);
+		},
+
+		/** Does nothing if the model was deleted meanwhile. */
+		setModelLevels: (
+			accountId: number,
+			{ goal, scope, version }: ModelName,
+			levels: ModelLevels,
+		): Promise<void> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('model')
+					.set({ levels: JSON.stringify(levels) })
+					.where('account_id', '=', accountId)
+					.where('goal', '=', goal)
+					.where('scope', '=', scope)
+					.where('version', '=', version)
+					.execute();
+			}),
+	};
 }

@@ -1,7 +1,7 @@
 import { standardPlan, type UsagePlan } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
-import type { ControlDatabase, ControlTables } from './tables.ts';
+import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Converts a row of `plan`. */
 export function toPlan(row: ControlTables['plan']): UsagePlan {
@@ -26,8 +26,7 @@ function fromPlan(plan: UsagePlan): Omit<ControlTables['plan'], 'created_at'> {
 	};
 }
 
-/** Ordered by name. */
-export async function selectPlans(database: ControlDatabase): Promise<UsagePlan[]> {
+async function selectPlans(database: ControlDatabase): Promise<UsagePlan[]> {
 	return (await database.selectFrom('plan').selectAll().orderBy('name').execute()).map(toPlan);
 }
 
@@ -38,37 +37,51 @@ export async function selectPlan(database: ControlDatabase, name: string): Promi
 	return plan;
 }
 
-/** @throws OperatorError where there is one of that name */
-export async function insertPlan(database: ControlDatabase, plan: UsagePlan, nowMs: number): Promise<void> {
-	const { numInsertedOrUpdatedRows } = await database
-		.insertInto('plan')
-		.values({ ...fromPlan(plan), created_at: nowMs })
-		.onConflict((conflict) => conflict.column('name').doNothing())
-		.executeTakeFirstOrThrow();
-	if (numInsertedOrUpdatedRows !== 1n)
-		throw new OperatorError(`Plan ${plan.name} exists already; 'caskade plan update' changes it.`);
-}
+export function planStore({ database, change, now }: ControlDoors) {
+	return {
+		/** Ordered by name. */
+		plans: () => selectPlans(database),
 
-/**
- * Deletes a plan with its keys that are revoked or expired.
- * @throws OperatorError where there is none, it is the standard one, or it has usable keys
- */
-export async function deletePlanRows(database: ControlDatabase, name: string, nowMs: number): Promise<void> {
-	await selectPlan(database, name);
-	if (name === standardPlan.name)
-		throw new OperatorError(`The plan ${name} always exists; it cannot be deleted.`);
-	const keys = await selectKeys(database, { plan: name });
-	const usable = keys.filter((key) => isUsable(key, nowMs));
-	if (usable.length > 0)
-		throw new OperatorError(
-			`Plan ${name} still has keys (${firstOf(usable.map(({ id }) => id))}); end them first with 'caskade key revoke ID'.`,
-		);
-	await deleteKeys(database, keys);
-	await database.deleteFrom('plan').where('name', '=', name).execute();
-}
+		/** @throws OperatorError where there is none */
+		plan: (name: string) => selectPlan(database, name),
 
-/** Changes a plan for all its keys. */
-export async function updatePlan(database: ControlDatabase, plan: UsagePlan): Promise<void> {
-	await selectPlan(database, plan.name);
-	await database.updateTable('plan').set(fromPlan(plan)).where('name', '=', plan.name).execute();
+		/** @throws OperatorError where there is one of that name */
+		createPlan: (plan: UsagePlan): Promise<UsagePlan> =>
+			change(async (transaction) => {
+				const { numInsertedOrUpdatedRows } = await transaction
+					.insertInto('plan')
+					.values({ ...fromPlan(plan), created_at: now() })
+					.onConflict((conflict) => conflict.column('name').doNothing())
+					.executeTakeFirstOrThrow();
+				if (numInsertedOrUpdatedRows !== 1n)
+					throw new OperatorError(`Plan ${plan.name} exists already; 'caskade plan update' changes it.`);
+				return selectPlan(transaction, plan.name);
+			}),
+
+		/** Changes a plan for all keys that are tied to it. @throws OperatorError where there is none */
+		updatePlan: (plan: UsagePlan): Promise<UsagePlan> =>
+			change(async (transaction) => {
+				await transaction.updateTable('plan').set(fromPlan(plan)).where('name', '=', plan.name).execute();
+				return selectPlan(transaction, plan.name);
+			}),
+
+		/**
+		 * Deletes a plan with its keys that are revoked or expired.
+		 * @throws OperatorError where there is none, it is the standard one, or it has usable keys
+		 */
+		deletePlan: (name: string): Promise<void> =>
+			change(async (transaction) => {
+				await selectPlan(transaction, name);
+				if (name === standardPlan.name)
+					throw new OperatorError(`The plan ${name} always exists; it cannot be deleted.`);
+				const keys = await selectKeys(transaction, { plan: name });
+				const usable = keys.filter((key) => isUsable(key, now()));
+				if (usable.length > 0)
+					throw new OperatorError(
+						`Plan ${name} still has keys (${firstOf(usable.map(({ id }) => id))}); end them first with 'caskade key revoke ID'.`,
+					);
+				await deleteKeys(transaction, keys);
+				await transaction.deleteFrom('plan').where('name', '=', name).execute();
+			}),
+	};
 }

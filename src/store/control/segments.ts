@@ -1,14 +1,13 @@
 import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
-import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** Converts a row of `segment`. */
 export function toSegment({ id, name, rule }: ControlTables['segment']): Segment {
 	return { id, name, rule };
 }
 
-/** In order of creation. */
-export async function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
+async function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
 	const rows = await database
 		.selectFrom('segment')
 		.selectAll()
@@ -18,7 +17,6 @@ export async function selectSegments(database: ControlDatabase, accountId: numbe
 	return rows.map(toSegment);
 }
 
-/** @throws OperatorError where the account has a segment of that id */
 export async function insertSegment(
 	database: ControlDatabase,
 	accountId: number,
@@ -41,37 +39,47 @@ export async function insertSegment(
 		throw new OperatorError(`The account has a segment ${id} already; 'caskade segment update' changes it.`);
 }
 
-/** Fields that are left out keep their value. @throws OperatorError where there is none */
-export async function updateSegment(
-	database: ControlDatabase,
-	accountId: number,
-	id: string,
-	changes: Partial<Omit<Segment, 'id'>>,
-): Promise<Segment> {
-	const known = await selectSegment(database, accountId, id);
-	await database
-		.updateTable('segment')
-		.set(changes)
-		.where('account_id', '=', accountId)
-		.where('id', '=', id)
-		.execute();
-	return { ...known, ...changes };
-}
-
-/** @throws OperatorError where there is none */
-export async function selectSegment(
-	database: ControlDatabase,
-	accountId: number,
-	id: string,
-): Promise<Segment> {
+async function selectSegment(database: ControlDatabase, accountId: number, id: string): Promise<Segment> {
 	const segment = (await selectSegments(database, accountId)).find((known) => known.id === id);
 	if (!segment)
 		throw new OperatorError(`The account has no segment ${id}; 'caskade segment list AID' shows all.`);
 	return segment;
 }
 
-/** @throws OperatorError where there is none */
-export async function deleteSegment(database: ControlDatabase, accountId: number, id: string): Promise<void> {
-	await selectSegment(database, accountId, id);
-	await database.deleteFrom('segment').where('account_id', '=', accountId).where('id', '=', id).execute();
+export function segmentStore({ database, change, now }: ControlDoors) {
+	return {
+		/** In order of creation. */
+		segments: (accountId: number) => selectSegments(database, accountId),
+
+		/** @throws OperatorError where there is none */
+		segment: (accountId: number, id: string) => selectSegment(database, accountId, id),
+
+		/** @throws OperatorError where the account has a segment of that id */
+		createSegment: (accountId: number, segment: Segment) =>
+			change((transaction) => insertSegment(transaction, accountId, segment, now())),
+
+		/** Fields that are left out keep their value. @throws OperatorError where there is none */
+		updateSegment: (accountId: number, id: string, changes: Partial<Omit<Segment, 'id'>>): Promise<Segment> =>
+			change(async (transaction) => {
+				const known = await selectSegment(transaction, accountId, id);
+				await transaction
+					.updateTable('segment')
+					.set(changes)
+					.where('account_id', '=', accountId)
+					.where('id', '=', id)
+					.execute();
+				return { ...known, ...changes };
+			}),
+
+		/** @throws OperatorError where there is none */
+		deleteSegment: (accountId: number, id: string): Promise<void> =>
+			change(async (transaction) => {
+				await selectSegment(transaction, accountId, id);
+				await transaction
+					.deleteFrom('segment')
+					.where('account_id', '=', accountId)
+					.where('id', '=', id)
+					.execute();
+			}),
+	};
 }

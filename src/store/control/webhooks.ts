@@ -3,7 +3,7 @@ import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhoo
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** How long messages are also signed with the previous secret after a rotation. */
 const previousSecretMs = dayMs;
@@ -53,62 +53,9 @@ export function toActiveWebhook(row: Row): ActiveWebhook {
 	};
 }
 
-/** In order of creation. */
-export async function selectWebhooks(database: ControlDatabase, accountId: number): Promise<StoredWebhook[]> {
-	const rows = await database
-		.selectFrom('webhook')
-		.selectAll()
-		.where('account_id', '=', accountId)
-		.orderBy('seq')
-		.execute();
-	return rows.map(toWebhook);
-}
-
 /** The webhooks that are not disabled, of all accounts, in order of creation. */
 export function selectActiveWebhooks(database: ControlDatabase): Promise<Row[]> {
 	return database.selectFrom('webhook').selectAll().where('disabled_at', 'is', null).orderBy('seq').execute();
-}
-
-/** @throws OperatorError where the account has too many */
-export async function insertWebhook(
-	database: ControlDatabase,
-	accountId: number,
-	settings: Omit<Webhook, 'id'>,
-	nowMs: number,
-): Promise<StoredWebhook & WebhookSecret> {
-	if ((await selectWebhooks(database, accountId)).length >= maxWebhooks)
-		throw new OperatorError(`The account has ${maxWebhooks} webhooks already; delete one first.`);
-	const row: Row = {
-		id: `wh_${randomBytes(12).toString('hex')}`,
-		account_id: accountId,
-		...columnsOf(settings),
-		secret: newSecret(),
-		previous_secret: null,
-		previous_until: null,
-		created_at: nowMs,
-		disabled_at: null,
-		disabled_why: null,
-		failing_since: null,
-		seq: await nextSeq(database, 'webhook'),
-	};
-	await database.insertInto('webhook').values(row).execute();
-	return { ...toWebhook(row), secret: row.secret };
-}
-
-/** With another URL, it counts as working until it fails there. @throws OperatorError where there is none */
-export async function updateWebhook(
-	database: ControlDatabase,
-	accountId: number,
-	id: string,
-	settings: Omit<Webhook, 'id'>,
-): Promise<StoredWebhook> {
-	const row = await selectRow(database, accountId, id);
-	await database
-		.updateTable('webhook')
-		.set({ ...columnsOf(settings), ...(settings.url !== row.url && { failing_since: null }) })
-		.where('id', '=', id)
-		.execute();
-	return toWebhook(await selectRow(database, accountId, id));
 }
 
 function columnsOf({ url, events, withCid, allowPrivate }: Omit<Webhook, 'id'>) {
@@ -124,86 +71,122 @@ function newSecret(): string {
 	return secretPrefix + randomBytes(24).toString('base64');
 }
 
-/** Gives a webhook a new secret; the current one also signs for a day. @throws OperatorError where there is none */
-export async function rotateSecret(
-	database: ControlDatabase,
-	accountId: number,
-	id: string,
-	nowMs: number,
-): Promise<WebhookSecret> {
-	const { secret: previous } = await selectRow(database, accountId, id);
-	const secret = newSecret();
-	await database
-		.updateTable('webhook')
-		.set({ secret, previous_secret: previous, previous_until: nowMs + previousSecretMs })
-		.where('id', '=', id)
-		.execute();
-	return { id, secret };
-}
-
-/** A webhook with its secrets, disabled or not. @throws OperatorError where there is none */
-export async function selectWebhook(
-	database: ControlDatabase,
-	accountId: number,
-	id: string,
-): Promise<StoredWebhook & ActiveWebhook> {
-	const row = await selectRow(database, accountId, id);
-	return { ...toWebhook(row), ...toActiveWebhook(row) };
-}
-
-/**
- * Enables or disables a webhook. Disabling twice keeps the first time and reason.
- * @throws OperatorError where there is none
- */
-export async function setWebhookDisabled(
-	database: ControlDatabase,
-	accountId: number,
-	id: string,
-	why: DisabledReason | null,
-	nowMs: number,
-): Promise<StoredWebhook> {
-	const { disabled_at } = await selectRow(database, accountId, id);
-	if ((disabled_at === null) !== (why === null))
-		await database
-			.updateTable('webhook')
-			.set({
-				disabled_at: why === null ? null : nowMs,
-				disabled_why: why,
-				...(why === null && { failing_since: null }),
-			})
-			.where('id', '=', id)
-			.execute();
-	return toWebhook(await selectRow(database, accountId, id));
-}
-
-/** Records since when deliveries fail; null if they succeed. Ignores webhooks that were deleted. */
-export async function updateFailing(
-	database: ControlDatabase,
-	id: string,
-	sinceMs: number | null,
-): Promise<void> {
-	await database
-		.updateTable('webhook')
-		.set({ failing_since: sinceMs })
-		.where('id', '=', id)
-		.where('failing_since', sinceMs === null ? 'is not' : 'is', null)
-		.execute();
-}
-
-/** @throws OperatorError where there is none */
-export async function deleteWebhook(database: ControlDatabase, accountId: number, id: string): Promise<void> {
-	await selectRow(database, accountId, id);
-	await database.deleteFrom('webhook').where('id', '=', id).execute();
-}
-
-async function selectRow(database: ControlDatabase, accountId: number, id: string): Promise<Row> {
-	const row = await database
+async function selectRows(database: ControlDatabase, accountId: number): Promise<Row[]> {
+	return database
 		.selectFrom('webhook')
 		.selectAll()
 		.where('account_id', '=', accountId)
-		.where('id', '=', id)
-		.executeTakeFirst();
+		.orderBy('seq')
+		.execute();
+}
+
+async function selectRow(database: ControlDatabase, accountId: number, id: string): Promise<Row> {
+	const row = (await selectRows(database, accountId)).find((one) => one.id === id);
 	if (!row)
 		throw new OperatorError(`The account has no webhook ${id}; 'caskade webhook list AID' shows all.`);
 	return row;
+}
+
+/** Each method that names a webhook throws an OperatorError where there is none. */
+export function webhookStore({ database, change, now }: ControlDoors) {
+	/** @param changesOf what is to be different; nothing where it is undefined */
+	const update = (accountId: number, id: string, changesOf: (row: Row) => Partial<Row> | undefined) =>
+		change(async (transaction) => {
+			const changes = changesOf(await selectRow(transaction, accountId, id));
+			if (changes) await transaction.updateTable('webhook').set(changes).where('id', '=', id).execute();
+			return selectRow(transaction, accountId, id);
+		});
+	return {
+		/** In order of creation, without their secrets. */
+		webhooks: async (accountId: number) => (await selectRows(database, accountId)).map(toWebhook),
+
+		/** With its secrets, disabled or not. */
+		async webhook(accountId: number, id: string): Promise<StoredWebhook & ActiveWebhook> {
+			const row = await selectRow(database, accountId, id);
+			return { ...toWebhook(row), ...toActiveWebhook(row) };
+		},
+
+		/** The secret is returned only here. @throws OperatorError where the account has too many */
+		createWebhook: (
+			accountId: number,
+			settings: Omit<Webhook, 'id'>,
+		): Promise<StoredWebhook & WebhookSecret> =>
+			change(async (transaction) => {
+				if ((await selectRows(transaction, accountId)).length >= maxWebhooks)
+					throw new OperatorError(`The account has ${maxWebhooks} webhooks already; delete one first.`);
+				const row: Row = {
+					id: `wh_${randomBytes(12).toString('hex')}`,
+					account_id: accountId,
+					...columnsOf(settings),
+					secret: newSecret(),
+					previous_secret: null,
+					previous_until: null,
+					created_at: now(),
+					disabled_at: null,
+					disabled_why: null,
+					failing_since: null,
+					seq: await nextSeq(transaction, 'webhook'),
+				};
+				await transaction.insertInto('webhook').values(row).execute();
+				return { ...toWebhook(row), secret: row.secret };
+			}),
+
+		/** The previous secret signs as well for a day. */
+		async rotateWebhookSecret(accountId: number, id: string): Promise<WebhookSecret> {
+			const { secret } = await update(accountId, id, ({ secret: previous }) => ({
+				...{ secret: newSecret(), previous_secret: previous },
+				previous_until: now() + previousSecretMs,
+			}));
+			return { id, secret };
+		},
+
+		/** With another URL, it counts as working until it fails there. */
+		updateWebhook: async (
+			accountId: number,
+			id: string,
+			settings: Omit<Webhook, 'id'>,
+		): Promise<StoredWebhook> =>
+			toWebhook(
+				await update(accountId, id, ({ url }) => ({
+					...columnsOf(settings),
+					...(settings.url !== url && { failing_since: null }),
+				})),
+			),
+
+		/** Disables a webhook, or enables it with null. Disabling twice keeps the first time and reason. */
+		setWebhookDisabled: async (
+			accountId: number,
+			id: string,
+			why: DisabledReason | null,
+		): Promise<StoredWebhook> =>
+			toWebhook(
+				await update(accountId, id, ({ disabled_at }) => {
+					if ((disabled_at === null) === (why === null)) return undefined;
+					return why === null
+						? { disabled_at: null, disabled_why: null, failing_since: null }
+						: { disabled_at: now(), disabled_why: why };
+				}),
+			),
+
+		/** Since when deliveries fail; null where they succeed. Ignores webhooks that were deleted. */
+		setWebhookFailing: (id: string, sinceMs: number | null): Promise<void> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('webhook')
+					.set({ failing_since: sinceMs })
+					.where('id', '=', id)
+					.where('failing_since', sinceMs === null ? 'is not' : 'is', null)
+					.execute();
+			}),
+
+		/** Makes running servers look for messages that a command has added. */
+		announceWebhooks: () => change(async () => {}),
+
+		/** What waits for it is left to time. */
+		deleteWebhook: (accountId: number, id: string): Promise<void> =>
+			change(async (transaction) => {
+				await selectRow(transaction, accountId, id);
+				await transaction.deleteFrom('webhook').where('id', '=', id).execute();
+			}),
+	};
 }

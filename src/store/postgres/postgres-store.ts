@@ -5,7 +5,7 @@ import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { clientTableNames } from '../account/tables.ts';
 import { checkControl } from '../check-control.ts';
 import type { Account } from '../control/accounts.ts';
-import { ControlStore, type ControlTables } from '../control/control-store.ts';
+import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { migrationFiles, newestSchemas } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
@@ -121,7 +121,7 @@ export class PostgresStore implements Store {
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
 		const clock = new DatabaseClock();
 		this.now = now ?? (() => clock.now());
-		this.control = new ControlStore(this.#controlDatabase, {
+		this.control = controlStore(this.#controlDatabase, {
 			now: this.now,
 			readClock: () => clock.read(() => readClock(this.#controlPool)),
 			liveServers: () => liveServers(this.#controlDatabase, schemas.control),

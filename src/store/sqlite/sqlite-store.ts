@@ -6,7 +6,7 @@ import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
-import { ControlStore, type ControlTables } from '../control/control-store.ts';
+import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { lendHandles, openClosing } from '../file-handles.ts';
 import { newestSchemas, SchemaTooNewError } from '../migrations.ts';
@@ -88,7 +88,7 @@ export class SqliteStore implements Store {
 			}
 		}, goneEveryMs).unref();
 		this.#controlDatabase = kyselyOver<ControlTables>(database);
-		this.control = new ControlStore(this.#controlDatabase, {
+		this.control = controlStore(this.#controlDatabase, {
 			now,
 			liveServers: async () => (isServed(this.#folder) ? 'all' : []),
 		});

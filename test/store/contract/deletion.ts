@@ -52,6 +52,8 @@ export function deletionContract(engine: Engine): void {
 				const settings = { url: 'https://x.test/', events: ['goal.reached'] as const };
 				await control.createWebhook(id, { ...settings, withCid: false, allowPrivate: false });
 				await control.insertModel(id, { goal: 'return', scope: 'vid', body: '{}', report: '{}' });
+				const aid = id === gone ? 'c-a-gone' : 'c-a-kept';
+				await control.people.create(`${aid}@example.com`, [{ aid, role: 'viewer' }]);
 			}
 			const { id: keyId } = await control.issueKey('acme', 'standard');
 			await writer.stop();
