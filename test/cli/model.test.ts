@@ -106,7 +106,7 @@ test('model use refuses a model that cannot score, and changes nothing', async (
 	await use('subscription', first);
 	const broken = { goal: 'subscription', scope: 'vid', body: '{"format":99}', report: '{}' } as const;
 	const { version } = await store.control.insertModel(id, broken);
-	assertRefused(await use('subscription', version), /cannot be applied: its format is 99, not 3/);
+	assertRefused(await use('subscription', version), /cannot be applied: its format is 99, not 4/);
 	const { model, report } = trainedOnVisitors('logistic');
 	const refused = await store.control.insertModel(id, {
 		...{ goal: 'subscription', scope: 'vid' },

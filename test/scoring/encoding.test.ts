@@ -73,7 +73,6 @@ test('a scorer computes the same from a row as training from columns', () => {
 		weights,
 		horizonMs: 0,
 		levels: [0],
-		rates: [],
 	});
 	const logOdds = logOddsOf(rows, weights);
 	for (const [row, example] of examples(800, 1).entries())

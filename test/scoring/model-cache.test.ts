@@ -62,11 +62,11 @@ test('a model that cannot be read is missing for 5 s, with one error', async () 
 });
 
 test('a model that cannot be applied is reported by name and missing', async () => {
-	const { cache, errors, read } = cacheOf({ 1: body.replace('"format":3', '"format":2') });
+	const { cache, errors, read } = cacheOf({ 1: body.replace('"format":4', '"format":3') });
 	assert.equal(await cache.get(7, named('1')), undefined);
 	assert.equal(cache.get(7, named('1')), undefined);
 	assert.equal(read.length, 1);
 	assert.deepEqual(errors, [
-		'account 7, goal subscription, vid: model 1 cannot be applied: its format is 2, not 3; the base rate is served',
+		'account 7, goal subscription, vid: model 1 cannot be applied: its format is 3, not 4; the base rate is served',
 	]);
 });

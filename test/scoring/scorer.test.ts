@@ -61,5 +61,5 @@ test("the logistic model's contributions add up to that of the whole row", () =>
 });
 
 test('a model of another format is rejected', () => {
-	assert.throws(() => new Scorer({ ...(models.logistic as Model), format: 1 as 3 }), /format 1/);
+	assert.throws(() => new Scorer({ ...(models.logistic as Model), format: 1 as 4 }), /format 1/);
 });

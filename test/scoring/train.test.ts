@@ -54,11 +54,7 @@ test('fewer than 30 conversions give the base rate', () => {
 		...example,
 		label: index % 69 === 0 ? (1 as const) : (0 as const),
 	}));
-	const { model, report } = train(datasetOf(examples), { seed: 1, baseRates: [0.125, 0.1, 0.1] });
-	assert.deepEqual(
-		report.levels.map(({ recency, rate }) => [recency, rate]),
-		[[0, 0.125]],
-	);
+	const { model, report } = train(datasetOf(examples), { seed: 1 });
 	assert.deepEqual([report.verdict, report.conversions], ['few conversions', 29]);
 	assert.equal(model.kind, 'prior');
 	assert.ok(Math.abs(new Scorer(model).score({ numeric: [3, 0], categorical: [''] }) - 29 / 2000) < 1e-4);
@@ -95,29 +91,6 @@ test('a rate that moves is no signal, whether no feature tells anything or one o
 				const { model, report } = train(dataset, { seed, horizonMs: 3 * dayMs });
 				assert.equal(model.kind, 'prior', `${names} ${report.choice?.standardErrors}`);
 			}
-});
-
-test('a recency whose later rows the model makes no more likely is served the measured base rate', () => {
-	const random = seededRandom(5);
-	const present = visitors(2000, 8, () => -2).map((example) => ({ ...example, recency: 0 as const }));
-	const absent = visitors(2000, 9, byVisitsAndEmail).map((example) => ({ ...example, recency: 2 as const }));
-	const examples = [...present, ...absent]
-		.map((example) => ({ example, order: random() }))
-		.sort((a, b) => a.order - b.order)
-		.map(({ example }, index) => ({ ...example, atMs: index * 1000 }));
-	const baseRates = [0.125, 0.1, 0.1];
-	const { model, report } = train(datasetOf(examples), { seed: 1, horizonMs: 1000, baseRates });
-	assert.ok(model.kind !== 'prior');
-	const [ofPresent, , ofAbsent] = model.levels;
-	assert.deepEqual([ofPresent, model.rates[0]], [null, 0.125]);
-	assert.equal(typeof ofAbsent, 'number');
-	assert.deepEqual(
-		report.levels.map(({ recency, serves }) => [recency, serves]),
-		[
-			[0, 'base rate'],
-			[2, 'model'],
-		],
-	);
 });
 
 test('a pattern that later rows contradict is not served', () => {

@@ -4,7 +4,7 @@ import type { LogisticWeights } from './logistic.ts';
 import type { Tree } from './tree.ts';
 
 /** To be raised when this version can no longer read models of earlier ones unchanged. */
-export const modelFormat = 3;
+export const modelFormat = 4;
 
 /** A trained model: plain data that JSON preserves. `Scorer` applies it. */
 export type Model = PriorModel | LogisticModel | BoostingModel;
@@ -25,10 +25,8 @@ interface FittedModel extends ModelBase {
 	readonly encoding: Encoding;
 	/** The goal's horizon, by which recencies are told apart. */
 	readonly horizonMs: number;
-	/** By recency, what is added to the log-odds; null where all get the base rate. */
-	readonly levels: readonly (number | null)[];
-	/** The base rates by recency. */
-	readonly rates: readonly number[];
+	/** By recency, what is added to the log-odds. */
+	readonly levels: readonly number[];
 }
 
 export interface LogisticModel extends FittedModel {

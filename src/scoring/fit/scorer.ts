@@ -25,8 +25,7 @@ export class Scorer {
 	/** The probability at the level of a recency. */
 	score(row: FeatureRow, recency: Recency = 0): number {
 		if (this.model.kind === 'prior') return this.model.baseRate;
-		const level = this.model.levels[recency] as number | null;
-		return level === null ? (this.model.rates[recency] as number) : logistic(this.logOdds(row) + level);
+		return logistic(this.logOdds(row) + (this.model.levels[recency] as number));
 	}
 
 	/**

@@ -220,8 +220,7 @@ export async function scoresAsOf(
 	const rates = (await measureBaseRates(reader, [goal], cutMs, vids)).get(goal.name) ?? {
 		byRecency: [0, 0, 0],
 	};
-	const options = { seed, horizonMs, delayMs: delayMsOf(goal), baseRates: rates.byRecency };
-	const { model } = train(dataset, options);
+	const { model } = train(dataset, { seed, horizonMs, delayMs: delayMsOf(goal) });
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };

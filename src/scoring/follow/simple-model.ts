@@ -30,7 +30,7 @@ export function simpleModel(dataset: Dataset): ((profile: Profile, nowMs: number
 	const { weights } = fitLogistic(encode(simple, numbers, true), strength);
 	const scorer = new Scorer({
 		...{ format: modelFormat, kind: 'logistic', features, baseRate: 0, encoding, weights },
-		...{ horizonMs: 0, levels: [0], rates: [] },
+		...{ horizonMs: 0, levels: [0] },
 	});
 	const rowOf = profileRows(features);
 	return (profile, nowMs) => scorer.score(rowOf(profile, nowMs));

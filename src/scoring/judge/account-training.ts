@@ -146,16 +146,15 @@ export async function trainAccount(
 	const trainNext = async () => {
 		for (const [place, { goal, scope, horizonMs, dataset }] of left) {
 			onShare(place, 0);
-			const baseRates = rates.get(goal.name)?.byRecency;
 			const { model, report } = await trainOn(dataset, {
-				...{ seed, horizonMs, delayMs: delayMsOf(goal), baseRates },
+				...{ seed, horizonMs, delayMs: delayMsOf(goal) },
 				onProgress: (share) => onShare(place, share),
 			});
 			onShare(place, 1);
 			trained[place] = await keep(store, training, JSON.stringify(model), {
 				...{ goal: goal.name, counts: goal.counts, horizonDays: goal.horizonDays },
 				...{ scope, asOf: isoTime(asOfMs), history, stopped },
-				baseRates: baseRates ?? [],
+				baseRates: rates.get(goal.name)?.byRecency ?? [],
 				...report,
 			});
 		}

@@ -1,6 +1,6 @@
 import { type Interval, mean, meanOfGroups } from '../fit/measure.ts';
 import { without } from '../rows/ablation.ts';
-import { type Recency, recencies } from '../rows/recency.ts';
+import { recencies } from '../rows/recency.ts';
 import type { FoldModels, Trial } from './fold-models.ts';
 
 /** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
@@ -15,14 +15,12 @@ export interface Choice {
 	readonly boostingGain: Interval;
 	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
 	readonly standardErrors: number;
-	/** Whether the model is served to visitors of each recency. Others get the base rate. */
-	readonly serves: readonly boolean[];
+	/** Whether the model is served, not the base rate. */
+	readonly serves: boolean;
 }
 
 /** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
 export const minStandardErrors = 2;
-/** With fewer visitors in later rows, a recency follows all. */
-const minVisitors = 30;
 /** Of log-odds. */
 const leastDifference = 1e-6;
 /** Penalties of the logistic model that are tried: strong where there is little to learn from. */
@@ -36,7 +34,7 @@ const patience = 2;
 /**
  * Chooses the kind of model and its setting by the likelihood of later rows, all at the level that was known. The simpler
  * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and make
- * later rows more likely than the base rate does; and to visitors of a recency if the same is true of their rows alone.
+ * later rows more likely than the base rate does.
  */
 export function choose(folds: readonly FoldModels[]): Choice {
 	const logistic = best(folds, 'logistic', strengths);
@@ -46,19 +44,8 @@ export function choose(folds: readonly FoldModels[]): Choice {
 	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
 	const kind = boostingGain.low > 0 && !without.has('boosting') ? 'boosting' : 'logistic';
 	const { losses, trials } = kind === 'boosting' ? boosting : logistic;
-	const standardErrors = correlation(folds, trials, recencies);
+	const standardErrors = correlation(folds, trials);
 	const gains = difference(joined(folds.map(({ baseLosses }) => baseLosses)), losses);
-	const recency = folds.flatMap(({ judged }) => [...judged.recency]);
-	const hasSignal = standardErrors > minStandardErrors && mean(gains) > 0;
-	// Among visitors of whom nothing is known but their recency, what a model learned of others is noise.
-	const tells = (each: Recency) => {
-		if (without.has('recency gate')) return true;
-		const ofRecency = gains.filter((_, row) => recency[row] === each);
-		const seen = new Set(groups.filter((_, row) => recency[row] === each)).size;
-		return (
-			seen < minVisitors || (mean(ofRecency) > 0 && correlation(folds, trials, [each]) > minStandardErrors)
-		);
-	};
 	return {
 		kind,
 		strength: logistic.setting,
@@ -67,7 +54,7 @@ export function choose(folds: readonly FoldModels[]): Choice {
 		boostingLogLoss: boosting.logLoss,
 		boostingGain,
 		standardErrors,
-		serves: recencies.map((each) => hasSignal && tells(each)),
+		serves: standardErrors > minStandardErrors && mean(gains) > 0,
 	};
 }
 
@@ -92,15 +79,11 @@ function best(folds: readonly FoldModels[], kind: Choice['kind'], settings: read
  * in standard errors. Both means are of the rows of one recency in one block, so that only visitors of the same time are
  * told apart: a rate that moves is no signal, nor is a feature that only tells the time.
  */
-function correlation(
-	folds: readonly FoldModels[],
-	trials: readonly Trial[],
-	among: readonly Recency[],
-): number {
+function correlation(folds: readonly FoldModels[], trials: readonly Trial[]): number {
 	const parts = new Map<number, number>();
 	for (const [index, { judged }] of folds.entries()) {
 		const predicted = (trials[index] as Trial).logOdds;
-		for (const each of among) {
+		for (const each of recencies) {
 			let [rows, logOdds, conversions] = [0, 0, 0];
 			for (let row = 0; row < judged.rows; row++) {
 				if (judged.recency[row] !== each) continue;

@@ -37,16 +37,13 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 		const choice = choose(folds.slice(0, first + index));
 		const { judged, base } = fold;
 		const { served } = fold.trial(choice.kind, choice.kind === 'logistic' ? choice.strength : choice.trees);
-		const servesNone = !choice.serves.includes(true);
 		return Array.from(judged.labels, (label, row) => {
-			const recency = judged.recency[row] as number;
-			const from = servesNone || choice.serves[recency] ? served : base;
 			return {
 				label,
 				group: judged.groups[row] as number,
-				score: from[row] as number,
+				score: served[row] as number,
 				base: base[row] as number,
-				visits: recency === 0 ? (judged.visits[row] as number) : 0,
+				visits: judged.recency[row] === 0 ? (judged.visits[row] as number) : 0,
 				atMs: judged.atMs[row] as number,
 			};
 		});

@@ -84,10 +84,9 @@ export interface LikelyLeak {
 	readonly visitors: number;
 }
 
-/** The rate of a recency: that of its latest rows, which set the level of the model, or the base rate that is served. */
+/** The latest rows of a recency, whose rate is the level of the model. */
 export interface LevelReport {
 	readonly recency: Recency;
-	readonly serves: 'model' | 'base rate';
 	readonly rate: number;
 	readonly rows: number;
 	/** The time of the first of these rows. ISO 8601, UTC. */
@@ -119,7 +118,7 @@ export interface TrainingReport extends Counts {
 	readonly fit?: { readonly steps: number; readonly converged: boolean };
 	/** Some outcomes that models learned from were not known yet when the rows that judge them began. */
 	readonly overlaps: boolean;
-	/** Of each recency that rows have. */
+	/** Of a model that is served, by recency. */
 	readonly levels: readonly LevelReport[];
 	/** The measures of the model that was tried, even if the base rate is served instead. */
 	readonly later: LaterMeasures | undefined;

@@ -30,8 +30,6 @@ export interface TrainingOptions {
 	readonly horizonMs?: number;
 	/** The time after a row's moment until its outcome is known. Default: the horizon. */
 	readonly delayMs?: number;
-	/** The measured base rates by recency, for the report. See `BaseRate`. */
-	readonly baseRates?: readonly number[] | undefined;
 	/** Called several times a second with a growing share that is done. */
 	readonly onProgress?: (share: number) => void;
 }
@@ -52,7 +50,7 @@ const shareOfStep = 0.02;
  */
 export function train(
 	unordered: Dataset,
-	{ seed, horizonMs = 0, delayMs = horizonMs, baseRates, onProgress }: TrainingOptions,
+	{ seed, horizonMs = 0, delayMs = horizonMs, onProgress }: TrainingOptions,
 ): Trained {
 	const { features } = unordered;
 	let share = 0;
@@ -68,7 +66,6 @@ export function train(
 	// One more row with a rate of 1 %: without data, the rate is not 0.
 	const baseRate = (convertedRows + 0.01) / (rows + 1);
 	const prior: PriorModel = { format: modelFormat, kind: 'prior', features, baseRate };
-	const recent = recentRows(dataset);
 	const serveBaseRate = (
 		verdict: Verdict,
 		judged: Pick<Partial<TrainingReport>, 'choice' | 'later' | 'overlaps'> = {},
@@ -76,12 +73,7 @@ export function train(
 		model: prior,
 		report: {
 			...{ ...counts, baseRate, seed, kind: prior.kind, verdict, overlaps: false },
-			...{
-				later: undefined,
-				topFeatures: [],
-				leaks: [],
-				levels: levelReports(dataset, recent, [], baseRates),
-			},
+			...{ later: undefined, topFeatures: [], leaks: [], levels: [] },
 			...judged,
 		},
 	});
@@ -101,12 +93,12 @@ export function train(
 	const later = judge(models);
 	onStep();
 	const overlaps = folds.some((fold) => fold.overlaps);
-	if (!choice.serves.includes(true)) return serveBaseRate('no signal', { choice, later, overlaps });
+	if (!choice.serves) return serveBaseRate('no signal', { choice, later, overlaps });
 
 	const { encoding, encode } = learnEncoding(dataset, numbers);
 	const encoded = encode(dataset, numbers, true);
 	onStep();
-	const common = { format: prior.format, features, baseRate, encoding, horizonMs, levels: [], rates: [] };
+	const common = { format: prior.format, features, baseRate, encoding, horizonMs, levels: [] };
 	let model: LogisticModel | BoostingModel;
 	let fit: TrainingReport['fit'];
 	if (choice.kind === 'logistic') {
@@ -123,16 +115,15 @@ export function train(
 	}
 	onStep();
 	const scorer = new Scorer(model);
-	const shifts = levelShifts(recent, logOddsOfRecent(dataset, recent, scorer), dataset);
-	const levels = shifts.map((shift, recency) => (choice.serves[recency] ? shift : null));
-	const rates = recencies.map((recency) => baseRates?.[recency] ?? rateOfRows(dataset, recent[recency]));
+	const recent = recentRows(dataset);
+	const levels = levelShifts(recent, logOddsOfRecent(dataset, recent, scorer), dataset);
 	onStep();
 	return {
-		model: { ...model, levels, rates },
+		model: { ...model, levels },
 		report: {
 			...{ ...counts, baseRate, seed, kind: model.kind, verdict: 'served', choice, ...(fit && { fit }) },
 			...{ overlaps, later },
-			levels: levelReports(dataset, recent, choice.serves, baseRates),
+			levels: levelReports(dataset, recent),
 			topFeatures: topFeatures(scorer, dataset),
 			leaks: likelyLeaks(dataset),
 		},
@@ -150,26 +141,11 @@ function logOddsOfRecent(dataset: Dataset, recent: RecentRows, scorer: Scorer): 
 	return logOdds;
 }
 
-function rateOfRows({ labels }: Dataset, rows: ArrayLike<number> = []): number {
-	return rateOf(Array.from(rows, (row) => labels[row] as number));
-}
-
-function levelReports(
-	dataset: Dataset,
-	recent: RecentRows,
-	serves: readonly boolean[],
-	baseRates: readonly number[] | undefined,
-): LevelReport[] {
+function levelReports({ labels, atMs }: Dataset, recent: RecentRows): LevelReport[] {
 	return recencies.flatMap((recency) => {
-		const rows = recent[recency] ?? new Uint32Array();
-		if (rows.length === 0) return [];
-		const ofRows = rateOfRows(dataset, rows);
-		return [
-			{
-				...{ recency, serves: serves[recency] ? 'model' : 'base rate', rows: rows.length },
-				rate: serves[recency] ? ofRows : (baseRates?.[recency] ?? ofRows),
-				since: new Date(dataset.atMs[rows[0] as number] as number).toISOString(),
-			},
-		];
+		const places = recent[recency] ?? new Uint32Array();
+		if (places.length === 0) return [];
+		const since = new Date(atMs[places[0] as number] as number).toISOString();
+		return [{ recency, rate: rateOf(valuesAt(labels, places)), rows: places.length, since }];
 	});
 }

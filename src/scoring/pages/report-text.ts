@@ -132,7 +132,14 @@ export function historySentences({ history, stopped }: GoalReport): { usual: str
 }
 
 /** What was chosen, and why. */
-export function choiceSentences({ choice, fit, levels, verdict, overlaps }: TrainingReport): string[] {
+export function choiceSentences({
+	choice,
+	fit,
+	levels,
+	verdict,
+	overlaps,
+	baseRates = [],
+}: TrainingReport & Partial<Pick<GoalReport, 'baseRates'>>): string[] {
 	return [
 		...(choice ? [kindSentence(choice)] : []),
 		...(fit
@@ -144,9 +151,12 @@ export function choiceSentences({ choice, fit, levels, verdict, overlaps }: Trai
 				]
 			: []),
 		...levels.map(
-			({ recency, serves, rate, rows, since }) =>
-				`Who ${recencyTexts[recency]}: ${serves === 'model' ? `the level is that of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted` : `the base rate, ${percent(rate)}`}.`,
+			({ recency, rate, rows, since }) =>
+				`Who ${recencyTexts[recency]}: the level is that of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted.`,
 		),
+		...(verdict === 'served'
+			? []
+			: baseRates.map((rate, recency) => `Who ${recencyTexts[recency]}: the base rate, ${percent(rate)}.`)),
 		...(overlaps
 			? [
 					'Warning: some outcomes that models learned from were not known yet when the rows that judge them began.',

@@ -4,7 +4,6 @@ export const mechanisms = [
 	'level',
 	'level by recency',
 	'level shrinkage',
-	'recency gate',
 	'rows at cuts',
 	'rows after hits',
 ] as const;

@@ -36,8 +36,7 @@ export function openModel(version: string, body: string): GoalModel {
 		probability: (profile, nowMs, scored) =>
 			scorer.score(rowOf(profile, nowMs, scored?.renewing), recency(profile, nowMs)),
 		reasons: (profile, nowMs, which, scored) => {
-			// All visitors of a recency without a level have the same score.
-			if (model.kind === 'prior' || model.levels[recency(profile, nowMs)] === null) return [];
+			if (model.kind === 'prior') return [];
 			const known = { profile, nowMs, renewing: scored?.renewing };
 			return strongestFacts(scorer, rowOf(profile, nowMs, known.renewing), known, which, maxReasons);
 		},
