@@ -13,7 +13,15 @@ import { checkOwnDatabase } from '../store/own-database.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
 import { confirm, requireTerminal } from './confirm.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import {
+	type CommonOptions,
+	print,
+	printJson,
+	printRecord,
+	printTable,
+	withAccount,
+	withStore,
+} from './output.ts';
 
 /** Parses an account token. */
 export function accountToken(value: string): string {
@@ -175,8 +183,7 @@ async function countsOf(
 async function deleteAndPrint(aid: string, options: CommonOptions & { yes?: string }): Promise<void> {
 	if (options.yes !== undefined && options.yes !== aid)
 		throw new OperatorError(`--yes names ${options.yes}, but the account to delete is ${aid}.`);
-	await withStore(options, async (store) => {
-		const { id } = await store.control.account(aid);
+	await withAccount(options, aid, async (store, { id }) => {
 		if (options.yes === undefined) requireTerminal(`--yes ${aid}`);
 		const counts = await countsOf(store, id);
 		const what = counts
@@ -187,11 +194,11 @@ async function deleteAndPrint(aid: string, options: CommonOptions & { yes?: stri
 		if (options.yes === undefined)
 			await confirm(`${aid} would be deleted, with: ${what}. It cannot be undone.`, aid);
 		await deleteAccount(store, aid);
-		if (options.json) printJson({ deleted: aid, ...counts });
-		else
-			printLine(
-				`Account ${aid} is deleted, with: ${what}. Backups and dumps from before still contain it: delete them, or keep them safe.`,
-			);
+		print(
+			options,
+			{ deleted: aid, ...counts },
+			`Account ${aid} is deleted, with: ${what}. Backups and dumps from before still contain it: delete them, or keep them safe.`,
+		);
 	});
 }
 

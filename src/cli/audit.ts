@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { Command, refusing, wholeNumber } from '../config.ts';
 import { emailAddress } from '../format/values.ts';
-import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, withStore } from './output.ts';
 
 interface ListOptions extends CommonOptions {
 	readonly account?: string;
@@ -31,8 +31,7 @@ export function auditCommand(): Command {
 			withStore(options, async (store) => {
 				const { account: aid, user: who, about, limit } = options;
 				const entries = await store.control.audit.list({ aid, who, about, limit });
-				if (options.json) printJson(entries);
-				else printTable(entries, 'Nothing yet.');
+				print(options, entries, 'Nothing yet.');
 			}),
 		);
 	return command;

@@ -4,7 +4,7 @@ import type { BacktestReport } from '../scoring/follow/backtest.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import { aidArgument } from './aid-argument.ts';
 import { requireGoal } from './model.ts';
-import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
+import { type CommonOptions, printJson, printLine, printTable, withAccount } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 import { showProgress } from './progress.ts';
 
@@ -46,8 +46,7 @@ It takes as long as that many trainings. A server may run beside it.`,
 		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()
 		.action((aid: string, options: BacktestCommandOptions) =>
-			withStore(options, async (store) => {
-				const account = await store.control.account(aid);
+			withAccount(options, aid, async (store, account) => {
 				const goal = await requireGoal(store, account.id, options.goal);
 				// Loaded here, since no other command should wait for it.
 				const { backtest, cutsForBacktest } = await import('../scoring/follow/backtest.ts');

@@ -1,5 +1,5 @@
 import { Command } from '../config.ts';
-import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
+import { type CommonOptions, print, printLine, withStore } from './output.ts';
 
 export function backupCommand(): Command {
 	return new Command('backup')
@@ -18,8 +18,7 @@ export function backupCommand(): Command {
 					copies.push(copy);
 					if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
 				});
-				if (options.json) printJson({ dir, databases: copies });
-				else printLine(`Backup complete in ${dir}.`);
+				print(options, { dir, databases: copies }, `Backup complete in ${dir}.`);
 			}),
 		);
 }

@@ -8,7 +8,7 @@ import { hourMs, minuteMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printLine, printRecord, withStore } from './output.ts';
+import { type CommonOptions, print, withStore } from './output.ts';
 
 interface IssueOptions extends CommonOptions {
 	readonly vid?: string;
@@ -38,8 +38,7 @@ export function caskCommand(): Command {
 		.action((aid: string, options: IssueOptions) =>
 			withStore(options, async (store) => {
 				const issued = await issue(store, aid, options);
-				if (options.json) printJson(issued);
-				else printRecord(issued);
+				print(options, issued);
 			}),
 		);
 	command
@@ -54,8 +53,11 @@ export function caskCommand(): Command {
 			withStore(options, async (store) => {
 				const { kid, createdAtMs } = await store.control.rotateSigningKeys();
 				const signsFrom = new Date(createdAtMs + keyPropagationMs).toISOString();
-				if (options.json) printJson({ kid, signsFrom });
-				else printLine(`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`);
+				print(
+					options,
+					{ kid, signsFrom },
+					`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`,
+				);
 			}),
 		);
 	return command;

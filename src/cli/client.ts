@@ -1,7 +1,7 @@
 import { Command } from '../config.ts';
 import { deleteClient } from '../store/deletion.ts';
 import { plainName } from './account.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, withStore } from './output.ts';
 
 export function clientCommand(): Command {
 	const command = new Command('client')
@@ -14,8 +14,7 @@ export function clientCommand(): Command {
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const clients = await store.control.clients();
-				if (options.json) printJson(clients);
-				else printTable(clients, "No clients yet. 'caskade account create AID --client NAME' creates one.");
+				print(options, clients, "No clients yet. 'caskade account create AID --client NAME' creates one.");
 			}),
 		);
 	const setDisabled = (name: 'disable' | 'enable', summary: string, description: string) =>
@@ -28,8 +27,7 @@ export function clientCommand(): Command {
 			.action((client: string, options: CommonOptions) =>
 				withStore(options, async (store) => {
 					const changed = await store.control.setClientDisabled(client, name === 'disable');
-					if (options.json) printJson(changed);
-					else printRecord({ ...changed });
+					print(options, changed);
 				}),
 			);
 	setDisabled(
@@ -55,8 +53,7 @@ what was counted of their use.`,
 		.action((client: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				await deleteClient(store, client);
-				if (options.json) printJson({ deleted: client });
-				else printLine(`Client ${client} is deleted.`);
+				print(options, { deleted: client }, `Client ${client} is deleted.`);
 			}),
 		);
 	return command;

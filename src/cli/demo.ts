@@ -9,7 +9,7 @@ import { counted } from '../format/numbers.ts';
 import type { Store } from '../store/store.ts';
 import { accountToken } from './account.ts';
 import { issue } from './cask.ts';
-import { type CommonOptions, place, printJson, printLine, withStore } from './output.ts';
+import { type CommonOptions, place, print, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 import { serverUrl } from './server-url.ts';
 
@@ -69,8 +69,7 @@ another --seed generates different ones.`,
 				async (store) => {
 					const url = options.url ?? (await store.status()).url ?? usualUrl(options);
 					const report = await fill(store, aid, url, options);
-					if (options.json) printJson(report);
-					else printLine(whatToTry(report, url, command));
+					print(options, report, whatToTry(report, url, command));
 				},
 				{ create: true },
 			),

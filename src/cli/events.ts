@@ -4,7 +4,7 @@ import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvRow } from '../format/csv.ts';
 import { subscriptionEvents } from '../store/account/reading/events.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, withStore } from './output.ts';
+import { type CommonOptions, printJson, withAccount } from './output.ts';
 
 const columns = [...subscriptionEventFields, 'receivedAt'] as const;
 
@@ -20,8 +20,7 @@ export function eventsCommand(): Command {
 		.addOption(csvOption().conflicts('json'))
 		.addCommonOptions()
 		.action((aid: string, options: CommonOptions & { tid?: string; csv?: boolean }) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const events = subscriptionEvents(store, id, { tid: options.tid });
 				if (options.json) return printJson(await Array.fromAsync(events));
 				if (options.csv) process.stdout.write(csvRow(columns));

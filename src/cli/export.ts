@@ -7,7 +7,7 @@ import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { vidsAfter } from '../store/account/reading/visitors.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, withStore } from './output.ts';
+import { type CommonOptions, withAccount } from './output.ts';
 
 const pageVisitors = 500;
 /** A hit may show a `cid`, too. */
@@ -32,8 +32,7 @@ other vids there. The output is personal data: protect it like the database.
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.action((aid: string, options: CommonOptions & { csv?: boolean }) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				if (options.csv) process.stdout.write(csvRow(columns));
 				await exportAll(store, id, async (line) => {
 					const text = options.csv ? rowOf(line) : `${JSON.stringify(line)}\n`;

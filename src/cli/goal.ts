@@ -3,7 +3,7 @@ import { Command, positiveNumber } from '../config.ts';
 import { type Goal, type GoalChange, type GoalCounts, goalCounts, goalDefaults } from '../domain/goal.ts';
 import { plainName } from './account.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
 
 type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
 
@@ -61,13 +61,11 @@ renewals is scored for who subscribes now, whatever its --horizon-days.`,
 		)
 		.addCommonOptions()
 		.action((aid: string, name: string, options: GoalCreateOptions) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const { evt, counts, horizonDays } = options;
 				const goal: Goal = { name, evts: [...new Set(evt)], counts, horizonDays, ...options.bands };
 				await store.control.createGoal(id, goal);
-				if (options.json) printJson(goal);
-				else printRecord({ ...goal });
+				print(options, goal);
 			}),
 		);
 	command
@@ -84,8 +82,7 @@ models are deleted, because they were trained on others. Its events and horizon 
 		.addCommonOptions()
 		.requireChange()
 		.action((aid: string, name: string, options: CommonOptions & GoalChange & { bands?: Bands }) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const { bands, counts } = options;
 				const goal = await store.control.updateGoal(id, name, { ...bands, ...(counts && { counts }) });
 				if (options.json) return printJson(goal);
@@ -99,11 +96,9 @@ models are deleted, because they were trained on others. Its events and horizon 
 		.addArgument(aidArgument())
 		.addCommonOptions()
 		.action((aid: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const goals = await store.control.goals(id);
-				if (options.json) printJson(goals);
-				else printTable(goals, `No goals. 'caskade goal create ${aid} NAME --evt E' creates one.`);
+				print(options, goals, `No goals. 'caskade goal create ${aid} NAME --evt E' creates one.`);
 			}),
 		);
 	command
@@ -113,11 +108,9 @@ models are deleted, because they were trained on others. Its events and horizon 
 		.argument('<name>', 'name of the goal')
 		.addCommonOptions()
 		.action((aid: string, name: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				await store.control.deleteGoal(id, name);
-				if (options.json) printJson({ deleted: name });
-				else printLine(`Goal ${name} is deleted.`);
+				print(options, { deleted: name }, `Goal ${name} is deleted.`);
 			}),
 		);
 	return command;

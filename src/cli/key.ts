@@ -3,7 +3,7 @@ import { Command, duration } from '../config.ts';
 import { type KeyScope, keyScopes } from '../domain/api-key.ts';
 import { standardPlan } from '../domain/usage-plan.ts';
 import { displayName } from './account.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord, withStore } from './output.ts';
 
 interface IssueOptions extends CommonOptions {
 	readonly client: string;
@@ -57,8 +57,7 @@ expired or revoked is refused like one that does not exist.`,
 		.action((options: CommonOptions & { client?: string }) =>
 			withStore(options, async (store) => {
 				const keys = await store.control.keys(options.client);
-				if (options.json) printJson(keys);
-				else printTable(keys, "No keys yet. 'caskade key issue --client NAME' issues one.");
+				print(options, keys, "No keys yet. 'caskade key issue --client NAME' issues one.");
 			}),
 		);
 	command
@@ -70,8 +69,7 @@ expired or revoked is refused like one that does not exist.`,
 		.action((id: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const revoked = await store.control.revokeKey(id);
-				if (options.json) printJson(revoked);
-				else printRecord({ ...revoked });
+				print(options, revoked);
 			}),
 		);
 	return command;

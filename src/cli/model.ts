@@ -8,7 +8,15 @@ import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/
 import type { ModelName, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import {
+	type CommonOptions,
+	print,
+	printJson,
+	printLine,
+	printRecord,
+	printTable,
+	withAccount,
+} from './output.ts';
 import { printLevels, printMeasures } from './training-text.ts';
 
 interface ScopeOptions extends CommonOptions {
@@ -37,8 +45,7 @@ better, and it should be below that of the base rate.`,
 		.option('--goal <name>', 'only models of this goal')
 		.addCommonOptions()
 		.action((aid: string, options: CommonOptions & { goal?: string }) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				if (options.goal !== undefined) await requireGoal(store, id, options.goal);
 				const models = await compared(store, id, options.goal);
 				if (options.json) printJson(models);
@@ -57,8 +64,7 @@ better, and it should be below that of the base rate.`,
 		.addOption(scopeOption())
 		.addCommonOptions()
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const name = { goal, scope: options.scope, version };
 				const report = await reportOf(store, id, name);
 				const stored = (await store.control.models(id)).find((model) => isSame(model, name));
@@ -88,8 +94,7 @@ served.`,
 		.addOption(scopeOption())
 		.addCommonOptions()
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const { scope } = options;
 				await requireGoal(store, id, goal);
 				if (version === 'prior') await store.control.activateModel(id, { goal, scope, version: null });
@@ -106,8 +111,7 @@ served.`,
 					await store.control.activateModel(id, { goal, scope, version });
 				}
 				const used = { aid, goal, scope, version };
-				if (options.json) printJson(used);
-				else printRecord(used);
+				print(options, used);
 			}),
 		);
 	return command;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { reasonOf } from '../errors.ts';
 import { textTable } from '../format/text-table.ts';
+import type { Account } from '../store/control/control-store.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 
@@ -26,6 +27,15 @@ export async function withStore<T>(
 	} finally {
 		await store.close();
 	}
+}
+
+/** The same for a command about an account. @throws OperatorError where there is none */
+export function withAccount<T>(
+	options: CommonOptions,
+	aid: string,
+	fn: (store: Store, account: Account) => Promise<T>,
+): Promise<T> {
+	return withStore(options, async (store) => fn(store, await store.control.account(aid)));
 }
 
 /**
@@ -67,6 +77,17 @@ export function printError(error: unknown): void {
 
 export function printJson(value: unknown): void {
 	printLine(JSON.stringify(value, null, 2));
+}
+
+/**
+ * Prints what a command has found or done: as JSON where that is asked for, else for people.
+ * @param text for people: the line to print, or of a list the line where it is empty; by default a line for each property
+ */
+export function print({ json }: CommonOptions, result: object, text?: string): void {
+	if (json) printJson(result);
+	else if (Array.isArray(result)) printTable(result, text ?? '');
+	else if (text === undefined) printRecord({ ...result });
+	else printLine(text);
 }
 
 type Cell = string | number | boolean | null;

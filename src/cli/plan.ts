@@ -3,7 +3,7 @@ import { Command, positiveNumber, wholeNumber } from '../config.ts';
 import { standardPlan, type UsagePlan } from '../domain/usage-plan.ts';
 import { deletePlan } from '../store/deletion.ts';
 import { plainName } from './account.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, withStore } from './output.ts';
 
 interface PlanFlags {
 	readonly rate?: number;
@@ -35,11 +35,6 @@ function withFlags(plan: UsagePlan, flags: PlanFlags): UsagePlan {
 	};
 }
 
-function show(plan: UsagePlan, options: CommonOptions): void {
-	if (options.json) printJson(plan);
-	else printRecord({ ...plan });
-}
-
 export function planCommand(): Command {
 	const command = new Command('plan').summary('create, update, list, delete usage plans').description(
 		`Manage usage plans, which hold the limits of keys. 'standard' always exists: 10 requests per second, burst 1,
@@ -64,13 +59,13 @@ export function planCommand(): Command {
 		withStore(
 			options,
 			async (store) =>
-				show(await store.control.createPlan(withFlags({ ...standardPlan, name }, options)), options),
+				print(options, await store.control.createPlan(withFlags({ ...standardPlan, name }, options))),
 			{ create: true },
 		),
 	);
 	update.action((name: string, options: CommonOptions & PlanFlags) =>
 		withStore(options, async (store) =>
-			show(await store.control.updatePlan(withFlags(await store.control.plan(name), options)), options),
+			print(options, await store.control.updatePlan(withFlags(await store.control.plan(name), options))),
 		),
 	);
 	command
@@ -80,8 +75,7 @@ export function planCommand(): Command {
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const plans = await store.control.plans();
-				if (options.json) printJson(plans);
-				else printTable(plans, 'No plans.');
+				print(options, plans, 'No plans.');
 			}),
 		);
 	command
@@ -96,8 +90,7 @@ their use.`,
 		.action((name: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				await deletePlan(store, name);
-				if (options.json) printJson({ deleted: name });
-				else printLine(`Plan ${name} is deleted.`);
+				print(options, { deleted: name }, `Plan ${name} is deleted.`);
 			}),
 		);
 	return command;

@@ -8,15 +8,7 @@ import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { displayName, plainName } from './account.ts';
 import { aidArgument } from './aid-argument.ts';
-import {
-	type CommonOptions,
-	printError,
-	printJson,
-	printLine,
-	printRecord,
-	printTable,
-	withStore,
-} from './output.ts';
+import { type CommonOptions, print, printError, printJson, withAccount } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const idArgument = () =>
@@ -43,11 +35,9 @@ docs/segments.md lists all facts.`,
 		.addArgument(aidArgument())
 		.addCommonOptions()
 		.action((aid: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const segments = await store.control.segments(id);
-				if (options.json) printJson(segments);
-				else printTable(segments, `No segments. 'caskade segment create ${aid} ID' creates one.`);
+				print(options, segments, `No segments. 'caskade segment create ${aid} ID' creates one.`);
 			}),
 		);
 	command
@@ -57,11 +47,9 @@ docs/segments.md lists all facts.`,
 		.addArgument(idArgument())
 		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const account = await store.control.account(aid);
+			withAccount(options, aid, async (store, account) => {
 				await store.control.deleteSegment(account.id, id);
-				if (options.json) printJson({ deleted: id });
-				else printLine(`Segment ${id} is deleted.`);
+				print(options, { deleted: id }, `Segment ${id} is deleted.`);
 			}),
 		);
 	return command;
@@ -80,13 +68,11 @@ function createCommand(command: Command): void {
 		.requiredOption('--rule <cel>', 'the rule')
 		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions & { name: string; rule: string }) =>
-			withStore(options, async (store) => {
-				const account = await store.control.account(aid);
+			withAccount(options, aid, async (store, account) => {
 				const { text } = await checkedRule(store, account.id, options.rule);
 				const segment = { id, name: options.name, rule: text };
 				await store.control.createSegment(account.id, segment);
-				if (options.json) printJson(segment);
-				else printRecord(segment);
+				print(options, segment);
 			}),
 		);
 }
@@ -106,15 +92,13 @@ segments.recomputed.`,
 		.addCommonOptions()
 		.requireChange()
 		.action((aid: string, id: string, options: CommonOptions & { name?: string; rule?: string }) =>
-			withStore(options, async (store) => {
-				const account = await store.control.account(aid);
+			withAccount(options, aid, async (store, account) => {
 				const { name, rule } = options;
 				const segment = await store.control.updateSegment(account.id, id, {
 					...(name !== undefined && { name }),
 					...(rule !== undefined && { rule: (await checkedRule(store, account.id, rule)).text }),
 				});
-				if (options.json) printJson(segment);
-				else printRecord({ ...segment });
+				print(options, segment);
 			}),
 		);
 }
@@ -129,17 +113,16 @@ function testCommand(command: Command): void {
 		.option('--rule <cel>', 'the rule to try')
 		.addCommonOptions()
 		.action((aid: string, id: string | undefined, options: CommonOptions & { rule?: string }) =>
-			withStore(options, async (store) => {
-				const account = await store.control.account(aid);
+			withAccount(options, aid, async (store, account) => {
 				const text = await ruleToTest(store, account.id, id, options.rule);
 				const rule = await checkedRule(store, account.id, text);
 				const count = await countIn(store, account, rule, { quiet: options.json ?? false });
 				const share = count.visitors === 0 ? 0 : count.matching / count.visitors;
-				if (options.json) printJson({ rule: text, ...count, share });
-				else
-					printLine(
-						`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
-					);
+				print(
+					options,
+					{ rule: text, ...count, share },
+					`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
+				);
 			}),
 		);
 }
@@ -156,8 +139,7 @@ function membersCommand(command: Command): void {
 		.addArgument(idArgument())
 		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const account = await store.control.account(aid);
+			withAccount(options, aid, async (store, account) => {
 				const rule = await checkedRule(store, account.id, (await store.control.segment(account.id, id)).rule);
 				const members: string[] = [];
 				const quiet = options.json === true || process.stdout.isTTY;

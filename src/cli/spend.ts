@@ -9,7 +9,7 @@ import { RowFile } from '../import/row-file.ts';
 import type { Spending } from '../reports/spend.ts';
 import { saveSpending } from '../store/account/reading/journey-rows.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
+import { type CommonOptions, print, withAccount } from './output.ts';
 
 const rowsPerTransaction = 500;
 
@@ -32,15 +32,16 @@ line is wrong, nothing is stored.
 		.addArgument(new Argument('<file>', 'CSV'))
 		.addCommonOptions()
 		.action((aid: string, file: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const { id } = await store.control.account(aid);
+			withAccount(options, aid, async (store, { id }) => {
 				const rows = await readSpending(file);
 				for (let from = 0; from < rows.length; from += rowsPerTransaction)
 					await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
 				const pence = rows.reduce((sum, row) => sum + row.pence, 0);
-				if (options.json) printJson({ aid, rows: rows.length, pence });
-				else
-					printLine(`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`);
+				print(
+					options,
+					{ aid, rows: rows.length, pence },
+					`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`,
+				);
 			}),
 		);
 	return command;

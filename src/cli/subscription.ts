@@ -9,7 +9,7 @@ import type { PaidJourney, RenewalDays } from '../reports/courses.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
 import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
 import { accountCourses, printTimeline, timelineAbout } from './timeline.ts';
 
 interface SubscriptionOptions extends CommonOptions {
@@ -80,21 +80,18 @@ async function printList(
 	options: SubscriptionOptions & { readonly state?: SubscriptionState; readonly evt?: string },
 ): Promise<void> {
 	const { isPaid } = await import('../reports/courses.ts');
-	const all = await withStore(options, async (store) => {
-		const account = await store.control.account(aid);
+	const all = await withAccount(options, aid, async (store, account) => {
 		return (await accountCourses(store, account, options)).filter(isPaid).map(shownOf);
 	});
 	const chosen = all.filter(
 		({ state, evt }) => state === (options.state ?? state) && evt === (options.evt ?? evt),
 	);
-	if (options.json) printJson(chosen);
-	else printTable(chosen, 'No subscriptions.');
+	print(options, chosen, 'No subscriptions.');
 }
 
 async function printOne(aid: string, subid: string, options: SubscriptionOptions): Promise<void> {
 	const { isPaid } = await import('../reports/courses.ts');
-	await withStore(options, async (store) => {
-		const account = await store.control.account(aid);
+	await withAccount(options, aid, async (store, account) => {
 		const journeys = await accountCourses(store, account, options);
 		const found = journeys.filter(isPaid).find(({ subscription }) => subscription.subid === subid);
 		if (!found) throw new OperatorError(`Account ${aid} has no subscription ${subid}.`);

@@ -1,5 +1,5 @@
 import { Command } from '../config.ts';
-import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, withStore } from './output.ts';
 
 export function usageCommand(): Command {
 	return new Command('usage')
@@ -15,8 +15,7 @@ export function usageCommand(): Command {
 		.action((options: CommonOptions & { client?: string }) =>
 			withStore(options, async (store) => {
 				const usage = await store.control.usage(options.client);
-				if (options.json) printJson(usage);
-				else printTable(usage, "No keys yet. 'caskade key issue --client NAME' issues one.");
+				print(options, usage, "No keys yet. 'caskade key issue --client NAME' issues one.");
 			}),
 		);
 }

@@ -8,7 +8,15 @@ import { counted } from '../format/numbers.ts';
 import { emailAddress } from '../format/values.ts';
 import type { StoredPerson } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import {
+	type CommonOptions,
+	print,
+	printJson,
+	printLine,
+	printRecord,
+	printTable,
+	withStore,
+} from './output.ts';
 
 /** Whoever may run commands on the data is not known by name. */
 export const commandLine = 'command line';
@@ -169,15 +177,13 @@ function sessionsCommand(command: Command): void {
 				if (options.end) {
 					const ended = await store.control.sessions.end(email);
 					await note(store, 'signed out everywhere', email);
-					if (options.json) printJson({ email, ended });
-					else printLine(`${counted(ended, 'session')} of ${email} ended.`);
+					print(options, { email, ended }, `${counted(ended, 'session')} of ${email} ended.`);
 					return;
 				}
 				const sessions = (await store.control.sessions.list(email)).map(
 					({ email: _, ...session }) => session,
 				);
-				if (options.json) printJson(sessions);
-				else printTable(sessions, `${email} is not signed in.`);
+				print(options, sessions, `${email} is not signed in.`);
 			}),
 		);
 }
@@ -193,8 +199,7 @@ function removeCommand(command: Command): void {
 			withStore(options, async (store) => {
 				await store.control.people.remove(email);
 				await note(store, 'user removed', email);
-				if (options.json) printJson({ removed: email });
-				else printLine(`${email} is removed, and signed out within a second.`);
+				print(options, { removed: email }, `${email} is removed, and signed out within a second.`);
 			}),
 		);
 }

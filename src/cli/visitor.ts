@@ -12,7 +12,15 @@ import { rebuildAll } from '../store/rebuilding.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
 import { confirm, requireTerminal } from './confirm.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import {
+	type CommonOptions,
+	print,
+	printJson,
+	printLine,
+	printRecord,
+	printTable,
+	withAccount,
+} from './output.ts';
 import { showProgress } from './progress.ts';
 import { accountCourses, printTimeline, timelineAbout } from './timeline.ts';
 
@@ -102,8 +110,7 @@ function withRecord(
 	vid: string,
 	fn: (record: VisitorRecord, store: Store, account: Account) => Promise<void>,
 ): Promise<void> {
-	return withStore(options, async (store) => {
-		const account = await store.control.account(aid);
+	return withAccount(options, aid, async (store, account) => {
 		const record = await store.read(account.id, visitorRecord(vid));
 		if (!record) throw new OperatorError(`Account ${aid} has no visitor ${vid}.`);
 		await fn(record, store, account);
@@ -167,11 +174,9 @@ async function find(
 	});
 	const [key, another] = named;
 	if (!key || another) throw new OperatorError('Name one of --cid, --tid and --subid.');
-	await withStore(options, async (store) => {
-		const { id } = await store.control.account(aid);
+	await withAccount(options, aid, async (store, { id }) => {
 		const found = await store.read(id, visitorsWith(key));
-		if (options.json) printJson(found);
-		else printTable(found, 'No visitor.');
+		print(options, found, 'No visitor.');
 	});
 }
 
@@ -186,8 +191,7 @@ async function erase(aid: string, vid: string | undefined, options: EraseOptions
 	if ((vid === undefined) === (cid === undefined))
 		throw new OperatorError('Name either a visitor, or a customer with --cid.');
 	const erasee = vid === undefined ? { cid: cid as string } : { vid };
-	await withStore(options, async (store) => {
-		const { id } = await store.control.account(aid);
+	await withAccount(options, aid, async (store, { id }) => {
 		if (dryRun) return print(options, { aid, ...(await erasable(store, id, erasee)) });
 		if (!yes) requireTerminal('--yes, or --dry-run to see what it would erase');
 		const { vids, ...counts } = await erasable(store, id, erasee);
@@ -212,17 +216,10 @@ async function erase(aid: string, vid: string | undefined, options: EraseOptions
 	});
 }
 
-function print({ json }: CommonOptions, record: Readonly<Record<string, unknown>>): void {
-	if (json) printJson(record);
-	else printRecord(record);
-}
-
 async function rebuild(aid: string, options: CommonOptions): Promise<void> {
-	await withStore(options, async (store) => {
-		const { id } = await store.control.account(aid);
+	await withAccount(options, aid, async (store, { id }) => {
 		const report = await rebuildWithProgress(store, id, aid, options.json ?? false);
-		if (options.json) printJson({ aid, ...report });
-		else printRecord({ aid, ...report });
+		print(options, { aid, ...report });
 	});
 }
 

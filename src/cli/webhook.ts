@@ -4,12 +4,11 @@ import { type Webhook, type WebhookEvent, webhookEvents } from '../domain/webhoo
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { deliveries } from '../store/account/webhooks/outbox.ts';
-import type { Account, StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
-import type { Store } from '../store/store.ts';
+import type { StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
 import { deleteMessages, replayMessages } from '../webhooks/old-messages.ts';
 import { keepMessagesMs } from '../webhooks/retry.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
 
 const keptDays = keepMessagesMs / dayMs;
 
@@ -52,14 +51,6 @@ answers 410, or fails for three days, is disabled.`,
 	deliveriesCommand(command);
 	replayCommand(command);
 	return command;
-}
-
-function withAccount(
-	options: CommonOptions,
-	aid: string,
-	fn: (store: Store, account: Account) => Promise<void>,
-): Promise<void> {
-	return withStore(options, async (store) => fn(store, await store.control.account(aid)));
 }
 
 const urlOption = () => new Option('--url <url>', 'where messages are sent: https://…').argParser(url);
@@ -122,7 +113,7 @@ URL. With another URL, failures count from the beginning.`,
 					...{ withCid, allowPrivate },
 				};
 				await checkReceiver(settings);
-				show(options, await store.control.updateWebhook(account.id, id, settings));
+				print(options, shown(await store.control.updateWebhook(account.id, id, settings)));
 			}),
 		);
 }
@@ -154,8 +145,7 @@ function listCommand(command: Command): void {
 		.action((aid: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const webhooks = (await store.control.webhooks(id)).map(shown);
-				if (options.json) printJson(webhooks);
-				else printTable(webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
+				print(options, webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
 			}),
 		);
 }
@@ -172,8 +162,7 @@ function testCommand(command: Command): void {
 			withAccount(options, aid, async (store, account) => {
 				const { sendTest } = await import('../webhooks/test-message.ts');
 				const tested = await sendTest(store, account, id);
-				if (options.json) printJson(tested);
-				else printRecord({ ...tested });
+				print(options, tested);
 				if (tested.problem !== null) process.exitCode = 1;
 			}),
 		);
@@ -205,7 +194,7 @@ function disableCommand(command: Command): void {
 		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) =>
-				show(options, await store.control.setWebhookDisabled(account.id, id, 'operator')),
+				print(options, shown(await store.control.setWebhookDisabled(account.id, id, 'operator'))),
 			),
 		);
 }
@@ -219,7 +208,7 @@ function enableCommand(command: Command): void {
 		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) =>
-				show(options, await store.control.setWebhookDisabled(account.id, id, null)),
+				print(options, shown(await store.control.setWebhookDisabled(account.id, id, null))),
 			),
 		);
 }
@@ -235,8 +224,7 @@ function deleteCommand(command: Command): void {
 			withAccount(options, aid, async (store, account) => {
 				await store.control.deleteWebhook(account.id, id);
 				await deleteMessages(store, account.id, id);
-				if (options.json) printJson({ deleted: id });
-				else printLine(`Webhook ${id} is deleted.`);
+				print(options, { deleted: id }, `Webhook ${id} is deleted.`);
 			}),
 		);
 }
@@ -257,8 +245,7 @@ function deliveriesCommand(command: Command): void {
 			withAccount(options, aid, async (store, { id }) => {
 				const { webhook, failed = false, limit } = options;
 				const found = await store.read(id, deliveries({ webhook, failed, limit }));
-				if (options.json) printJson(found);
-				else printTable(found, 'No messages.');
+				print(options, found, 'No messages.');
 			}),
 		);
 }
@@ -288,8 +275,7 @@ They are kept for ${keptDays} days.`,
 					);
 				const messages = await replayMessages(store, account.id, id, options.since);
 				await store.control.announceWebhooks();
-				if (options.json) printJson({ webhook: id, messages });
-				else printLine(`${messages} messages are sent again.`);
+				print(options, { webhook: id, messages }, `${messages} messages are sent again.`);
 			}),
 		);
 }
@@ -298,11 +284,6 @@ function shown(webhook: StoredWebhook) {
 	const { id, url, events: told, withCid, allowPrivate, createdAt, failingSince } = webhook;
 	const { disabledAt, disabledWhy } = webhook;
 	return { id, url, events: told, withCid, allowPrivate, createdAt, failingSince, disabledAt, disabledWhy };
-}
-
-function show({ json }: CommonOptions, webhook: StoredWebhook): void {
-	if (json) printJson(shown(webhook));
-	else printRecord(shown(webhook));
 }
 
 function showSecret({ json }: CommonOptions, webhook: WebhookSecret): void {
