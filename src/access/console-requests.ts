@@ -21,11 +21,14 @@ export class SessionCookie {
 	readonly #name: string;
 	readonly #attributes: string;
 
-	/** @param consoleUrl where people reach the console */
-	constructor(consoleUrl: string) {
+	/**
+	 * @param consoleUrl where people reach the console
+	 * @param purpose of another cookie than that of the session
+	 */
+	constructor(consoleUrl: string, purpose?: string) {
 		const { protocol, port } = new URL(consoleUrl);
 		const isSecure = protocol === 'https:';
-		this.#name = isSecure ? '__Host-caskade' : `caskade-${port || 80}`;
+		this.#name = `${isSecure ? '__Host-caskade' : `caskade-${port || 80}`}${purpose === undefined ? '' : `-${purpose}`}`;
 		this.#attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 	}
 
@@ -38,8 +41,8 @@ export class SessionCookie {
 	}
 
 	/** The value of `set-cookie` that begins a session. */
-	set(token: string): string {
-		return `${this.#name}=${token}; ${this.#attributes}; Max-Age=${sessionLifetime.ms / 1000}`;
+	set(token: string, seconds = sessionLifetime.ms / 1000): string {
+		return `${this.#name}=${token}; ${this.#attributes}; Max-Age=${seconds}`;
 	}
 
 	/** The value of `set-cookie` that ends it. */

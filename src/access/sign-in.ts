@@ -22,14 +22,14 @@ const bucketSlots = 16 * 1024;
 /** How exactly it is known when a session was last used. */
 const touchEveryMs = hourMs;
 
-/** Whoever a request comes from. */
-export interface SignedIn {
+/** A session that a request belongs to. */
+export interface OpenSession {
 	readonly person: Person;
 	readonly session: KnownSession;
 	readonly token: string;
 }
 
-export interface Visitor {
+export interface SignInClient {
 	/** The client's address, for the limit of guesses. */
 	readonly address: string | undefined;
 	/** Browser and system. */
@@ -67,7 +67,7 @@ export class SignIn {
 	}
 
 	/** Who a session's token belongs to; undefined where it is unknown, too old or ended. */
-	async of(token: string | undefined): Promise<SignedIn | undefined> {
+	async of(token: string | undefined): Promise<OpenSession | undefined> {
 		if (token === undefined) return undefined;
 		const hash = hashToken(token);
 		let found = this.#directory.signedIn(hash, this.#now());
@@ -82,12 +82,22 @@ export class SignIn {
 	}
 
 	/** Takes as long for a person who does not exist as for one who does. */
-	async withPassword(email: string, password: string, visitor: Visitor): Promise<SignInOutcome> {
-		const retryAfterMs = this.#guess(email, visitor);
+	async withPassword(email: string, password: string, client: SignInClient): Promise<SignInOutcome> {
+		const guess = await this.guessPassword(email, password, client);
+		return typeof guess === 'string' ? this.#next(guess, email, 'password', client) : (guess ?? 'refused');
+	}
+
+	/** @returns the person's id where the password is theirs; undefined where it is not */
+	async guessPassword(
+		email: string,
+		password: string,
+		client: SignInClient,
+	): Promise<string | { retryAfterMs: number } | undefined> {
+		const retryAfterMs = this.#guess(email, client);
 		if (retryAfterMs > 0) return { retryAfterMs };
 		const person = await this.#control.people.credentials(email);
 		const isRight = await isPassword(password, person?.password ?? null);
-		return person && isRight ? this.#next(person.id, email, 'password', visitor) : 'refused';
+		return person && isRight ? person.id : undefined;
 	}
 
 	/** Whom a link would sign in; undefined where it is used up or too old. Leaves it as it is: mail filters follow links. */
@@ -97,27 +107,33 @@ export class SignIn {
 	}
 
 	/** Uses a link up. */
-	async withLink(token: string, visitor: Visitor): Promise<SignInOutcome> {
+	async withLink(token: string, client: SignInClient): Promise<SignInOutcome> {
 		const email = await this.linkOf(token);
 		const person = email === undefined ? undefined : await this.#control.people.credentials(email);
 		if (!person || !(await this.#control.sessions.useLink(hashToken(token)))) return 'refused';
-		return this.#next(person.id, person.email, 'link', visitor);
+		return this.#next(person.id, person.email, 'link', client);
 	}
 
 	/** Takes the second factor after the first: a current code that was not used before, or a recovery code. */
-	async withCode(token: string, code: string, visitor: Visitor): Promise<SignInOutcome> {
+	async withCode(token: string, code: string, client: SignInClient): Promise<SignInOutcome> {
 		const link = await this.#control.sessions.linkOf(hashToken(token));
 		if (!link || link.proves === null) return 'refused';
-		const retryAfterMs = this.#guess(`code ${link.email}`, visitor);
-		if (retryAfterMs > 0) return { retryAfterMs };
+		const guess = await this.guessCode(link.email, code, client);
+		if (typeof guess === 'object') return guess;
 		const person = await this.#control.people.credentials(link.email);
-		if (!person || !(await this.isSecondFactor(person.email, code))) return { secondFactor: token };
+		if (!person || !guess) return { secondFactor: token };
 		if (!(await this.#control.sessions.useLink(hashToken(token)))) return 'refused';
-		return this.begin(person.id, person.email, link.proves, visitor);
+		return this.begin(person.id, person.email, link.proves, client);
 	}
 
-	/** Uses up a code or a recovery code. */
-	async isSecondFactor(email: string, code: string): Promise<boolean> {
+	/** Uses up a code or a recovery code. A first code proves a secret that was offered. @returns whether it was right */
+	async guessCode(
+		email: string,
+		code: string,
+		client: SignInClient,
+	): Promise<boolean | { retryAfterMs: number }> {
+		const retryAfterMs = this.#guess(`code ${email}`, client);
+		if (retryAfterMs > 0) return { retryAfterMs };
 		const person = await this.#control.people.credentials(email);
 		if (!person || person.totpSecret === null) return false;
 		const digits = code.replaceAll(/\s/g, '');
@@ -127,9 +143,9 @@ export class SignIn {
 		return step !== undefined && this.#control.people.useStep(person.id, step);
 	}
 
-	async #next(id: string, email: string, method: SignInMethod, visitor: Visitor): Promise<SignInOutcome> {
+	async #next(id: string, email: string, method: SignInMethod, client: SignInClient): Promise<SignInOutcome> {
 		const person = await this.#control.people.credentials(email);
-		if (person?.totpStep === null) return this.begin(id, email, method, visitor);
+		if (person?.totpStep === null) return this.begin(id, email, method, client);
 		const token = newToken();
 		await this.#control.sessions.addLink(id, {
 			...{ hash: hashToken(token), proves: method, lifetimeMs: secondFactorMs },
@@ -142,7 +158,7 @@ export class SignIn {
 		id: string,
 		email: string,
 		method: SignInMethod,
-		{ agent }: Visitor,
+		{ agent }: SignInClient,
 	): Promise<{ token: string; email: string }> {
 		const token = newToken();
 		await this.#control.sessions.begin(id, { hash: hashToken(token), method, agent });
@@ -152,13 +168,13 @@ export class SignIn {
 	}
 
 	/** Ends one session. */
-	async end({ person, session }: Pick<SignedIn, 'person' | 'session'>): Promise<void> {
+	async end({ person, session }: Pick<OpenSession, 'person' | 'session'>): Promise<void> {
 		await this.#control.sessions.end(person.email, { id: session.hash });
 		await this.#directory.refresh();
 	}
 
 	/** @returns how long to wait; 0 where a guess is allowed */
-	#guess(name: string, { address }: Visitor): number {
+	#guess(name: string, { address }: SignInClient): number {
 		const nowMs = this.#monotonicMs();
 		const byAddress = this.#guesses.take(`address ${networkOf(address)}`, perAddress, nowMs);
 		if (!byAddress.granted) return byAddress.retryAfterMs;

@@ -27,6 +27,14 @@ export function isBot(userAgent: string | undefined): boolean {
 	return !userAgent || readBot(userAgent.slice(0, maxCharacters));
 }
 
+/** Browser and system in words, for example `Firefox on Linux`, so that people recognise where they are signed in. */
+export function agentInWords(userAgent: string | undefined): string {
+	const text = userAgent?.slice(0, maxCharacters) ?? '';
+	if (text === '') return 'an unknown browser';
+	const { browser, os } = bowser.parse(text);
+	return `${browser.name || 'an unknown browser'} on ${os.name || 'an unknown system'}`;
+}
+
 const readDevice = remember((userAgent): Device => {
 	if (userAgent === '') return 'other';
 	const type = bowser.getParser(userAgent, true).getPlatformType();

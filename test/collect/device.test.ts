@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { deviceOf, isBot } from '../../src/collect/device.ts';
+import { agentInWords, deviceOf, isBot } from '../../src/collect/device.ts';
 import { codePoint } from '../code-point.ts';
 
 const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
@@ -59,6 +59,13 @@ describe('isBot', () => {
 			assert.equal(isBot(person), false);
 		});
 	test('is true without a user agent', () => assert.equal(isBot(undefined), true));
+});
+
+test('people read which browser on which system it was', () => {
+	assert.equal(agentInWords(windows), 'Chrome on Windows');
+	assert.equal(agentInWords('curl/8'), 'an unknown browser on an unknown system');
+	assert.equal(agentInWords(''), 'an unknown browser');
+	assert.equal(agentInWords(undefined), 'an unknown browser');
 });
 
 test('gives the same result twice for any input, with bounded memory', () => {

@@ -195,15 +195,21 @@ export class PeopleStore {
 		return Number(count);
 	}
 
-	/** The id of whoever has signed in with this identity before. */
-	async idOf({ issuer, subject }: Identity): Promise<string | undefined> {
-		const row = await this.#doors.database
+	/** Whom an identity is tied to. */
+	async withIdentity({ issuer, subject }: Identity): Promise<Pick<Person, 'id' | 'email'> | undefined> {
+		return this.#doors.database
 			.selectFrom('user')
-			.select('id')
+			.select(['id', 'email'])
 			.where('issuer', '=', issuer)
 			.where('subject', '=', subject)
 			.executeTakeFirst();
-		return row?.id;
+	}
+
+	/** Unties whatever identity a person has. */
+	async removeIdentity(id: string): Promise<void> {
+		await this.#doors.change((database) =>
+			database.updateTable('user').set({ issuer: null, subject: null }).where('id', '=', id).execute(),
+		);
 	}
 
 	/**

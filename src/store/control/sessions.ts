@@ -21,6 +21,7 @@ export interface KnownSession {
 	/** SHA-256 of its token, hex. */
 	readonly hash: string;
 	readonly personId: string;
+	readonly method: SignInMethod;
 	readonly createdAtMs: number;
 	readonly usedAtMs: number;
 }
@@ -165,14 +166,14 @@ export async function selectSessions(
 ): Promise<ReadonlyMap<string, KnownSession>> {
 	const rows = await database
 		.selectFrom('session')
-		.select(['hash', 'user_id', 'created_at', 'used_at'])
+		.select(['hash', 'user_id', 'method', 'created_at', 'used_at'])
 		.where('created_at', '>', nowMs - sessionLifetime.ms)
 		.where('used_at', '>', nowMs - sessionLifetime.idleMs)
 		.execute();
 	return new Map(
-		rows.map(({ hash, user_id, created_at, used_at }) => [
+		rows.map(({ hash, user_id, method, created_at, used_at }) => [
 			hash,
-			{ hash, personId: user_id, createdAtMs: created_at, usedAtMs: used_at },
+			{ hash, personId: user_id, method, createdAtMs: created_at, usedAtMs: used_at },
 		]),
 	);
 }

@@ -1,0 +1,9 @@
+/** What the tests use of a package without types. */
+declare module 'oidc-provider' {
+	import type { IncomingMessage, ServerResponse } from 'node:http';
+
+	export default class Provider {
+		constructor(issuer: string, configuration: object);
+		callback(): (request: IncomingMessage, response: ServerResponse) => void;
+	}
+}
