@@ -25,7 +25,7 @@ import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
 import { type BudgetLimits, HitBudget } from './collect/hit-budget.ts';
 import { isProxyOf, type Proxies, type ProxyProblem, proxyProblems } from './domain/client-address.ts';
-import type { Role } from './domain/role.ts';
+import type { ServerRole } from './domain/server-role.ts';
 import { ApiError, reasonOf } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
@@ -59,7 +59,7 @@ export interface AppOptions extends SitePaths {
 	readonly scorer: VisitorScorer;
 	readonly reports: ReportRunner;
 	/** The server's roles; all by default. */
-	readonly roles?: readonly Role[] | undefined;
+	readonly roles?: readonly ServerRole[] | undefined;
 	readonly hitLimits?: BudgetLimits;
 	readonly metrics: Metrics;
 	readonly log: Log;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
 import { isProxyOf, maxHops, type Proxies } from './domain/client-address.ts';
-import { allRoles, type Role } from './domain/role.ts';
+import { type ServerRole, serverRoles } from './domain/server-role.ts';
 import { dayMs, hourMs, minuteMs } from './durations.ts';
 import { OperatorError } from './errors.ts';
 import * as values from './format/values.ts';
@@ -123,7 +123,7 @@ export interface ServeSettings {
 	readonly connections?: number;
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>>;
-	readonly roles?: readonly Role[];
+	readonly roles?: readonly ServerRole[];
 	/** Interval between trainings of all accounts, in milliseconds. Without it, training runs only on command. */
 	readonly trainEvery?: number;
 	/** Hits per second from one address, and from one visitor. */
@@ -197,7 +197,7 @@ export const serveOptions = () => [
 		'--roles <list>',
 		'what this server does: api (uploads and reads), collect (hits), or both: api,collect',
 	)
-		.default([...allRoles], 'api,collect')
+		.default([...serverRoles], 'api,collect')
 		.argParser(roles),
 	new Setting('--hits-per-address <number>', 'hits per second from one address; 10 s of them at once')
 		.default(50)
@@ -223,11 +223,11 @@ export const serveOptions = () => [
 	),
 ];
 
-function roles(value: string): readonly Role[] {
+function roles(value: string): readonly ServerRole[] {
 	const names = value.split(',');
-	if (!names.every((name) => (allRoles as readonly string[]).includes(name)))
+	if (!names.every((name) => (serverRoles as readonly string[]).includes(name)))
 		throw new InvalidArgumentError('It must be api, collect, or api,collect.');
-	return names as Role[];
+	return names as ServerRole[];
 }
 
 function nodeAddresses(value: string): Readonly<Record<string, string>> {
