@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../durations.ts';
-import { reasonOf } from '../errors.ts';
 import { prune, pruneKept } from '../store/account/removing/pruning.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
+import { forEachAccount, type RoundError } from './each-account.ts';
 
 /** The result for one account in a round, if there was anything to do. */
 export type RetentionReport =
 	| { readonly type: 'pruned'; readonly aid: string; readonly hits: number }
-	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
+	| RoundError;
 
 export interface RetentionOptions {
 	readonly keepHitsDays: number;
@@ -35,24 +35,14 @@ export async function runRetention(store: Store, options: RetentionOptions): Pro
 /**
  * Prunes every account once, disabled ones included. Errors are reported, and the account is retried in the next round.
  */
-export async function pruneAll(store: Store, options: RetentionOptions): Promise<void> {
-	const { report, signal } = options;
+export function pruneAll(store: Store, options: RetentionOptions): Promise<void> {
 	const beforeMs = options.now() - options.keepHitsDays * dayMs;
-	try {
-		for (const { id, aid } of await store.control.accounts()) {
-			if (signal.aborted) return;
-			try {
-				const hits = await pruneAccount(store, id, beforeMs, options);
-				if (hits > 0) report({ type: 'pruned', aid, hits });
-				// Also if nothing was deleted: the previous round may have failed before this step.
-				await store.purge(id, { rewrite: false });
-			} catch (error) {
-				if (await store.control.isAccountInUse(id)) report({ type: 'error', aid, reason: reasonOf(error) });
-			}
-		}
-	} catch (error) {
-		report({ type: 'error', reason: reasonOf(error) });
-	}
+	return forEachAccount(store, store.control.accounts(), options, async ({ id, aid }) => {
+		const hits = await pruneAccount(store, id, beforeMs, options);
+		if (hits > 0) options.report({ type: 'pruned', aid, hits });
+		// Also if nothing was deleted: the previous round may have failed before this step.
+		await store.purge(id, { rewrite: false });
+	});
 }
 
 async function pruneAccount(

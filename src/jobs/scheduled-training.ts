@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { reasonOf } from '../errors.ts';
 import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, type FollowedLevel, ScoreUpkeep } from './score-upkeep.ts';
+import { accountsInUse, forEachAccount, type RoundError } from './each-account.ts';
+import { type FollowedLevel, ScoreUpkeep } from './score-upkeep.ts';
 
 /** The result for one account in a round, if there was one. */
 export type ScheduleReport =
 	| ({ readonly type: 'trained'; readonly aid: string } & TrainedSummary)
 	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
-	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
+	| RoundError;
 
 export interface TrainedSummary {
 	readonly goal: string;
@@ -55,34 +55,19 @@ export async function runScheduledTraining(store: Store, options: ScheduleOption
 }
 
 /** Checks all accounts once. Failures are reported, and retried in the next round. */
-export async function trainDue(
+export function trainDue(
 	store: Store,
 	options: ScheduleOptions & { readonly everyMs: number },
 ): Promise<void> {
-	const { everyMs, train, now, report, signal } = options;
-	const fail = (error: unknown, aid?: string) =>
-		report({
-			type: 'error',
-			...(aid !== undefined && { aid }),
-			reason: reasonOf(error),
-		});
-	try {
-		for (const account of await accountsInUse(store)) {
-			if (signal.aborted) return;
-			try {
-				const newestMs = await newestModelMs(store, account.id);
-				// The absolute difference, because another server's clock may be slightly ahead. A time far in the future must
-				// not prevent training forever.
-				if (Math.abs(now() - newestMs) < everyMs) continue;
-				for (const summary of await train(account, now()))
-					report({ type: 'trained', aid: account.aid, ...summary });
-			} catch (error) {
-				if (await store.control.isAccountInUse(account.id)) fail(error, account.aid);
-			}
-		}
-	} catch (error) {
-		fail(error);
-	}
+	const { everyMs, train, now, report } = options;
+	return forEachAccount(store, accountsInUse(store), options, async (account) => {
+		const newestMs = await newestModelMs(store, account.id);
+		// The absolute difference, because another server's clock may be slightly ahead. A time far in the future must
+		// not prevent training forever.
+		if (Math.abs(now() - newestMs) < everyMs) return;
+		for (const summary of await train(account, now()))
+			report({ type: 'trained', aid: account.aid, ...summary });
+	});
 }
 
 async function newestModelMs(store: Store, accountId: number): Promise<number> {

@@ -1,5 +1,4 @@
 import { hourMs } from '../durations.ts';
-import { reasonOf } from '../errors.ts';
 import { followLevel } from '../scoring/follow/level-following.ts';
 import type { GoalReport } from '../scoring/judge/account-training.ts';
 import { measureBaseRates } from '../scoring/serve/base-rate.ts';
@@ -8,6 +7,7 @@ import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { learnCadences } from './cadences.ts';
+import { accountsInUse, forEachAccount, type RoundError } from './each-account.ts';
 
 /** The scores of a model in the latest week with known outcomes, and these outcomes. */
 export interface FollowedLevel {
@@ -19,9 +19,7 @@ export interface FollowedLevel {
 	readonly isOutside: boolean;
 }
 
-export type UpkeepReport =
-	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
-	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
+export type UpkeepReport = ({ readonly type: 'level'; readonly aid: string } & FollowedLevel) | RoundError;
 
 export interface UpkeepOptions {
 	/** Milliseconds since 1970. */
@@ -51,28 +49,18 @@ export class ScoreUpkeep {
 	}
 
 	/** Handles all accounts that are due. Failures are reported, and retried later. */
-	async round(): Promise<void> {
-		const { now, report, signal } = this.#options;
-		try {
-			for (const account of await accountsInUse(this.#store)) {
-				if (signal.aborted) return;
-				const last = this.#measured.get(account.id);
-				if (last && Math.abs(now() - last.atMs) < last.pauseMs) continue;
-				try {
-					const isLearned = await learnCadences(this.#store, account.id, now());
-					const changed = (await this.#measureRates(account)) || isLearned;
-					await this.#followLevels(account);
-					const pauseMs = changed || !last ? minPauseMs : Math.min(maxPauseMs, 2 * last.pauseMs);
-					this.#measured.set(account.id, { atMs: now(), pauseMs });
-				} catch (error) {
-					this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
-					if (await this.#store.control.isAccountInUse(account.id))
-						report({ type: 'error', aid: account.aid, reason: reasonOf(error) });
-				}
-			}
-		} catch (error) {
-			report({ type: 'error', reason: reasonOf(error) });
-		}
+	round(): Promise<void> {
+		const { now } = this.#options;
+		return forEachAccount(this.#store, accountsInUse(this.#store), this.#options, async (account) => {
+			const last = this.#measured.get(account.id);
+			if (last && Math.abs(now() - last.atMs) < last.pauseMs) return;
+			this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
+			const isLearned = await learnCadences(this.#store, account.id, now());
+			const changed = (await this.#measureRates(account)) || isLearned;
+			await this.#followLevels(account);
+			const pauseMs = changed || !last ? minPauseMs : Math.min(maxPauseMs, 2 * last.pauseMs);
+			this.#measured.set(account.id, { atMs: now(), pauseMs });
+		});
 	}
 
 	/** Measures the base rates, and serves them if they have changed. @returns whether they have */
@@ -137,14 +125,4 @@ export class ScoreUpkeep {
 			isOutside: week?.isOutside ?? false,
 		});
 	}
-}
-
-/** Accounts that are enabled, and whose clients are. */
-export async function accountsInUse({ control }: Store): Promise<Account[]> {
-	const disabled = new Set(
-		(await control.clients()).flatMap(({ client, disabledAt }) => (disabledAt === null ? [] : [client])),
-	);
-	return (await control.accounts()).filter(
-		({ client, disabledAt }) => disabledAt === null && !disabled.has(client),
-	);
 }
