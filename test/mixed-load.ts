@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { storeHistory } from '../src/store/account/arriving/past-history.ts';
 import { eraseVisitor } from '../src/store/erasure.ts';
 import { rebuildAll } from '../src/store/rebuilding.ts';
-import type { Row, Steps } from '../src/store/steps.ts';
 import type { Store } from '../src/store/store.ts';
+import { rowsIn } from './store/rows.ts';
 
 /** Pause between two imports, and between two erasures. */
 const pauseMs = 20;
@@ -217,7 +217,8 @@ export class MixedLoad {
 	async check(): Promise<void> {
 		const { store, accountId } = this.#options;
 		assert.deepEqual(this.failures.slice(0, 5), []);
-		const [visitors = [], events = []] = await store.transact(accountId, () => readOwners());
+		const events = await rowsIn(store, accountId, 'subscription_event');
+		const visitors = await rowsIn(store, accountId, 'visitor');
 		const ownerOf = new Map(events.map(({ tid, vid }) => [tid, vid]));
 		const strangers = [...this.#ownerOf].filter(([tid, vid]) => ownerOf.get(tid) !== vid);
 		assert.deepEqual(strangers, [], 'sales that are not with the visitors who started them');
@@ -226,7 +227,7 @@ export class MixedLoad {
 			([vid, hits]) => !this.#erased.has(vid) && stored.get(vid) !== hits,
 		);
 		assert.deepEqual(wrong, [], 'visitors whose profile does not have as many hits as were answered');
-		assert.deepEqual(await store.transact(accountId, () => tracesOf([...this.#erased])), []);
+		assert.deepEqual(await tracesOf(store, accountId, this.#erased), []);
 		assert.equal((await rebuildAll(store, accountId)).changed, 0);
 	}
 }
@@ -239,19 +240,11 @@ function doneOf(over: Promise<unknown>): () => boolean {
 	return () => isDone;
 }
 
-function* readOwners(): Steps<readonly (readonly Row[])[]> {
-	return yield [
-		{ sql: 'SELECT vid, profile FROM @visitor' },
-		{ sql: 'SELECT tid, vid FROM @subscription_event' },
-	];
-}
-
 /** The tables that still contain a trace of these visitors. */
-function* tracesOf(vids: readonly string[]): Steps<string[]> {
-	const tables = ['hit', 'visit', 'visitor', 'claim', 'subscription_event'];
-	const found = yield tables.map((table) => ({
-		sql: `SELECT vid FROM @${table} WHERE vid IN ?list`,
-		values: [vids],
-	}));
-	return found.flatMap((rows, index) => rows.map(({ vid }) => `${tables[index]} ${vid}`));
+async function tracesOf(store: Store, accountId: number, vids: ReadonlySet<string>): Promise<string[]> {
+	const traces: string[] = [];
+	for (const table of ['hit', 'visit', 'visitor', 'claim', 'subscription_event'] as const)
+		for (const { vid } of await rowsIn(store, accountId, table))
+			if (vids.has(String(vid))) traces.push(`${table} ${vid}`);
+	return traces;
 }

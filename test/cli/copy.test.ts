@@ -18,6 +18,7 @@ import { serveHere } from '../serve-here.ts';
 import { assertAsTheLogSays, derived, hit } from '../store/contract/visitors.ts';
 import { engines, openFor, receivedAtMs, storedEvents } from '../store/engines.ts';
 import { sessionOn } from '../store/postgres/service.ts';
+import { addRow } from '../store/rows.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 interface Source {
@@ -105,20 +106,14 @@ async function setUpWebhook(store: Store, accountId: number): Promise<void> {
 	await store.control.setWebhookFailing(id, 1);
 	await store.transact(accountId, function* () {
 		const message = { webhook: id, sequence: 2 ** 52, type: 'segment.left', vid: 'v', body: '{}' } as const;
-		yield [
-			{
-				sql: 'INSERT INTO @membership (vid, segment, since, sequence) ?rows',
-				rows: [['v', 'keen', 1, 2 ** 52]],
-			},
-			{ sql: 'INSERT INTO @standing (vid, body) ?rows', rows: [['v', '{}']] },
-			{
-				sql: 'INSERT INTO @evaluation (name, holder, held_until, sequence, state) ?rows',
-				rows: [['webhooks', 'one', 1, 2 ** 52, '{}']],
-			},
-			{ sql: 'INSERT INTO @conflict (at, request_id, tids) ?rows', rows: [[1, 'r-1', '["T-1"]']] },
-			insertMessages([message, { ...message, webhook: 'wh_Z', vid: null }], 1),
-		];
+		yield [insertMessages([message, { ...message, webhook: 'wh_Z', vid: null }], 1)];
 	});
+	const sequence = 2 ** 52;
+	await addRow(store, accountId, 'membership', { vid: 'v', segment: 'keen', since: 1, sequence });
+	await addRow(store, accountId, 'standing', { vid: 'v', body: '{}' });
+	const evaluation = { name: 'webhooks', holder: 'one', held_until: 1, sequence, state: '{}' };
+	await addRow(store, accountId, 'evaluation', evaluation);
+	await addRow(store, accountId, 'conflict', { at: 1, request_id: 'r-1', tids: '["T-1"]' });
 }
 
 async function recordUsage(store: Store, keyId: string, usedKeyId: string): Promise<void> {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { minuteMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import type { Reading } from '../../src/store/steps.ts';
+import { countRows } from '../../src/store/account/reading/rows.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, mainPath, TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { serveHere } from '../serve-here.ts';
@@ -217,14 +217,6 @@ async function knownOf(
 	return { known, stored };
 }
 
-function* countStored(): Reading<[hits: number, events: number]> {
-	const [hits, events] = yield [
-		{ sql: 'SELECT count(*) AS number FROM @hit' },
-		{ sql: 'SELECT count(*) AS number FROM @subscription_event' },
-	];
-	return [Number(hits?.[0]?.number), Number(events?.[0]?.number)];
-}
-
 /** Enough for a command to be killed while it stores them. */
 const visitors = 400;
 
@@ -248,10 +240,11 @@ test('a killed import is completed by running it again; nothing is stored twice 
 		await using command = new TestProcess(process.execPath, [mainPath, ...killed.args(path)], {
 			TMPDIR: temporary,
 		});
-		const stored = () => killed.store.read(killed.accountId, countStored());
-		while ((await stored())[0] === 0) await delay(10);
+		const stored = (table: 'hit' | 'subscription_event') =>
+			killed.store.read(killed.accountId, countRows(table));
+		while ((await stored('hit')) === 0) await delay(10);
 		await command.kill();
-		[hits, events] = await stored();
+		[hits, events] = [await stored('hit'), await stored('subscription_event')];
 	}
 	const whole = await install(t);
 	assert.ok(hits > 0 && hits < 5 * visitors, `killed after ${hits} hits`);
@@ -321,7 +314,7 @@ test('files that cannot be imported are refused before anything is stored', asyn
 		/header\.csv has no column type and at; its header reads "Type,At,visitor"\./,
 	);
 	assertRefused(await quietly(path, file('later.csv', 'visitor,at\n')), /later\.csv has no column type/);
-	assert.equal((await store.read(accountId, countStored()))[0], 0);
+	assert.equal(await store.read(accountId, countRows('hit')), 0);
 	assertRefused(
 		await caskade(args(path, '--mapping', join(folder, 'no', 'mapping'))),
 		/mapping cannot be written/,

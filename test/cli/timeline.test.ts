@@ -6,6 +6,7 @@ import { caskade, caskadeJson } from '../process.ts';
 import { add, sale, vidOf, visit } from '../reports/filled.ts';
 import { day0Ms } from '../reports/made-up.ts';
 import { enginesAboveContract, startServingFor } from '../store/engines.ts';
+import { addRow } from '../store/rows.ts';
 
 const day = (days: number) => new Date(day0Ms + days * dayMs).toISOString();
 const vid = vidOf(1);
@@ -51,14 +52,10 @@ for (const engine of enginesAboveContract)
 			message('wh_1', 4, 'segment.left'),
 			message('wh_2', 4, 'segment.left'),
 		];
+		const membership = { vid, segment: 'returning', since: day0Ms + 38 * dayMs, sequence: 1 };
+		await addRow(store, accountId, 'membership', membership);
 		await store.transact(accountId, function* () {
-			yield [
-				insertMessages(messages, day0Ms + 43 * dayMs),
-				{
-					sql: 'INSERT INTO @membership (vid, segment, since, sequence) ?rows',
-					rows: [[vid, 'returning', day0Ms + 38 * dayMs, 1]],
-				},
-			];
+			yield [insertMessages(messages, day0Ms + 43 * dayMs)];
 			const delivered = { atMs: day0Ms + 43 * dayMs, status: 200, problem: null, dueAtMs: null };
 			return yield* saveAttempts([{ webhook: 'wh_1', sequence: 4, ...delivered }]);
 		});

@@ -14,6 +14,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../store/engines.ts';
+import { addRow } from '../store/rows.ts';
 
 const [sqlite] = engines;
 const at = new Date(receivedAtMs).toISOString();
@@ -68,15 +69,11 @@ test('visitor export is one JSON document with every hit', async (t) => {
 test('show and export contain what webhooks know of a visitor', async (t) => {
 	const { buyer, store, accountId, command } = await startWithBuyer(t);
 	const vid = buyer.freshVid;
+	const membership = { vid, segment: 'keen', since: receivedAtMs, sequence: 7 };
+	await addRow(store, accountId, 'membership', membership);
+	await addRow(store, accountId, 'standing', { vid, body: '{"bands":[]}' });
 	await store.transact(accountId, function* () {
-		yield [
-			{
-				sql: 'INSERT INTO @membership (vid, segment, since, sequence) ?rows',
-				rows: [[vid, 'keen', receivedAtMs, 7]],
-			},
-			{ sql: 'INSERT INTO @standing (vid, body) ?rows', rows: [[vid, '{"bands":[]}']] },
-			insertMessages([message(vid)], receivedAtMs),
-		];
+		yield [insertMessages([message(vid)], receivedAtMs)];
 	});
 	const memberships = [{ segment: 'keen', since: at }];
 	const kept = { webhook: 'wh_1', sequence: 7, type: 'segment.entered' };

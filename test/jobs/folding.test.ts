@@ -9,6 +9,7 @@ import { takesLong } from '../quick.ts';
 import { assertFolded } from '../store/contract/folding.ts';
 import { enginesAboveContract, openFor } from '../store/engines.ts';
 import { addLongLog, longLogVid } from '../store/long-log.ts';
+import { rowsIn } from '../store/rows.ts';
 import { addClient, browserUserAgent, event } from '../support.ts';
 
 function* run(queries: ReturnType<typeof waitToBeFolded>): Steps<void> {
@@ -16,13 +17,10 @@ function* run(queries: ReturnType<typeof waitToBeFolded>): Steps<void> {
 }
 
 /** How far the visitor has been folded again; undefined where nothing waits. */
-function foldedTo(store: Store, accountId: number): Promise<number | undefined> {
-	return store.transact(accountId, () => readFoldedTo());
-}
-
-function* readFoldedTo(): Steps<number | undefined> {
-	const [rows = []] = yield [{ sql: 'SELECT folded_to FROM @visitor WHERE folded_to IS NOT NULL' }];
-	return rows[0] && Number(rows[0].folded_to);
+async function foldedTo(store: Store, accountId: number): Promise<number | undefined> {
+	const rows = await rowsIn(store, accountId, 'visitor');
+	const waiting = rows.find(({ folded_to }) => folded_to !== null);
+	return waiting && Number(waiting.folded_to);
 }
 
 for (const engine of enginesAboveContract) {

@@ -5,11 +5,12 @@ import type { WebhookEvent } from '../../src/domain/webhook.ts';
 import { webhookEvents } from '../../src/domain/webhook.ts';
 import { scorerOf, type VisitorScorer } from '../../src/scoring/serve/visitor-scorer.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Row, Steps } from '../../src/store/steps.ts';
+import type { Row } from '../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../src/store/store.ts';
 import { Evaluator } from '../../src/webhooks/evaluator.ts';
 import { hit } from '../store/contract/visitors.ts';
 import { addAccount, type Engine, receivedAtMs, startWritingFor } from '../store/engines.ts';
+import { rowsIn } from '../store/rows.ts';
 
 export const aid = 'c-a-acme-uk';
 export const secondMs = 1000;
@@ -121,7 +122,7 @@ export class Site {
 
 	/** The rows of a table. */
 	rows(table: 'membership' | 'standing' | 'outbox' | 'evaluation' | 'conflict'): Promise<readonly Row[]> {
-		return this.store.transact(this.accountId, () => rowsOf(table));
+		return rowsIn(this.store, this.accountId, table);
 	}
 
 	/** All messages, in the order of their sequence. */
@@ -153,11 +154,6 @@ export interface Evaluating {
 function shown({ type, data }: Message): string {
 	const what = data.segment ?? (data.goal && [data.goal, data.band ?? data.number].join(' ')) ?? data.reason;
 	return `${type} ${what ?? (data.tids as string[]).join()}`;
-}
-
-function* rowsOf(table: string): Steps<readonly Row[]> {
-	const [rows = []] = yield [{ sql: `SELECT * FROM @${table}` }];
-	return rows;
 }
 
 /** Ignores errors of background reads, which may fail when the test is over. */
