@@ -141,25 +141,31 @@ export async function trainAccount(
 		const done = Math.floor(stepsOfModel * shares.reduce((sum, each) => sum + each, 0));
 		onProgress({ step: 'train', what: nameOf(first), done, total: stepsOfModel * rows.length });
 	};
-	const trained: TrainedGoal[] = [];
+	const models: Trained[] = [];
 	const left = rows.entries();
 	const trainNext = async () => {
-		for (const [place, { goal, scope, horizonMs, dataset }] of left) {
+		for (const [place, { goal, horizonMs, dataset }] of left) {
 			onShare(place, 0);
-			const { model, report } = await trainOn(dataset, {
+			models[place] = await trainOn(dataset, {
 				...{ seed, horizonMs, delayMs: delayMsOf(goal) },
 				onProgress: (share) => onShare(place, share),
 			});
 			onShare(place, 1);
-			trained[place] = await keep(store, training, JSON.stringify(model), {
+		}
+	};
+	await Promise.all(Array.from({ length: atOnce }, trainNext));
+	const trained: TrainedGoal[] = [];
+	for (const [place, { goal, scope }] of rows.entries()) {
+		const { model, report } = models[place] as Trained;
+		trained.push(
+			await keep(store, training, JSON.stringify(model), {
 				...{ goal: goal.name, counts: goal.counts, horizonDays: goal.horizonDays },
 				...{ scope, asOf: isoTime(asOfMs), history, stopped },
 				baseRates: rates.get(goal.name)?.byRecency ?? [],
 				...report,
-			});
-		}
-	};
-	await Promise.all(Array.from({ length: atOnce }, trainNext));
+			}),
+		);
+	}
 	return trained;
 }
 
