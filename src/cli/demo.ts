@@ -40,7 +40,7 @@ export function demoCommand(): Command {
 		.summary('generate visitors, hits and uploads, to try scores and segments')
 		.description(
 			`Fill an account with generated visitors of a small shop: where they come from, what they look at, when they return,
-			and who subscribes and renews. More interested visitors subscribe more often, so there is something to score. If the
+			and who subscribes and renews, in a shop that grows. More interested visitors subscribe more often, so there is something to score. If the
 			account does not exist, it is created with a client, a plan, a key and a segment.
 
 It takes seconds, also beside a running server, and prints what to try next. Each run adds as many visitors;
@@ -49,7 +49,7 @@ another --seed generates different ones.`,
 		.addArgument(new Argument('[aid]', 'account token').argParser(accountToken).default(demoAid))
 		.addOption(new Option('--visitors <number>', 'how many').default(5000).argParser(wholeNumber(1, 50_000)))
 		.addOption(
-			new Option('--days <number>', 'how far back they go').default(60).argParser(wholeNumber(1, 730)),
+			new Option('--days <number>', 'how far back they go').default(365).argParser(wholeNumber(1, 730)),
 		)
 		.addOption(
 			new Option('--seed <number>', 'the same seed generates the same visitors')

@@ -14,10 +14,10 @@ function busyness(atMs: number): number {
 	return (hours[date.getUTCHours()] as number) * (weekdays[date.getUTCDay()] as number);
 }
 
-/** Draws a moment between two others, in proportion to activity. */
+/** Draws a moment between two others, in proportion to activity and to the time since the first: the shop grows. */
 export function arrivalBetween(random: () => number, fromMs: number, untilMs: number): number {
 	for (;;) {
-		const atMs = Math.floor(fromMs + random() * (untilMs - fromMs));
+		const atMs = Math.floor(fromMs + Math.sqrt(random()) * (untilMs - fromMs));
 		if (random() < busyness(atMs)) return atMs;
 	}
 }
