@@ -15,12 +15,12 @@ import { findHitProblems, hitCheck } from '../schema/hit-request.ts';
 import { describeProblems } from '../schema/problems.ts';
 import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { AccountWrites } from '../store/store.ts';
+import type { RequestWriter } from '../store/store.ts';
 import { storeFailed } from './store-failed.ts';
 
 export interface HitOptions {
 	readonly directory: AccessDirectory;
-	readonly writer: AccountWrites;
+	readonly writer: Pick<RequestWriter, 'storeHit'>;
 	readonly reads: VisitorReads;
 	readonly budget: HitBudget;
 	/** The trusted proxies, if there are any. */

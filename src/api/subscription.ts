@@ -16,7 +16,7 @@ import { describeProblems } from '../schema/problems.ts';
 import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
 import type { UploadOutcome } from '../store/account/arriving/events.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { AccountWrites } from '../store/store.ts';
+import type { RequestWriter } from '../store/store.ts';
 import {
 	type Admitted,
 	accountOf,
@@ -31,7 +31,7 @@ const simulatedBody = '{"message":"Subscription simulated successfully.","valida
 
 export interface SubscriptionOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
-	readonly writer: AccountWrites;
+	readonly writer: Pick<RequestWriter, 'storeSubscriptionEvents'>;
 	readonly now: () => number;
 	readonly onUpload: (requestId: string, result: UploadResult) => void;
 }

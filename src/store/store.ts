@@ -27,8 +27,8 @@ export interface TokenLedger {
 	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
 }
 
-/** Writes to accounts' databases. Every method resolves only when its outcome is durable. */
-export interface AccountWrites {
+/** What the thread that answers requests writes with. Every method resolves only when its outcome is durable. */
+export interface RequestWriter {
 	/**
 	 * Stores an upload in one account's database, all of it or nothing.
 	 * @returns `expired` where the deadline won the decision
@@ -44,10 +44,6 @@ export interface AccountWrites {
 	 * @throws QueueFullError, StorageError
 	 */
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit>;
-}
-
-/** What the thread that answers requests writes with. */
-export interface RequestWriter extends AccountWrites {
 	/** The shared token buckets; absent where only one server can use the store. */
 	readonly tokens?: TokenLedger;
 	/** Performs a real write, and resolves when it succeeds. */

@@ -1,12 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
-import { OperatorError, reasonOf } from '../../../errors.ts';
+import { monotonicMs } from '../../../clock.ts';
+import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
+import { handlesOfDatabase, maxFileHandles } from '../../file-handles.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, WriterEvents } from '../../store.ts';
 import type { DataFolder, FolderLock } from '../engine/data-folder.ts';
+import type { ControlCommands } from './commands.ts';
 import { controlDatabaseId } from './messages.ts';
-import { WriteQueues } from './write-queues.ts';
+import { packUpload } from './packed-events.ts';
+import { WriteQueue } from './write-queue.ts';
 
+/** Several, so that commits of different accounts wait for the disk at the same time. A thread costs some 10 MiB. */
+const maxThreads = 4;
+/** The maximum number of open accounts' databases: 0.25 MiB of memory each. */
+const maxOpenAccounts = 256;
+/** Share of the process's file handles; the others are for connections and reads. */
+const shareOfHandles = 1 / 2;
+/** So many characters are about 64 to 128 MiB. */
+const accountBounds = { maxWaiting: 8192, maxCharacters: 64 * 1024 * 1024 };
+/** Requests to the control database are small, and are not refused because uploads wait. */
+const controlBounds = { maxWaiting: 1024, maxCharacters: 1024 * 1024 };
+const hitTimeoutMs = 5000;
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
 /** SQLite's texts for a disk that accepts no writes. */
@@ -15,36 +30,59 @@ const diskErrorCodes: ReadonlySet<string> = new Set(['database or disk is full',
 const roomBytes = 1024 * 1024;
 
 /**
- * Starts the writer threads of a data folder that this process has locked.
- * @param accounts the number of accounts
+ * Starts the writer threads of a data folder that this process has locked. Each database belongs to one of them for good,
+ * so it has one writer.
+ * @param accounts the number of accounts; no more threads than that are started
  */
 export async function startServingWriter(
 	folder: DataFolder,
 	lock: FolderLock,
-	events: WriterEvents,
+	{ onCommit, onWaiting, onDeath, onError }: WriterEvents,
 	accounts: number,
 ): Promise<ServingWriter> {
 	const serverId = randomUUID();
 	const disk = new FullDisk(() => takeRoom(folder));
 	let isServing = false;
-	const onError = (databaseId: number, reason: string) => {
-		// While starting, a failure is thrown instead.
-		if (!isServing) return;
-		if (diskErrorCodes.has(reason)) disk.found();
-		events.onError(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
+	const threads = Math.max(1, Math.min(maxThreads, accounts));
+	const openAccounts = Math.min(maxOpenAccounts, (maxFileHandles() * shareOfHandles) / handlesOfDatabase);
+	const options = {
+		folderPath: folder.path,
+		name: 'writer',
+		onCommit,
+		onWaiting,
+		onDeath,
+		openDatabases: Math.max(1, Math.floor(openAccounts / threads)),
+		slots: accountBounds.maxWaiting + controlBounds.maxWaiting,
+		onError(databaseId: number, reason: string) {
+			// While starting, a failure is thrown instead.
+			if (!isServing) return;
+			if (diskErrorCodes.has(reason)) disk.found();
+			onError(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
+		},
 	};
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => lock.release());
-	const { onCommit, onWaiting, onDeath } = events;
-	const writes = new WriteQueues(accounts, {
-		folderPath: folder.path,
-		onCommit,
-		onError,
-		onWaiting,
-		onDeath,
+	const queues = Array.from({ length: threads }, () => new WriteQueue(options));
+	starting.defer(async () => {
+		await Promise.all(queues.map((queue) => queue.stop()));
 	});
-	starting.defer(() => writes.stop());
-	await writes.control('forfeitLeases', null, controlTimeoutMs).catch((error) => {
+	const queueOf = (databaseId: number) => queues[databaseId % threads] as WriteQueue;
+	const bounds = { ...accountBounds, waiting: 0, characters: 0 };
+	const boundsOfControl = { ...controlBounds, waiting: 0, characters: 0 };
+	/** Gives up when the control database stays locked. */
+	const control = async <Name extends keyof ControlCommands>(
+		command: Name,
+		input: Parameters<ControlCommands[Name]>[1],
+		timeoutMs = controlTimeoutMs,
+	): Promise<ReturnType<ControlCommands[Name]>['value']> => {
+		const value = await queueOf(controlDatabaseId).submit(controlDatabaseId, command, input as never, {
+			deadlineMs: monotonicMs() + timeoutMs,
+			bounds: boundsOfControl,
+		});
+		if (value === 'expired') throw new StorageError('the control database is locked');
+		return value as ReturnType<ControlCommands[Name]>['value'];
+	};
+	await control('forfeitLeases', null).catch((error) => {
 		throw new OperatorError(
 			`${folder.controlPath} cannot be written (${reasonOf(error)}); 'caskade doctor' looks for damage.`,
 			{ cause: error },
@@ -53,20 +91,36 @@ export async function startServingWriter(
 	isServing = true;
 	const running = starting.move();
 	return {
-		storeSubscriptionEvents: (accountId, upload, deadline) =>
-			writes.storeSubscriptionEvents(accountId, upload, deadline),
-		storeHit: (accountId, hit) => writes.storeHit(accountId, hit),
-		settleQuotas: (settlements) =>
-			writes.control('settleQuotas', { serverId, settlements }, controlTimeoutMs),
+		storeSubscriptionEvents(accountId, upload, deadline) {
+			const packed = packUpload(upload);
+			return queueOf(accountId).submit(accountId, 'storeSubscriptionEvents', packed, {
+				deadlineMs: deadline.atMs,
+				deadline,
+				bounds,
+				characters: packed.fields.length,
+			});
+		},
+		async storeHit(accountId, { body, ...hit }) {
+			const text = JSON.stringify(body);
+			const stored = await queueOf(accountId).submit(
+				accountId,
+				'storeHit',
+				{ ...hit, text },
+				{ deadlineMs: monotonicMs() + hitTimeoutMs, bounds, characters: 1000 + text.length },
+			);
+			if (stored === 'expired') throw new StorageError('the hit could not be stored in time');
+			return stored;
+		},
+		settleQuotas: (settlements) => control('settleQuotas', { serverId, settlements }),
 		async recordKeyUses(uses) {
-			await writes.control('recordKeyUses', uses, controlTimeoutMs);
+			await control('recordKeyUses', uses);
 		},
 		async probe() {
 			await disk.check();
-			await writes.control('probe', { atMs: Date.now() }, probeTimeoutMs);
+			await control('probe', { atMs: Date.now() }, probeTimeoutMs);
 		},
 		get queueDepth() {
-			return writes.depth;
+			return bounds.waiting;
 		},
 		announce: (url) => lock.announce(url),
 		stop: () => running.disposeAsync(),
