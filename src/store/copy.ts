@@ -58,7 +58,7 @@ export async function copyStore(source: Store, target: Store, onProgress: OnProg
 			throw new OperatorError('There is nothing to copy: the source has no clients.');
 		const copyTarget = await target.copyTarget();
 		try {
-			return await new Copy(source, target, copyTarget, content, onProgress).run();
+			return await copyContent(source, target, { content, copyTarget, onProgress });
 		} finally {
 			await copyTarget.close();
 		}
@@ -67,121 +67,115 @@ export async function copyStore(source: Store, target: Store, onProgress: OnProg
 	}
 }
 
-class Copy {
-	readonly #source: Store;
-	readonly #target: Store;
-	readonly #copyTarget: CopyTarget;
-	readonly #content: ControlContent;
-	readonly #onProgress: OnProgress;
-	#totalRows = 0;
+interface Copying {
+	/** Of the source. */
+	readonly content: ControlContent;
+	readonly copyTarget: CopyTarget;
+	readonly onProgress: OnProgress;
+}
 
-	constructor(
-		source: Store,
-		target: Store,
-		copyTarget: CopyTarget,
-		content: ControlContent,
-		onProgress: OnProgress,
-	) {
-		this.#source = source;
-		this.#target = target;
-		this.#copyTarget = copyTarget;
-		this.#content = content;
-		this.#onProgress = onProgress;
+async function copyContent(source: Store, target: Store, copying: Copying): Promise<CopyReport> {
+	const { content, copyTarget } = copying;
+	const { client, account, plan, api_key } = content;
+	const begun = await copyTarget.begin(
+		identityOf(content),
+		account.map(({ id }) => id),
+	);
+	let rows = 0;
+	for (const { id } of account) {
+		await settleAll(source, id);
+		rows += await countAllRows(source, id);
 	}
-
-	async run(): Promise<CopyReport> {
-		const { client, account, plan, api_key } = this.#content;
-		const begun = await this.#copyTarget.begin(
-			identityOf(this.#content),
-			account.map(({ id }) => id),
+	const copied = await copyAccounts(source, target, rows, copying);
+	const accounts = await verifyAccounts(source, target, rows, copying);
+	if (checksumOf(await source.control.content()) !== checksumOf(content))
+		throw new OperatorError(
+			'The source changed while it was copied; stop what writes to it and run the same command again.',
 		);
-		for (const { id } of account) {
-			await settleAll(this.#source, id);
-			this.#totalRows += await countAllRows(this.#source, id);
-		}
-		const copied = await this.#copyAccounts();
-		const accounts = await this.#verifyAccounts();
-		if (checksumOf(await this.#source.control.content()) !== checksumOf(this.#content))
-			throw new OperatorError(
-				'The source changed while it was copied; stop what writes to it and run the same command again.',
-			);
-		const copiedContent = withoutOwnServers(this.#content);
-		await this.#copyTarget.finish(copiedContent);
-		if (checksumOf(await this.#target.control.content()) !== checksumOf(copiedContent))
-			throw differs('the control database');
-		return {
-			resumed: begun === 'resumed',
-			clients: client.length,
-			plans: plan.length,
-			keys: api_key.length,
-			accounts: account.map(({ id, aid }) => {
-				const { counts, sha256 } = accounts.get(id) as Checksum;
-				return {
-					aid,
-					events: counts.subscription_event,
-					hits: counts.hit,
-					visitors: counts.visitor,
-					rows: sum(Object.values(counts)),
-					copied: copied.get(id) ?? 0,
-					sha256,
-				};
-			}),
-			events: sum([...accounts.values()].map(({ counts }) => counts.subscription_event)),
-			hits: sum([...accounts.values()].map(({ counts }) => counts.hit)),
-			rows: this.#totalRows,
-		};
-	}
+	const copiedContent = withoutOwnServers(content);
+	await copyTarget.finish(copiedContent);
+	if (checksumOf(await target.control.content()) !== checksumOf(copiedContent))
+		throw differs('the control database');
+	return {
+		resumed: begun === 'resumed',
+		clients: client.length,
+		plans: plan.length,
+		keys: api_key.length,
+		accounts: account.map(({ id, aid }) => {
+			const { counts, sha256 } = accounts.get(id) as Checksum;
+			return {
+				aid,
+				events: counts.subscription_event,
+				hits: counts.hit,
+				visitors: counts.visitor,
+				rows: sum(Object.values(counts)),
+				copied: copied.get(id) ?? 0,
+				sha256,
+			};
+		}),
+		events: sum([...accounts.values()].map(({ counts }) => counts.subscription_event)),
+		hits: sum([...accounts.values()].map(({ counts }) => counts.hit)),
+		rows,
+	};
+}
 
-	/** Whether the target has rows of an account. */
-	async #hasRows(accountId: number): Promise<boolean> {
-		for (const table of clientTableNames) if (await this.#copyTarget.lastKey(accountId, table)) return true;
-		return false;
-	}
-
-	/** @returns the number of rows that this run copied, per account */
-	async #copyAccounts(): Promise<Map<number, number>> {
-		const copied = new Map<number, number>();
-		let done = 0;
-		for (const { id, aid } of this.#content.account) {
-			// An account with rows has them from an earlier attempt: otherwise the copy would have been refused.
-			if (!(await this.#hasRows(id))) await this.#target.createAccountDatabase(id);
-			const there = await countAllRows(this.#target, id);
-			const progress = (rows: number) =>
-				this.#onProgress({ step: 'copy', aid, rows: done + rows, totalRows: this.#totalRows });
-			progress(there);
-			let count = 0;
-			for (const table of clientTableNames) {
-				const after = await this.#copyTarget.lastKey(id, table);
-				await forEachPage(this.#source, id, table, after, async (rows) => {
-					await this.#copyTarget.addRows(id, table, rows);
-					count += rows.length;
-					progress(there + count);
-				});
-			}
-			copied.set(id, count);
-			done += there + count;
+/** @returns the number of rows that this run copied, per account */
+async function copyAccounts(
+	source: Store,
+	target: Store,
+	totalRows: number,
+	{ content, copyTarget, onProgress }: Copying,
+): Promise<Map<number, number>> {
+	const copied = new Map<number, number>();
+	let done = 0;
+	for (const { id, aid } of content.account) {
+		// An account with rows has them from an earlier attempt: otherwise the copy would have been refused.
+		if (!(await hasRows(copyTarget, id))) await target.createAccountDatabase(id);
+		const there = await countAllRows(target, id);
+		const progress = (rows: number) => onProgress({ step: 'copy', aid, rows: done + rows, totalRows });
+		progress(there);
+		let count = 0;
+		for (const table of clientTableNames) {
+			const after = await copyTarget.lastKey(id, table);
+			await forEachPage(source, id, table, after, async (rows) => {
+				await copyTarget.addRows(id, table, rows);
+				count += rows.length;
+				progress(there + count);
+			});
 		}
-		return copied;
+		copied.set(id, count);
+		done += there + count;
 	}
+	return copied;
+}
 
-	async #verifyAccounts(): Promise<Map<number, Checksum>> {
-		const checksums = new Map<number, Checksum>();
-		let done = 0;
-		for (const { id, aid } of this.#content.account) {
-			const progress = (rows: number) =>
-				this.#onProgress({ step: 'verify', aid, rows: done + rows, totalRows: this.#totalRows });
-			const [source, target] = await Promise.all([
-				checksumOfAccount(this.#source, id, progress),
-				checksumOfAccount(this.#target, id, () => {}),
-			]);
-			const [there, here] = [source, target].map(({ counts }) => sum(Object.values(counts)));
-			if (there !== here || source.sha256 !== target.sha256)
-				throw differs(`account ${aid} (${there} rows in the source, ${here} in the copy)`);
-			checksums.set(id, source);
-			done += there ?? 0;
-		}
-		return checksums;
+/** Whether the target has rows of an account. */
+async function hasRows(copyTarget: CopyTarget, accountId: number): Promise<boolean> {
+	for (const table of clientTableNames) if (await copyTarget.lastKey(accountId, table)) return true;
+	return false;
+}
+
+async function verifyAccounts(
+	source: Store,
+	target: Store,
+	totalRows: number,
+	{ content, onProgress }: Copying,
+): Promise<Map<number, Checksum>> {
+	const checksums = new Map<number, Checksum>();
+	let done = 0;
+	for (const { id, aid } of content.account) {
+		const progress = (rows: number) => onProgress({ step: 'verify', aid, rows: done + rows, totalRows });
+		const [ofSource, ofTarget] = await Promise.all([
+			checksumOfAccount(source, id, progress),
+			checksumOfAccount(target, id, () => {}),
+		]);
+		const [there, here] = [ofSource, ofTarget].map(({ counts }) => sum(Object.values(counts)));
+		if (there !== here || ofSource.sha256 !== ofTarget.sha256)
+			throw differs(`account ${aid} (${there} rows in the source, ${here} in the copy)`);
+		checksums.set(id, ofSource);
+		done += there ?? 0;
 	}
+	return checksums;
 }
 
 /**

@@ -31,28 +31,24 @@ const maxReferences = 10_000;
 /** How long old goals and models may still be used after a change is known. */
 const maxOutdatedMs = 1000;
 
+interface ScorerOptions {
+	readonly reader: ServingReader;
+	readonly models: Models;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Called when a model cannot be used, or references could not be renewed; the old ones stay in use. */
+	readonly onError: (error: unknown) => void;
+}
+
 /** Scores the profiles of all accounts, by their models or base rates. */
 export class VisitorScorer {
-	readonly #reader: ServingReader;
-	readonly #models: Models;
-	readonly #now: () => number;
-	readonly #onError: (error: unknown) => void;
+	readonly #options: ScorerOptions;
 	readonly #references = new LRUCache<string, AccountReferences>({ max: maxReferences });
 	/** References under construction. */
 	readonly #making = new Map<string, Promise<AccountReferences>>();
 
-	/** @param options.onError called when references could not be renewed; the old ones stay in use */
-	constructor(options: {
-		reader: ServingReader;
-		models: Models;
-		/** Milliseconds since 1970. */
-		now: () => number;
-		onError: (error: unknown) => void;
-	}) {
-		this.#reader = options.reader;
-		this.#models = options.models;
-		this.#now = options.now;
-		this.#onError = options.onError;
+	constructor(options: ScorerOptions) {
+		this.#options = options;
 	}
 
 	/**
@@ -65,7 +61,7 @@ export class VisitorScorer {
 		profile: Profile,
 		explain: boolean,
 	): GoalScore[] | Promise<GoalScore[]> {
-		const nowMs = this.#now();
+		const nowMs = this.#options.now();
 		const references = this.#referencesOf(account, scope, nowMs);
 		if (references instanceof Promise)
 			return references.then((made) => this.#scores(account, made, profile, nowMs, explain));
@@ -79,7 +75,7 @@ export class VisitorScorer {
 	async prepare(account: KnownAccount, scope: CaskScope): Promise<void> {
 		const name = `${account.id} ${scope}`;
 		while (this.#references.get(name)?.madeFor !== cacheKeyOf(account, scope))
-			await (this.#making.get(name) ?? this.#make(name, account, scope, this.#now()));
+			await (this.#making.get(name) ?? this.#make(name, account, scope, this.#options.now()));
 	}
 
 	#scores(
@@ -89,7 +85,7 @@ export class VisitorScorer {
 		nowMs: number,
 		explain: boolean,
 	): GoalScore[] | Promise<GoalScore[]> {
-		const models = goals.map(({ modelName }) => modelName && this.#models.get(id, modelName));
+		const models = goals.map(({ modelName }) => modelName && this.#options.models.get(id, modelName));
 		const scoresBy = (known: readonly (GoalModel | undefined)[]) =>
 			goals.flatMap((one, index) => {
 				const scored = scoredFor(one.goal, profile, nowMs, cadences);
@@ -112,7 +108,7 @@ export class VisitorScorer {
 		if (!isOutdated && Math.abs(nowMs - references.madeAtMs) < renewAfterMs) return references;
 		const making = this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
 		const renewed = making.catch((error) => {
-			this.#onError(error);
+			this.#options.onError(error);
 			return references;
 		});
 		// Slightly outdated references are used while new ones are made, unless they have not been used for long.
@@ -126,7 +122,8 @@ export class VisitorScorer {
 				this.#references.set(name, references);
 				const used = new Set(references.goals.map(({ modelName }) => JSON.stringify(modelName)));
 				for (const { modelName } of before?.goals ?? [])
-					if (modelName && !used.has(JSON.stringify(modelName))) this.#models.forget(account.id, modelName);
+					if (modelName && !used.has(JSON.stringify(modelName)))
+						this.#options.models.forget(account.id, modelName);
 				return references;
 			})
 			.finally(() => this.#making.delete(name));
@@ -138,7 +135,9 @@ export class VisitorScorer {
 		const modelNames = account.goals.map((goal) =>
 			account.models.find((model) => model.goal === goal.name && model.scope === scope),
 		);
-		const models = await Promise.all(modelNames.map((name) => name && this.#models.get(account.id, name)));
+		const models = await Promise.all(
+			modelNames.map((name) => name && this.#options.models.get(account.id, name)),
+		);
 		const maker = new ScoreReferenceBuilder(
 			account.goals.map((goal, index) => {
 				const byRecency = account.baseRates.get(goal.name);
@@ -159,7 +158,7 @@ export class VisitorScorer {
 	async *#sample(accountId: number, scope: CaskScope): AsyncIterable<Profile> {
 		let beforeId = Number.MAX_SAFE_INTEGER;
 		for (let read = 0; read < sampleSize; read += samplePage) {
-			const page = await this.#reader.latest(accountId, scope, { beforeId, limit: samplePage });
+			const page = await this.#options.reader.latest(accountId, scope, { beforeId, limit: samplePage });
 			for (const { profile } of page) yield profile;
 			const last = page.at(-1);
 			if (!last || page.length < samplePage) return;
@@ -193,19 +192,8 @@ function cacheKeyOf(account: KnownAccount, scope: CaskScope): string {
 	return texts[scope];
 }
 
-/**
- * A scorer with the models of a store.
- * @param options.onError called when a model cannot be used, or references could not be renewed
- */
-export function scorerOf(
-	{ control }: Store,
-	options: {
-		reader: ServingReader;
-		/** Milliseconds since 1970. */
-		now: () => number;
-		onError: (error: unknown) => void;
-	},
-): VisitorScorer {
+/** A scorer with the models of a store. */
+export function scorerOf({ control }: Store, options: Omit<ScorerOptions, 'models'>): VisitorScorer {
 	const read = (accountId: number, name: ModelName) => control.modelBody(accountId, name);
 	return new VisitorScorer({
 		...options,
