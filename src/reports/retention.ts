@@ -8,7 +8,7 @@ import { type FlatRow, reportThat } from './report.ts';
 import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
-import { intervalText, type ShareWithBounds, Survival, shareText } from './share-interval.ts';
+import { type ShareWithBounds, Survival, shareText } from './share-interval.ts';
 
 /** Subscriptions acquired in one month. Lists are by age in calendar months; null for months that are not over. */
 export interface RetainedCohort {
@@ -110,6 +110,8 @@ export const retentionReport = reportThat({
 		active: { isShaded: true, heading: 'month' },
 		paidPence: { isShaded: true, heading: 'month' },
 		survival: { isShare: true },
+		low: { isShare: true },
+		high: { isShare: true },
 	},
 	tableTitle: 'Left at the end of each month after that of the acquisition',
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
@@ -161,6 +163,6 @@ function rowOfAge({
 }: RetentionAtAge): FlatRow {
 	return {
 		...{ age, subscriptions, active, mean: shareText(active, subscriptions), survival: share },
-		...{ interval: intervalText({ low, high }), paidEachPence: pencePerSubscription },
+		...{ low, high, paidEachPence: pencePerSubscription },
 	};
 }

@@ -35,11 +35,6 @@ export class Survival {
 	}
 }
 
-/** The bounds of a share for people, in whole per cent. */
-export function intervalText({ low, high }: Omit<ShareWithBounds, 'share'>): string {
-	return `${Math.round(100 * low)} to ${Math.round(100 * high)} %`;
-}
-
 /** With fewer, a share in per cent says more than is known. */
 const fewSubscriptions = 20;
 
