@@ -161,11 +161,8 @@ function figuresOf(report: Report, { kind }: ReportQuery, asked: Asked): Figures
 function sumsOf(log: Log, { kind, model }: ReportQuery, asked: Asked): Figures {
 	if (kind === 'attribution') return paths.attribution(log, asked);
 	if (kind === 'paths') return paths.paths(log, asked);
-	if (kind === 'ltv') {
-		const isSet = Object.keys(asked.period).length > 0;
-		const projected = isSet ? subscriptions.projections(log, asked) : [];
-		return new Map([...cohorts.lifetimeValues(log, asked), ...projected]);
-	}
+	if (kind === 'ltv')
+		return new Map([...cohorts.lifetimeValues(log, asked), ...subscriptions.projections(log, asked)]);
 	if (kind === 'renewals') return subscriptions.renewals(log, asked);
 	if (kind === 'movement') return subscriptions.movement(log, asked);
 	if (kind === 'retention') return subscriptions.retention(log, asked);

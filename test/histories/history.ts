@@ -198,6 +198,46 @@ const happening: fc.Arbitrary<Happening> = oneOf<Happening>(
 	[4, fc.record({ does: fc.constant('fold' as const), afterMs, pieces: between(1, 6) })],
 );
 
+/** A subscription that is paid every so many days, give or take, until some time ago. */
+const regular = fc.record({
+	everyDays: fc.constantFrom(7, 30, 30, 31, 91, 182, 365),
+	pence: fc.constantFrom(0, 499, 549, 999, 2990, 4990, 12_345),
+	/** From then on, another price. */
+	change: fc.option(fc.record({ after: between(1, 6), pence: fc.constantFrom(599, 1099, 4990, 9990) }), {
+		freq: 3,
+	}),
+	payments: between(1, 9),
+	endedDays: oneOf([3, fc.constant(0)], [1, between(1, 200)]),
+	/** Of each payment: by how many hours it is early or late, or -1 where it is missing. */
+	hours: fc.array(oneOf([6, between(0, 30)], [2, between(30, 300)], [1, fc.constant(-1)]), {
+		minLength: 9,
+		maxLength: 9,
+	}),
+	isRefunded: oneOf([5, fc.constant(false)], [1, fc.constant(true)]),
+});
+
+/** Subscriptions that are paid regularly, imported at once. */
+export const regularPayments: fc.Arbitrary<Happening> = fc
+	.tuple(fc.array(regular, { minLength: 1, maxLength: 30 }), fc.nat(hourMs))
+	.map(([subscriptions, afterMs]) => ({
+		...{ does: 'import', afterMs, visitors: [], isRepeated: false },
+		sales: subscriptions.flatMap(
+			({ everyDays, pence, change, payments, endedDays, hours, isRefunded }, number) => {
+				const sales = Array.from({ length: payments }, (_, place) => ({
+					...{ tid: null, cid: null, subid: manySubids + number },
+					rvn: change && place >= change.after ? change.pence : pence,
+					behindMs:
+						Math.max(0, (payments - 1 - place) * everyDays + endedDays) * dayMs +
+						(300 - (hours[place] ?? 0)) * hourMs,
+				})).filter((_, place) => hours[place] !== -1);
+				const last = sales.at(-1);
+				return isRefunded && last && last.rvn > 0
+					? [...sales, { ...last, rvn: -last.rvn, behindMs: last.behindMs - hourMs }]
+					: sales;
+			},
+		),
+	}));
+
 const historiesOf = (minLength: number, maxLength: number): fc.Arbitrary<History> =>
 	fc
 		.tuple(fc.record({ ...browsing, hits: nearLimit }), fc.array(happening, { minLength, maxLength }))

@@ -1,5 +1,6 @@
 import type { Report } from '../../src/reports/report.ts';
 import type { Asked, Figures } from './journeys.ts';
+import { planOf } from './subscription-sums.ts';
 
 /** The figures of a report, by the names that `path-sums.ts` and `cohort-sums.ts` give them. */
 
@@ -118,12 +119,10 @@ export function lifetimeValueFigures(report: Report, asked: Asked): Figures {
 		}
 		figures.set(`${name}: to date`, row.penceToDate);
 		figures.set(`${name}: each to date`, row.ltvToDatePence);
-		if (Object.keys(asked.period).length > 0) {
-			const { pence, lowPence, highPence } = row.projected as Fields;
-			figures.set(`${name}: projected`, pence);
-			figures.set(`${name}: projected low`, lowPence);
-			figures.set(`${name}: projected high`, highPence);
-		}
+		const projected = row.projected as Fields;
+		figures.set(`${name}: projected`, projected.pence);
+		figures.set(`${name}: projected low`, projected.lowPence);
+		figures.set(`${name}: projected high`, projected.highPence);
 	}
 	for (const { age, subscriptions, ltvPence } of report.all as Rows) {
 		figures.set(`all ${age}: subscriptions`, subscriptions);
@@ -135,7 +134,7 @@ export function lifetimeValueFigures(report: Report, asked: Asked): Figures {
 export function renewalFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	for (const row of report.rows) {
-		const name = `${row.evt}: ${groupOf(row, asked)}`;
+		const name = `${planOf(row.periodDays as number | null)} ${row.evt}: ${groupOf(row, asked)}`;
 		figures.set(`${name} subscriptions`, row.subscriptions);
 		figures.set(`${name} days`, row.periodDays);
 		figures.set(`${name} refunds`, row.refundRate);

@@ -1,4 +1,5 @@
 import { About } from './alike.ts';
+import { type Lasting, lastingIn, latestOf } from './cadence-sums.ts';
 import { acquiredIn, groupOf } from './cohort-sums.ts';
 import {
 	type Asked,
@@ -7,8 +8,6 @@ import {
 	type Figures,
 	monthOf,
 	monthsBetween,
-	type Payment,
-	paymentsOf,
 	ratio,
 	readLog,
 	type Subscription,
@@ -17,63 +16,62 @@ import {
 } from './journeys.ts';
 import type { Log } from './stored-log.ts';
 
-/** The same as `cohort-sums.ts` for reports on subscriptions whose cadence is set for each `evt`. */
+/** The same as `cohort-sums.ts` for reports on subscriptions. */
 
 /** A time in which a subscription was there, with what was paid in it. */
 interface Spell {
-	readonly payments: Payment[];
+	readonly payments: Lasting[];
 	endsAtMs: number;
 }
 
 const monthDays = 365.25 / 12;
 
-function periodOf({ first }: Subscription, { period }: Asked) {
-	const days = period[first.evt] as number;
-	return { days, periodMs: days * dayMs, graceMs: Math.min(30, days / 2) * dayMs };
+/** The whole months of a cadence. */
+const wholeMonths = (days: number) =>
+	[1, 2, 3, 4, 6, 12, 24].find((each) => Math.abs(days / monthDays / each - 1) <= 0.1);
+
+/** What tells a plan from others of the same `evt`. */
+export function planOf(days: number | null): string {
+	const months = days === null ? undefined : wholeMonths(days);
+	return months === undefined ? `${days === null ? 'unknown' : Math.round(days)} days` : `${months} months`;
 }
 
-function spellsOf(subscription: Subscription, asked: Asked): Spell[] {
-	const { periodMs, graceMs } = periodOf(subscription, asked);
+function spellsOf(payments: readonly Lasting[], { asOfMs }: Asked): Spell[] {
 	const spells: Spell[] = [];
-	let lapsesAtMs = Number.NEGATIVE_INFINITY;
-	for (const payment of paymentsOf(subscription)) {
-		if (payment.atMs > lapsesAtMs) spells.push({ payments: [], endsAtMs: Number.NEGATIVE_INFINITY });
-		lapsesAtMs = payment.atMs + periodMs + graceMs;
+	for (const [place, payment] of payments.entries()) {
+		if (payment.atMs > latestOf(payments.slice(0, place)).lapseMs) spells.push({ payments: [], endsAtMs: 0 });
 		spells.at(-1)?.payments.push(payment);
 	}
+	let before = 0;
 	for (const [place, spell] of spells.entries()) {
-		const ends = spell.payments.map(({ atMs, backAtMs }) => Math.min(atMs + periodMs, backAtMs));
-		const endMs = Math.max(...ends);
-		const isBack = spell.payments.some(
-			({ atMs, backAtMs }) => backAtMs === endMs && backAtMs < atMs + periodMs,
-		);
-		const isKnown = place + 1 < spells.length || endMs + (isBack ? 0 : graceMs) <= asked.asOfMs;
-		spell.endsAtMs = isKnown ? endMs : Number.POSITIVE_INFINITY;
+		before += spell.payments.length;
+		const end = latestOf(payments.slice(0, before).map(({ kept }) => kept));
+		const isKnown = place + 1 < spells.length || end.lapseMs <= asOfMs;
+		spell.endsAtMs = isKnown ? end.dueMs : Number.POSITIVE_INFINITY;
 	}
 	return spells;
 }
 
 /** Per month. */
-function worth(subscription: Subscription, pence: number, asked: Asked): number {
-	const months = periodOf(subscription, asked).days / monthDays;
-	const whole = [1, 2, 3, 4, 6, 12, 24].find((each) => Math.abs(months / each - 1) <= 0.1);
-	return Math.round(pence / (whole ?? months));
+function worth({ pence, days }: Lasting): number {
+	return days === null ? 0 : Math.round(pence / (wholeMonths(days) ?? days / monthDays));
 }
 
 /** The pence at a moment; null if it is not there. */
-function standingAt(subscription: Subscription, spells: readonly Spell[], ms: number, asked: Asked) {
-	const spell = spells.find(({ payments, endsAtMs }) => (payments[0] as Payment).atMs < ms && endsAtMs >= ms);
+function standingAt(spells: readonly Spell[], ms: number) {
+	const spell = spells.find(({ payments, endsAtMs }) => (payments[0] as Lasting).atMs < ms && endsAtMs >= ms);
 	const last = spell?.payments.findLast(({ atMs }) => atMs < ms);
-	return last ? worth(subscription, last.pence, asked) : null;
+	return last ? worth(last) : null;
 }
 
 /** What happened to the recurring pence of a subscription. */
-function changesOf(one: Subscription, spells: readonly Spell[], asked: Asked) {
+function changesOf(spells: readonly Spell[]) {
 	const changes: { kind: string; atMs: number; pence: number }[] = [];
 	for (const [nth, { payments, endsAtMs }] of spells.entries()) {
 		let before = 0;
-		for (const [place, { atMs, pence }] of payments.entries()) {
-			const now = worth(one, pence, asked);
+		for (const [place, payment] of payments.entries()) {
+			const { atMs } = payment;
+			const now = worth(payment);
 			const change = now > before ? 'expansion' : 'contraction';
 			const kind = place > 0 ? change : nth === 0 ? 'new' : 'reactivated';
 			changes.push({ kind, atMs, pence: Math.abs(now - before) });
@@ -100,44 +98,49 @@ function startsOf(fromMs: number, untilMs: number, timezone: string): number[] {
 	return starts;
 }
 
-/** How many payments are over, how many of these were renewed, and how often one that was not could have been since. */
-function timesOf(one: Subscription, asked: Asked) {
-	const { periodMs, graceMs } = periodOf(one, asked);
-	const payments = paymentsOf(one);
-	const over = payments.filter(({ atMs }) => atMs + periodMs + graceMs <= asked.asOfMs).length;
-	const lapsedMs = asked.asOfMs - (payments.at(-1) as Payment).atMs - periodMs - graceMs;
-	const since = over === payments.length ? Math.floor(lapsedMs / periodMs) : 0;
-	return { over, since, renewed: Math.min(over, payments.length - 1) };
+/** How many payments are over, which were renewed, and how often one that was not could have been since. */
+function timesOf(payments: readonly Lasting[], { asOfMs }: Asked) {
+	const isOver = ({ lapseMs }: Lasting) => lapseMs <= asOfMs;
+	const firstOpen = payments.findIndex((payment) => !isOver(payment));
+	const over = firstOpen < 0 ? payments.length : firstOpen;
+	const { atMs, days, ...last } = payments.at(-1) as Lasting;
+	const lapsedDays = days === null ? 0 : (asOfMs - atMs) / dayMs - days - Math.min(30, days / 2);
+	const since = days !== null && last.lapseMs <= asOfMs ? Math.max(0, Math.floor(lapsedDays / days)) : 0;
+	const isRenewed = payments.map((payment, place) => isOver(payment) && place + 1 < payments.length);
+	return { over, since, isRenewed };
 }
 
 /** What is expected to be paid in a year, with its bounds, for each month and group. */
 export function projections(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
+	const lastingOf = lastingIn(log, asked);
 	const acquired = new Set(acquiredIn(log, asked).map(({ first }) => first.tid));
 	const paid = chosen(log, asked).filter(({ acquisition }) => acquisition);
+	const nameOf = (one: Subscription) => `${planOf(lastingOf(one).at(-1)?.days ?? null)} ${one.first.evt}`;
 	for (const [group, all] of Map.groupBy(paid, (one) => groupOf(one, asked))) {
-		const rateOf = (evt: string) => {
-			const times = all.filter(({ first }) => first.evt === evt).map((one) => timesOf(one, asked));
-			const [over, renewed] = [sum(times.map((each) => each.over)), sum(times.map((each) => each.renewed))];
+		const rateOf = (plan: string) => {
+			const times = all.filter((one) => nameOf(one) === plan).map((one) => timesOf(lastingOf(one), asked));
+			const over = sum(times.map((each) => each.over));
+			const renewed = times.flatMap(({ isRenewed }) => isRenewed).filter((each) => each).length;
 			const bounds = over === 0 ? [0, 1] : wilson(renewed / over, over);
-			const [low, high] = bounds.map((bound) => Math.round(bound * 10_000) / 10_000) as [number, number];
+			const [low, high] = bounds.map(
+				(bound) => Math.round(Math.min(1, Math.max(0, bound)) * 10_000) / 10_000,
+			) as [number, number];
 			return { low, middle: (low + high) / 2, high };
 		};
 		const own = all.filter(({ first }) => acquired.has(first.tid));
 		for (const [month, some] of Map.groupBy(own, ({ first }) => monthOf(first.atMs, asked))) {
 			let [low, middle, high, variance] = [0, 0, 0, 0];
 			for (const one of some) {
-				const { periodMs } = periodOf(one, asked);
-				const payments = spellsOf(one, asked).at(-1)?.payments as Payment[];
-				const dueAtMs = Math.max(
-					...payments.map(({ atMs, backAtMs }) => Math.min(atMs + periodMs, backAtMs)),
-				);
-				if (dueAtMs <= asked.asOfMs) continue;
-				const rate = rateOf(one.first.evt);
-				const price = (payments.at(-1) as Payment).pence;
+				const payments = lastingOf(one);
+				const { days, pence: price } = payments.at(-1) as Lasting;
+				const { dueMs } = latestOf(payments.map(({ kept }) => kept));
+				if (days === null || dueMs <= asked.asOfMs || dueMs === Number.POSITIVE_INFINITY) continue;
+				const rate = rateOf(nameOf(one));
 				let [times, square] = [0, 0];
 				const mean = { low: 0, middle: 0, high: 0 };
-				for (let atMs = dueAtMs; atMs <= asked.asOfMs + 365 * dayMs; atMs += periodMs) {
+				const leftDays = 365 - (dueMs - asked.asOfMs) / dayMs;
+				for (; times * days <= leftDays; ) {
 					times++;
 					for (const each of ['low', 'middle', 'high'] as const) mean[each] += rate[each] ** times;
 					square += (2 * times - 1) * rate.middle ** times;
@@ -159,19 +162,20 @@ export function projections(log: Log, asked: Asked): Figures {
 export function movement(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const all = chosen(log, asked);
+	const lastingOf = lastingIn(log, asked);
 	const firstMs = Math.min(...all.map(({ events }) => events[0]?.atMs as number));
 	const spans = spansFrom(firstMs, asked.every ?? 'month', asked);
 	for (const [name, own] of Map.groupBy(all, (one) => groupOf(one, asked))) {
-		const spells = new Map(own.map((one) => [one, spellsOf(one, asked)]));
+		const spells = new Map(own.map((one) => [one, spellsOf(lastingOf(one), asked)]));
 		let hasBegun = asked.groups.length === 0;
 		for (const { name: span, fromMs: from, toMs: to } of spans) {
 			const within = (ms: number) => ms >= from && ms < to;
-			const at = (ms: number) => own.map((one) => standingAt(one, spells.get(one) as Spell[], ms, asked));
+			const at = (ms: number) => own.map((one) => standingAt(spells.get(one) as Spell[], ms));
 			const [before, after] = [at(from), at(to)];
 			const begun = own.flatMap((one) =>
 				(spells.get(one) as Spell[]).map((spell, nth) => ({ one, spell, nth })),
 			);
-			const started = begun.filter(({ spell }) => within((spell.payments[0] as Payment).atMs));
+			const started = begun.filter(({ spell }) => within((spell.payments[0] as Lasting).atMs));
 			const refunds = own.flatMap(({ events }) => events.filter(({ rvn, atMs }) => rvn < 0 && within(atMs)));
 			const figuresOf: Record<string, unknown> = {
 				opening: before.filter((pence) => pence !== null).length,
@@ -193,7 +197,7 @@ export function movement(log: Log, asked: Asked): Figures {
 			figuresOf.retention = ratio(sum(stayed), figuresOf.openingPence as number);
 			const kept = before.map((pence, one) => Math.min(pence ?? 0, stayed[one] as number));
 			figuresOf.grossRetention = ratio(sum(kept), figuresOf.openingPence as number);
-			const changes = own.flatMap((one) => changesOf(one, spells.get(one) as Spell[], asked));
+			const changes = own.flatMap((one) => changesOf(spells.get(one) as Spell[]));
 			for (const kind of ['new', 'reactivated', 'expansion', 'contraction', 'ended']) {
 				const some = changes.filter((change) => change.kind === kind && within(change.atMs));
 				figuresOf[`${kind}Pence`] = sum(some.map(({ pence }) => pence));
@@ -230,6 +234,7 @@ function addSurvival(figures: Figures, name: string, steps: readonly (readonly [
 export function retention(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const acquired = acquiredIn(log, asked);
+	const lastingOf = lastingIn(log, asked);
 	const ages: { of: number; active: number; before: number; pence: number }[] = [];
 	for (const [name, own] of Map.groupBy(
 		acquired,
@@ -237,12 +242,12 @@ export function retention(log: Log, asked: Asked): Figures {
 	)) {
 		const month = name.slice(0, 7);
 		const starts = startsOf(Math.min(...own.map(({ first }) => first.atMs)), asked.asOfMs, asked.timezone);
-		const thereAt = (ms: number) =>
-			own.filter((one) => standingAt(one, spellsOf(one, asked), ms, asked) !== null).length;
+		const spells = own.map((one) => spellsOf(lastingOf(one), asked));
+		const thereAt = (ms: number) => spells.filter((some) => standingAt(some, ms) !== null).length;
 		figures.set(`${name}: subscriptions`, own.length);
 		figures.set(
 			`${name}: now`,
-			own.filter((one) => spellsOf(one, asked).at(-1)?.endsAtMs === Number.POSITIVE_INFINITY).length,
+			spells.filter((some) => some.at(-1)?.endsAtMs === Number.POSITIVE_INFINITY).length,
 		);
 		figures.set(`${name}: to date`, sum(own.flatMap(({ events }) => events.map(({ rvn }) => rvn))));
 		let before = own.length;
@@ -278,32 +283,31 @@ export function retention(log: Log, asked: Asked): Figures {
 
 export function renewals(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
-	const acquired = acquiredIn(log, asked);
-	for (const [name, own] of Map.groupBy(acquired, (one) => `${one.first.evt}: ${groupOf(one, asked)}`)) {
-		const { days, periodMs, graceMs } = periodOf(own[0] as Subscription, asked);
+	const lastingOf = lastingIn(log, asked);
+	const cadenceOf = (one: Subscription) => lastingOf(one).at(-1)?.days ?? null;
+	for (const [name, own] of Map.groupBy(
+		acquiredIn(log, asked),
+		(one) => `${planOf(cadenceOf(one))} ${one.first.evt}: ${groupOf(one, asked)}`,
+	)) {
+		const days = own.map((one) => cadenceOf(one) ?? Number.NaN).sort((a, b) => a - b);
+		const middle = days[Math.floor(days.length / 2)] as number;
 		figures.set(`${name} subscriptions`, own.length);
-		figures.set(`${name} days`, days);
+		figures.set(`${name} days`, Number.isNaN(middle) ? null : new About(middle, 0.005_1));
 		const refunded = own.filter(({ events }) => events.some(({ rvn }) => rvn < 0));
 		figures.set(`${name} refunds`, ratio(refunded.length, own.length));
-		const paid = own.map(paymentsOf);
-		const times = own.map((one) => timesOf(one, asked));
+		const times = own.map((one) => timesOf(lastingOf(one), asked));
+		const steps: [stayed: number, of: number][] = [];
 		for (let age = 1; age <= 60; age++) {
 			const could = times.filter(({ over, since }) => over + since >= age);
 			if (could.length === 0) break;
+			const didRenew = (some: typeof times) => some.filter(({ isRenewed }) => isRenewed[age - 1]).length;
 			figures.set(`${name} ${age} eligible`, could.length);
-			figures.set(`${name} ${age} did`, could.filter(({ renewed }) => renewed >= age).length);
-		}
-		const steps: [stayed: number, of: number][] = [];
-		for (let age = 1; age <= 60; age++) {
-			const due = paid.filter((payments) => {
-				const one = payments[age - 1];
-				return one && one.atMs + periodMs + graceMs <= asked.asOfMs;
-			});
-			if (due.length === 0) break;
-			const renewed = due.filter((payments) => payments.length > age).length;
-			steps.push([renewed, due.length]);
+			figures.set(`${name} ${age} did`, didRenew(could));
+			const due = could.filter(({ over }) => over >= age);
+			if (due.length === 0) continue;
+			steps.push([didRenew(due), due.length]);
 			figures.set(`${name} ${age} at risk`, due.length);
-			figures.set(`${name} ${age} renewed`, renewed);
+			figures.set(`${name} ${age} renewed`, didRenew(due));
 			addSurvival(figures, `${name} ${age}`, steps);
 		}
 	}

@@ -13,7 +13,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { ServingWriter, Store } from '../../src/store/store.ts';
 import { busy, checkReports } from '../histories/checking-reports.ts';
 import { exportedLog } from '../histories/exported-log.ts';
-import { histories, longHistories } from '../histories/history.ts';
+import { histories, longHistories, regularPayments } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
 import { StoredService } from '../histories/stored-service.ts';
@@ -36,8 +36,9 @@ export async function checkExported(
 	const checked: Checked = { histories: 0, reports: 0, figures: 0 };
 	for (let next = seed; !isOver(checked); next++) {
 		const [all = []] = fc.sample(next % 2 ? histories : longHistories, { seed: next, numRuns: 1 });
+		const paid = fc.sample(regularPayments, { seed: next, numRuns: next % 3 });
 		// Touches without their hits are not exported.
-		const history = all.filter(({ does }) => does !== 'prune');
+		const history = [...all.filter(({ does }) => does !== 'prune'), ...paid];
 		const aid = `c-a-proof-${next}`;
 		const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (made) =>
 			store.createAccountDatabase(made),

@@ -1,0 +1,238 @@
+import { type Asked, dayMs, type Payment, paymentsOf, readLog, type Subscription } from './journeys.ts';
+import type { Log } from './stored-log.ts';
+
+/**
+ * How long each payment of each subscription lasts, by `docs/reports.md` and without anything of `src/`: what was learned from the
+ * others is looked for anew for each price.
+ */
+
+/** Until when a payment is paid for, and until when the next one is in time. */
+interface Until {
+	readonly dueMs: number;
+	readonly lapseMs: number;
+}
+
+/** A payment with how long it lasts. */
+export interface Lasting extends Until {
+	readonly atMs: number;
+	readonly pence: number;
+	/** Null if nothing is known. */
+	readonly days: number | null;
+	/** The same until it was paid back. */
+	readonly kept: Until;
+}
+
+/** What a subscription tells about the cadence of its plan: how often it paid, or how long it has not paid again. */
+interface Vote {
+	readonly days: number | null;
+	readonly silentDays: number;
+	readonly prices: readonly number[];
+}
+
+const isNear = (a: number, b: number, ratio: number) => a === b || Math.max(a, b) < ratio * Math.min(a, b);
+const isAlike = (a: number, b: number) => isNear(a, b, 1.45);
+const isOnePlan = (a: number, b: number) => isNear(a, b, 1.8);
+const graceOf = (days: number) => Math.min(30, days / 2);
+const month = 365.25 / 12;
+
+function median(values: readonly number[]): number {
+	const sorted = values.toSorted((a, b) => a - b);
+	const [below, above] = [sorted[Math.ceil(sorted.length / 2) - 1], sorted[Math.floor(sorted.length / 2)]];
+	return ((below as number) + (above as number)) / 2;
+}
+
+/** The payments of about one price, each with those before it. */
+function plansOf(payments: readonly Payment[]): Payment[][] {
+	const plans: Payment[][] = [];
+	for (const payment of payments) {
+		const plan = plans.find((one) => isOnePlan((one.at(-1) as Payment).pence, payment.pence));
+		if (plan) plan.push(payment);
+		else plans.push([payment]);
+	}
+	return plans;
+}
+
+/** From payments of a plan to the next ones of any, unless they were paid back before. */
+function gapsOf(plan: readonly Payment[], payments: readonly Payment[]): number[] {
+	const gaps = plan.flatMap((payment) => {
+		const next = payments[payments.indexOf(payment) + 1];
+		return next && payment.backAtMs > next.atMs ? [(next.atMs - payment.atMs) / dayMs] : [];
+	});
+	return gaps.slice(-24);
+}
+
+/** How well a cadence explains a time between payments: of several times it, half as well for each. */
+function explains(days: number, gap: number): number {
+	if (isAlike(days, gap)) return 1;
+	const times = Math.round(gap / days);
+	return times >= 2 && times <= 12 && Math.abs(gap / days - times) <= 0.25 ? 1 / (2 * times) : 0;
+}
+
+function usualOf(gaps: readonly number[]): number {
+	const tried = [...gaps, median(gaps)].map((days) => ({
+		days,
+		score: gaps.toSorted((a, b) => a - b).reduce((score, gap) => score + explains(days, gap), 0),
+	}));
+	const [best] = tried.sort((a, b) => b.score - a.score || a.days - b.days);
+	return median(gaps.filter((gap) => isAlike(gap, best?.days as number)));
+}
+
+function votesOf(payments: readonly Payment[], asOfMs: number): Vote[] {
+	return plansOf(payments).flatMap((plan): Vote[] => {
+		const gaps = gapsOf(plan, payments);
+		const last = plan.at(-1) as Payment;
+		const silentDays = (asOfMs - last.atMs) / dayMs;
+		if (gaps.length > 0)
+			return [{ days: usualOf(gaps), silentDays, prices: [...new Set(plan.map(({ pence }) => pence))] }];
+		const isWaiting = last === payments.at(-1) && last.backAtMs === Number.POSITIVE_INFINITY;
+		return isWaiting ? [{ days: null, silentDays, prices: [last.pence] }] : [];
+	});
+}
+
+/** The cadences that at least 3 and a tenth have, from the shortest; the most frequent one in any case. */
+function modesOf(votes: readonly Vote[]): number[] {
+	const all = votes.flatMap(({ days }) => (days === null ? [] : [days])).sort((a, b) => a - b);
+	const modes: number[] = [];
+	for (let left = all; left.length > 0 && modes.length < 3; ) {
+		// The most that are alike, of as many the shortest.
+		const groups = left.map((first, place) => left.slice(place).filter((days) => isAlike(first, days)));
+		const most = Math.max(...groups.map(({ length }) => length));
+		if (modes.length > 0 && (most < 3 || most < all.length / 10)) break;
+		const group = groups.find(({ length }) => length === most) as number[];
+		const mode = median(group);
+		modes.push(mode);
+		left = left.filter((days) => !isAlike(days, mode) && !group.includes(days));
+	}
+	const isLikely = (mode: number) => {
+		const renewed = all.filter((days) => isAlike(days, mode)).length;
+		const lapsed = votes.filter(({ days, silentDays }) => days === null && silentDays > mode + graceOf(mode));
+		const chances = renewed + lapsed.length;
+		return chances < 10 || renewed >= chances / 20;
+	};
+	return modes.filter(isLikely).sort((a, b) => a - b);
+}
+
+/** The modes of some votes, if more than so many have told one. */
+const knownModes = (votes: readonly Vote[], besides: number) =>
+	votes.filter(({ days }) => days !== null).length > besides ? modesOf(votes) : [];
+
+/** Of the same price, else of near ones. */
+function ofPrice(votes: readonly Vote[], pence: number, besides: number): number[] {
+	const same = knownModes(
+		votes.filter(({ prices }) => prices.includes(pence)),
+		besides,
+	);
+	if (same.length > 0) return same;
+	// In steps of a tenth; who has paid two near prices counts twice. Nothing is near to what is free.
+	const stepOf = (price: number) => Math.round(Math.log(price) / Math.log(1.1));
+	const isClose = (price: number) =>
+		price === pence || (price > 0 && pence > 0 && Math.abs(stepOf(price) - stepOf(pence)) <= 4);
+	const near = votes.flatMap((vote) => vote.prices.filter(isClose).map(() => vote));
+	return knownModes(near, besides);
+}
+
+/** Of a price that nobody has renewed, by the next lower one that somebody has. */
+function inProportion(votes: readonly Vote[], pence: number): number[] | undefined {
+	const lower = new Set(votes.flatMap(({ prices }) => prices).filter((price) => price > 0 && price < pence));
+	for (const price of [...lower].sort((a, b) => b - a)) {
+		const longest = knownModes(
+			votes.filter(({ prices }) => prices.includes(price)),
+			0,
+		).at(-1);
+		if (longest === undefined) continue;
+		if (isOnePlan(price, pence)) return [longest];
+		const months = ((longest / month) * pence) / price;
+		return [month * ([1, 3, 6, 12, 24].find((sold) => sold >= 0.95 * months) ?? 24)];
+	}
+	return undefined;
+}
+
+/** Of several cadences, that which explains the only time between payments, else the shortest that is not over. */
+function choose(modes: readonly number[], gap: number | undefined, silentDays: number): number {
+	if (gap === undefined)
+		return modes.find((days) => silentDays < days + graceOf(days)) ?? (modes.at(-1) as number);
+	const [best] = modes
+		.map((days) => ({ days, score: explains(days, gap) }))
+		.sort((a, b) => b.score - a.score || a.days - b.days);
+	if (best && best.score > 0) return best.days;
+	return modes.findLast((days) => days < gap) ?? (modes[0] as number);
+}
+
+const later = (a: Until, b: Until) => (b.dueMs >= a.dueMs ? b : a);
+const never: Until = { dueMs: Number.NEGATIVE_INFINITY, lapseMs: Number.NEGATIVE_INFINITY };
+
+/** Of payments, when the last of them is over. */
+export function latestOf(some: readonly Until[]): Until {
+	return some.reduce(later, never);
+}
+
+function lasting({ atMs, pence, backAtMs }: Payment, days: number | null): Lasting {
+	const after = (ms: number, length: number) => Math.round(ms + length * dayMs);
+	const dueMs = days === null ? Number.POSITIVE_INFINITY : after(atMs, days);
+	const lapseMs = days === null ? Number.POSITIVE_INFINITY : after(dueMs, graceOf(days));
+	const kept = backAtMs < dueMs ? { dueMs: backAtMs, lapseMs: backAtMs } : { dueMs, lapseMs };
+	return { atMs, pence, days, dueMs, lapseMs, kept };
+}
+
+/** Tells how long the payments of each subscription of a log last. */
+export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readonly Lasting[] {
+	const all = readLog(log, asked).subscriptions.map((one) => ({
+		evt: one.first.evt,
+		votes: votesOf(paymentsOf(one), asked.asOfMs),
+	}));
+	const votesOfAll = all.flatMap(({ votes }) => votes);
+	const found = new Map<string, number[] | undefined>();
+	/** Looked for once for each price. */
+	const once = (name: string, look: () => number[] | undefined) => {
+		if (!found.has(name)) found.set(name, look());
+		return found.get(name);
+	};
+	const daysOf = (one: Subscription): (number | null)[] => {
+		const { evt } = one.first;
+		const payments = paymentsOf(one);
+		const set = asked.period[evt];
+		if (set !== undefined) return payments.map(() => set);
+		const alike = all.filter((other) => other.evt === evt).flatMap(({ votes }) => votes);
+		const plans = plansOf(payments);
+		return payments.map((payment, place) => {
+			const plan = plans.find((each) => each.includes(payment)) as Payment[];
+			const gaps = gapsOf(plan, payments);
+			if (gaps.length > 1) {
+				const usual = usualOf(gaps);
+				const { pence } = plan.at(-1) as Payment;
+				const modes = once(`${evt} own ${pence}`, () => ofPrice(alike, pence, 3)) ?? [];
+				return modes.find((days) => isAlike(days, usual)) ?? usual;
+			}
+			const { pence } = payment;
+			const besides = gaps.length;
+			const silentDays = ((payments[place + 1]?.atMs ?? asked.asOfMs) - payment.atMs) / dayMs;
+			const ways = [
+				once(`${evt} ${besides} ${pence}`, () => ofPrice(alike, pence, besides)),
+				once(
+					`${evt} ${besides} other ${pence}`,
+					() => inProportion(alike, pence) ?? knownModes(alike, besides),
+				),
+				once(`${besides} ${pence}`, () => ofPrice(votesOfAll, pence, besides)),
+				once(
+					`${besides} other ${pence}`,
+					() => inProportion(votesOfAll, pence) ?? knownModes(votesOfAll, besides),
+				),
+			];
+			const [gap] = gaps;
+			const told = ways.find(
+				(modes = [], way) =>
+					modes.length > 0 && (way === 0 || gap === undefined || modes.some((days) => isAlike(gap, days))),
+			);
+			return told ? choose(told, gap, silentDays) : (gap ?? null);
+		});
+	};
+	const known = new Map<string, readonly Lasting[]>();
+	return (one) => {
+		const { subid } = one.first;
+		const days = known.has(subid) ? [] : daysOf(one);
+		const own =
+			known.get(subid) ?? paymentsOf(one).map((payment, place) => lasting(payment, days[place] ?? null));
+		known.set(subid, own);
+		return own;
+	};
+}
