@@ -16,6 +16,7 @@ import { exportedLog } from '../histories/exported-log.ts';
 import { histories, longHistories, regularPayments } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
+import { readStored } from '../histories/stored-log.ts';
 import { StoredService } from '../histories/stored-service.ts';
 import { ignoreEvents } from '../store/ignore-events.ts';
 import { createDatabase, startPostgres } from '../store/postgres/server.ts';
@@ -37,8 +38,7 @@ export async function checkExported(
 	for (let next = seed; !isOver(checked); next++) {
 		const [all = []] = fc.sample(next % 2 ? histories : longHistories, { seed: next, numRuns: 1 });
 		const paid = fc.sample(regularPayments, { seed: next, numRuns: next % 3 });
-		// Touches without their hits are not exported.
-		const history = [...all.filter(({ does }) => does !== 'prune'), ...paid];
+		const history = [...all, ...paid];
 		const aid = `c-a-proof-${next}`;
 		const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (made) =>
 			store.createAccountDatabase(made),
@@ -47,7 +47,9 @@ export async function checkExported(
 		const playing = new Playing(new StoredService({ store, writer, accountId: id }));
 		await playing.play(history);
 		await foldAll(store, id);
-		const log = await exportedLog(address, aid);
+		// What is kept of deleted hits is not exported.
+		const { kept } = (await readStored(store, id)).log;
+		const log = { ...(await exportedLog(address, aid)), kept };
 		const asked = fc.sample(questions(playing.nowMs), { seed: next, numRuns: questionsOfHistory });
 		try {
 			checked.figures += await checkReports(store, id, { log, questions: asked });
