@@ -1,6 +1,6 @@
 import { OperatorError } from '../errors.ts';
 import { type ClientTable, clientTableNames } from './account/tables.ts';
-import type { ControlContent } from './control/control-store.ts';
+import type { ControlContent, ControlTable } from './control/control-store.ts';
 import type { Value } from './steps.ts';
 
 /**
@@ -24,97 +24,14 @@ export interface CopyTarget {
 	close(): Promise<void>;
 }
 
-/** Ordered so that referenced rows come first. */
-export const controlColumns = {
-	client: ['id', 'name', 'created_at', 'disabled_at'],
-	account: [
-		'id',
-		'aid',
-		'client_id',
-		'origins',
-		'created_at',
-		'disabled_at',
-		'database',
-		'explains',
-		'channel_rules',
-		'import_secret',
-		'timezone',
-		'payment_providers',
-		'renewal_days',
-		'currency',
-		'cadences',
-	],
-	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
-	api_key: [
-		'id',
-		'hash',
-		'client_id',
-		'plan',
-		'created_at',
-		'revoked_at',
-		'seq',
-		'scope',
-		'name',
-		'expires_at',
-		'last_used_at',
-	],
-	usage: ['key_id', 'month', 'leased', 'used'],
-	signing_key: ['kid', 'secret', 'created_at', 'retires_at', 'seq'],
-	revocation: ['account_id', 'subject', 'revoked_at'],
-	goal: [
-		'account_id',
-		'name',
-		'evts',
-		'horizon_days',
-		'medium_from',
-		'high_from',
-		'created_at',
-		'seq',
-		'base_rates',
-		'counts',
-	],
-	segment: ['account_id', 'id', 'name', 'rule', 'created_at', 'seq'],
-	model: [
-		'account_id',
-		'goal',
-		'scope',
-		'version',
-		'active',
-		'body',
-		'report',
-		'created_at',
-		'seq',
-		'levels',
-	],
-	webhook: [
-		'id',
-		'account_id',
-		'url',
-		'events',
-		'with_cid',
-		'allow_private',
-		'secret',
-		'previous_secret',
-		'previous_until',
-		'created_at',
-		'disabled_at',
-		'disabled_why',
-		'failing_since',
-		'seq',
-	],
-	user: ['id', 'email', 'password', 'totp_secret', 'totp_step', 'issuer', 'subject', 'created_at'],
-	grant: ['user_id', 'account_id', 'role'],
-	recovery_code: ['hash', 'user_id'],
-	audit: ['id', 'at', 'who', 'action', 'aid', 'about'],
-} as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
-
-export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];
-
-/** A control table's rows as arrays, in the order of `controlColumns`. */
-export function controlRows(content: ControlContent, table: keyof ControlContent): Value[][] {
-	return content[table].map((row) =>
-		controlColumns[table].map((column) => (row as unknown as Record<string, Value>)[column] as Value),
-	);
+/** A control table's rows as arrays, in the order of its columns by name. */
+export function controlRows(
+	content: ControlContent,
+	table: ControlTable,
+): { readonly columns: readonly string[]; readonly rows: readonly Value[][] } {
+	const rows: readonly Readonly<Record<string, Value>>[] = content[table];
+	const columns = Object.keys(rows[0] ?? {}).sort();
+	return { columns, rows: rows.map((row) => columns.map((column) => row[column] as Value)) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { accountStore, selectAccount, selectAccounts, selectOwnDatabases } from './accounts.ts';
 import { AuditStore } from './audit.ts';
 import { caskStore } from './casks.ts';
@@ -10,7 +11,13 @@ import { planStore, selectPlan } from './plans.ts';
 import { segmentStore } from './segments.ts';
 import { SessionStore } from './sessions.ts';
 import { selectSnapshot } from './snapshot.ts';
-import type { ControlContent, ControlDatabase, ControlDoors } from './tables.ts';
+import {
+	type ControlContent,
+	type ControlDatabase,
+	type ControlDoors,
+	type ControlTable,
+	copiedTables,
+} from './tables.ts';
 import { webhookStore } from './webhooks.ts';
 
 export type { Account, AccountSettings, NewAccount } from './accounts.ts';
@@ -21,7 +28,7 @@ export type { ModelName, StoredModel } from './models.ts';
 export type { Credentials, Identity, StoredPerson } from './people.ts';
 export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
-export type { ControlContent, ControlTables } from './tables.ts';
+export { type ControlContent, type ControlTable, type ControlTables, copiedTables } from './tables.ts';
 export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */
@@ -112,23 +119,12 @@ export function controlStore(
 		},
 
 		/** A consistent snapshot of the whole control database, for copying and comparing. */
-		content: (): Promise<ControlContent> =>
-			snapshot(async (transaction) => ({
-				client: await transaction.selectFrom('client').selectAll().orderBy('id').execute(),
-				account: await transaction.selectFrom('account').selectAll().orderBy('id').execute(),
-				plan: await transaction.selectFrom('plan').selectAll().execute(),
-				api_key: await transaction.selectFrom('api_key').selectAll().execute(),
-				usage: await transaction.selectFrom('usage').selectAll().execute(),
-				signing_key: await transaction.selectFrom('signing_key').selectAll().execute(),
-				revocation: await transaction.selectFrom('revocation').selectAll().execute(),
-				goal: await transaction.selectFrom('goal').selectAll().execute(),
-				segment: await transaction.selectFrom('segment').selectAll().execute(),
-				model: await transaction.selectFrom('model').selectAll().execute(),
-				webhook: await transaction.selectFrom('webhook').selectAll().execute(),
-				user: await transaction.selectFrom('user').selectAll().execute(),
-				grant: await transaction.selectFrom('grant').selectAll().execute(),
-				recovery_code: await transaction.selectFrom('recovery_code').selectAll().execute(),
-				audit: await transaction.selectFrom('audit').selectAll().execute(),
-			})),
+		content: () =>
+			snapshot(async (transaction) => {
+				const rows = {} as Record<ControlTable, unknown>;
+				for (const table of copiedTables)
+					rows[table] = await transaction.selectFrom(table).selectAll().orderBy(sql`1`).execute();
+				return rows as ControlContent;
+			}),
 	};
 }

@@ -155,11 +155,39 @@ export interface ControlDoors {
  * in again.
  */
 export type ControlContent = {
-	readonly [Table in Exclude<
-		keyof ControlTables,
-		'revision' | 'quota_lease' | 'session' | 'login_link'
-	>]: readonly Selectable<ControlTables[Table]>[];
+	readonly [Table in ControlTable]: readonly Selectable<ControlTables[Table]>[];
 };
+
+/** Which tables are copied to another store. Ordered so that referenced rows come first. */
+const isCopied = {
+	client: true,
+	account: true,
+	plan: true,
+	api_key: true,
+	usage: true,
+	signing_key: true,
+	revocation: true,
+	goal: true,
+	segment: true,
+	model: true,
+	webhook: true,
+	user: true,
+	grant: true,
+	recovery_code: true,
+	audit: true,
+	revision: false,
+	quota_lease: false,
+	session: false,
+	login_link: false,
+} as const satisfies Record<keyof ControlTables, boolean>;
+
+export type ControlTable = {
+	[Table in keyof ControlTables]: (typeof isCopied)[Table] extends true ? Table : never;
+}[keyof ControlTables];
+
+export const copiedTables = (Object.keys(isCopied) as (keyof ControlTables)[]).filter(
+	(table): table is ControlTable => isCopied[table],
+);
 
 /**
  * The sequence number of a new row, after all others of its table. Changes of the control database are serialised, so

@@ -2,14 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { OperatorError } from '../../../errors.ts';
 import { type ClientTable, clientTableNames, clientTables, isNumbered } from '../../account/tables.ts';
-import type { ControlContent } from '../../control/control-store.ts';
-import {
-	type CopyTarget,
-	checkCopyTarget,
-	controlColumns,
-	controlRows,
-	controlTables,
-} from '../../copy-target.ts';
+import { type ControlContent, copiedTables } from '../../control/control-store.ts';
+import { type CopyTarget, checkCopyTarget, controlRows } from '../../copy-target.ts';
 import type { Value } from '../../steps.ts';
 import { commitTransaction, type SchemaNames } from './connection.ts';
 
@@ -121,8 +115,10 @@ export class PostgresCopyTarget implements CopyTarget {
 			// Rows that every new store has, or that a server started on the empty store has made.
 			for (const table of ['plan', 'signing_key'])
 				await this.#client.query(`DELETE FROM ${this.#table(table)}`);
-			for (const table of controlTables)
-				await this.#insert(this.#table(table), controlColumns[table], controlRows(content, table));
+			for (const table of copiedTables) {
+				const { columns, rows } = controlRows(content, table);
+				await this.#insert(this.#table(table), columns, rows);
+			}
 			await this.#client.query(`UPDATE ${this.#table('revision')} SET number = number + 1`);
 			await this.#client.query(`DROP TABLE ${this.#table('copy_under_way')}`);
 			for (const table of ['client', 'account', 'audit']) await this.#continueNumbersOf(this.#table(table));

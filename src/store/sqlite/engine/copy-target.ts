@@ -1,14 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type ClientTable, clientTables } from '../../account/tables.ts';
-import type { ControlContent } from '../../control/control-store.ts';
-import {
-	type CopyTarget,
-	checkCopyTarget,
-	controlColumns,
-	controlRows,
-	controlTables,
-} from '../../copy-target.ts';
+import { type ControlContent, copiedTables } from '../../control/control-store.ts';
+import { type CopyTarget, checkCopyTarget, controlRows } from '../../copy-target.ts';
 import type { Value } from '../../steps.ts';
 import { migrateAccountFile } from './account-file.ts';
 import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
@@ -94,9 +88,10 @@ export class SqliteCopyTarget implements CopyTarget {
 		inTransaction(this.#control, () => {
 			// Rows that every new store has, or that a server started on the empty store has made.
 			this.#control.exec('DELETE FROM plan; DELETE FROM signing_key');
-			for (const table of controlTables)
-				for (const row of controlRows(content, table))
-					insert(this.#control, table, controlColumns[table], [row]);
+			for (const table of copiedTables) {
+				const { columns, rows } = controlRows(content, table);
+				for (const row of rows) insert(this.#control, table, columns, [row]);
+			}
 			this.#control.exec('UPDATE revision SET number = number + 1; DROP TABLE copy_under_way');
 		});
 	}
