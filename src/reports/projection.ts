@@ -1,6 +1,5 @@
 import { dayMs } from '../durations.ts';
 import { type PaidJourney, planOf } from './courses.ts';
-import { duesOf } from './renewals.ts';
 import { type ShareWithBounds, withBounds } from './share-interval.ts';
 
 /** What is expected, with the bounds of 95 % of what may come. */
@@ -20,7 +19,8 @@ export function renewalRatesOf(journeys: readonly PaidJourney[]): (plan: string)
 		const plan = planOf(journey);
 		const counts = dues.get(plan) ?? { due: 0, renewed: 0 };
 		dues.set(plan, counts);
-		counts.due += duesOf(course);
+		// Also those after one that is not over, such as an annual payment before monthly ones.
+		counts.due += course.renewed.filter((isRenewed) => isRenewed !== null).length;
 		counts.renewed += course.renewed.filter((isRenewed) => isRenewed).length;
 	}
 	return (plan) => {

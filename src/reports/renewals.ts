@@ -103,7 +103,7 @@ function agesOf(journeys: readonly PaidJourney[], asOfMs: number): Age[] {
 }
 
 /** How many payments of a subscription are over. */
-export function duesOf({ renewed }: Course): number {
+function duesOf({ renewed }: Course): number {
 	const open = renewed.indexOf(null);
 	return open < 0 ? renewed.length : open;
 }

@@ -112,9 +112,21 @@ function compare(report: Report, log: Log, query: ReportQuery, asked: Asked, wha
 
 function askedOf(query: ReportQuery, asOfMs: number): Asked {
 	const timezone = query.timezone ?? 'UTC';
-	const { evt, channel, period, basis, lookbackDays, halfLifeDays, months, every } = query;
+	const { evt, channel, period, basis, lookbackDays, halfLifeDays, months, every, intervals } = query;
 	return {
-		...{ evt, channel, period, basis, lookbackDays, halfLifeDays, months, every, asOfMs, timezone },
+		...{
+			evt,
+			channel,
+			period,
+			basis,
+			lookbackDays,
+			halfLifeDays,
+			months,
+			every,
+			intervals,
+			asOfMs,
+			timezone,
+		},
 		moreHitsThan: query.segment === null ? -1 : busyHits,
 		...{ groups: query.by, by: query.by.filter(isOfTouches), models: query.model },
 		...{ from: query.from, to: query.to, ...boundsOf(query.from, query.to, timezone) },

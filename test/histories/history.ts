@@ -60,6 +60,8 @@ export type Happening = { readonly afterMs: number } & (
 				readonly behindMs: number;
 				/** Null: the file names no visit. */
 				readonly visit: number | null;
+				/** How they arrived. */
+				readonly from?: number;
 			})[];
 			readonly sales: readonly (Sale & { readonly behindMs: number })[];
 			/** Imported twice. */
@@ -236,6 +238,49 @@ export const regularPayments: fc.Arbitrary<Happening> = fc
 					? [...sales, { ...last, rvn: -last.rvn, behindMs: last.behindMs - hourMs }]
 					: sales;
 			},
+		),
+	}));
+
+/** Many visitors, each of whom arrives some times; some subscribe then, once or twice. */
+export const arrivals: fc.Arbitrary<Happening> = fc
+	.tuple(
+		fc.array(
+			fc.record({
+				arrivals: fc.array(
+					fc.record({ from: fc.constantFrom(0, 0, 1, 1, 2, 3, 6, 7), agoDays: between(0, 9) }),
+					{
+						minLength: 1,
+						maxLength: 4,
+					},
+				),
+				subscriptions: oneOf([5, fc.constant(0)], [3, fc.constant(1)], [1, fc.constant(2)]),
+				daysAgo: between(1, 120),
+			}),
+			{ minLength: 10, maxLength: 90 },
+		),
+		fc.nat(hourMs),
+	)
+	.map(([visitors, afterMs]) => ({
+		...{ does: 'import', afterMs, isRepeated: false },
+		visitors: visitors.flatMap((visitor, number) => {
+			const who = everybody + number;
+			const shown = { who, hits: 1, everyMs: 1, visit: null, cid: null };
+			const sales = Array.from({ length: visitor.subscriptions }, (_, sale) => ({
+				...{ ...shown, tid: 1000 + 2 * number + sale, from: 4, behindMs: visitor.daysAgo * dayMs },
+			}));
+			return [
+				...visitor.arrivals.map(({ from, agoDays }, place) => ({
+					...{ ...shown, tid: null, from },
+					behindMs: (visitor.daysAgo + agoDays) * dayMs + (1 + place) * hourMs,
+				})),
+				...sales,
+			];
+		}),
+		sales: visitors.flatMap(({ subscriptions, daysAgo }, number) =>
+			Array.from({ length: subscriptions }, (_, sale) => ({
+				...{ tid: 1000 + 2 * number + sale, cid: null, subid: 1000 + 2 * number + sale },
+				...{ rvn: 499, behindMs: daysAgo * dayMs },
+			})),
 		),
 	}));
 

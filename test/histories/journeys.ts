@@ -19,6 +19,8 @@ export interface Asked {
 	readonly groups: readonly string[];
 	readonly every: 'day' | 'week' | 'month' | null;
 	readonly models: readonly string[];
+	/** Whether the model markov has intervals. */
+	readonly intervals: boolean;
 	readonly halfLifeDays: number;
 	readonly months: number;
 	readonly basis: 'event' | 'cohort';

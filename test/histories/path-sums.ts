@@ -90,6 +90,89 @@ export function markovShares(
 	return (label) => (effects.get(label) ?? 0) / allEffects;
 }
 
+const resamples = 3000;
+
+/**
+ * Where the ends of the interval of a label's subscriptions may lie. The report's are those of 200 samples of visitors, the 6th
+ * from each end. In a billion such, about one leaves 15 of 100 samples beyond an end, or is beyond all of 3,000.
+ */
+function markovIntervals(
+	converted: readonly {
+		readonly subscription: { readonly owner: string | null };
+		readonly labels: string[];
+	}[],
+	lost: readonly string[][],
+): (label: string) => [About, About] {
+	const steps = (path: readonly string[], end: string) =>
+		[...path, end].map((to, place) => [path[place - 1] ?? '(start)', to] as const);
+	const visitors = [
+		...[...Map.groupBy(converted, ({ subscription }) => subscription.owner).values()].map((own) =>
+			own.flatMap(({ labels }) => steps(labels, '(conversion)')),
+		),
+		...lost.map((path) => steps(path, '(null)')),
+	];
+	const labels = [...new Set([...converted.flatMap((path) => path.labels), ...lost.flat()])];
+	const states = ['(start)', ...labels];
+	const shares = Array.from({ length: resamples }, () => {
+		const ways = new Map(states.map((state) => [state, new Map<string, number>()]));
+		for (const visitor of visitors) {
+			const times = poissonOfOne();
+			if (times === 0) continue;
+			for (const [from, to] of visitor) {
+				const known = ways.get(from) as Map<string, number>;
+				known.set(to, (known.get(to) ?? 0) + times);
+			}
+		}
+		const rate = rateBy(states, ways);
+		const effects = labels.map((label) => (rate === 0 ? 0 : 1 - rateBy(states, ways, label) / rate));
+		const all = sum(effects);
+		return new Map(labels.map((label, place) => [label, all === 0 ? 0 : (effects[place] as number) / all]));
+	});
+	return (label) => {
+		const sorted = shares.map((each) => (each.get(label) as number) * converted.length).sort((a, b) => a - b);
+		const between = (from: number, to: number) => {
+			const [first, last] = [sorted[from] as number, sorted[to] as number];
+			return new About((first + last) / 2, (last - first) / 2 + 0.005_1);
+		};
+		return [between(0, 0.15 * resamples), between(0.85 * resamples, resamples - 1)];
+	};
+}
+
+/** How often one of many is drawn, with as many draws. */
+function poissonOfOne(): number {
+	let [times, left] = [0, Math.random()];
+	for (let chance = Math.exp(-1); left > chance; chance /= times) {
+		left -= chance;
+		times++;
+	}
+	return times;
+}
+
+/** The chance of converting from the start, of the equations for each state; whoever comes to `without` is lost. */
+function rateBy(
+	states: readonly string[],
+	ways: ReadonlyMap<string, ReadonlyMap<string, number>>,
+	without?: string,
+): number {
+	const rows = states.map((from, row) => {
+		const known = ways.get(from) as ReadonlyMap<string, number>;
+		const all = sum([...known.values()]) || 1;
+		const share = (to: string) => (from === without || to === without ? 0 : (known.get(to) ?? 0) / all);
+		return [...states.map((to, column) => Number(row === column) - share(to)), share('(conversion)')];
+	});
+	// The last state first, so that the start is what remains.
+	for (let pivot = states.length - 1; pivot > 0; pivot--) {
+		const by = rows[pivot] as number[];
+		for (const row of rows.slice(0, pivot)) {
+			const factor = (row[pivot] as number) / (by[pivot] as number);
+			for (let column = 0; column < row.length; column++)
+				(row[column] as number) -= factor * (by[column] as number);
+		}
+	}
+	const [start] = rows as [number[]];
+	return (start.at(-1) as number) / (start[0] as number);
+}
+
 export function attribution(log: Log, asked: Asked): Figures {
 	const read = readLog(log, asked);
 	const counted = countedIn(read.subscriptions, asked).filter(({ events }) => events.length > 0);
@@ -132,6 +215,8 @@ export function attribution(log: Log, asked: Asked): Figures {
 		figures.set('lost after', new About(afterMs / dayMs, 0.051));
 	}
 	if (asked.every !== null) addSeries(figures, read, asked);
+	const hasIntervals = asked.intervals && shown.includes('markov');
+	const within = hasIntervals ? markovIntervals(acquired, lost) : () => [null, null];
 	const hasNone = known.length < paths.length;
 	for (const label of hasNone ? [...labels, '(none)'] : labels) {
 		const creditOf = (model: string, name: (typeof names)[number]) => {
@@ -162,6 +247,12 @@ export function attribution(log: Log, asked: Asked): Figures {
 				const tolerance = name === 'subscriptions' ? 0.000_1 : 1;
 				figures.set(`${label}: ${model} ${name}`, new About(creditOf(model, name), tolerance));
 			}
+		if (hasIntervals) {
+			const isFrequent = acquired.filter((path) => path.labels.includes(label)).length >= 5;
+			const [low, high] = isFrequent ? within(label) : [null, null];
+			figures.set(`${label}: low`, low);
+			figures.set(`${label}: high`, high);
+		}
 		const visits = came.flat().filter((one) => one === label).length;
 		const visitors = came.filter((own) => own.includes(label)).length;
 		figures.set(`${label}: visits`, label === '(none)' ? null : visits);

@@ -67,7 +67,7 @@ const months = fc.constantFrom(24, 1, 3, 1200);
 export function questions(endMs: number): fc.Arbitrary<Question> {
 	const paths = { ...common(endMs), ...ofPaths, by: subsets(touchDimensions) };
 	const kinds: readonly [string, Record<string, fc.Arbitrary<unknown>>][] = [
-		['attribution', { ...paths, basis, model, halfLifeDays, every, intervals: fc.constant(false) }],
+		['attribution', { ...paths, basis, model, halfLifeDays, every, intervals: fc.boolean() }],
 		['paths', { ...paths, basis, top: fc.constant(10_000) }],
 		['ltv', { ...paths, ...plans, months }],
 		['renewals', { ...paths, ...plans }],

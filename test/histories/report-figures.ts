@@ -54,6 +54,8 @@ export function attributionFigures(report: Report, asked: Asked): Figures {
 			figures.set(`${label}: ${model} share`, amounts.share);
 			figures.set(`${label}: ${model} net`, amounts.netPence);
 			figures.set(`${label}: ${model} rate`, amounts.conversionRate);
+			if (model === 'markov' && asked.intervals)
+				for (const bound of ['low', 'high']) figures.set(`${label}: ${bound}`, amounts[bound] ?? null);
 			figures.set(`${label}: ${model} each`, amounts.netPerVisitorPence);
 		}
 	}

@@ -107,7 +107,7 @@ function timesOf(payments: readonly Lasting[], { asOfMs }: Asked) {
 	const lapsedDays = days === null ? 0 : (asOfMs - atMs) / dayMs - days - Math.min(30, days / 2);
 	const since = days !== null && last.lapseMs <= asOfMs ? Math.max(0, Math.floor(lapsedDays / days)) : 0;
 	const isRenewed = payments.map((payment, place) => isOver(payment) && place + 1 < payments.length);
-	return { over, since, isRenewed };
+	return { over, since, isRenewed, known: payments.filter(isOver).length };
 }
 
 /** What is expected to be paid in a year, with its bounds, for each month and group. */
@@ -120,7 +120,7 @@ export function projections(log: Log, asked: Asked): Figures {
 	for (const [group, all] of Map.groupBy(paid, (one) => groupOf(one, asked))) {
 		const rateOf = (plan: string) => {
 			const times = all.filter((one) => nameOf(one) === plan).map((one) => timesOf(lastingOf(one), asked));
-			const over = sum(times.map((each) => each.over));
+			const over = sum(times.map(({ known }) => known));
 			const renewed = times.flatMap(({ isRenewed }) => isRenewed).filter((each) => each).length;
 			const bounds = over === 0 ? [0, 1] : wilson(renewed / over, over);
 			const [low, high] = bounds.map(

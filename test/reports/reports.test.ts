@@ -157,6 +157,22 @@ test('what is projected are the payments that are due in a year, if each renews 
 	assert.equal(projectionOf(ended, () => rate, asOfMs).pence, 0);
 });
 
+test('a plan of which more is known than of the one before it has a rate', () => {
+	const asOfMs = day0Ms + 200 * dayMs;
+	const monthly = [10, 40, 70, 100, 130, 160, 190].map((day) => [day, 1000] as const);
+	const annual = Array.from({ length: 3 }, (_, n) =>
+		journey(
+			`annual-${n}`,
+			[-730, -365, 0].map((day) => [day, 10_000] as const),
+		),
+	);
+	const [changed] = paidBy([journey('changed', [[0, 10_000], ...monthly]), ...annual], asOfMs);
+	assert.ok(changed);
+	assert.deepEqual(changed.course.renewed, [null, true, true, true, true, true, null, null]);
+	const { low, high } = renewalRatesOf([changed])(planOf(changed));
+	assert.deepEqual({ low, high }, { low: 0.5655, high: 1 });
+});
+
 test('another time zone moves subscriptions between months and loses none', () => {
 	const zone = fc.constantFrom('Europe/London', 'America/Los_Angeles', 'Pacific/Kiritimati', 'Asia/Kolkata');
 	fc.assert(
