@@ -157,14 +157,10 @@ export class Metrics {
 
 	answered(operation: string, status: number, seconds: number): void {
 		const name = `${operation} ${status}`;
-		let series = this.#answered.get(name);
-		if (!series) {
-			series = {
-				count: this.#requests.labels(operation, String(status)),
-				seconds: this.#requestSeconds.labels(operation),
-			};
-			this.#answered.set(name, series);
-		}
+		const series = this.#answered.getOrInsertComputed(name, () => ({
+			count: this.#requests.labels(operation, String(status)),
+			seconds: this.#requestSeconds.labels(operation),
+		}));
 		series.count.inc();
 		series.seconds.observe(seconds);
 	}

@@ -29,12 +29,10 @@ const readyKeys = new WeakMap<SigningKey, ReadySigningKey>();
 
 /** Cached for each key, because every hit issues a cask. */
 export function readySigningKey(key: SigningKey): ReadySigningKey {
-	let ready = readyKeys.get(key);
-	if (!ready) {
-		ready = { header: jwtHeader(key.kid), secret: jwtSecret(key.secret) };
-		readyKeys.set(key, ready);
-	}
-	return ready;
+	return readyKeys.getOrInsertComputed(key, () => ({
+		header: jwtHeader(key.kid),
+		secret: jwtSecret(key.secret),
+	}));
 }
 
 /**

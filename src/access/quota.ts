@@ -142,17 +142,8 @@ export class QuotaCounter implements Quota {
 	}
 
 	#share(keyId: string, month: Month): Share {
-		let shares = this.#months.get(month.name);
-		if (!shares) {
-			shares = new Map();
-			this.#months.set(month.name, shares);
-		}
-		let share = shares.get(keyId);
-		if (!share) {
-			share = new Share(keyId, month);
-			shares.set(keyId, share);
-		}
-		return share;
+		const shares = this.#months.getOrInsertComputed(month.name, () => new Map<string, Share>());
+		return shares.getOrInsertComputed(keyId, () => new Share(keyId, month));
 	}
 
 	/** Resolves when `take` should be tried again. */

@@ -72,11 +72,9 @@ export class SharedRateLimiter implements RateLimiter {
 
 	/** Rejects with a QueueFullError where too many requests wait already. */
 	take(key: KnownKey): RateDecision | Promise<RateDecision> {
-		let bucket = this.#buckets.get(key.id);
-		if (!bucket) {
-			bucket = { waiting: [], asking: false, tokens: key.plan.burst, emptyUntilMs: 0 };
-			this.#buckets.set(key.id, bucket);
-		}
+		const { burst } = key.plan;
+		const begin = () => ({ waiting: [], asking: false, tokens: burst, emptyUntilMs: 0 });
+		const bucket = this.#buckets.getOrInsertComputed(key.id, begin);
 		const leftMs = bucket.emptyUntilMs - this.#monotonicMs();
 		if (leftMs > 0) return { granted: false, retryAfterMs: leftMs };
 		if (this.#waiting >= maxWaiting) return Promise.reject(new QueueFullError());

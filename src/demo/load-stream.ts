@@ -45,9 +45,5 @@ export async function loadStream(
 
 /** 128 random bits, like real ids. Not derived from the seed, because a `vid` gives access to the visitor's data. */
 function issued<Name>(ids: Map<Name, string>, name: Name): string {
-	const known = ids.get(name);
-	if (known !== undefined) return known;
-	const id = randomBytes(16).toString('hex');
-	ids.set(name, id);
-	return id;
+	return ids.getOrInsertComputed(name, () => randomBytes(16).toString('hex'));
 }

@@ -158,11 +158,7 @@ export class LearnedCadences {
 	constructor(subscriptions: Iterable<Paid>, asOfMs: number) {
 		this.#asOfMs = asOfMs;
 		for (const { evt, payments } of subscriptions) {
-			let group = this.#byEvt.get(evt);
-			if (!group) {
-				group = new PeerGroup();
-				this.#byEvt.set(evt, group);
-			}
+			const group = this.#byEvt.getOrInsertComputed(evt, () => new PeerGroup());
 			for (const plan of plansOf(payments)) {
 				const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
 				const last = payments[plan.places.at(-1) as number] as Payment;
@@ -345,15 +341,15 @@ class PeerGroup implements Peers {
 	add(days: number, pricesPence: Iterable<number>): void {
 		this.all.add(days);
 		for (const price of pricesPence) {
-			votesOf(this.#byPrice, price).add(days);
-			votesOf(this.#bySize, sizeOf(price)).add(days);
+			this.#byPrice.getOrInsertComputed(price, newVotes).add(days);
+			this.#bySize.getOrInsertComputed(sizeOf(price), newVotes).add(days);
 		}
 	}
 
 	addSilent(days: number, pricePence: number): void {
 		this.all.addSilent(days);
-		votesOf(this.#byPrice, pricePence).addSilent(days);
-		votesOf(this.#bySize, sizeOf(pricePence)).addSilent(days);
+		this.#byPrice.getOrInsertComputed(pricePence, newVotes).addSilent(days);
+		this.#bySize.getOrInsertComputed(sizeOf(pricePence), newVotes).addSilent(days);
 	}
 
 	ofAll(own: number): readonly number[] {
@@ -371,7 +367,7 @@ class PeerGroup implements Peers {
 		if (modes.length > 0) return modes;
 		const size = sizeOf(pricePence);
 		const known = this.#near.has(size);
-		const near = votesOf(this.#near, size);
+		const near = this.#near.getOrInsertComputed(size, newVotes);
 		if (!known)
 			for (let step = -nearSteps; step <= nearSteps; step++) near.addAll(this.#bySize.get(size + step));
 		return near.modes(own);
@@ -383,8 +379,7 @@ class PeerGroup implements Peers {
 	 */
 	longerFor(pricePence: number): readonly number[] | undefined {
 		const size = sizeOf(pricePence);
-		if (!this.#longer.has(size)) this.#longer.set(size, this.#longerThan(pricePence));
-		return this.#longer.get(size);
+		return this.#longer.getOrInsertComputed(size, () => this.#longerThan(pricePence));
 	}
 
 	#longerThan(pricePence: number): readonly number[] | undefined {
@@ -400,14 +395,7 @@ class PeerGroup implements Peers {
 	}
 }
 
-function votesOf(groups: Map<number, Votes>, name: number): Votes {
-	let votes = groups.get(name);
-	if (!votes) {
-		votes = new Votes();
-		groups.set(name, votes);
-	}
-	return votes;
-}
+const newVotes = () => new Votes();
 
 /** In steps of a tenth. */
 const nearSteps = 4;

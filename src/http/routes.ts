@@ -18,9 +18,8 @@ export class Routes {
 		app.addHook('onRoute', ({ url, method }) => {
 			const [path = '', parameter] = url.split(':');
 			const routes = parameter === undefined ? this.#methodsAt : this.#methodsUnder;
-			const known = routes.get(path) ?? new Set();
+			const known = routes.getOrInsertComputed(path, () => new Set());
 			for (const name of [method].flat()) known.add(name);
-			routes.set(path, known);
 		});
 	}
 

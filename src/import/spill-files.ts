@@ -16,11 +16,8 @@ export class SpillFiles<Row> {
 	readonly #parts = new Map<string, Part>();
 
 	add(name: string, row: Row): void {
-		let part = this.#parts.get(name);
-		if (!part) {
-			part = { file: openTemporaryFile(), pending: '', bytes: 0 };
-			this.#parts.set(name, part);
-		}
+		const begin = () => ({ file: openTemporaryFile(), pending: '', bytes: 0 });
+		const part = this.#parts.getOrInsertComputed(name, begin);
 		part.pending += `${JSON.stringify(row)}\n`;
 		if (part.pending.length >= pendingCharacters) write(part);
 	}

@@ -63,12 +63,7 @@ export class Calendar {
 	}
 
 	startOfMonth(month: string): number {
-		let startMs = this.#starts.get(month);
-		if (startMs === undefined) {
-			startMs = this.startOfDay(`${month}-01`);
-			this.#starts.set(month, startMs);
-		}
-		return startMs;
+		return this.#starts.getOrInsertComputed(month, () => this.startOfDay(`${month}-01`));
 	}
 
 	/**

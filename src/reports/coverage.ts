@@ -33,11 +33,8 @@ export function describeCoverage(
 	for (const { atMs, evt, revenuePence, vid, named } of events) {
 		if (!isIn(period, atMs)) continue;
 		const month = calendar.monthOf(atMs);
-		let row = rows.get(`${month} ${evt}`);
-		if (!row) {
-			row = { month, evt, ...totalCoverage([]) };
-			rows.set(`${month} ${evt}`, row);
-		}
+		const begin = () => ({ month, evt, ...totalCoverage([]) });
+		const row = rows.getOrInsertComputed(`${month} ${evt}`, begin);
 		const joinedBy = vid === null ? 'unjoined' : (['subid', 'cid', 'tid'] as const)[named];
 		row.events++;
 		row[joinedBy]++;

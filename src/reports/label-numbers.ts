@@ -4,11 +4,8 @@ export class LabelNumbers {
 	readonly #numbers = new Map<string, number>();
 
 	numberOf(label: string): number {
-		let number = this.#numbers.get(label);
-		if (number === undefined) {
-			number = this.names.push(label) - 1;
-			this.#numbers.set(label, number);
-		}
+		const number = this.#numbers.getOrInsert(label, this.names.length);
+		if (number === this.names.length) this.names.push(label);
 		return number;
 	}
 }

@@ -55,8 +55,7 @@ export function lifetimeValues(journeys: readonly PaidJourney[], terms: Lifetime
 		.flatMap(({ month, values, members, group }): NamedRow[] => {
 			const own = acquiredIn(members, period);
 			if (own.length === 0) return [];
-			const rates = rateOf.get(group) ?? renewalRatesOf(group);
-			rateOf.set(group, rates);
+			const rates = rateOf.getOrInsertComputed(group, renewalRatesOf);
 			const projected = projectionOf(own, rates, asOfMs);
 			return [{ month, ...values, ...earningsOf(month, own, terms, ages), projected }];
 		})

@@ -17,8 +17,7 @@ export function renewalRatesOf(journeys: readonly PaidJourney[]): (plan: string)
 	for (const journey of journeys) {
 		const { course } = journey;
 		const plan = planOf(journey);
-		const counts = dues.get(plan) ?? { due: 0, renewed: 0 };
-		dues.set(plan, counts);
+		const counts = dues.getOrInsertComputed(plan, () => ({ due: 0, renewed: 0 }));
 		// Also those after one that is not over, such as an annual payment before monthly ones.
 		counts.due += course.renewed.filter((isRenewed) => isRenewed !== null).length;
 		counts.renewed += course.renewed.filter((isRenewed) => isRenewed).length;

@@ -46,11 +46,7 @@ export function* readPagesSeen(
 			if (led.length === 0) continue;
 			const { page } = JSON.parse(body) as HitRecord;
 			if (page === null) continue;
-			for (const subscription of led) {
-				const pages = seen.get(subscription);
-				if (pages) pages.add(page);
-				else seen.set(subscription, new Set([page]));
-			}
+			for (const subscription of led) seen.getOrInsertComputed(subscription, () => new Set()).add(page);
 		}
 		for (const pages of seen.values())
 			for (const page of pages) counts.set(page, (counts.get(page) ?? 0) + 1);

@@ -35,10 +35,7 @@ const known = new Map<string, readonly string[]>();
 
 /** Paths of the numbered files in `migrations/<engine>/<kind>/`, in order. The n-th migrates to schema version n. */
 export function migrationFiles(engine: Engine, kind: DatabaseKind): readonly string[] {
-	const name = `${engine}/${kind}`;
-	const files = known.get(name) ?? listFiles(engine, kind);
-	known.set(name, files);
-	return files;
+	return known.getOrInsertComputed(`${engine}/${kind}`, () => listFiles(engine, kind));
 }
 
 function listFiles(engine: Engine, kind: DatabaseKind): string[] {

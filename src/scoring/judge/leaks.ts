@@ -63,8 +63,7 @@ function explainedShare(labels: Uint8Array, bins: ArrayLike<number>): number {
 	const base = mean(labels);
 	const counts = new Map<number, [others: number, conversions: number]>();
 	for (let row = 0; row < labels.length; row++) {
-		const count = counts.get(bins[row] as number) ?? [0, 0];
-		counts.set(bins[row] as number, count);
+		const count = counts.getOrInsertComputed(bins[row] as number, () => [0, 0]);
 		(count[labels[row] as 0 | 1] as number)++;
 	}
 	const lossAt = (rate: number, others: number, conversions: number) =>

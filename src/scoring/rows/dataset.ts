@@ -50,8 +50,10 @@ export class DatasetBuilder {
 			if (Math.abs(numeric[column] as number) === Infinity)
 				throw new Error(`row ${row}: ${name} is infinite`);
 		for (const [column, values] of this.#numeric.entries()) values.push(numeric[column] as number);
-		for (const [column, codes] of this.#categorical.entries())
-			codes.push(numberOf(this.#codes[column] as Map<string, number>, categorical[column] as string));
+		for (const [column, codes] of this.#categorical.entries()) {
+			const known = this.#codes[column] as Map<string, number>;
+			codes.push(known.getOrInsert(categorical[column] as string, known.size));
+		}
 		this.#labels.push(label);
 		this.#atMs.push(atMs);
 		this.#groups.push(this.#groupOf(group));
@@ -76,18 +78,8 @@ export class DatasetBuilder {
 
 	#groupOf(group: string | undefined): number {
 		if (group === undefined) return this.#groupCount++;
-		const known = this.#groupNumbers.get(group);
-		if (known !== undefined) return known;
-		this.#groupNumbers.set(group, this.#groupCount);
-		return this.#groupCount++;
+		return this.#groupNumbers.getOrInsertComputed(group, () => this.#groupCount++);
 	}
-}
-
-function numberOf(numbers: Map<string, number>, text: string): number {
-	const known = numbers.get(text);
-	if (known !== undefined) return known;
-	numbers.set(text, numbers.size);
-	return numbers.size - 1;
 }
 
 export function datasetOf(features: FeatureSet, examples: Iterable<Example>): Dataset {

@@ -50,8 +50,6 @@ export class NameUse {
 	}
 
 	#add(kind: VocabularyKind, name: string, day: number): void {
-		const days = this.#used[kind].get(name);
-		if (days) days.add(day);
-		else this.#used[kind].set(name, new Set([day]));
+		this.#used[kind].getOrInsertComputed(name, () => new Set()).add(day);
 	}
 }

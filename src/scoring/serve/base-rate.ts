@@ -225,9 +225,7 @@ async function spreadHits(
 		const isCut = latest.some(({ atMs }) => atMs > cutMs);
 		for (const { vid, atMs } of latest) {
 			if (atMs <= fromMs || (isCut && atMs === cutMs)) continue;
-			const known = moments.get(vid);
-			if (known) known.add(atMs);
-			else moments.set(vid, new Set([atMs]));
+			moments.getOrInsertComputed(vid, () => new Set()).add(atMs);
 		}
 	}
 	return moments;

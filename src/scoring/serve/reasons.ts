@@ -153,12 +153,8 @@ export function factsOf(
 	which: 'raise' | 'lower',
 ): Fact[] {
 	const columnsOf = new Map<string, number[]>();
-	const add = (fact: string, column: number) => {
-		const name = sameFact(fact, profile);
-		const columns = columnsOf.get(name);
-		if (columns) columns.push(column);
-		else columnsOf.set(name, [column]);
-	};
+	const add = (fact: string, column: number) =>
+		columnsOf.getOrInsertComputed(sameFact(fact, profile), () => []).push(column);
 	// `Object.is`, because a missing number is NaN.
 	for (const [column, { name, absent }] of features.numeric.entries())
 		if (!Object.is(row.numeric[column], absent ?? Number.NaN))

@@ -83,9 +83,7 @@ export function* mergeLogs(
 	];
 	for (const row of [...rows, ...windows.flat()]) {
 		const hit = toLoggedHit(row);
-		const hits = logged.get(hit.vid);
-		if (hits) hits.push(hit);
-		else logged.set(hit.vid, [hit]);
+		logged.getOrInsertComputed(hit.vid, () => []).push(hit);
 	}
 	const startOf = yield* startsOf(windows.flat());
 	for (const { sid, atMs } of [...logged.values()].flat())

@@ -43,13 +43,10 @@ const row = `(${insertedColumns.map(() => '?').join(', ')})`;
  * `INSERT … VALUES` for a number of rows. SQLite binds numbered parameters (?1) at twice the cost of unnumbered ones.
  */
 function insertStatement(rows: number): string {
-	let sql = insertStatements.get(rows);
-	if (!sql) {
+	return insertStatements.getOrInsertComputed(rows, () => {
 		const values = Array.from({ length: rows }, () => row).join(', ');
-		sql = `INSERT INTO subscription_event (${columns}) VALUES ${values} ON CONFLICT (tid) DO NOTHING`;
-		insertStatements.set(rows, sql);
-	}
-	return sql;
+		return `INSERT INTO subscription_event (${columns}) VALUES ${values} ON CONFLICT (tid) DO NOTHING`;
+	});
 }
 
 function lastEventId(connection: Connection): number {

@@ -52,9 +52,7 @@ function take(message: ToWriter): void {
 	}
 	for (const work of message) {
 		const arrived = { ...work, cells };
-		const queue = queues.get(work.databaseId);
-		if (queue) queue.push(arrived);
-		else queues.set(work.databaseId, [arrived]);
+		queues.getOrInsertComputed(work.databaseId, () => []).push(arrived);
 	}
 }
 
