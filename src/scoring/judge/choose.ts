@@ -6,8 +6,6 @@ import type { FoldModels, Trial } from './fold-models.ts';
 /** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
 export interface Choice {
 	readonly kind: 'logistic' | 'boosting';
-	/** Of the logistic model's penalty. */
-	readonly strength: number;
 	readonly trees: number;
 	readonly logisticLogLoss: number;
 	readonly boostingLogLoss: number;
@@ -23,23 +21,20 @@ export interface Choice {
 export const minStandardErrors = 2;
 /** Of log-odds. */
 const leastDifference = 1e-6;
-/** Penalties of the logistic model that are tried: strong where there is little to learn from. */
-const strengths = [1000, 100, 10];
 /** Tree counts are tried in steps of this size. */
 const treesPerStep = 5;
 const maxTrees = 400;
-/** The search ends when this many settings in a row have not made later rows more likely. */
+/** The search ends when this many counts in a row have not made later rows more likely. */
 const patience = 2;
 
 /**
- * Chooses the kind of model and its setting by the likelihood of later rows, all at the level that was known. The simpler
+ * Chooses the kind of model, and the number of trees, by the likelihood of later rows, all at the level that was known. The simpler
  * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and make
  * later rows more likely than the base rate does.
  */
 export function choose(folds: readonly FoldModels[]): Choice {
-	const logistic = best(folds, 'logistic', strengths);
-	const treeCounts = Array.from({ length: maxTrees / treesPerStep }, (_, step) => (step + 1) * treesPerStep);
-	const boosting = best(folds, 'boosting', treeCounts);
+	const logistic = lossesOf(folds.map((fold) => fold.logistic()));
+	const boosting = bestBoosting(folds);
 	const groups = Uint32Array.from(folds.flatMap(({ judged }) => [...judged.groups]));
 	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
 	const kind = boostingGain.low > 0 && !without.has('boosting') ? 'boosting' : 'logistic';
@@ -48,8 +43,7 @@ export function choose(folds: readonly FoldModels[]): Choice {
 	const gains = difference(joined(folds.map(({ baseLosses }) => baseLosses)), losses);
 	return {
 		kind,
-		strength: logistic.setting,
-		trees: boosting.setting,
+		trees: boosting.trees,
 		logisticLogLoss: logistic.logLoss,
 		boostingLogLoss: boosting.logLoss,
 		boostingGain,
@@ -58,18 +52,22 @@ export function choose(folds: readonly FoldModels[]): Choice {
 	};
 }
 
-/** The setting that makes later rows most likely. */
-function best(folds: readonly FoldModels[], kind: Choice['kind'], settings: readonly number[]) {
-	let found: { setting: number; logLoss: number; losses: Float64Array; trials: Trial[] } | undefined;
+function lossesOf(trials: readonly Trial[]) {
+	const losses = joined(trials.map((trial) => trial.losses));
+	return { trials, losses, logLoss: mean(losses) };
+}
+
+/** The number of trees that makes later rows most likely. */
+function bestBoosting(folds: readonly FoldModels[]) {
+	let found: ({ trees: number } & ReturnType<typeof lossesOf>) | undefined;
 	let worse = 0;
-	for (const setting of settings) {
-		const trials = folds.map((fold) => fold.trial(kind, setting));
-		const losses = joined(trials.map((trial) => trial.losses));
-		const logLoss = mean(losses);
-		if (!found || logLoss < found.logLoss) {
-			found = { setting, logLoss, losses, trials };
+	for (let trees = treesPerStep; trees <= maxTrees && worse < patience; trees += treesPerStep) {
+		const tried = lossesOf(folds.map((fold) => fold.boosting(trees)));
+		if (found && tried.logLoss >= found.logLoss) worse++;
+		else {
+			found = { trees, ...tried };
 			worse = 0;
-		} else if (++worse === patience) break;
+		}
 	}
 	return found as NonNullable<typeof found>;
 }

@@ -7,6 +7,8 @@ import type { Dataset } from '../rows/dataset.ts';
 import type { Fold } from './folds.ts';
 import { levelShifts, rateOf } from './level.ts';
 
+/** Of the logistic model's penalty. */
+export const strength = 10;
 /** Sufficient to compare models; the model to serve is fitted to full convergence. */
 const tolerance = 1e-4;
 
@@ -32,7 +34,8 @@ export class FoldModels {
 	readonly #booster: Booster;
 	/** The span's log-odds by the trees grown so far. */
 	readonly #grown: Float64Array;
-	readonly #trials = new Map<string, Trial>();
+	/** By the number of trees; 0 is the logistic model. */
+	readonly #trials = new Map<number, Trial>();
 	readonly #before: FoldModels | undefined;
 	readonly #onStep: () => void;
 	#fit: LogisticFit | undefined;
@@ -71,35 +74,35 @@ export class FoldModels {
 		this.baseLosses = logLosses(judged.labels, this.base);
 	}
 
-	/** The latest fit of the logistic model. */
-	get fit(): LogisticFit | undefined {
+	get #logisticFit(): LogisticFit {
+		const before = this.#before;
+		const from = before ? before.#logisticFit : undefined;
+		this.#fit ??= fitLogistic(this.#earlier, strength, { tolerance, from });
 		return this.#fit;
 	}
 
-	/** @param setting the penalty's strength, or the number of trees, which may not be less than in earlier calls */
-	trial(kind: 'logistic' | 'boosting', setting: number): Trial {
-		const name = `${kind} ${setting}`;
-		const known = this.#trials.get(name);
-		if (known) return known;
+	logistic(): Trial {
+		return this.#trials.getOrInsertComputed(0, () =>
+			this.#trial(logOddsOf(this.#span, this.#logisticFit.weights)),
+		);
+	}
+
+	/** @param trees not fewer than in earlier calls, or as many as in one of them */
+	boosting(trees: number): Trial {
+		return this.#trials.getOrInsertComputed(trees, () => {
+			while (this.#booster.trees.length < trees) treeValues(this.#booster.grow(), this.#span, this.#grown);
+			return this.#trial(this.#grown);
+		});
+	}
+
+	#trial(ofSpan: Float64Array): Trial {
 		this.#onStep();
 		const { span, judged, recent } = this.#fold;
-		if (kind === 'boosting')
-			while (this.#booster.trees.length < setting) treeValues(this.#booster.grow(), this.#span, this.#grown);
-		const ofSpan =
-			kind === 'boosting' ? this.#grown : logOddsOf(this.#span, this.#fitLogistic(setting).weights);
 		const shifts = levelShifts(recent, ofSpan, span);
 		const logOdds = ofSpan.slice(span.rows - judged.rows);
 		const served = logOdds.map((value, row) =>
 			logistic(value + (shifts[judged.recency[row] as number] as number)),
 		);
-		const trial = { logOdds, served, losses: logLosses(judged.labels, served) };
-		this.#trials.set(name, trial);
-		return trial;
-	}
-
-	#fitLogistic(strength: number): LogisticFit {
-		const from = this.#fit ?? this.#before?.fit;
-		this.#fit = fitLogistic(this.#earlier, strength, { tolerance, from });
-		return this.#fit;
+		return { logOdds, served, losses: logLosses(judged.labels, served) };
 	}
 }

@@ -36,7 +36,7 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 	const blocks = folds.slice(first).map((fold, index): Judged[] => {
 		const choice = choose(folds.slice(0, first + index));
 		const { judged, base } = fold;
-		const { served } = fold.trial(choice.kind, choice.kind === 'logistic' ? choice.strength : choice.trees);
+		const { served } = choice.kind === 'logistic' ? fold.logistic() : fold.boosting(choice.trees);
 		return Array.from(judged.labels, (label, row) => {
 			return {
 				label,

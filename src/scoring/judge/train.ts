@@ -13,7 +13,7 @@ import { type Dataset, featureRows, inTimeOrder, rowsAt, sampledRows, valuesAt }
 import { seededRandom } from '../rows/random.ts';
 import { recencies } from '../rows/recency.ts';
 import { choose } from './choose.ts';
-import { FoldModels } from './fold-models.ts';
+import { FoldModels, strength } from './fold-models.ts';
 import { timeFolds } from './folds.ts';
 import { countsOf, judge } from './judge.ts';
 import { likelyLeaks } from './leaks.ts';
@@ -102,7 +102,7 @@ export function train(
 	let model: LogisticModel | BoostingModel;
 	let fit: TrainingReport['fit'];
 	if (choice.kind === 'logistic') {
-		const { weights, converged, steps } = fitLogistic(encoded, choice.strength);
+		const { weights, converged, steps } = fitLogistic(encoded, strength);
 		fit = { steps, converged };
 		model = { ...common, kind: 'logistic', weights };
 	} else {

@@ -165,15 +165,8 @@ export function choiceSentences({
 	];
 }
 
-function kindSentence({
-	kind,
-	strength,
-	trees,
-	logisticLogLoss,
-	boostingLogLoss,
-	boostingGain,
-}: Choice): string {
-	const losses = `Log loss on later rows: logistic ${logisticLogLoss.toFixed(4)} at strength ${strength}, boosting ${boostingLogLoss.toFixed(4)} with ${trees} trees; boosting gains ${withInterval(boostingGain)}`;
+function kindSentence({ kind, trees, logisticLogLoss, boostingLogLoss, boostingGain }: Choice): string {
+	const losses = `Log loss on later rows: logistic ${logisticLogLoss.toFixed(4)}, boosting ${boostingLogLoss.toFixed(4)} with ${trees} trees; boosting gains ${withInterval(boostingGain)}`;
 	if (kind === 'boosting') return `${losses}, more than chance explains, so boosting was chosen.`;
 	return `${losses}, ${boostingGain.high < 0 ? 'a loss' : 'which may be chance'}, so the logistic model was chosen.`;
 }
