@@ -89,7 +89,7 @@ export function startBackground(
 			if (type === 'trained') log.info(fields, 'trained');
 			else if (type === 'level' && message.isOutside)
 				log.warn(fields, 'observed rate is outside the predicted interval');
-			else if (type === 'level') log.info(fields, 'level followed');
+			else if (type === 'level') log.info(fields, 'scores compared');
 			else log.error(fields, 'training failed');
 		}
 	};

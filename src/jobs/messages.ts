@@ -55,7 +55,7 @@ export type FromModel = JobMessage<Trained, number>;
 export interface BackgroundWork {
 	/** Folds the log into profiles, and evaluates visitors for webhooks and sends these. */
 	readonly followsLog: boolean;
-	/** Measures base rates and follows the levels of models. */
+	/** Measures base rates and compares scores with outcomes. */
 	readonly keepsScores: boolean;
 	/** With `keepsScores`: the interval between trainings. Without it, no models are trained. */
 	readonly trainEveryMs?: number | undefined;

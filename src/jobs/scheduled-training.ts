@@ -21,7 +21,7 @@ export interface TrainedSummary {
 }
 
 export interface ScheduleOptions {
-	/** Training interval. Without it, no models are trained; base rates are measured and levels followed in any case. */
+	/** Training interval. Without it, no models are trained; base rates are measured, and scores compared with outcomes, in any case. */
 	readonly everyMs: number | undefined;
 	/** Trains an account, elsewhere. Goals for which nothing was stored are left out of the result. */
 	readonly train: (account: Account, asOfMs: number) => Promise<readonly TrainedSummary[]>;
@@ -36,7 +36,7 @@ const roundMs = 10_000;
 const maxPauseMs = 600_000;
 
 /**
- * Measures base rates, follows the levels of models, and trains every enabled account when it is due, until the signal is
+ * Measures base rates, compares scores with outcomes, and trains every enabled account when it is due, until the signal is
  * aborted. An account's newest model shows when it was trained last. So several servers on one database do not train it
  * twice, and a restarted server does not train at once.
  */
