@@ -1,4 +1,5 @@
 import type { Movement } from '../domain/subscription-course.ts';
+import { countBelow } from '../scoring/rows/count-below.ts';
 import type { Span } from './calendar.ts';
 import { type CoursedJourney, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
@@ -140,13 +141,8 @@ function tally(
 
 /** The span of a moment; -1 before all, and their number after all. */
 function placeOf(spans: readonly Span[], ms: number): number {
-	let [low, high] = [0, spans.length];
-	while (low < high) {
-		const middle = (low + high) >> 1;
-		if ((spans[middle] as Span).toMs > ms) high = middle;
-		else low = middle + 1;
-	}
-	return low === 0 && ms < (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY) ? -1 : low;
+	const place = countBelow(spans, ({ toMs }) => toMs <= ms);
+	return place === 0 && ms < (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY) ? -1 : place;
 }
 
 export const movementReport = reportThat({

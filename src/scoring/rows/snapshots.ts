@@ -3,6 +3,7 @@ import { type Goal, reachedAtMs } from '../../domain/goal.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
 import type { VisitorHistory } from '../../store/account/reading/histories.ts';
 import type { JoinedEvent } from '../../store/account/reading/joined-events.ts';
+import { countBelow } from './count-below.ts';
 
 /** What was known about a visitor or a visit at a moment, and the outcomes. */
 export interface Snapshot {
@@ -178,25 +179,15 @@ export function outcomesOf(
 			hits[index]?.sid === hits[index + 1]?.sid ? (otherVisit[index + 1] as number) : index + 1;
 	return (atMs, sid) => {
 		const within = (time = Number.POSITIVE_INFINITY) => time <= atMs + horizonMs;
-		const next = firstAfter(hitTimesMs, atMs);
+		const isUpTo = (time: number) => time <= atMs;
+		const next = countBelow(hitTimesMs, isUpTo);
 		const own = sid ?? hits[next - 1]?.sid;
 		const other = hits[next]?.sid === own ? (otherVisit[next] ?? hits.length) : next;
 		return goals.map(({ evts }, goal) => {
 			const times = reachedMs[goal] as number[];
 			const reached =
-				within(times[firstAfter(times, atMs)]) || (evts.includes('visit') && within(hitTimesMs[other]));
+				within(times[countBelow(times, isUpTo)]) || (evts.includes('visit') && within(hitTimesMs[other]));
 			return reached ? 1 : 0;
 		});
 	};
-}
-
-/** The place of the first of these times that is later. */
-function firstAfter(timesMs: readonly number[], atMs: number): number {
-	let [low, high] = [0, timesMs.length];
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		if ((timesMs[middle] as number) <= atMs) low = middle + 1;
-		else high = middle;
-	}
-	return low;
 }

@@ -1,3 +1,5 @@
+import { countBelow } from '../rows/count-below.ts';
+
 const gridPoints = 201;
 
 /** The quantiles of scores at 0, 0.5, 1 … 100 %: enough to rank a score among them. Empty if there are none. */
@@ -25,15 +27,4 @@ export function percentile(grid: readonly number[], score: number): number {
 	if (below === grid.length) return 100;
 	const [low, high] = [grid[below - 1] as number, grid[below] as number];
 	return (100 * (below - 1 + (score - low) / (high - low))) / lastPoint;
-}
-
-function countBelow(grid: readonly number[], isBelow: (quantile: number) => boolean): number {
-	let low = 0;
-	let high = grid.length;
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		if (isBelow(grid[middle] as number)) low = middle + 1;
-		else high = middle;
-	}
-	return low;
 }
