@@ -34,6 +34,15 @@ function values(next: () => string, { rows = 0, columns = [] }: Shape): string {
 	return `VALUES ${Array.from({ length: rows }, row).join(', ')}`;
 }
 
+/** The first row says for all of what types they are. */
+function typedValues(next: () => string, shape: Shape): string {
+	const types = shape.columns?.values();
+	return values(() => {
+		const type = types?.next().value;
+		return type ? `${next()}::${type}` : next();
+	}, shape);
+}
+
 const postgres: Dialect = {
 	hasSchemas: true,
 	loggedHit: 'hit',
@@ -70,8 +79,8 @@ export const dialects = {
 		locksRows: false,
 	},
 	postgres,
-	/** For servers that cannot insert from arrays. */
-	postgresWithValues: { ...postgres, rows: values },
+	/** For servers that cannot insert from arrays. Elsewhere than in an INSERT, nothing else would say of what type they are. */
+	postgresWithValues: { ...postgres, rows: typedValues },
 } as const satisfies Readonly<Record<string, Dialect>>;
 
 /** The parts of a statement's text; the schema's name goes between them. */

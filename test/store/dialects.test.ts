@@ -37,7 +37,8 @@ test('rows follow a value', () => {
 		sqlite: 'WITH n AS (SELECT ?) INSERT INTO hit (vid, at) VALUES (?, ?), (?, ?)',
 		postgres:
 			'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) SELECT * FROM unnest($2::text[], $3::bigint[]) AS list (column1, column2)',
-		postgresWithValues: 'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) VALUES ($2, $3), ($4, $5)',
+		postgresWithValues:
+			'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) VALUES ($2::text, $3::bigint), ($4, $5)',
 	});
 });
 

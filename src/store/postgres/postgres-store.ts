@@ -38,7 +38,7 @@ import { PostgresCopyTarget } from './engine/copy-target.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
 import { migrate, schemaVersion } from './engine/migrate.ts';
 import { NewestSchemas } from './engine/newest-schemas.ts';
-import { runSteps, runTransaction } from './engine/run-steps.ts';
+import { beginReading, runSteps, runTransaction } from './engine/run-steps.ts';
 import { ServerPool } from './engine/server-pool.ts';
 import { ReadQueue } from './queue/read-queue.ts';
 import { PostgresReader } from './queue/serving-reader.ts';
@@ -96,6 +96,7 @@ export class PostgresStore implements Store {
 	readonly #newest: NewestSchemas;
 	readonly #controlPool: PostgresPool;
 	readonly #controlDatabase: Kysely<ControlTables>;
+	readonly #clusterMap: ClusterMap;
 	#onError: (address: string, error: Error) => void = () => {};
 
 	private constructor(address: string, { stage, now, nodeAddress }: PostgresOptions) {
@@ -119,6 +120,14 @@ export class PostgresStore implements Store {
 		this.#newest = new NewestSchemas(this.#servers, this.#reads, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
+		this.#clusterMap = new ClusterMap({
+			pool: this.#controlPool,
+			servers: this.#servers,
+			schemas,
+			nodeAddresses: nodeAddress ?? {},
+			askQuickly,
+			onError: (address, error) => this.#onError(address, connectionError(error, address)),
+		});
 		const clock = new DatabaseClock();
 		this.now = now ?? (() => clock.now());
 		this.control = controlStore(this.#controlDatabase, {
@@ -143,6 +152,7 @@ export class PostgresStore implements Store {
 			// This reads the clock, too.
 			await store.control.revision();
 			store.#servers.learn(await store.control.ownDatabases());
+			void store.#clusterMap.start();
 			return store;
 		} catch (error) {
 			await store.close();
@@ -188,6 +198,11 @@ export class PostgresStore implements Store {
 		return this.#pools.get(this.#servers.addressOf(accountId));
 	}
 
+	/** For what changes tables. */
+	#ownerPoolOf(accountId: number): PostgresPool {
+		return this.#pools.get(this.#servers.ownerAddressOf(accountId));
+	}
+
 	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
 		for (let retries = 0; ; retries++) {
 			try {
@@ -199,7 +214,7 @@ export class PostgresStore implements Store {
 	}
 
 	read<T>(accountId: number, reading: Reading<T>): Promise<T> {
-		return this.#run(accountId, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', reading);
+		return this.#run(accountId, beginReading, reading);
 	}
 
 	async #run<T>(accountId: number, begin: string, steps: Steps<T>): Promise<T> {
@@ -221,7 +236,7 @@ export class PostgresStore implements Store {
 		if (!rewrite) return;
 		const schema = this.#servers.schemaOf(accountId);
 		const tables = clientTableNames.map((table) => `"${schema}".${table}`);
-		await this.#poolOf(accountId).query(`VACUUM ${tables.join(', ')}`);
+		await this.#ownerPoolOf(accountId).query(`VACUUM ${tables.join(', ')}`);
 	}
 
 	async waiting(accountId: number): Promise<number> {
@@ -236,26 +251,17 @@ export class PostgresStore implements Store {
 	}
 
 	startReading(): ServingReader {
-		const clusterMap = new ClusterMap({
-			pool: this.#controlPool,
-			servers: this.#servers,
-			schemas: this.#schemas,
-			nodeAddresses: this.place.nodeAddress ?? {},
-			askQuickly,
-			onError: (address, error) => this.#onError(address, connectionError(error, address)),
-		});
 		return new PostgresReader({
 			servers: this.#servers,
 			newest: this.#newest,
 			reads: this.#reads,
-			clusterMap,
 		});
 	}
 
 	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
 		const schema = this.#servers.schemaOf(accountId);
 		if (ownDatabase === undefined) {
-			const pool = this.#poolOf(accountId);
+			const pool = this.#ownerPoolOf(accountId);
 			if (await hasRows(pool, schema))
 				throw new OperatorError(
 					`The schema ${schema} exists already, with data of an account that ${this.#schemas.control} does not know; restore the control schema that knows it, or rename this one.`,
@@ -281,7 +287,7 @@ export class PostgresStore implements Store {
 
 	/** Takes its turn where another transaction still uses the schema. */
 	async deleteAccountDatabase(accountId: number): Promise<void> {
-		const address = this.#servers.addressOf(accountId);
+		const address = this.#servers.ownerAddressOf(accountId);
 		const drop = `DROP SCHEMA IF EXISTS "${this.#servers.schemaOf(accountId)}" CASCADE`;
 		for (let retries = 0; ; retries++) {
 			try {
@@ -314,7 +320,7 @@ export class PostgresStore implements Store {
 	}
 
 	async #migrateAccount(accountId: number): Promise<number> {
-		const [pool, schema] = [this.#poolOf(accountId), this.#servers.schemaOf(accountId)];
+		const [pool, schema] = [this.#ownerPoolOf(accountId), this.#servers.schemaOf(accountId)];
 		if ((await schemaVersion(pool, schema)) === 0)
 			throw new StorageError(`the schema of account ${accountId} is missing`);
 		return migrate(pool, schema, 'client');
@@ -393,7 +399,7 @@ export class PostgresStore implements Store {
 		return accounts.map(({ id, aid, ownDatabase }) => {
 			const check = `account ${aid}`;
 			const schema = this.#servers.schemaOf(id);
-			const address = this.#servers.addressOf(id);
+			const address = this.#servers.ownerAddressOf(id);
 			const node = ownDatabase ?? nodes?.get(schema);
 			const place = node ?? this.#servers.nameOf(address);
 			const ask = (pool: PostgresPool) => checkSchema(check, pool, schema, 'client');
@@ -428,6 +434,7 @@ export class PostgresStore implements Store {
 	}
 
 	async close(): Promise<void> {
+		this.#clusterMap.stop();
 		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close(), this.#reads.close()]);
 	}
 }
@@ -462,7 +469,7 @@ async function liveServers(database: Kysely<ControlTables>, schema: string): Pro
 /** Whether a schema contains any rows besides its version. */
 async function hasRows(pool: PostgresPool, schema: string): Promise<boolean> {
 	const { rows: tables } = await pool.query(
-		"SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename <> 'schema_version'",
+		"SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename NOT IN ('schema_version', 'counter')",
 		[schema],
 	);
 	for (const { name } of tables) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { rowsOf } from '../../../src/store/steps.ts';
 import { eventually } from '../../eventually.ts';
@@ -65,7 +66,9 @@ async function start(t: TestContext) {
 		nodeAddress: { 'worker-1:5432': new URL(proxy.address).host },
 	});
 	const errors: string[] = [];
-	await startWritingFor(t, store, { onError: (database, reason) => errors.push(`${database}: ${reason}`) });
+	const serving = await startWritingFor(t, store, {
+		onError: (database, reason) => errors.push(`${database}: ${reason}`),
+	});
 	const reader = store.startReading();
 	t.after(async () => {
 		await reader.close();
@@ -74,7 +77,7 @@ async function start(t: TestContext) {
 	const hitsOf = async ({ id, vid }: { id: number; vid: string }) => (await reader.visitor(id, vid))?.hits;
 	const becomes = (what: string, hits: number) =>
 		eventually(what, async () => (await hitsOf(moved).catch(() => undefined)) === hits);
-	return { proxy, node, move, moved, other, hitsOf, becomes, errors };
+	return { proxy, node, coordinator, serving, store, move, moved, other, hitsOf, becomes, errors };
 }
 
 test('reads go to the node that has the account, also after it has moved', async (t) => {
@@ -85,6 +88,22 @@ test('reads go to the node that has the account, also after it has moved', async
 	await becomes('the coordinator is asked, which has it now', 1);
 	await move(moved, 1);
 	await becomes('the node is asked again', hitsAtNode);
+});
+
+test('what is stored goes to the node that has the account, with numbers of the account', async (t) => {
+	const { node, coordinator, serving, store, moved, becomes } = await start(t);
+	await becomes('the node is asked', hitsAtNode);
+	await node.query(`UPDATE caskade_account_${moved.id}.counter SET last = 700`);
+	const numbers = async (session: typeof node) =>
+		(await session.query(`SELECT id FROM caskade_account_${moved.id}.hit ORDER BY id`)).rows.map(({ id }) =>
+			Number(id),
+		);
+	const before = await numbers(coordinator);
+	await serving.storeHit(moved.id, hit());
+	await store.transact(moved.id, () => storeHits([hit()]));
+	const [first = 0, second = 0] = await numbers(node);
+	assert.ok(first > 700 && second > first, `${first}, ${second}`);
+	assert.deepEqual(await numbers(coordinator), before);
 });
 
 for (const how of ['refuse', 'stall'] as const)

@@ -13,6 +13,7 @@ export class AccountServers {
 	readonly #schemas: SchemaNames;
 	#own: ReadonlyMap<number, string> = new Map();
 	#nodes: ReadonlyMap<number, string> = new Map();
+	#nodeAddresses: ReadonlySet<string> = new Set();
 
 	constructor(home: string, schemas: SchemaNames) {
 		this.home = home;
@@ -34,18 +35,24 @@ export class AccountServers {
 	/** @param nodes addresses of the cluster's nodes that have accounts and answer, by account number */
 	learnNodes(nodes: ReadonlyMap<number, string>): void {
 		this.#nodes = nodes;
+		this.#nodeAddresses = new Set(nodes.values());
 	}
 
 	/**
-	 * Where reads that may take place beside every transaction go: on a cluster, to the node that has the account. Every
-	 * node answers for every account, so a node that no longer has it costs time, never truth.
+	 * Where what reads and writes an account's rows goes: on a cluster, to the node that has the account. Every node answers
+	 * for every account, so a node that no longer has it costs time, never truth, see `places.ts`.
 	 */
-	readAddressOf(accountId: number): string {
+	addressOf(accountId: number): string {
 		return this.#own.get(accountId) ?? this.#nodes.get(accountId) ?? this.home;
 	}
 
-	/** Where everything else goes. */
-	addressOf(accountId: number): string {
+	/** Whether a server has several accounts. */
+	isShared(address: string): boolean {
+		return address === this.home || this.#nodeAddresses.has(address);
+	}
+
+	/** Where what changes an account's tables goes: on a cluster, to the coordinator. */
+	ownerAddressOf(accountId: number): string {
 		return this.#own.get(accountId) ?? this.home;
 	}
 

@@ -17,6 +17,11 @@ export interface Capabilities {
 	 * again.
 	 */
 	readonly canSpanSchemas: boolean;
+	/**
+	 * Whether all who write to an account do so on this server. On Citus they may ask any node, and locks and sequences count
+	 * only on the node that uses them.
+	 */
+	readonly isOnlyNode: boolean;
 }
 
 const known = new WeakMap<pg.ClientBase, Capabilities>();
@@ -26,7 +31,12 @@ export async function learnCapabilities(client: pg.ClientBase): Promise<Capabili
 		"SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus /* capabilities */",
 	);
 	const isPlain = rows[0]?.citus !== true;
-	const capabilities = { canUnnest: isPlain, canPrepare: isPlain, canSpanSchemas: isPlain };
+	const capabilities = {
+		canUnnest: isPlain,
+		canPrepare: isPlain,
+		canSpanSchemas: isPlain,
+		isOnlyNode: isPlain,
+	};
 	known.set(client, capabilities);
 	return capabilities;
 }

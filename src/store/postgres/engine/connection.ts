@@ -36,6 +36,11 @@ export interface PoolOptions {
 	 * finds its rows by an index.
 	 */
 	readonly prepares?: boolean;
+	/**
+	 * Whether they draw numbers of rows. A COMMIT may be answered before it is on disk: that of the rows is on disk later,
+	 * because the log of a server is written in order.
+	 */
+	readonly drawsNumbers?: boolean;
 }
 
 /** Begins a transaction that may write, whatever the session's default. */
@@ -54,6 +59,11 @@ export interface Queryable {
 
 /** How much longer than the server's own timeout a server may be silent before its connection is cut. */
 const silenceMs = 500;
+/**
+ * How long a number is waited for. While an account moves, its new rows wait for the move, which waits for the transaction that
+ * needs the number.
+ */
+const drawWithinMs = 300;
 /** How often a busy server checks that the client is still connected. */
 const checkEveryMs = 500;
 /** How long closing may take. A server that is gone never confirms it. */
@@ -73,6 +83,8 @@ const closeMs = 1000;
 export class PostgresPool extends pg.Pool {
 	readonly #idle = new Set<pg.PoolClient>();
 	readonly #open = new Set<pg.PoolClient>();
+	readonly #makeCounting: () => PostgresPool;
+	#counting: PostgresPool | undefined;
 
 	/** Known once the first connection is open. */
 	capabilities: Capabilities | undefined;
@@ -95,7 +107,7 @@ export class PostgresPool extends pg.Pool {
 				// setting.
 				client.query(`SET client_connection_check_interval TO ${checkEveryMs}`).catch(() => {});
 				const set = client.query(
-					`SET synchronous_commit TO on; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}${options.prepares ? `; ${forPrepared}` : ''}`,
+					`SET synchronous_commit TO ${options.drawsNumbers ? `off; SET lock_timeout TO ${drawWithinMs}` : 'on'}; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}${options.prepares ? `; ${forPrepared}` : ''}`,
 				);
 				[this.capabilities] = await pipelineResults([learnCapabilities(client), set]);
 				if (options.prepares && this.capabilities.canPrepare) keepPrepared(client);
@@ -103,6 +115,12 @@ export class PostgresPool extends pg.Pool {
 		});
 		// Each new connection asks for it.
 		Object.defineProperty(this.options, 'ssl', { enumerable: true, get: tls.options });
+		this.#makeCounting = () =>
+			new PostgresPool(
+				address,
+				{ ...options, writesOnlyBegun: false, prepares: false, drawsNumbers: true },
+				onError,
+			);
 		this.on('error', onError);
 		this.on('connect', (client) => this.#watch(client));
 		this.on('acquire', (client) => this.#idle.delete(client));
@@ -116,8 +134,15 @@ export class PostgresPool extends pg.Pool {
 		});
 	}
 
+	/** Connections for numbers of rows, which are drawn beside the transaction that needs them. */
+	get counting(): PostgresPool {
+		this.#counting ??= this.#makeCounting();
+		return this.#counting;
+	}
+
 	#watch(client: pg.PoolClient): void {
 		this.#open.add(client);
+		pools.set(client, this);
 		// Without a listener, a connection that breaks while in use would end the process.
 		client.on('error', () => {
 			broken.add(client);
@@ -181,12 +206,21 @@ export class PostgresPool extends pg.Pool {
 
 	/** Closes every connection. Those that the server does not close in time are cut. */
 	override async end(): Promise<void> {
-		await super.end();
+		await Promise.all([super.end(), this.#counting?.end()]);
 		const cut = () => {
 			for (const client of this.#open) client.connection.stream.destroy();
 		};
 		setTimeout(cut, closeMs).unref();
 	}
+}
+
+const pools = new WeakMap<pg.PoolClient, PostgresPool>();
+
+/** The pool of a connection. */
+export function poolOf(client: pg.PoolClient): PostgresPool {
+	const pool = pools.get(client);
+	if (!pool) throw new Error('a connection of no pool');
+	return pool;
 }
 
 /** Wraps anything but a StorageError in one. 53300: the server, the database or the role has no connections left. */

@@ -104,8 +104,12 @@ export class PostgresCopyTarget implements CopyTarget {
 
 	async finish(content: ControlContent): Promise<void> {
 		for (const { id } of content.account) {
+			let last = 0;
 			for (const table of clientTableNames.filter(isNumbered))
-				await this.#continueNumbersOf(this.#clientTable(id, table));
+				last = Math.max(last, await this.#continueNumbersOf(this.#clientTable(id, table)));
+			await this.#client.query(`UPDATE "${this.#schemas.account(id)}".counter SET last = $1 /* copy */`, [
+				last,
+			]);
 			// Until the server does so itself, it would plan as for empty tables.
 			const tables = clientTableNames.map((table) => this.#clientTable(id, table));
 			await this.#client.query(`ANALYZE ${tables.join(', ')} /* copy */`);
@@ -129,8 +133,11 @@ export class PostgresCopyTarget implements CopyTarget {
 		}
 	}
 
-	/** Moves an identity column's sequence past the copied ids, which it did not assign itself. */
-	async #continueNumbersOf(table: string): Promise<void> {
+	/**
+	 * Moves an identity column's sequence past the copied ids, which it did not assign itself.
+	 * @returns the last of them; 0 where there is none
+	 */
+	async #continueNumbersOf(table: string): Promise<number> {
 		// Two statements: on Citus, the one that reads the table runs on its node, where the sequence does not exist.
 		const { rows } = await this.#client.query(`SELECT max(id) AS last FROM ${table}`);
 		const { last } = rows[0];
@@ -139,6 +146,7 @@ export class PostgresCopyTarget implements CopyTarget {
 			last ?? 1,
 			last !== null,
 		]);
+		return last ?? 0;
 	}
 
 	#table(name: string): string {

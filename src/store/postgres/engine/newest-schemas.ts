@@ -41,7 +41,7 @@ export class NewestSchemas {
 	 * @throws StorageError where the schema is not ready in time
 	 */
 	beforeUse(accountId: number): Promise<void> | undefined {
-		if (this.#known.get(accountId) === this.#servers.addressOf(accountId)) return undefined;
+		if (this.#known.get(accountId) === this.#servers.ownerAddressOf(accountId)) return undefined;
 		return inTime(this.ensureNewest(accountId));
 	}
 
@@ -49,7 +49,7 @@ export class NewestSchemas {
 	 * Waits without a limit. @throws StorageError where the schema is missing: creating an empty one would hide a loss
 	 */
 	ensureNewest(accountId: number): Promise<void> {
-		const address = this.#servers.addressOf(accountId);
+		const address = this.#servers.ownerAddressOf(accountId);
 		if (this.#known.get(accountId) === address) return Promise.resolve();
 		const name = `${accountId} ${address}`;
 		let migrated = this.#underWay.get(name);
@@ -61,7 +61,7 @@ export class NewestSchemas {
 	}
 
 	async #migrate(accountId: number, address: string): Promise<void> {
-		const queue = this.#reads.get(address);
+		const queue = this.#reads.get(this.#servers.addressOf(accountId));
 		const schema = this.#servers.schemaOf(accountId);
 		const asked = { query: (text: string, values?: unknown[]) => queue.query(accountId, text, values) };
 		// The home server was checked at the start.

@@ -13,6 +13,7 @@ import { lockKeys } from '../queue/key-locks.ts';
 import { numberArray, textArray } from './arrays.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { commitTransaction, pipeline } from './connection.ts';
+import { drawNumbers, holdPlace, numbersNeeded, onlyWhereItLies, withNumbers } from './places.ts';
 import { statementOn } from './prepared.ts';
 
 /** Lets one import at a time run in an account. The number is the ASCII of "impo". */
@@ -21,6 +22,9 @@ const importLock = 0x696d706f;
 const foldLock = 0x666f6c64;
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
 const maxParameters = 65_535;
+
+/** Begins a transaction that sees one state of an account. */
+export const beginReading = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** Steps in the schema of an account. */
 export interface StepsOf<Outcome> {
@@ -49,7 +53,31 @@ function runStep(
 	step: readonly WriteStep[],
 	timeoutMs: number | undefined,
 ): Promise<(readonly Row[])[]> {
-	return pipeline(client, () => step.map((query) => runQuery(client, schema, query, timeoutMs)));
+	const run = (query: WriteStep) => runQuery(client, schema, query, timeoutMs);
+	const count = capabilitiesOf(client).isOnlyNode ? 0 : numbersNeeded(step);
+	return count > 0 ? runNumbered(client, schema, step, count, run) : pipeline(client, () => step.map(run));
+}
+
+/** Runs a step whose rows need numbers, which are drawn under its locks: so they rise in the order of the locks. */
+async function runNumbered(
+	client: pg.PoolClient,
+	schema: string,
+	step: readonly WriteStep[],
+	count: number,
+	run: (query: WriteStep) => Promise<readonly Row[]>,
+): Promise<(readonly Row[])[]> {
+	const locks = step.filter((query) => 'lock' in query);
+	const locked = new Map<WriteStep, readonly Row[]>();
+	const answers = await pipeline(client, () => locks.map(run));
+	for (const [index, query] of locks.entries()) locked.set(query, answers[index] ?? []);
+	const first = await drawNumbers(client, schema, count);
+	const queries = withNumbers(step, first);
+	return pipeline(client, () =>
+		queries.map((query) => {
+			const rows = locked.get(query);
+			return rows ? Promise.resolve(rows) : run(query);
+		}),
+	);
 }
 
 /**
@@ -63,8 +91,9 @@ export async function runTogether<Outcome>(
 	timeoutMs?: number,
 ): Promise<Outcome[]> {
 	const firsts = all.map(({ steps }) => steps.next());
-	const [, ...rows] = await pipeline(client, () => [
+	const [, , ...rows] = await pipeline(client, () => [
 		begin(),
+		holdPlaces(client, all, timeoutMs),
 		...all.map(({ schema }, index) => {
 			const first = firsts[index] as IteratorResult<readonly WriteStep[]>;
 			return runStep(client, schema, first.done ? [] : first.value, timeoutMs);
@@ -90,12 +119,16 @@ export async function runTransaction<Outcome>(
 	{ begin, steps }: { readonly begin: string; readonly steps: Steps<Outcome> },
 ): Promise<Outcome> {
 	const writes = (one: WriteStep) => 'sql' in one && !one.sql.startsWith('SELECT');
+	const hold = () => (begin === beginReading ? Promise.resolve() : holdPlace(client, schema));
 	let step = steps.next();
-	if (step.done || step.value.some(writes)) await client.query(begin);
-	else {
+	if (step.done || step.value.some(writes)) {
+		await client.query(begin);
+		await hold();
+	} else {
 		const first = step.value;
-		const [, rows] = await pipeline(client, () => [
+		const [, , rows] = await pipeline(client, () => [
 			client.query(begin),
+			hold(),
 			runStep(client, schema, first, undefined),
 		]);
 		step = steps.next(rows);
@@ -103,6 +136,14 @@ export async function runTransaction<Outcome>(
 	const outcome = await runSteps(client, schema, steps, undefined, step);
 	await commitTransaction(client);
 	return outcome;
+}
+
+async function holdPlaces(
+	client: pg.PoolClient,
+	all: readonly { readonly schema: string }[],
+	timeoutMs: number | undefined,
+): Promise<void> {
+	await Promise.all(all.map(({ schema }) => holdPlace(client, schema, timeoutMs)));
 }
 
 /** Connections whose transactions have left work to the background. */
@@ -180,7 +221,7 @@ const valueTexts = new SqlTexts(dialects.postgresWithValues);
 
 async function send(client: pg.PoolClient, statement: Statement): Promise<readonly Row[]> {
 	const { schema, sql, columns = [], rows, parameters, timeoutMs } = statement;
-	const shape = rows === undefined ? columns.join() : rows;
+	const shape = `${columns.join()} ${rows ?? ''}`;
 	const text = () =>
 		(rows === undefined ? arrayTexts : valueTexts)
 			.of(sql, shape, () => ({ columns, ...(rows && { rows }) }))
@@ -212,9 +253,9 @@ function arrayOf(type: ColumnType, rows: readonly (readonly Value[])[], column: 
 
 async function lock(client: pg.PoolClient, schema: string, lock: Lock): Promise<readonly Row[]> {
 	if ('keys' in lock) return lockKeys(client, schema, lock);
-	await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2)) /* lock account */', [
-		lock.lock === 'import' ? importLock : foldLock,
-		schema,
-	]);
+	await client.query(
+		`SELECT pg_advisory_xact_lock(number, hashtext($2)) FROM (VALUES ($1::int)) AS list (number)${onlyWhereItLies(client, schema)} /* lock account */`,
+		[lock.lock === 'import' ? importLock : foldLock, schema],
+	);
 	return [];
 }

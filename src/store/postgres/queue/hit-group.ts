@@ -4,6 +4,7 @@ import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import { OutcomeUnknownError, StorageError } from '../../../errors.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
 import { beginWriting, commitTransaction, isRolledBack, pipeline } from '../engine/connection.ts';
+import { holdPlace } from '../engine/places.ts';
 import { runSteps } from '../engine/run-steps.ts';
 import type { WaitingWrite, WriteKind } from './write-queue.ts';
 
@@ -57,8 +58,9 @@ async function store(
 	group: readonly WaitingHit[],
 	committing: () => void,
 ): Promise<() => void> {
-	const [, stored] = await pipeline(client, () => [
+	const [, , stored] = await pipeline(client, () => [
 		client.query(beginWriting),
+		holdPlace(client, schema),
 		runSteps(client, schema, storeHits(group.map(({ hit }) => hit))),
 	]);
 	committing();

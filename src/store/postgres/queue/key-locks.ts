@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Lock, Row } from '../../steps.ts';
 import { numberArray } from '../engine/arrays.ts';
+import { onlyWhereItLies } from '../engine/places.ts';
 import { statementOn } from '../engine/prepared.ts';
 
 /**
@@ -24,7 +25,7 @@ export async function lockKeys(
 	if (keys.length === 0) return [];
 	const numbers = numberArray(keys === 'all' ? everyLock : locksOf(keys));
 	const send = (select: string) => {
-		const text = `${select} FROM unnest($2::int[]) AS list (number) /* lock keys */`;
+		const text = `${select} FROM unnest($2::int[]) AS list (number)${onlyWhereItLies(client, schema)} /* lock keys */`;
 		return client.query({ ...statementOn(client, text, () => text), values: [schema, numbers] });
 	};
 	if (lock === 'alone')

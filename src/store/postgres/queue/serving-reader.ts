@@ -4,7 +4,6 @@ import { asStorageError } from '../../../errors.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import type { NumberedProfile, ServingReader } from '../../store.ts';
 import type { AccountServers } from '../engine/account-servers.ts';
-import type { ClusterMap } from '../engine/cluster-map.ts';
 import type { NewestSchemas } from '../engine/newest-schemas.ts';
 import type { ServerPool } from '../engine/server-pool.ts';
 import type { ReadQueue } from './read-queue.ts';
@@ -14,19 +13,15 @@ export class PostgresReader implements ServingReader {
 	readonly #servers: AccountServers;
 	readonly #newest: NewestSchemas;
 	readonly #reads: ServerPool<ReadQueue>;
-	readonly #clusterMap: ClusterMap;
 
 	constructor(options: {
 		servers: AccountServers;
 		newest: NewestSchemas;
 		reads: ServerPool<ReadQueue>;
-		clusterMap: ClusterMap;
 	}) {
 		this.#servers = options.servers;
 		this.#newest = options.newest;
 		this.#reads = options.reads;
-		this.#clusterMap = options.clusterMap;
-		void this.#clusterMap.start();
 	}
 
 	visitor(accountId: number, vid: string): Promise<Profile | null> {
@@ -73,14 +68,12 @@ export class PostgresReader implements ServingReader {
 		try {
 			const bringing = this.#newest.beforeUse(accountId);
 			if (bringing) await bringing;
-			return await ask(this.#reads.get(this.#servers.readAddressOf(accountId)));
+			return await ask(this.#reads.get(this.#servers.addressOf(accountId)));
 		} catch (error) {
 			throw asStorageError(error);
 		}
 	}
 
 	/** The connections belong to the store. */
-	async close(): Promise<void> {
-		this.#clusterMap.stop();
-	}
+	async close(): Promise<void> {}
 }

@@ -102,7 +102,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 					connections,
 					schemaOf: (accountId) => servers.schemaOf(accountId),
 					beforeUse: (accountId) => newest.beforeUse(accountId),
-					length: address === servers.home ? queueLength : ownQueueLength,
+					length: servers.isShared(address) ? queueLength : ownQueueLength,
 					onCommit: events.onCommit,
 					onError: (error) => onError(address, error),
 					onWaiting: events.onWaiting,
