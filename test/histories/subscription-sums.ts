@@ -285,12 +285,15 @@ export function renewals(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const lastingOf = lastingIn(log, asked);
 	const cadenceOf = (one: Subscription) => lastingOf(one).at(-1)?.days ?? null;
-	for (const [name, own] of Map.groupBy(
+	for (const [plan, own] of Map.groupBy(
 		acquiredIn(log, asked),
 		(one) => `${planOf(cadenceOf(one))} ${one.first.evt}: ${groupOf(one, asked)}`,
 	)) {
 		const days = own.map((one) => cadenceOf(one) ?? Number.NaN).sort((a, b) => a - b);
 		const middle = days[Math.floor(days.length / 2)] as number;
+		// The report tells the median to two digits, and not the plan: 7.497 days are 7, but 7.50 are 8.
+		const told = Number.isNaN(middle) ? null : Math.round(100 * middle) / 100;
+		const name = plan.replace(planOf(cadenceOf(own[0] as Subscription)), planOf(told));
 		figures.set(`${name} subscriptions`, own.length);
 		figures.set(`${name} days`, Number.isNaN(middle) ? null : new About(middle, 0.005_1));
 		const refunded = own.filter(({ events }) => events.some(({ rvn }) => rvn < 0));
