@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { sessionLifetime } from '../domain/person.ts';
 
 /**
@@ -14,7 +16,7 @@ export function isFromConsole(headers: IncomingHttpHeaders, consoleUrl: string):
 
 /**
  * The cookie that holds the token of a session. Browsers refuse a `__Host-` cookie from another host, without `Secure`, or
- * over plain http, where only a server on this machine may be; as cookies ignore ports, its name there has the port.
+ * over plain http. That is for this machine alone; as cookies ignore ports, the name there has the port.
  * `Lax`, so that who follows a link to a page is still signed in.
  */
 export class SessionCookie {
@@ -22,12 +24,11 @@ export class SessionCookie {
 	readonly #attributes: string;
 
 	/**
-	 * @param consoleUrl where people reach the console
+	 * @param isSecure whether the browser has asked by https
+	 * @param port of the console
 	 * @param purpose of another cookie than that of the session
 	 */
-	constructor(consoleUrl: string, purpose?: string) {
-		const { protocol, port } = new URL(consoleUrl);
-		const isSecure = protocol === 'https:';
+	constructor(isSecure: boolean, port: string, purpose?: string) {
 		this.#name = `${isSecure ? '__Host-caskade' : `caskade-${port || 80}`}${purpose === undefined ? '' : `-${purpose}`}`;
 		this.#attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
 	}
@@ -40,7 +41,7 @@ export class SessionCookie {
 		return found.length === 1 ? found[0]?.slice(start.length) || undefined : undefined;
 	}
 
-	/** The value of `set-cookie` that begins a session. */
+	/** The value of `set-cookie` that begins a session, for as long as sessions last by default. */
 	set(token: string, seconds = sessionLifetime.ms / 1000): string {
 		return `${this.#name}=${token}; ${this.#attributes}; Max-Age=${seconds}`;
 	}
@@ -49,4 +50,9 @@ export class SessionCookie {
 	clear(): string {
 		return `${this.#name}=; ${this.#attributes}; Max-Age=0`;
 	}
+}
+
+/** Whether a client is on this machine, by its address. */
+export function isLocal(address: string): boolean {
+	return isIP(address) !== 0 && ipaddr.process(address).range() === 'loopback';
 }

@@ -1,6 +1,6 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, QueueFullError } from '../errors.ts';
 
 const derive = promisify(argon2);
 
@@ -10,6 +10,8 @@ const tagBytes = 32;
 const saltBytes = 16;
 /** Each takes 19 MiB and some 30 ms of a core, which uploads need too. */
 const maxAtOnce = 2;
+/** About three seconds' worth. */
+const maxWaiting = 100;
 
 /** RFC 8265 leaves the length to the service; longer ones only cost time. */
 const shortest = 12;
@@ -17,7 +19,7 @@ const longest = 256;
 
 /**
  * Hashes a password in the PHC format, `$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH`.
- * @throws OperatorError where it is too short or too long
+ * @throws OperatorError where it is too short or too long; QueueFullError where too many wait
  */
 export async function hashPassword(password: string): Promise<string> {
 	if ([...password].length < shortest || password.length > longest)
@@ -33,7 +35,10 @@ export async function hashPassword(password: string): Promise<string> {
 /** As nobody has this one, and to compare with it takes as long as with another, it stands for whoever is unknown. */
 const nobodys = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=1$${base64(randomBytes(saltBytes))}$${base64(randomBytes(tagBytes))}`;
 
-/** @param stored in the PHC format; `null` where there is no such person, or they have no password */
+/**
+ * @param stored in the PHC format; `null` where there is no such person, or they have no password
+ * @throws QueueFullError where too many wait
+ */
 export async function isPassword(password: string, stored: string | null): Promise<boolean> {
 	const [, m, t, p, salt = '', tag = ''] =
 		/^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(stored ?? nobodys) ?? [];
@@ -63,6 +68,7 @@ let running = 0;
 const waiting: (() => void)[] = [];
 
 async function inTurn<Result>(job: () => Promise<Result>): Promise<Result> {
+	if (waiting.length >= maxWaiting) throw new QueueFullError('too many passwords wait to be checked');
 	if (running >= maxAtOnce) await new Promise<void>((resolve) => waiting.push(resolve));
 	else running++;
 	try {

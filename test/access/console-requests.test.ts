@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFromConsole, SessionCookie } from '../../src/access/console-requests.ts';
+import { isFromConsole, isLocal, SessionCookie } from '../../src/access/console-requests.ts';
 import { formToken, isFormToken } from '../../src/access/tokens.ts';
 
 const url = 'https://console.example.com';
@@ -25,13 +25,13 @@ test('a write comes from a page of the console, or it is refused', () => {
 });
 
 test('over https the cookie is a __Host- cookie, on this machine its name has the port', () => {
-	const secure = new SessionCookie(url);
+	const secure = new SessionCookie(true, '');
 	assert.equal(
 		secure.set('abc'),
 		'__Host-caskade=abc; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=2592000',
 	);
 	assert.equal(secure.read({ cookie: 'a=1; __Host-caskade=abc; b=2' }), 'abc');
-	const local = new SessionCookie('http://127.0.0.1:8081');
+	const local = new SessionCookie(false, '8081');
 	assert.equal(local.set('abc'), 'caskade-8081=abc; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000');
 	assert.equal(local.read({ cookie: '__Host-caskade=abc' }), undefined);
 	assert.match(local.clear(), /^caskade-8081=; .*Max-Age=0$/);
@@ -45,4 +45,10 @@ test("a form's token is that of its session", () => {
 	assert.equal(isFormToken(token, 'one'), true);
 	for (const presented of [undefined, '', formToken('two'), `${token}x`])
 		assert.equal(isFormToken(presented, 'one'), false);
+});
+
+test('a client on this machine is known by its address', () => {
+	for (const address of ['127.0.0.1', '127.8.0.1', '::1', '::ffff:127.0.0.1']) assert.ok(isLocal(address));
+	for (const address of ['10.0.0.1', '::', '', 'localhost', '192.0.2.1'])
+		assert.equal(isLocal(address), false);
 });

@@ -34,3 +34,10 @@ test('a password that is short or endless is refused', async () => {
 	await assert.rejects(hashPassword('x'.repeat(257)), /has 12 to 256 characters/);
 	assert.equal(await isPassword('x'.repeat(1_000_000), null), false);
 });
+
+test('where too many wait, a guess is refused at once', async () => {
+	const guesses = await Promise.allSettled(Array.from({ length: 110 }, () => isPassword('a guess', null)));
+	const refused = guesses.filter(({ status }) => status === 'rejected');
+	assert.equal(refused.length, 8, 'all but two that run and a hundred that wait');
+	assert.equal(await isPassword('a guess', null), false);
+});
