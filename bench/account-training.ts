@@ -121,9 +121,9 @@ async function trainByCommand(): Promise<void> {
 		`caskade train: ${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU, ${peakMiB().toFixed(0)} MiB at most`,
 	);
 	for (const { report } of JSON.parse(text).goals) {
-		const { goal, scope, kind, rows, conversions, later, history } = report;
+		const { goal, scope, kind, rows, conversions, later } = report;
 		print(
-			`  ${goal} ${scope}: ${kind}, ${rows} rows, ${conversions} conversions, AUC ${later.auc.value.toFixed(3)}, log loss ${later.logLoss.toFixed(4)} (base rate ${later.baseRateLogLoss.toFixed(4)}). ${history[0]}`,
+			`  ${goal} ${scope}: ${kind}, ${rows} rows, ${conversions} conversions, AUC ${later?.auc.value.toFixed(3)}, log loss ${later?.logLoss.toFixed(4)} (base rate ${later?.baseRateLogLoss.toFixed(4)})`,
 		);
 	}
 }
