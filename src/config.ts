@@ -109,6 +109,15 @@ export interface ServeSettings {
 	readonly tlsCert?: string;
 	readonly tlsKey?: string;
 	readonly selfSigned?: boolean;
+	/** The port of the console; without it there is none. */
+	readonly consolePort?: number;
+	/** Where people reach it; by default where it listens. */
+	readonly consoleUrl?: string;
+	/** The provider of single sign-on; all three, or none. */
+	readonly ssoIssuer?: string;
+	readonly ssoClientId?: string;
+	/** A file with the secret that the provider has given. */
+	readonly ssoSecretFile?: string;
 	readonly metricsHost: string;
 	readonly metricsPort?: number;
 	readonly logLevel: LogLevel;
@@ -143,6 +152,17 @@ export const serveOptions = () => [
 	stageOption(),
 	new Setting('--host <address>', 'address to listen on').default('127.0.0.1'),
 	new Setting('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
+	new Setting(
+		'--console-port <number>',
+		'port of the web console; 0 takes any free one (default: 8081, or any where --port is 0)',
+	).argParser(port),
+	consoleUrlOption(),
+	new Setting(
+		'--sso-issuer <url>',
+		'let people sign in to the console through this provider of OpenID Connect',
+	).argParser(refusing(values.issuerAddress)),
+	new Setting('--sso-client-id <id>', 'what the provider calls this console'),
+	new Setting('--sso-secret-file <file>', "file with the client's secret, which the provider has given"),
 	new Setting(
 		'--base-path <path>',
 		'path prefix of the service, such as /api; comes before the stage',

@@ -1,16 +1,21 @@
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
+import type { SsoSettings } from './access/single-sign-on.ts';
 import { buildApp, defaultHitLimits } from './app.ts';
 import { monotonicMs } from './clock.ts';
 import { IgnoredNetworks } from './collect/ignored-networks.ts';
 import type { ServeSettings } from './config.ts';
+import type { ConsoleRequest } from './console/exchange.ts';
+import { listenForConsole } from './console/listen.ts';
 import { OperatorError } from './errors.ts';
-import { readTls } from './http/tls.ts';
+import { readTls, type Tls } from './http/tls.ts';
 import { startBackground } from './jobs/background.ts';
 import { compute } from './jobs/compute.ts';
+import { ConsoleThread } from './jobs/console.ts';
 import { type Log, throttledErrors } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
 import { Metrics, serveMetrics } from './metrics.ts';
@@ -38,11 +43,15 @@ export interface ServeOptions {
 	 * none. Default: all.
 	 */
 	readonly background?: 'all' | 'shared' | 'none';
+	/** Whether to serve without the console where its port is in use. */
+	readonly consoleIsOptional?: boolean;
 }
 
 export interface Serving {
 	/** For example `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
 	readonly url: string;
+	/** Of the console; undefined where there is none. */
+	readonly consoleUrl: string | undefined;
 	readonly store: Store;
 	readonly directory: AccessDirectory;
 	/**
@@ -52,6 +61,7 @@ export interface Serving {
 	stop(): Promise<void>;
 }
 
+const pageTimeoutMs = 5000;
 /** Interval for closing idle connections while stopping. */
 const sweepEveryMs = 50;
 
@@ -149,6 +159,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 		.catch(portError(settings.host, settings.port, '--port'));
 	const url = `${originOf(app, tls !== undefined)}${prefix}`;
 	writer.announce?.(reachable(url));
+	const consoleUrl = await listenForPages(starting, settings, tls, store, options);
 	const running = starting.move();
 	let stopped: Promise<void> | undefined;
 	const stop = async () => {
@@ -159,6 +170,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	};
 	return {
 		url,
+		consoleUrl,
 		store,
 		directory,
 		stop() {
@@ -203,6 +215,56 @@ async function listenForMetrics(
 		server.close();
 		server.closeAllConnections();
 	});
+}
+
+async function listenForPages(
+	starting: AsyncDisposableStack,
+	settings: ServerSettings,
+	tls: Tls | undefined,
+	{ place }: Store,
+	{ log, consoleIsOptional = false }: ServeOptions,
+): Promise<string | undefined> {
+	const { host, consolePort, behindProxy } = settings;
+	if (consolePort === undefined) return undefined;
+	const sso = ssoOf(settings);
+	let consoleUrl = '';
+	const thread = new ConsoleThread(place, () => ({ consoleUrl, sso }), log);
+	const answer = (request: ConsoleRequest) => thread.answer(request);
+	try {
+		const app = await listenForConsole({
+			host,
+			port: consolePort,
+			tls,
+			proxies: behindProxy,
+			log,
+			answer,
+		}).catch(portError(host, consolePort, '--console-port'));
+		starting.defer(() => thread.stop());
+		starting.defer(() => closeApp(app, pageTimeoutMs));
+		consoleUrl = settings.consoleUrl ?? reachable(originOf(app, tls !== undefined));
+		return `${consoleUrl}/console/`;
+	} catch (error) {
+		if (!(consoleIsOptional && error instanceof OperatorError)) throw error;
+		log.warn({ reason: error.message }, 'there is no console');
+		return undefined;
+	}
+}
+
+/** @throws OperatorError where a part of the provider's settings is missing, or the file cannot be read */
+function ssoOf({ ssoIssuer, ssoClientId, ssoSecretFile }: ServerSettings): SsoSettings | undefined {
+	if (ssoIssuer === undefined && ssoClientId === undefined && ssoSecretFile === undefined) return undefined;
+	if (ssoIssuer === undefined || ssoClientId === undefined || ssoSecretFile === undefined)
+		throw new OperatorError(
+			'--sso-issuer, --sso-client-id and --sso-secret-file go together; one is missing.',
+		);
+	try {
+		const clientSecret = readFileSync(ssoSecretFile, 'utf8').trim();
+		return { issuer: ssoIssuer, clientId: ssoClientId, clientSecret };
+	} catch (error) {
+		throw new OperatorError(`${ssoSecretFile} cannot be read (${(error as NodeJS.ErrnoException).code}).`, {
+			cause: error,
+		});
+	}
 }
 
 /** @param forceAfterMs by then every request is answered. Only bodies that nobody waits for may still be open. */

@@ -112,14 +112,16 @@ export interface ReportQuery {
 	readonly compare?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type. */
 	readonly evt?: string | undefined;
-	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */
-	readonly by?: string | undefined;
-	/** How many days before conversion a touch may be credited. Default: 90. */
-	readonly lookbackDays?: string | undefined;
+	/** A row for each day, week, month. Default: month in movement, the whole period in attribution. */
+	readonly every?: string | undefined;
 	/** Only subscriptions with this channel in their path. */
 	readonly channel?: string | undefined;
 	/** Only subscriptions whose visitor is in this segment, by its id. */
 	readonly segment?: string | undefined;
+	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */
+	readonly by?: string | undefined;
+	/** How many days before conversion a touch may be credited. Default: 90. */
+	readonly lookbackDays?: string | undefined;
 	/** Some of first, last, last-non-direct, linear, decay, position, markov, separated by commas, or all. Default: last-non-direct. */
 	readonly model?: string | undefined;
 	/** Half-life of the model decay, in days. Default: 7. */
@@ -128,8 +130,6 @@ export interface ReportQuery {
 	readonly basis?: string | undefined;
 	/** `0` to leave out the intervals of the model markov, which take most of the time. */
 	readonly intervals?: string | undefined;
-	/** A row for each day, week, month. Default: month in movement, the whole period in attribution. */
-	readonly every?: string | undefined;
 	/** Number of paths to show. Default: 20. */
 	readonly top?: string | undefined;
 	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the account's, else each subscription's own. */
@@ -154,10 +154,12 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'] as const;
+export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
+	/** What came in, by day, week or month. @throws CaskadeError */
+	readonly activity: (aid: string, options?: Options) => Promise<Report>;
 	/** What each channel is credited with. @throws CaskadeError */
 	readonly attribution: (aid: string, options?: Options) => Promise<Report>;
 	/** The paths to subscriptions, and how long they took. @throws CaskadeError */

@@ -65,8 +65,8 @@ export class AccessDirectory {
 	}
 
 	/** All that are not disabled, by `aid`. */
-	get accounts(): ReadonlyMap<string, KnownAccount> {
-		return this.#snapshot.accounts;
+	get accounts(): readonly KnownAccount[] {
+		return [...this.#snapshot.accounts.values()].sort((a, b) => (a.aid < b.aid ? -1 : 1));
 	}
 
 	/** Who is signed in by the session whose token has this hash; undefined where it has ended. */

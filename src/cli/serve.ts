@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
-import { Command, type ServeSettings, serveOptions } from '../config.ts';
+import { Command, defaultConsoleUrl, type ServeSettings, serveOptions } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
 import type { Log } from '../log.ts';
@@ -51,9 +51,11 @@ async function runServer(settings: ServeSettings, command: Command): Promise<voi
 	}
 	const server = await start(settings, log, 'all');
 	stopOnSignals(() => server.stop(), log);
-	log.info({ url: server.url, version, commit, schemas: server.store.schemas }, 'listening');
+	const { url, consoleUrl } = server;
+	log.info({ url, consoleUrl, version, commit, schemas: server.store.schemas }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
-	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
+	const pages = consoleUrl ? `, console: ${consoleUrl}` : '';
+	printLine(`Caskade serves at ${url} (reference: ${url}/docs${shop}${pages}). Stop it with Ctrl+C.`);
 	if (settings.demo) await offerDemo(server, place(command));
 }
 
@@ -86,31 +88,47 @@ async function serveAsWorker(settings: ServeSettings, log: Log, command: Command
 	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server, place(command));
 }
 
+const defaultConsolePort = 8081;
+
 async function start(settings: ServerSettings, log: Log, background: 'all' | 'shared'): Promise<Serving> {
 	const { serve } = await import('../serve.ts');
 	const onDeath = (error: Error) => {
 		log.fatal({ reason: error.message }, 'a thread died');
 		process.exit(1);
 	};
-	const server = await serve(settings, { log, onDeath, background });
+	const { consolePort = settings.port === 0 ? 0 : defaultConsolePort } = settings;
+	const consoleIsOptional = settings.consolePort === undefined;
+	const server = await serve({ ...settings, consolePort }, { log, onDeath, background, consoleIsOptional });
 	collectGarbage();
 	return server;
 }
 
 /** @param at the flags by which a command finds the same data */
-async function offerDemo({ store, directory, url }: Serving, at: string): Promise<void> {
-	if (await store.control.hasClients()) return;
-	const { demoAid, openDemoAccount, uploadLine } = await import('../demo/demo-account.ts');
-	const { account, key } = await openDemoAccount(store, demoAid);
-	await directory.refresh();
-	if (key)
-		printLine(`
+async function offerDemo({ store, directory, url, consoleUrl }: Serving, at: string): Promise<void> {
+	const { demoAid, demoLink, demoPerson, openDemoAccount, uploadLine } = await import(
+		'../demo/demo-account.ts'
+	);
+	if (!(await store.control.hasClients())) {
+		const { account, key } = await openDemoAccount(store, demoAid);
+		await directory.refresh();
+		if (key)
+			printLine(`
 There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.
 Upload an event to it from another terminal (the key is shown this once):
 
 ${uploadLine(url, demoAid, key)}
 
-Make up visitors to score: npx caskade demo${at}
+Make up visitors to score: npx caskade demo${at}`);
+	}
+	if (consoleUrl === undefined) return;
+	const { origin } = new URL(consoleUrl);
+	const link = await demoLink(store, origin);
+	const there = origin === defaultConsoleUrl ? '' : ` --console-url ${origin}`;
+	if (link)
+		printLine(`
+See it in the console. This link signs you in once, within 15 minutes; for another: npx caskade user link ${demoPerson}${there}${at}
+
+${link}
 `);
 }
 

@@ -1,3 +1,5 @@
+import { newLoginLink } from '../access/sign-in.ts';
+import type { Grant } from '../domain/person.ts';
 import { OperatorError } from '../errors.ts';
 import { countRows } from '../store/account/reading/rows.ts';
 import { countVisitors } from '../store/account/reading/visitors.ts';
@@ -45,6 +47,24 @@ export async function openDemoAccount(store: Store, aid: string): Promise<DemoAc
 	if (!segments.some(({ id }) => id === consideringSegment.id))
 		await control.createSegment(account.id, consideringSegment);
 	return { account, key: account.client === demoClient ? await ensureKey(store) : undefined };
+}
+
+export const demoPerson = 'demo@example.com';
+
+/**
+ * A link with which somebody who tries the service out signs in to the console once: an administrator, where the demo
+ * account is the only one.
+ * @param consoleUrl where people reach the console, without a path
+ * @returns undefined where there is no demo account
+ */
+export async function demoLink({ control }: Store, consoleUrl: string): Promise<string | undefined> {
+	const accounts = await control.accounts();
+	if (!accounts.some(({ aid }) => aid === demoAid)) return undefined;
+	const known = (await control.people.list()).find(({ email }) => email === demoPerson);
+	const grant: Grant =
+		accounts.length === 1 ? { aid: null, role: 'admin' } : { aid: demoAid, role: 'operator' };
+	const person = known ?? (await control.people.create(demoPerson, [grant]));
+	return (await newLoginLink(control, person, consoleUrl)).link;
 }
 
 async function hasData(store: Store, { id }: Account): Promise<boolean> {

@@ -60,10 +60,22 @@ export function emailAddress(value: string): string {
 /** Parses an address of pages, without a path: https://console.example.com. */
 export function pageOrigin(value: string): string {
 	const url = URL.canParse(value) ? new URL(value) : undefined;
-	const isLoopback = url !== undefined && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
-	if (!url || !/^https?:$/.test(url.protocol) || value.replace(/\/$/, '') !== url.origin)
+	if (value.replace(/\/$/, '') !== url?.origin)
 		throw new OperatorError('It must be an address without a path, such as https://console.example.com.');
-	if (url.protocol === 'http:' && !isLoopback)
+	return secureAddress(url).origin;
+}
+
+/** Parses the address by which a provider of OpenID Connect names itself. */
+export function issuerAddress(value: string): string {
+	if (!URL.canParse(value) || /[?#]/.test(value))
+		throw new OperatorError('It must be an address such as https://id.example.com.');
+	secureAddress(new URL(value));
+	return value;
+}
+
+function secureAddress(url: URL): URL {
+	const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+	if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLocal))
 		throw new OperatorError('It must begin with https:// unless it is on this machine.');
-	return url.origin;
+	return url;
 }

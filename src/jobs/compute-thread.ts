@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { OperatorError, reasonOf } from '../errors.ts';
 import type { TrainingProgress, TrainModel } from '../scoring/judge/account-training.ts';
 import type { Trained } from '../scoring/judge/train.ts';
@@ -9,14 +9,13 @@ import type { Store } from '../store/store.ts';
 import { runJob } from './job-thread.ts';
 import type { ComputeData, ComputeMessage, ModelJob, ReportJob, TrainingJob } from './messages.ts';
 
-/** The thread of one job. It opens the databases itself, so that it works beside the serving process. */
+/** The thread of jobs, one at a time. It opens the databases itself, so that it works beside the serving process. */
 
 if (!parentPort) throw new Error('this file is the thread of a job');
 const port = parentPort;
 /** Models of a training that somebody waits for: each takes a core. */
 const modelsAtOnce = 2;
 
-const { place, job } = workerData as ComputeData;
 const send = (message: ComputeMessage) => port.postMessage(message);
 
 /** Gives requests priority. On Linux each thread has its own priority; elsewhere nothing changes. */
@@ -57,14 +56,18 @@ const trainOnThread: TrainModel = (dataset, { onProgress, ...options }) => {
 	return runJob<Trained, number>(thread, { dataset, options } satisfies ModelJob, { onProgress });
 };
 
-try {
-	const store = await openStore(place.database, { ...place, mustExist: true });
+port.on('message', async ({ place, job }: ComputeData) => {
 	try {
-		const result = job.type === 'report' ? await makeReport(store, job) : await train(store, job);
+		const store = await openStore(place.database, { ...place, mustExist: true });
+		let result: string | Awaited<ReturnType<typeof train>>;
+		try {
+			result = job.type === 'report' ? await makeReport(store, job) : await train(store, job);
+		} finally {
+			// Before the answer: a job that is done keeps nothing open.
+			await store.close();
+		}
 		send({ type: 'done', result });
-	} finally {
-		await store.close();
+	} catch (error) {
+		send({ type: error instanceof OperatorError ? 'refused' : 'failed', reason: reasonOf(error) });
 	}
-} catch (error) {
-	send({ type: error instanceof OperatorError ? 'refused' : 'failed', reason: reasonOf(error) });
-}
+});

@@ -4,7 +4,7 @@ import { type JobOptions, runJob } from './job-thread.ts';
 import type { ComputeData, ComputeJob, ResultOf } from './messages.ts';
 
 /**
- * Does what takes seconds of CPU on a thread of its own, which opens the databases itself and ends with the job.
+ * Does what takes seconds of CPU on a thread of its own, which opens the databases itself for each job.
  * @throws OperatorError where the job is impossible; the signal's reason
  */
 export function compute<Job extends ComputeJob>(
@@ -13,5 +13,9 @@ export function compute<Job extends ComputeJob>(
 	options: JobOptions<TrainingProgress> = {},
 ): Promise<ResultOf<Job>> {
 	const file = new URL('./compute-thread.ts', import.meta.url);
-	return runJob({ file, name: job.type }, { place, job } satisfies ComputeData, options);
+	return runJob(
+		{ file, name: job.type, isKept: job.type === 'report' },
+		{ place, job } satisfies ComputeData,
+		options,
+	);
 }

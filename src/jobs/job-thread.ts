@@ -13,30 +13,70 @@ export interface JobOptions<Progress> {
 	readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
+/** How a thread of jobs is started. */
+export interface JobThread {
+	/** Its module, which does each message as a job. */
+	readonly file: URL;
+	readonly name: string;
+	/** Whether it waits for the next job, because its start takes longer than most. */
+	readonly isKept?: boolean;
+}
+
+/** A kept thread waits so long. There is at most one of each module. */
+const keptMs = 30_000;
+const kept = new Map<string, { readonly worker: Worker; readonly release: () => void }>();
+
 /**
- * Runs a thread that does one job.
- * @param job its `workerData`
+ * Does a job on a thread.
  * @throws OperatorError where the job is impossible; the signal's reason
  */
 export function runJob<Result, Progress>(
-	thread: { readonly file: URL; readonly name: string },
+	thread: JobThread,
 	job: unknown,
 	{ signal, onProgress = () => {} }: JobOptions<Progress>,
 ): Promise<Result> {
 	if (signal?.aborted) return Promise.reject(signal.reason);
 	const { promise, resolve, reject } = Promise.withResolvers<Result>();
-	const worker = new Worker(thread.file, { name: thread.name, workerData: job });
+	const worker = takeKept(thread) ?? new Worker(thread.file, { name: thread.name });
 	const stop = () => void worker.terminate();
-	signal?.addEventListener('abort', stop, { once: true });
-	worker.on('message', (message: JobMessage<Result, Progress>) => {
-		if (message.type === 'progress') onProgress(message.progress);
-		else if (message.type === 'done') resolve(message.result);
-		else reject(message.type === 'refused' ? new OperatorError(message.reason) : new Error(message.reason));
-	});
-	worker.on('error', reject);
-	worker.on('exit', () => {
+	const onExit = () => {
 		signal?.removeEventListener('abort', stop);
 		reject(signal?.aborted ? signal.reason : new Error(`the thread of the ${thread.name} has ended`));
-	});
+	};
+	const onMessage = (message: JobMessage<Result, Progress>) => {
+		if (message.type === 'progress') return onProgress(message.progress);
+		worker.off('message', onMessage).off('error', reject).off('exit', onExit);
+		signal?.removeEventListener('abort', stop);
+		if (thread.isKept) keep(thread, worker);
+		else stop();
+		if (message.type === 'done') resolve(message.result);
+		else reject(message.type === 'refused' ? new OperatorError(message.reason) : new Error(message.reason));
+	};
+	signal?.addEventListener('abort', stop, { once: true });
+	worker.on('message', onMessage).on('error', reject).on('exit', onExit);
+	worker.postMessage(job);
 	return promise;
+}
+
+function takeKept({ file, isKept }: JobThread): Worker | undefined {
+	const found = isKept ? kept.get(file.href) : undefined;
+	if (!found) return undefined;
+	kept.delete(file.href);
+	found.release();
+	found.worker.ref();
+	return found.worker;
+}
+
+/** The process may end meanwhile. */
+function keep(thread: JobThread, worker: Worker): void {
+	if (kept.has(thread.file.href)) return void worker.terminate();
+	const end = () => void takeKept(thread)?.terminate();
+	const timer = setTimeout(end, keptMs).unref();
+	// One by one: without its own listeners a thread receives nothing more.
+	const release = () => {
+		clearTimeout(timer);
+		worker.off('exit', end).off('error', end);
+	};
+	worker.on('exit', end).on('error', end).unref();
+	kept.set(thread.file.href, { worker, release });
 }

@@ -1,3 +1,5 @@
+import type { EntranceSettings } from '../console/entrance.ts';
+import type { ConsoleAnswer, ConsoleRequest } from '../console/exchange.ts';
 import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
 import type { TrainedGoal, TrainingProgress } from '../scoring/judge/account-training.ts';
 import type { Trained, TrainingOptions } from '../scoring/judge/train.ts';
@@ -36,7 +38,7 @@ export type ResultOf<Job extends ComputeJob> = Job extends ReportJob ? string : 
 
 export type ComputeMessage = JobMessage<ResultOf<ComputeJob>, TrainingProgress>;
 
-/** What the thread of a job starts with. */
+/** A message to the thread of jobs. */
 export interface ComputeData {
 	readonly place: StorePlace;
 	readonly job: ComputeJob;
@@ -50,6 +52,22 @@ export interface ModelJob {
 
 /** The progress is the share that is done. */
 export type FromModel = JobMessage<Trained, number>;
+
+/** What the thread of the console starts with. */
+export interface ConsoleData {
+	readonly place: StorePlace;
+	readonly entrance: EntranceSettings;
+}
+
+export type ToConsole =
+	| { readonly type: 'request'; readonly id: number; readonly request: ConsoleRequest }
+	/** Finish what has begun, and end. */
+	| { readonly type: 'stop' };
+
+export type FromConsole =
+	| { readonly type: 'answer'; readonly id: number; readonly answer: ConsoleAnswer }
+	/** For the log. */
+	| { readonly type: 'failed'; readonly path: string; readonly cause: string };
 
 /** What a process does besides answering. Every part may run in several processes; they take turns by what is stored. */
 export interface BackgroundWork {

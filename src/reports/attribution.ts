@@ -298,7 +298,7 @@ export const attributionReport = reportThat({
 	},
 	async make({ query, period, asOfMs, calendar, journeys: read }) {
 		const { basis, lookbackDays, halfLifeDays, model: models, by, every } = query;
-		const { journeys, ...others } = await read(true);
+		const { journeys, ...others } = await read('visits');
 		const options = { ...query, models, period, random: seededRandom(seed) };
 		const made = { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, others, options) };
 		if (every === null) return made;

@@ -2,6 +2,7 @@ import { type Subscription, subscriptionOf } from '../domain/subscription.ts';
 import { isFromPayment, type Touch } from '../domain/touch.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import {
+	arrivalsIn,
 	eachTouch,
 	eventsIn,
 	eventsOfSubscriptions,
@@ -183,6 +184,26 @@ export function* readTouches(
 		if (!origin.isPayment) touches.add(atMs, origin);
 	});
 	return touches.touches();
+}
+
+/** How often visitors arrived in each of some spans of time, which follow each other. @param channel all, if it is null */
+export function* readArrivals(
+	spans: readonly Period[],
+	channel: string | null,
+	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
+): Reading<number[]> {
+	const visits = spans.map(() => 0);
+	const [first, last] = [spans[0], spans.at(-1)];
+	if (!first || !last) return visits;
+	const readOrigin = originReader({ paymentProviders, visitsBy: null }, new LabelNumbers());
+	let place = 0;
+	const period = { fromMs: first.fromMs, toMs: Math.min(last.toMs, asOfMs + 1) };
+	yield* arrivalsIn(period, (atMs, text) => {
+		while (atMs >= (spans[place] as Period).toMs) place++;
+		const origin = readOrigin(text);
+		if (!origin.isPayment && (channel === null || origin.channel === channel)) (visits[place] as number)++;
+	});
+	return visits;
 }
 
 /** A parsed origin. */

@@ -21,10 +21,9 @@ const properties = (colours: readonly string[]) =>
 	`:root{${colours.map((colour, place) => `--series-${place}:${colour}`).join(';')}}`;
 const series = seriesColours.map((_, place) => `.series-${place}{color:var(--series-${place})}`).join('');
 const shadeSteps = 10;
-/** From 5 to 55 per cent of the colour. */
 const shades = Array.from(
 	{ length: shadeSteps + 1 },
-	(_, step) => `.shade-${step}{--depth:${5 + 5 * step}%}`,
+	(_, step) => `.shade-${step}{background:rgba(11,99,206,${(0.05 + 0.05 * step).toFixed(2)})}`,
 ).join('');
 
 /**
@@ -32,7 +31,7 @@ const shades = Array.from(
  * screens and paper. Shading is printed, and wide tables wrap on paper.
  */
 export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}
-td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact;background:color-mix(in srgb,var(--series-0) var(--depth),transparent)}${shades}th{vertical-align:bottom}
+td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}${shades}th{vertical-align:bottom}
 td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
 .paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
 @container scroll-state(scrollable:x){.wide::before{display:inline-block}}

@@ -75,9 +75,9 @@ export interface ReportSource {
 	read<Outcome>(reading: (options: JourneyOptions) => Reading<Outcome>): Promise<Outcome>;
 	/**
 	 * Subscriptions that the query chooses, with their touches.
-	 * @param withVisits whether visits, and the paths of visitors who did not subscribe, are needed, too
+	 * @param needs `visits`: also visits, and the paths of visitors who did not subscribe. `events`: no touches
 	 */
-	journeys(withVisits?: boolean): Promise<ReadJourneys>;
+	journeys(needs?: 'visits' | 'touches' | 'events'): Promise<ReadJourneys>;
 	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
 	courses(): Promise<readonly CoursedJourney[]>;
 	/** Those whose owner is in a segment. */

@@ -1,3 +1,4 @@
+import { activityReport } from './activity.ts';
 import { attributionReport } from './attribution.ts';
 import { coverageReport } from './coverage.ts';
 import { lifetimeValueReport } from './lifetime-value.ts';
@@ -10,6 +11,7 @@ import { spendReport } from './spend.ts';
 
 /** All reports, in the order in which they are listed. */
 export const allReports: readonly ReportDefinition[] = [
+	activityReport,
 	attributionReport,
 	pathsReport,
 	movementReport,

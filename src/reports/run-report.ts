@@ -88,9 +88,10 @@ async function makeReport(
 	const source: ReportSource = {
 		...{ account, control: store.control, query, asOfMs, calendar, period },
 		read: (reading) => store.read(account.id, reading(options)),
-		async journeys(withVisits = false) {
-			const visitsBy = withVisits ? query.by : null;
-			const read = await source.read(() => readJourneys({ ...options, visitsBy }));
+		async journeys(needs = 'touches') {
+			const visitsBy = needs === 'visits' ? query.by : null;
+			const needsPaths = needs !== 'events' || query.channel !== null;
+			const read = await source.read(() => readJourneys({ ...options, needsPaths, visitsBy }));
 			return { ...read, journeys: await chosen(read.journeys) };
 		},
 		async courses() {

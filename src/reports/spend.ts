@@ -172,7 +172,7 @@ export const spendReport = reportThat({
 	async make({ query, period, calendar, journeys: readJourneys, read }) {
 		const { lookbackDays, by, halfLifeDays } = query;
 		const [model = defaultModel] = query.model;
-		const { journeys, lost, visits } = await readJourneys(true);
+		const { journeys, lost, visits } = await readJourneys('visits');
 		const spending = await read(spendingRows);
 		const options = { by, model, halfLifeDays, period, calendar };
 		requireExactSums(spending.map(({ pence }) => pence));

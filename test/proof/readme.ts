@@ -40,6 +40,8 @@ function withoutChance(line: string): string {
 		.replace(/^(uptimeSeconds +).*/, '$1SOME')
 		.replace(/\d{4}-\d\d(-\d\d)?(T[\d:.]+Z)?(\.\d+)?/g, 'TIME')
 		.replace(/http:\/\/127\.0\.0\.1:\d+/g, 'URL')
+		.replace(/link=[\w-]{43}/, 'TOKEN')
+		.replace(' --console-url URL', '')
 		.replace(/^(ratelimit: .*;t=)\d+/, '$1T')
 		.replace(/ {2,}/g, '  ')
 		.trimEnd();
@@ -101,7 +103,7 @@ export async function proveReadme(visitors?: number): Promise<number> {
 			const { command } = shown;
 			let printed: string;
 			if (command === 'npm ci') continue;
-			if (/^npm start /.test(command)) printed = (await server.printed(/.*npx caskade demo.*\n/s))[0];
+			if (/^npm start /.test(command)) printed = (await server.printed(/.*npx caskade demo.*link=.*\n/s))[0];
 			// What a person pastes is what was printed last.
 			else if (/^(KEY|CASK)=/.test(command)) continue;
 			else {

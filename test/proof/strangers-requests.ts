@@ -34,7 +34,7 @@ export interface Shape {
 }
 
 const reports = [
-	...['attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'],
+	...['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'],
 ];
 const files = [
 	...[

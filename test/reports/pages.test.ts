@@ -49,6 +49,7 @@ function history(): string {
 }
 
 const asked = {
+	activity: ['activity', '--every', 'week'],
 	attribution: ['attribution', '--model', 'all'],
 	'attribution by campaign': ['attribution', '--model', 'linear,markov', '--by', 'campaign'],
 	'attribution by month': ['attribution', '--every', 'month'],

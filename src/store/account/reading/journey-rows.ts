@@ -284,6 +284,37 @@ export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: num
 	return vids;
 }
 
+/** Passes on when and how visitors arrived in a period. */
+export function* arrivalsIn(
+	{ fromMs, toMs }: { fromMs: number; toMs: number },
+	take: (atMs: number, origin: string) => void,
+): Reading<void> {
+	yield [
+		inPages<[atMs: number, vid: string, origin: string]>(
+			(last) => ({
+				sql: `SELECT at, vid, origin FROM @touch WHERE (at, vid) > (?, ?) AND at < ? ORDER BY at, vid LIMIT ${pageRows} /* arrivals in */`,
+				values: [last?.[0] ?? fromMs, last?.[1] ?? '', toMs],
+			}),
+			each(([atMs, , origin]) => take(atMs, origin)),
+		),
+	];
+}
+
+/** When the first stored hit was; infinite if there is none. */
+export function* firstHitMs(): Reading<number> {
+	const [row] = yield* rowsOf({ sql: 'SELECT min(at) AS at FROM @every_hit /* first hit */' });
+	return row?.at == null ? Number.POSITIVE_INFINITY : Number(row.at);
+}
+
+/** How many hits there are in each of some spans. */
+export function* hitsIn(spans: readonly { fromMs: number; toMs: number }[]): Reading<number[]> {
+	const counts = yield spans.map(({ fromMs, toMs }) => ({
+		sql: 'SELECT count(*) AS hits FROM @every_hit WHERE at >= ? AND at < ? /* hits in */' as const,
+		values: [fromMs, toMs],
+	}));
+	return counts.map(([row]) => Number(row?.hits));
+}
+
 /** The visitors among these who have subscribed up to a moment. */
 export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Reading<Set<string>> {
 	const subscribers = new Set<string>();

@@ -1,0 +1,22 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { drawingStyle } from '../reports/report-drawing.ts';
+import type { ConsoleAnswer } from './exchange.ts';
+
+const style = `@layer drawing,console;@layer drawing{${drawingStyle}}\n${readFileSync(new URL('./style.css', import.meta.url), 'utf8')}`;
+
+/** Its name changes with its content, so that browsers may keep it for ever. */
+export const stylePath = `/console/style-${createHash('sha256').update(style).digest('hex').slice(0, 16)}.css`;
+
+/** A file that pages need, for everybody. */
+export function asset(path: string): ConsoleAnswer | undefined {
+	if (path !== stylePath) return undefined;
+	return {
+		status: 200,
+		headers: {
+			'content-type': 'text/css; charset=utf-8',
+			'cache-control': 'public, max-age=31536000, immutable',
+		},
+		body: style,
+	};
+}

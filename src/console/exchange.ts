@@ -1,0 +1,26 @@
+/** A request to the console. Plain data: it is passed to a thread. */
+export interface ConsoleRequest {
+	readonly method: string;
+	/** Without the query. */
+	readonly path: string;
+	/** Without the question mark. */
+	readonly query: string;
+	/** The body of a form, as it was sent; empty for other requests. */
+	readonly form: string;
+	readonly headers: Readonly<Record<string, string | undefined>>;
+	/** Of the client, behind proxies that are trusted. */
+	readonly address: string;
+	/** Whether the client has reached the server, or a proxy that is trusted, by TLS. */
+	readonly isSecure: boolean;
+}
+
+export interface ConsoleAnswer {
+	readonly status: number;
+	readonly headers: Readonly<Record<string, string | readonly string[]>>;
+	readonly body: string;
+}
+
+/** Leads to another page of the console. The browser asks for it with GET. */
+export function redirect(path: string, headers: ConsoleAnswer['headers'] = {}): ConsoleAnswer {
+	return { status: 303, headers: { location: path, ...headers }, body: '' };
+}

@@ -1,0 +1,88 @@
+import { type Html, type HtmlValue, html } from '../format/html.ts';
+import { moneyOf } from '../format/money.ts';
+import type { Report, ReportDefinition } from '../reports/report.ts';
+import { htmlTable } from '../reports/report-drawing.ts';
+import type { ReportQuery } from '../reports/report-query.ts';
+import { shownTables, tableOf } from '../reports/report-table.ts';
+import { reportOf } from '../reports/reports.ts';
+import type { AskedOfAccount } from './page.ts';
+import { queryText, reportQueryOf } from './view.ts';
+
+/** Rows of a table on a page. There may be thousands of campaigns. */
+const maxRows = 100;
+/** Cells of a table on a page, so that a page has at most some 3,000 elements. */
+const maxCells = 900;
+
+interface SectionOptions {
+	readonly title?: string;
+	/** Parameters besides those of the view. */
+	readonly given?: Partial<ReportQuery>;
+	/** Parameters in an address, for what is given. */
+	readonly givenTexts?: Readonly<Record<string, string>>;
+	/** Whether the pictures are shown. */
+	readonly isDrawn?: boolean;
+}
+
+/** A report as a part of a page: pictures, their tables, what the figures mean, and the same as CSV and JSON. */
+export async function reportSection(
+	asked: AskedOfAccount,
+	kind: string,
+	options: SectionOptions = {},
+): Promise<Html> {
+	const { view, now } = asked;
+	const definition = reportOf(kind);
+	const report = await asked.report(reportQueryOf(definition, view, options.given ?? {}, now()));
+	return sectionOf(asked, definition, report, options);
+}
+
+/** The same of a report that is made already. */
+export function sectionOf(
+	{ account, view }: AskedOfAccount,
+	definition: ReportDefinition,
+	report: Report,
+	{ title = definition.title, givenTexts = {}, isDrawn = true }: SectionOptions,
+): Html {
+	const money = moneyOf(report.currency);
+	const file = (extension: string) =>
+		`/console/${account.aid}/reports/${definition.kind}.${extension}${queryText(view, { ...givenTexts, ...daysOf(report) })}`;
+	const id = `${definition.kind}-${Object.values(givenTexts).join('-')}`;
+	return html`<section class="figure" aria-labelledby="${id}">
+<h2 id="${id}">${title}</h2>
+${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
+${
+	report.rows.length === 0
+		? empty()
+		: html`${isDrawn && html`<div class="pictures">${definition.draw(report, tableOf(definition, report), money)}</div>`}
+${tables(definition, report, (rows, columns) => htmlTable(rows, money, columns))}`
+}
+${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
+<footer><details><summary>What these figures are</summary><p>${definition.definition}</p></details>
+<a href="${file('csv')}">CSV</a> <a href="${file('json')}">JSON</a></footer>
+</section>
+`;
+}
+
+/** A file is of the days that the page shows, also tomorrow. */
+function daysOf({ from, to }: Report): Record<string, string | null> {
+	return from === null ? {} : { from, to, period: null };
+}
+
+function empty(): Html {
+	return html`<p class="empty">Nothing happened in this period. Choose a longer one above.</p>`;
+}
+
+type ShowTable = (
+	rows: Parameters<typeof htmlTable>[0],
+	columns: Parameters<typeof htmlTable>[2],
+) => HtmlValue;
+
+function tables(definition: ReportDefinition, report: Report, show: ShowTable): Html[] {
+	return shownTables(definition, report, false).map(({ title, lines, rows, columns }) => {
+		const width = Object.keys(rows[0] ?? {}).length || 1;
+		const most = Math.min(maxRows, Math.max(10, Math.floor(maxCells / width)));
+		const cut = rows.slice(0, most);
+		return html`${title && html`<h3>${title}</h3>`}${lines.map((line) => html`<p>${line}</p>`)}
+${show(cut, columns)}
+${cut.length < rows.length && html`<p class="note">These are the first ${cut.length} of ${rows.length} rows; the CSV has all.</p>`}`;
+	});
+}

@@ -1,0 +1,113 @@
+import { may } from '../domain/person.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
+import { stylePath } from './assets.ts';
+import type { Asked, ConsolePage } from './page.ts';
+import { periodDays, queryText, type View } from './view.ts';
+
+interface Frame {
+	readonly title: string;
+	/** Signed in; undefined on pages for everybody. */
+	readonly asked?: Asked | undefined;
+	readonly page?: ConsolePage | undefined;
+	readonly pages?: readonly ConsolePage[];
+	readonly view?: View | undefined;
+	/** The browser asks for the page again after so many seconds. */
+	readonly refreshSeconds?: number;
+	readonly body: HtmlValue;
+}
+
+/** A whole page. */
+export function layout({ title, asked, page, pages = [], view, refreshSeconds, body }: Frame): string {
+	const account = asked?.account;
+	return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+${refreshSeconds && html`<meta http-equiv="refresh" content="${refreshSeconds}">`}
+<title>${title}${account && ` · ${account.aid}`} · Caskade</title>
+<link rel="stylesheet" href="${stylePath}">
+</head>
+<body>
+<a class="skip" href="#main">To the content</a>
+${asked && menu(asked, page, pages, view)}
+<main id="main">
+<h1>${title}</h1>
+${view && asked && page?.takesView && viewForm(asked, view)}
+${body}
+</main>
+</body>
+</html>
+`.toString();
+}
+
+function menu(
+	asked: Asked,
+	current: ConsolePage | undefined,
+	pages: readonly ConsolePage[],
+	view: View | undefined,
+): Html {
+	const { account, person, directory } = asked;
+	const shown = (isOfAccount: boolean) =>
+		pages.filter(
+			(page) =>
+				page.menu !== undefined &&
+				page.path.startsWith(':aid') === isOfAccount &&
+				(!isOfAccount || account !== undefined) &&
+				page.right !== null &&
+				may(person, isOfAccount ? (account?.aid ?? null) : null, page.right),
+		);
+	const link = (page: ConsolePage) => {
+		const path = page.path.replace(':aid', account?.aid ?? '');
+		const query = page.takesView ? queryText(view) : '';
+		return html`<li><a href="/console/${path}${query}"${page === current && html` aria-current="page"`}>${page.menu}</a></li>
+`;
+	};
+	const others = directory.accounts.filter(
+		({ aid }) => aid !== account?.aid && may(person, aid, 'aggregates'),
+	);
+	return html`<nav aria-label="Console">
+<p class="brand">Caskade</p>
+${
+	account &&
+	html`<p class="account"><strong>${account.aid}</strong></p>
+<ul>${shown(true).map(link)}</ul>`
+}
+${
+	others.length > 0 &&
+	html`<details><summary>Other accounts</summary><ul>${others.map(({ aid }) => html`<li><a href="/console/${aid}/">${aid}</a></li>`)}</ul></details>`
+}
+<ul>${shown(false).map(link)}</ul>
+<form class="person" method="post" action="/console/sign-out">
+<a href="/console/account">${person.email}</a>
+<input type="hidden" name="token" value="${asked.formToken}">
+<button>Sign out</button>
+</form>
+</nav>
+`;
+}
+
+function viewForm({ request, account }: Asked, view: View): Html {
+	const preset = (period: string, name: string) =>
+		html`<a href="${request.path}${queryText(view, { from: null, to: null, period })}"${view.period === period && html` aria-current="true"`}>${name}</a> `;
+	const field = (name: string, label: string, type: string) =>
+		html`<label>${label} <input type="${type}" name="${name}" value="${(name === 'from' ? view.from : name === 'to' ? view.to : view.texts[name]) ?? ''}"></label>
+`;
+	const compared = view.texts.compare ?? '';
+	const option = (value: string, name: string) =>
+		html`<option value="${value}"${value === compared && html` selected`}>${name}</option>`;
+	const channels = [...new Set(account?.channelRules.map(({ channel }) => channel) ?? [])];
+	return html`<form class="view" method="get" action="${request.path}">
+<p class="presets">${periodDays.map((days) => preset(String(days), `${days} days`))}${preset('all', 'All time')}<span class="zone">Days are in ${view.timezone}</span></p>
+<details${view.period === null && html` open`}><summary>Period and filters</summary>
+${field('from', 'From', 'date')}${field('to', 'To, the day after the last', 'date')}
+<label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
+${field('channel', 'Channel', 'text')}${field('evt', 'Event type', 'text')}
+<label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
+${field('timezone', 'Time zone', 'text')}
+<button>Show</button> <a href="${request.path}">Reset</a>
+${channels.length > 0 && html`<p class="hint">Channels of this account: ${channels.join(', ')}.</p>`}
+</details>
+</form>
+`;
+}

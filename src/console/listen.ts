@@ -1,0 +1,81 @@
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { clientOf, isProxyOf, type Proxies } from '../domain/client-address.ts';
+import { createTlsServer, type Tls } from '../http/tls.ts';
+import type { Log } from '../log.ts';
+import { createServer } from '../node-http.ts';
+import type { ConsoleAnswer, ConsoleRequest } from './exchange.ts';
+
+export interface ConsolePort {
+	readonly host: string;
+	readonly port: number;
+	readonly tls?: Tls | undefined;
+	readonly proxies?: Proxies | undefined;
+	readonly log: Log;
+	readonly answer: (request: ConsoleRequest) => Promise<ConsoleAnswer>;
+}
+
+/** A form of a rule, or of an address of a webhook, is small. */
+const maxFormBytes = 64 * 1024;
+const timeouts = {
+	...{ headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 },
+	...{ connectionsCheckingInterval: 1000, requireHostHeader: true },
+};
+
+const passedHeaders = ['cookie', 'origin', 'sec-fetch-site', 'user-agent', 'host'] as const;
+
+/** Listens for the console, and passes requests on. */
+export async function listenForConsole({
+	host,
+	port,
+	tls,
+	proxies,
+	log,
+	answer,
+}: ConsolePort): Promise<FastifyInstance> {
+	const isProxy = proxies ? isProxyOf(proxies) : undefined;
+	const app = fastify({
+		bodyLimit: maxFormBytes,
+		trustProxy: isProxy ?? false,
+		serverFactory: (handler) =>
+			(tls ? createTlsServer(tls, timeouts, log) : createServer(timeouts)).on(
+				'request',
+				handler as never,
+			) as never,
+	});
+	app.removeAllContentTypeParsers();
+	app.addContentTypeParser(
+		'application/x-www-form-urlencoded',
+		{ parseAs: 'string' },
+		(_request, body, done) => done(null, body),
+	);
+	app.route({
+		method: ['GET', 'POST'],
+		url: '/*',
+		exposeHeadRoute: true,
+		async handler(request, reply) {
+			const { status, headers, body } = await answer(requestOf(request, isProxy));
+			reply.code(status).headers(headers as Record<string, string>);
+			return reply.send(body);
+		},
+	});
+	await app.listen({ host, port });
+	return app;
+}
+
+function requestOf(request: FastifyRequest, isProxy: Parameters<typeof clientOf>[1]): ConsoleRequest {
+	const { method, url, body, headers, raw } = request;
+	const mark = url.indexOf('?');
+	return {
+		...{ method: method === 'HEAD' ? 'GET' : method, path: mark < 0 ? url : url.slice(0, mark) },
+		query: mark < 0 ? '' : url.slice(mark + 1),
+		form: typeof body === 'string' ? body : '',
+		headers: Object.fromEntries(
+			passedHeaders.map((name) => [
+				name,
+				name === 'host' ? request.host : (headers[name] as string | undefined),
+			]),
+		),
+		address: clientOf(raw, isProxy).address ?? '',
+		isSecure: request.protocol === 'https',
+	};
+}

@@ -1,0 +1,81 @@
+import type { AccessDirectory } from '../access/directory.ts';
+import type { OpenSession, SignIn } from '../access/sign-in.ts';
+import type { SingleSignOn } from '../access/single-sign-on.ts';
+import type { Right } from '../domain/person.ts';
+import type { Html } from '../format/html.ts';
+import type { Calendar } from '../reports/calendar.ts';
+import type { Report } from '../reports/report.ts';
+import type { ReportQuery } from '../reports/report-query.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+import type { ConsoleAnswer, ConsoleRequest } from './exchange.ts';
+import type { View } from './view.ts';
+
+/** A page of the console. Its address is its state: everything that it shows follows from the path and the query. */
+export interface ConsolePage {
+	/** Under `/console/`; `:aid` is an account, other names are parts of any content. */
+	readonly path: string;
+	readonly title: string;
+	/** What it takes to see it; `null` for everybody who has signed in. */
+	readonly right: Right | null;
+	/** Its place in the menu; left out where it has none. */
+	readonly menu?: string;
+	/** Whether it takes a period and filters. */
+	readonly takesView?: boolean;
+	get?(asked: Asked): Promise<Html | ConsoleAnswer>;
+	/** Changes something, and leads to a page, or shows once what cannot be seen again. */
+	post?(asked: Asked): Promise<Posted>;
+}
+
+/** A page instead of a lead to one says what is wrong with the form; it is shown with status 400. */
+export type Posted = Html | ConsoleAnswer | { readonly once: Html };
+
+/** A page of an account. */
+export interface AccountPage extends ConsolePage {
+	get?(asked: AskedOfAccount): Promise<Html | ConsoleAnswer>;
+	post?(asked: AskedOfAccount): Promise<Posted>;
+}
+
+/** A request as a page sees it. */
+export interface Asked extends OpenSession {
+	readonly request: ConsoleRequest;
+	/** The named parts of the path. */
+	readonly parts: Readonly<Record<string, string>>;
+	readonly query: URLSearchParams;
+	/** The fields of the form. */
+	readonly form: URLSearchParams;
+	/** Proves in a form that it is from a page of the console. */
+	readonly formToken: string;
+	readonly signIn: SignIn;
+	/** Undefined where none is set up. */
+	readonly sso: SingleSignOn | undefined;
+	/** Where people reach the console, without a path. */
+	readonly consoleUrl: string;
+	/** Whether the person has just shown who they are in another way than by their password. */
+	readonly isFresh: boolean;
+	/**
+	 * Writes what the person does into the audit log.
+	 * @param about whom or what: a visitor, the id of a key, an address; never a secret
+	 */
+	note(action: string, about?: string): Promise<void>;
+	readonly store: Store;
+	readonly directory: AccessDirectory;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Undefined where the page is of no account. */
+	readonly account?: KnownAccount;
+}
+
+export interface AskedOfAccount extends Asked {
+	readonly account: KnownAccount;
+	readonly view: View;
+	/** Of the view's time zone. */
+	readonly calendar: Calendar;
+	/** Makes a report of the account, on a thread. */
+	report(query: ReportQuery): Promise<Report>;
+}
+
+/** Declares a page of an account, which is never asked without one. */
+export function accountPage(page: AccountPage): ConsolePage {
+	return page as ConsolePage;
+}

@@ -1,0 +1,221 @@
+import { hashPassword } from '../../access/passwords.ts';
+import {
+	hashRecoveryCode,
+	newRecoveryCodes,
+	newTotpSecret,
+	otpauthLink,
+} from '../../access/second-factor.ts';
+import { OperatorError } from '../../errors.ts';
+import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { type ListedSession, type StoredPerson, sessionId } from '../../store/control/control-store.ts';
+import { signInClientOf } from '../entrance.ts';
+import { redirect } from '../exchange.ts';
+import type { Asked, ConsolePage } from '../page.ts';
+
+const path = '/console/account';
+
+/** One's own password, second factor and sessions. */
+export const ownAccountPage: ConsolePage = {
+	path: 'account',
+	title: 'Your account',
+	right: null,
+	async get(asked) {
+		const { store, person, query } = asked;
+		const stored = await store.control.people.find(person.email);
+		const [codes, sessions] = await Promise.all([
+			store.control.people.recoveryCodes(person.id),
+			store.control.sessions.list(person.email),
+		]);
+		return html`<p>You are signed in as <strong>${person.email}</strong>: ${rolesOf(person.grants)}.</p>
+${query.get('sso') === 'taken' && html`<p class="problem" role="alert">This identity is not connected: it belongs to another person here, or you are connected to another one.</p>`}
+${passwordForm(asked, stored)}
+${await secondFactor(asked, stored, codes)}
+${ssoForm(asked, stored)}
+${ownSessions(asked, sessions)}`;
+	},
+	async post(asked) {
+		const action = actions[asked.form.get('action') ?? ''];
+		if (!action) throw new OperatorError('The form names nothing that this page can do.');
+		return (await action(asked)) ?? redirect(path);
+	},
+};
+
+const actions: Readonly<Record<string, (asked: Asked) => Promise<{ once: Html } | undefined>>> = {
+	async password(asked) {
+		const { store, person, form, session, signIn } = asked;
+		const { hasPassword } = await store.control.people.find(person.email);
+		if (hasPassword && !asked.isFresh) {
+			const current = form.get('current') ?? '';
+			const guess = await signIn.guessPassword(person.email, current, signInClientOf(asked.request));
+			if (guess !== person.id) throw notRight(guess, 'The current password');
+		}
+		const password = form.get('new') ?? '';
+		if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
+		await store.control.people.setPassword(person.id, await hashPassword(password));
+		await store.control.sessions.end(person.email, { except: session.hash });
+		await asked.note('password set');
+		return undefined;
+	},
+	async offer({ store, person, note }) {
+		await store.control.people.offerSecondFactor(person.id, newTotpSecret());
+		await note('second factor offered');
+		return undefined;
+	},
+	async prove(asked) {
+		await requireCode(asked);
+		await asked.note('second factor set');
+		return recoveryCodes(asked);
+	},
+	async codes(asked) {
+		await requireCode(asked);
+		await asked.note('recovery codes made');
+		return recoveryCodes(asked);
+	},
+	async 'remove second factor'(asked) {
+		await requireCode(asked);
+		await asked.store.control.people.removeSecondFactor(asked.person.id);
+		await asked.note('second factor removed');
+		return undefined;
+	},
+	async 'remove offer'({ store, person, note }) {
+		const { hasSecondFactor } = await store.control.people.find(person.email);
+		if (!hasSecondFactor) await store.control.people.removeSecondFactor(person.id);
+		await note('second factor not set up');
+		return undefined;
+	},
+	async 'disconnect single sign-on'({ store, person, note }) {
+		await store.control.people.removeIdentity(person.id);
+		await note('single sign-on disconnected');
+		return undefined;
+	},
+	async 'end session'({ store, person, form, note }) {
+		await store.control.sessions.end(person.email, { id: form.get('session') ?? '' });
+		await note('session ended');
+		return undefined;
+	},
+	async 'end others'({ store, person, session, note }) {
+		await store.control.sessions.end(person.email, { except: session.hash });
+		await note('other sessions ended');
+		return undefined;
+	},
+};
+
+/** @throws OperatorError where the code of the form is not right */
+async function requireCode({ signIn, person, form, request }: Asked): Promise<void> {
+	const guess = await signIn.guessCode(person.email, form.get('code') ?? '', signInClientOf(request));
+	if (guess !== true) throw notRight(guess, 'The code');
+}
+
+function notRight(guess: unknown, what: string): OperatorError {
+	const waits = typeof guess === 'object' && guess !== null && 'retryAfterMs' in guess;
+	return new OperatorError(
+		waits
+			? `Too many attempts. Try again in ${Math.ceil(Number(guess.retryAfterMs) / 1000)} s.`
+			: `${what} is not right, or was used before.`,
+	);
+}
+
+async function recoveryCodes({ store, person }: Asked): Promise<{ once: Html }> {
+	const codes = newRecoveryCodes();
+	await store.control.people.setRecoveryCodes(person.id, codes.map(hashRecoveryCode));
+	return {
+		once: html`<p>Each of these codes signs you in once where you have no telephone at hand. They are shown this once: print them, or keep them where you keep passwords.</p>
+<ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
+<p><a href="${path}">I have kept them</a></p>`,
+	};
+}
+
+function passwordForm(asked: Asked, { hasPassword, email }: StoredPerson): Html {
+	const asksCurrent = hasPassword && !asked.isFresh;
+	return html`<section class="section"><h2>Password</h2>
+<p>${hasPassword ? 'A new password signs you out everywhere else.' : 'You have none yet: without one you need another link next time.'}</p>
+${formOf(
+	asked,
+	'password',
+	html`<input type="email" name="username" value="${email}" autocomplete="username" readonly hidden>
+${asksCurrent && html`<p><label>Current password <input type="password" name="current" autocomplete="current-password" required></label></p>`}
+<p><label>New password, of 12 characters or more <input type="password" name="new" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>
+<p><label>The same again <input type="password" name="again" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>`,
+	hasPassword ? 'Change the password' : 'Set the password',
+)}</section>`;
+}
+
+async function secondFactor(asked: Asked, person: StoredPerson, codes: number): Promise<Html> {
+	const code = html`<p><label>Code <input name="code" autocomplete="one-time-code" required></label></p>`;
+	const secret = (await asked.store.control.people.credentials(person.email))?.totpSecret ?? null;
+	const parts = person.hasSecondFactor
+		? html`<p>Signing in takes a code from your app. ${codes} recovery codes are left.</p>
+${formOf(asked, 'codes', code, 'Make new recovery codes')}
+${formOf(asked, 'remove second factor', code, 'Sign in without it from now on')}`
+		: secret === null
+			? html`<p>With an app that shows a code every half minute, a stolen password is not enough.</p>
+${formOf(asked, 'offer', null, 'Set up a second factor')}`
+			: html`<p>Add an account to your app with this key, or open the link on your telephone. Then enter the code that it shows.</p>
+<p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
+<p><code>${otpauthLink(person.email, secret)}</code></p>
+${formOf(asked, 'prove', code, 'Use it from now on')}
+${formOf(asked, 'remove offer', null, 'Not now')}`;
+	return html`<section class="section"><h2>Second factor</h2>
+${parts}</section>`;
+}
+
+function ssoForm(asked: Asked, { issuer }: StoredPerson): HtmlValue {
+	const { sso } = asked;
+	if (!sso && issuer === null) return null;
+	return html`<section class="section"><h2>Single sign-on</h2>
+${
+	issuer === null
+		? html`<p>Sign in through ${sso?.host} from now on. Whoever you are there is tied to you here; your address there plays no part.</p>
+<p><a href="/console/sign-in/sso?connect=1">Connect</a></p>`
+		: html`<p>You may sign in through ${new URL(issuer).host}.</p>
+${formOf(asked, 'disconnect single sign-on', null, 'Disconnect')}`
+}</section>`;
+}
+
+function ownSessions(asked: Asked, sessions: readonly ListedSession[]): Html {
+	return html`<section class="section"><h2>Where you are signed in</h2>
+${sessionTable(asked, sessions)}
+${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere else')}</section>`;
+}
+
+/** Sessions with a button each that ends one. */
+export function sessionTable(asked: Asked, sessions: readonly ListedSession[]): Html {
+	if (sessions.length === 0) return html`<p>Not signed in anywhere.</p>`;
+	return html`<div class="wide" tabindex="0" role="group" aria-label="Sessions"><table>
+<thead><tr><th scope="col">Browser</th><th scope="col">By</th><th scope="col">Since</th><th scope="col">Last used, to the hour</th><th scope="col">End it</th></tr></thead>
+<tbody>${sessions.map(
+		(
+			session,
+		) => html`<tr><td>${session.agent}${session.id === sessionId(asked.session.hash) && ' (this one)'}</td><td>${session.method}</td><td>${timeOf(session.createdAt)}</td><td>${timeOf(session.usedAt)}</td><td>${formOf(asked, 'end session', html`<input type="hidden" name="session" value="${session.id}">`, 'Sign out')}</td></tr>
+`,
+	)}</tbody></table></div>`;
+}
+
+/**
+ * A form of one button that this page takes.
+ * @param look `danger` where it cannot be undone
+ */
+export function formOf(
+	{ request, formToken }: Asked,
+	action: string,
+	fields: HtmlValue,
+	button: string,
+	look?: 'danger',
+): Html {
+	return html`<form method="post" action="${request.path}">
+<input type="hidden" name="token" value="${formToken}">
+<input type="hidden" name="action" value="${action}">
+${fields}
+<button${look && html` class="${look}"`}>${button}</button>
+</form>`;
+}
+
+/** For example: 2026-11-23 19:30 UTC. */
+export function timeOf(iso: string): string {
+	return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** For example: operator of c-a-acme-uk, viewer of all accounts. */
+export function rolesOf(grants: Asked['person']['grants']): string {
+	return grants.map(({ aid, role }) => `${role} of ${aid ?? 'all accounts'}`).join(', ') || 'no role yet';
+}

@@ -1,0 +1,126 @@
+import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { moneyOf } from '../../format/money.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import { activityReport } from '../../reports/activity.ts';
+import { attributionReport } from '../../reports/attribution.ts';
+import type { FlatRow, Report } from '../../reports/report.ts';
+import { htmlTable } from '../../reports/report-drawing.ts';
+import { tableOf } from '../../reports/report-table.ts';
+import { sectionOf } from '../figures.ts';
+import { type AskedOfAccount, accountPage } from '../page.ts';
+import { queryText, reportQueryOf, spanLengthOf } from '../view.ts';
+
+const tiles = [
+	['visits', 'Visits', 'attribution'],
+	['hits', 'Hits', 'attribution'],
+	['subscriptions', 'New subscriptions', 'attribution'],
+	['renewals', 'Renewals', 'retention'],
+	['netPence', 'Net revenue', 'revenue'],
+	['refundPence', 'Refunds', 'revenue'],
+] as const;
+
+/** What came in, against the period before, and what needs attention. */
+export const overviewPage = accountPage({
+	path: ':aid/',
+	title: 'Overview',
+	menu: 'Overview',
+	right: 'aggregates',
+	takesView: true,
+	async get(asked) {
+		const { view, now, account } = asked;
+		const compare = view.from === null ? null : view.texts.compare === 'year' ? 'year' : 'previous';
+		const given = { compare, every: spanLengthOf(view, now()) } as const;
+		const activity = await asked.report(reportQueryOf(activityReport, view, given, now()));
+		const credited = await asked.report(
+			reportQueryOf(attributionReport, view, { compare, intervals: false }, now()),
+		);
+		const shownActivity = { ...activity } as { compared?: Report } & Report;
+		delete shownActivity.compared;
+		return html`${await attention(asked)}
+${totals(asked, activity)}
+${channels(asked, credited)}
+${sectionOf(asked, activityReport, shownActivity, { title: 'What came in', givenTexts: { every: given.every } })}
+<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
+	},
+});
+
+function sum(report: Report | undefined, name: string): number | null {
+	if (!report || report.rows.every((row) => row[name] == null)) return null;
+	return report.rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
+}
+
+function totals({ account, view }: AskedOfAccount, activity: Report): Html {
+	const money = moneyOf(account.currency);
+	const shown = (name: string, value: number) =>
+		name.endsWith('Pence') ? money(value) : formatNumber(value);
+	return html`<ul class="tiles">${tiles.map(([name, title, page]) => {
+		const [value, before] = [sum(activity, name), sum(activity.compared, name)];
+		if (value === null) return null;
+		return html`<li><a href="/console/${account.aid}/${page}${queryText(view)}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}</a></li>
+`;
+	})}</ul>`;
+}
+
+/** @param isLossLess whether amounts are negative: then more of it is no gain */
+function change(value: number, before: number, shownBefore: string, isLoss = false): Html {
+	if (before === 0) return html`<span class="change">before: ${shownBefore}</span>`;
+	const share = (value - before) / Math.abs(before);
+	const more = isLoss ? -share : share;
+	const direction = share === 0 ? '' : (isLoss ? share >= 0 : share > 0) ? 'up' : 'down';
+	return html`<span class="change ${direction}">${more > 0 ? '+' : more < 0 ? '−' : '±'}${(100 * Math.abs(more)).toFixed(0)} %</span> <span class="change">from ${shownBefore}</span>`;
+}
+
+const shownChannels = 8;
+
+/** The channels that changed most. */
+function channels({ account, view }: AskedOfAccount, credited: Report): HtmlValue {
+	const { compared } = credited;
+	const key = (row: FlatRow) => String(row.channel);
+	const rows = tableOf(attributionReport, credited);
+	const earlier = new Map(
+		(compared ? tableOf(attributionReport, compared) : []).map((row) => [key(row), row] as const),
+	);
+	const all = new Set([...rows.map(key), ...earlier.keys()]);
+	const found = new Map(rows.map((row) => [key(row), row] as const));
+	const table = [...all].map((channel): FlatRow & { netPence: number; changePence: number } => {
+		const [now, before] = [found.get(channel), earlier.get(channel)];
+		const netPence = Number(now?.netPence ?? 0);
+		return {
+			...{ channel, visits: now?.visits ?? 0, subscriptions: now?.subscriptions ?? 0, netPence },
+			changePence: netPence - Number(before?.netPence ?? 0),
+		};
+	});
+	if (table.length === 0) return null;
+	const sorted = table.toSorted((a, b) =>
+		compared ? Math.abs(b.changePence) - Math.abs(a.changePence) : b.netPence - a.netPence,
+	);
+	const shown = sorted
+		.slice(0, shownChannels)
+		.map(({ changePence, ...row }): FlatRow => (compared ? { ...row, changePence } : row));
+	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
+${htmlTable(shown, moneyOf(account.currency), { changePence: { heading: 'change' } })}
+<p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
+}
+
+/** What an operator should look at. */
+async function attention({ account, store, now, directory }: AskedOfAccount): Promise<HtmlValue> {
+	const items: HtmlValue[] = [];
+	const { lastBackupAt } = await store.status();
+	if (account.webhooks.some(({ failingSinceMs }) => failingSinceMs !== null))
+		items.push(
+			html`A webhook has been failing. <a href="/console/${account.aid}/webhooks">Look at the webhooks</a>.`,
+		);
+	if (account.models.some(({ isOutside }) => isOutside))
+		items.push(
+			html`A goal's scores promise another rate than was observed lately. <a href="/console/${account.aid}/scores">Look at the scores</a>.`,
+		);
+	if (account.models.length === 0 && account.goals.length > 0)
+		items.push(
+			html`No model is trained, so everybody is served the base rate. Train one: <code>npx caskade train ${account.aid}</code>, or on the page <a href="/console/${account.aid}/scores">Scores</a>.`,
+		);
+	if (lastBackupAt !== undefined && now() - Date.parse(lastBackupAt) > 7 * 86_400_000)
+		items.push(html`The last backup is more than a week old: <code>npx caskade backup FOLDER</code>.`);
+	if (directory.signingKeys.length === 0) items.push('There is no key to sign casks with.');
+	if (items.length === 0) return null;
+	return html`<section class="warning" aria-label="Needs attention"><ul>${items.map((item) => html`<li>${item}</li>`)}</ul></section>`;
+}

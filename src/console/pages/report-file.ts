@@ -1,0 +1,40 @@
+import { OperatorError } from '../../errors.ts';
+import { parameterNames, readQuery } from '../../reports/report-query.ts';
+import { reportCsv } from '../../reports/report-table.ts';
+import { allReports } from '../../reports/reports.ts';
+import { accountPage } from '../page.ts';
+import { reportQueryOf } from '../view.ts';
+
+/** A report as a file: the same as from the command and over HTTP. */
+export const reportFilePage = accountPage({
+	path: ':aid/reports/:file',
+	title: 'Report',
+	right: 'aggregates',
+	async get(asked) {
+		const { parts, query, view, now } = asked;
+		const [kind, extension] = (parts.file ?? '').split('.');
+		const definition = allReports.find((each) => each.kind === kind);
+		if (!definition || (extension !== 'csv' && extension !== 'json'))
+			throw new OperatorError(
+				`There is no report ${parts.file}; reports are ${allReports.map((each) => each.kind).join(', ')}, as .csv or .json.`,
+			);
+		const own = Object.fromEntries(
+			[...query].filter(([name]) => definition.parameters.some((each) => each === name)),
+		);
+		const given = readQuery(definition, own, now());
+		const named = Object.fromEntries(
+			parameterNames.filter((name) => own[name] !== undefined).map((name) => [name, given[name]]),
+		);
+		const report = await asked.report(reportQueryOf(definition, view, named, now()));
+		const isCsv = extension === 'csv';
+		return {
+			status: 200,
+			headers: {
+				'content-type': isCsv ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8',
+				'content-disposition': `attachment; filename="${asked.account.aid}-${kind}.${extension}"`,
+				'cache-control': 'no-store',
+			},
+			body: isCsv ? reportCsv(definition, report) : JSON.stringify(report, undefined, 2),
+		};
+	},
+});

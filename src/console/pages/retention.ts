@@ -1,0 +1,16 @@
+import { html } from '../../format/html.ts';
+import { reportSection } from '../figures.ts';
+import { accountPage } from '../page.ts';
+
+/** Who stays: by month of acquisition, and by renewal. */
+export const retentionPage = accountPage({
+	path: ':aid/retention',
+	title: 'Retention',
+	menu: 'Retention',
+	right: 'aggregates',
+	takesView: true,
+	get: async (
+		asked,
+	) => html`${await reportSection(asked, 'retention', { title: 'Retention by month of acquisition' })}
+${await reportSection(asked, 'renewals', { title: 'Renewals by channel' })}`,
+});

@@ -1,0 +1,21 @@
+import { html } from '../../format/html.ts';
+import { reportSection } from '../figures.ts';
+import { accountPage } from '../page.ts';
+import { spanLengthOf } from '../view.ts';
+
+/** What subscriptions bring, how recurring revenue moves, and what a subscription is worth over its life. */
+export const revenuePage = accountPage({
+	path: ':aid/revenue',
+	title: 'Revenue',
+	menu: 'Revenue',
+	right: 'aggregates',
+	takesView: true,
+	async get(asked) {
+		const every = spanLengthOf(asked.view, asked.now());
+		const span = every === 'day' ? 'week' : every;
+		return html`${await reportSection(asked, 'activity', { title: 'Acquired, renewed and refunded', given: { every }, givenTexts: { every }, isDrawn: false })}
+${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', given: { every: span }, givenTexts: { every: span } })}
+${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', given: { by: [], months: 12 }, givenTexts: { by: 'none', months: '12' } })}
+${await reportSection(asked, 'spend', { title: 'Spending, and what it brought' })}`;
+	},
+});

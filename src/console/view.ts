@@ -1,0 +1,82 @@
+import { dayMs } from '../durations.ts';
+import { OperatorError } from '../errors.ts';
+import { addDays, calendarOf } from '../reports/calendar.ts';
+import { queryOf, type ReportQuery, readQuery, type TakesParameters } from '../reports/report-query.ts';
+
+/** Lengths of periods that end today, in days. Whole weeks, so that they have equally many of each weekday. */
+export const periodDays = [7, 28, 91, 364] as const;
+const defaultDays = 28;
+
+/** What all pages of figures take. It stands in the address. */
+const viewNames = ['from', 'to', 'compare', 'timezone', 'evt', 'channel', 'segment'] as const;
+type ViewName = (typeof viewNames)[number];
+
+/** The period and the filters of a page. */
+export interface View {
+	/** The first day; null: of all time. */
+	readonly from: string | null;
+	/** The day after the last one. */
+	readonly to: string | null;
+	/** The length of a period that ends today, `all`, or null where the days are given. */
+	readonly period: string | null;
+	/** What the address says, without what it leaves to the default. */
+	readonly texts: Readonly<Record<string, string>>;
+	readonly timezone: string;
+}
+
+/** Reads a page's query. @throws OperatorError that names what is wrong */
+export function viewOf(query: URLSearchParams, { timezone }: { timezone: string }, nowMs: number): View {
+	const texts: Record<string, string> = {};
+	for (const name of [...viewNames, 'period']) {
+		const text = query.get(name)?.trim();
+		if (text) texts[name] = text;
+	}
+	const { period, ...own } = texts;
+	const isGiven = own.from !== undefined || own.to !== undefined;
+	const days = period === undefined ? defaultDays : periodDays.find((each) => String(each) === period);
+	if (!isGiven && period !== 'all' && days === undefined)
+		throw new OperatorError(`period must be ${periodDays.join(', ')} days, or all.`);
+	const read = readQuery({ kind: 'page', parameters: viewNames }, own, nowMs);
+	const zone = read.timezone ?? timezone;
+	const today = calendarOf(zone).dayOf(nowMs);
+	if (isGiven) return { from: read.from, to: read.to, period: null, texts: own, timezone: zone };
+	if (days === undefined)
+		return { from: null, to: null, period: 'all', texts: { ...own, period: 'all' }, timezone: zone };
+	return {
+		...{ from: addDays(today, 1 - days), to: addDays(today, 1), period: String(days) },
+		...{ texts: days === defaultDays ? own : { ...own, period: String(days) }, timezone: zone },
+	};
+}
+
+/** The query of an address with a view, and what differs from it; a null leaves a name out. */
+export function queryText(
+	view: View | undefined,
+	changes: Readonly<Record<string, string | null>> = {},
+): string {
+	const all = Object.entries({ ...view?.texts, ...changes }).filter(([, text]) => text !== null);
+	return all.length === 0 ? '' : `?${new URLSearchParams(all as [string, string][])}`;
+}
+
+/** A report of what the view chooses: its parameters that the report takes. Given ones come first. */
+export function reportQueryOf(
+	definition: TakesParameters,
+	view: View,
+	given: Partial<ReportQuery>,
+	nowMs: number,
+): ReportQuery {
+	const taken = viewNames.filter((name) => definition.parameters.includes(name));
+	const texts = Object.fromEntries(
+		taken.flatMap((name: ViewName) => (view.texts[name] === undefined ? [] : [[name, view.texts[name]]])),
+	);
+	const { from, to } = view;
+	const read = readQuery(definition, texts, nowMs);
+	const compare = from === null ? null : read.compare;
+	return queryOf(definition, { ...read, from, to, compare, ...given });
+}
+
+/** How long the rows of a series are, so that they are some dozens. */
+export function spanLengthOf({ from, to }: View, nowMs: number): 'day' | 'week' | 'month' {
+	if (from === null) return 'month';
+	const days = ((to === null ? nowMs : Date.parse(to)) - Date.parse(from)) / dayMs;
+	return days <= 92 ? 'day' : days <= 400 ? 'week' : 'month';
+}

@@ -1,0 +1,59 @@
+import { AccessDirectory } from '../../src/access/directory.ts';
+import { newLoginLink } from '../../src/access/sign-in.ts';
+import type { SsoSettings } from '../../src/access/single-sign-on.ts';
+import { type Console, createConsole } from '../../src/console/console.ts';
+import type { Grant } from '../../src/domain/person.ts';
+import { QueueFullError } from '../../src/errors.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { addAccount, type Engine } from '../store/engines.ts';
+import type { Lasting } from '../support.ts';
+import { Browser, consoleUrl } from './browser.ts';
+
+export interface ConsoleHere {
+	readonly store: Store;
+	readonly console: Console;
+	readonly directory: AccessDirectory;
+	readonly clock: { now: number; monotonicMs: number };
+	/** What the console has told the log. */
+	readonly errors: string[];
+	/** Adds a person. @returns a link to sign in with */
+	link(email: string, grants: readonly Grant[]): Promise<string>;
+	/** Somebody who has signed in. */
+	person(email: string, grants: readonly Grant[]): Promise<Browser>;
+}
+
+/** The console in this process, with the accounts `c-a-one` and `c-a-two`, and a clock that tests move. Figures are not made. */
+export async function consoleHere(
+	t: Lasting,
+	engine: Engine,
+	settings: { sso?: SsoSettings; consoleUrl?: string } = {},
+): Promise<ConsoleHere> {
+	const clock = { now: Date.UTC(2026, 10, 21, 10), monotonicMs: 0 };
+	const store = await openStore(await engine.installedAddress(t), { now: () => clock.now });
+	t.after(() => store.close());
+	for (const aid of ['c-a-one', 'c-a-two']) await addAccount(store, aid);
+	const errors: string[] = [];
+	const onError = (error: unknown) => errors.push(String(error));
+	const directory = await AccessDirectory.load(store.control, onError);
+	t.after(() => directory.stop());
+	const console = createConsole({
+		...{ store, directory, onError, consoleUrl, now: () => clock.now },
+		...settings,
+		monotonicMs: () => clock.monotonicMs,
+		makeReport: () => Promise.reject(new QueueFullError('no figures are made here')),
+	});
+	t.after(() => console.stop());
+	const link = async (email: string, grants: readonly Grant[]) => {
+		const person = await store.control.people.create(email, grants);
+		return (await newLoginLink(store.control, person, settings.consoleUrl ?? consoleUrl)).link;
+	};
+	return {
+		...{ store, console, directory, clock, errors, link },
+		async person(email, grants) {
+			const browser = new Browser(console);
+			await browser.open(await link(email, grants));
+			return browser;
+		},
+	};
+}
