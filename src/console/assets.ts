@@ -10,6 +10,8 @@ export const stylePath = `/console/style-${createHash('sha256').update(style).di
 
 /** A file that pages need, for everybody. */
 export function asset(path: string): ConsoleAnswer | undefined {
+	// Browsers ask for it without being told to.
+	if (path === '/favicon.ico') return { status: 204, headers: {}, body: '' };
 	if (path !== stylePath) return undefined;
 	return {
 		status: 200,

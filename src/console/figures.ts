@@ -11,7 +11,7 @@ import { queryText, reportQueryOf } from './view.ts';
 /** Rows of a table on a page. There may be thousands of campaigns. */
 const maxRows = 100;
 /** Cells of a table on a page, so that a page has at most some 3,000 elements. */
-const maxCells = 900;
+const maxCells = 500;
 
 interface SectionOptions {
 	readonly title?: string;
@@ -53,7 +53,7 @@ ${
 	report.rows.length === 0
 		? empty()
 		: html`${isDrawn && html`<div class="pictures">${definition.draw(report, tableOf(definition, report), money)}</div>`}
-${tables(definition, report, (rows, columns) => htmlTable(rows, money, columns))}`
+${tables(definition, report, (rows, columns) => htmlTable(rows, money, columns, false))}`
 }
 ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
 <footer><details><summary>What these figures are</summary><p>${definition.definition}</p></details>

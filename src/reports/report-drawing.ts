@@ -101,8 +101,13 @@ const longText = 40;
 /** Of amounts, besides the names of rows, as many fit on paper beside each other. */
 const paperColumns = 8;
 
-/** A table, on paper as several where its columns would not fit. */
-export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: ColumnStyles): Html {
+/** A table. @param fitsPaper whether it is several on paper where its columns would not fit */
+export function htmlTable(
+	rows: readonly FlatRow[],
+	money: ShowMoney,
+	styles?: ColumnStyles,
+	fitsPaper = true,
+): Html {
 	if (rows.length === 0) return html`<p>${nothing}</p>`;
 	const columns = shownColumns(rows, styles).map((column) => ({
 		...column,
@@ -126,7 +131,7 @@ export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: C
 	};
 	const names = columns.filter(({ isNumber }) => !isNumber);
 	const amounts = columns.filter(({ isNumber }) => isNumber);
-	if (amounts.length <= paperColumns) return tableWith(columns, '');
+	if (!fitsPaper || amounts.length <= paperColumns) return tableWith(columns, '');
 	const parts = Array.from({ length: Math.ceil(amounts.length / paperColumns) }, (_, part) =>
 		amounts.slice(part * paperColumns, (part + 1) * paperColumns),
 	);

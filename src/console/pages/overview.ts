@@ -108,15 +108,15 @@ async function attention({ account, store, now, directory }: AskedOfAccount): Pr
 	const { lastBackupAt } = await store.status();
 	if (account.webhooks.some(({ failingSinceMs }) => failingSinceMs !== null))
 		items.push(
-			html`A webhook has been failing. <a href="/console/${account.aid}/webhooks">Look at the webhooks</a>.`,
+			html`A webhook has been failing. Which one, and why: <code>npx caskade webhook list ${account.aid}</code>.`,
 		);
 	if (account.models.some(({ isOutside }) => isOutside))
 		items.push(
-			html`A goal's scores promise another rate than was observed lately. <a href="/console/${account.aid}/scores">Look at the scores</a>.`,
+			html`A goal's scores promise another rate than was observed lately. Train its model again: <code>npx caskade train ${account.aid}</code>.`,
 		);
 	if (account.models.length === 0 && account.goals.length > 0)
 		items.push(
-			html`No model is trained, so everybody is served the base rate. Train one: <code>npx caskade train ${account.aid}</code>, or on the page <a href="/console/${account.aid}/scores">Scores</a>.`,
+			html`No model is trained, so everybody is served the base rate. Train one: <code>npx caskade train ${account.aid}</code>.`,
 		);
 	if (lastBackupAt !== undefined && now() - Date.parse(lastBackupAt) > 7 * 86_400_000)
 		items.push(html`The last backup is more than a week old: <code>npx caskade backup FOLDER</code>.`);

@@ -15,7 +15,7 @@ export const revenuePage = accountPage({
 		const span = every === 'day' ? 'week' : every;
 		return html`${await reportSection(asked, 'activity', { title: 'Acquired, renewed and refunded', given: { every }, givenTexts: { every }, isDrawn: false })}
 ${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', given: { every: span }, givenTexts: { every: span } })}
-${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', given: { by: [], months: 12 }, givenTexts: { by: 'none', months: '12' } })}
+${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', given: { by: [], months: 6 }, givenTexts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', { title: 'Spending, and what it brought' })}`;
 	},
 });

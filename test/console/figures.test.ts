@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AccessDirectory } from '../../src/access/directory.ts';
+import { newLoginLink } from '../../src/access/sign-in.ts';
+import { createConsole } from '../../src/console/console.ts';
+import { moneyOf } from '../../src/format/money.ts';
+import { runReport } from '../../src/reports/run-report.ts';
+import { openStore } from '../../src/store/open.ts';
+import { caskade, caskadeJson } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+import { Browser, consoleUrl } from './browser.ts';
+
+const aid = 'c-a-demo-local';
+
+test('a page, its CSV, its JSON and the command tell the same figures; what is not chosen rightly is told', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
+	assert.equal((await caskade(['demo', '--visitors', '300', ...at])).code, 0);
+	const store = await openStore(at[1] as string, {});
+	t.after(() => store.close());
+	const errors: unknown[] = [];
+	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
+	t.after(() => directory.stop());
+	const pages = createConsole({
+		...{ store, directory, consoleUrl, now: store.now, monotonicMs: () => performance.now() },
+		onError: (error) => errors.push(error),
+		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
+		waitMs: 60_000,
+	});
+	t.after(() => pages.stop());
+	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'viewer' }]);
+	const browser = new Browser(pages);
+	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+
+	const period = ['--from', '2026-01-01', '--to', '2026-11-01'];
+	const query = '?from=2026-01-01&to=2026-11-01';
+	const args = ['report', 'activity', aid, '--every', 'month', ...period, ...at];
+	const told = (await caskadeJson(args)) as { rows: { netPence: number; hits: number }[]; totals: object };
+	assert.ok(told.rows.length > 3);
+	const file = async (extension: string) =>
+		(await browser.get(`/console/${aid}/reports/activity.${extension}${query}&every=month`)).body;
+	const { rows, totals } = JSON.parse(await file('json'));
+	assert.deepEqual({ rows, totals }, { rows: told.rows, totals: told.totals });
+	assert.equal(await file('csv'), (await caskade([...args, '--csv'])).stdout);
+	const { status, body } = await browser.get(`/console/${aid}/${query}`);
+	assert.equal(status, 200);
+	const net = told.rows.reduce((sum, { netPence }) => sum + netPence, 0);
+	assert.ok(body.includes(`<span class="value">${moneyOf('GBP')(net)}</span>`), 'the tile of net revenue');
+
+	for (const page of ['', 'attribution', 'journeys', 'revenue', 'retention']) {
+		const shown = await browser.get(`/console/${aid}/${page}${query}`);
+		assert.equal(shown.status, 200, page);
+		assert.match(shown.body, /<section class="figure"/, page);
+		assert.ok(
+			(shown.body.match(/<\w/g) ?? []).length < 3000,
+			`${page} has ${(shown.body.match(/<\w/g) ?? []).length} elements`,
+		);
+		assert.doesNotMatch(shown.body, / style=|<script/, page);
+	}
+	for (const [wrong, message] of [
+		['from=2026-02-30', /2026-02-30 is not a date/],
+		['period=5', /period must be 7, 28, 91, 364 days, or all/],
+		['segment=none', /none/],
+		['timezone=Mars', /no time zone Mars/],
+	] as const) {
+		const answer = await browser.get(`/console/${aid}/?${wrong}`);
+		assert.equal(answer.status, 400, wrong);
+		assert.match(answer.body, message);
+	}
+	assert.deepEqual(errors, []);
+});
