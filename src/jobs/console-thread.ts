@@ -24,7 +24,8 @@ const directory = await AccessDirectory.load(store.control, (error) => onError(e
 const pages = createConsole({
 	...{ store, directory, monotonicMs, onError, now: store.now },
 	...entrance,
-	makeReport: (account, query, signal) => compute(place, { type: 'report', account, query }, { signal }),
+	makeReport: (account, query, signal) =>
+		compute(place, { type: 'report', account, query }, { signal, isKept: true }),
 });
 
 port.on('message', async (message: ToConsole) => {
