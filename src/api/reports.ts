@@ -5,7 +5,7 @@ import { whenAbandoned } from '../http/abandoned.ts';
 import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
 import type { ReportDefinition } from '../reports/report.ts';
-import { parameters, readQuery } from '../reports/report-query.ts';
+import { parameters, readQuery, reportedAccount } from '../reports/report-query.ts';
 import type { ReportRunner } from '../reports/report-runner.ts';
 import { allReports as definitions } from '../reports/reports.ts';
 import { Type } from '../schema/type.ts';
@@ -62,13 +62,12 @@ Uses one request of rate and quota. The key must have been issued with \`--scope
 		if (named === undefined) throw invalid('aid is required');
 		const account = accountOf(named, admitted, options.directory);
 		if (!account) throw invalid('aid must be the token of one account');
-		const { clientId, id, aid, timezone, paymentProviders, renewalDays, currency } = account;
+		const { clientId, aid } = account;
 		let abandoned: AbortSignal | undefined;
 		try {
 			const query = readQuery(definition, texts, options.now());
 			abandoned = whenAbandoned(request, reply);
-			const reported = { id, aid, timezone, paymentProviders, renewalDays, currency };
-			const report = await options.reports.run(clientId, reported, query, abandoned);
+			const report = await options.reports.run(clientId, reportedAccount(account), query, abandoned);
 			if (!reply.sent) sendJson(reply, 200, report);
 		} catch (error) {
 			if (error instanceof OperatorError) throw invalid(error.message);

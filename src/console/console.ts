@@ -4,6 +4,7 @@ import { may } from '../domain/person.ts';
 import { OperatorError, QueueFullError } from '../errors.ts';
 import { html } from '../format/html.ts';
 import { calendarOf } from '../reports/calendar.ts';
+import { reportedAccount } from '../reports/report-query.ts';
 import type { MakeReport } from '../reports/report-runner.ts';
 import type { Store } from '../store/store.ts';
 import { asset } from './assets.ts';
@@ -127,7 +128,7 @@ export function createConsole(options: ConsoleOptions): Console {
 			const isRefused = isWrite && !('status' in made || 'once' in made);
 			// Whatever a page forgets to say of what it changed, that it did is known.
 			if (isWrite && !isRefused && notes === 0) await note(`changed: ${page.title}`);
-			if ('status' in made) return { ...made, headers: { ...made.headers } };
+			if ('status' in made) return made;
 			const body = 'once' in made ? made.once : made;
 			const status = isRefused ? 400 : 200;
 			return shown(status, layout({ title: page.title, page, pages: allPages, asked, view, body }));
@@ -150,11 +151,9 @@ export function createConsole(options: ConsoleOptions): Console {
 		account: NonNullable<Asked['account']>,
 		view: View,
 	): Omit<AskedOfAccount, keyof Asked> & Pick<AskedOfAccount, 'account'> {
-		const { id, aid, timezone, paymentProviders, renewalDays, currency } = account;
-		const reported = { id, aid, timezone, paymentProviders, renewalDays, currency };
 		return {
 			...{ account, view, calendar: calendarOf(view.timezone) },
-			report: (query) => reports.report(reported, query),
+			report: (query) => reports.report(reportedAccount(account), query),
 		};
 	}
 

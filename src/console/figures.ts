@@ -2,7 +2,6 @@ import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { moneyOf } from '../format/money.ts';
 import type { Report, ReportDefinition } from '../reports/report.ts';
 import { htmlTable } from '../reports/report-drawing.ts';
-import type { ReportQuery } from '../reports/report-query.ts';
 import { shownTables, tableOf } from '../reports/report-table.ts';
 import { reportOf } from '../reports/reports.ts';
 import type { AskedOfAccount } from './page.ts';
@@ -15,10 +14,8 @@ const maxCells = 500;
 
 interface SectionOptions {
 	readonly title?: string;
-	/** Parameters besides those of the view. */
-	readonly given?: Partial<ReportQuery>;
-	/** Parameters in an address, for what is given. */
-	readonly givenTexts?: Readonly<Record<string, string>>;
+	/** Parameters besides those of the view, as an address has them; a null leaves one of the view out. */
+	readonly texts?: Readonly<Record<string, string | null>>;
 	/** Whether the pictures are shown. */
 	readonly isDrawn?: boolean;
 }
@@ -31,7 +28,7 @@ export async function reportSection(
 ): Promise<Html> {
 	const { view, now } = asked;
 	const definition = reportOf(kind);
-	const report = await asked.report(reportQueryOf(definition, view, options.given ?? {}, now()));
+	const report = await asked.report(reportQueryOf(definition, view, options.texts ?? {}, now()));
 	return sectionOf(asked, definition, report, options);
 }
 
@@ -40,12 +37,12 @@ export function sectionOf(
 	{ account, view }: AskedOfAccount,
 	definition: ReportDefinition,
 	report: Report,
-	{ title = definition.title, givenTexts = {}, isDrawn = true }: SectionOptions,
+	{ title = definition.title, texts = {}, isDrawn = true }: SectionOptions,
 ): Html {
 	const money = moneyOf(report.currency);
 	const file = (extension: string) =>
-		`/console/${account.aid}/reports/${definition.kind}.${extension}${queryText(view, { ...givenTexts, ...daysOf(report) })}`;
-	const id = `${definition.kind}-${Object.values(givenTexts).join('-')}`;
+		`/console/${account.aid}/reports/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
+	const id = `${definition.kind}-${Object.values(texts).join('-')}`;
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}

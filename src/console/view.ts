@@ -1,7 +1,7 @@
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { addDays, calendarOf } from '../reports/calendar.ts';
-import { queryOf, type ReportQuery, readQuery, type TakesParameters } from '../reports/report-query.ts';
+import { type ReportQuery, readQuery, type TakesParameters } from '../reports/report-query.ts';
 
 /** Lengths of periods that end today, in days. Whole weeks, so that they have equally many of each weekday. */
 export const periodDays = [7, 28, 91, 364] as const;
@@ -9,7 +9,6 @@ const defaultDays = 28;
 
 /** What all pages of figures take. It stands in the address. */
 const viewNames = ['from', 'to', 'compare', 'timezone', 'evt', 'channel', 'segment'] as const;
-type ViewName = (typeof viewNames)[number];
 
 /** The period and the filters of a page. */
 export interface View {
@@ -57,21 +56,24 @@ export function queryText(
 	return all.length === 0 ? '' : `?${new URLSearchParams(all as [string, string][])}`;
 }
 
-/** A report of what the view chooses: its parameters that the report takes. Given ones come first. */
+/**
+ * A report of what the view chooses: its parameters that the report takes.
+ * @param texts parameters of the report besides, as an address has them; a null leaves one of the view out
+ */
 export function reportQueryOf(
 	definition: TakesParameters,
 	view: View,
-	given: Partial<ReportQuery>,
+	texts: Readonly<Record<string, string | null>>,
 	nowMs: number,
 ): ReportQuery {
-	const taken = viewNames.filter((name) => definition.parameters.includes(name));
-	const texts = Object.fromEntries(
-		taken.flatMap((name: ViewName) => (view.texts[name] === undefined ? [] : [[name, view.texts[name]]])),
+	// `period` of a view is the length of its period, `period` of a report the days between renewals.
+	const { period: _, ...ofView } = view.texts;
+	const taken = Object.entries({ ...ofView, ...texts }).filter(
+		([name, text]) => text !== null && definition.parameters.some((each) => each === name),
 	);
 	const { from, to } = view;
-	const read = readQuery(definition, texts, nowMs);
-	const compare = from === null ? null : read.compare;
-	return queryOf(definition, { ...read, from, to, compare, ...given });
+	const read = readQuery(definition, Object.fromEntries(taken) as Record<string, string>, nowMs);
+	return { ...read, from, to, compare: from === null ? null : read.compare };
 }
 
 /** How long the rows of a series are, so that they are some dozens. */

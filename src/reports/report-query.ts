@@ -20,6 +20,12 @@ export interface ReportedAccount {
 	readonly currency: string;
 }
 
+/** What of an account reports need. It is passed to a thread, so that it is no more. */
+export function reportedAccount(account: ReportedAccount): ReportedAccount {
+	const { id, aid, timezone, paymentProviders, renewalDays, currency } = account;
+	return { id, aid, timezone, paymentProviders, renewalDays, currency };
+}
+
 /** How a value is written. */
 interface Notation<Value> {
 	/** What the command calls the value; with `...`, it takes several, which are put together. */

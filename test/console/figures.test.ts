@@ -56,6 +56,11 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 		);
 		assert.doesNotMatch(shown.body, / style=|<script/, page);
 	}
+	for (const kind of ['movement', 'ltv', 'renewals'])
+		for (const period of ['period=all', 'period=91']) {
+			const { status, body } = await browser.get(`/console/${aid}/reports/${kind}.csv?${period}`);
+			assert.equal(status, 200, `${kind}, ${period}: ${body}`);
+		}
 	for (const [wrong, message] of [
 		['from=2026-02-30', /2026-02-30 is not a date/],
 		['period=5', /period must be 7, 28, 91, 364 days, or all/],

@@ -1,5 +1,4 @@
 import { html } from '../../format/html.ts';
-import { attributionModels } from '../../reports/model.ts';
 import { reportSection } from '../figures.ts';
 import { accountPage } from '../page.ts';
 import { queryText, spanLengthOf } from '../view.ts';
@@ -22,10 +21,9 @@ export const attributionPage = accountPage({
 	async get(asked) {
 		const { query, view, request, now } = asked;
 		const chosen = Object.keys(groupings).find((name) => name === query.get('by')) ?? 'channel';
-		const by = chosen.split(',') as never;
 		const every = spanLengthOf(view, now());
 		return html`<p class="tabs">${Object.entries(groupings).map(([name, title]) => html`<a href="${request.path}${queryText(view, { by: name })}"${name === chosen && html` aria-current="true"`}>${title}</a> `)}</p>
-${await reportSection(asked, 'attribution', { title: 'Credit by each model', given: { by, model: attributionModels }, givenTexts: { by: chosen, model: 'all' } })}
-${chosen === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, given: { by, every, compare: null }, givenTexts: { by: chosen, every } }))}`;
+${await reportSection(asked, 'attribution', { title: 'Credit by each model', texts: { by: chosen, model: 'all' } })}
+${chosen === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by: chosen, every, compare: null } }))}`;
 	},
 });

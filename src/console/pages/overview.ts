@@ -1,3 +1,4 @@
+import { dayMs } from '../../durations.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { moneyOf } from '../../format/money.ts';
 import { formatNumber } from '../../format/numbers.ts';
@@ -29,17 +30,16 @@ export const overviewPage = accountPage({
 	async get(asked) {
 		const { view, now, account } = asked;
 		const compare = view.from === null ? null : view.texts.compare === 'year' ? 'year' : 'previous';
-		const given = { compare, every: spanLengthOf(view, now()) } as const;
-		const activity = await asked.report(reportQueryOf(activityReport, view, given, now()));
+		const every = spanLengthOf(view, now());
+		const activity = await asked.report(reportQueryOf(activityReport, view, { compare, every }, now()));
 		const credited = await asked.report(
-			reportQueryOf(attributionReport, view, { compare, intervals: false }, now()),
+			reportQueryOf(attributionReport, view, { compare, intervals: '0' }, now()),
 		);
-		const shownActivity = { ...activity } as { compared?: Report } & Report;
-		delete shownActivity.compared;
+		const { compared: _, ...shownActivity } = activity;
 		return html`${await attention(asked)}
 ${totals(asked, activity)}
 ${channels(asked, credited)}
-${sectionOf(asked, activityReport, shownActivity, { title: 'What came in', givenTexts: { every: given.every } })}
+${sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
 	},
 });
@@ -118,7 +118,7 @@ async function attention({ account, store, now, directory }: AskedOfAccount): Pr
 		items.push(
 			html`No model is trained, so everybody is served the base rate. Train one: <code>npx caskade train ${account.aid}</code>.`,
 		);
-	if (lastBackupAt !== undefined && now() - Date.parse(lastBackupAt) > 7 * 86_400_000)
+	if (lastBackupAt !== undefined && now() - Date.parse(lastBackupAt) > 7 * dayMs)
 		items.push(html`The last backup is more than a week old: <code>npx caskade backup FOLDER</code>.`);
 	if (directory.signingKeys.length === 0) items.push('There is no key to sign casks with.');
 	if (items.length === 0) return null;

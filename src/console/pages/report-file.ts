@@ -1,5 +1,4 @@
 import { OperatorError } from '../../errors.ts';
-import { parameterNames, readQuery } from '../../reports/report-query.ts';
 import { reportCsv } from '../../reports/report-table.ts';
 import { allReports } from '../../reports/reports.ts';
 import { accountPage } from '../page.ts';
@@ -18,14 +17,8 @@ export const reportFilePage = accountPage({
 			throw new OperatorError(
 				`There is no report ${parts.file}; reports are ${allReports.map((each) => each.kind).join(', ')}, as .csv or .json.`,
 			);
-		const own = Object.fromEntries(
-			[...query].filter(([name]) => definition.parameters.some((each) => each === name)),
-		);
-		const given = readQuery(definition, own, now());
-		const named = Object.fromEntries(
-			parameterNames.filter((name) => own[name] !== undefined).map((name) => [name, given[name]]),
-		);
-		const report = await asked.report(reportQueryOf(definition, view, named, now()));
+		const { period: _, ...texts } = Object.fromEntries(query);
+		const report = await asked.report(reportQueryOf(definition, view, texts, now()));
 		const isCsv = extension === 'csv';
 		return {
 			status: 200,

@@ -13,9 +13,9 @@ export const revenuePage = accountPage({
 	async get(asked) {
 		const every = spanLengthOf(asked.view, asked.now());
 		const span = every === 'day' ? 'week' : every;
-		return html`${await reportSection(asked, 'activity', { title: 'Acquired, renewed and refunded', given: { every }, givenTexts: { every }, isDrawn: false })}
-${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', given: { every: span }, givenTexts: { every: span } })}
-${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', given: { by: [], months: 6 }, givenTexts: { by: 'none', months: '6' } })}
+		return html`${await reportSection(asked, 'activity', { title: 'Acquired, renewed and refunded', texts: { every }, isDrawn: false })}
+${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', texts: { every: span } })}
+${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', texts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', { title: 'Spending, and what it brought' })}`;
 	},
 });
