@@ -1,3 +1,4 @@
+import type { EventKind } from '../domain/event-kind.ts';
 import { firstHitMs, hitsIn } from '../store/account/reading/journey-rows.ts';
 import type { SpanLength } from './calendar.ts';
 import {
@@ -6,6 +7,7 @@ import {
 	firstEventMs,
 	type Journey,
 	type Period,
+	placeOf,
 	spansOf,
 	type Totals,
 	totalOf,
@@ -15,28 +17,16 @@ import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
 
-/** What came in one span. */
-export interface ActivityRow extends Totals {
-	/** Null where a filter chooses subscriptions, which hits do not belong to. */
-	readonly hits: number | null;
-	/** Arrivals of visitors; null for the same reason, unless the filter is a channel. */
-	readonly visits: number | null;
-	readonly renewals: number;
-	readonly refunds: number;
-}
-
 /** Counts what happened in each of some spans. */
-export function describeEvents(
+function describeEvents(
 	journeys: readonly Pick<Journey, 'subscription'>[],
 	spans: readonly Period[],
 ): (Totals & { renewals: number; refunds: number })[] {
-	const steps = journeys.flatMap(({ subscription }) => subscription.steps).sort((a, b) => a.atMs - b.atMs);
-	let next = steps.findIndex(({ atMs }) => atMs >= (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY));
-	return spans.map(({ toMs }) => {
-		const from = next;
-		while (next >= 0 && next < steps.length && (steps[next] as (typeof steps)[number]).atMs < toMs) next++;
-		const own = from < 0 ? [] : steps.slice(from, next);
-		const countOf = (of: string) => own.filter(({ kind }) => kind === of).length;
+	const steps = journeys.flatMap(({ subscription }) => subscription.steps);
+	const bySpan = Map.groupBy(steps, ({ atMs }) => placeOf(spans, atMs));
+	return spans.map((_, place) => {
+		const own = bySpan.get(place) ?? [];
+		const countOf = (of: EventKind) => own.filter(({ kind }) => kind === of).length;
 		return {
 			...totalOf([{ amounts: amountsOf(own) }]),
 			...{ renewals: countOf('renewal'), refunds: countOf('refund') },

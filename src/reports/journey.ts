@@ -1,5 +1,6 @@
 import type { Subscription, SubscriptionStep } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
+import { countBelow } from '../scoring/rows/count-below.ts';
 import { type Calendar, monthsBetween, type Span, type SpanLength } from './calendar.ts';
 import type { Grouping } from './label.ts';
 
@@ -73,6 +74,12 @@ export function spansOf(
 		...span,
 		...{ fromMs: Math.max(span.fromMs, period.fromMs), toMs: Math.min(span.toMs, period.toMs) },
 	}));
+}
+
+/** Which of some spans that follow each other a moment lies in: -1 before the first, as many as there are after the last. */
+export function placeOf(spans: readonly Period[], ms: number): number {
+	const place = countBelow(spans, ({ toMs }) => toMs <= ms);
+	return place === 0 && ms < (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY) ? -1 : place;
 }
 
 export const amountNames = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;

@@ -1,9 +1,8 @@
 import type { Movement } from '../domain/subscription-course.ts';
-import { countBelow } from '../scoring/rows/count-below.ts';
 import type { Span } from './calendar.ts';
 import { type CoursedJourney, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
-import { firstEventMs, isIn, ratio, spansOf, type Terms } from './journey.ts';
+import { firstEventMs, isIn, placeOf, ratio, spansOf, type Terms } from './journey.ts';
 import { type FlatRow, reportThat, type SideTable } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
@@ -137,12 +136,6 @@ function tally(
 		now = { isThere: kind !== 'ended', pence: recurringPence };
 	}
 	close();
-}
-
-/** The span of a moment; -1 before all, and their number after all. */
-function placeOf(spans: readonly Span[], ms: number): number {
-	const place = countBelow(spans, ({ toMs }) => toMs <= ms);
-	return place === 0 && ms < (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY) ? -1 : place;
 }
 
 export const movementReport = reportThat({
