@@ -273,9 +273,10 @@ suite('TLS to PostgreSQL', () => {
 		await becomes('ready without the file', 10_000, isReady);
 		assert.equal(await serialOf(), before);
 		makePair('renewed', 'certified', { authority: 'authority' });
-		await cutAll();
 		await becomes('the new one is used', 10_000, async () => {
 			const serial = await serialOf();
+			// A connection that was being made when all were cut has the old one, and keeps it.
+			if (serial === before) await cutAll();
 			return serial !== null && serial !== before && isReady();
 		});
 	});
