@@ -1,4 +1,3 @@
-import { visitorsFrom } from '../src/store/account/reading/visitors.ts';
 /**
  * `node bench/score-read-steps.ts [VISITORS]` measures reading a score in µs: each step alone, then all of them together.
  * It stores generated visitors in a data folder and trains a logistic and a boosting model on them.
@@ -9,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../src/clock.ts';
+import type { Experiment } from '../src/domain/experiment.ts';
 import type { Profile } from '../src/domain/profile.ts';
 import { dayMs } from '../src/durations.ts';
 import { logistic } from '../src/scoring/fit/measure.ts';
@@ -19,9 +19,12 @@ import { profileFeatures, profileRows, vocabularyOf } from '../src/scoring/rows/
 import { seededRandom } from '../src/scoring/rows/random.ts';
 import { openModel } from '../src/scoring/serve/goal-model.ts';
 import { ModelCache } from '../src/scoring/serve/model-cache.ts';
+import { ServedSample } from '../src/scoring/serve/served-sample.ts';
 import { VisitorScorer } from '../src/scoring/serve/visitor-scorer.ts';
+import { ExperimentReads } from '../src/segments/experiment-reads.ts';
 import { VisitorReads } from '../src/segments/visitor-reads.ts';
 import { storeHistory } from '../src/store/account/arriving/past-history.ts';
+import { visitorsFrom } from '../src/store/account/reading/visitors.ts';
 import type { KnownAccount } from '../src/store/control/control-store.ts';
 import { openStore } from '../src/store/open.ts';
 
@@ -119,22 +122,52 @@ try {
 	database.close();
 
 	const reader = store.startReading();
+	const segments = Array.from({ length: 10 }, (_, number) => ({
+		...{ id: `segment-${number}`, name: `Segment ${number}` },
+		rule: number === 0 ? 'scores["subscription"] >= 0' : `visitor.visits >= 1 && visitor.hits > ${-number}`,
+	}));
 	for (const { kind, body } of models) {
 		const name = { goal: 'subscription', scope: 'vid', version: kind } as const;
 		const known = (await store.control.accessSnapshot()).accounts.get(aid) as KnownAccount;
 		const goals = known.goals.filter((goal) => goal.name === name.goal);
-		const account: KnownAccount = { ...known, goals, models: [name] };
+		const account: KnownAccount = { ...known, goals, segments, models: [name] };
 		const fail = (error: unknown) => {
 			throw error;
 		};
 		const cache = new ModelCache({ read: async () => body, onError: fail, monotonicMs });
 		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onError: fail });
-		const reads = new VisitorReads(reader, scorer, () => nowMs);
+		const experimentReads = new ExperimentReads(async () => {}, fail);
+		const reads = new VisitorReads(reader, scorer, () => nowMs, experimentReads);
 		const read = (index: number, explain = false) =>
 			reads.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' }, explain);
 		await read(0);
 		printCost(`${kind}: a read, all steps`, (index) => read(index));
 		printCost(`${kind}: a read with reasons`, (index) => read(index, true), 1000);
+		// The reads of a busy day, of which a share is drawn, or the first 2,000 of a day, most of which are.
+		for (const isFresh of [false, true]) {
+			const readerOf = (sampled: boolean) => () => {
+				const sample = sampled ? new ServedSample({ keep: () => {}, everyMs: 1000 }) : undefined;
+				const made = new VisitorReads(reader, scorer, () => nowMs, experimentReads, sample);
+				return (index: number) =>
+					made.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' });
+			};
+			printAddedCost(
+				`${kind}: a read of scores of which ${isFresh ? 'most are' : 'some are'} drawn`,
+				[readerOf(false), readerOf(true)],
+				{ reads: profiles.length, isFresh },
+			);
+		}
+		printExperimentCost(
+			kind,
+			account,
+			(experiments) => {
+				const asked: KnownAccount = { ...account, experiments };
+				const made = new VisitorReads(reader, scorer, () => nowMs, experimentReads);
+				return (index) =>
+					made.segments({ account: asked, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' });
+			},
+			profiles.length,
+		);
 	}
 	await reader.close();
 } finally {
@@ -151,6 +184,60 @@ function subscriptionRate({ pageTimes, events, visits, lastChannel }: Profile, i
 	const basket = events.some(([name]) => name === 'basket') ? 1 : -1;
 	const email = lastChannel === 'email' ? 1 : 0;
 	return logistic(interaction ? 2 * pricing * basket - 1 : Math.log1p(visits) + email - 3);
+}
+
+/** Makes a reader, which reads the visitor of a number. */
+type Making = () => (index: number) => unknown;
+
+/** Prints what ten experiments, whose rules all visitors fulfil, add to reads of segments: in alternating pairs. */
+function printExperimentCost(
+	kind: string,
+	{ segments }: KnownAccount,
+	readerOf: (experiments: readonly Experiment[]) => (index: number) => unknown,
+	reads: number,
+): void {
+	const experiments = segments.map(({ id, rule }, number) => ({
+		...{ name: `experiment-${number}`, segment: id, rule, goal: 'subscription', holdoutPercent: 10 },
+		...{
+			secret: Buffer.alloc(32, number + 1).toString('base64url'),
+			fromMs: 0,
+			toMs: null,
+			stoppedAtMs: null,
+		},
+	}));
+	for (const when of ['first', 'repeated'])
+		printAddedCost(
+			`${kind}: a ${when} read of segments with ten experiments`,
+			[() => readerOf([]), () => readerOf(experiments)],
+			{ reads, isFresh: when === 'first' },
+		);
+}
+
+/** Prints the CPU time of reads with something and without it, in alternating pairs. */
+function printAddedCost(
+	what: string,
+	[without, added]: readonly [Making, Making],
+	{ reads, isFresh }: { readonly reads: number; readonly isFresh: boolean },
+): void {
+	const all = [without, added].map((make) => ({ make, micros: [] as number[], read: make() }));
+	for (let pair = 0; pair < 101; pair++)
+		for (const one of pair % 2 === 0 ? all : all.toReversed()) {
+			if (isFresh) one.read = one.make();
+			one.read(0);
+			const before = process.cpuUsage();
+			for (let index = 1; index < reads; index++) one.read(index);
+			const { user, system } = process.cpuUsage(before);
+			one.micros.push((user + system) / reads);
+		}
+	const [before, after] = all.map(({ micros }) => medianOf(micros.slice(5))) as [number, number];
+	const ratios = (all[1]?.micros ?? []).map((micros, pair) => micros / (all[0]?.micros[pair] as number));
+	print(
+		`${after.toFixed(2).padStart(9)} µs  ${what}, ${before.toFixed(2)} without, ${((medianOf(ratios.slice(5)) - 1) * 100).toFixed(1)} % more in the median pair`,
+	);
+}
+
+function medianOf(values: readonly number[]): number {
+	return values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 }
 
 /** Prints the time of the fastest of nine rounds: other load can only add time. */

@@ -43,7 +43,9 @@ import { LogThrottle } from './log-throttle.ts';
 import type { Metrics } from './metrics.ts';
 import { createServer } from './node-http.ts';
 import type { ReportRunner } from './reports/report-runner.ts';
+import type { ServedSample } from './scoring/serve/served-sample.ts';
 import type { VisitorScorer } from './scoring/serve/visitor-scorer.ts';
+import { ExperimentReads } from './segments/experiment-reads.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
 import type { Schemas } from './store/migrations.ts';
@@ -57,6 +59,8 @@ export interface AppOptions extends SitePaths {
 	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 	readonly scorer: VisitorScorer;
+	/** Takes a sample of the scores that pages are told. */
+	readonly served?: ServedSample | undefined;
 	readonly reports: ReportRunner;
 	/** The server's roles; all by default. */
 	readonly roles?: readonly ServerRole[] | undefined;
@@ -207,6 +211,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		(error) => log.error({ reason: reasonOf(error) }, 'uses of keys are not recorded'),
 	);
 	app.addHook('onClose', () => uses.stop());
+	const experimentReads = new ExperimentReads(
+		(counted) => writer.recordExperimentReads(counted),
+		(error) => log.error({ reason: reasonOf(error) }, 'reads of experiments are not counted'),
+	);
+	app.addHook('onClose', () => experimentReads.stop());
 	const admission = new Admission({
 		...{ directory, uses },
 		rate: writer.tokens
@@ -236,7 +245,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	};
 
 	const authorizer = new Authorizer(directory, now);
-	const reads = new VisitorReads(reader, scorer, now);
+	const reads = new VisitorReads(reader, scorer, now, experimentReads, options.served);
 	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = {
 		isDraining: options.isDraining,

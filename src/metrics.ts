@@ -3,6 +3,42 @@ import type { Server } from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createServer } from './node-http.ts';
 
+/** A metric of this process, with its labels in the name. */
+export interface MeasuredFigure {
+	readonly name: string;
+	/** Of a histogram the number of observations. */
+	readonly value: number;
+	/** Of a histogram. */
+	readonly mean?: number;
+	/** Of a histogram: 99 of 100 are at most this, which is the end of a bucket; infinite beyond the last one. */
+	readonly p99?: number;
+}
+
+type Labels = Readonly<Record<string, string | number | undefined>>;
+
+interface HistogramValue {
+	readonly metricName?: string;
+	readonly labels: Labels;
+	readonly value: number;
+}
+
+function named(name: string, labels: Labels): string {
+	const shown = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+	return shown.length === 0 ? name : `${name}{${shown.join(',')}}`;
+}
+
+function spread(name: string, values: readonly HistogramValue[]): Omit<MeasuredFigure, 'name'> {
+	const of = (end: string) => values.find(({ metricName }) => metricName === `${name}_${end}`)?.value ?? 0;
+	const count = of('count');
+	if (count === 0) return { value: 0 };
+	const reached = values.find(({ labels, value }) => labels.le !== undefined && value >= 0.99 * count);
+	return {
+		value: count,
+		mean: of('sum') / count,
+		p99: Number(String(reached?.labels.le).replace('+Inf', 'Infinity')),
+	};
+}
+
 /** Prometheus metrics of a running server. Labels never contain data from clients. */
 export class Metrics {
 	readonly #registry = new Registry();
@@ -155,6 +191,20 @@ export class Metrics {
 		});
 	}
 
+	/** @param count the number of goals whose served scores have left their bounds two weeks running */
+	watchPromises(count: () => number): void {
+		new Gauge({
+			name: 'caskade_promises_broken',
+			help: 'Goals whose served scores differed from what came by more than chance explains, two weeks running.',
+			registers: [this.#registry],
+			// One process of a machine compares them.
+			aggregator: 'max',
+			collect() {
+				this.set(count());
+			},
+		});
+	}
+
 	answered(operation: string, status: number, seconds: number): void {
 		const name = `${operation} ${status}`;
 		const series = this.#answered.getOrInsertComputed(name, () => ({
@@ -168,6 +218,21 @@ export class Metrics {
 	committed(group: { size: number; seconds: number }): void {
 		this.#groupSize.observe(group.size);
 		this.#commitSeconds.observe(group.seconds);
+	}
+
+	/** What is measured here, as `GET /metrics` calls it; of the durations and sizes their number, mean and 99th percentile. */
+	async figures(): Promise<MeasuredFigure[]> {
+		const metrics = (await this.#registry.getMetricsAsJSON()).filter(({ name }) =>
+			name.startsWith('caskade_'),
+		);
+		return metrics.flatMap(({ name, type, values }) => {
+			if (String(type) !== 'histogram')
+				return values.map(({ labels, value }) => ({ name: named(name, labels), value }));
+			const parts = Map.groupBy(values as readonly HistogramValue[], ({ labels: { le: _, ...labels } }) =>
+				named(name, labels),
+			);
+			return [...parts].map(([part, of]) => ({ name: part, ...spread(name, of) }));
+		});
 	}
 
 	text(): Promise<string> {

@@ -9,7 +9,7 @@ import { buildApp, defaultHitLimits } from './app.ts';
 import { monotonicMs } from './clock.ts';
 import { IgnoredNetworks } from './collect/ignored-networks.ts';
 import type { ServeSettings } from './config.ts';
-import type { ConsoleRequest } from './console/exchange.ts';
+import { type ConsoleRequest, type ServingState, systemPath } from './console/exchange.ts';
 import { listenForConsole } from './console/listen.ts';
 import { OperatorError } from './errors.ts';
 import { readTls, type Tls } from './http/tls.ts';
@@ -21,6 +21,7 @@ import { LogThrottle } from './log-throttle.ts';
 import { Metrics, serveMetrics } from './metrics.ts';
 import { portError } from './port-error.ts';
 import { ReportRunner } from './reports/report-runner.ts';
+import { ServedSample } from './scoring/serve/served-sample.ts';
 import { scorerOf } from './scoring/serve/visitor-scorer.ts';
 import { maxFileHandles } from './store/file-handles.ts';
 import { openStore } from './store/open.ts';
@@ -99,6 +100,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	starting.defer(() => directory.stop());
 	metrics.watchLevels(() => directory.levelsOutside);
 	if (background) {
+		metrics.watchPromises(() => background.promisesBroken);
 		metrics.watchFolding(() => background.foldingWaiting);
 		metrics.watchWebhooks(
 			() => background.deliveries,
@@ -122,6 +124,8 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 				),
 			)
 		: undefined;
+	const served = background && new ServedSample({ keep: (id, scores) => background.keepServed(id, scores) });
+	starting.defer(() => served?.stop());
 	let draining = false;
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
 	const app = await buildApp({
@@ -130,6 +134,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 		writer,
 		reader,
 		scorer: scorerOf(store, { reader, now, onError: onScoresError }),
+		served,
 		metrics,
 		log,
 		now,
@@ -159,11 +164,14 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 		.catch(portError(settings.host, settings.port, '--port'));
 	const url = `${originOf(app, tls !== undefined)}${prefix}`;
 	writer.announce?.(reachable(url));
-	const consoleUrl = await listenForPages(starting, settings, tls, store, options);
+	const startedAtMs = now();
+	const serving = async () => ({ startedAtMs, figures: await metrics.figures() });
+	const consoleUrl = await listenForPages(starting, settings, tls, store, { ...options, serving });
 	const running = starting.move();
 	let stopped: Promise<void> | undefined;
 	const stop = async () => {
 		draining = true;
+		served?.flush();
 		void background?.stop();
 		if (settings.drainDelayMs) await delay(settings.drainDelayMs);
 		await running.disposeAsync();
@@ -222,14 +230,15 @@ async function listenForPages(
 	settings: ServerSettings,
 	tls: Tls | undefined,
 	{ place }: Store,
-	{ log, consoleIsOptional = false }: ServeOptions,
+	{ log, consoleIsOptional = false, serving }: ServeOptions & { serving: () => Promise<ServingState> },
 ): Promise<string | undefined> {
 	const { host, consolePort, behindProxy } = settings;
 	if (consolePort === undefined) return undefined;
 	const sso = ssoOf(settings);
 	let consoleUrl = '';
 	const thread = new ConsoleThread(place, () => ({ consoleUrl, sso }), log);
-	const answer = (request: ConsoleRequest) => thread.answer(request);
+	const answer = async (request: ConsoleRequest) =>
+		thread.answer(request.path === systemPath ? { ...request, serving: await serving() } : request);
 	try {
 		const app = await listenForConsole({
 			host,

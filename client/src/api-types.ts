@@ -136,6 +136,14 @@ export interface ReportQuery {
 	readonly period?: string | undefined;
 	/** Number of months after the acquisition to show. Default: 24. */
 	readonly months?: string | undefined;
+	/** Only this goal. Default: all goals. */
+	readonly goal?: string | undefined;
+	/** What it costs to treat one visitor, in pence. Default: 1. */
+	readonly cost?: string | undefined;
+	/** What it is worth if a treated visitor reaches the goal, in pence. Default: 100. */
+	readonly value?: string | undefined;
+	/** How many days to look ahead. Default: 90. */
+	readonly days?: string | undefined;
 }
 
 export interface Report {
@@ -154,7 +162,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'] as const;
+export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend', 'promises', 'threshold', 'forecast'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -176,4 +184,10 @@ export interface ReportsBy<Options> {
 	readonly coverage: (aid: string, options?: Options) => Promise<Report>;
 	/** What subscriptions have cost. @throws CaskadeError */
 	readonly spend: (aid: string, options?: Options) => Promise<Report>;
+	/** What scores predicted, and what was observed. @throws CaskadeError */
+	readonly promises: (aid: string, options?: Options) => Promise<Report>;
+	/** From which score on it pays to treat a visitor. @throws CaskadeError */
+	readonly threshold: (aid: string, options?: Options) => Promise<Report>;
+	/** What the next days will bring, and what of the last forecast came. @throws CaskadeError */
+	readonly forecast: (aid: string, options?: Options) => Promise<Report>;
 }

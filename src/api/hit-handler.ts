@@ -16,6 +16,7 @@ import { describeProblems } from '../schema/problems.ts';
 import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { RequestWriter } from '../store/store.ts';
+import { included } from './reads.ts';
 import { storeFailed } from './store-failed.ts';
 
 export interface HitOptions {
@@ -133,7 +134,8 @@ export class HitHandler {
 		const query = request.query as Record<string, unknown>;
 		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
 		const subject = { account, scope, subject: scope === 'vid' ? vid : sid };
-		const included = [query.include].join().split(/[, ]+/);
+		const wanted = included(query);
+		const tells = wanted.includes('experiments') && account.tellsExperiments;
 		const made = async (make: () => object | Promise<object>) => {
 			try {
 				return await make();
@@ -146,9 +148,12 @@ export class HitHandler {
 			vid,
 			sid,
 			...(await made(() => this.#cask(subject, atMs))),
-			...(included.includes('scores') && (await made(async () => ({ scores: await reads.scores(subject) })))),
-			...(included.includes('segments') &&
-				(await made(async () => ({ segments: await reads.segments(subject) })))),
+			...(wanted.includes('scores') && (await made(async () => ({ scores: await reads.scores(subject) })))),
+			...((wanted.includes('segments') || tells) &&
+				(await made(async () => {
+					const { segments, experiments } = await reads.segments(subject);
+					return { ...(wanted.includes('segments') && { segments }), ...(tells && { experiments }) };
+				}))),
 		};
 	}
 

@@ -26,7 +26,8 @@ const description = {
 	querystring: Type.Object({
 		include: Type.Optional(
 			Type.String({
-				description: '`scores`, `segments` or both, separated by a comma: adds them to the answer.',
+				description:
+					'`scores`, `segments`, `experiments` or some of them, separated by commas: adds them to the answer; `experiments` if the account allows it.',
 			}),
 		),
 		scope: Type.Optional(

@@ -65,6 +65,11 @@ export function read(
 	}
 }
 
+/** The names in a query's `include`. */
+export function included(query: object): string[] {
+	return [(query as { include?: unknown }).include].join().split(/[, ]+/);
+}
+
 /** The beginning of an answer: its account, and the visitor or visit. */
 export function about({ aid, scope, subject }: Authorization): Record<string, string> {
 	return { aid, [scope]: subject };

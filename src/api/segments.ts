@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from '../schema/type.ts';
 import { mapMaybePromise } from '../segments/visitor-reads.ts';
-import { about, describeRead, type ReadOptions, read } from './reads.ts';
+import { about, describeRead, included, type ReadOptions, read } from './reads.ts';
 
 const segmentSchema = Type.Object({
 	id: Type.String({ description: 'Does not change when the name does.' }),
 	name: Type.String(),
+});
+
+const assignmentSchema = Type.Object({
+	experiment: Type.String({ description: 'Its name.' }),
+	group: Type.Union([Type.Literal('treated'), Type.Literal('holdout')]),
 });
 
 const example = {
@@ -26,14 +31,32 @@ export function segments(app: FastifyInstance, { authorizer, reads, now }: ReadO
 			summary: 'Retrieve segment data',
 			description:
 				'The current segments of the visitor. `/segments` answers the same. Empty if nothing is known about the visitor.',
-			fields: { segments: Type.Array(segmentSchema), evaluatedAt: Type.String({ format: 'date-time' }) },
-			parameters: {},
+			fields: {
+				segments: Type.Array(segmentSchema),
+				experiments: Type.Optional(
+					Type.Array(assignmentSchema, {
+						description:
+							'Running experiments about segments whose rule the visitor fulfils; with `include=experiments`, if the account allows it.',
+					}),
+				),
+				evaluatedAt: Type.String({ format: 'date-time' }),
+			},
+			parameters: {
+				include: Type.Optional(
+					Type.String({
+						description: '`experiments` requests the groups of the visitor.',
+						examples: ['experiments'],
+					}),
+				),
+			},
 			example,
 		}),
-		body: (authorization) =>
-			mapMaybePromise(reads.segments(authorization), (found) => ({
+		body: (authorization, query) =>
+			mapMaybePromise(reads.segments(authorization), ({ segments, experiments }) => ({
 				...about(authorization),
-				segments: found,
+				segments,
+				...(included(query).includes('experiments') &&
+					authorization.account.tellsExperiments && { experiments }),
 				evaluatedAt: new Date(now()).toISOString(),
 				expiresAt: new Date(authorization.expiresAtMs).toISOString(),
 			})),

@@ -58,7 +58,14 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		const outcome = await writer
 			.storeSubscriptionEvents(
 				id,
-				{ events, receivedAtMs: now(), requestId: request.id, simulate, tellsConflicts },
+				{
+					events,
+					simulate,
+					tellsConflicts,
+					receivedAtMs: now(),
+					requestId: request.id,
+					keyId: admitted.key.id,
+				},
 				admitted.deadline,
 			)
 			.catch(storeFailed(aid, nothingStored));

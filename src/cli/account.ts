@@ -1,8 +1,9 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { Option } from 'commander';
 import { Command, refusing, Setting } from '../config.ts';
-import type { ChannelRule } from '../domain/channel-rule.ts';
+import { type ChannelRule, parseChannelRule, shownChannelRule } from '../domain/channel-rule.ts';
 import { OperatorError } from '../errors.ts';
 import { currencyCode } from '../format/money.ts';
+import { accountToken, hostName, plainName, webOrigin } from '../format/values.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
@@ -23,54 +24,10 @@ import {
 	withStore,
 } from './output.ts';
 
-/** Parses an account token. */
-export function accountToken(value: string): string {
-	if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value))
-		throw new InvalidArgumentError(
-			'It must be 1 to 64 letters, digits, dots, underscores and hyphens, for example c-a-acme-uk.',
-		);
-	return value;
-}
-
-/** Parses the name of a client, plan, goal or segment. */
-export function plainName(value: string): string {
-	if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value))
-		throw new InvalidArgumentError('It must be 1 to 64 letters, digits, dots, underscores and hyphens.');
-	return value;
-}
-
-/** Parses a name that is only shown. */
-export function displayName(value: string): string {
-	if (!/^[^\p{C}]{1,100}$/u.test(value) || value.trim() === '')
-		throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
-	return value;
-}
-
-/** @param earlier of the same flag; false where its negation came before */
-function webOrigin(value: string, earlier: readonly string[] | false = []): string[] {
-	const url = URL.parse(value);
-	if (!url || url.origin !== value || !/^https?:$/.test(url.protocol))
-		throw new InvalidArgumentError(
-			'It must be a web origin without a path, for example https://www.example.com.',
-		);
-	return [...(earlier || []), value];
-}
-
-/** @param earlier of the same flag; false where its negation came before */
-function channelRule(value: string, earlier: readonly ChannelRule[] | false = []): ChannelRule[] {
-	const [, channel, pattern] = /^([^=\p{C}]{1,50})=(\P{C}{1,200})$/u.exec(value) ?? [];
-	if (!channel || !pattern)
-		throw new InvalidArgumentError(
-			'It must be a channel and a pattern, for example partner=*.partner.example/*.',
-		);
-	return [...(earlier || []), { channel: channel.trim(), pattern }];
-}
-
-/** @param earlier of the same flag; false where its negation came before */
-function hostName(value: string, earlier: readonly string[] | false = []): string[] {
-	if (!/^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(value))
-		throw new InvalidArgumentError('It must be a lower-case host such as pay.example.com.');
-	return [...(earlier || []), value];
+/** @param parse one value of a flag that may be repeated; false came before where its negation did */
+function repeated<Value>(parse: (value: string) => Value) {
+	const one = refusing(parse);
+	return (value: string, earlier: readonly Value[] | false = []): Value[] => [...(earlier || []), one(value)];
 }
 
 function show(account: Account, options: CommonOptions): void {
@@ -81,7 +38,7 @@ function show(account: Account, options: CommonOptions): void {
 
 /** The account as a table shows it. */
 function readable({ id: _, ...account }: Account) {
-	const rules = account.channelRules.map(({ channel, pattern }) => `${channel}=${pattern}`);
+	const rules = account.channelRules.map(shownChannelRule);
 	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
 	return { ...account, channelRules: rules, renewalDays };
 }
@@ -90,6 +47,7 @@ function readable({ id: _, ...account }: Account) {
 interface SettingFlags {
 	readonly origin?: readonly string[] | false;
 	readonly explain?: boolean;
+	readonly experiments?: boolean;
 	readonly channel?: readonly ChannelRule[] | false;
 	readonly timezone?: string;
 	readonly paymentProvider?: readonly string[] | false;
@@ -99,18 +57,22 @@ interface SettingFlags {
 
 const settingOptions = () => [
 	new Option('--origin <url...>', 'web origins whose pages may read scores (default: all)').argParser(
-		webOrigin,
+		repeated(webOrigin),
 	),
 	new Option('--explain', "let pages, and so everybody, read a score's reasons"),
 	new Option(
+		'--experiments',
+		'let pages, and so everybody, read the group of an experiment that a visitor is in',
+	),
+	new Option(
 		'--channel <name=pattern...>',
 		'the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text',
-	).argParser(channelRule),
+	).argParser(repeated(parseChannelRule)),
 	new Option('--timezone <name>', 'time zone of days and months in reports, such as Europe/London'),
 	new Option(
 		'--payment-provider <host...>',
 		'sites that take payments, besides the known ones: a return from one is not an arrival',
-	).argParser(hostName),
+	).argParser(repeated(hostName)),
 	new Option(
 		'--renewal-days <evt=days...>',
 		'days from one renewal to the next, such as newsletter=30, where reports should not learn them',
@@ -127,6 +89,7 @@ const settingOptions = () => [
 const negatedOptions = () => [
 	new Option('--no-origin', 'pages of all origins may read scores'),
 	new Option('--no-explain', 'do not show reasons'),
+	new Option('--no-experiments', 'do not tell groups'),
 	new Option('--no-channel', 'use only the built-in rules'),
 	new Option('--no-payment-provider', 'use only the known payment sites'),
 	new Option('--no-renewal-days', 'learn the days between renewals'),
@@ -134,10 +97,11 @@ const negatedOptions = () => [
 
 /** The settings that flags name; those that are left out are left out. */
 function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
-	const { origin, explain, channel, timezone, paymentProvider, renewalDays, currency } = flags;
+	const { origin, explain, experiments, channel, timezone, paymentProvider, renewalDays, currency } = flags;
 	return {
 		...(origin !== undefined && { origins: origin || [] }),
 		...(explain !== undefined && { explains: explain }),
+		...(experiments !== undefined && { tellsExperiments: experiments }),
 		...(channel !== undefined && { channelRules: channel || [] }),
 		...(timezone !== undefined && { timezone: calendarOf(timezone).timezone }),
 		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
@@ -215,8 +179,8 @@ export function accountCommand(): Command {
 			`Add an account. The client is created if it does not exist. Both names have 1 to 64 letters, digits, dots,
 			underscores and hyphens, and begin with a letter or a digit.`,
 		)
-		.addArgument(aidArgument().argParser(accountToken))
-		.requiredOption('--client <name>', 'the client that owns it', plainName)
+		.addArgument(aidArgument().argParser(refusing(accountToken)))
+		.requiredOption('--client <name>', 'the client that owns it', refusing(plainName))
 		.addOption(
 			new Setting(
 				'--own-database <address>',
@@ -233,7 +197,7 @@ export function accountCommand(): Command {
 
   caskade account update c-a-acme-uk --channel 'partner=*.partner.example/*' 'podcast=*?*utm_source=pod*'`,
 		)
-		.addArgument(aidArgument().argParser(accountToken));
+		.addArgument(aidArgument().argParser(refusing(accountToken)));
 	for (const option of [...settingOptions(), ...negatedOptions()]) update.addOption(option);
 	update
 		.addCommonOptions()
@@ -262,7 +226,7 @@ export function accountCommand(): Command {
 		command
 			.command(name)
 			.description(description)
-			.addArgument(aidArgument().argParser(accountToken))
+			.addArgument(aidArgument().argParser(refusing(accountToken)))
 			.addCommonOptions()
 			.action((aid: string, options: CommonOptions) =>
 				withStore(options, async (store) =>
@@ -280,7 +244,7 @@ webhooks. It cannot be undone: the command says what there is, and asks for the 
 may run; they refuse requests for the account first, which takes three seconds. Its client and its keys stay. Earlier
 backups still contain the data.`,
 		)
-		.addArgument(aidArgument().argParser(accountToken))
+		.addArgument(aidArgument().argParser(refusing(accountToken)))
 		.option('--yes <aid>', 'delete without asking; the name of the account again')
 		.addCommonOptions()
 		.action(deleteAndPrint);

@@ -37,6 +37,7 @@ const commands: Readonly<Record<string, () => Promise<CommanderCommand>>> = {
 	spend: async () => (await import('./spend.ts')).spendCommand(),
 	upload: async () => (await import('./upload.ts')).uploadCommand(),
 	segment: async () => (await import('./segment.ts')).segmentCommand(),
+	experiment: async () => (await import('./experiment.ts')).experimentCommand(),
 	webhook: async () => (await import('./webhook.ts')).webhookCommand(),
 	user: async () => (await import('./user.ts')).userCommand(),
 	audit: async () => (await import('./audit.ts')).auditCommand(),

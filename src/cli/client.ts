@@ -1,6 +1,6 @@
-import { Command } from '../config.ts';
+import { Command, refusing } from '../config.ts';
+import { plainName } from '../format/values.ts';
 import { deleteClient } from '../store/deletion.ts';
-import { plainName } from './account.ts';
 import { type CommonOptions, print, withStore } from './output.ts';
 
 export function clientCommand(): Command {
@@ -22,7 +22,7 @@ export function clientCommand(): Command {
 			.command(name)
 			.summary(summary)
 			.description(description)
-			.argument('<name>', "the client, as 'caskade client list' shows it", plainName)
+			.argument('<name>', "the client, as 'caskade client list' shows it", refusing(plainName))
 			.addCommonOptions()
 			.action((client: string, options: CommonOptions) =>
 				withStore(options, async (store) => {
@@ -48,7 +48,7 @@ export function clientCommand(): Command {
 			`Delete a client that has no accounts and no usable keys any more. Its keys that are revoked or expired go with it, and
 what was counted of their use.`,
 		)
-		.argument('<name>', "the client, as 'caskade client list' shows it", plainName)
+		.argument('<name>', "the client, as 'caskade client list' shows it", refusing(plainName))
 		.addCommonOptions()
 		.action((client: string, options: CommonOptions) =>
 			withStore(options, async (store) => {

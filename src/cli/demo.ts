@@ -1,13 +1,13 @@
 import { Argument, Option } from 'commander';
-import { Command, wholeNumber } from '../config.ts';
+import { Command, refusing, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
 import { loadStream } from '../demo/load-stream.ts';
 import { demoStream } from '../demo/stream.ts';
 import { undecidedVisitor } from '../demo/undecided-visitor.ts';
 import { caskLifetimeMs } from '../domain/signing-key.ts';
 import { counted } from '../format/numbers.ts';
+import { accountToken } from '../format/values.ts';
 import type { Store } from '../store/store.ts';
-import { accountToken } from './account.ts';
 import { issue } from './cask.ts';
 import { type CommonOptions, place, print, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -46,7 +46,7 @@ export function demoCommand(): Command {
 It takes seconds, also beside a running server, and prints what to try next. Each run adds as many visitors;
 another --seed generates different ones.`,
 		)
-		.addArgument(new Argument('[aid]', 'account token').argParser(accountToken).default(demoAid))
+		.addArgument(new Argument('[aid]', 'account token').argParser(refusing(accountToken)).default(demoAid))
 		.addOption(new Option('--visitors <number>', 'how many').default(5000).argParser(wholeNumber(1, 50_000)))
 		.addOption(
 			new Option('--days <number>', 'how far back they go').default(365).argParser(wholeNumber(1, 730)),

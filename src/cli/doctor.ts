@@ -1,4 +1,5 @@
 import { Command } from '../config.ts';
+import { checkDays } from '../reports/kept-days.ts';
 import type { Check } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
@@ -6,17 +7,25 @@ export function doctorCommand(): Command {
 	return new Command('doctor')
 		.summary('check the installation for problems')
 		.description(
-			`Check disk space, keys, and the integrity and schema of every database. Changes nothing. The exit code is 1 if
-			something needs attention.`,
+			`Check disk space, keys, the integrity and schema of every database, and the figures kept of past days. Changes
+			nothing. The exit code is 1 if something needs attention.`,
 		)
 		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const checks: Check[] = [];
-				for await (const check of store.runChecks()) {
+				const show = (check: Check) => {
 					checks.push(check);
 					if (!options.json) printLine(`${check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
-				}
+				};
+				for await (const check of store.runChecks()) show(check);
+				// What cannot be read was told above, and reading an older schema would migrate it.
+				const isReadable = (aid: string) =>
+					checks.some(
+						({ check, ok, detail }) =>
+							check === `account ${aid}` && ok && !detail.includes("run 'caskade migrate'"),
+					);
+				for await (const check of checkDays(store, isReadable)) show(check);
 				if (options.json) printJson(checks);
 				if (checks.some((check) => !check.ok)) process.exitCode = 1;
 			}),

@@ -1,11 +1,18 @@
-import { InvalidArgumentError, Option } from 'commander';
-import { Command, positiveNumber } from '../config.ts';
-import { type Goal, type GoalChange, type GoalCounts, goalCounts, goalDefaults } from '../domain/goal.ts';
-import { plainName } from './account.ts';
+import { Option } from 'commander';
+import { Command, positiveNumber, refusing } from '../config.ts';
+import {
+	type Bands,
+	bandsOf,
+	type Goal,
+	type GoalChange,
+	type GoalCounts,
+	goalCounts,
+	goalDefaults,
+	goalEvent,
+} from '../domain/goal.ts';
+import { plainName } from '../format/values.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
-
-type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
 
 interface GoalCreateOptions extends CommonOptions {
 	readonly evt: readonly string[];
@@ -16,7 +23,7 @@ interface GoalCreateOptions extends CommonOptions {
 
 const bandsOption = () =>
 	new Option('--bands <medium,high>', 'percentiles at which the bands medium and high begin').argParser(
-		bands,
+		refusing(bandsOf),
 	);
 
 const countsOption = () =>
@@ -38,13 +45,16 @@ renewals is scored for who subscribes now, whatever its --horizon-days.`,
 			"Add a goal. Until a model is trained, its score is the rate at which the account's visitors reach the goal.",
 		)
 		.addArgument(aidArgument())
-		.argument('<name>', 'name of the goal, as pages read it', plainName)
+		.argument('<name>', 'name of the goal, as pages read it', refusing(plainName))
 		.addOption(
 			new Option(
 				'--evt <names...>',
 				"hit or upload events that reach the goal; '*' is every upload event, visit another visit",
 			)
-				.argParser(eventName)
+				.argParser((value: string, earlier: readonly string[] = []) => [
+					...earlier,
+					refusing(goalEvent)(value),
+				])
 				.makeOptionMandatory(),
 		)
 		.addOption(countsOption().default(goalDefaults.counts))
@@ -114,20 +124,4 @@ models are deleted, because they were trained on others. Its events and horizon 
 			}),
 		);
 	return command;
-}
-
-function eventName(value: string, earlier: readonly string[] = []): string[] {
-	if (!/^\P{C}{1,255}$/u.test(value))
-		throw new InvalidArgumentError('It must be 1 to 255 characters, without control characters.');
-	return [...earlier, value];
-}
-
-function bands(value: string): Bands {
-	const [, medium, high] = /^(\d{1,2}(?:\.\d+)?),(\d{1,2}(?:\.\d+)?)$/.exec(value) ?? [];
-	const [mediumFrom, highFrom] = [Number(medium), Number(high)];
-	if (!(mediumFrom < highFrom))
-		throw new InvalidArgumentError(
-			'It must be two percentiles below 100, the lower one first, for example 50,90.',
-		);
-	return { mediumFrom, highFrom };
 }

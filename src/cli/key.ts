@@ -1,8 +1,8 @@
 import { Option } from 'commander';
-import { Command, duration } from '../config.ts';
+import { Command, duration, refusing } from '../config.ts';
 import { type KeyScope, keyScopes } from '../domain/api-key.ts';
 import { standardPlan } from '../domain/usage-plan.ts';
-import { displayName } from './account.ts';
+import { displayName } from '../format/values.ts';
 import { type CommonOptions, print, printJson, printLine, printRecord, withStore } from './output.ts';
 
 interface IssueOptions extends CommonOptions {
@@ -29,7 +29,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 				.choices(keyScopes)
 				.default('upload'),
 		)
-		.addOption(new Option('--name <text>', 'what people call it').argParser(displayName))
+		.addOption(new Option('--name <text>', 'what people call it').argParser(refusing(displayName)))
 		.addOption(
 			new Option('--expires-in <time>', 'from then on it is refused, as 90d (default: never)').argParser(
 				duration,

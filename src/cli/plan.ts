@@ -1,8 +1,8 @@
 import { Option } from 'commander';
-import { Command, positiveNumber, wholeNumber } from '../config.ts';
+import { Command, positiveNumber, refusing, wholeNumber } from '../config.ts';
 import { standardPlan, type UsagePlan } from '../domain/usage-plan.ts';
+import { plainName } from '../format/values.ts';
 import { deletePlan } from '../store/deletion.ts';
-import { plainName } from './account.ts';
 import { type CommonOptions, print, withStore } from './output.ts';
 
 interface PlanFlags {
@@ -44,7 +44,7 @@ export function planCommand(): Command {
 		.command('create')
 		.summary('add a plan')
 		.description("Add a plan. Limits that are left out are those of 'standard'.")
-		.argument('<name>', 'name of the plan', plainName);
+		.argument('<name>', 'name of the plan', refusing(plainName));
 	const update = command
 		.command('update')
 		.summary('change a plan for all its keys')

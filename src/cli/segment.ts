@@ -1,20 +1,22 @@
 import { Argument, Option } from 'commander';
-import { Command } from '../config.ts';
+import { Command, refusing } from '../config.ts';
 import { OperatorError } from '../errors.ts';
+import { displayName, plainName } from '../format/values.ts';
 import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { displayName, plainName } from './account.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, print, printError, printJson, withAccount } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const idArgument = () =>
-	new Argument('<id>', 'id of the segment, as pages read it, for example high-intent').argParser(plainName);
+	new Argument('<id>', 'id of the segment, as pages read it, for example high-intent').argParser(
+		refusing(plainName),
+	);
 
-const nameOption = () => new Option('--name <text>', 'its name for people').argParser(displayName);
+const nameOption = () => new Option('--name <text>', 'its name for people').argParser(refusing(displayName));
 
 export function segmentCommand(): Command {
 	const command = new Command('segment').summary('create, update, test, list, delete segments').description(

@@ -2,8 +2,8 @@ import { Option } from 'commander';
 import { Command } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import { request } from '../node-http.ts';
-import { countMessages } from '../store/account/webhooks/outbox.ts';
 import type { Store } from '../store/store.ts';
+import { waitingIn } from '../store/waiting-work.ts';
 import { type CommonOptions, printJson, printRecord, withStore } from './output.ts';
 import { serverUrl } from './server-url.ts';
 
@@ -104,25 +104,6 @@ function getJson(url: string): Promise<any> {
 		asked.on('timeout', () => asked.destroy(new Error('timed out')));
 		asked.on('error', reject).end();
 	});
-}
-
-/** Background work of all accounts: profiles to fold, messages to deliver. */
-async function waitingIn(store: Store): Promise<Readonly<Record<string, number>>> {
-	const { accounts } = await store.control.accessSnapshot();
-	let foldingWaiting = 0;
-	let messagesWaiting = 0;
-	let webhooksFailing = 0;
-	let accountsFailing = 0;
-	for (const { id, webhooks } of accounts.values()) {
-		webhooksFailing += webhooks.filter(({ failingSinceMs }) => failingSinceMs !== null).length;
-		try {
-			foldingWaiting += await store.waiting(id);
-			if (webhooks.length > 0) messagesWaiting += await store.read(id, countMessages());
-		} catch {
-			accountsFailing++;
-		}
-	}
-	return { accounts: accounts.size, accountsFailing, foldingWaiting, messagesWaiting, webhooksFailing };
 }
 
 /** For example `2 d 3 h` or `41 min 7 s`. */

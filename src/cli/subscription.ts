@@ -10,7 +10,7 @@ import { renewalPeriods } from '../reports/report-query.ts';
 import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
-import { accountCourses, printTimeline, timelineAbout } from './timeline.ts';
+import { accountCourses, printTimeline } from './timeline.ts';
 
 interface SubscriptionOptions extends CommonOptions {
 	readonly asOf?: number;
@@ -95,9 +95,10 @@ async function printOne(aid: string, subid: string, options: SubscriptionOptions
 		const journeys = await accountCourses(store, account, options);
 		const found = journeys.filter(isPaid).find(({ subscription }) => subscription.subid === subid);
 		if (!found) throw new OperatorError(`Account ${aid} has no subscription ${subid}.`);
+		const { timelineAbout } = await import('../reports/visitor-life.ts');
 		const { owner } = found.subscription;
 		const record = owner === null ? null : await store.read(account.id, visitorRecord(owner));
-		const timeline = await timelineAbout(store, account, { record, journeys: [found] }, options);
+		const timeline = await timelineAbout(store, account, { record, journeys: [found] }, options.asOf);
 		const shown = shownOf(found);
 		if (options.json) return printJson({ ...shown, timeline });
 		printRecord({ ...shown, recurringPence: moneyOf(account.currency)(shown.recurringPence) });

@@ -4,9 +4,7 @@ import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { type SearchedKey, visitorsWith } from '../store/account/reading/visitor-finding.ts';
-import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { Erased } from '../store/account/removing/erasing.ts';
-import type { Account } from '../store/control/accounts.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
 import { rebuildAll } from '../store/rebuilding.ts';
 import type { Store } from '../store/store.ts';
@@ -22,7 +20,7 @@ import {
 	withAccount,
 } from './output.ts';
 import { showProgress } from './progress.ts';
-import { accountCourses, printTimeline, timelineAbout } from './timeline.ts';
+import { printTimeline } from './timeline.ts';
 
 export function visitorCommand(): Command {
 	const command = new Command('visitor').summary('find, show, export, erase visitors').description(
@@ -51,9 +49,10 @@ docs/reports.md says what of this is not kept.`,
 		.argument('<vid>', 'the visitor', vidArgument)
 		.addCommonOptions()
 		.action((aid: string, vid: string, options: CommonOptions) =>
-			withRecord(options, aid, vid, async (record) =>
-				printJson({ aid, exportedAt: new Date().toISOString(), ...record }),
-			),
+			withAccount(options, aid, async (store, account) => {
+				const { exportedVisitor } = await import('../reports/visitor-life.ts');
+				printJson(await exportedVisitor(store, account, vid));
+			}),
 		);
 	command
 		.command('find')
@@ -104,38 +103,16 @@ export function vidArgument(value: string): string {
 	return value;
 }
 
-function withRecord(
-	options: CommonOptions,
-	aid: string,
-	vid: string,
-	fn: (record: VisitorRecord, store: Store, account: Account) => Promise<void>,
-): Promise<void> {
-	return withAccount(options, aid, async (store, account) => {
-		const record = await store.read(account.id, visitorRecord(vid));
-		if (!record) throw new OperatorError(`Account ${aid} has no visitor ${vid}.`);
-		await fn(record, store, account);
-	});
-}
-
 /** The readable part of a record; hits are only in the export. */
 async function show(aid: string, vid: string, options: CommonOptions): Promise<void> {
-	await withRecord(options, aid, vid, async (record, store, account) => {
-		const { profile, subscriptionEvents, identityLinks, memberships } = record;
-		const own = new Set(subscriptionEvents.map(({ subid }) => subid));
-		const all = own.size > 0 ? await accountCourses(store, account, {}) : [];
-		const journeys = all.filter(({ subscription: { owner, subid } }) => owner === vid || own.has(subid));
-		const timeline = await timelineAbout(store, account, { record, journeys }, {});
-		if (options.json) {
-			const visits = record.visits.map(({ sid, profile: visit }) => ({
-				...{ sid, startedAt: isoTime(visit.firstAtMs), lastHitAt: isoTime(visit.lastAtMs) },
-				...{ hits: visit.hits, channel: visit.lastChannel, landingPage: visit.landingPage },
-			}));
-			const shown = { profile, subscriptionEvents, identityLinks, memberships, visits };
-			return printJson({ aid, vid, ...shown, timeline });
-		}
+	const { shownLife, visitorLife } = await import('../reports/visitor-life.ts');
+	await withAccount(options, aid, async (store, account) => {
+		const life = await visitorLife(store, account, vid);
+		const { profile, identityLinks, memberships } = life.record;
+		if (options.json) return printJson(shownLife(aid, life));
 		printRecord({ aid, vid, ...(profile && readable(profile)) });
 		printLine('');
-		await printTimeline(timeline, account, true);
+		await printTimeline(life.timeline, account, true);
 		printLine('');
 		printTable(identityLinks, 'No tids or cids were shown.');
 		printLine('');

@@ -1,11 +1,11 @@
-import { Argument, InvalidArgumentError, Option } from 'commander';
-import { Command, moment, wholeNumber } from '../config.ts';
-import { type Webhook, type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
+import { Argument, Option } from 'commander';
+import { Command, moment, refusing, wholeNumber } from '../config.ts';
+import { receiverUrl, type WebhookEvent, webhookEvents, webhookEventsOf } from '../domain/webhook.ts';
 import { dayMs } from '../durations.ts';
-import { OperatorError } from '../errors.ts';
 import { deliveries } from '../store/account/webhooks/outbox.ts';
 import type { StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
-import { deleteMessages, replayMessages } from '../webhooks/old-messages.ts';
+import { deleteWebhook, replayMessages } from '../webhooks/old-messages.ts';
+import { checkReceiver } from '../webhooks/receiver.ts';
 import { keepMessagesMs } from '../webhooks/retry.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
@@ -53,12 +53,13 @@ answers 410, or fails for three days, is disabled.`,
 	return command;
 }
 
-const urlOption = () => new Option('--url <url>', 'where messages are sent: https://…').argParser(url);
+const urlOption = () =>
+	new Option('--url <url>', 'where messages are sent: https://…').argParser(refusing(receiverUrl));
 const eventsOption = () =>
 	new Option(
 		'--events <list>',
 		`what it is notified of, for example ${webhookEvents[0]},${webhookEvents[1]}`,
-	).argParser(events);
+	).argParser(refusing(webhookEventsOf));
 const withCidOption = () =>
 	new Option('--with-cid', 'messages contain the last customer id that the visitor has shown');
 const allowPrivateOption = () =>
@@ -115,24 +116,6 @@ URL. With another URL, failures count from the beginning.`,
 				await checkReceiver(settings);
 				print(options, shown(await store.control.updateWebhook(account.id, id, settings)));
 			}),
-		);
-}
-
-/** @throws OperatorError where messages may not be sent to the URL */
-async function checkReceiver({
-	url: receiver,
-	allowPrivate,
-}: Pick<Webhook, 'url' | 'allowPrivate'>): Promise<void> {
-	if (allowPrivate) return;
-	if (!receiver.startsWith('https:'))
-		throw new OperatorError(
-			'--url must begin with https://, since messages are about people; --allow-private permits http:// for receivers in your own network.',
-		);
-	// The HTTP client is loaded where it is used: loading it takes other commands a fifth of their time.
-	const { isPrivateHost } = await import('../webhooks/send.ts');
-	if (isPrivateHost(receiver))
-		throw new OperatorError(
-			'The address of --url is not public; --allow-private permits receivers in your own network.',
 		);
 }
 
@@ -222,8 +205,7 @@ function deleteCommand(command: Command): void {
 		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) => {
-				await store.control.deleteWebhook(account.id, id);
-				await deleteMessages(store, account.id, id);
+				await deleteWebhook(store, account.id, id);
 				print(options, { deleted: id }, `Webhook ${id} is deleted.`);
 			}),
 		);
@@ -268,13 +250,7 @@ They are kept for ${keptDays} days.`,
 		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions & { since: number }) =>
 			withAccount(options, aid, async (store, account) => {
-				const { disabledAt } = await store.control.webhook(account.id, id);
-				if (disabledAt !== null)
-					throw new OperatorError(
-						`Webhook ${id} is disabled; enable it first with 'caskade webhook enable ${aid} ${id}'.`,
-					);
-				const messages = await replayMessages(store, account.id, id, options.since);
-				await store.control.announceWebhooks();
+				const messages = await replayMessages(store, account, id, options.since);
 				print(options, { webhook: id, messages }, `${messages} messages are sent again.`);
 			}),
 		);
@@ -292,22 +268,4 @@ function showSecret({ json }: CommonOptions, webhook: WebhookSecret): void {
 		printRecord({ ...webhook });
 		printLine('Save the secret now; it cannot be shown again.');
 	}
-}
-
-function url(value: string): string {
-	const parsed = URL.canParse(value) ? new URL(value) : undefined;
-	if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username + parsed.password !== '')
-		throw new InvalidArgumentError(
-			'It must be a URL such as https://crm.example/hooks, without a user name and password.',
-		);
-	if (value.length > 2000) throw new InvalidArgumentError('It must have at most 2,000 characters.');
-	parsed.hash = '';
-	return parsed.href;
-}
-
-function events(value: string): WebhookEvent[] {
-	const names = [...new Set(value.split(',').map((name) => name.trim()))];
-	if (!names.every((name) => (webhookEvents as readonly string[]).includes(name)))
-		throw new InvalidArgumentError(`It must be a list of ${webhookEvents.join(', ')}.`);
-	return names as WebhookEvent[];
 }

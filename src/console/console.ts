@@ -2,7 +2,7 @@ import type { AccessDirectory } from '../access/directory.ts';
 import { formToken } from '../access/tokens.ts';
 import { may } from '../domain/person.ts';
 import { OperatorError, QueueFullError } from '../errors.ts';
-import { html } from '../format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import { reportedAccount } from '../reports/report-query.ts';
 import type { MakeReport } from '../reports/report-runner.ts';
@@ -49,11 +49,16 @@ const alwaysHeaders = {
 const pageHeaders = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } as const;
 
 const waitMsByDefault = 900;
+/** The part of that time for what a page can be without. */
+const soonPart = 6;
+const keptLateMs = 60_000;
 
 export function createConsole(options: ConsoleOptions): Console {
 	const { store, directory, now, monotonicMs, onError, waitMs = waitMsByDefault } = options;
 	const entrance = new Entrance({ ...options, control: store.control });
 	const reports = new KeptReports(options.makeReport, monotonicMs);
+	/** Pages that were not ready in time, by who asked for which: the next request gets what this one has begun. */
+	const late = new Map<string, ReturnType<NonNullable<ConsolePage['get']>>>();
 	const routes = allPages.map((page) => ({ page, pattern: patternOf(page.path) }));
 
 	async function answer(request: ConsoleRequest): Promise<ConsoleAnswer> {
@@ -121,10 +126,13 @@ export function createConsole(options: ConsoleOptions): Console {
 			const full = account && view ? { ...asked, ...ofAccount(account, view) } : asked;
 			const isWrite = request.method === 'POST';
 			// What is written must be known to be written.
-			const made = await (isWrite ? handle(full) : untilDue(handle(full), waitMs));
+			const made = await (isWrite
+				? handle(full)
+				: madeInTime(full, handle as NonNullable<ConsolePage['get']>));
 			if (made === undefined) return waiting(page, asked, view);
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
+			if ('unfinished' in made) return shownAgain(made.unfinished, page, asked, view);
 			const isRefused = isWrite && !('status' in made || 'once' in made);
 			// Whatever a page forgets to say of what it changed, that it did is known.
 			if (isWrite && !isRefused && notes === 0) await note(`changed: ${page.title}`);
@@ -147,6 +155,19 @@ export function createConsole(options: ConsoleOptions): Console {
 		}
 	}
 
+	async function madeInTime(asked: Asked, get: NonNullable<ConsolePage['get']>) {
+		const name = `${asked.session.hash} ${asked.request.path}?${asked.request.query}`;
+		const making = late.get(name) ?? get(asked);
+		const made = await untilDue(making, waitMs);
+		late.delete(name);
+		if (made === undefined) {
+			late.set(name, making);
+			// Nobody may ask again.
+			setTimeout(() => late.get(name) === making && late.delete(name), keptLateMs).unref();
+		}
+		return made;
+	}
+
 	function ofAccount(
 		account: NonNullable<Asked['account']>,
 		view: View,
@@ -154,6 +175,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		return {
 			...{ account, view, calendar: calendarOf(view.timezone) },
 			report: (query) => reports.report(reportedAccount(account), query),
+			soon: (making) => untilDue(making, waitMs / soonPart),
 		};
 	}
 
@@ -182,6 +204,10 @@ export function createConsole(options: ConsoleOptions): Console {
 
 	function waiting(page: ConsolePage, asked: Asked, view: View | undefined): ConsoleAnswer {
 		const body = html`<p class="empty" role="status">The figures of this page are being made. It appears by itself when they are ready.</p>`;
+		return shownAgain(body, page, asked, view);
+	}
+
+	function shownAgain(body: Html, page: ConsolePage, asked: Asked, view: View | undefined): ConsoleAnswer {
 		return shown(
 			200,
 			layout({ ...{ title: page.title, page, pages: allPages, asked, view, body }, refreshSeconds: 1 }),

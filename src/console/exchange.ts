@@ -1,3 +1,15 @@
+import type { MeasuredFigure } from '../metrics.ts';
+
+/** Where the page of the system is. What the serving thread knows is sent along with requests for it. */
+export const systemPath = '/console/system';
+
+/** What only the thread that serves knows. */
+export interface ServingState {
+	/** Milliseconds since 1970. */
+	readonly startedAtMs: number;
+	readonly figures: readonly MeasuredFigure[];
+}
+
 /** A request to the console. Plain data: it is passed to a thread. */
 export interface ConsoleRequest {
 	readonly method: string;
@@ -12,6 +24,7 @@ export interface ConsoleRequest {
 	readonly address: string;
 	/** Whether the client has reached the server, or a proxy that is trusted, by TLS. */
 	readonly isSecure: boolean;
+	readonly serving?: ServingState;
 }
 
 export interface ConsoleAnswer {
@@ -23,4 +36,18 @@ export interface ConsoleAnswer {
 /** Leads to another page of the console. The browser asks for it with GET. */
 export function redirect(path: string, headers: ConsoleAnswer['headers'] = {}): ConsoleAnswer {
 	return { status: 303, headers: { location: path, ...headers }, body: '' };
+}
+
+/** A file that the browser saves. @param name ends with .csv or .json */
+export function download(name: string, body: string): ConsoleAnswer {
+	const type = name.endsWith('.csv') ? 'text/csv' : 'application/json';
+	return {
+		status: 200,
+		headers: {
+			'content-type': `${type}; charset=utf-8`,
+			'content-disposition': `attachment; filename="${name}"`,
+			'cache-control': 'no-store',
+		},
+		body,
+	};
 }

@@ -22,17 +22,20 @@ export interface ConsolePage {
 	readonly menu?: string;
 	/** Whether it takes a period and filters. */
 	readonly takesView?: boolean;
-	get?(asked: Asked): Promise<Html | ConsoleAnswer>;
+	get?(asked: Asked): Promise<Got>;
 	/** Changes something, and leads to a page, or shows once what cannot be seen again. */
 	post?(asked: Asked): Promise<Posted>;
 }
+
+/** What is unfinished is shown, and asked for again. */
+export type Got = Html | ConsoleAnswer | { readonly unfinished: Html };
 
 /** A page instead of a lead to one says what is wrong with the form; it is shown with status 400. */
 export type Posted = Html | ConsoleAnswer | { readonly once: Html };
 
 /** A page of an account. */
 export interface AccountPage extends ConsolePage {
-	get?(asked: AskedOfAccount): Promise<Html | ConsoleAnswer>;
+	get?(asked: AskedOfAccount): Promise<Got>;
 	post?(asked: AskedOfAccount): Promise<Posted>;
 }
 
@@ -73,6 +76,8 @@ export interface AskedOfAccount extends Asked {
 	readonly calendar: Calendar;
 	/** Makes a report of the account, on a thread. */
 	report(query: ReportQuery): Promise<Report>;
+	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */
+	soon<Made>(making: Promise<Made>): Promise<Made | undefined>;
 }
 
 /** Declares a page of an account, which is never asked without one. */

@@ -1,12 +1,18 @@
 import type { ConsolePage } from './page.ts';
 import { ownAccountPage } from './pages/account.ts';
 import { attributionPage } from './pages/attribution.ts';
+import { eventFilePage, eventPage } from './pages/event.ts';
 import { journeysPage } from './pages/journeys.ts';
 import { overviewPage } from './pages/overview.ts';
 import { auditPage, peoplePage, personPage } from './pages/people.ts';
 import { reportFilePage } from './pages/report-file.ts';
 import { retentionPage } from './pages/retention.ts';
 import { revenuePage } from './pages/revenue.ts';
+import { settingsPage } from './pages/settings.ts';
+import { systemPage } from './pages/system.ts';
+import { eraseVisitorPage, visitorFilePage, visitorPage } from './pages/visitor.ts';
+import { visitorsPage } from './pages/visitors.ts';
+import { webhooksPage } from './pages/webhooks.ts';
 
 /** All pages, in the order of the menu. */
 export const allPages: readonly ConsolePage[] = [
@@ -15,7 +21,16 @@ export const allPages: readonly ConsolePage[] = [
 	journeysPage,
 	revenuePage,
 	retentionPage,
+	visitorsPage,
+	visitorPage,
+	eraseVisitorPage,
+	visitorFilePage,
+	eventPage,
+	eventFilePage,
+	webhooksPage,
+	settingsPage,
 	reportFilePage,
+	systemPage,
 	peoplePage,
 	personPage,
 	auditPage,

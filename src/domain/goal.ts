@@ -1,4 +1,5 @@
 import { dayMs } from '../durations.ts';
+import { OperatorError } from '../errors.ts';
 import { type EventKind, eventKinds, kindOf } from './event-kind.ts';
 import type { LogEntry, Profile } from './profile.ts';
 
@@ -20,6 +21,9 @@ export interface Goal {
 	/** Lowest percentile of the band `high`. */
 	readonly highFrom: number;
 }
+
+/** Where the bands of a goal begin. */
+export type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
 
 /** What can change of a goal. */
 export type GoalChange = Partial<Pick<Goal, 'counts' | 'mediumFrom' | 'highFrom'>>;
@@ -110,4 +114,20 @@ export function reachedAtMs(log: readonly LogEntry[], goal: ReachedBy): number[]
 			return (goal.counts === 'any' || goal.counts === kind) && namesUpload(goal, entry.evt);
 		})
 		.map(({ atMs }) => atMs);
+}
+
+/** Parses the name of an event that reaches a goal. @throws OperatorError */
+export function goalEvent(value: string): string {
+	if (!/^\P{C}{1,255}$/u.test(value))
+		throw new OperatorError('It must be 1 to 255 characters, without control characters.');
+	return value;
+}
+
+/** Parses where the bands medium and high begin, such as 50,90. @throws OperatorError */
+export function bandsOf(value: string): Bands {
+	const [, medium, high] = /^(\d{1,2}(?:\.\d+)?),(\d{1,2}(?:\.\d+)?)$/.exec(value) ?? [];
+	const [mediumFrom, highFrom] = [Number(medium), Number(high)];
+	if (!(mediumFrom < highFrom))
+		throw new OperatorError('It must be two percentiles below 100, the lower one first, for example 50,90.');
+	return { mediumFrom, highFrom };
 }

@@ -15,13 +15,15 @@ export interface Arrival {
 	readonly receivedAtMs: number;
 	/** Absent for imported events. */
 	readonly requestId?: string;
+	/** The id of the API key; not the key. */
+	readonly keyId?: string;
 }
 
 /** An event as stored in an account's database. */
 export interface StoredEvent extends SubscriptionEvent {
 	/** Milliseconds since 1970. */
 	readonly received_at: number;
-	/** Null for imported events, and for events stored by a version that did not record it. */
+	/** See `requestText`. Null for imported events, and for events stored by a version that did not record it. */
 	readonly request_id: string | null;
 }
 
@@ -64,8 +66,20 @@ export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 ];
 
 /** The values of the arrival columns, which follow the fields. */
-export function arrivalValues({ receivedAtMs, requestId }: Arrival): [number, string | null] {
-	return [receivedAtMs, requestId ?? null];
+export function arrivalValues({ receivedAtMs, requestId, keyId }: Arrival): [number, string | null] {
+	return [receivedAtMs, requestId === undefined ? null : requestText(requestId, keyId)];
+}
+
+/** The request that stored an event, and its key, as one column: a column of its own would cost each upload more. */
+export function requestText(requestId: string, keyId: string | undefined): string {
+	return keyId === undefined ? requestId : `${requestId} ${keyId}`;
+}
+
+/** The reverse. Versions that did not record the key stored the id of the request alone. */
+export function arrivedBy(requestText: unknown): { requestId: string | null; keyId: string | null } {
+	if (requestText === null || requestText === undefined) return { requestId: null, keyId: null };
+	const [requestId = '', keyId = null] = String(requestText).split(' ');
+	return { requestId, keyId };
 }
 
 /** The row of a newly arrived event. */

@@ -1,8 +1,11 @@
+import { OperatorError } from '../errors.ts';
+
 /** Types of messages that a webhook may subscribe to. */
 export const webhookEvents = [
 	'segment.entered',
 	'segment.left',
 	'score.band.changed',
+	'score.promise.broken',
 	'goal.reached',
 	'subscription.conflict',
 ] as const;
@@ -46,4 +49,24 @@ export function wants({ events }: Pick<Webhook, 'events'>, type: MessageType): b
 	return (['segment.entered', 'segment.left', 'score.band.changed'] as const).some((event) =>
 		events.includes(event),
 	);
+}
+
+/** Parses the address of a receiver. @throws OperatorError */
+export function receiverUrl(value: string): string {
+	const parsed = URL.canParse(value) ? new URL(value) : undefined;
+	if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username + parsed.password !== '')
+		throw new OperatorError(
+			'It must be a URL such as https://crm.example/hooks, without a user name and password.',
+		);
+	if (value.length > 2000) throw new OperatorError('It must have at most 2,000 characters.');
+	parsed.hash = '';
+	return parsed.href;
+}
+
+/** Parses what a webhook is notified of, as people write it. @throws OperatorError */
+export function webhookEventsOf(value: string): WebhookEvent[] {
+	const names = [...new Set(value.split(',').map((name) => name.trim()))];
+	if (!names.every((name) => (webhookEvents as readonly string[]).includes(name)))
+		throw new OperatorError(`It must be a list of ${webhookEvents.join(', ')}.`);
+	return names as WebhookEvent[];
 }

@@ -79,3 +79,43 @@ function secureAddress(url: URL): URL {
 		throw new OperatorError('It must begin with https:// unless it is on this machine.');
 	return url;
 }
+
+/** Parses an account token. */
+export function accountToken(value: string): string {
+	if (!namePattern.test(value))
+		throw new OperatorError(
+			'It must be 1 to 64 letters, digits, dots, underscores and hyphens, for example c-a-acme-uk.',
+		);
+	return value;
+}
+
+/** Parses the name of a client, plan, goal or segment. */
+export function plainName(value: string): string {
+	if (!namePattern.test(value))
+		throw new OperatorError('It must be 1 to 64 letters, digits, dots, underscores and hyphens.');
+	return value;
+}
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Parses a name that is only shown. */
+export function displayName(value: string): string {
+	if (!/^[^\p{C}]{1,100}$/u.test(value) || value.trim() === '')
+		throw new OperatorError('It must be 1 to 100 characters, without control characters.');
+	return value;
+}
+
+/** Parses an origin of pages: https://www.example.com. */
+export function webOrigin(value: string): string {
+	const url = URL.parse(value);
+	if (!url || url.origin !== value || !/^https?:$/.test(url.protocol))
+		throw new OperatorError('It must be a web origin without a path, such as https://www.example.com.');
+	return value;
+}
+
+/** Parses a host such as pay.example.com. */
+export function hostName(value: string): string {
+	if (!/^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(value))
+		throw new OperatorError('It must be a lower-case host such as pay.example.com.');
+	return value;
+}

@@ -3,9 +3,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
+import { keepServedScores, type ServedScore } from '../store/account/served-scores.ts';
 import { openStore } from '../store/open.ts';
 
 import { Folder } from './folding.ts';
+import { runKeptDays } from './kept-days.ts';
 import type { BackgroundData, FromBackground, ToBackground } from './messages.ts';
 import { runRetention } from './retention.ts';
 import type { TrainedSummary } from './scheduled-training.ts';
@@ -72,8 +74,20 @@ async function keepScores(): Promise<void> {
 	});
 }
 
+/** One batch after another. What cannot be kept is missing from the sample. */
+let keeping = Promise.resolve();
+function keepServed(accountId: number, scores: readonly ServedScore[]): void {
+	keeping = keeping
+		.then(() => store.transact(accountId, () => keepServedScores(scores)))
+		.catch(async (error) => {
+			if (await store.control.isAccountInUse(accountId).catch(() => false))
+				send({ job: 'scores', type: 'error', reason: `served scores are not kept: ${reasonOf(error)}` });
+		});
+}
+
 async function receive(message: ToBackground): Promise<void> {
 	if (message.type === 'fold') folder.wake(message.accountId);
+	else if (message.type === 'served') keepServed(message.accountId, message.scores);
 	else if (message.type === 'webhooks') await startWebhooks();
 	else if (message.type === 'changed') {
 		const job = await startWebhooks();
@@ -89,7 +103,11 @@ async function receive(message: ToBackground): Promise<void> {
 
 // Whatever is not caught ends the thread, which is then started again.
 port.on('message', (message: ToBackground) => void receive(message));
-if (work.followsLog) running.push(folder.run());
+if (work.followsLog)
+	running.push(
+		folder.run(),
+		runKeptDays(store, { report: (report) => send({ job: 'days', ...report }), signal }),
+	);
 if (work.keepHitsDays !== undefined)
 	running.push(
 		runRetention(store, {
@@ -107,5 +125,6 @@ collectGarbage();
 await stopped.promise;
 await webhooks;
 await Promise.all(running);
+await keeping;
 await store.close();
 port.close();

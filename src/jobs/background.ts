@@ -1,5 +1,6 @@
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { ServedScore } from '../store/account/served-scores.ts';
 import type { StorePlace } from '../store/store.ts';
 import { compute } from './compute.ts';
 import type { BackgroundData, BackgroundWork, FromBackground, ToBackground } from './messages.ts';
@@ -12,12 +13,16 @@ export interface Background {
 	fold(accountId: number): void;
 	/** Announces that visitors of an account with webhooks may have changed. */
 	visitorChanged(accountId: number): void;
+	/** Keeps scores that pages were told. */
+	keepServed(accountId: number, scores: readonly ServedScore[]): void;
 	/** Looks for webhooks from now on. */
 	watchWebhooks(hasWebhooks: () => boolean): void;
 	/** Profiles and tasks waiting to be folded. */
 	readonly foldingWaiting: number;
 	/** Deliveries so far, and webhooks that were disabled because they failed. */
 	readonly deliveries: { readonly delivered: number; readonly failed: number; readonly disabled: number };
+	/** Goals whose scores have left their bounds two weeks running, where this process compares them. */
+	readonly promisesBroken: number;
 	/** Waits for what has begun; a training is given up, and left to the next server. */
 	stop(): Promise<void>;
 }
@@ -43,6 +48,7 @@ export function startBackground(
 	const deliveries = { delivered: 0, failed: 0, disabled: 0 };
 	const stopping = new AbortController();
 	const changed = new Set<number>();
+	const broken = new Map<string, readonly string[]>();
 	let foldingWaiting = 0;
 	let hasWebhooks = false;
 	let watching: NodeJS.Timeout | undefined;
@@ -57,7 +63,10 @@ export function startBackground(
 			workerData: (): BackgroundData => ({ place, work, hasWebhooks }),
 			onMessage,
 			endWithinMs,
-			onDeath: (error) => log.error({ reason: reasonOf(error) }, 'background work failed, starting again'),
+			onDeath(error) {
+				broken.clear();
+				log.error({ reason: reasonOf(error) }, 'background work failed, starting again');
+			},
 		});
 		return thread;
 	};
@@ -72,7 +81,9 @@ export function startBackground(
 		else if (message.job === 'folding') {
 			if (message.type === 'waiting') foldingWaiting = message.count;
 			else log.error({ account: message.account, reason: message.reason }, 'folding failed');
-		} else if (message.job === 'webhooks') {
+		} else if (message.job === 'days')
+			log.error({ account: message.aid, reason: message.reason }, 'keeping days failed');
+		else if (message.job === 'webhooks') {
 			if (message.type === 'attempts') {
 				deliveries.delivered += message.delivered;
 				deliveries.failed += message.failed;
@@ -84,6 +95,12 @@ export function startBackground(
 			const { job: _, type, ...fields } = message;
 			if (type === 'pruned') log.info(fields, 'pruned');
 			else log.error(fields, 'retention failed');
+		} else if (message.type === 'promises') {
+			const { aid, broken: goals } = message;
+			const before = broken.get(aid);
+			if (goals.some((goal) => !before?.includes(goal)))
+				log.warn({ aid, goals }, 'scores have not kept what they promised, two weeks running');
+			broken.set(aid, goals);
 		} else {
 			const { job: _, type, ...fields } = message;
 			if (type === 'trained') log.info(fields, 'trained');
@@ -110,7 +127,11 @@ export function startBackground(
 		get foldingWaiting() {
 			return foldingWaiting;
 		},
+		get promisesBroken() {
+			return broken.values().reduce((sum, goals) => sum + goals.length, 0);
+		},
 		fold: (accountId) => post({ type: 'fold', accountId }),
+		keepServed: (accountId, scores) => post({ type: 'served', accountId, scores }),
 		visitorChanged(accountId) {
 			if (changed.size === 0)
 				setTimeout(() => {

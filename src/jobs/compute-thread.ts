@@ -1,5 +1,3 @@
-import { readlinkSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { OperatorError, reasonOf } from '../errors.ts';
 import type { TrainingProgress, TrainModel } from '../scoring/judge/account-training.ts';
@@ -8,6 +6,7 @@ import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { runJob } from './job-thread.ts';
 import type { ComputeData, ComputeMessage, ModelJob, ReportJob, TrainingJob } from './messages.ts';
+import { yieldToServing } from './yield-to-serving.ts';
 
 /** The thread of jobs, one at a time. It opens the databases itself, so that it works beside the serving process. */
 
@@ -18,14 +17,6 @@ const modelsAtOnce = 2;
 
 const send = (message: ComputeMessage) => port.postMessage(message);
 
-/** Gives requests priority. On Linux each thread has its own priority; elsewhere nothing changes. */
-function yieldToServing(): void {
-	try {
-		const [, threadId] = /\/task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
-		if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_BELOW_NORMAL);
-	} catch {}
-}
-
 async function makeReport(store: Store, { account, query }: ReportJob): Promise<string> {
 	const { runReport } = await import('../reports/run-report.ts');
 	const { paymentProviders } = await import('../domain/touch.ts');
@@ -33,7 +24,6 @@ async function makeReport(store: Store, { account, query }: ReportJob): Promise<
 }
 
 async function train(store: Store, { aid, goal, isInBackground, ...options }: TrainingJob) {
-	if (isInBackground) yieldToServing();
 	const { trainAccount } = await import('../scoring/judge/account-training.ts');
 	const { learnCadences } = await import('./cadences.ts');
 	const account = await store.control.account(aid);
@@ -52,11 +42,12 @@ async function train(store: Store, { aid, goal, isInBackground, ...options }: Tr
 }
 
 const trainOnThread: TrainModel = (dataset, { onProgress, ...options }) => {
-	const thread = { file: new URL('./model-thread.ts', import.meta.url), name: 'model' };
+	const thread = { file: new URL('./model-thread.ts', import.meta.url), name: 'model', isKept: true };
 	return runJob<Trained, number>(thread, { dataset, options } satisfies ModelJob, { onProgress });
 };
 
 port.on('message', async ({ place, job }: ComputeData) => {
+	if (job.isInBackground) yieldToServing();
 	try {
 		const store = await openStore(place.database, { ...place, mustExist: true });
 		let result: string | Awaited<ReturnType<typeof train>>;

@@ -5,11 +5,13 @@ import { createConsole } from '../console/console.ts';
 import { openStore } from '../store/open.ts';
 import { compute } from './compute.ts';
 import type { ConsoleData, FromConsole, ToConsole } from './messages.ts';
+import { yieldToServing } from './yield-to-serving.ts';
 
 /** The thread of the console. It opens the databases itself, and makes reports on a thread of theirs. */
 
 if (!parentPort) throw new Error('this file is the thread of the console');
 const port = parentPort;
+yieldToServing();
 const { place, entrance } = workerData as ConsoleData;
 const send = (message: FromConsole) => port.postMessage(message);
 const onError = (error: unknown, path: string) =>
@@ -25,7 +27,7 @@ const pages = createConsole({
 	...{ store, directory, monotonicMs, onError, now: store.now },
 	...entrance,
 	makeReport: (account, query, signal) =>
-		compute(place, { type: 'report', account, query }, { signal, isKept: true }),
+		compute(place, { type: 'report', account, query, isInBackground: true }, { signal, isKept: true }),
 });
 
 port.on('message', async (message: ToConsole) => {

@@ -4,10 +4,12 @@ import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
 import type { TrainedGoal, TrainingProgress } from '../scoring/judge/account-training.ts';
 import type { Trained, TrainingOptions } from '../scoring/judge/train.ts';
 import type { Dataset } from '../scoring/rows/dataset.ts';
+import type { ServedScore } from '../store/account/served-scores.ts';
 import type { StorePlace } from '../store/store.ts';
 import type { DeliveryReport } from '../webhooks/channel.ts';
 import type { FoldingReport } from './folding.ts';
 import type { JobMessage } from './job-thread.ts';
+import type { KeptDaysReport } from './kept-days.ts';
 import type { RetentionReport } from './retention.ts';
 import type { ScheduleReport, TrainedSummary } from './scheduled-training.ts';
 
@@ -16,6 +18,8 @@ export interface ReportJob {
 	readonly type: 'report';
 	readonly account: ReportedAccount;
 	readonly query: ReportQuery;
+	/** Whether requests come first. */
+	readonly isInBackground?: boolean;
 }
 
 /** Trains an account's goals. */
@@ -71,7 +75,7 @@ export type FromConsole =
 
 /** What a process does besides answering. Every part may run in several processes; they take turns by what is stored. */
 export interface BackgroundWork {
-	/** Folds the log into profiles, and evaluates visitors for webhooks and sends these. */
+	/** Folds the log into profiles, keeps what came in on past days, and evaluates visitors for webhooks and sends these. */
 	readonly followsLog: boolean;
 	/** Measures base rates and compares scores with outcomes. */
 	readonly keepsScores: boolean;
@@ -94,6 +98,8 @@ export interface BackgroundData {
 export type ToBackground =
 	/** An account has profiles to fold. */
 	| { readonly type: 'fold'; readonly accountId: number }
+	/** Scores that pages were told are to be kept. */
+	| { readonly type: 'served'; readonly accountId: number; readonly scores: readonly ServedScore[] }
 	/** Visitors of accounts with webhooks may have changed. */
 	| { readonly type: 'changed'; readonly accountIds: readonly number[] }
 	/** There is a webhook. */
@@ -106,6 +112,7 @@ export type ToBackground =
 
 export type FromBackground =
 	| ({ readonly job: 'folding' } & FoldingReport)
+	| ({ readonly job: 'days' } & KeptDaysReport)
 	| ({ readonly job: 'retention' } & RetentionReport)
 	| ({ readonly job: 'webhooks' } & DeliveryReport)
 	| ({ readonly job: 'scores' } & ScheduleReport)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../durations.ts';
 import { prune, pruneKept } from '../store/account/removing/pruning.ts';
+import { pruneServedScores } from '../store/account/served-scores.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
 import { forEachAccount, type RoundError } from './each-account.ts';
@@ -52,6 +53,7 @@ async function pruneAccount(
 	{ keepTouches, signal }: RetentionOptions,
 ): Promise<number> {
 	const hits = await repeat(() => store.transact(accountId, () => prune(beforeMs, keepTouches)), signal);
+	await repeat(() => store.transact(accountId, () => pruneServedScores(beforeMs, beforeMs)), signal);
 	if (!keepTouches) await repeat(() => store.transact(accountId, () => pruneKept(beforeMs)), signal);
 	return hits;
 }

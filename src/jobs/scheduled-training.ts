@@ -2,14 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, forEachAccount, type RoundError } from './each-account.ts';
-import { type FollowedLevel, ScoreUpkeep } from './score-upkeep.ts';
+import { accountsInUse, forEachAccount } from './each-account.ts';
+import { ScoreUpkeep, type UpkeepReport } from './score-upkeep.ts';
 
 /** The result for one account in a round, if there was one. */
 export type ScheduleReport =
 	| ({ readonly type: 'trained'; readonly aid: string } & TrainedSummary)
-	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
-	| RoundError;
+	| UpkeepReport;
 
 export interface TrainedSummary {
 	readonly goal: string;

@@ -8,6 +8,7 @@ import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { learnCadences } from './cadences.ts';
 import { accountsInUse, forEachAccount, type RoundError } from './each-account.ts';
+import { followPromises, pruneServed } from './promises.ts';
 
 /** The scores of a model in the latest week with known outcomes, and these outcomes. */
 export interface FollowedLevel {
@@ -19,7 +20,17 @@ export interface FollowedLevel {
 	readonly isOutside: boolean;
 }
 
-export type UpkeepReport = ({ readonly type: 'level'; readonly aid: string } & FollowedLevel) | RoundError;
+/** Goals whose scores have left their bounds two weeks running. */
+export interface FollowedPromises {
+	readonly type: 'promises';
+	readonly aid: string;
+	readonly broken: readonly string[];
+}
+
+export type UpkeepReport =
+	| FollowedPromises
+	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
+	| RoundError;
 
 export interface UpkeepOptions {
 	/** Milliseconds since 1970. */
@@ -42,6 +53,8 @@ export class ScoreUpkeep {
 	readonly #options: UpkeepOptions;
 	/** The time of the last attempt and the pause after it, by account id. */
 	readonly #measured = new Map<number, { atMs: number; pauseMs: number }>();
+	/** The last comparison of served scores, by account id. */
+	readonly #followed = new Map<number, { atMs: number; broken: readonly string[] }>();
 
 	constructor(store: Store, options: UpkeepOptions) {
 		this.#store = store;
@@ -58,6 +71,7 @@ export class ScoreUpkeep {
 			const isLearned = await learnCadences(this.#store, account.id, now());
 			const changed = (await this.#measureRates(account)) || isLearned;
 			await this.#followLevels(account);
+			await this.#followPromises(account);
 			const pauseMs = changed || !last ? minPauseMs : Math.min(maxPauseMs, 2 * last.pauseMs);
 			this.#measured.set(account.id, { atMs: now(), pauseMs });
 		});
@@ -81,6 +95,17 @@ export class ScoreUpkeep {
 		const changed = [...counted].some(([name, now]) => isOther(name, now));
 		if (changed) await control.setBaseRates(id, counted);
 		return changed;
+	}
+
+	async #followPromises(account: Account): Promise<void> {
+		const nowMs = this.#options.now();
+		const last = this.#followed.get(account.id);
+		if (last && Math.abs(nowMs - last.atMs) < maxPauseMs) return;
+		await pruneServed(this.#store, account.id, nowMs);
+		const broken = (await followPromises(this.#store, account, nowMs)).map(({ goal }) => goal);
+		this.#followed.set(account.id, { atMs: nowMs, broken });
+		if (broken.length > 0 || last?.broken.length)
+			this.#options.report({ type: 'promises', aid: account.aid, broken });
 	}
 
 	async #followLevels(account: Account): Promise<void> {

@@ -1,21 +1,23 @@
 import type { EventKind } from '../domain/event-kind.ts';
-import { firstHitMs, hitsIn } from '../store/account/reading/journey-rows.ts';
+import { firstVisitMs } from '../store/account/reading/journey-rows.ts';
 import type { SpanLength } from './calendar.ts';
 import {
 	amountsOf,
 	countedSteps,
 	firstEventMs,
 	type Journey,
+	netPence,
 	type Period,
 	placeOf,
 	spansOf,
 	type Totals,
 	totalOf,
 } from './journey.ts';
+import { firstMomentMs, readCameIn } from './kept-days.ts';
 import { readArrivals } from './read-journeys.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
-import { commonParameters } from './report-query.ts';
+import { commonParameters, filters } from './report-query.ts';
 
 /** Counts what happened in each of some spans. */
 function describeEvents(
@@ -44,16 +46,27 @@ export const activityReport = reportThat({
 	initial: { by: [], every: 'day' },
 	async make({ query, period, asOfMs, calendar, journeys: readJourneys, read }) {
 		const every: SpanLength = query.every ?? 'day';
-		const { journeys } = await readJourneys('events');
-		const firstMs = Math.min(firstEventMs(journeys), await read(firstHitMs));
+		const isFiltered = filters.some((name) => query[name] !== null);
+		const journeys = isFiltered ? (await readJourneys('events')).journeys : null;
+		const firstMs = journeys
+			? Math.min(firstEventMs(journeys), await read(firstVisitMs))
+			: await read(firstMomentMs);
 		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
-		const ofAll = query.evt === null && query.segment === null;
-		const visits = ofAll ? await read((options) => readArrivals(spans, query.channel, options)) : null;
-		const hits = ofAll && query.channel === null ? await read(() => hitsIn(upTo(spans, asOfMs))) : null;
+		const name = (place: number) => ({ [every]: spans[place]?.name as string });
+		if (!journeys) {
+			const rows = (await read((options) => readCameIn(upTo(spans, asOfMs), options))).map(
+				({ hits, visits, subscriptions, renewals, refunds, ...pence }, place) => ({
+					...{ ...name(place), hits, visits, subscriptions, renewals, refunds, ...pence },
+					netPence: netPence(pence),
+				}),
+			);
+			return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
+		}
+		const hasVisits = query.evt === null && query.segment === null;
+		const visits = hasVisits ? await read((options) => readArrivals(spans, query.channel, options)) : null;
 		const rows = describeEvents(journeys, spans).map(
 			({ subscriptions, renewals, refunds, ...pence }, place) => ({
-				...{ [every]: spans[place]?.name as string },
-				...{ hits: hits?.[place] ?? null, visits: visits?.[place] ?? null },
+				...{ ...name(place), hits: null, visits: visits?.[place] ?? null },
 				...{ subscriptions, renewals, refunds, ...pence },
 			}),
 		);

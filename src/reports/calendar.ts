@@ -57,6 +57,11 @@ export class Calendar {
 		return this.#at(ms).toPlainDate().toString();
 	}
 
+	/** The time of a moment to the second, for example 2026-03-29 10:05:00. */
+	timeOf(ms: number): string {
+		return this.#at(ms).toPlainDateTime().toString({ smallestUnit: 'second' }).replace('T', ' ');
+	}
+
 	/** The same time of day, some days before. */
 	daysBefore(ms: number, days: number): number {
 		return this.#at(ms).subtract({ days }).epochMilliseconds;

@@ -1,8 +1,15 @@
-import { calendarMonthsOf, LearnedCadences, type Payment } from '../domain/subscription-cadence.ts';
+import {
+	type Cadences,
+	calendarMonthsOf,
+	LearnedCadences,
+	type Payment,
+	TabledCadences,
+} from '../domain/subscription-cadence.ts';
 import { type Course, courseOf, paymentsOf } from '../domain/subscription-course.ts';
+import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
-import { type JourneyOptions, readJourneys } from './read-journeys.ts';
+import { type JourneyOptions, readJourneys, readSubscriptionsWith } from './read-journeys.ts';
 
 /** A subscription with the touches that led to it, and how it has gone. */
 export interface CoursedJourney extends Journey {
@@ -37,19 +44,40 @@ export function* readCourses(
 	return coursesOf(journeys, setDays, options.asOfMs);
 }
 
+/** The same of some subscriptions. Cadences are learned from a sample of all, so that it takes no longer where there are many. */
+export function* readCoursesWith(
+	subids: readonly string[],
+	asOfMs: number,
+	setDays: RenewalDays,
+): Reading<CoursedJourney[]> {
+	if (subids.length === 0) return [];
+	const journeys = (yield* readSubscriptionsWith(subids, asOfMs)).map(withPayments);
+	const cadences = new TabledCadences(yield* learnedCadences(asOfMs), setDays);
+	return coursesBy(journeys, cadences.asOf(asOfMs), asOfMs);
+}
+
 export function coursesOf(
 	journeys: readonly Journey[],
 	setDays: RenewalDays,
 	asOfMs: number,
 ): CoursedJourney[] {
-	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
+	const all = journeys.map(withPayments);
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
-	const cadences = new LearnedCadences(paid, asOfMs).with(setDays);
-	return all.map((journey, place) => ({
-		...journey,
-		course:
-			journey.payments.length > 0 ? courseOf(paid[place] as (typeof paid)[number], cadences, asOfMs) : null,
-	}));
+	return coursesBy(all, new LearnedCadences(paid, asOfMs).with(setDays), asOfMs);
+}
+
+type WithPayments = Omit<CoursedJourney, 'course'>;
+
+function withPayments(journey: Journey): WithPayments {
+	return { ...journey, payments: paymentsOf(journey.subscription) };
+}
+
+function coursesBy(journeys: readonly WithPayments[], cadences: Cadences, asOfMs: number): CoursedJourney[] {
+	return journeys.map((journey) => {
+		const { payments, subscription } = journey;
+		const paid = { evt: subscription.evt, payments };
+		return { ...journey, course: payments.length > 0 ? courseOf(paid, cadences, asOfMs) : null };
+	});
 }
 
 /** What tells plans apart: the `evt`, and how often they are paid. */

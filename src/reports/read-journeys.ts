@@ -140,7 +140,16 @@ function* readSubscriptions(
 	{ asOfMs, isPast, period }: JourneyOptions,
 	isWhole: boolean,
 ): Reading<{ subscriptions: Subscription[]; others: string[] }> {
-	const events = isWhole ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsOfPeriod(period, asOfMs);
+	return subscriptionsOf(isWhole ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsOfPeriod(period, asOfMs));
+}
+
+/** Some subscriptions up to a moment, by their first event, without their touches. */
+export function* readSubscriptionsWith(subids: readonly string[], asOfMs: number): Reading<Journey[]> {
+	const { subscriptions } = subscriptionsOf(yield* eventsOfSubscriptions(subids, asOfMs));
+	return subscriptions.map((subscription) => ({ subscription, path: [] }));
+}
+
+function subscriptionsOf(events: JourneyEvent[]): { subscriptions: Subscription[]; others: string[] } {
 	const ofSubscription = Map.groupBy(
 		events.sort((a, b) => a.atMs - b.atMs || a.id - b.id),
 		({ subid }) => subid,

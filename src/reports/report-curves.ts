@@ -90,13 +90,13 @@ export function curves(
 	);
 	const rest = all.length - drawn.length;
 	return html`<h2>${title}</h2>
-<div class="wide many"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
+<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
 ${lines}</svg></div>
 ${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}`;
 }
 
 /** Round numbers at equal distances, from below a minimum to above a maximum. */
-function marksBetween(min: number, max: number): number[] {
+export function marksBetween(min: number, max: number): number[] {
 	const least = (max - min || 1) / 5;
 	const power = 10 ** Math.floor(Math.log10(least));
 	const distance = power * ([1, 2, 2.5, 5, 10].find((times) => times * power >= least * 0.999) as number);

@@ -30,7 +30,7 @@ const shades = Array.from(
  * What pictures and tables need of a page's style. Colours are properties, so that the same markup suits bright and dark
  * screens and paper. Shading is printed, and wide tables wrap on paper.
  */
-export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}
+export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}.tick{stroke:var(--series-0);stroke-width:1.5;fill:none}
 td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}${shades}th{vertical-align:bottom}
 td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
 .paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
@@ -42,6 +42,8 @@ svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg.flow{min-width:
 
 const maxBars = 140;
 const [width, barHeight, barsFrom, barsTo] = [760, 20, 276, 640];
+/** Of a scale's labels, at most. */
+const characterWidth = 8;
 
 interface BarTitles {
 	readonly title: string;
@@ -79,14 +81,15 @@ export function bars(
 		return line;
 	});
 	const zero = across(0).toFixed(1);
+	// An end of the scale that would stand over the zero has no label: each bar has its number.
 	const scale = [min, max]
-		.filter((value) => value !== 0)
+		.filter((value) => Math.abs(across(value) - across(0)) > (shown(value).length + 2) * characterWidth)
 		.map(
 			(value) =>
 				html`<text x="${across(value).toFixed(1)}" y="14" text-anchor="${value < 0 ? 'start' : 'end'}">${shown(value)}</text>`,
 		);
 	return html`<h2>${title}</h2>
-<div class="wide many"><svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${title}">${scale}${drawn}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg></div>${cutNote(rows.length, table.length, 'rows')}`;
+<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${title}">${scale}${drawn}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg></div>${cutNote(rows.length, table.length, 'rows')}`;
 }
 
 /** The line of an interval, with ends. Empty without bounds. */

@@ -72,7 +72,7 @@ export function stepFlowDrawing(flows: readonly StepFlow[], title: string): Html
 	]);
 	const width = (columns.length - 1) * columnWidth + 160;
 	return html`<h2>${title}</h2>
-<div class="wide many"><svg class="flow" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${title}">${lines}${nodes}</svg></div>`;
+<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg class="flow" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${title}">${lines}${nodes}</svg></div>`;
 }
 
 /** The nodes of each step, and of the ends of the paths of the step before: conversion first, lost paths last. */

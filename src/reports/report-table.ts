@@ -32,7 +32,7 @@ function columnsOf(rows: readonly FlatRow[]): string[] {
 	return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }
 
-/** A report as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe. */
+/** A report as CSV; see `rowsCsv`. */
 export function reportCsv(definition: ReportDefinition, report: Report): string {
 	const { compared } = report;
 	const own = tableOf(definition, report);
@@ -41,6 +41,11 @@ export function reportCsv(definition: ReportDefinition, report: Report): string 
 	const rows = compared
 		? [...named('current', own), ...named('compared', tableOf(definition, compared))]
 		: own;
+	return rowsCsv(rows);
+}
+
+/** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe. */
+export function rowsCsv(rows: readonly FlatRow[]): string {
 	const columns = columnsOf(rows);
 	const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
 	return lines.map((cells) => csvRow(cells.map(safeCell))).join('');

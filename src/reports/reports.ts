@@ -1,13 +1,16 @@
 import { activityReport } from './activity.ts';
 import { attributionReport } from './attribution.ts';
 import { coverageReport } from './coverage.ts';
+import { forecastReport } from './forecast.ts';
 import { lifetimeValueReport } from './lifetime-value.ts';
 import { movementReport } from './movement.ts';
 import { pathsReport } from './paths.ts';
+import { promisesReport } from './promises.ts';
 import { renewalsReport } from './renewals.ts';
 import type { ReportDefinition } from './report.ts';
 import { retentionReport } from './retention.ts';
 import { spendReport } from './spend.ts';
+import { thresholdReport } from './threshold.ts';
 
 /** All reports, in the order in which they are listed. */
 export const allReports: readonly ReportDefinition[] = [
@@ -20,6 +23,9 @@ export const allReports: readonly ReportDefinition[] = [
 	lifetimeValueReport,
 	coverageReport,
 	spendReport,
+	promisesReport,
+	thresholdReport,
+	forecastReport,
 ];
 
 /** @throws Error where there is none */

@@ -108,24 +108,27 @@ function touchEntries(touches: readonly Touch[], journeys: readonly CoursedJourn
 	});
 }
 
-/** The shares of a path's touches. The model markov has none: it credits rows, not touches. */
-function sharesOf(
+/** The weights of a path's touches, by model. The model markov has none: it credits rows, not touches. */
+export function weightsOfPath(
 	path: readonly Touch[],
-	{ convertedAtMs }: Subscription,
-): readonly Record<PathModel, number>[] {
+	{ convertedAtMs }: Pick<Subscription, 'convertedAtMs'>,
+): Record<PathModel, readonly number[]> {
 	const labelled = {
 		labels: path.map((_, place) => place),
 		agesMs: path.map(({ atMs }) => convertedAtMs - atMs),
 		isDirect: path.map(({ channel }) => channel === 'direct'),
 	};
-	const weights = pathModels.map((model) => [model, weightsOf(model, labelled)] as const);
-	return path.map(
-		(_, place) =>
-			Object.fromEntries(weights.map(([model, of]) => [model, rounded(of[place] as number, 4)])) as Record<
-				PathModel,
-				number
-			>,
-	);
+	return byModel((model) => weightsOf(model, labelled));
+}
+
+/** The same, a touch at a time, as people see it. */
+function sharesOf(path: readonly Touch[], subscription: Subscription): readonly Record<PathModel, number>[] {
+	const weights = weightsOfPath(path, subscription);
+	return path.map((_, place) => byModel((model) => rounded(weights[model][place] as number, 4)));
+}
+
+function byModel<Value>(of: (model: PathModel) => Value): Record<PathModel, Value> {
+	return Object.fromEntries(pathModels.map((model) => [model, of(model)])) as Record<PathModel, Value>;
 }
 
 /** What happened to a subscription, and what it was after that. */

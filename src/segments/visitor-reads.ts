@@ -1,8 +1,15 @@
+import { LRUCache } from 'lru-cache';
 import type { CaskScope } from '../domain/cask-scope.ts';
+import { type Assignment, drawOf, type Experiment } from '../domain/experiment.ts';
 import type { Profile } from '../domain/profile.ts';
+import type { Segment } from '../domain/segment.ts';
+import { hourMs } from '../durations.ts';
+import type { ServedSample } from '../scoring/serve/served-sample.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/store.ts';
+import type { ExperimentReads } from './experiment-reads.ts';
+import { bySegment, type PlacedExperiment } from './held-out.ts';
 import { matchingSegments, readScores } from './matching.ts';
 import { ruleFacts } from './rule-facts.ts';
 
@@ -19,39 +26,139 @@ export interface SegmentName {
 	readonly name: string;
 }
 
+/** What a page is told about its visitor. */
+export interface Served {
+	/** Without those that an experiment holds the visitor out of. */
+	readonly segments: readonly SegmentName[];
+	/** Running experiments whose segment's rule the visitor fulfils. */
+	readonly experiments: readonly Assignment[];
+}
+
+const none: Served = { segments: [], experiments: [] };
+
+/** A visitor who has entered an experiment. */
+interface Entered {
+	readonly accountId: number;
+	/** Where they are others than the present ones, all is drawn anew. */
+	readonly experiments: readonly Experiment[];
+	readonly readAtMs: number;
+	readonly person: string;
+	/** A bit for each experiment, by its place: whether it was drawn, and whether the visitor is held out. */
+	drawn: number;
+	heldOut: number;
+}
+
+const maxEntered = 20_000;
+/** A customer id that joins a visitor to another one after the first entry is overlooked for so long. */
+const rememberMs = hourMs;
+
 /** Reads scores and segments of a visitor or visit; empty lists where nothing is known. */
 export class VisitorReads {
 	readonly #reader: ServingReader;
 	readonly #scorer: VisitorScorer;
 	readonly #now: () => number;
+	readonly #experimentReads: Pick<ExperimentReads, 'add'>;
+	readonly #entered = new LRUCache<string, Entered>({ max: maxEntered });
+	readonly #sample: ServedSample | undefined;
 
-	/** @param now milliseconds since 1970 */
-	constructor(reader: ServingReader, scorer: VisitorScorer, now: () => number) {
+	/**
+	 * @param now milliseconds since 1970
+	 * @param sample draws from the visitors' scores that are read
+	 */
+	constructor(
+		reader: ServingReader,
+		scorer: VisitorScorer,
+		now: () => number,
+		experimentReads: Pick<ExperimentReads, 'add'>,
+		sample?: ServedSample | undefined,
+	) {
 		this.#reader = reader;
 		this.#scorer = scorer;
 		this.#now = now;
+		this.#experimentReads = experimentReads;
+		this.#sample = sample;
 	}
 
 	/** Synchronous where the store is. @throws StorageError */
 	scores(subject: Subject, explain = false): GoalScore[] | Promise<GoalScore[]> {
-		return mapMaybePromise(this.#profile(subject), (profile) =>
-			profile ? this.#scorer.scores(subject.account, subject.scope, profile, explain) : [],
-		);
+		const { account, scope, subject: vid } = subject;
+		return mapMaybePromise(this.#profile(subject), (profile) => {
+			if (!profile) return [];
+			const made = this.#scorer.scores(account, scope, profile, explain);
+			const sample = scope === 'vid' ? this.#sample : undefined;
+			if (!sample) return made;
+			return mapMaybePromise(made, (scores) => {
+				sample.add(account.id, vid, scores, this.#now());
+				return scores;
+			});
+		});
 	}
 
 	/** Synchronous where the store is. @throws StorageError */
-	segments(subject: Subject): SegmentName[] | Promise<SegmentName[]> {
+	segments(subject: Subject): Served | Promise<Served> {
 		const { account, scope } = subject;
 		const scoresOf = (profile: Profile) =>
 			readScores(account.segments) ? this.#scorer.scores(account, scope, profile, false) : [];
 		return mapMaybePromise(this.#profile(subject), (profile) =>
 			profile
-				? mapMaybePromise(scoresOf(profile), (scores) =>
-						matchingSegments(account.segments, ruleFacts(profile, scores, this.#now(), account.cadences)).map(
-							({ id, name }) => ({ id, name }),
-						),
-					)
-				: [],
+				? mapMaybePromise(scoresOf(profile), (scores) => {
+						const facts = ruleFacts(profile, scores, this.#now(), account.cadences);
+						return this.#served(subject, matchingSegments(account.segments, facts));
+					})
+				: none,
+		);
+	}
+
+	#served(subject: Subject, matching: readonly Segment[]): Served | Promise<Served> {
+		const experiments = bySegment(subject.account.experiments);
+		if (experiments.size === 0 || !matching.some(({ id }) => experiments.has(id)))
+			return { segments: matching.map(nameOf), experiments: [] };
+		return mapMaybePromise(this.#enteredBy(subject), (entered) =>
+			this.#withoutHeldOut(entered, matching, experiments),
+		);
+	}
+
+	#withoutHeldOut(
+		entered: Entered,
+		matching: readonly Segment[],
+		ofSegments: ReadonlyMap<string, readonly PlacedExperiment[]>,
+	): Served {
+		const nowMs = this.#now();
+		const segments: SegmentName[] = [];
+		const experiments: Assignment[] = [];
+		for (const segment of matching) {
+			const running = runningOf(ofSegments.get(segment.id), nowMs);
+			const isHeldOut = running !== undefined && this.#isHeldOut(entered, running);
+			if (running) experiments.push(isHeldOut ? running.holdout : running.treated);
+			if (!isHeldOut) segments.push(nameOf(segment));
+		}
+		return { segments, experiments };
+	}
+
+	#isHeldOut(entered: Entered, { experiment, bit }: PlacedExperiment): boolean {
+		if ((entered.drawn & bit) === 0) {
+			const draw = drawOf(experiment, entered.person);
+			this.#experimentReads.add(entered.accountId, experiment, draw);
+			entered.drawn |= bit;
+			if (draw.group === 'holdout') entered.heldOut |= bit;
+		}
+		return (entered.heldOut & bit) !== 0;
+	}
+
+	#enteredBy({ account, scope, subject }: Subject): Entered | Promise<Entered> {
+		const { id: accountId, experiments } = account;
+		const readAtMs = this.#now();
+		const known = this.#entered.get(subject);
+		const isKnown = known?.accountId === accountId && readAtMs - known.readAtMs < rememberMs;
+		if (isKnown && known.experiments === experiments) return known;
+		const enter = (person: string) => {
+			const entered = { accountId, experiments, readAtMs, person, drawn: 0, heldOut: 0 };
+			this.#entered.set(subject, entered);
+			return entered;
+		};
+		if (isKnown) return enter(known.person);
+		return mapMaybePromise(this.#reader.person(accountId, scope, subject), (person) =>
+			enter(person ?? subject),
 		);
 	}
 
@@ -60,6 +167,18 @@ export class VisitorReads {
 			? this.#reader.visitor(account.id, subject)
 			: this.#reader.visit(account.id, subject);
 	}
+}
+
+function nameOf({ id, name }: Segment): SegmentName {
+	return { id, name };
+}
+
+function runningOf(
+	experiments: readonly PlacedExperiment[] | undefined,
+	nowMs: number,
+): PlacedExperiment | undefined {
+	if (experiments) for (const one of experiments) if (one.fromMs <= nowMs && nowMs < one.untilMs) return one;
+	return undefined;
 }
 
 /** Applies `fn` to a value or a promise. A promise costs a turn of the microtask queue, which a value does not need. */

@@ -1,3 +1,4 @@
+import { forgetAllDays } from './account/kept-days.ts';
 import {
 	reassignEvents,
 	rebuildVisitors,
@@ -26,7 +27,7 @@ export interface RebuildReport {
 }
 
 /**
- * Rebuilds every visitor's visits, joins and profile from the log, in short transactions.
+ * Rebuilds every visitor's visits, joins and profile from the log, in short transactions, and forgets what is kept of days.
  * @param onProgress receives the number of visitors done and the approximate total
  */
 export async function rebuildAll(
@@ -46,7 +47,9 @@ export async function rebuildAll(
 		last = vids.at(-1);
 		if (last !== undefined) onProgress(visitors, Math.max(total, visitors));
 	}
-	return { visitors, changed: await rebuilding.end() };
+	const changed = await rebuilding.end();
+	await store.transact(accountId, forgetAllDays);
+	return { visitors, changed };
 }
 
 class Rebuilding {

@@ -8,7 +8,7 @@ import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { UploadOutcome } from './account/arriving/events.ts';
 import type { Receipt } from './account/reading/receipts.ts';
-import type { ControlStore } from './control/control-store.ts';
+import type { ControlStore, ExperimentRead } from './control/control-store.ts';
 import type { CopyTarget } from './copy-target.ts';
 import type { Schemas } from './migrations.ts';
 import type { Reading, Steps } from './steps.ts';
@@ -52,6 +52,8 @@ export interface RequestWriter {
 	readonly queueDepth: number;
 	/** Records when keys were used last. */
 	recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
+	/** Counts visitors of experiments who asked for segments. */
+	recordExperimentReads(reads: readonly ExperimentRead[]): Promise<void>;
 }
 
 /** The writes of a serving process. Every method resolves only when its outcome is durable. */
@@ -78,6 +80,11 @@ export interface ServingReader {
 	/** The profile as of the last hit or event; null where there is no such visitor. */
 	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
 	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
+	/**
+	 * The `vid` that stands for a visitor, or the visitor of a visit, in experiments: the first one of those that a customer id
+	 * joins. Null for a visitor whom none does, and for an unknown visit.
+	 */
+	person(accountId: number, scope: CaskScope, subject: string): string | null | Promise<string | null>;
 	/** Visitors or visits before a position in the order of arrival, latest first. */
 	latest(
 		accountId: number,

@@ -37,6 +37,8 @@ export interface ComparisonOptions {
 	readonly state: Pick<EvaluationState, 'sinceMs' | 'sweepAtMs'>;
 	readonly mode: ChangeMode;
 	readonly nowMs: number;
+	/** Segments that experiments hide from the visitor. */
+	readonly heldOut?: ReadonlySet<string>;
 	/** Returns no scores if neither rules nor webhooks read them. */
 	readonly scoresOf: (profile: Profile) => readonly GoalScore[] | Promise<readonly GoalScore[]>;
 }
@@ -44,7 +46,7 @@ export interface ComparisonOptions {
 /** Compares a visitor with the stored standing. */
 export async function compareVisitor(
 	{ vid, profile, standing: before }: EvaluatedVisitor,
-	{ account, state, mode, nowMs, scoresOf }: ComparisonOptions,
+	{ account, state, mode, nowMs, scoresOf, heldOut }: ComparisonOptions,
 ): Promise<Comparison> {
 	if (!profile) {
 		if (!before) return {};
@@ -56,7 +58,7 @@ export async function compareVisitor(
 	if (mode === 'count' && profile.lastAtMs > state.sweepAtMs)
 		return before ? { standings: [before, before] } : {};
 	const known = before ?? nowhere;
-	const after = standingOf(account, profile, await scoresOf(profile), known, nowMs);
+	const after = standingOf(account, profile, await scoresOf(profile), known, nowMs, heldOut);
 	const standings = [known, after] as const;
 	const transitions = transitionsOf(known, after);
 	if (before && transitions.length === 0 && bodyOf(before) === bodyOf(after)) return { standings };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isRunning } from '../domain/experiment.ts';
 import {
 	type EvaluationState,
 	evaluation,
@@ -45,7 +46,7 @@ export class Evaluator {
 	/** The latest log entries of recently evaluated visitors. */
 	readonly #seen = new Map<string, number>();
 	#savedAtMs = Number.NEGATIVE_INFINITY;
-	#madeFor = { account: undefined as KnownAccount | undefined, text: '' };
+	#madeFor = { account: undefined as KnownAccount | undefined, names: '', text: '' };
 
 	constructor(options: EvaluatorOptions) {
 		this.#options = options;
@@ -88,7 +89,7 @@ export class Evaluator {
 		const beganMs = performance.now();
 		const isOver = () => this.#options.signal.aborted || performance.now() - beganMs > roundMs;
 		await work.prepare();
-		const madeFor = this.#textOf(account);
+		const madeFor = this.#textOf(account, nowMs);
 		const isBroken = nowMs - state.logToMs > maxBreakMs;
 		if (state.madeFor !== madeFor || isBroken) {
 			await work.recount(madeFor, isBroken || state.madeFor === '' ? 'started' : 'changed', nowMs);
@@ -109,15 +110,22 @@ export class Evaluator {
 	}
 
 	/** Identifies everything that can change standings without any action of a visitor. */
-	#textOf(account: KnownAccount): string {
-		if (this.#madeFor.account !== account) {
+	#textOf(account: KnownAccount, nowMs: number): string {
+		const running = account.experiments.filter((experiment) => isRunning(experiment, nowMs));
+		const names = running.map(({ name }) => name).join();
+		if (this.#madeFor.account !== account || this.#madeFor.names !== names) {
 			const text = JSON.stringify([
 				account.segments.map(({ id, rule }) => [id, rule]),
 				account.goals.map(({ horizonDays: _, ...goal }) => goal),
 				account.models.filter(({ scope }) => scope === 'vid'),
 				needsScores(account),
+				...(names === '' ? [] : [names]),
 			]);
-			this.#madeFor = { account, text: createHash('sha256').update(text).digest('base64url').slice(0, 22) };
+			this.#madeFor = {
+				account,
+				names,
+				text: createHash('sha256').update(text).digest('base64url').slice(0, 22),
+			};
 		}
 		return this.#madeFor.text;
 	}

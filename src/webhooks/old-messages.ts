@@ -1,16 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { OperatorError } from '../errors.ts';
 import { deletePage, pruneMessages, replayPage } from '../store/account/webhooks/outbox.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
+import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { keepMessagesMs } from './retry.ts';
 
-/** Queues all messages of a webhook since a time again, in short transactions. @returns their number */
+/**
+ * Queues all messages of a webhook since a time again, in short transactions, and tells servers.
+ * @returns their number
+ * @throws OperatorError where there is no such webhook, or it is disabled
+ */
 export async function replayMessages(
 	store: Store,
-	accountId: number,
+	{ id: accountId, aid }: Pick<Account, 'id' | 'aid'>,
 	webhook: string,
 	sinceMs: number,
 ): Promise<number> {
+	const { disabledAt } = await store.control.webhook(accountId, webhook);
+	if (disabledAt !== null)
+		throw new OperatorError(
+			`Webhook ${webhook} is disabled; enable it first with 'caskade webhook enable ${aid} ${webhook}'.`,
+		);
 	const nowMs = Math.floor(store.now());
 	let total = 0;
 	for (let after: number | undefined = 0; after !== undefined; ) {
@@ -20,11 +31,13 @@ export async function replayMessages(
 		after = page.last;
 		await delay(pauseMs);
 	}
+	await store.control.announceWebhooks();
 	return total;
 }
 
-/** Deletes all messages of a webhook, in short transactions. */
-export async function deleteMessages(store: Store, accountId: number, webhook: string): Promise<void> {
+/** Deletes a webhook and all its messages, in short transactions. @throws OperatorError where there is none */
+export async function deleteWebhook(store: Store, accountId: number, webhook: string): Promise<void> {
+	await store.control.deleteWebhook(accountId, webhook);
 	while ((await store.transact(accountId, () => deletePage(webhook))) > 0) await delay(pauseMs);
 }
 

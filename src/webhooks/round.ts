@@ -3,7 +3,9 @@ import type { Standing } from '../domain/standing.ts';
 import { wants } from '../domain/webhook.ts';
 import { isoTime } from '../format/iso-time.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
+import { heldOutOf } from '../segments/held-out.ts';
 import { readScores } from '../segments/matching.ts';
+import { type JoinedPerson, personsOf } from '../store/account/reading/persons.ts';
 import {
 	type Evaluated,
 	type EvaluationState,
@@ -175,9 +177,16 @@ export class Round {
 
 	async #evaluate(visitors: readonly EvaluatedVisitor[], mode: ChangeMode, nowMs: number): Promise<void> {
 		const changes: Change[] = [];
+		const { experiments } = this.#account;
+		const persons =
+			experiments.length === 0
+				? new Map<string, JoinedPerson>()
+				: await this.#read(personsOf(visitors.map(({ vid }) => vid)));
 		for (const visitor of visitors) {
+			const person = persons.get(visitor.vid)?.person ?? visitor.vid;
 			const { change, standings } = await compareVisitor(visitor, {
 				...{ account: this.#account, state: this.state, mode, nowMs },
+				heldOut: heldOutOf(experiments, person, nowMs),
 				scoresOf: (profile) => this.#scoresOf(profile),
 			});
 			if (mode === 'count' && standings) this.#count(...standings);

@@ -32,6 +32,7 @@ const maxReached = 100;
  * A visitor's current standing, by the rules that reads use. Rules see the held bands, so that visitors at the edge of
  * a band do not change back and forth.
  * @param scores empty if neither rules nor webhooks need them
+ * @param heldOut segments that experiments hide from the visitor
  */
 export function standingOf(
 	{ goals, segments, models, cadences }: Pick<KnownAccount, 'goals' | 'segments' | 'models' | 'cadences'>,
@@ -39,6 +40,7 @@ export function standingOf(
 	scores: readonly GoalScore[],
 	before: Standing,
 	nowMs: number,
+	heldOut: ReadonlySet<string> = new Set(),
 ): Standing {
 	const held = scores.map((score) => {
 		const goal = goals.find(({ name }) => name === score.goal);
@@ -53,7 +55,11 @@ export function standingOf(
 	});
 	const facts = ruleFacts(profile, held, nowMs, cadences);
 	return {
-		segments: new Set(matchingSegments(segments, facts).map(({ id }) => id)),
+		segments: new Set(
+			matchingSegments(segments, facts)
+				.map(({ id }) => id)
+				.filter((id) => !heldOut.has(id)),
+		),
 		bands: new Map(
 			held.flatMap(({ goal, band, model }) => (model === 'prior' ? [] : [[goal, band] as const])),
 		),

@@ -18,7 +18,11 @@ export interface Tested {
  * Sends a test message to a webhook once, even if it is disabled, and stores the outcome among the deliveries.
  * @throws OperatorError if the webhook does not exist
  */
-export async function sendTest(store: Store, account: Account, id: string): Promise<Tested> {
+export async function sendTest(
+	store: Store,
+	account: Pick<Account, 'id' | 'aid'>,
+	id: string,
+): Promise<Tested> {
 	const webhook = await store.control.webhook(account.id, id);
 	const atMs = Math.floor(store.now());
 	// In the order of other messages, but distinct: evaluations take numbers from the start of a millisecond.
@@ -35,7 +39,7 @@ export async function sendTest(store: Store, account: Account, id: string): Prom
 	const tookMs = Math.round(performance.now() - beganMs);
 	const attempt = { webhook: id, sequence, atMs: Math.floor(store.now()), status, problem, dueAtMs: null };
 	await store.transact(account.id, function* () {
-		yield [insertMessages([message], atMs, { attempts: 1, dueAtMs: null })];
+		yield [insertMessages([message], atMs, { attempts: 1 })];
 		yield* saveAttempts([attempt]);
 	});
 	return { id: messageId(message), url, status, problem, tookMs };

@@ -23,6 +23,7 @@ test('account create adds an account, and its client if it is new', async (t) =>
 		client: 'acme',
 		origins: [],
 		explains: false,
+		tellsExperiments: false,
 		channelRules: [],
 		timezone: 'UTC',
 		paymentProviders: [],
@@ -46,7 +47,14 @@ test('account create takes every setting that it shows', async (t) => {
 	]);
 	const { createdAt: _, ...shown } = created as { createdAt: string };
 	assert.deepEqual(shown, {
-		...{ aid: 'c-a-x', client: 'x', origins: [], explains: true, channelRules: [rule] },
+		...{
+			aid: 'c-a-x',
+			client: 'x',
+			origins: [],
+			explains: true,
+			tellsExperiments: false,
+			channelRules: [rule],
+		},
 		...{
 			timezone: 'Europe/London',
 			paymentProviders: ['pay.example.com'],
@@ -86,7 +94,7 @@ test('without --json the output is text', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });
@@ -137,7 +145,7 @@ test('account update refuses invalid settings, and changes nothing', async (t) =
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
 	assertRefused(
 		await update('c-a-x'),
-		/nothing to change: set --origin, --explain, --channel, --timezone, --payment-provider, --renewal-days or --currency\.$/m,
+		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days or --currency\.$/m,
 	);
 	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
 	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])

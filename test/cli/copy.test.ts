@@ -104,6 +104,10 @@ async function setUpWebhook(store: Store, accountId: number): Promise<void> {
 	});
 	await store.control.rotateWebhookSecret(accountId, id);
 	await store.control.setWebhookFailing(id, 1);
+	await store.control.createExperiment(accountId, {
+		...{ name: 'offer', segment: 'new', rule: 'true', goal: 'subscription' },
+		...{ holdoutPercent: 12.5, fromMs: 1, toMs: null },
+	});
 	await store.transact(accountId, function* () {
 		const message = { webhook: id, sequence: 2 ** 52, type: 'segment.left', vid: 'v', body: '{}' } as const;
 		yield [insertMessages([message, { ...message, webhook: 'wh_Z', vid: null }], 1)];
@@ -127,6 +131,9 @@ async function recordUsage(store: Store, keyId: string, usedKeyId: string): Prom
 	const { quotaPerMonth } = await store.control.plan('plan-of-acme');
 	await writer.settleQuotas([{ keyId, month, used: 0, seq: 1, ask: { kind: 'lease', quotaPerMonth } }]);
 	await writer.settleQuotas([{ keyId, month, used: 17, seq: 2, ask: { kind: 'return' } }]);
+	await writer.recordExperimentReads([
+		{ accountId: 1, experiment: 'offer', group: 'holdout', register: 7, rank: 3 },
+	]);
 	await writer.recordKeyUses([{ keyId: usedKeyId, atMs: receivedAtMs }]);
 	await writer.stop();
 }

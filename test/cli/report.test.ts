@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { allReports } from '../../src/reports/reports.ts';
+import { visitorsFrom } from '../../src/store/account/reading/visitors.ts';
+import { keepServedScores } from '../../src/store/account/served-scores.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { keepJudgedModel } from '../reports/judged-model.ts';
+import { openFor } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 
 interface Rows {
@@ -58,6 +62,14 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	const one = await caskade(['spend', 'import', aid, spending, ...at]);
 	assert.equal(one.stdout, '1 row of spending, 0.00 pounds in all.\n');
 
+	// What pages were told.
+	const store = await openFor(t, at[1] as string);
+	const { id } = await store.control.account(aid);
+	const told = (await store.read(id, visitorsFrom(0, 50, 1))).map(({ vid, profile }, place) => ({
+		...{ vid, goal: 'subscription', atMs: profile.lastAtMs, band: 'low' as const, millionths: 1000 * place },
+	}));
+	await store.transact(id, () => keepServedScores(told));
+	await keepJudgedModel(store, id);
 	for (const { kind, title } of allReports) {
 		const page = join(folder, 'page.html');
 		const [shown, csv] = await Promise.all([

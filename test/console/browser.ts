@@ -28,6 +28,14 @@ export class Browser {
 		return this.#ask('GET', address, '', headers);
 	}
 
+	/** A page with all its figures: it asks again while the page says that some are being made. */
+	async whole(address: string): Promise<Shown> {
+		for (;;) {
+			const shown = await this.get(address);
+			if (!shown.body.includes('http-equiv="refresh"')) return shown;
+		}
+	}
+
 	/** Sends a form of the console, or what a page of another site would send. */
 	post(
 		address: string,

@@ -27,7 +27,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 		waitMs: 60_000,
 	});
 	t.after(() => pages.stop());
-	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'viewer' }]);
+	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'analyst' }]);
 	const browser = new Browser(pages);
 	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
 
@@ -55,6 +55,17 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 			`${page} has ${(shown.body.match(/<\w/g) ?? []).length} elements`,
 		);
 		assert.doesNotMatch(shown.body, / style=|<script/, page);
+	}
+	const { body: visitors } = await browser.get(`/console/${aid}/visitors`);
+	const vids = [...visitors.matchAll(/\/visitors\/([0-9a-f]{32})/g)].map(([, vid]) => vid as string);
+	assert.ok(vids.length > 20);
+	for (const vid of vids.slice(0, 3)) {
+		const args = ['visitor', 'show', aid, vid, ...at];
+		const path = `/console/${aid}/visitors/${vid}`;
+		const shown = await browser.get(path);
+		assert.equal(shown.status, 200);
+		assert.ok((shown.body.match(/<\w/g) ?? []).length < 3000, 'elements of a visitor');
+		assert.deepEqual(JSON.parse((await browser.get(`${path}/timeline.json`)).body), await caskadeJson(args));
 	}
 	for (const kind of ['movement', 'ltv', 'renewals'])
 		for (const period of ['period=all', 'period=91']) {

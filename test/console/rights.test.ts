@@ -15,7 +15,12 @@ const promised: Readonly<Record<PersonRole, readonly Right[]>> = {
 };
 
 /** Something for each named part of a path. */
-const parts: Readonly<Record<string, string>> = { email: 'admin@example.com', file: 'attribution.csv' };
+const parts: Readonly<Record<string, string>> = {
+	email: 'admin@example.com',
+	file: 'attribution.csv',
+	vid: '0'.repeat(32),
+	tid: 'T-1',
+};
 
 /** Every page and form of the console, from its own list, so that none that is added later is forgotten. */
 const asked = allPages.flatMap((page) =>

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import type { Band } from '../../src/domain/standing.ts';
 import { attributionModels } from '../../src/reports/model.ts';
 import type { Report } from '../../src/reports/report.ts';
 import type { ReportQuery } from '../../src/reports/report-query.ts';
 import { allReports } from '../../src/reports/reports.ts';
 import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
-import { add, type Entry, report, sale, visit } from '../reports/filled.ts';
+import { keepServedScores } from '../../src/store/account/served-scores.ts';
+import { add, type Entry, report, sale, vidOf, visit } from '../reports/filled.ts';
+import { keepJudgedModel } from '../reports/judged-model.ts';
 import { day0Ms } from '../reports/made-up.ts';
 import { enginesAboveContract, openAccountOn } from '../store/engines.ts';
 
@@ -24,10 +27,27 @@ const asked: Readonly<Record<string, Partial<ReportQuery>>> = {
 	renewals: { period: { newsletter: 30 }, by: [] },
 	ltv: { period: { newsletter: 30 }, by: [] },
 	spend: { model: ['linear'] },
+	forecast: { days: 30 },
+	threshold: { goal: 'subscription', cost: 100, value: 500 },
 };
 
 /** Numbers that say how a report was asked for, or what others are of. */
-const notFigures = ['lookbackDays', 'halfLifeDays', 'months', 'age'];
+const notFigures = [
+	...[
+		'cutLow',
+		'cutHigh',
+		'profitLowPence',
+		'profitHighPence',
+		'lowPence',
+		'highPence',
+		'earlierLowPence',
+		'earlierHighPence',
+	],
+	'lookbackDays',
+	'halfLifeDays',
+	'months',
+	'age',
+];
 
 /** The rows of the tables with such a header, below a heading of the second level. */
 function tables(heading: string, header: string): string[][] {
@@ -100,6 +120,18 @@ for (const engine of enginesAboveContract)
 			await store.transact(accountId, () =>
 				saveSpending([{ day: '2026-01-05', channel: 'paid search', campaign: '', pence: 2000 }]),
 			);
+			const told = ([vid, day, band, millionths]: readonly [string, number, Band, number]) => ({
+				...{ vid: vidOf(vid.charCodeAt(0) - 'A'.charCodeAt(0) + 1), goal: 'subscription' },
+				...{ atMs: day0Ms + day * dayMs, band, millionths },
+			});
+			const served = [
+				...[['E', 4, 'low', 100_000] as const, ['F', 5, 'low', 200_000] as const].map(told),
+				...[['B', 13, 'medium', 500_000] as const, ['A', 14, 'high', 600_000] as const].map(told),
+				told(['A', 15, 'high', 700_000]),
+				told(['D', 118, 'low', 50_000]),
+			];
+			await store.transact(accountId, () => keepServedScores(served));
+			await keepJudgedModel(store, accountId);
 			for (const { kind } of allReports)
 				made.set(kind, await report(store, accountId, kind, { asOf, ...asked[kind] }));
 		});

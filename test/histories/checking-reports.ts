@@ -62,6 +62,8 @@ export function questionsAbout(endMs: number): Question[] {
 			period,
 			timezone: 'America/New_York',
 		},
+		{ kind: 'activity', every: 'week' },
+		{ kind: 'activity', ...month, asOf: endMs, channel: 'email', timezone: 'Asia/Kolkata' },
 		{ kind: 'coverage' },
 		{ kind: 'coverage', asOf: pastMs, by: [], evt: 'newsletter' },
 		{ kind: 'coverage', ...month, timezone: 'Asia/Kolkata' },
@@ -166,6 +168,7 @@ function figuresOf(report: Report, { kind }: ReportQuery, asked: Asked): Figures
 	if (kind === 'renewals') return figures.renewalFigures(report, asked);
 	if (kind === 'movement') return figures.movementFigures(report, asked);
 	if (kind === 'retention') return figures.retentionFigures(report, asked);
+	if (kind === 'activity') return figures.activityFigures(report);
 	if (kind === 'coverage') return figures.coverageFigures(report, asked);
 	return figures.spendingFigures(report, asked);
 }
@@ -178,6 +181,7 @@ function sumsOf(log: Log, { kind, model }: ReportQuery, asked: Asked): Figures {
 	if (kind === 'renewals') return subscriptions.renewals(log, asked);
 	if (kind === 'movement') return subscriptions.movement(log, asked);
 	if (kind === 'retention') return subscriptions.retention(log, asked);
+	if (kind === 'activity') return cohorts.activity(log, asked);
 	if (kind === 'coverage') return cohorts.coverage(log, asked);
 	return cohorts.spending(log, asked, spent, String(model[0]));
 }

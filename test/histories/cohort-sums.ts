@@ -8,9 +8,11 @@ import {
 	labelsOf,
 	monthOf,
 	monthsBetween,
+	names,
 	paymentsOf,
 	readLog,
 	type Subscription,
+	spansFrom,
 	sum,
 	weightsOf,
 } from './journeys.ts';
@@ -89,6 +91,43 @@ export function coverage(log: Log, asked: Asked): Figures {
 			add(`${name}: ${column}Pence`, column === by ? rvn : 0);
 		}
 		add(`${name}: events`, 1);
+	}
+	return figures;
+}
+
+export function activity(log: Log, asked: Asked): Figures {
+	const { log: known, touches, subscriptions } = readLog(log, asked);
+	const counted = countedIn(subscriptions, asked);
+	const figures: Figures = new Map<string, unknown>(
+		names.map((name) => [`total ${name}`, sum(counted.map(({ amounts }) => amounts[name]))]),
+	);
+	const came = [...touches.values()]
+		.flat()
+		.filter(({ origin: [channel] }) => asked.channel === null || channel === asked.channel);
+	const isOfAll = asked.evt === null && asked.moreHitsThan < 0;
+	const all = counted.flatMap(({ subscription: { acquisition, events } }) =>
+		events.map((event) => {
+			const kind = event.rvn < 0 ? 'refund' : event === acquisition ? 'acquisition' : 'renewal';
+			return { ...event, kind };
+		}),
+	);
+	const firstMs = [...all, ...known.hits].reduce((first, { atMs }) => Math.min(first, atMs), Infinity);
+	for (const { name, fromMs, toMs } of spansFrom(firstMs, asked.every ?? 'day', asked)) {
+		const within = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs < toMs;
+		const own = all.filter(within);
+		const hits = known.hits.filter(within).length;
+		figures.set(`${name}: hits`, isOfAll && asked.channel === null ? hits : null);
+		figures.set(`${name}: visits`, isOfAll ? came.filter(within).length : null);
+		for (const [kind, heading] of [
+			['acquisition', 'subscriptions'],
+			['renewal', 'renewals'],
+			['refund', 'refunds'],
+		] as const) {
+			const some = own.filter((event) => event.kind === kind);
+			figures.set(`${name}: ${heading}`, some.length);
+			figures.set(`${name}: ${kind}Pence`, sum(some.map(({ rvn }) => rvn)));
+		}
+		figures.set(`${name}: netPence`, sum(own.map(({ rvn }) => rvn)));
 	}
 	return figures;
 }

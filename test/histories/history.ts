@@ -241,7 +241,32 @@ export const regularPayments: fc.Arbitrary<Happening> = fc
 		),
 	}));
 
-/** Many visitors, each of whom arrives some times; some subscribe then, once or twice. */
+/** One price that many paid once, some time ago, and few again after a month: too few to say how often it is paid. */
+export const abandonedPlan: fc.Arbitrary<Happening> = fc
+	.record({
+		paidOnce: between(60, 100),
+		paidAgain: between(3, 4),
+		daysAgo: between(60, 90),
+		afterMs: fc.nat(hourMs),
+	})
+	.map(({ paidOnce, paidAgain, daysAgo, afterMs }) => ({
+		...{ does: 'import', afterMs, visitors: [], isRepeated: false },
+		sales: Array.from({ length: paidOnce + paidAgain }, (_, number) => {
+			const first = {
+				...{ tid: null, cid: null, subid: manySubids + 100 + number, rvn: 7777 },
+				behindMs: daysAgo * dayMs + number * hourMs,
+			};
+			return number < paidAgain ? [first, { ...first, behindMs: first.behindMs - 30 * dayMs }] : [first];
+		}).flat(),
+	}));
+
+/** The most subscriptions of one visitor who arrives. */
+const manySales = 9;
+
+/**
+ * Many visitors, each of whom arrives some times; some subscribe then, once or twice, or all of them who do nine times: then
+ * what is drawn for an interval matters, subscriptions or visitors.
+ */
 export const arrivals: fc.Arbitrary<Happening> = fc
 	.tuple(
 		fc.array(
@@ -259,14 +284,22 @@ export const arrivals: fc.Arbitrary<Happening> = fc
 			{ minLength: 10, maxLength: 90, size: 'max' },
 		),
 		fc.nat(hourMs),
+		fc.boolean(),
 	)
-	.map(([visitors, afterMs]) => ({
+	.map(([drawn, afterMs, isMany]) => ({
+		afterMs,
+		visitors: drawn.map((visitor) => ({
+			...visitor,
+			subscriptions: isMany && visitor.subscriptions > 0 ? manySales : visitor.subscriptions,
+		})),
+	}))
+	.map(({ visitors, afterMs }) => ({
 		...{ does: 'import', afterMs, isRepeated: false },
 		visitors: visitors.flatMap((visitor, number) => {
 			const who = everybody + number;
 			const shown = { who, hits: 1, everyMs: 1, visit: null, cid: null };
 			const sales = Array.from({ length: visitor.subscriptions }, (_, sale) => ({
-				...{ ...shown, tid: 1000 + 2 * number + sale, from: 4, behindMs: visitor.daysAgo * dayMs },
+				...{ ...shown, tid: 1000 + manySales * number + sale, from: 4, behindMs: visitor.daysAgo * dayMs },
 			}));
 			return [
 				...visitor.arrivals.map(({ from, agoDays }, place) => ({
@@ -278,7 +311,11 @@ export const arrivals: fc.Arbitrary<Happening> = fc
 		}),
 		sales: visitors.flatMap(({ subscriptions, daysAgo }, number) =>
 			Array.from({ length: subscriptions }, (_, sale) => ({
-				...{ tid: 1000 + 2 * number + sale, cid: null, subid: 1000 + 2 * number + sale },
+				...{
+					tid: 1000 + manySales * number + sale,
+					cid: null,
+					subid: 1000 + manySales * number + sale,
+				},
 				...{ rvn: 499, behindMs: daysAgo * dayMs },
 			})),
 		),

@@ -73,6 +73,7 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 		['renewals', { ...paths, ...plans }],
 		['movement', { ...paths, ...plans, every }],
 		['retention', { ...paths, ...plans, months }],
+		['activity', { ...common(endMs), channel: ofPaths.channel, segment: ofPaths.segment, every }],
 		['coverage', common(endMs)],
 		['coverage', { ...common(endMs), by: fc.constant([]) }],
 		[
@@ -86,8 +87,10 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 		],
 	];
 	const ofKind = ([kind, parameters]: [string, Record<string, fc.Arbitrary<unknown>>]) =>
-		fc
-			.tuple(period, fc.record(parameters))
-			.map(([within, others]) => ({ kind, ...within, ...others }) as unknown as Question);
+		fc.tuple(period, fc.record(parameters), fc.boolean()).map(([within, others, isOfNow]) => {
+			// For now, a period is read in another way than for the past.
+			const now = isOfNow && within.from !== null && within.to !== null && { asOf: null };
+			return { kind, ...within, ...others, ...now } as unknown as Question;
+		});
 	return fc.oneof(...kinds.map(ofKind));
 }

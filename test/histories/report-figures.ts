@@ -196,6 +196,19 @@ export function retentionFigures(report: Report, asked: Asked): Figures {
 	return figures;
 }
 
+export function activityFigures(report: Report): Figures {
+	const figures: Figures = new Map(
+		Object.entries(report.totals ?? {})
+			.filter(([name]) => name !== 'netPence')
+			.map(([name, number]) => [`total ${name}`, number]),
+	);
+	for (const row of report.rows) {
+		const { [String(report.every)]: span, ...columns } = row as Readonly<Record<string, unknown>>;
+		for (const [column, number] of Object.entries(columns)) figures.set(`${span}: ${column}`, number);
+	}
+	return figures;
+}
+
 export function coverageFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	for (const { month, evt, ...columns } of report.rows) {

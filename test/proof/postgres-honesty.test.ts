@@ -278,7 +278,7 @@ async function startQueues(
 	const pool = new PostgresPool(proxy.address, limits, () => {});
 	const ignore = () => {};
 	const schemas = new SchemaNames(undefined);
-	const schemaOf = (id: number) => schemas.account(id);
+	const tablesOf = (id: number) => ({ schema: schemas.account(id) });
 	const common = {
 		pool,
 		connections: 2,
@@ -287,8 +287,8 @@ async function startQueues(
 		onError: ignore,
 		onWaiting: ignore,
 	};
-	const queue = new WriteQueue(uploadGroups(schemaOf), { ...common, ...options });
-	const hits = new WriteQueue(hitGroups(schemaOf), common);
+	const queue = new WriteQueue(uploadGroups(tablesOf), { ...common, ...options });
+	const hits = new WriteQueue(hitGroups(tablesOf), common);
 	t.after(async () => {
 		proxy.restore();
 		await Promise.all([queue.idle(), hits.idle()]);

@@ -13,7 +13,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { ServingWriter, Store } from '../../src/store/store.ts';
 import { busy, checkReports } from '../histories/checking-reports.ts';
 import { exportedLog } from '../histories/exported-log.ts';
-import { arrivals, histories, longHistories, regularPayments } from '../histories/history.ts';
+import { abandonedPlan, arrivals, histories, longHistories, regularPayments } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
 import { readStored } from '../histories/stored-log.ts';
@@ -39,7 +39,8 @@ export async function checkExported(
 		const [all = []] = fc.sample(next % 2 ? histories : longHistories, { seed: next, numRuns: 1 });
 		const paid = fc.sample(regularPayments, { seed: next, numRuns: next % 3 });
 		const arrived = fc.sample(arrivals, { seed: next, numRuns: next % 2 });
-		const history = [...arrived, ...all, ...paid];
+		const abandoned = fc.sample(abandonedPlan, { seed: next, numRuns: Number(next % 3 === 1) });
+		const history = [...arrived, ...abandoned, ...all, ...paid];
 		const aid = `c-a-proof-${next}`;
 		const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (made) =>
 			store.createAccountDatabase(made),

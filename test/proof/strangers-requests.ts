@@ -34,7 +34,20 @@ export interface Shape {
 }
 
 const reports = [
-	...['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'],
+	...[
+		'activity',
+		'attribution',
+		'paths',
+		'movement',
+		'retention',
+		'renewals',
+		'ltv',
+		'coverage',
+		'spend',
+		'promises',
+		'threshold',
+		'forecast',
+	],
 ];
 const files = [
 	...[

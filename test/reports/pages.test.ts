@@ -64,6 +64,8 @@ const asked = {
 	ltv: ['ltv'],
 	coverage: ['coverage'],
 	spend: ['spend'],
+	promises: ['promises'],
+	forecast: ['forecast'],
 };
 
 /** In print, the width between the margins of A4. */

@@ -131,7 +131,7 @@ test('a report of a month reads only what it needs, and equals that part of the 
 			['2026-02-01', '2026-03-01'],
 			['2026-03-01', '2026-06-01'],
 		] as const)
-			for (const { kind } of definitions) {
+			for (const { kind } of definitions.filter(({ parameters }) => parameters.includes('from'))) {
 				// As of a moment the whole is read.
 				const { asOf: _, ...now } = await report(store, id, kind, {
 					from,

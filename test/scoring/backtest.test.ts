@@ -79,7 +79,14 @@ test('a back-test says whether the scores are better than the base rate and than
 		says(-0.01, 0.03)[0] ?? '',
 		/^The scores are not shown to be better than the base rate: log loss is lower by 0.0100 \(-0.0100 to 0.0300\)\.$/,
 	);
-	assert.match(says(-0.03, -0.01)[0] ?? '', /^The scores are worse than the base rate: /);
+	assert.equal(
+		says(-0.03, -0.01)[0],
+		'The scores are worse than the base rate: log loss is higher by 0.0200 (0.0100 to 0.0300).',
+	);
+	assert.equal(
+		says(-0.000_02, 0.000_01)[0],
+		'The scores are not shown to be better than the base rate: log loss is the same (lower by 0.0000 to 0.0000).',
+	);
 });
 
 test('between trainings scores are compared with outcomes, week by week, and not those of a log that has ended', async () => {

@@ -157,14 +157,15 @@ export async function upload(
 	writer: ServingWriter,
 	accountId: number,
 	events: readonly SubscriptionEvent[],
-	options: { simulate?: boolean; atMs?: number; requestId?: string } = {},
+	options: { simulate?: boolean; atMs?: number; requestId?: string; keyId?: string } = {},
 ): Promise<UploadOutcome> {
 	const deadline = new Deadline(60_000, () => {});
 	try {
-		const { simulate = false, atMs = receivedAtMs, requestId } = options;
+		const { simulate = false, atMs = receivedAtMs, requestId, keyId } = options;
+		const arrival = { ...(requestId !== undefined && { requestId }), ...(keyId !== undefined && { keyId }) };
 		const outcome = await writer.storeSubscriptionEvents(
 			accountId,
-			{ events, receivedAtMs: atMs, simulate, ...(requestId !== undefined && { requestId }) },
+			{ events, receivedAtMs: atMs, simulate, ...arrival },
 			deadline,
 		);
 		if (outcome === 'expired') throw new Error('a deadline of a minute has expired');

@@ -208,7 +208,8 @@ for (const engine of enginesAboveContract)
 				return one?.state === 'delivered';
 			});
 			site.passes(secondMs);
-			const replay = (sinceMs: number) => replayMessages(site.store, site.accountId, id, sinceMs);
+			const account = { id: site.accountId, aid: 'c-a-site' };
+			const replay = (sinceMs: number) => replayMessages(site.store, account, id, sinceMs);
 			assert.equal(await replay(site.nowMs), 0);
 			assert.equal(await replay(site.nowMs - secondMs), 1);
 			await look();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { drawOf } from '../../src/domain/experiment.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
 import { prune } from '../../src/store/account/removing/pruning.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
@@ -49,6 +50,32 @@ for (const engine of enginesAboveContract)
 				{ ...member },
 				{ vid: visitor.vid, segment: 'returning', since: site.nowMs, sequence: last?.data.sequence },
 			);
+		});
+
+		test('an experiment hides its segment for held-out visitors, from its begin to its end', async (t) => {
+			const site = await Site.open(t, engine);
+			await site.webhook(['segment.entered', 'segment.left']);
+			const evaluator = await site.evaluator();
+			await evaluator.settle();
+			const { control } = site.store;
+			const experiment = await control.createExperiment(site.accountId, {
+				...{ name: 'offer', segment: 'new', rule: 'visitor.visits <= 1', goal: 'subscription' },
+				...{ holdoutPercent: 50, fromMs: site.nowMs, toMs: null },
+			});
+			await evaluator.settle();
+			assert.deepEqual(await site.news(), ['segments.recomputed started', 'segments.recomputed changed']);
+			const told = [];
+			for (let visitor = 0; visitor < 10; visitor++) {
+				site.passes(secondMs);
+				const { vid } = await site.hit();
+				if (drawOf(experiment, vid).group === 'treated') told.push('segment.entered new');
+			}
+			await evaluator.settle();
+			assert.ok(told.length > 0 && told.length < 10);
+			assert.deepEqual(await site.news(), told);
+			await control.stopExperiment(site.accountId, 'offer');
+			await evaluator.settle();
+			assert.equal((await site.rows('membership')).length, 10);
 		});
 
 		test('an upload that belongs to a visitor reaches a goal, once for each event', async (t) => {

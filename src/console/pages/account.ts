@@ -8,9 +8,9 @@ import {
 import { OperatorError } from '../../errors.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { type ListedSession, type StoredPerson, sessionId } from '../../store/control/control-store.ts';
-import { signInClientOf } from '../entrance.ts';
 import { redirect } from '../exchange.ts';
 import type { Asked, ConsolePage } from '../page.ts';
+import { requireCode, requirePassword } from '../proof.ts';
 
 const path = '/console/account';
 
@@ -42,13 +42,9 @@ ${ownSessions(asked, sessions)}`;
 
 const actions: Readonly<Record<string, (asked: Asked) => Promise<{ once: Html } | undefined>>> = {
 	async password(asked) {
-		const { store, person, form, session, signIn } = asked;
+		const { store, person, form, session } = asked;
 		const { hasPassword } = await store.control.people.find(person.email);
-		if (hasPassword && !asked.isFresh) {
-			const current = form.get('current') ?? '';
-			const guess = await signIn.guessPassword(person.email, current, signInClientOf(asked.request));
-			if (guess !== person.id) throw notRight(guess, 'The current password');
-		}
+		if (hasPassword && !asked.isFresh) await requirePassword(asked, 'current', 'The current password');
 		const password = form.get('new') ?? '';
 		if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
 		await store.control.people.setPassword(person.id, await hashPassword(password));
@@ -99,21 +95,6 @@ const actions: Readonly<Record<string, (asked: Asked) => Promise<{ once: Html } 
 		return undefined;
 	},
 };
-
-/** @throws OperatorError where the code of the form is not right */
-async function requireCode({ signIn, person, form, request }: Asked): Promise<void> {
-	const guess = await signIn.guessCode(person.email, form.get('code') ?? '', signInClientOf(request));
-	if (guess !== true) throw notRight(guess, 'The code');
-}
-
-function notRight(guess: unknown, what: string): OperatorError {
-	const waits = typeof guess === 'object' && guess !== null && 'retryAfterMs' in guess;
-	return new OperatorError(
-		waits
-			? `Too many attempts. Try again in ${Math.ceil(Number(guess.retryAfterMs) / 1000)} s.`
-			: `${what} is not right, or was used before.`,
-	);
-}
 
 async function recoveryCodes({ store, person }: Asked): Promise<{ once: Html }> {
 	const codes = newRecoveryCodes();

@@ -32,15 +32,21 @@ export const overviewPage = accountPage({
 		const compare = view.from === null ? null : view.texts.compare === 'year' ? 'year' : 'previous';
 		const every = spanLengthOf(view, now());
 		const activity = await asked.report(reportQueryOf(activityReport, view, { compare, every }, now()));
-		const credited = await asked.report(
-			reportQueryOf(attributionReport, view, { compare, intervals: '0' }, now()),
+		// It takes seconds where there are millions of touches.
+		const credited = await asked.soon(
+			asked.report(reportQueryOf(attributionReport, view, { compare, intervals: '0' }, now())),
 		);
 		const { compared: _, ...shownActivity } = activity;
-		return html`${await attention(asked)}
+		const page = html`${await attention(asked)}
 ${totals(asked, activity)}
-${channels(asked, credited)}
+${
+	credited
+		? channels(asked, credited)
+		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made. It appears by itself.</p></section>`
+}
 ${sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
+		return credited ? page : { unfinished: page };
 	},
 });
 

@@ -1,6 +1,7 @@
 import { OperatorError } from '../../errors.ts';
 import { reportCsv } from '../../reports/report-table.ts';
 import { allReports } from '../../reports/reports.ts';
+import { download } from '../exchange.ts';
 import { accountPage } from '../page.ts';
 import { reportQueryOf } from '../view.ts';
 
@@ -19,15 +20,9 @@ export const reportFilePage = accountPage({
 			);
 		const { period: _, ...texts } = Object.fromEntries(query);
 		const report = await asked.report(reportQueryOf(definition, view, texts, now()));
-		const isCsv = extension === 'csv';
-		return {
-			status: 200,
-			headers: {
-				'content-type': isCsv ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8',
-				'content-disposition': `attachment; filename="${asked.account.aid}-${kind}.${extension}"`,
-				'cache-control': 'no-store',
-			},
-			body: isCsv ? reportCsv(definition, report) : JSON.stringify(report, undefined, 2),
-		};
+		return download(
+			`${asked.account.aid}-${kind}.${extension}`,
+			extension === 'csv' ? reportCsv(definition, report) : JSON.stringify(report, undefined, 2),
+		);
 	},
 });

@@ -15,27 +15,36 @@ export class Booster {
 	readonly #rows: EncodedRows;
 	readonly #logOdds: Float64Array;
 	readonly #random: () => number;
+	/** Of the rows that a tree is grown from. */
+	readonly #gradients: Float64Array;
+	readonly #curvatures: Float64Array;
 
 	constructor(rows: EncodedRows, random: () => number) {
 		this.start = logOddsOfProbability(mean(rows.labels));
 		this.#rows = rows;
 		this.#logOdds = new Float64Array(rows.rows).fill(this.start);
 		this.#random = random;
+		this.#gradients = new Float64Array(rows.rows);
+		this.#curvatures = new Float64Array(rows.rows);
 	}
 
 	grow(): Tree {
 		const { labels, rows, bins } = this.#rows;
 		const taken = this.#draw(rows, Math.min(1, maxRowsPerTree / rows));
 		const columns = this.#draw(bins.length, shareOfColumns);
-		const gradients = new Float64Array(rows);
-		const curvatures = new Float64Array(rows);
+		const [gradients, curvatures] = [this.#gradients, this.#curvatures];
 		for (const row of taken) {
 			const rate = logistic(this.#logOdds[row] as number);
 			gradients[row] = rate - (labels[row] as number);
 			curvatures[row] = rate * (1 - rate);
 		}
-		const tree = growTree(this.#rows, taken, columns, gradients, curvatures, learningRate);
-		treeValues(tree, this.#rows, this.#logOdds);
+		const { tree, leaves } = growTree(this.#rows, taken, columns, gradients, curvatures, learningRate);
+		if (taken.length < rows) treeValues(tree, this.#rows, this.#logOdds);
+		else
+			for (const leaf of leaves) {
+				const value = tree.value[leaf.node] as number;
+				for (const row of leaf.rows) (this.#logOdds[row] as number) += value;
+			}
 		this.trees.push(tree);
 		return tree;
 	}

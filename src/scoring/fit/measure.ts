@@ -160,6 +160,8 @@ export interface RocPoint {
 	/** The share of rows without a conversion that are scored at least this high. */
 	readonly falsePositives: number;
 	readonly truePositives: number;
+	/** The lowest score of these rows. Missing where there are none, and in reports of earlier versions. */
+	readonly score?: number;
 }
 
 /** The ROC curve, reduced to about `points` points. */
@@ -177,7 +179,11 @@ export function rocCurve(labels: Uint8Array, scores: Float64Array, points = 100)
 		if (next !== undefined && scores[next] === scores[row]) continue;
 		const progress = truePositives / positives + falsePositives / negatives;
 		if (next !== undefined && progress - lastKept < 2 / points) continue;
-		curve.push({ falsePositives: falsePositives / negatives, truePositives: truePositives / positives });
+		curve.push({
+			falsePositives: falsePositives / negatives,
+			truePositives: truePositives / positives,
+			score: scores[row] as number,
+		});
 		lastKept = progress;
 	}
 	return curve;

@@ -278,8 +278,8 @@ function readToMs({ goal, knownToMs }: Judging, scoredToMs: number): number {
 	return goal.counts === 'renewal' ? knownToMs : scoredToMs + horizonMsOf(goal);
 }
 
-/** What visitors are scored for, and the outcome; nothing where they are not scored, or it is not known yet. */
-function outcomesIn(
+/** What a visitor is scored for, and the outcome; nothing where they are not scored, or it is not known yet. */
+export function outcomesIn(
 	history: VisitorHistory,
 	{ goal, cadences, knownToMs }: Judging,
 ): (profile: Profile, atMs: number) => readonly Pick<ScoredVisitor, 'scored' | 'label'>[] {

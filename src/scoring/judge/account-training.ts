@@ -1,6 +1,7 @@
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import { delayMsOf, type Goal, type GoalCounts } from '../../domain/goal.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import { collectGarbage } from '../../garbage.ts';
 import { historyReader } from '../../store/account/reading/histories.ts';
 import { countVisitors } from '../../store/account/reading/visitors.ts';
 import type { Account, ModelName } from '../../store/control/control-store.ts';
@@ -134,6 +135,8 @@ export async function trainAccount(
 			account.id,
 			new Map([...rates].map(([name, { byRecency }]) => [name, byRecency])),
 		);
+	// It would stay as long as other threads train.
+	collectGarbage();
 	const shares = rows.map(() => 0);
 	const onShare = (place: number, share: number) => {
 		shares[place] = share;

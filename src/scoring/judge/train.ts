@@ -22,7 +22,7 @@ import { type LevelReport, minConversions, type TrainingReport, type Verdict } f
 import { topFeatures } from './top-features.ts';
 
 /** Choosing and judging sample at most this many rows. The model to serve learns from all. */
-const maxRowsForChoice = 25_000;
+const maxRowsForChoice = 20_000;
 
 export interface TrainingOptions {
 	readonly seed: number;

@@ -1,5 +1,6 @@
+import type { Interval } from '../fit/measure.ts';
 import type { BacktestGain, BacktestReport, CutReport, Measures } from '../follow/backtest.ts';
-import { percent, withInterval } from './report-text.ts';
+import { fixed, percent, withInterval } from './report-text.ts';
 
 const figures = (measures: Measures | null, digits: number, of: (measures: Measures) => number) =>
 	measures === null ? '-' : of(measures).toFixed(digits);
@@ -39,8 +40,16 @@ export function backtestVerdict({ gains, visitors }: BacktestReport): string[] {
 	];
 }
 
+function differenceOf({ value, low, high }: Interval): string {
+	const shown = Number(value.toFixed(4));
+	if (shown === 0) return `the same (lower by ${fixed(low)} to ${fixed(high)})`;
+	return shown > 0
+		? `lower by ${withInterval({ value, low, high })}`
+		: `higher by ${withInterval({ value: -value, low: -high, high: -low })}`;
+}
+
 function verdictOn({ result, ...gain }: BacktestGain, others: string): string {
-	const by = `log loss is lower by ${withInterval(gain)}`;
+	const by = `log loss is ${differenceOf(gain)}`;
 	if (result === 'better') return `The scores are better than ${others}: ${by}`;
 	if (result === 'worse') return `The scores are worse than ${others}: ${by}`;
 	return `The scores are not shown to be better than ${others}: ${by}`;

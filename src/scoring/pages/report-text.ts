@@ -16,8 +16,13 @@ export function percent(share: number): string {
 }
 
 export function withInterval({ value, low, high }: Estimate, digits = 4): string {
-	if (low === null || high === null) return `${value.toFixed(digits)} (too little for an interval)`;
-	return `${value.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
+	if (low === null || high === null) return `${fixed(value, digits)} (too little for an interval)`;
+	return `${fixed(value, digits)} (${fixed(low, digits)} to ${fixed(high, digits)})`;
+}
+
+/** With so many digits, and without the sign of a number that these show as 0. */
+export function fixed(value: number, digits = 4): string {
+	return value.toFixed(digits).replace(/^-(?=[0.]+$)/, '');
 }
 
 /** The goal that a report is about. */

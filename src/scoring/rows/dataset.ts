@@ -20,59 +20,69 @@ export interface Dataset {
 	readonly recency: Uint8Array;
 }
 
+/** The first rows have this room. It doubles. */
+const firstRoom = 1024;
+
 /** Collects rows, whose number need not be known beforehand. Each text is stored once. */
 export class DatasetBuilder {
-	readonly #features: FeatureSet;
-	readonly #numeric: number[][];
-	readonly #categorical: number[][];
+	/** Has room for more rows than there are. */
+	#room: Dataset;
+	#rows = 0;
 	readonly #codes: readonly Map<string, number>[];
-	readonly #labels: number[] = [];
-	readonly #atMs: number[] = [];
-	readonly #groups: number[] = [];
-	readonly #visits: number[] = [];
-	readonly #recency: number[] = [];
 	readonly #groupNumbers = new Map<string, number>();
 	#groupCount = 0;
 
 	constructor(features: FeatureSet) {
-		this.#features = features;
-		this.#numeric = features.numeric.map(() => []);
-		this.#categorical = features.categorical.map(() => []);
 		this.#codes = features.categorical.map(() => new Map());
+		this.#room = {
+			features,
+			texts: [],
+			rows: firstRoom,
+			numeric: features.numeric.map(() => new Float32Array(firstRoom)),
+			categorical: features.categorical.map(() => new Uint32Array(firstRoom)),
+			labels: new Uint8Array(firstRoom),
+			atMs: new Float64Array(firstRoom),
+			groups: new Uint32Array(firstRoom),
+			visits: new Uint8Array(firstRoom),
+			recency: new Uint8Array(firstRoom),
+		};
 	}
 
 	/** Appends an example. @throws Error where it does not fit the features, or has an infinite number */
 	add({ numeric, categorical, label, atMs, group, visits = 0, recency = 0 }: Example): void {
-		const row = this.#labels.length;
-		if (numeric.length !== this.#numeric.length || categorical.length !== this.#categorical.length)
+		const row = this.#rows;
+		if (row === this.#room.rows)
+			this.#room = mapColumns(this.#room, 2 * row, (values) => sharedCopy(values, 2 * row));
+		const room = this.#room;
+		if (numeric.length !== room.numeric.length || categorical.length !== room.categorical.length)
 			throw new Error(`row ${row} has not the values that the feature set names`);
-		for (const [column, { name }] of this.#features.numeric.entries())
-			if (Math.abs(numeric[column] as number) === Infinity)
-				throw new Error(`row ${row}: ${name} is infinite`);
-		for (const [column, values] of this.#numeric.entries()) values.push(numeric[column] as number);
-		for (const [column, codes] of this.#categorical.entries()) {
-			const known = this.#codes[column] as Map<string, number>;
-			codes.push(known.getOrInsert(categorical[column] as string, known.size));
+		for (let column = 0; column < numeric.length; column++) {
+			const value = numeric[column] as number;
+			if (Math.abs(value) === Infinity)
+				throw new Error(`row ${row}: ${room.features.numeric[column]?.name} is infinite`);
+			(room.numeric[column] as Float32Array)[row] = value;
 		}
-		this.#labels.push(label);
-		this.#atMs.push(atMs);
-		this.#groups.push(this.#groupOf(group));
-		this.#visits.push(Math.min(255, visits));
-		this.#recency.push(recency);
+		for (const [column, codes] of this.#codes.entries())
+			(room.categorical[column] as Uint32Array)[row] = codes.getOrInsert(
+				categorical[column] as string,
+				codes.size,
+			);
+		room.labels[row] = label;
+		room.atMs[row] = atMs;
+		room.groups[row] = this.#groupOf(group);
+		room.visits[row] = Math.min(255, visits);
+		room.recency[row] = recency;
+		this.#rows++;
 	}
 
+	/** The rows so far. Other threads that they are sent to share their memory. */
 	build(): Dataset {
+		const rows = this.#rows;
 		return {
-			features: this.#features,
-			rows: this.#labels.length,
-			numeric: this.#numeric.map((values) => Float32Array.from(values)),
-			categorical: this.#categorical.map((codes) => Uint32Array.from(codes)),
+			...mapColumns(this.#room, rows, (values) =>
+				sharedCopy(values.subarray(0, rows) as typeof values, rows),
+			),
 			texts: this.#codes.map((codes) => [...codes.keys()]),
-			labels: Uint8Array.from(this.#labels),
-			atMs: Float64Array.from(this.#atMs),
-			groups: Uint32Array.from(this.#groups),
-			visits: Uint8Array.from(this.#visits),
-			recency: Uint8Array.from(this.#recency),
 		};
 	}
 
@@ -80,6 +90,17 @@ export class DatasetBuilder {
 		if (group === undefined) return this.#groupCount++;
 		return this.#groupNumbers.getOrInsertComputed(group, () => this.#groupCount++);
 	}
+}
+
+/** The same values, with room for `length`. */
+function sharedCopy<Values extends Float32Array | Float64Array | Uint32Array | Uint8Array>(
+	values: Values,
+	length: number,
+): Values {
+	const shared = new SharedArrayBuffer(length * values.BYTES_PER_ELEMENT);
+	const copy = new (values.constructor as new (buffer: SharedArrayBuffer) => Values)(shared);
+	copy.set(values);
+	return copy;
 }
 
 export function datasetOf(features: FeatureSet, examples: Iterable<Example>): Dataset {

@@ -15,6 +15,7 @@ export const clientTables = {
 	hit: { columns: ['id', 'vid', 'sid', 'at', 'body'], key: ['id'] },
 	claim: { columns: ['vid', 'key', 'at', 'unfounded', 'kept'], key: ['vid', 'key'] },
 	touch: { columns: ['vid', 'at', 'origin', 'kept'], key: ['vid', 'at'] },
+	kept_day: { columns: ['day', 'since', 'figures'], key: ['day'] },
 	spend: { columns: ['day', 'channel', 'campaign', 'pence'], key: ['day', 'channel', 'campaign'] },
 	visit: { columns: ['id', 'sid', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
 	visitor: { columns: ['id', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
@@ -40,6 +41,8 @@ export const clientTables = {
 		key: ['webhook', 'sequence'],
 	},
 	conflict: { columns: ['id', 'at', 'request_id', 'tids'], key: ['id'] },
+	served_score: { columns: ['vid', 'goal', 'at', 'band', 'score'], key: ['vid', 'goal', 'at'] },
+	kept_figure: { columns: ['name', 'at', 'body'], key: ['name'] },
 } as const satisfies Readonly<Record<string, TableDescription>>;
 
 export type ClientTable = keyof typeof clientTables;

@@ -16,6 +16,8 @@ export interface AccountSettings {
 	readonly origins: readonly string[];
 	/** Whether pages may ask for the reasons of a score. */
 	readonly explains: boolean;
+	/** Whether pages may ask which group of an experiment their visitor is in. */
+	readonly tellsExperiments: boolean;
 	readonly channelRules: readonly ChannelRule[];
 	/** For days and months in reports, for example `Europe/London`. */
 	readonly timezone: string;
@@ -30,6 +32,7 @@ export interface AccountSettings {
 const defaultSettings: AccountSettings = {
 	origins: [],
 	explains: false,
+	tellsExperiments: false,
 	channelRules: [],
 	timezone: 'UTC',
 	paymentProviders: [],
@@ -122,7 +125,14 @@ export async function selectOwnDatabases(database: ControlDatabase): Promise<Map
 
 type SettingColumns = Pick<
 	ControlTables['account'],
-	'origins' | 'explains' | 'channel_rules' | 'timezone' | 'payment_providers' | 'renewal_days' | 'currency'
+	| 'origins'
+	| 'explains'
+	| 'tells_experiments'
+	| 'channel_rules'
+	| 'timezone'
+	| 'payment_providers'
+	| 'renewal_days'
+	| 'currency'
 >;
 
 /** The settings in a row of `account`. */
@@ -130,6 +140,7 @@ export function accountSettings(row: SettingColumns): AccountSettings {
 	return {
 		origins: JSON.parse(row.origins),
 		explains: row.explains === 1,
+		tellsExperiments: row.tells_experiments === 1,
 		channelRules: JSON.parse(row.channel_rules),
 		timezone: row.timezone,
 		paymentProviders: JSON.parse(row.payment_providers),
@@ -142,6 +153,7 @@ function columnsOf(settings: AccountSettings): SettingColumns {
 	return {
 		origins: JSON.stringify(settings.origins),
 		explains: settings.explains ? 1 : 0,
+		tells_experiments: settings.tellsExperiments ? 1 : 0,
 		channel_rules: JSON.stringify(settings.channelRules),
 		timezone: settings.timezone,
 		payment_providers: JSON.stringify(settings.paymentProviders),
@@ -211,7 +223,16 @@ export function accountStore({ database, change, now }: ControlDoors) {
 		deleteAccount: (aid: string): Promise<void> =>
 			change(async (transaction) => {
 				const { id } = await selectAccount(transaction, aid);
-				for (const table of ['revocation', 'goal', 'segment', 'model', 'webhook', 'grant'] as const)
+				for (const table of [
+					'revocation',
+					'goal',
+					'segment',
+					'experiment',
+					'experiment_read',
+					'model',
+					'webhook',
+					'grant',
+				] as const)
 					await transaction.deleteFrom(table).where('account_id', '=', id).execute();
 				await transaction.updateTable('audit').set({ about: null }).where('aid', '=', aid).execute();
 				await transaction.deleteFrom('account').where('id', '=', id).execute();

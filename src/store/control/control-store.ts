@@ -3,6 +3,7 @@ import { accountStore, selectAccount, selectAccounts, selectOwnDatabases } from 
 import { AuditStore } from './audit.ts';
 import { caskStore } from './casks.ts';
 import { clientStore } from './clients.ts';
+import { experimentStore } from './experiments.ts';
 import { goalStore } from './goals.ts';
 import { keyStore } from './keys.ts';
 import { modelStore } from './models.ts';
@@ -23,6 +24,7 @@ import { webhookStore } from './webhooks.ts';
 export type { Account, AccountSettings, NewAccount } from './accounts.ts';
 export type { AuditEntry, AuditFilter, StoredAuditEntry } from './audit.ts';
 export type { Client } from './clients.ts';
+export type { ExperimentRead } from './experiments.ts';
 export { type ApiKey, type IssuedKey, isUsable, type KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
 export type { Credentials, Identity, StoredPerson } from './people.ts';
@@ -72,6 +74,7 @@ export function controlStore(
 		...accountStore(doors),
 		...caskStore(doors),
 		...clientStore(doors),
+		...experimentStore(doors),
 		...goalStore(doors),
 		...keyStore(doors, { liveServers, requirePlan: selectPlan }),
 		...modelStore(doors),

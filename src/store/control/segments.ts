@@ -1,5 +1,6 @@
 import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
+import { requireNoExperiment } from './experiments.ts';
 import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** Converts a row of `segment`. */
@@ -58,10 +59,15 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 		createSegment: (accountId: number, segment: Segment) =>
 			change((transaction) => insertSegment(transaction, accountId, segment, now())),
 
-		/** Fields that are left out keep their value. @throws OperatorError where there is none */
+		/**
+		 * Fields that are left out keep their value.
+		 * @throws OperatorError where there is none, or an experiment needs its rule
+		 */
 		updateSegment: (accountId: number, id: string, changes: Partial<Omit<Segment, 'id'>>): Promise<Segment> =>
 			change(async (transaction) => {
 				const known = await selectSegment(transaction, accountId, id);
+				if (changes.rule !== undefined && changes.rule !== known.rule)
+					await requireNoExperiment(transaction, accountId, id, now());
 				await transaction
 					.updateTable('segment')
 					.set(changes)
@@ -71,10 +77,11 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 				return { ...known, ...changes };
 			}),
 
-		/** @throws OperatorError where there is none */
+		/** @throws OperatorError where there is none, or an experiment needs it */
 		deleteSegment: (accountId: number, id: string): Promise<void> =>
 			change(async (transaction) => {
 				await selectSegment(transaction, accountId, id);
+				await requireNoExperiment(transaction, accountId, id, now());
 				await transaction
 					.deleteFrom('segment')
 					.where('account_id', '=', accountId)

@@ -1,4 +1,5 @@
 import type { KeyScope } from '../../domain/api-key.ts';
+import { type Experiment, endOf } from '../../domain/experiment.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { Person } from '../../domain/person.ts';
 import type { Segment } from '../../domain/segment.ts';
@@ -8,6 +9,7 @@ import type { UsagePlan } from '../../domain/usage-plan.ts';
 import type { ActiveWebhook } from '../../domain/webhook.ts';
 import { type AccountSettings, accountSettings } from './accounts.ts';
 import { selectSigningKeys } from './casks.ts';
+import { toExperiment } from './experiments.ts';
 import { toGoal } from './goals.ts';
 import { type ActiveModel, toActiveModel } from './models.ts';
 import { selectPeople } from './people.ts';
@@ -25,6 +27,8 @@ export interface KnownAccount extends AccountSettings {
 	readonly aid: string;
 	readonly goals: readonly Goal[];
 	readonly segments: readonly Segment[];
+	/** Those that have not ended. */
+	readonly experiments: readonly Experiment[];
 	/** The active models. */
 	readonly models: readonly ActiveModel[];
 	/** Base rates of goals without a model, by goal name; see `BaseRate`. Goals that were never counted are missing. */
@@ -118,6 +122,7 @@ async function selectUsableAccounts(
 		.execute();
 	const goals = byAccount(await database.selectFrom('goal').selectAll().orderBy('seq').execute());
 	const segments = byAccount(await database.selectFrom('segment').selectAll().orderBy('seq').execute());
+	const experiments = byAccount(await database.selectFrom('experiment').selectAll().orderBy('seq').execute());
 	const models = byAccount(
 		await database
 			.selectFrom('model')
@@ -146,6 +151,9 @@ async function selectUsableAccounts(
 				...accountSettings(account),
 				goals: goals(account.id).map(toGoal),
 				segments: segments(account.id).map(toSegment),
+				experiments: experiments(account.id)
+					.map(toExperiment)
+					.filter((experiment) => nowMs < endOf(experiment)),
 				models: models(account.id).map(toActiveModel),
 				baseRates: new Map(
 					goals(account.id).flatMap(({ name, base_rates }) =>

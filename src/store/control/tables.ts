@@ -25,6 +25,7 @@ export interface ControlTables {
 		renewal_days: string;
 		currency: string;
 		cadences: Generated<string | null>;
+		tells_experiments: number;
 	};
 	plan: {
 		name: string;
@@ -79,6 +80,21 @@ export interface ControlTables {
 		created_at: number;
 		seq: number;
 	};
+	experiment: {
+		account_id: number;
+		name: string;
+		segment: string;
+		rule: string;
+		goal: string;
+		holdout_percent: number;
+		secret: string;
+		from_at: number;
+		to_at: number | null;
+		stopped_at: number | null;
+		created_at: number;
+		seq: number;
+	};
+	experiment_read: { account_id: number; name: string; held_out: number; register: number; rank: number };
 	model: {
 		account_id: number;
 		goal: string;
@@ -169,6 +185,8 @@ const isCopied = {
 	revocation: true,
 	goal: true,
 	segment: true,
+	experiment: true,
+	experiment_read: true,
 	model: true,
 	webhook: true,
 	user: true,
@@ -195,7 +213,7 @@ export const copiedTables = (Object.keys(isCopied) as (keyof ControlTables)[]).f
  */
 export async function nextSeq(
 	database: ControlDatabase,
-	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'model' | 'webhook',
+	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'experiment' | 'model' | 'webhook',
 ): Promise<number> {
 	const { last } = await database
 		.selectFrom(table)

@@ -53,6 +53,8 @@ const controlPool: Omit<PoolOptions, 'size'> = {
 	statementTimeoutMs: 3500,
 	idleInTransactionMs: 60_000,
 };
+/** For checks of accounts on the home server: silent nodes of a cluster do not wait for each other. */
+const accountsPool: PoolOptions = { ...controlPool, statementTimeoutMs: 2000, size: 4 };
 /** For migrations and exports, which may take long. */
 const maintenancePool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 10_000,
@@ -219,9 +221,13 @@ export class PostgresStore implements Store {
 
 	async #run<T>(accountId: number, begin: string, steps: Steps<T>): Promise<T> {
 		await this.#newest.ensureNewest(accountId);
-		const client = await this.#poolOf(accountId).connect();
+		const address = this.#servers.addressOf(accountId);
+		const client = await this.#pools.get(address).connect();
 		try {
-			const outcome = await runTransaction(client, this.#servers.schemaOf(accountId), { begin, steps });
+			const schema = this.#servers.schemaOf(accountId);
+			// What only reads does not hold the account where it lies.
+			const tables = begin === beginReading ? { schema } : this.#servers.tablesOf(accountId, address);
+			const outcome = await runTransaction(client, tables, { begin, steps });
 			client.release();
 			return outcome;
 		} catch (error) {
@@ -244,7 +250,7 @@ export class PostgresStore implements Store {
 		const client = await pool.connect();
 		try {
 			if ((await schemaVersion(client, schema)) < foldingSchema) return 0;
-			return await runSteps(client, schema, countWaiting());
+			return await runSteps(client, { schema }, countWaiting());
 		} finally {
 			client.release();
 		}
@@ -373,10 +379,15 @@ export class PostgresStore implements Store {
 		const pooled = await problemOf(checkSessions(pool, this.#servers.home));
 		if (pooled) yield { check: 'sessions', ok: false, detail: pooled };
 		const citus = await Citus.of(pool);
-		const accounts = this.#checkAccounts(await this.control.accounts(), await citus?.nodes());
-		if (citus) yield* citus.runChecks(this.#schemas.control);
-		yield await checkSchema('control schema', pool, this.#schemas.control, 'control');
-		for (const check of accounts) yield await check;
+		const asking = new PostgresPool(this.#servers.home, accountsPool, () => {});
+		try {
+			const accounts = this.#checkAccounts(await this.control.accounts(), asking, await citus?.nodes());
+			if (citus) yield* citus.runChecks(this.#schemas.control);
+			yield await checkSchema('control schema', pool, this.#schemas.control, 'control');
+			for (const check of accounts) yield await check;
+		} finally {
+			await asking.close();
+		}
 		for (const schema of (await citus?.leftBehind()) ?? [])
 			yield {
 				check: `rows of ${schema}`,
@@ -389,10 +400,12 @@ export class PostgresStore implements Store {
 	/**
 	 * Servers and nodes are asked at the same time, and each about one account after another, until it does not answer: one
 	 * that is frozen costs the time limit once.
+	 * @param home asks the home server
 	 * @param nodes the node of each distributed schema, on Citus
 	 */
 	#checkAccounts(
 		accounts: readonly Account[],
+		home: PostgresPool,
 		nodes: ReadonlyMap<string, string> | undefined,
 	): Promise<Check>[] {
 		const silence = new Map<string, Promise<string | undefined>>();
@@ -406,7 +419,7 @@ export class PostgresStore implements Store {
 			const asked = (silence.get(place) ?? Promise.resolve(undefined)).then(async (known) => {
 				if (known !== undefined) return { silence: known, problem: known };
 				try {
-					return { result: await (ownDatabase === null ? ask(this.#controlPool) : askQuickly(address, ask)) };
+					return { result: await (ownDatabase === null ? ask(home) : askQuickly(address, ask)) };
 				} catch (error) {
 					const problem = connectionError(error, address).message;
 					return { silence: isTransient(error) ? problem : undefined, problem };

@@ -84,14 +84,16 @@ test('the same over HTTP/2', async (t) => {
 		session
 			.request({ ':path': `/reports/coverage?aid=${service.aid}`, 'x-api-key': key })
 			.on('error', () => {});
+	const streams = [request(), request(), request(), request(), request()];
+	await once(process, 'worker');
+	for (const stream of streams) stream.close();
+	// The server answers this when it has seen them close. Until then it may have begun another.
+	await new Promise<void>((resolve) => session.ping(() => resolve()));
 	const count = await threadsStarted(async () => {
-		const streams = [request(), request(), request(), request(), request()];
-		await once(process, 'worker');
-		for (const stream of streams) stream.close();
 		const [headers] = await once(request().resume(), 'response');
 		assert.equal(headers[':status'], 200);
 	});
-	assert.equal(count, 2);
+	assert.equal(count, 1);
 });
 
 test('a client that has closed only its half of the connection gets its report', async (t) => {

@@ -3,6 +3,7 @@ import { controlContract } from './control.ts';
 import { crowdedMomentContract } from './crowded-moments.ts';
 import { deletionContract } from './deletion.ts';
 import { doorsContract } from './doors.ts';
+import { experimentsContract } from './experiments.ts';
 import { foldingContract } from './folding.ts';
 import { historiesContract } from './histories-as-of.ts';
 import { historyContract } from './history.ts';
@@ -38,6 +39,7 @@ export function everyContract(engine: Engine): void {
 	deletionContract(engine);
 	orderContract(engine);
 	scoringContract(engine);
+	experimentsContract(engine);
 	asOfContract(engine);
 	maintenanceContract(engine);
 }

@@ -173,25 +173,32 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			assert.equal(await serving.store.transact(serving.accountId, () => countVisitors()), 3);
 		});
 
-		const damages: Readonly<Record<string, string>> = {
+		const unknown = 'f'.repeat(32);
+		const damages: Readonly<Record<string, string | Query>> = {
 			'every profile': `UPDATE @visitor SET profile = '{}'`,
 			'a visit of the wrong visitor': 'UPDATE @visit SET vid = (SELECT max(vid) FROM @visitor)',
 			'all visits gone': 'DELETE FROM @visit',
 			'all visitors gone': 'DELETE FROM @visitor',
 			'all links gone': 'DELETE FROM @claim',
 			'no event joined': 'UPDATE @subscription_event SET vid = NULL',
-			'events of a visitor whom nobody knows': `UPDATE @subscription_event SET vid = '${'f'.repeat(32)}'`,
-			'what no hit has led to': `INSERT INTO @visitor (vid, profile) VALUES ('${'f'.repeat(32)}', '{}')`,
-			'a visit that no hit has led to': `INSERT INTO @visit (sid, vid, profile) VALUES ('s', '${'f'.repeat(32)}', '{}')`,
-			'a link that no hit has made': `INSERT INTO @claim (key, at, vid) VALUES ('t:T-care', 1, '${'f'.repeat(32)}')`,
+			'events of a visitor whom nobody knows': `UPDATE @subscription_event SET vid = '${unknown}'`,
+			'what no hit has led to': {
+				sql: 'INSERT INTO @visitor (vid, profile) ?rows',
+				rows: [[unknown, '{}']],
+			},
+			'a visit that no hit has led to': {
+				sql: 'INSERT INTO @visit (sid, vid, profile) ?rows',
+				rows: [['s', unknown, '{}']],
+			},
+			'a link that no hit has made': `INSERT INTO @claim (key, at, vid) VALUES ('t:T-care', 1, '${unknown}')`,
 		};
 		test('rebuilding repairs anything wrong', async () => {
 			const serving = await openAccountOn(engine);
 			const { store, accountId } = serving;
 			await fill(serving);
 			const before = await derived(store, accountId);
-			for (const [what, sql] of Object.entries(damages)) {
-				await store.transact(accountId, () => run([{ sql }]));
+			for (const [what, damage] of Object.entries(damages)) {
+				await store.transact(accountId, () => run([typeof damage === 'string' ? { sql: damage } : damage]));
 				const { changed } = await rebuildAll(store, accountId);
 				assert(changed > 0 || what.includes('link'), what);
 				assert.deepEqual(await derived(store, accountId), before, what);
@@ -213,8 +220,8 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			await fill(serving);
 			await foldAll(store, accountId);
 			const before = await derived(store, accountId);
-			for (const [what, sql] of Object.entries(damages)) {
-				await store.transact(accountId, () => run([{ sql }]));
+			for (const [what, damage] of Object.entries(damages)) {
+				await store.transact(accountId, () => run([typeof damage === 'string' ? { sql: damage } : damage]));
 				await rebuildAll(store, accountId);
 				assert.deepEqual(await derived(store, accountId), before, what);
 			}

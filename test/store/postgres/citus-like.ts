@@ -74,6 +74,8 @@ CREATE FUNCTION run_command_on_workers(command text, OUT nodename text, OUT node
 		FROM public.pg_dist_node WHERE groupid <> 0 AND command = 'SHOW synchronous_commit'
 $$;
 
+CREATE FUNCTION lock_shard_metadata(lock_mode integer, shard_ids bigint[]) RETURNS void LANGUAGE sql AS $$ SELECT $$;
+
 CREATE FUNCTION distribute() RETURNS event_trigger LANGUAGE plpgsql AS $$
 DECLARE made record; shard bigint;
 BEGIN

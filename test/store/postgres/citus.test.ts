@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import { copyStore } from '../../../src/store/copy.ts';
 import { migrationFiles } from '../../../src/store/migrations.ts';
 import { openStore } from '../../../src/store/open.ts';
@@ -16,6 +17,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { freshPostgresDatabase } from '../postgres-server.ts';
 import { freshCitusLike } from './citus-like.ts';
 import { sessionOn } from './service.ts';
 
@@ -55,6 +57,24 @@ test('a copy continues the numbers of the copied rows', async (t) => {
 	);
 	assert.equal((await addAccount(target, 'c-a-y')) > id, true);
 	assert.ok(await derived(target, id));
+});
+
+test('numbers go on where a plain database gets the extension later', async (t) => {
+	const address = await freshPostgresDatabase();
+	const before = await openStore(address);
+	const id = await addAccount(before, 'c-a-x');
+	const writer = await startWritingFor(t, before);
+	for (let count = 0; count < 3; count++) await writer.storeHit(id, hit());
+	await writer.stop();
+	await before.close();
+	await freshCitusLike({ workers, database: address });
+	const store = await openFor(t, address);
+	const later = await startWritingFor(t, store);
+	await later.storeHit(id, hit());
+	await store.transact(id, () => storeHits([hit()]));
+	const session = await sessionOn(t, address);
+	const { rows } = await session.query(`SELECT id FROM caskade_account_${id}.hit ORDER BY id`);
+	assert.equal(rows.length, 5);
 });
 
 /** The results of these checks of `doctor`. */

@@ -25,7 +25,7 @@ async function start(t: TestContext, address: string) {
 	const schemas = new SchemaNames(undefined);
 	const groups: number[] = [];
 	const queue = new WriteQueue(
-		uploadGroups((id) => schemas.account(id)),
+		uploadGroups((id) => ({ schema: schemas.account(id) })),
 		{
 			...{ pool, connections: 4, length: 1000 },
 			onCommit: ({ size }) => groups.push(size),

@@ -10,6 +10,7 @@ import {
 import { ConcurrentChangeError } from '../../../errors.ts';
 import { ask, type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
+import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import {
 	assignEvents,
 	assignLater,
@@ -76,9 +77,11 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	let storedHits = 0;
 	let following: readonly Row[] = [];
 	const [outcome] = yield* storeEvents([arriving], function* () {
+		yield* forgetAcquisitionsOf(subidsOf(arriving.events));
 		const rows = yield* rowsOf(insertEvents(arriving.events));
 		const fresh = new Set(rows.map(({ tid }) => String(tid)));
 		const added = newAmong([arriving], fresh);
+		yield [forgetDays(added.map(({ received_at }) => received_at))];
 		storedHits = yield* storePastHits(hits, { links, linked, long: new Set(longLogs.keys()), crowd, added });
 		if (storedHits > 0)
 			following = yield* rowsOf({
@@ -150,6 +153,7 @@ function* storePastHits(
 		...addVisits(added, latest.stale),
 		saveVisits([...latest.visits]),
 		saveTouches(latest.touches),
+		forgetDays(added.map(({ atMs }) => atMs)),
 	];
 	const stale = moved.union(latest.stale);
 	if (stale.size > 0) yield* refold([...stale], sids);

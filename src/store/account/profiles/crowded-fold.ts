@@ -101,5 +101,5 @@ export function* leaveCrowd(crowd: Crowd, { profile, touches }: FoldedCrowd): St
 		sql: `UPDATE ${tableOf(crowd)} SET refolded = ? WHERE ${key} = ? AND refolded = ? RETURNING ${key} /* leave crowd */`,
 		values: [JSON.stringify(profile), name, mark],
 	});
-	if (left.length > 0 && key === 'vid') yield replaceTouches(vid, { fromMs: atMs - 1, toMs: atMs }, touches);
+	if (left.length > 0 && key === 'vid') yield* replaceTouches(vid, { fromMs: atMs - 1, toMs: atMs }, touches);
 }

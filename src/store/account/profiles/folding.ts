@@ -124,13 +124,13 @@ function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const fromMs = Number(row.folded_to);
 	const read = yield* readOn(subject, fromMs);
 	if (read.isCrowded) {
-		yield replaceTouches(vid, { fromMs, toMs: read.toMs - 1 }, []);
+		yield* replaceTouches(vid, { fromMs, toMs: read.toMs - 1 }, []);
 		return yield* enterCrowd(subject, vid, { atMs: read.toMs, before: state?.refolded });
 	}
 	if (links && !(yield* foundLinks(vid, links, read))) return undefined;
 	const profile = foldOn(state?.refolded, read.entries);
 	const touches = yield* touchesWithin(read.hits);
-	yield replaceTouches(vid, { fromMs, toMs: read.isEnd ? Number.NaN : read.toMs }, touches);
+	yield* replaceTouches(vid, { fromMs, toMs: read.isEnd ? Number.NaN : read.toMs }, touches);
 	if (!read.isEnd)
 		yield [
 			{

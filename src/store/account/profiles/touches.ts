@@ -1,7 +1,8 @@
 import type { HitRecord } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry } from '../../../domain/profile.ts';
 import { type Touch, touchOf } from '../../../domain/touch.ts';
-import { type Query, type Reading, type Row, rowsOf } from '../../steps.ts';
+import { type Query, type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { forgetDays } from '../kept-days.ts';
 
 /**
  * A stored touch; a visitor has at most one per moment. Touches are derived from the log, like profiles, and updated
@@ -98,9 +99,14 @@ export function correctTouches(
 		const before = (known.get(vid) ?? []).map(({ at, origin }) => [vid, at, origin]);
 		return textOf(before) !== textOf(wanted.get(vid) ?? []);
 	});
+	const isWrong = new Set(wrong);
+	const moments = [...stored, ...touches.map(({ vid, atMs }) => ({ vid, at: atMs }))].flatMap(
+		({ vid, at }) => (isWrong.has(String(vid)) ? [Number(at)] : []),
+	);
 	return {
 		changed: wrong.length,
 		queries: [
+			forgetDays(moments),
 			{
 				sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NULL /* correct touches */',
 				values: [wrong],
@@ -120,16 +126,17 @@ export function* touchesWithin(hits: readonly LoggedHit[]): Reading<StoredTouch[
 }
 
 /** Replaces the touches of a part of a visitor's log. @param toMs NaN: to the end */
-export function replaceTouches(
+export function* replaceTouches(
 	vid: string,
 	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 	touches: readonly StoredTouch[],
-): Query[] {
-	return [
-		{
-			sql: 'DELETE FROM @touch WHERE vid = ? AND at > ? AND at <= ? AND kept IS NULL /* replace touches */',
-			values: [vid, fromMs, Number.isNaN(toMs) ? Number.MAX_SAFE_INTEGER : toMs],
-		},
+): Steps<void> {
+	const deleted = yield* rowsOf({
+		sql: 'DELETE FROM @touch WHERE vid = ? AND at > ? AND at <= ? AND kept IS NULL RETURNING at /* replace touches */',
+		values: [vid, fromMs, Number.isNaN(toMs) ? Number.MAX_SAFE_INTEGER : toMs],
+	});
+	yield [
 		saveTouches(touches),
+		forgetDays([...deleted.map(({ at }) => Number(at)), ...touches.map(({ atMs }) => atMs)]),
 	];
 }

@@ -1,11 +1,16 @@
+import type { Owner } from '../../../domain/ownership.ts';
 import {
+	arrivedBy,
 	eventOf,
+	requestText,
 	type SubscriptionEvent,
+	storedEventColumns,
 	subscriptionEventFields,
 } from '../../../domain/subscription-event.ts';
 import { isoTime } from '../../../format/iso-time.ts';
-import { type Reading, rowsOf } from '../../steps.ts';
+import { type Reading, type Row, rowsOf, type Select } from '../../steps.ts';
 import type { Store } from '../../store.ts';
+import { conditionsOf, type SearchedKey } from './visitor-finding.ts';
 
 export interface StoredSubscriptionEvent extends SubscriptionEvent {
 	/** ISO 8601, UTC. */
@@ -42,4 +47,55 @@ function* eventsAfter(
 		id: Number(row.id),
 		event: { ...eventOf(row), receivedAt: isoTime(Number(row.received_at)) },
 	}));
+}
+
+/** A stored event, how it came, and whose it is. */
+export interface TracedEvent extends StoredSubscriptionEvent {
+	readonly receivedAtMs: number;
+	/** Null for imported events, and for events stored by a version that did not record it. */
+	readonly requestId: string | null;
+	/** The API key of the upload, where that is known. */
+	readonly keyId: string | null;
+	readonly vid: string | null;
+	/** What names its owner: 2 its `tid`, 1 its `cid`, 0 its subscription. */
+	readonly named: Owner['named'];
+}
+
+/** Events with a `tid`, `cid` or `subid`, the latest first. */
+export function* eventsWith({ kind, value }: SearchedKey, limit: number): Reading<TracedEvent[]> {
+	const parts = yield conditionsOf(kind).map((condition) => selectTraced(condition, [value], limit));
+	return parts
+		.flatMap((rows) => rows.map(toTraced))
+		.sort((a, b) => b.receivedAtMs - a.receivedAtMs)
+		.slice(0, limit);
+}
+
+/** Events that an upload has stored, with how many they are. */
+export function* eventsOfUpload(
+	{ receivedAtMs, requestId, keyId }: Pick<TracedEvent, 'receivedAtMs' | 'requestId' | 'keyId'>,
+	limit: number,
+): Reading<TracedEvent[]> {
+	if (requestId === null) return [];
+	const stored = requestText(requestId, keyId ?? undefined);
+	const rows = yield* rowsOf(
+		selectTraced('received_at = ? AND request_id = ?', [receivedAtMs, stored], limit),
+	);
+	return rows.map(toTraced);
+}
+
+function selectTraced(condition: string, values: Select['values'], limit: number): Select {
+	return {
+		sql: `SELECT ${storedEventColumns.join(', ')}, vid, named FROM @subscription_event WHERE ${condition} ORDER BY received_at DESC, id DESC LIMIT ? /* traced events */`,
+		values: [...(values ?? []), limit],
+	};
+}
+
+function toTraced(row: Row): TracedEvent {
+	const receivedAtMs = Number(row.received_at);
+	return {
+		...{ ...eventOf(row), receivedAt: isoTime(receivedAtMs), receivedAtMs },
+		...arrivedBy(row.request_id),
+		vid: row.vid == null ? null : String(row.vid),
+		named: Number(row.named) as Owner['named'],
+	};
 }

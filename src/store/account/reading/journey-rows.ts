@@ -300,10 +300,22 @@ export function* arrivalsIn(
 	];
 }
 
-/** When the first stored hit was; infinite if there is none. */
-export function* firstHitMs(): Reading<number> {
-	const [row] = yield* rowsOf({ sql: 'SELECT min(at) AS at FROM @every_hit /* first hit */' });
-	return row?.at == null ? Number.POSITIVE_INFINITY : Number(row.at);
+/** When the first stored hit was, or the first touch that is kept of a deleted one; infinite if there is none. */
+export function* firstVisitMs(): Reading<number> {
+	// With `min`, SQLite would read them all.
+	const firsts = yield [
+		{ sql: 'SELECT at FROM @every_hit ORDER BY at LIMIT 1 /* first hit */' },
+		{ sql: 'SELECT at FROM @touch ORDER BY at LIMIT 1 /* first touch */' },
+	];
+	return Math.min(...firsts.flat().map(({ at }) => Number(at)));
+}
+
+/** When the first event was received; infinite if there is none. */
+export function* firstReceivedMs(): Reading<number> {
+	const [row] = yield* rowsOf({
+		sql: 'SELECT received_at FROM @subscription_event ORDER BY received_at LIMIT 1 /* first event */',
+	});
+	return row ? Number(row.received_at) : Number.POSITIVE_INFINITY;
 }
 
 /** How many hits there are in each of some spans. */
@@ -313,6 +325,18 @@ export function* hitsIn(spans: readonly { fromMs: number; toMs: number }[]): Rea
 		values: [fromMs, toMs],
 	}));
 	return counts.map(([row]) => Number(row?.hits));
+}
+
+/** How many hits there are in parts of a period, by the number of the part since 1970. @param partMs a whole number */
+export function* hitsByPart(
+	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+	partMs: number,
+): Reading<Map<number, number>> {
+	const rows = yield* rowsOf({
+		sql: `SELECT at / ${partMs} AS part, count(*) AS hits FROM @every_hit WHERE at >= ? AND at < ? GROUP BY at / ${partMs} ORDER BY 1 /* hits by part */`,
+		values: [fromMs, toMs],
+	});
+	return new Map(rows.map(({ part, hits }) => [Number(part), Number(hits)]));
 }
 
 /** The visitors among these who have subscribed up to a moment. */

@@ -1,4 +1,9 @@
-import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../../domain/subscription-event.ts';
+import {
+	arrivedBy,
+	eventOf,
+	type SubscriptionEvent,
+	storedEventColumns,
+} from '../../../domain/subscription-event.ts';
 
 /** What is stored with a `tid`, for the client that uploaded it. */
 export interface Receipt {
@@ -20,7 +25,7 @@ export function toReceipt(row: Readonly<Record<string, unknown>>): Receipt {
 	return {
 		event: eventOf(row),
 		receivedAtMs: Number(row.received_at),
-		requestId: row.request_id === null ? null : String(row.request_id),
+		requestId: arrivedBy(row.request_id).requestId,
 		joined: Boolean(row.joined),
 	};
 }

@@ -42,8 +42,14 @@ export interface ShownKey {
 	readonly holds: boolean;
 }
 
-/** Reads everything stored about a visitor; null if there is nothing. */
-export function* visitorRecord(vid: string): Reading<VisitorRecord | null> {
+/**
+ * Reads everything stored about a visitor; null if there is nothing.
+ * @param maxHits how many hits and visits, the latest of all
+ */
+export function* visitorRecord(
+	vid: string,
+	maxHits = Number.MAX_SAFE_INTEGER,
+): Reading<VisitorRecord | null> {
 	const erasing = yield* rowsOf({
 		sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */',
 		values: [`e:${vid}`],
@@ -52,12 +58,12 @@ export function* visitorRecord(vid: string): Reading<VisitorRecord | null> {
 	const { visitors, visits, hits, events, links, segments, standings, messages } = yield* ask({
 		visitors: { sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
 		visits: {
-			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ?) ORDER BY id /* record */',
-			values: [vid],
+			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ?) ORDER BY id DESC LIMIT ? /* record */',
+			values: [vid, maxHits],
 		},
 		hits: {
-			sql: 'SELECT sid, at, body FROM @logged_hit WHERE vid = ? ORDER BY at, id /* record */',
-			values: [vid],
+			sql: 'SELECT sid, at, body FROM @logged_hit WHERE vid = ? ORDER BY at DESC, id DESC LIMIT ? /* record */',
+			values: [vid, maxHits],
 		},
 		events: {
 			sql: `SELECT ${storedEventColumns.join(', ')} FROM @subscription_event WHERE vid = ? ORDER BY received_at, id /* record */`,
@@ -83,9 +89,10 @@ export function* visitorRecord(vid: string): Reading<VisitorRecord | null> {
 		vid,
 		profile: visitors[0] ? JSON.parse(String(visitors[0].profile)) : null,
 		visits: visits
+			.toReversed()
 			.map((row) => ({ sid: String(row.sid), profile: JSON.parse(String(row.profile)) as Profile }))
 			.sort((a, b) => a.profile.firstAtMs - b.profile.firstAtMs),
-		hits: hits.map((row) => ({
+		hits: hits.toReversed().map((row) => ({
 			at: isoTime(Number(row.at)),
 			sid: String(row.sid),
 			...(JSON.parse(String(row.body)) as HitRecord),

@@ -1,5 +1,6 @@
 import { ask, type Query, type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
+import { forgetDays } from '../kept-days.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
 import { refold } from '../profiles/refold.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
@@ -179,9 +180,13 @@ function* endErasing(vid: string): Steps<boolean> {
 	yield [{ lock: 'exclusive', keys: 'all' }, lockVisitors([vid])];
 	const left = yield* ask(dataOf(vid));
 	if (Object.values(left).some((rows) => rows.length > 0)) return false;
+	const touches = yield* rowsOf({
+		sql: 'DELETE FROM @touch WHERE vid = ? RETURNING at /* erase */',
+		values: [vid],
+	});
 	yield [
+		forgetDays(touches.map(({ at }) => Number(at))),
 		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
-		{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
 		deleteMessagesAbout(vid),
 		...forgetVisitor(vid),
 		{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
@@ -192,7 +197,7 @@ function* endErasing(vid: string): Steps<boolean> {
 /** Deletes these hits, and no others that were stored meanwhile. @param hits rows with `id` */
 export function deleteHits(hits: readonly Row[]): Query {
 	return {
-		sql: 'DELETE FROM @hit WHERE id IN (SELECT column1 FROM (?rows) AS gone) RETURNING sid /* delete hits */',
+		sql: 'DELETE FROM @hit WHERE id IN (SELECT column1 FROM (?rows) AS gone) RETURNING sid, at /* delete hits */',
 		rows: hits.map(({ id }) => [Number(id)]),
 	};
 }
@@ -201,13 +206,14 @@ export function deleteHits(hits: readonly Row[]): Query {
 function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; visits: number }> {
 	const last = hits.at(-1);
 	if (!last) return { hits: 0, visits: 0 };
-	const { deleted } = yield* ask({
+	const { deleted, touches } = yield* ask({
 		deleted: deleteHits(hits),
 		touches: {
-			sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? /* erase */',
+			sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? RETURNING at /* erase */',
 			values: [vid, Number(last.at)],
 		},
 	});
+	yield [forgetDays([...deleted, ...touches].map(({ at }) => Number(at)))];
 	const visits = yield* rowsOf({
 		sql: 'DELETE FROM @visit WHERE sid IN ?list RETURNING sid /* erase */',
 		values: [unique(deleted.map(({ sid }) => String(sid)))],

@@ -1,5 +1,6 @@
 import { ask, type Query, rowsOf, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
+import { forgetDays } from '../kept-days.ts';
 import {
 	assignEvents,
 	type IdentityLink,
@@ -41,6 +42,7 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	if (keepTouches) yield [keepTouchesOf(vids, Number(last.at)), keepLinks(links)];
 	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);
 	yield [
+		forgetDays(deleted.map(({ at }) => Number(at))),
 		addTasks(contested.popular),
 		{
 			sql: 'DELETE FROM @visit WHERE sid IN ?list AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* prune */',
@@ -110,11 +112,12 @@ export function* pruneKept(beforeMs: number): Steps<number> {
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
 	const linked = unique(links.map(({ vid }) => vid));
 	yield [lockVisitors(unique([...touches.map(({ vid }) => String(vid)), ...linked, ...contested.vids]))];
+	const pruned = yield* rowsOf({
+		sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NOT NULL AND at <= ? RETURNING at /* prune kept */',
+		values: [unique(touches.map(({ vid }) => String(vid))), Number(touches.at(-1)?.at ?? 0)],
+	});
 	yield [
-		{
-			sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NOT NULL AND at <= ? /* prune kept */',
-			values: [unique(touches.map(({ vid }) => String(vid))), Number(touches.at(-1)?.at ?? 0)],
-		},
+		forgetDays(pruned.map(({ at }) => Number(at))),
 		{
 			sql: 'UPDATE @claim SET kept = NULL FROM (?rows) AS shown WHERE vid = shown.column1 AND key = shown.column2 /* prune kept */',
 			rows: pairsOf(links),

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../../domain/subscription-event.ts';
+import { arrivedBy, type StoredEvent } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
 import { ask, type Query, type Reading, rowsOf, type Steps } from '../../steps.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
@@ -167,7 +167,7 @@ export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 
 /** Deletes what webhooks know about a visitor. */
 export function forgetVisitor(vid: string): Query[] {
-	return ['membership', 'standing'].map((table) => ({
+	return ['membership', 'standing', 'served_score'].map((table) => ({
 		sql: `DELETE FROM @${table} WHERE vid = ? /* erase */`,
 		values: [vid],
 	}));
@@ -201,7 +201,7 @@ export function* waitingConflicts(): Reading<Conflict[]> {
 	return rows.map((row) => ({
 		id: Number(row.id),
 		atMs: Number(row.at),
-		requestId: row.request_id === null ? null : String(row.request_id),
+		requestId: arrivedBy(row.request_id).requestId,
 		tids: JSON.parse(String(row.tids)),
 	}));
 }

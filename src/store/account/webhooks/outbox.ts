@@ -58,17 +58,17 @@ export function messageId({ webhook, sequence }: Pick<NewMessage, 'webhook' | 's
 	return `msg_${webhook.replace(/^wh_/, '')}_${sequence}`;
 }
 
-/** Adds messages, which are due at once. @param first else, how often they were attempted, and when they are due */
+/** Adds messages, which are due at once. @param done.attempts how often they were attempted */
 export function insertMessages(
 	messages: readonly NewMessage[],
 	nowMs: number,
-	first: { readonly attempts: number; readonly dueAtMs: number | null } = { attempts: 0, dueAtMs: nowMs },
+	done: { readonly attempts: number } = { attempts: 0 },
 ): Query {
 	return {
 		sql: 'INSERT INTO @outbox (webhook, sequence, type, vid, body, created_at, due_at, attempts) ?rows /* add messages */',
 		rows: messages.map(({ webhook, sequence, type, vid, body }) => [
 			...[webhook, sequence, type, vid, body],
-			...[nowMs, first.dueAtMs, first.attempts],
+			...[nowMs, nowMs, done.attempts],
 		]),
 	};
 }

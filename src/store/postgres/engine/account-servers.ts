@@ -1,8 +1,16 @@
 import { shownAddress } from '../../own-database.ts';
+import { type AccountTables, isLeft, type NodeTables } from './account-tables.ts';
 import type { SchemaNames } from './connection.ts';
 
 /** How many servers a process keeps connections to, besides the one of the control schema. */
 export const maxServers = 64;
+
+/** Where a cluster has an account. */
+export interface AccountPlace {
+	readonly address: string;
+	/** Unknown where some table is. */
+	readonly tables: NodeTables | undefined;
+}
 
 /**
  * Which database server has an account's schema: the home server, which also has the control schema, unless the account
@@ -12,7 +20,7 @@ export class AccountServers {
 	readonly home: string;
 	readonly #schemas: SchemaNames;
 	#own: ReadonlyMap<number, string> = new Map();
-	#nodes: ReadonlyMap<number, string> = new Map();
+	#nodes: ReadonlyMap<number, AccountPlace> = new Map();
 	#nodeAddresses: ReadonlySet<string> = new Set();
 
 	constructor(home: string, schemas: SchemaNames) {
@@ -32,10 +40,10 @@ export class AccountServers {
 		this.#own = new Map([...this.#own, [accountId, address]]);
 	}
 
-	/** @param nodes addresses of the cluster's nodes that have accounts and answer, by account number */
-	learnNodes(nodes: ReadonlyMap<number, string>): void {
+	/** @param nodes the cluster's nodes that have accounts and answer, by account number */
+	learnNodes(nodes: ReadonlyMap<number, AccountPlace>): void {
 		this.#nodes = nodes;
-		this.#nodeAddresses = new Set(nodes.values());
+		this.#nodeAddresses = new Set([...nodes.values()].map(({ address }) => address));
 	}
 
 	/**
@@ -43,7 +51,7 @@ export class AccountServers {
 	 * for every account, so a node that no longer has it costs time, never truth, see `places.ts`.
 	 */
 	addressOf(accountId: number): string {
-		return this.#own.get(accountId) ?? this.#nodes.get(accountId) ?? this.home;
+		return this.#own.get(accountId) ?? this.#nodes.get(accountId)?.address ?? this.home;
 	}
 
 	/** Whether a server has several accounts. */
@@ -54,6 +62,14 @@ export class AccountServers {
 	/** Where what changes an account's tables goes: on a cluster, to the coordinator. */
 	ownerAddressOf(accountId: number): string {
 		return this.#own.get(accountId) ?? this.home;
+	}
+
+	/** How transactions that hold an account in its place name its tables on a server. */
+	tablesOf(accountId: number, address: string): AccountTables {
+		const schema = this.schemaOf(accountId);
+		const place = this.#nodes.get(accountId);
+		const isThere = place?.address === address && !this.#own.has(accountId) && !isLeft(place.tables);
+		return isThere ? { schema, node: place.tables } : { schema };
 	}
 
 	schemaOf(accountId: number): string {

@@ -1,17 +1,12 @@
 import type pg from 'pg';
 
+/** A connection, or a pool of them. */
+export interface Queryable {
+	query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
+}
+
 /** What servers differ in. Each new connection asks once. */
 export interface Capabilities {
-	/**
-	 * Whether rows may be written from arrays. On Citus `INSERT … SELECT FROM unnest()` becomes a two-phase commit, even in
-	 * one schema; `VALUES` with a parameter for each value does not.
-	 */
-	readonly canUnnest: boolean;
-	/**
-	 * Whether statements may stay prepared with a generic plan. Citus must see the values of `VALUES` to know where
-	 * rows go, and their number differs from one statement to the next.
-	 */
-	readonly canPrepare: boolean;
 	/**
 	 * Whether a transaction may write to several accounts. On Citus they may be on several nodes: a two-phase commit
 	 * again.
@@ -24,16 +19,18 @@ export interface Capabilities {
 	readonly isOnlyNode: boolean;
 }
 
+export async function isOnCluster(asked: Queryable): Promise<boolean> {
+	const { rowCount } = await asked.query(
+		"SELECT 1 FROM pg_extension WHERE extname = 'citus' /* capabilities */",
+	);
+	return rowCount !== 0;
+}
+
 const known = new WeakMap<pg.ClientBase, Capabilities>();
 
 export async function learnCapabilities(client: pg.ClientBase): Promise<Capabilities> {
-	const { rows } = await client.query(
-		"SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus /* capabilities */",
-	);
-	const isPlain = rows[0]?.citus !== true;
+	const isPlain = !(await isOnCluster(client));
 	const capabilities = {
-		canUnnest: isPlain,
-		canPrepare: isPlain,
 		canSpanSchemas: isPlain,
 		isOnlyNode: isPlain,
 	};

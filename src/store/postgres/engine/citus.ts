@@ -8,7 +8,7 @@ import type { PostgresPool } from './connection.ts';
  */
 const durable: ReadonlySet<string> = new Set(['on', 'remote_apply']);
 /** The coordinator's own timeout for a lost worker is much longer. */
-const askWorkersMs = 3000;
+const askWorkersMs = 2000;
 
 interface Worker {
 	/** Host and port. */
@@ -34,6 +34,8 @@ export interface ClusterState {
 /** The node that has an account's schema. */
 export interface AccountNode {
 	readonly schema: string;
+	/** The number of each table there, by name. */
+	readonly shards: Readonly<Record<string, number>>;
 	readonly host: string;
 	readonly port: number;
 	readonly group: number;
@@ -123,13 +125,14 @@ export class Citus {
 	 */
 	async accountNodes(schemas: string): Promise<AccountNode[]> {
 		const { rows } = await this.#pool.query<AccountNode>(
-			`SELECT nspname AS schema, nodename AS host, nodeport AS port, groupid AS "group" FROM pg_class
+			`SELECT nspname AS schema, json_object_agg(relname, shardid) AS shards, nodename AS host, nodeport AS port, groupid AS "group"
+			 FROM pg_class
 			 JOIN pg_namespace ON pg_namespace.oid = relnamespace
 			 JOIN pg_dist_shard ON logicalrelid = pg_class.oid
 			 JOIN pg_dist_placement USING (shardid)
 			 JOIN pg_dist_node USING (groupid)
-			 WHERE relname = 'schema_version' AND nspname ~ $1
-				AND groupid <> 0 AND noderole = 'primary' AND isactive AND metadatasynced /* nodes of accounts */`,
+			 WHERE nspname ~ $1 AND groupid <> 0 AND noderole = 'primary' AND isactive AND metadatasynced
+			 GROUP BY nspname, nodename, nodeport, groupid /* nodes of accounts */`,
 			[schemas],
 		);
 		return rows;

@@ -1,5 +1,6 @@
 import { StorageError } from '../../../errors.ts';
 import type { AccountServers } from './account-servers.ts';
+import { type NodeTables, nodeTables } from './account-tables.ts';
 import { type AccountNode, Citus, type ClusterState } from './citus.ts';
 import type { PostgresPool, SchemaNames } from './connection.ts';
 
@@ -24,7 +25,7 @@ export interface ClusterMapOptions {
 export class ClusterMap {
 	readonly #options: ClusterMapOptions;
 	#state: ClusterState | undefined;
-	#accounts: readonly AccountNode[] = [];
+	#accounts: readonly { readonly node: AccountNode; readonly tables: NodeTables | undefined }[] = [];
 	/** Addresses of the nodes that have not answered. */
 	#silent: ReadonlySet<string> = new Set();
 	#timer: NodeJS.Timeout | undefined;
@@ -54,9 +55,15 @@ export class ClusterMap {
 			if (!citus) return false;
 			const state = await citus.state();
 			if (state.newest !== this.#state?.newest || state.nodes !== this.#state.nodes)
-				this.#accounts = await citus.accountNodes(schemas.accounts);
+				this.#accounts = (await citus.accountNodes(schemas.accounts)).map((node) => ({
+					node,
+					tables: nodeTables(node.schema, node.shards),
+				}));
 			this.#state = state;
-			const placed = this.#accounts.map((node) => ({ node, address: this.#addressOf(node) }));
+			const placed = this.#accounts.map((account) => ({
+				...account,
+				address: this.#addressOf(account.node),
+			}));
 			const nodes = new Map(placed.map(({ node, address }) => [address, node]));
 			const silent = await Promise.all(
 				[...nodes].map(async ([address, { group }]) => {
@@ -68,8 +75,8 @@ export class ClusterMap {
 			this.#silent = new Set(silent.flat());
 			servers.learnNodes(
 				new Map(
-					placed.flatMap(({ node: { schema }, address }) =>
-						this.#silent.has(address) ? [] : [[schemas.accountIdOf(schema), address]],
+					placed.flatMap(({ node: { schema }, tables, address }) =>
+						this.#silent.has(address) ? [] : [[schemas.accountIdOf(schema), { address, tables }]],
 					),
 				),
 			);

@@ -9,7 +9,7 @@ import {
 	StorageError,
 } from '../../../errors.ts';
 import { type Capabilities, learnCapabilities } from './capabilities.ts';
-import { keepPrepared } from './prepared.ts';
+import { keepPrepared, statementOn } from './prepared.ts';
 import { tlsOf, tlsProblem } from './tls.ts';
 
 /** Parses every integer as a number: all that are stored are safe integers. */
@@ -51,11 +51,6 @@ export const beginWriting = 'BEGIN READ WRITE';
  * when the table has grown. Compiling these statements is not worth its time either.
  */
 const forPrepared = 'SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off; SET jit TO off';
-
-/** A connection, or a pool of them. */
-export interface Queryable {
-	query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
-}
 
 /** How much longer than the server's own timeout a server may be silent before its connection is cut. */
 const silenceMs = 500;
@@ -110,7 +105,7 @@ export class PostgresPool extends pg.Pool {
 					`SET synchronous_commit TO ${options.drawsNumbers ? `off; SET lock_timeout TO ${drawWithinMs}` : 'on'}; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}${options.prepares ? `; ${forPrepared}` : ''}`,
 				);
 				[this.capabilities] = await pipelineResults([learnCapabilities(client), set]);
-				if (options.prepares && this.capabilities.canPrepare) keepPrepared(client);
+				if (options.prepares) keepPrepared(client);
 			},
 		});
 		// Each new connection asks for it.
@@ -118,7 +113,7 @@ export class PostgresPool extends pg.Pool {
 		this.#makeCounting = () =>
 			new PostgresPool(
 				address,
-				{ ...options, writesOnlyBegun: false, prepares: false, drawsNumbers: true },
+				{ ...options, writesOnlyBegun: false, prepares: true, drawsNumbers: true },
 				onError,
 			);
 		this.on('error', onError);
@@ -190,13 +185,28 @@ export class PostgresPool extends pg.Pool {
 	 */
 	async queryAgain<Row extends pg.QueryResultRow>(
 		text: string,
-		values?: unknown[],
+		values: unknown[],
 	): Promise<pg.QueryResult<Row>> {
 		try {
-			return await this.query<Row>(text, values);
+			return await this.#queryOnce<Row>(text, values);
 		} catch (error) {
 			if (!isConnectionLost(error)) throw error;
-			return this.query<Row>(text, values);
+			return this.#queryOnce<Row>(text, values);
+		}
+	}
+
+	async #queryOnce<Row extends pg.QueryResultRow>(
+		text: string,
+		values: unknown[],
+	): Promise<pg.QueryResult<Row>> {
+		const client = await this.connect();
+		try {
+			const result = await client.query<Row>({ ...statementOn(client, text, () => text), values });
+			client.release();
+			return result;
+		} catch (error) {
+			client.release(error as Error);
+			throw error;
 		}
 	}
 

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../../migrations.ts';
-import { commitTransaction, type Queryable } from './connection.ts';
+import type { Queryable } from './capabilities.ts';
+import { commitTransaction } from './connection.ts';
 import { statementsOf } from './statements.ts';
 
 /** Lets one process at a time migrate a schema; other schemas do not wait. The number is the ASCII of "cask". */

@@ -2,9 +2,11 @@ import { asStorageError, StorageError } from '../../../errors.ts';
 import { migrationFiles } from '../../migrations.ts';
 import type { ReadQueue } from '../queue/read-queue.ts';
 import type { AccountServers } from './account-servers.ts';
+import { isOnCluster } from './capabilities.ts';
 import { checkOwnServer } from './check-database.ts';
 import type { PostgresPool } from './connection.ts';
 import { migrate, schemaVersion } from './migrate.ts';
+import { raiseCounter } from './places.ts';
 import type { ServerPool } from './server-pool.ts';
 
 /** How long a request waits for a migration. The migration continues, and later requests find it done. */
@@ -66,10 +68,11 @@ export class NewestSchemas {
 		const asked = { query: (text: string, values?: unknown[]) => queue.query(accountId, text, values) };
 		// The home server was checked at the start.
 		if (address !== this.#servers.home) await checkOwnServer(this.#poolOf(address), address);
-		const version = await schemaVersion(asked, schema);
+		const [version, onCluster] = await Promise.all([schemaVersion(asked, schema), isOnCluster(asked)]);
 		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
 		// A newer schema is used as it is: a newer server runs beside this one, which is about to be replaced.
 		if (version < this.#newest) await migrate(this.#poolOf(address), schema, 'client');
+		if (onCluster) await raiseCounter(asked, schema);
 		this.#known.set(accountId, address);
 	}
 }

@@ -10,6 +10,7 @@ import {
 	type WriteStep,
 } from '../../steps.ts';
 import { lockKeys } from '../queue/key-locks.ts';
+import { type AccountTables, isHere, sqlIn } from './account-tables.ts';
 import { numberArray, textArray } from './arrays.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { commitTransaction, pipeline } from './connection.ts';
@@ -26,9 +27,9 @@ const maxParameters = 65_535;
 /** Begins a transaction that sees one state of an account. */
 export const beginReading = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-/** Steps in the schema of an account. */
+/** Steps in the tables of an account. */
 export interface StepsOf<Outcome> {
-	readonly schema: string;
+	readonly tables: AccountTables;
 	readonly steps: Steps<Outcome>;
 }
 
@@ -38,30 +39,30 @@ export interface StepsOf<Outcome> {
  */
 export async function runSteps<Outcome>(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	steps: Steps<Outcome>,
 	timeoutMs?: number,
 	step = steps.next(),
 ): Promise<Outcome> {
-	while (!step.done) step = steps.next(await runStep(client, schema, step.value, timeoutMs));
+	while (!step.done) step = steps.next(await runStep(client, tables, step.value, timeoutMs));
 	return step.value;
 }
 
 function runStep(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	step: readonly WriteStep[],
 	timeoutMs: number | undefined,
 ): Promise<(readonly Row[])[]> {
-	const run = (query: WriteStep) => runQuery(client, schema, query, timeoutMs);
+	const run = (query: WriteStep) => runQuery(client, tables, query, timeoutMs);
 	const count = capabilitiesOf(client).isOnlyNode ? 0 : numbersNeeded(step);
-	return count > 0 ? runNumbered(client, schema, step, count, run) : pipeline(client, () => step.map(run));
+	return count > 0 ? runNumbered(client, tables, step, count, run) : pipeline(client, () => step.map(run));
 }
 
 /** Runs a step whose rows need numbers, which are drawn under its locks: so they rise in the order of the locks. */
 async function runNumbered(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	step: readonly WriteStep[],
 	count: number,
 	run: (query: WriteStep) => Promise<readonly Row[]>,
@@ -70,7 +71,7 @@ async function runNumbered(
 	const locked = new Map<WriteStep, readonly Row[]>();
 	const answers = await pipeline(client, () => locks.map(run));
 	for (const [index, query] of locks.entries()) locked.set(query, answers[index] ?? []);
-	const first = await drawNumbers(client, schema, count);
+	const first = await drawNumbers(client, tables, count);
 	const queries = withNumbers(step, first);
 	return pipeline(client, () =>
 		queries.map((query) => {
@@ -94,16 +95,16 @@ export async function runTogether<Outcome>(
 	const [, , ...rows] = await pipeline(client, () => [
 		begin(),
 		holdPlaces(client, all, timeoutMs),
-		...all.map(({ schema }, index) => {
+		...all.map(({ tables }, index) => {
 			const first = firsts[index] as IteratorResult<readonly WriteStep[]>;
-			return runStep(client, schema, first.done ? [] : first.value, timeoutMs);
+			return runStep(client, tables, first.done ? [] : first.value, timeoutMs);
 		}),
 	]);
 	const outcomes: Outcome[] = [];
-	for (const [index, { schema, steps }] of all.entries()) {
+	for (const [index, { tables, steps }] of all.entries()) {
 		let step = firsts[index] as IteratorResult<readonly WriteStep[], Outcome>;
 		if (!step.done) step = steps.next(rows[index] as (readonly Row[])[]);
-		while (!step.done) step = steps.next(await runStep(client, schema, step.value, timeoutMs));
+		while (!step.done) step = steps.next(await runStep(client, tables, step.value, timeoutMs));
 		outcomes.push(step.value);
 	}
 	return outcomes;
@@ -115,11 +116,11 @@ export async function runTogether<Outcome>(
  */
 export async function runTransaction<Outcome>(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	{ begin, steps }: { readonly begin: string; readonly steps: Steps<Outcome> },
 ): Promise<Outcome> {
 	const writes = (one: WriteStep) => 'sql' in one && !one.sql.startsWith('SELECT');
-	const hold = () => (begin === beginReading ? Promise.resolve() : holdPlace(client, schema));
+	const hold = () => (begin === beginReading ? Promise.resolve() : holdPlace(client, tables));
 	let step = steps.next();
 	if (step.done || step.value.some(writes)) {
 		await client.query(begin);
@@ -129,21 +130,21 @@ export async function runTransaction<Outcome>(
 		const [, , rows] = await pipeline(client, () => [
 			client.query(begin),
 			hold(),
-			runStep(client, schema, first, undefined),
+			runStep(client, tables, first, undefined),
 		]);
 		step = steps.next(rows);
 	}
-	const outcome = await runSteps(client, schema, steps, undefined, step);
+	const outcome = await runSteps(client, tables, steps, undefined, step);
 	await commitTransaction(client);
 	return outcome;
 }
 
 async function holdPlaces(
 	client: pg.PoolClient,
-	all: readonly { readonly schema: string }[],
+	all: readonly { readonly tables: AccountTables }[],
 	timeoutMs: number | undefined,
 ): Promise<void> {
-	await Promise.all(all.map(({ schema }) => holdPlace(client, schema, timeoutMs)));
+	await Promise.all(all.map(({ tables }) => holdPlace(client, tables, timeoutMs)));
 }
 
 /** Connections whose transactions have left work to the background. */
@@ -156,22 +157,22 @@ export function hasBackgroundWork(client: pg.PoolClient): boolean {
 
 export async function runQuery(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	query: WriteStep,
 	timeoutMs?: number,
 ): Promise<readonly Row[]> {
-	if ('take' in query) return runStream(client, schema, query);
+	if ('take' in query) return runStream(client, tables, query);
 	if ('settle' in query) return [];
-	if ('lock' in query) return lock(client, schema, query);
+	if ('lock' in query) return lock(client, tables, query);
 	if (isEmpty(query)) return [];
 	if (query.wakes) withBackgroundWork.add(client);
 	const { sql, values = [], rows, asTuples } = query;
 	const parameters = values.map((value) => (isList(value) ? textArray(value) : value));
-	if (!rows) return send(client, { schema, sql, parameters, timeoutMs, asTuples });
+	if (!rows) return send(client, { tables, sql, parameters, timeoutMs, asTuples });
 	const columns = typesOf(rows);
-	if (capabilitiesOf(client).canUnnest) {
+	if (isHere(client, tables)) {
 		const arrays = columns.map((type, column) => arrayOf(type, rows, column));
-		return send(client, { schema, sql, columns, parameters: [...parameters, ...arrays], timeoutMs });
+		return send(client, { tables, sql, columns, parameters: [...parameters, ...arrays], timeoutMs });
 	}
 	const rowsPerInsert = Math.floor((maxParameters - parameters.length) / columns.length);
 	const results: Row[] = [];
@@ -179,7 +180,7 @@ export async function runQuery(
 		const some = rows.slice(from, from + rowsPerInsert);
 		const all = [...parameters, ...some.flat()];
 		results.push(
-			...(await send(client, { schema, sql, columns, rows: some.length, parameters: all, timeoutMs })),
+			...(await send(client, { tables, sql, columns, rows: some.length, parameters: all, timeoutMs })),
 		);
 	}
 	return results;
@@ -187,12 +188,12 @@ export async function runQuery(
 
 async function runStream(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	{ next, take }: Stream,
 ): Promise<readonly Row[]> {
 	const send = (before?: readonly Row[]) => {
 		const query = next(before);
-		const sent = query && runQuery(client, schema, query);
+		const sent = query && runQuery(client, tables, query);
 		// It fails while a page is taken, if at all. It is awaited afterwards.
 		sent?.catch(() => {});
 		return sent;
@@ -206,7 +207,7 @@ async function runStream(
 }
 
 interface Statement {
-	readonly schema: string;
+	readonly tables: AccountTables;
 	readonly sql: string;
 	readonly columns?: readonly ColumnType[];
 	/** The number of rows whose values are parameters. */
@@ -220,13 +221,18 @@ const arrayTexts = new SqlTexts(dialects.postgres);
 const valueTexts = new SqlTexts(dialects.postgresWithValues);
 
 async function send(client: pg.PoolClient, statement: Statement): Promise<readonly Row[]> {
-	const { schema, sql, columns = [], rows, parameters, timeoutMs } = statement;
+	const { tables, sql, columns = [], rows, parameters, timeoutMs } = statement;
 	const shape = `${columns.join()} ${rows ?? ''}`;
+	const texts = rows === undefined ? arrayTexts : valueTexts;
 	const text = () =>
-		(rows === undefined ? arrayTexts : valueTexts)
-			.of(sql, shape, () => ({ columns, ...(rows && { rows }) }))
-			.join(`"${schema}".`);
-	const prepared = statementOn(client, `${schema} ${shape} ${sql}`, text);
+		sqlIn(
+			tables,
+			texts.of(sql, shape, () => ({ columns, ...(rows && { rows }) })),
+		);
+	// How many rows there are differs from one statement to the next.
+	const prepared = rows
+		? { text: text() }
+		: statementOn(client, `${tables.node?.shard ?? ''} ${tables.schema} ${shape} ${sql}`, text);
 	const config = {
 		...{ ...prepared, values: parameters, query_timeout: timeoutMs },
 		...(statement.asTuples && { rowMode: 'array' }),
@@ -251,11 +257,11 @@ function arrayOf(type: ColumnType, rows: readonly (readonly Value[])[], column: 
 	return type === 'text' ? textArray(values as (string | null)[]) : numberArray(values as (number | null)[]);
 }
 
-async function lock(client: pg.PoolClient, schema: string, lock: Lock): Promise<readonly Row[]> {
-	if ('keys' in lock) return lockKeys(client, schema, lock);
+async function lock(client: pg.PoolClient, tables: AccountTables, lock: Lock): Promise<readonly Row[]> {
+	if ('keys' in lock) return lockKeys(client, tables, lock);
 	await client.query(
-		`SELECT pg_advisory_xact_lock(number, hashtext($2)) FROM (VALUES ($1::int)) AS list (number)${onlyWhereItLies(client, schema)} /* lock account */`,
-		[lock.lock === 'import' ? importLock : foldLock, schema],
+		`SELECT pg_advisory_xact_lock(number, hashtext($2)) FROM (VALUES ($1::int)) AS list (number)${onlyWhereItLies(client, tables)} /* lock account */`,
+		[lock.lock === 'import' ? importLock : foldLock, tables.schema],
 	);
 	return [];
 }

@@ -3,6 +3,7 @@ import { monotonicMs } from '../../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import { OutcomeUnknownError, StorageError } from '../../../errors.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
+import type { AccountTables, TablesOf } from '../engine/account-tables.ts';
 import { beginWriting, commitTransaction, isRolledBack, pipeline } from '../engine/connection.ts';
 import { holdPlace } from '../engine/places.ts';
 import { runSteps } from '../engine/run-steps.ts';
@@ -38,9 +39,9 @@ export function waitingHit(
 
 /**
  * Stores hits of one account in one transaction.
- * @param schemaOf the schema that an account's hits are in
+ * @param tablesOf an account's tables, as this server has them
  */
-export function hitGroups(schemaOf: (accountId: number) => string): WriteKind<WaitingHit> {
+export function hitGroups(tablesOf: TablesOf): WriteKind<WaitingHit> {
 	return {
 		maxGroup: 64,
 		// A hit's statements need the rows of earlier ones, so two accounts would wait for each other's round trips.
@@ -48,20 +49,20 @@ export function hitGroups(schemaOf: (accountId: number) => string): WriteKind<Wa
 		fits: () => true,
 		acquireWithinMs: () => acquireWithinMs,
 		store: (client, group, committing) =>
-			store(client, schemaOf((group[0] as WaitingHit).accountId), group, committing),
+			store(client, tablesOf((group[0] as WaitingHit).accountId), group, committing),
 	};
 }
 
 async function store(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	group: readonly WaitingHit[],
 	committing: () => void,
 ): Promise<() => void> {
 	const [, , stored] = await pipeline(client, () => [
 		client.query(beginWriting),
-		holdPlace(client, schema),
-		runSteps(client, schema, storeHits(group.map(({ hit }) => hit))),
+		holdPlace(client, tables),
+		runSteps(client, tables, storeHits(group.map(({ hit }) => hit))),
 	]);
 	committing();
 	try {

@@ -19,20 +19,20 @@ const storeAll = `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${inser
 /**
  * In one round trip, stores the events that are new and finds their owners. Locks keep visitors from showing the events'
  * keys meanwhile.
- * @param canUnnest see `Capabilities`
+ * @param isHere see `isHere`
  */
-export function* insertUploads(events: readonly StoredEvent[], canUnnest: boolean): Steps<Inserted> {
+export function* insertUploads(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
 	const keys = eventKeys(events);
 	const insert = insertEvents(events);
 	const { stored, links, subscriptions } = yield* ask({
 		keys: { lock: 'shared', keys },
 		subids: { lock: 'shared', keys: subscriptionKeys(events) },
-		stored: canUnnest ? { ...insert, sql: storeAll, values: [events.length] } : insert,
+		stored: isHere ? { ...insert, sql: storeAll, values: [events.length] } : insert,
 		links: linksOfKeys(keys),
 		subscriptions: ownersOfSubscriptions(subidsOf(events)),
 	});
 	return {
-		fresh: canUnnest ? tidsIn(stored) : new Set(stored.map(({ tid }) => String(tid))),
+		fresh: isHere ? tidsIn(stored) : new Set(stored.map(({ tid }) => String(tid))),
 		owners: links.length > 0 ? yield* ownersBy(links, firstOfEach(events)) : new Map(),
 		subscribers: subscribersIn(subscriptions),
 	};

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Lock, Row } from '../../steps.ts';
+import type { AccountTables } from '../engine/account-tables.ts';
 import { numberArray } from '../engine/arrays.ts';
 import { onlyWhereItLies } from '../engine/places.ts';
 import { statementOn } from '../engine/prepared.ts';
@@ -19,14 +20,14 @@ const firstSubscriptionLock = 0x73756273;
 /** Locks keys until the transaction ends, always in the same order. */
 export async function lockKeys(
 	client: pg.PoolClient,
-	schema: string,
+	tables: AccountTables,
 	{ lock, keys }: Extract<Lock, { keys: unknown }>,
 ): Promise<readonly Row[]> {
 	if (keys.length === 0) return [];
 	const numbers = numberArray(keys === 'all' ? everyLock : locksOf(keys));
 	const send = (select: string) => {
-		const text = `${select} FROM unnest($2::int[]) AS list (number)${onlyWhereItLies(client, schema)} /* lock keys */`;
-		return client.query({ ...statementOn(client, text, () => text), values: [schema, numbers] });
+		const text = `${select} FROM unnest($2::int[]) AS list (number)${onlyWhereItLies(client, tables)} /* lock keys */`;
+		return client.query({ ...statementOn(client, text, () => text), values: [tables.schema, numbers] });
 	};
 	if (lock === 'alone')
 		return (await send('SELECT bool_and(pg_try_advisory_xact_lock(number, hashtext($1))) AS alone')).rows;

@@ -160,7 +160,7 @@ export class ReadQueue {
 		const send = async (client: pg.PoolClient) => {
 			const schema = this.#schemaOf((reads[0] as WaitingRead).accountId);
 			const keys = reads.map(({ what }) => ('key' in what ? what.key : ''));
-			const rows = await runQuery(client, schema, { sql: lookUps[table], values: [keys] });
+			const rows = await runQuery(client, { schema }, { sql: lookUps[table], values: [keys] });
 			const found = new Map(rows.map(({ key, profile }) => [key, profile as string]));
 			return () => {
 				for (const { what } of reads) if ('key' in what) what.resolve(found.get(what.key) ?? null);

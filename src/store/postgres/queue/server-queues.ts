@@ -1,3 +1,4 @@
+import type { TablesOf } from '../engine/account-tables.ts';
 import { type PoolOptions, PostgresPool } from '../engine/connection.ts';
 import { hitGroups, type WaitingHit } from './hit-group.ts';
 import { uploadGroups } from './upload-group.ts';
@@ -28,7 +29,8 @@ export interface ServerQueuesOptions {
 	readonly address: string;
 	/** The number of connections for uploads, and for hits. */
 	readonly connections: number;
-	readonly schemaOf: (accountId: number) => string;
+	/** Its accounts' tables. */
+	readonly tablesOf: TablesOf;
 	/** Makes an account's schema ready; undefined where it is. */
 	readonly beforeUse: (accountId: number) => Promise<void> | undefined;
 	/** The maximum number of waiting uploads, and of waiting hits. */
@@ -44,17 +46,17 @@ export class ServerQueues {
 	readonly hits: WriteQueue<WaitingHit>;
 	readonly #pools: readonly PostgresPool[];
 
-	constructor({ address, schemaOf, ...options }: ServerQueuesOptions) {
+	constructor({ address, tablesOf, ...options }: ServerQueuesOptions) {
 		const [forUploads, forHits] = [
 			new PostgresPool(address, { ...uploadPool, size: options.connections }, options.onError),
 			new PostgresPool(address, { ...hitPool, size: options.connections }, options.onError),
 		];
 		this.#pools = [forUploads, forHits];
-		this.uploads = new WriteQueue(uploadGroups(schemaOf), {
+		this.uploads = new WriteQueue(uploadGroups(tablesOf), {
 			...options,
 			pool: forUploads,
 		});
-		this.hits = new WriteQueue(hitGroups(schemaOf), {
+		this.hits = new WriteQueue(hitGroups(tablesOf), {
 			...options,
 			// The commit metrics are of uploads.
 			onCommit: () => {},

@@ -1,6 +1,7 @@
 import type { CaskScope } from '../../../domain/cask-scope.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import { asStorageError } from '../../../errors.ts';
+import { personSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import type { NumberedProfile, ServingReader } from '../../store.ts';
 import type { AccountServers } from '../engine/account-servers.ts';
@@ -36,6 +37,15 @@ export class PostgresReader implements ServingReader {
 	async #profile(accountId: number, table: 'visitor' | 'visit', key: string): Promise<Profile | null> {
 		const profile = await this.#ask(accountId, (queue) => queue.profile(accountId, table, key));
 		return profile === null ? null : JSON.parse(profile);
+	}
+
+	person(accountId: number, scope: CaskScope, subject: string): Promise<string | null> {
+		const schema = this.#servers.schemaOf(accountId);
+		const text = personSql(scope, (name) => `"${schema}".${name}`, '$1::text');
+		return this.#ask(accountId, async (queue) => {
+			const { rows } = await queue.query<{ person: string | null }>(accountId, text, [subject]);
+			return rows[0]?.person ?? null;
+		});
 	}
 
 	latest(

@@ -8,6 +8,7 @@ import type { UsagePlan } from '../../../domain/usage-plan.ts';
 import { dayMs } from '../../../durations.ts';
 import { NoConnectionError, reasonOf } from '../../../errors.ts';
 import type { UploadOutcome } from '../../account/arriving/events.ts';
+import { type ExperimentRead, recordExperimentReads } from '../../control/experiments.ts';
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import { FullDisk } from '../../full-disk.ts';
@@ -100,7 +101,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 				new ServerQueues({
 					address,
 					connections,
-					schemaOf: (accountId) => servers.schemaOf(accountId),
+					tablesOf: (accountId) => servers.tablesOf(accountId, address),
 					beforeUse: (accountId) => newest.beforeUse(accountId),
 					length: servers.isShared(address) ? queueLength : ownQueueLength,
 					onCommit: events.onCommit,
@@ -174,6 +175,10 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		return this.#transactAgain(() => recordKeyUses(uses));
 	}
 
+	recordExperimentReads(reads: readonly ExperimentRead[]): Promise<void> {
+		return this.#transactAgain(() => recordExperimentReads(reads));
+	}
+
 	/** Repeats steps once after a transient failure. */
 	async #transactAgain<T>(begin: () => Steps<T>): Promise<T> {
 		const transact = () => this.#transact(begin());
@@ -189,7 +194,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		const client = await this.#limits.acquire(limitsPool.connectTimeoutMs);
 		try {
 			await client.query('BEGIN');
-			const outcome = await runSteps(client, this.#schemas.control, steps);
+			const outcome = await runSteps(client, { schema: this.#schemas.control }, steps);
 			await commitTransaction(client);
 			client.release();
 			return outcome;

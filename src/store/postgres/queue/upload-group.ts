@@ -3,7 +3,7 @@ import { monotonicMs } from '../../../clock.ts';
 import { type StoredEvent, storedEvent } from '../../../domain/subscription-event.ts';
 import { StorageError } from '../../../errors.ts';
 import { type Arriving, storeEvents, type UploadOutcome } from '../../account/arriving/events.ts';
-import { capabilitiesOf } from '../engine/capabilities.ts';
+import { type AccountTables, isHere, type TablesOf } from '../engine/account-tables.ts';
 import { CommitLostError } from '../engine/commit-lost.ts';
 import { beginWriting, commitTransaction, isRolledBack } from '../engine/connection.ts';
 import { runTogether } from '../engine/run-steps.ts';
@@ -27,9 +27,9 @@ const commitMs = 2000;
 /**
  * Stores uploads in one transaction and two round trips: BEGIN, the timeout and the rows; then, when every request has
  * decided against its deadline, COMMIT.
- * @param schemaOf the schema of an account's events
+ * @param tablesOf an account's tables, as this server has them
  */
-export function uploadGroups(schemaOf: (accountId: number) => string): WriteKind<WaitingUpload> {
+export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
 	return {
 		maxGroup: 32,
 		maxAccounts: 32,
@@ -39,7 +39,7 @@ export function uploadGroups(schemaOf: (accountId: number) => string): WriteKind
 			group.every((other) => !other.upload.simulate) &&
 			group.reduce((rows, other) => rows + other.upload.events.length, upload.events.length) <= maxRows,
 		acquireWithinMs: (group) => lastDeadlineMs(group) - monotonicMs() + graceMs,
-		store: (client, group, committing) => store(client, partsOf(group, schemaOf), group, committing),
+		store: (client, group, committing) => store(client, partsOf(group, tablesOf), group, committing),
 	};
 }
 
@@ -49,14 +49,14 @@ function lastDeadlineMs(group: readonly WaitingUpload[]): number {
 
 /** The uploads of one account. */
 interface Part {
-	readonly schema: string;
+	readonly tables: AccountTables;
 	readonly waiting: readonly WaitingUpload[];
 	readonly uploads: readonly Arriving[];
 	readonly events: readonly StoredEvent[];
 }
 
 /** In ascending order of account numbers, the order in which all transactions lock. */
-function partsOf(group: readonly WaitingUpload[], schemaOf: (accountId: number) => string): Part[] {
+function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf): Part[] {
 	const ofAccounts = [...Map.groupBy(group, ({ accountId }) => accountId)].sort(([a], [b]) => a - b);
 	return ofAccounts.map(([accountId, waiting]) => {
 		const uploads = waiting.map(({ upload }) => ({
@@ -65,7 +65,7 @@ function partsOf(group: readonly WaitingUpload[], schemaOf: (accountId: number) 
 			tellsConflicts: upload.tellsConflicts,
 		}));
 		const events = uploads.flatMap((upload) => upload.events);
-		return { schema: schemaOf(accountId), waiting, uploads, events };
+		return { tables: tablesOf(accountId), waiting, uploads, events };
 	});
 }
 
@@ -76,13 +76,12 @@ async function store(
 	committing: () => void,
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
-	const { canUnnest } = capabilitiesOf(client);
 	const outcomes = await runTogether(
 		client,
 		() => begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
-		parts.map(({ schema, uploads, events }) => ({
-			schema,
-			steps: storeEvents(uploads, () => insertUploads(events, canUnnest)),
+		parts.map(({ tables, uploads, events }) => ({
+			tables,
+			steps: storeEvents(uploads, () => insertUploads(events, isHere(client, tables))),
 		})),
 		wholeMs(timeoutMs) + graceMs,
 	);
@@ -131,15 +130,14 @@ function wholeMs(ms: number): number {
  */
 async function isStored(
 	client: pg.PoolClient,
-	{ schema, events }: Part,
+	{ tables, events }: Part,
 	timeoutMs: number,
 ): Promise<boolean> {
-	const { canUnnest } = capabilitiesOf(client);
-	const steps = insertUploads(events, canUnnest);
+	const steps = insertUploads(events, isHere(client, tables));
 	const [inserted] = await runTogether(
 		client,
 		() => begin(client, timeoutMs),
-		[{ schema, steps }],
+		[{ tables, steps }],
 		wholeMs(timeoutMs) + graceMs,
 	);
 	await client.query('ROLLBACK');

@@ -11,6 +11,7 @@ import {
 	type UploadOutcome,
 } from '../../account/arriving/events.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
+import { type ExperimentRead, recordExperimentReads } from '../../control/experiments.ts';
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import type { Steps } from '../../steps.ts';
@@ -112,6 +113,11 @@ export const controlCommands = {
 
 	recordKeyUses(connection: Connection, uses: readonly KeyUse[]): CommandResult<null> {
 		runSteps(connection, recordKeyUses(uses));
+		return { value: null, keep: true };
+	},
+
+	recordExperimentReads(connection: Connection, reads: readonly ExperimentRead[]): CommandResult<null> {
+		runSteps(connection, recordExperimentReads(reads));
 		return { value: null, keep: true };
 	},
 

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../../../clock.ts';
 import type { CaskScope } from '../../../domain/cask-scope.ts';
 import type { Profile } from '../../../domain/profile.ts';
+import { cidsSql, personSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import { lendHandles, openClosing } from '../../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../../store.ts';
@@ -28,6 +29,10 @@ const cacheKiB = 16 * 1024;
 const sameForMs = 100;
 /** In WAL mode readers wait for nobody, except for a database that is just being created. */
 const busyTimeoutMs = 1000;
+
+const personOf = (scope: CaskScope) => personSql(scope, (name) => name, '?1');
+const cids = cidsSql((name) => name, '?1');
+const persons = { vid: personOf('vid'), sid: personOf('sid') };
 
 interface OpenAccount extends OpenedFiles {
 	readonly connection: Connection;
@@ -65,6 +70,12 @@ export class SqliteReader implements ServingReader {
 	#profile(accountId: number, sql: string, name: string): Profile | null {
 		const [row] = this.#rows(accountId, sql, [name]);
 		return row ? JSON.parse(String(row.profile)) : null;
+	}
+
+	person(accountId: number, scope: CaskScope, subject: string): string | null {
+		if (scope === 'vid' && this.#rows(accountId, cids, [subject]).length === 0) return null;
+		const [row] = this.#rows(accountId, persons[scope], [subject]);
+		return row?.person == null ? null : String(row.person);
 	}
 
 	latest(

@@ -112,6 +112,9 @@ export async function startServingWriter(
 			return stored;
 		},
 		settleQuotas: (settlements) => control('settleQuotas', { serverId, settlements }),
+		async recordExperimentReads(reads) {
+			await control('recordExperimentReads', reads);
+		},
 		async recordKeyUses(uses) {
 			await control('recordKeyUses', uses);
 		},

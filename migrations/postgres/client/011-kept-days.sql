@@ -1,0 +1,6 @@
+-- What came in on a day. Follows from hits, touches and events: the row of a day whose past changes is deleted, and made anew.
+CREATE TABLE kept_day (
+	day text COLLATE "C" NOT NULL PRIMARY KEY, -- in UTC, as 2026-01-31
+	since bigint NOT NULL, -- when it was asked for; only what changes after that deletes it
+	figures text COLLATE "C" -- JSON, by quarter-hours; NULL until they are made
+);

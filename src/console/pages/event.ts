@@ -1,0 +1,229 @@
+import type { Touch } from '../../domain/touch.ts';
+import { OperatorError } from '../../errors.ts';
+import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import { moneyOf } from '../../format/money.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import { apportion } from '../../reports/apportion.ts';
+import { type CoursedJourney, readCoursesWith } from '../../reports/courses.ts';
+import { type PathModel, pathModels } from '../../reports/model.ts';
+import { defaultLookbackDays, pathOf } from '../../reports/path.ts';
+import type { FlatRow } from '../../reports/report.ts';
+import { rowsCsv } from '../../reports/report-table.ts';
+import { weightsOfPath } from '../../reports/timeline.ts';
+import { arrivalsOf } from '../../reports/visitor-life.ts';
+import { eventsOfUpload, eventsWith, type TracedEvent } from '../../store/account/reading/events.ts';
+import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
+import { download } from '../exchange.ts';
+import { eventPath, searchPath, visitorPath } from '../links.ts';
+import { type AskedOfAccount, accountPage } from '../page.ts';
+import { nameOf, pageTable } from '../page-table.ts';
+import { eventTable } from './visitors.ts';
+
+const maxRows = 40;
+
+/** One subscription event: follow the penny. */
+export const eventPage = accountPage({
+	path: ':aid/events/:tid',
+	title: 'Subscription event',
+	right: 'visitors',
+	async get(asked) {
+		const { account, parts, calendar } = asked;
+		const traced = await traceOf(asked);
+		if (!traced) return unknownEvent(asked, parts.tid as string);
+		const { event, journey, path } = traced;
+		await noteViewed(asked, traced);
+		const money = moneyOf(account.currency);
+		const step = journey?.subscription.steps.find(
+			({ atMs, evt, revenuePence }) =>
+				atMs === event.receivedAtMs && evt === event.evt && revenuePence === event.rvn,
+		);
+		return html`${factList([
+			['Transaction', html`<code>${nameOf(event.tid)}</code>`],
+			['Amount', html`<strong>${money(event.rvn)}</strong>${step && `, ${step.kind}`}`],
+			['Event type', nameOf(event.evt)],
+			[
+				'Subscription',
+				html`<a href="${searchPath(account.aid, event.subid)}">${nameOf(event.subid)}</a>${journey?.course && `, ${journey.course.state}`}`,
+			],
+			[
+				'Customer id',
+				event.cid === null
+					? 'none was sent'
+					: html`<a href="${searchPath(account.aid, event.cid)}">${nameOf(event.cid)}</a>`,
+			],
+		])}
+${await uploadSection(asked, event)}
+${visitorSection(asked, event)}
+${path && creditSection(asked, event, path)}
+<p class="note">Times are in ${calendar.timezone}.${event.vid !== null && ' That you have looked at this visitor is in the audit log.'}</p>`;
+	},
+});
+
+/** The credit of an event's touches, as a file. */
+export const eventFilePage = accountPage({
+	path: ':aid/events/:tid/:file',
+	title: 'Subscription event',
+	right: 'visitors',
+	async get(asked) {
+		const { account, parts } = asked;
+		if (parts.file !== 'touches.csv' && parts.file !== 'touches.json')
+			throw new OperatorError(`There is no file ${parts.file}; there are touches.csv and touches.json.`);
+		const traced = await traceOf(asked);
+		if (!traced) throw new OperatorError(`Account ${account.aid} has no event ${parts.tid}.`);
+		await noteViewed(asked, traced);
+		const rows = creditRows(traced.event, traced.path);
+		const body = parts.file.endsWith('.csv') ? rowsCsv(rows) : JSON.stringify(rows, undefined, 2);
+		return download(`${account.aid}-${parts.file}`, body);
+	},
+});
+
+interface Traced {
+	readonly event: TracedEvent;
+	/** Its subscription. */
+	readonly journey: CoursedJourney | undefined;
+	/** The touches of its owner that led to the subscription; null where nobody owns it. */
+	readonly path: Path | null;
+}
+
+interface Path {
+	readonly touches: readonly Touch[];
+	readonly weights: Record<PathModel, readonly number[]>;
+}
+
+async function traceOf({ store, account, parts }: AskedOfAccount): Promise<Traced | undefined> {
+	const [event] = await store.read(account.id, eventsWith({ kind: 'tid', value: parts.tid as string }, 1));
+	if (!event) return undefined;
+	const asOfMs = store.now();
+	const [journey] = await store.read(account.id, readCoursesWith([event.subid], asOfMs, account.renewalDays));
+	const { owner = null, convertedAtMs = event.receivedAtMs } = journey?.subscription ?? {};
+	if (owner === null) return { event, journey, path: null };
+	// A subscription is credited to the touches of its owner, whoever has paid this.
+	const all = await arrivalsOf(store, account, owner, asOfMs);
+	const touches = pathOf(all, convertedAtMs, defaultLookbackDays);
+	return { event, journey, path: { touches, weights: weightsOfPath(touches, { convertedAtMs }) } };
+}
+
+/** Whose touches and events are shown. */
+async function noteViewed({ note }: AskedOfAccount, { event, journey }: Traced): Promise<void> {
+	for (const vid of new Set([event.vid, journey?.subscription.owner ?? null]))
+		if (vid !== null) await note('visitor viewed', vid);
+}
+
+async function unknownEvent({ store, account }: AskedOfAccount, tid: string): Promise<Html> {
+	const shown = await store.read(account.id, visitorsWith({ kind: 'tid', value: tid }, maxRows));
+	return html`<p class="empty">No subscription event with the transaction ${nameOf(tid)} is stored.
+${
+	shown.length > 0 &&
+	html`A page has shown it to ${shown.map(({ vid }, place) => html`${place > 0 && ', '}<a href="${visitorPath(account.aid, vid)}">visitor ${vid.slice(0, 12)}…</a>`)}, so an upload is missing.`
+}
+Whether it was ever uploaded, an API key asks with <code>GET /subscription/${nameOf(tid)}</code>.</p>`;
+}
+
+function factList(facts: readonly (readonly [name: string, value: HtmlValue])[]): Html {
+	return html`<dl class="facts">${facts.map(
+		([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>
+`,
+	)}</dl>`;
+}
+
+async function uploadSection(asked: AskedOfAccount, event: TracedEvent): Promise<Html> {
+	const { store, account, calendar } = asked;
+	const { requestId, keyId, receivedAt } = event;
+	const known = keyId === null ? [] : await store.control.keys(account.client);
+	const key = known.find(({ id }) => id === keyId);
+	const others = (await store.read(account.id, eventsOfUpload(event, maxRows + 1))).filter(
+		({ tid }) => tid !== event.tid,
+	);
+	return html`<section class="section"><h2>Came with this upload</h2>
+${factList([
+	['Received', calendar.timeOf(Date.parse(receivedAt))],
+	[
+		'Request id',
+		requestId === null
+			? 'none: it was imported, or stored by an early version'
+			: html`<code>${requestId}</code>`,
+	],
+	[
+		'API key',
+		keyId === null
+			? 'not known: it was imported, or stored before keys were recorded'
+			: html`<code>${keyId}</code>${key?.name && html`, ${nameOf(key.name)}`}${key?.revokedAt && ', revoked since'}`,
+	],
+])}
+${
+	others.length > 0 &&
+	html`<h3>With it</h3>
+${eventTable(asked, others.slice(0, maxRows))}
+${others.length > maxRows && html`<p class="note">These are ${maxRows} of the upload's events.</p>`}`
+}</section>`;
+}
+
+const reasons = {
+	2: 'A page has shown the transaction to this visitor first.',
+	1: 'A page has shown the customer id to this visitor first.',
+	0: 'It names nobody who is known, and follows its subscription, which belongs to this visitor.',
+} as const;
+
+function visitorSection({ account }: AskedOfAccount, { vid, named }: TracedEvent): Html {
+	return html`<section class="section"><h2>Belongs to</h2>
+${
+	vid === null
+		? html`<p class="empty">Nobody: no page has shown its transaction or its customer id, nor those of its subscription. In attribution it counts as (none). <a href="/console/${account.aid}/attribution">How many events are joined</a></p>`
+		: html`<p><a href="${visitorPath(account.aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`
+}</section>`;
+}
+
+function creditSection({ account, calendar }: AskedOfAccount, event: TracedEvent, path: Path): Html {
+	const money = moneyOf(account.currency);
+	const file = (name: string) => `${eventPath(account.aid, event.tid)}/${name}`;
+	const rows = creditRows(event, path);
+	const cell = (row: FlatRow, model: PathModel) =>
+		Number(row[`${model}Share`]) === 0 ? '-' : money(Number(row[`${model}Pence`]));
+	return html`<section class="figure" aria-labelledby="credit"><h2 id="credit">Touches, and what each model credits them with</h2>
+${
+	rows.length === 0
+		? html`<p class="empty">No touch in the ${defaultLookbackDays} days before the subscription: all of it counts as (none).</p>`
+		: html`${pageTable(
+				'Touches',
+				['When', 'Touch…', ...pathModels.map((model) => `#${model}`)],
+				[
+					...rows
+						.slice(0, maxRows)
+						.map((row) => [
+							calendar.timeOf(Date.parse(String(row.at))),
+							nameOf(
+								[row.channel, row.source, row.medium, row.campaign].filter(Boolean).join(' / ') +
+									(row.landing ? ` to ${row.landing}` : ''),
+							),
+							...pathModels.map((model) => cell(row, model)),
+						]),
+					[
+						'',
+						html`<strong>all</strong>`,
+						...pathModels.map(() => html`<strong>${money(event.rvn)}</strong>`),
+					],
+				],
+			)}
+${rows.length > maxRows && html`<p class="note">These are the first ${maxRows} of ${formatNumber(rows.length)} touches; the CSV has all.</p>`}`
+}
+<footer><details><summary>What these figures are</summary><p>An event is credited to the touches of its subscription, in the ${defaultLookbackDays} days before it began, also where it is a renewal or a refund. Pence are split by largest remainder, so that they add up. The model markov credits channels by what all visitors did, not touches, and is in the attribution report.</p></details>
+<a href="${file('touches.csv')}">CSV</a> <a href="${file('touches.json')}">JSON</a></footer></section>`;
+}
+
+/** A row for each touch. */
+function creditRows({ rvn }: TracedEvent, path: Path | null): FlatRow[] {
+	if (!path) return [];
+	const { touches, weights } = path;
+	const pence = pathModels.map((model) => [model, apportion(rvn, weights[model])] as const);
+	return touches.map(({ atMs, ...origin }, place) => ({
+		at: isoTime(atMs),
+		...origin,
+		...Object.fromEntries(
+			pence.flatMap(([model, parts]) => [
+				[`${model}Share`, Math.round((weights[model][place] as number) * 1e4) / 1e4],
+				[`${model}Pence`, parts[place] as number],
+			]),
+		),
+	}));
+}

@@ -1,0 +1,315 @@
+import { keyScopes } from '../../domain/api-key.ts';
+import { parseChannelRule, shownChannelRule } from '../../domain/channel-rule.ts';
+import { bandsOf, goalCounts, goalDefaults, goalEvent } from '../../domain/goal.ts';
+import { may } from '../../domain/person.ts';
+import { standardPlan } from '../../domain/usage-plan.ts';
+import { dayMs } from '../../durations.ts';
+import { OperatorError } from '../../errors.ts';
+import { type Html, html } from '../../format/html.ts';
+import { currencyCode } from '../../format/money.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import {
+	displayName,
+	hostName,
+	plainName,
+	positiveNumber,
+	webOrigin,
+	wholeNumber,
+} from '../../format/values.ts';
+import { calendarOf } from '../../reports/calendar.ts';
+import { renewalPeriods } from '../../reports/report-query.ts';
+import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
+import { redirect } from '../exchange.ts';
+import {
+	checkField,
+	choiceField,
+	fieldOf,
+	linesField,
+	linesOf,
+	oneOf,
+	optionalField,
+	textField,
+} from '../form.ts';
+import { type AskedOfAccount, accountPage, type Posted } from '../page.ts';
+import { nameOf, pageTable } from '../page-table.ts';
+import { proofField, requireProof } from '../proof.ts';
+import { formOf, timeOf } from './account.ts';
+
+/** What `caskade account update`, `goal` and `key` can do for an account. */
+export const settingsPage = accountPage({
+	path: ':aid/settings',
+	title: 'Settings',
+	menu: 'Settings',
+	right: 'operate',
+	get: async (asked) => html`${accountForm(asked)}
+${goalSection(asked)}
+${await keySection(asked)}`,
+	async post(asked) {
+		const action = actions[asked.form.get('action') ?? ''];
+		if (!action) throw new OperatorError('The form names nothing that this page can do.');
+		return (await action(asked)) ?? redirect(asked.request.path);
+	},
+});
+
+const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted | undefined>>> = {
+	async account({ store, account, form, note }) {
+		const periods = linesOf(form, 'renewalDays', 'Days between renewals', renewalPeriods);
+		await store.control.updateAccount(account.aid, {
+			origins: linesOf(form, 'origins', 'Origins', webOrigin),
+			explains: form.has('explains'),
+			channelRules: linesOf(form, 'channelRules', 'Channels', parseChannelRule),
+			timezone: fieldOf(form, 'timezone', 'Time zone', (text) => calendarOf(text).timezone),
+			paymentProviders: linesOf(form, 'paymentProviders', 'Payment sites', hostName),
+			renewalDays: Object.assign({}, ...periods),
+			currency: fieldOf(form, 'currency', 'Currency', currencyCode),
+		});
+		await note('account updated');
+		return undefined;
+	},
+	async 'create goal'({ store, account, form, note }) {
+		const name = fieldOf(form, 'name', 'Name', plainName);
+		const evts = linesOf(form, 'evt', 'Events', goalEvent);
+		if (evts.length === 0) throw new OperatorError('Events: Name one event on each line; * is every upload.');
+		await store.control.createGoal(account.id, {
+			...{ name, evts: [...new Set(evts)] },
+			counts: fieldOf(form, 'counts', 'Counts', oneOf(goalCounts)),
+			horizonDays: fieldOf(form, 'horizonDays', 'Days', positiveNumber(365)),
+			...fieldOf(form, 'bands', 'Bands', bandsOf),
+		});
+		await note('goal created', name);
+		return undefined;
+	},
+	async 'update goal'({ store, account, form, note }) {
+		const name = form.get('goal') ?? '';
+		await store.control.updateGoal(account.id, name, fieldOf(form, 'bands', 'Bands', bandsOf));
+		await note('goal updated', name);
+		return undefined;
+	},
+	async 'delete goal'({ store, account, form, note }) {
+		const name = form.get('goal') ?? '';
+		if (form.get('again') !== name)
+			throw new OperatorError(`To delete the goal with its models, write its name: ${name}.`);
+		await store.control.deleteGoal(account.id, name);
+		await note('goal deleted', name);
+		return undefined;
+	},
+	async 'issue key'(asked) {
+		const { store, account, form, note } = asked;
+		await requireKeys(asked);
+		const days = optionalField(form, 'days', 'Days until it expires', wholeNumber(1, 3650));
+		const plan = fieldOf(form, 'plan', 'Plan', oneOf(await plansOf(asked)));
+		const scope = fieldOf(form, 'scope', 'Scope', oneOf(keyScopes));
+		const name = optionalField(form, 'name', 'Name', displayName);
+		await requireProof(asked);
+		const { id, key } = await store.control.issueKey(account.client, plan, {
+			...{ scope, name, expiresInMs: days === undefined ? undefined : days * dayMs },
+		});
+		await note('key issued', id);
+		return {
+			once: html`<p>The key <code>${id}</code> of ${account.client}, for ${scope}. Save it now; it cannot be shown again. It works within a second.</p>
+<p><code class="secret">${key}</code></p>
+<p><a href="${asked.request.path}">I have saved it</a></p>`,
+		};
+	},
+	async 'revoke key'(asked) {
+		const { store, account, form, note } = asked;
+		await requireKeys(asked);
+		const id = form.get('key') ?? '';
+		const keys = await store.control.keys(account.client);
+		if (!keys.some((key) => key.id === id)) throw new OperatorError(`${account.client} has no key ${id}.`);
+		await store.control.revokeKey(id);
+		await note('key revoked', id);
+		return undefined;
+	},
+};
+
+function accountForm(asked: AskedOfAccount): Html {
+	const { account } = asked;
+	const { timezone, currency, origins, channelRules, paymentProviders, renewalDays, explains } = account;
+	return html`<dl class="facts"><dt>aid</dt><dd>${account.aid}</dd><dt>client</dt><dd>${account.client}</dd></dl>
+<section class="section"><h2>Account</h2>
+${formOf(
+	asked,
+	'account',
+	html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
+${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what reports show amounts in, such as GBP; they are stored in its minor unit' })}
+${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'partner=*.partner.example/* on each line: the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text')}
+${linesField('origins', 'Origins', origins, 'web origins whose pages may read scores, one on each line; empty for all')}
+${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
+${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
+${linesField(
+	'renewalDays',
+	'Days between renewals',
+	Object.entries(renewalDays).map((pair) => pair.join('=')),
+	'such as newsletter=30, on each line, where reports should not learn them',
+)}`,
+	'Save',
+)}</section>`;
+}
+
+function goalSection(asked: AskedOfAccount): Html {
+	const { account } = asked;
+	const hidden = (name: string) => html`<input type="hidden" name="goal" value="${name}">`;
+	return html`<section class="section"><h2>Goals</h2>
+<p>Actions of visitors whose probability is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
+${
+	account.goals.length === 0
+		? html`<p class="empty">No goals.</p>`
+		: pageTable(
+				'Goals',
+				['Goal', 'Events', 'Counts', '#Days', 'Bands, from percentile', 'Delete, with its models'],
+				account.goals.map((goal) => [
+					nameOf(goal.name),
+					nameOf(goal.evts.join(' ')),
+					goal.counts,
+					formatNumber(goal.horizonDays),
+					formOf(
+						asked,
+						'update goal',
+						html`${hidden(goal.name)}<input name="bands" value="${goal.mediumFrom},${goal.highFrom}" size="6" aria-label="Bands of ${goal.name}" required>`,
+						'Change',
+					),
+					formOf(
+						asked,
+						'delete goal',
+						html`${hidden(goal.name)}<input name="again" size="12" aria-label="The name of ${goal.name} again" placeholder="its name" autocomplete="off" required>`,
+						'Delete',
+						'danger',
+					),
+				]),
+			)
+}
+<details><summary>Add a goal</summary>
+${formOf(
+	asked,
+	'create goal',
+	html`${textField('name', 'Name', '', { isRequired: true, hint: 'as pages read it' })}
+${linesField('evt', 'Events', [], 'hit or upload events that reach the goal, one on each line; * is every upload event, visit another visit')}
+${choiceField('counts', 'Counts, of upload events', goalCounts, goalDefaults.counts)}
+${textField('horizonDays', 'Days', goalDefaults.horizonDays, { isRequired: true, hint: 'within which the goal must be reached' })}
+${textField('bands', 'Bands', `${goalDefaults.mediumFrom},${goalDefaults.highFrom}`, { isRequired: true, hint: 'percentiles at which the bands medium and high begin' })}`,
+	'Add',
+)}</details></section>`;
+}
+
+/** A key is good for all accounts of its client, so it takes the right on each of them. */
+async function mayKeys({ store, account, person }: AskedOfAccount): Promise<boolean> {
+	const accounts = await store.control.accounts();
+	return accounts.every(({ aid, client }) => client !== account.client || may(person, aid, 'operate'));
+}
+
+async function requireKeys(asked: AskedOfAccount): Promise<void> {
+	if (!(await mayKeys(asked))) throw new OperatorError(notOnAll(asked));
+}
+
+function notOnAll({ account }: AskedOfAccount): string {
+	return `A key is good for all accounts of ${account.client}. You are not an operator of all of them; an administrator can issue keys.`;
+}
+
+/** Administrators decide on plans; others stay with those that the client has. */
+async function plansOf({ store, account, person }: AskedOfAccount): Promise<string[]> {
+	const plans = (await store.control.plans()).map(({ name }) => name);
+	if (may(person, null, 'administer')) return plans;
+	const keys = await store.control.keys(account.client);
+	return plans.filter((name) => name === standardPlan.name || keys.some(({ plan }) => plan === name));
+}
+
+async function keySection(asked: AskedOfAccount): Promise<Html> {
+	const { store, account, now } = asked;
+	const heading = html`<h2>Keys and limits</h2>`;
+	if (!(await mayKeys(asked)))
+		return html`<section class="section">${heading}
+<p>${notOnAll(asked)}</p></section>`;
+	const keys = await store.control.keys(account.client);
+	const usable = keys.filter((key) => isUsable(key, now()));
+	const used = new Map((await store.control.usage(account.client)).map((usage) => [usage.key, usage]));
+	const allowed = await plansOf(asked);
+	const plans = (await store.control.plans()).filter(({ name }) => allowed.includes(name));
+	const state = (key: ApiKey) =>
+		key.revokedAt !== null
+			? `revoked ${timeOf(key.revokedAt)}`
+			: key.expiresAt !== null
+				? `expired ${timeOf(key.expiresAt)}`
+				: '';
+	return html`<section class="section">${heading}
+<p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
+${
+	usable.length === 0
+		? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>npx caskade key issue --client ${account.client}</code>.</p>`
+		: pageTable(
+				'Keys',
+				['Key', 'Name', 'Scope', 'Plan', 'Created', 'Last used', 'Expires', '#Used this month', 'Revoke'],
+				usable.map((key) => {
+					const usage = used.get(key.id);
+					return [
+						html`<code>${key.id}</code>`,
+						nameOf(key.name),
+						key.scope,
+						key.plan,
+						timeOf(key.createdAt),
+						key.lastUsedAt === null ? 'never' : timeOf(key.lastUsedAt),
+						key.expiresAt === null ? 'never' : timeOf(key.expiresAt),
+						usage && `${formatNumber(usage.used)} of ${formatNumber(usage.quota)}`,
+						formOf(
+							asked,
+							'revoke key',
+							html`<input type="hidden" name="key" value="${key.id}">`,
+							'Revoke',
+							'danger',
+						),
+					];
+				}),
+			)
+}
+${
+	keys.length > usable.length &&
+	html`<details><summary>${keys.length - usable.length} ended</summary>${pageTable(
+		'Keys that have ended',
+		['Key', 'Name', 'Scope', 'Ended'],
+		keys
+			.filter((key) => !usable.includes(key))
+			.slice(-100)
+			.map((key) => [html`<code>${key.id}</code>`, nameOf(key.name), key.scope, state(key)]),
+	)}</details>`
+}
+<details><summary>Issue a key</summary>
+${formOf(
+	asked,
+	'issue key',
+	html`${textField('name', 'Name', '', { hint: 'what people call it' })}
+${choiceField('scope', 'Scope', keyScopes, 'upload')}
+${choiceField(
+	'plan',
+	'Plan',
+	plans.map(({ name }) => name),
+	standardPlan.name,
+)}
+${textField('days', 'Days until it expires', '', { hint: 'empty: never' })}
+${await proofField(asked)}`,
+	'Issue, and show it once',
+)}</details>
+${planTable(plans)}</section>`;
+}
+
+/** The limits of usage plans. */
+export function planTable(plans: readonly (typeof standardPlan)[]): Html {
+	return pageTable(
+		'Usage plans',
+		[
+			'Plan',
+			'#Requests per second',
+			'#Burst',
+			'#Requests per month',
+			'#Time limit, ms',
+			'#Events per request',
+		],
+		plans.map((plan) => [
+			plan.name,
+			formatNumber(plan.ratePerSecond),
+			formatNumber(plan.burst),
+			formatNumber(plan.quotaPerMonth),
+			formatNumber(plan.timeoutMs),
+			formatNumber(plan.maxEvents),
+		]),
+	);
+}

@@ -1,0 +1,332 @@
+import { may } from '../../domain/person.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { OperatorError } from '../../errors.ts';
+import { withoutHidden } from '../../format/hidden-characters.ts';
+import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import { moneyOf } from '../../format/money.ts';
+import { counted, formatNumber } from '../../format/numbers.ts';
+import { type Lane, lifeLine } from '../../reports/life-line.ts';
+import type { FlatRow } from '../../reports/report.ts';
+import { htmlTable } from '../../reports/report-drawing.ts';
+import { rowsCsv } from '../../reports/report-table.ts';
+import { type TimelineEntry, timelineColumns, timelineRows } from '../../reports/timeline.ts';
+import { exportedVisitor, shownLife, type VisitorLife, visitorLife } from '../../reports/visitor-life.ts';
+import { type LifeScores, lifeScores } from '../../scoring/serve/life-scores.ts';
+import { lowering } from '../../scoring/serve/reasons.ts';
+import { erasable, eraseVisitor } from '../../store/erasure.ts';
+import { download, redirect } from '../exchange.ts';
+import { eventPath, searchPath, visitorPath } from '../links.ts';
+import { type AskedOfAccount, accountPage } from '../page.ts';
+import { nameOf, pageTable } from '../page-table.ts';
+import { proofField, requireProof } from '../proof.ts';
+import { formOf } from './account.ts';
+import { eventTable } from './visitors.ts';
+
+/** Of a visitor's hits and visits, the latest are read. The files have all. */
+const maxRead = 2000;
+/** Rows of a table. */
+const maxRows = 40;
+const maxLanes = 6;
+
+/** One visitor: one life, one line. */
+export const visitorPage = accountPage({
+	path: ':aid/visitors/:vid',
+	title: 'Visitor',
+	right: 'visitors',
+	async get(asked) {
+		const { store, account, parts, person, calendar } = asked;
+		const vid = parts.vid as string;
+		const life = await visitorLife(store, account, vid, maxRead);
+		await asked.note('visitor viewed', vid);
+		const scores = await lifeScores(store, account, vid);
+		const path = visitorPath(account.aid, vid);
+		return html`${facts(asked, life)}
+${lifeSection(asked, life, scores, path)}
+${scoreSection(asked, scores, path)}
+${timelineSection(asked, life, path)}
+${eventsSection(asked, life)}
+${hitsSection(asked, life)}
+<section class="section"><h2>Everything stored</h2>
+<p>For a request of this person to see their data: one JSON document, with every hit.</p>
+${formOf(asked, 'export', await proofField(asked), 'Export')}
+${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase this visitor</a></p>`}</section>
+<p class="note">Times are in ${calendar.timezone}. That you have looked at this visitor is in the audit log.</p>`;
+	},
+	async post(asked) {
+		const { store, account, parts, form } = asked;
+		if (form.get('action') !== 'export')
+			throw new OperatorError('The form names nothing that this page can do.');
+		const vid = parts.vid as string;
+		const exported = await exportedVisitor(store, account, vid);
+		await requireProof(asked);
+		await asked.note('visitor exported', vid);
+		return download(`${account.aid}-${vid}.json`, JSON.stringify(exported, undefined, 2));
+	},
+});
+
+/** What the page of a visitor shows, as files with all rows. */
+export const visitorFilePage = accountPage({
+	path: ':aid/visitors/:vid/:file',
+	title: 'Visitor',
+	right: 'visitors',
+	async get(asked) {
+		const { store, account, parts } = asked;
+		const vid = parts.vid as string;
+		const name = parts.file as string;
+		const make = files[name];
+		if (!make)
+			throw new OperatorError(`There is no file ${name}; there are ${Object.keys(files).join(', ')}.`);
+		const life = await visitorLife(store, account, vid);
+		await asked.note('visitor viewed', vid);
+		return download(`${account.aid}-${vid}-${name}`, await make(asked, life));
+	},
+});
+
+const files: Readonly<Record<string, (asked: AskedOfAccount, life: VisitorLife) => Promise<string>>> = {
+	'timeline.csv': async (_, { timeline }) => rowsCsv(timelineRows(timeline, true)),
+	'timeline.json': async ({ account }, life) => JSON.stringify(shownLife(account.aid, life), undefined, 2),
+	'scores.csv': async (asked, { record }) => rowsCsv(scoreRows(await scoresOf(asked, record.vid))),
+	'scores.json': async (asked, { record }) => JSON.stringify(await scoresOf(asked, record.vid), undefined, 2),
+};
+
+const scoresOf = async ({ store, account }: AskedOfAccount, vid: string) =>
+	(await lifeScores(store, account, vid)).scores.map(({ atMs, ...score }) => ({
+		at: isoTime(atMs),
+		...score,
+	}));
+
+function scoreRows(scores: Awaited<ReturnType<typeof scoresOf>>): FlatRow[] {
+	return scores.map(({ reasons, ...score }) => ({ ...score, reasons: reasons.join('; ') }));
+}
+
+/** What erasing a visitor would erase, and the button that does it. */
+export const eraseVisitorPage = accountPage({
+	path: ':aid/visitors/:vid/erase',
+	title: 'Erase a visitor',
+	right: 'operate',
+	async get(asked) {
+		const { store, account, parts } = asked;
+		const vid = parts.vid as string;
+		const { hits, visits, events, links } = await erasable(store, account.id, { vid });
+		const path = visitorPath(account.aid, vid);
+		if (hits + visits + events + links === 0)
+			return html`<p class="empty">Nothing is stored of a visitor ${nameOf(vid)}.</p>`;
+		return html`<p><a href="${path}">Visitor ${vid}</a></p>
+<p>This would go:</p>
+<ul><li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with the profile and the touches</li>
+<li>${counted(links, 'customer id')} and transactions that pages have shown</li>
+<li>visitor and customer id of ${counted(events, 'subscription event')}, which ${events === 1 ? 'stays' : 'stay'} as sales</li></ul>
+<p>Running pages forget the visitor within a second. It cannot be undone. Earlier backups still contain the data.</p>
+${formOf(
+	asked,
+	'erase',
+	html`<p><label><input type="checkbox" name="sure" value="yes" required> Erase all of this</label></p>
+${await proofField(asked)}`,
+	'Erase the visitor',
+	'danger',
+)}
+<p><a href="${path}">Leave everything as it is</a></p>`;
+	},
+	async post(asked) {
+		const { store, account, parts, form } = asked;
+		if (form.get('action') !== 'erase' || form.get('sure') !== 'yes')
+			throw new OperatorError('Say that you are sure: it cannot be undone.');
+		await requireProof(asked);
+		// Before, so that it is known even if this ends in between. The erasure forgets which visitor it was.
+		await asked.note('visitor erased', parts.vid);
+		await eraseVisitor(store, account.id, parts.vid as string);
+		return redirect(`/console/${account.aid}/visitors?erased=1`);
+	},
+});
+
+function facts({ account, calendar }: AskedOfAccount, { record }: VisitorLife): Html {
+	const { vid, profile, memberships, identityLinks } = record;
+	const fact = (name: string, value: HtmlValue) => html`<dt>${name}</dt><dd>${value}</dd>
+`;
+	const shown = (kind: 'cid' | 'tid') => identityLinks.filter((link) => link.kind === kind).slice(0, maxRows);
+	const [cids, tids] = [shown('cid'), shown('tid')];
+	const seen = (profile: Profile) => html`${fact('First seen', calendar.timeOf(profile.firstAtMs))}
+${fact('Last seen', calendar.timeOf(profile.lastAtMs))}
+${fact('Visits', `${formatNumber(profile.visits)}, with ${counted(profile.hits, 'hit')} on ${counted(profile.activeDays, 'day')}`)}
+${fact('Came by', html`${nameOf(profile.firstChannel)} at first${profile.lastChannel !== profile.firstChannel && html`, ${nameOf(profile.lastChannel)} at last`}`)}
+${fact('Device', nameOf(profile.device))}
+${profile.subscriptions && fact('Paid', `${moneyOf(account.currency)(profile.subscriptions.revenuePence)} in ${counted(profile.subscriptions.count, 'subscription event')}`)}`;
+	return html`<dl class="facts">${fact('Visitor', html`<code>${vid}</code>`)}
+${profile ? seen(profile) : fact('Hits', 'deleted: they are kept for a time only')}
+${
+	cids.length > 0 &&
+	fact(
+		'Customer id',
+		listOf(cids, ({ value }) => searchPath(account.aid, value)),
+	)
+}
+${
+	tids.length > 0 &&
+	fact(
+		'Transactions shown',
+		listOf(tids, ({ value }) => eventPath(account.aid, value)),
+	)
+}
+${
+	memberships.length > 0 &&
+	fact(
+		'Segments',
+		memberships.map(
+			({ segment, since }, place) =>
+				html`${place > 0 && ', '}${nameOf(segment)} since ${calendar.timeOf(Date.parse(since))}`,
+		),
+	)
+}</dl>`;
+}
+
+function listOf<Item extends { readonly value: string }>(
+	items: readonly Item[],
+	pathOf: (item: Item) => string,
+): HtmlValue {
+	return items.map(
+		(item, place) => html`${place > 0 && ', '}<a href="${pathOf(item)}">${nameOf(item.value)}</a>`,
+	);
+}
+
+/** The picture: scores as step lines, and below them what happened. */
+function lifeSection(
+	{ calendar, now }: AskedOfAccount,
+	{ record, timeline }: VisitorLife,
+	{ scores }: LifeScores,
+	path: string,
+): Html {
+	const nowMs = now();
+	const moments = (isMeant: (entry: TimelineEntry) => boolean) =>
+		timeline.filter(isMeant).map(({ at }) => Date.parse(at));
+	const payments = moments((entry) => 'revenuePence' in entry && (entry.revenuePence ?? -1) >= 0);
+	const refunds = moments((entry) => 'revenuePence' in entry && (entry.revenuePence ?? 0) < 0);
+	const messages = moments((entry) => 'messages' in entry && entry.messages.length > 0);
+	const lanes: Lane[] = [
+		{ name: 'visits', momentsMs: record.visits.map(({ profile }) => profile.firstAtMs) },
+		{ name: 'payments', momentsMs: payments },
+		{ name: 'refunds', momentsMs: refunds },
+		...segmentLanes(timeline, nowMs).slice(0, maxLanes),
+		{ name: 'webhooks', momentsMs: messages },
+	].filter(({ momentsMs, spans }: Lane) => (momentsMs ?? spans ?? []).length > 0);
+	const times = [...timeline.map(({ at }) => Date.parse(at)), ...scores.map(({ atMs }) => atMs)];
+	const fromMs = times.reduce((least, ms) => Math.min(least, ms), nowMs);
+	const levels = [...Map.groupBy(scores, ({ goal }) => goal)].map(([goal, own]) => ({
+		name: `chance of ${withoutHidden(goal)}`,
+		points: own.map(({ atMs, score }) => [atMs, score] as const),
+	}));
+	const title = 'One life, one line';
+	return html`<section class="figure" aria-labelledby="life"><h2 id="life">${title}</h2>
+${lanes.length > 0 && lifeLine({ ...{ title, fromMs, toMs: nowMs, levels, lanes }, dayOf: (ms) => calendar.dayOf(ms) })}
+<footer><details><summary>What this is</summary><p>Above, what the active models say of the visitor after each visit and event, and today, knowing what was known then; below, what happened. Scores are computed when they are read, so those that pages were served then are not kept. The tables beneath have the same.</p></details>
+<a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
+}
+
+/** A lane for each segment, from entering to leaving. */
+function segmentLanes(timeline: readonly TimelineEntry[], nowMs: number): Lane[] {
+	const changes = timeline.flatMap((entry) =>
+		'change' in entry && typeof entry.change.segment === 'string'
+			? [
+					{
+						segment: entry.change.segment,
+						isIn: entry.what === 'segment.entered',
+						atMs: Date.parse(entry.at),
+					},
+				]
+			: [],
+	);
+	return [...Map.groupBy(changes, ({ segment }) => segment)].map(([name, own]) => ({
+		name,
+		spans: own.flatMap(({ isIn, atMs }, place) =>
+			isIn ? [{ fromMs: atMs, toMs: own[place + 1]?.atMs ?? nowMs }] : [],
+		),
+	}));
+}
+
+function scoreSection(
+	{ calendar }: AskedOfAccount,
+	{ scores, moments, without }: LifeScores,
+	path: string,
+): HtmlValue {
+	const jumps = scores.filter(({ change, reasons }) => change === null || reasons.length > 0).toReversed();
+	const shown = jumps.slice(0, maxRows);
+	const times = new Set(scores.map(({ atMs }) => atMs)).size;
+	return html`<section class="figure" aria-labelledby="jumps"><h2 id="jumps">Why the score jumped</h2>
+${
+	shown.length === 0
+		? html`<p class="empty">No model is trained, so everybody is served the base rate.</p>`
+		: pageTable(
+				'Why the score jumped',
+				['When', 'Goal', '#Score', '#Change', 'Reasons…'],
+				shown.map(({ atMs, goal, score, change, reasons }) => [
+					calendar.timeOf(atMs),
+					nameOf(goal),
+					percent(score),
+					change === null ? 'first' : `${change < 0 ? '−' : '+'}${percent(Math.abs(change))}`,
+					reasons.map(
+						(reason, place) =>
+							html`${place > 0 && ', '}${nameOf(place > 0 ? reason.replace(lowering, '') : reason)}`,
+					),
+				]),
+			)
+}
+${jumps.length > shown.length && html`<p class="note">These are the latest ${shown.length} of ${jumps.length} jumps by more than a tenth; the CSV has all.</p>`}
+${times < moments && html`<p class="note">The score was computed at ${times} of ${formatNumber(moments)} moments, evenly chosen.</p>`}
+${without.length > 0 && shown.length > 0 && html`<p class="note">Without a model: ${without.map((goal, place) => html`${place > 0 && ', '}${nameOf(goal)}`)}.</p>`}
+<footer><a href="${path}/scores.csv">CSV</a> <a href="${path}/scores.json">JSON</a></footer></section>`;
+}
+
+function percent(share: number): string {
+	return `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
+}
+
+/** The latest first, a page at a time. */
+function timelineSection(
+	{ account, calendar, query, request }: AskedOfAccount,
+	{ timeline, record, journeys }: VisitorLife,
+	path: string,
+): Html {
+	const pages = Math.max(1, Math.ceil(timeline.length / maxRows));
+	const page = Math.min(pages, Math.max(1, Math.trunc(Number(query.get('page')) || 1)));
+	const latest = timeline.toReversed().slice((page - 1) * maxRows, page * maxRows);
+	const local = (text: unknown) =>
+		String(text ?? '').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => calendar.timeOf(Date.parse(iso)));
+	const rows = timelineRows(latest, journeys.length > 1).map((row) => ({
+		...row,
+		...{ at: local(row.at), about: local(row.about) },
+	}));
+	const link = (to: number, name: string) => html`<a href="${request.path}?page=${to}#timeline">${name}</a> `;
+	const isCut = record.visits.length === maxRead;
+	return html`<section class="figure" aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
+${htmlTable(rows, moneyOf(account.currency), timelineColumns, false)}
+<p class="note">${counted(timeline.length, 'entry').replace(/entrys$/, 'entries')}, the latest first${pages > 1 && html`; page ${page} of ${pages}: ${page > 1 && link(page - 1, 'later')}${page < pages && link(page + 1, 'earlier')}`}.
+${isCut && `Of the visits, the latest ${formatNumber(maxRead)} are here; the CSV has all.`} Shares are of the subscription that a touch led to, by model.</p>
+<footer><a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
+}
+
+function eventsSection(asked: AskedOfAccount, { record }: VisitorLife): HtmlValue {
+	const events = record.subscriptionEvents.toReversed();
+	if (events.length === 0) return null;
+	return html`<section class="section"><h2>Subscription events</h2>
+${eventTable(asked, events.slice(0, maxRows))}
+${events.length > maxRows && html`<p class="note">These are the latest ${maxRows} of ${formatNumber(events.length)}.</p>`}</section>`;
+}
+
+function hitsSection({ calendar }: AskedOfAccount, { record }: VisitorLife): HtmlValue {
+	const { hits, profile } = record;
+	if (hits.length === 0) return null;
+	const latest = hits.slice(-maxRows).toReversed();
+	const all = profile?.hits ?? hits.length;
+	return html`<section class="section"><h2>Hits</h2>
+${pageTable(
+	'Hits',
+	['When', 'Page…', 'Channel', 'Page events…', 'Referrer…'],
+	latest.map(({ at, page, channel, events, referrer }) => [
+		calendar.timeOf(Date.parse(at)),
+		...[nameOf(page), nameOf(channel)],
+		nameOf(events.map(({ name }) => name).join(', ') || null),
+		nameOf(referrer),
+	]),
+)}
+${all > latest.length && html`<p class="note">These are the latest ${latest.length} of ${formatNumber(all)}; the export has all that are stored.</p>`}</section>`;
+}

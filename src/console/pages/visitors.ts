@@ -1,0 +1,113 @@
+import { type Html, html } from '../../format/html.ts';
+import { moneyOf } from '../../format/money.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import { eventsWith, type TracedEvent } from '../../store/account/reading/events.ts';
+import { hitsBefore } from '../../store/account/reading/histories.ts';
+import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
+import { profilesOf } from '../../store/account/reading/visitors.ts';
+import { redirect } from '../exchange.ts';
+import { eventPath, visitorPath } from '../links.ts';
+import { type AskedOfAccount, accountPage } from '../page.ts';
+import { nameOf, pageTable } from '../page-table.ts';
+
+/** Of the latest hits, the visitors are recent. */
+const recentHits = 1000;
+const maxShown = 50;
+
+/** Visitors that somebody looks for, or the recent ones. */
+export const visitorsPage = accountPage({
+	path: ':aid/visitors',
+	title: 'Visitors',
+	menu: 'Visitors',
+	right: 'visitors',
+	async get(asked) {
+		const { query, request, store, account, calendar } = asked;
+		const text = query.get('find')?.trim() ?? '';
+		if (/^[0-9a-f]{32}$/.test(text) && (await store.read(account.id, profilesOf([text]))).size > 0)
+			return redirect(visitorPath(account.aid, text));
+		return html`${query.has('erased') && html`<p class="warning" role="status">The visitor is erased. Subscription events stay as sales, without visitor and customer id. Earlier backups still contain the data.</p>`}
+<form method="get" action="${request.path}" class="view">
+<label>Visitor, customer id, transaction or subscription <input type="search" name="find" value="${text}"></label>
+<button>Find</button> ${text !== '' && html`<a href="${request.path}">Recent visitors</a>`}
+</form>
+${text === '' ? await recent(asked) : await found(asked, text)}
+<p class="note">Times are in ${calendar.timezone}. Whoever looks at a visitor is written into the audit log.</p>`;
+	},
+});
+
+async function recent(asked: AskedOfAccount): Promise<Html> {
+	const { store, account, now } = asked;
+	const hits = await store.read(account.id, hitsBefore(now(), recentHits));
+	const vids = [...new Set(hits.map(({ vid }) => vid))].slice(0, maxShown);
+	if (vids.length === 0)
+		return html`<p class="empty">Nobody has visited yet. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`;
+	return html`<section class="section"><h2>Recent visitors</h2>
+${await visitorTable(asked, vids)}
+${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Others are found by what is known of them.</p>`}</section>`;
+}
+
+async function found(asked: AskedOfAccount, text: string): Promise<Html> {
+	const { store, account } = asked;
+	const matches = await Promise.all(
+		(['cid', 'tid', 'subid'] as const).map(async (kind) => ({
+			kind,
+			visitors: await store.read(account.id, visitorsWith({ kind, value: text }, maxShown + 1)),
+			events: await store.read(account.id, eventsWith({ kind, value: text }, maxShown + 1)),
+		})),
+	);
+	const vids = [...new Set(matches.flatMap(({ visitors }) => visitors.map(({ vid }) => vid)))];
+	const events = new Map(
+		matches.flatMap((match) => match.events.map((event) => [event.tid, event] as const)),
+	);
+	if (vids.length + events.size === 0)
+		return html`<p class="empty">No visitor, customer id, transaction or subscription is ${nameOf(text)}. Ids must be whole, with capitals as they are.</p>`;
+	return html`<section class="section"><h2>Visitors</h2>
+${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : await visitorTable(asked, vids.slice(0, maxShown))}
+${vids.length > maxShown && html`<p class="note">These are the first ${maxShown}. <code>npx caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
+${
+	events.size > 0 &&
+	html`<section class="section"><h2>Subscription events</h2>
+${eventTable(asked, [...events.values()].slice(0, maxShown))}
+${events.size > maxShown && html`<p class="note">These are the latest ${maxShown}.</p>`}</section>`
+}`;
+}
+
+async function visitorTable(
+	{ store, account, calendar }: AskedOfAccount,
+	vids: readonly string[],
+): Promise<Html> {
+	const profiles = await store.read(account.id, profilesOf(vids));
+	const money = moneyOf(account.currency);
+	return pageTable(
+		'Visitors',
+		['Visitor', 'Last seen', 'First seen', '#Visits', '#Hits', 'Came by', '#Events', '#Revenue'],
+		vids.map((vid) => {
+			const profile = profiles.get(vid);
+			const link = html`<a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`;
+			if (!profile) return [link, 'hits deleted', '', '', '', '', '', ''];
+			const { lastAtMs, firstAtMs, visits, hits, lastChannel, subscriptions } = profile;
+			return [
+				...[link, calendar.timeOf(lastAtMs), calendar.timeOf(firstAtMs)],
+				...[formatNumber(visits), formatNumber(hits), nameOf(lastChannel)],
+				...[subscriptions?.count ?? 0, subscriptions ? money(subscriptions.revenuePence) : '-'],
+			];
+		}),
+	);
+}
+
+/** Subscription events, each with a link to its page. */
+export function eventTable(
+	{ account, calendar }: AskedOfAccount,
+	events: readonly Pick<TracedEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'receivedAt'>[],
+): Html {
+	const money = moneyOf(account.currency);
+	return pageTable(
+		'Subscription events',
+		['Received', 'Transaction…', 'Subscription…', 'Event type', '#Amount'],
+		events.map(({ tid, subid, evt, rvn, receivedAt }) => [
+			calendar.timeOf(Date.parse(receivedAt)),
+			html`<a href="${eventPath(account.aid, tid)}">${nameOf(tid)}</a>`,
+			...[nameOf(subid), nameOf(evt), money(rvn)],
+		]),
+	);
+}

@@ -1,0 +1,208 @@
+import { may } from '../../domain/person.ts';
+import { receiverUrl, webhookEvents, webhookEventsOf } from '../../domain/webhook.ts';
+import { dayMs } from '../../durations.ts';
+import { OperatorError } from '../../errors.ts';
+import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import { pastMoment } from '../../format/values.ts';
+import { type Delivery, deliveries } from '../../store/account/webhooks/outbox.ts';
+import type { StoredWebhook, WebhookSecret } from '../../store/control/control-store.ts';
+import { deleteWebhook, replayMessages } from '../../webhooks/old-messages.ts';
+import { checkReceiver } from '../../webhooks/receiver.ts';
+import { keepMessagesMs } from '../../webhooks/retry.ts';
+import { redirect } from '../exchange.ts';
+import { checkField, fieldOf, linesField, linesOf, textField } from '../form.ts';
+import { type AskedOfAccount, accountPage, type Posted } from '../page.ts';
+import { nameOf, pageTable } from '../page-table.ts';
+import { proofField, requireProof } from '../proof.ts';
+import { formOf, timeOf } from './account.ts';
+
+const shownDeliveries = 50;
+
+/** What `caskade webhook` can do: receivers, and how deliveries to them went. */
+export const webhooksPage = accountPage({
+	path: ':aid/webhooks',
+	title: 'Webhooks',
+	menu: 'Webhooks',
+	right: 'operate',
+	async get(asked) {
+		const { store, account, query, request } = asked;
+		const webhooks = await store.control.webhooks(account.id);
+		const chosen = query.get('webhook') || undefined;
+		const failed = query.has('failed');
+		const found = await store.read(
+			account.id,
+			deliveries({ webhook: chosen, failed, limit: shownDeliveries }),
+		);
+		const proof = await proofField(asked);
+		return html`<p>URLs that are notified when visitors of the account change. A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that answers 410, or fails for three days, is disabled.</p>
+${
+	webhooks.length === 0
+		? html`<p class="empty">No webhooks. Add one below, or with <code>npx caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`
+		: webhooks.map((webhook) => webhookSection(asked, webhook, proof))
+}
+<section class="section"><h2>Add a webhook</h2>
+${formOf(asked, 'create', html`${settingFields(asked)}${proof}`, 'Add, and show its secret once')}</section>
+<section class="section"><h2>Latest deliveries</h2>
+<form method="get" action="${request.path}" class="view">
+<label>Webhook <select name="webhook"><option value="">all</option>${webhooks.map(({ id }) => html`<option${id === chosen && html` selected`}>${id}</option>`)}</select></label>
+<label><input type="checkbox" name="failed"${failed && html` checked`}> only those that were attempted and not delivered</label>
+<button>Show</button>
+</form>
+${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(found)}
+<p class="note">These are the latest ${shownDeliveries} at most; messages are kept for ${keepMessagesMs / dayMs} days. All: <code>npx caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
+	},
+	async post(asked) {
+		const action = actions[asked.form.get('action') ?? ''];
+		if (!action) throw new OperatorError('The form names nothing that this page can do.');
+		return (await action(asked, asked.form.get('webhook') ?? '')) ?? redirect(asked.request.path);
+	},
+});
+
+type Act = (asked: AskedOfAccount, id: string) => Promise<Posted | undefined>;
+
+const actions: Readonly<Record<string, Act>> = {
+	async create(asked) {
+		const settings = await settingsOf(asked);
+		await requireProof(asked);
+		const webhook = await asked.store.control.createWebhook(asked.account.id, settings);
+		await asked.note('webhook created', webhook.id);
+		return onceSecret(asked, webhook);
+	},
+	async update(asked, id) {
+		const { control } = asked.store;
+		const { allowPrivate } = await control.webhook(asked.account.id, id);
+		await control.updateWebhook(asked.account.id, id, await settingsOf(asked, allowPrivate));
+		await asked.note('webhook updated', id);
+		return undefined;
+	},
+	async test(asked, id) {
+		const { sendTest } = await import('../../webhooks/test-message.ts');
+		const { status, problem, tookMs, url } = await sendTest(asked.store, asked.account, id);
+		await asked.note('webhook tested', id);
+		return {
+			once: html`<p class="${problem === null ? 'empty' : 'problem'}" role="status">${url} has answered ${status ?? 'nothing'} after ${formatNumber(tookMs)} ms. ${problem === null ? 'The test message is delivered.' : `The test message is not delivered: ${problem}.`}</p>
+<p><a href="${asked.request.path}">To the webhooks</a></p>`,
+		};
+	},
+	async rotate(asked, id) {
+		await requireProof(asked);
+		const secret = await asked.store.control.rotateWebhookSecret(asked.account.id, id);
+		await asked.note('webhook rotated', id);
+		return onceSecret(asked, secret, 'For 24 hours messages are signed with the previous one as well.');
+	},
+	async disable(asked, id) {
+		await asked.store.control.setWebhookDisabled(asked.account.id, id, 'operator');
+		await asked.note('webhook disabled', id);
+		return undefined;
+	},
+	async enable(asked, id) {
+		await asked.store.control.setWebhookDisabled(asked.account.id, id, null);
+		await asked.note('webhook enabled', id);
+		return undefined;
+	},
+	async delete(asked, id) {
+		await deleteWebhook(asked.store, asked.account.id, id);
+		await asked.note('webhook deleted', id);
+		return undefined;
+	},
+	async replay(asked, id) {
+		const { store, account, form, now } = asked;
+		const sinceMs = fieldOf(form, 'since', 'Since', (text) => pastMoment(text, now()));
+		const messages = await replayMessages(store, account, id, sinceMs);
+		await asked.note('webhook replayed', id);
+		return {
+			once: html`<p class="empty" role="status">${formatNumber(messages)} messages are sent again.</p>
+<p><a href="${asked.request.path}">To the webhooks</a></p>`,
+		};
+	},
+};
+
+/** @param allowPrivate as it is; only those who run the server may change it, because the server asks the address */
+async function settingsOf({ form, person }: AskedOfAccount, allowPrivate = false) {
+	const settings = {
+		url: fieldOf(form, 'url', 'URL', receiverUrl),
+		events: [...new Set(linesOf(form, 'events', 'Events', webhookEventsOf).flat())],
+		withCid: form.has('withCid'),
+		allowPrivate: may(person, null, 'administer') ? form.has('allowPrivate') : allowPrivate,
+	};
+	if (settings.events.length === 0)
+		throw new OperatorError(`Events: Name at least one of ${webhookEvents.join(', ')}.`);
+	await checkReceiver(settings);
+	return settings;
+}
+
+function settingFields({ person }: AskedOfAccount, webhook?: StoredWebhook): Html {
+	const { url = '', events = [], withCid = false, allowPrivate = false, id = 'new' } = webhook ?? {};
+	return html`${textField('url', 'URL', url, { isRequired: true, hint: 'where messages are sent: https://…' })}
+${linesField('events', 'Events', events, `what it is notified of, one on each line: ${webhookEvents.join(', ')}`, id)}
+${checkField('withCid', 'messages contain the last customer id that the visitor has shown', withCid)}
+${may(person, null, 'administer') && checkField('allowPrivate', 'allow a URL in a private network or on this machine, and plain http', allowPrivate)}`;
+}
+
+function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook, proof: HtmlValue): Html {
+	const { id, url, events, disabledAt, disabledWhy, failingSince } = webhook;
+	const named = html`<input type="hidden" name="webhook" value="${id}">`;
+	const one = (action: string, button: string, look?: 'danger') => formOf(asked, action, named, button, look);
+	return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">${id}</h2>
+<dl class="facts"><dt>URL</dt><dd>${url}</dd><dt>events</dt><dd>${events.join(', ')}</dd>
+<dt>created</dt><dd>${timeOf(webhook.createdAt)}</dd>
+<dt>state</dt><dd>${
+		disabledAt !== null
+			? html`<span class="bad">disabled ${timeOf(disabledAt)}</span>: ${whyDisabled[disabledWhy ?? 'operator']}`
+			: failingSince !== null
+				? html`<span class="bad">failing since ${timeOf(failingSince)}</span>`
+				: html`<span class="good">enabled</span>`
+	}</dd></dl>
+<div class="buttons">${one('test', 'Send a test message')}${disabledAt === null ? one('disable', 'Disable') : one('enable', 'Enable')}</div>
+<details><summary>Change, send again, rotate, delete</summary>
+${formOf(asked, 'update', html`${named}${settingFields(asked, webhook)}`, 'Save')}
+${formOf(asked, 'replay', html`${named}${textField('since', 'Since', '', { isRequired: true, hint: 'for example 2026-11-21T10:00:00Z: all messages since then are sent again, delivered or not, with the same ids' })}`, 'Send again')}
+${formOf(asked, 'rotate', html`${named}${proof}`, 'Give it a new secret, and show it once')}
+<p class="hint">A webhook is deleted with all its messages.</p>
+${one('delete', 'Delete', 'danger')}
+</details></section>`;
+}
+
+const whyDisabled = {
+	operator: 'somebody has disabled it',
+	gone: 'it has answered 410',
+	failing: 'it has failed for three days',
+} as const;
+
+function deliveryTable(found: readonly Delivery[]): Html {
+	const looks = { delivered: 'good', waiting: '', failed: 'bad' } as const;
+	return pageTable(
+		'Latest deliveries',
+		[
+			'Created',
+			'Type',
+			'Webhook',
+			'State',
+			'#Attempts',
+			'Last attempt',
+			'#Answer',
+			'Problem',
+			'Next attempt',
+		],
+		found.map((delivery) => [
+			timeOf(delivery.createdAt),
+			delivery.type,
+			delivery.webhook,
+			html`<span class="${looks[delivery.state]}">${delivery.state}</span>`,
+			delivery.attempts,
+			delivery.attemptedAt && timeOf(delivery.attemptedAt),
+			delivery.status,
+			nameOf(delivery.problem),
+			delivery.nextAttemptAt && timeOf(delivery.nextAttemptAt),
+		]),
+	);
+}
+
+function onceSecret({ request }: AskedOfAccount, { id, secret }: WebhookSecret, more = ''): { once: Html } {
+	return {
+		once: html`<p>The secret that signs the messages of <code>${id}</code>. Save it now; it cannot be shown again. ${more}</p>
+<p><code class="secret">${secret}</code></p>
+<p><a href="${request.path}">I have saved it</a></p>`,
+	};
+}

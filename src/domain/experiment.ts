@@ -1,0 +1,80 @@
+import { type HashKey, keyedHash } from './keyed-hash.ts';
+
+/** A segment that a share of visitors is held out of, to measure what serving it brings. */
+export interface Experiment {
+	readonly name: string;
+	/** The id of the segment. */
+	readonly segment: string;
+	/** The rule of the segment, which cannot change while the experiment runs. */
+	readonly rule: string;
+	readonly goal: string;
+	/** Of the visitors, in per cent. */
+	readonly holdoutPercent: number;
+	/** Decides who is held out. Each experiment has its own, so that experiments are independent. */
+	readonly secret: string;
+	/** Milliseconds since 1970; up to, not including, `toMs`. */
+	readonly fromMs: number;
+	/** Null: until it is stopped. */
+	readonly toMs: number | null;
+	readonly stoppedAtMs: number | null;
+}
+
+export const experimentGroups = ['treated', 'holdout'] as const;
+export type ExperimentGroup = (typeof experimentGroups)[number];
+
+/** The group that a visitor is in. */
+export interface Assignment {
+	readonly experiment: string;
+	readonly group: ExperimentGroup;
+}
+
+/** When visitors stop entering, and the segment is served to all again; Infinity if that is open. */
+export function endOf({ toMs, stoppedAtMs }: Pick<Experiment, 'toMs' | 'stoppedAtMs'>): number {
+	return Math.min(toMs ?? Number.POSITIVE_INFINITY, stoppedAtMs ?? Number.POSITIVE_INFINITY);
+}
+
+export function isRunning(experiment: Experiment, nowMs: number): boolean {
+	return experiment.fromMs <= nowMs && nowMs < endOf(experiment);
+}
+
+/** A visitor's draw in an experiment. */
+export interface Draw {
+	readonly group: ExperimentGroup;
+	/** 32 random bits that decide nothing; for counting distinct visitors without naming them. */
+	readonly bits: number;
+}
+
+const keys = new WeakMap<Experiment, HashKey>();
+
+/**
+ * Draws a visitor's group by a keyed hash: always the same one, on every server, and nobody without the secret can tell it.
+ * @param person the `vid`, or the first one of those that a customer id joins
+ */
+export function drawOf(experiment: Experiment, person: string): Draw {
+	const [lot, bits] = keyedHash(keyOf(experiment), wordsOf(person));
+	const isHeldOut = (lot >>> 0) / 2 ** 32 < experiment.holdoutPercent / 100;
+	return { group: isHeldOut ? 'holdout' : 'treated', bits };
+}
+
+function keyOf(experiment: Experiment): HashKey {
+	let key = keys.get(experiment);
+	if (!key) {
+		const bytes = Buffer.from(experiment.secret, 'base64url');
+		key = [bytes.readInt32LE(0), bytes.readInt32LE(4)];
+		keys.set(experiment, key);
+	}
+	return key;
+}
+
+/** Of the latest visitor: many experiments ask about one after the other. */
+let latest: { readonly vid: string; readonly words: readonly number[] } = { vid: '', words: [] };
+
+/** @param vid 32 hexadecimal digits */
+function wordsOf(vid: string): readonly number[] {
+	if (latest.vid !== vid)
+		latest = {
+			vid,
+			words: [0, 8, 16, 24].map((place) => Number.parseInt(vid.slice(place, place + 8), 16)),
+		};
+	return latest.words;
+}

@@ -1,0 +1,166 @@
+import type { Goal } from '../domain/goal.ts';
+import { horizonMsOf } from '../domain/goal.ts';
+import type { Band } from '../domain/standing.ts';
+import { OperatorError } from '../errors.ts';
+import { countBounds } from '../scoring/fit/poisson-binomial.ts';
+import { outcomesIn } from '../scoring/follow/backtest.ts';
+import { profilesAt } from '../scoring/rows/snapshots.ts';
+import { endOfLog } from '../scoring/serve/base-rate.ts';
+import { type AccountHistory, historyReader } from '../store/account/reading/histories.ts';
+import { type ServedScore, servedScores } from '../store/account/served-scores.ts';
+import type { Calendar } from './calendar.ts';
+import { rounded } from './journey.ts';
+import { reportThat } from './report.ts';
+import { curves } from './report-curves.ts';
+
+/** What the scores of a week said, and what came of it. */
+export interface PromiseRow {
+	readonly goal: string;
+	/** The Monday of the week in which pages were told the scores. */
+	readonly week: string;
+	readonly band: Band | 'all';
+	/** Visitors whose outcome is known. */
+	readonly visitors: number;
+	/** Visitors for whom it is not over yet. */
+	readonly waiting: number;
+	/** The sum of the scores: how many of these visitors were to reach the goal. */
+	readonly predicted: number;
+	/** Of how many that is no surprise. */
+	readonly low: number;
+	readonly high: number;
+	/** How many did. */
+	readonly observed: number;
+	readonly result: 'kept' | 'more came' | 'fewer came' | 'waiting';
+}
+
+interface Outcome {
+	readonly week: string;
+	readonly band: Band;
+	readonly chance: number;
+	/** Undefined while it is not known. */
+	readonly label: 0 | 1 | undefined;
+}
+
+const vidsPerRead = 250;
+const bandsInOrder = ['high', 'medium', 'low'] as const;
+
+/**
+ * Compares served scores with what came of them, one of each visitor, goal and week: the first that was drawn.
+ * @param served in order of time
+ */
+export async function comparePromises(
+	reader: AccountHistory,
+	goals: readonly Goal[],
+	served: readonly ServedScore[],
+	{ asOfMs, calendar }: { readonly asOfMs: number; readonly calendar: Calendar },
+): Promise<PromiseRow[]> {
+	const weekOf = weeksIn(calendar, served);
+	const drawn = new Map<string, ServedScore[]>();
+	const taken = new Set<string>();
+	for (const one of served) {
+		const name = `${weekOf(one.atMs)} ${one.vid} ${one.goal}`;
+		if (taken.has(name)) continue;
+		taken.add(name);
+		drawn.getOrInsertComputed(one.vid, () => []).push(one);
+	}
+	if (drawn.size === 0) return [];
+	// The time since a log ended would look like a time without outcomes.
+	const knownToMs = await endOfLog(reader, asOfMs);
+	const cadences = await reader.cadences(asOfMs);
+	const outcomes = new Map<string, Outcome[]>(goals.map(({ name }) => [name, []]));
+	const vids = [...drawn.keys()];
+	for (let from = 0; from < vids.length; from += vidsPerRead)
+		for (const history of await reader.visitorHistories(vids.slice(from, from + vidsPerRead), asOfMs)) {
+			const own = drawn.get(history.vid) as ServedScore[];
+			const profiles = profilesAt(
+				history,
+				own.map(({ atMs }) => atMs),
+			);
+			for (const goal of goals) {
+				const outcomesAt = outcomesIn(history, { goal, cadences, knownToMs });
+				for (const [place, { goal: name, atMs, band, millionths }] of own.entries()) {
+					const profile = profiles[place];
+					if (name !== goal.name || !profile) continue;
+					const isOver = goal.counts === 'renewal' || atMs + horizonMsOf(goal) <= knownToMs;
+					const label = isOver ? outcomesAt(profile, atMs)[0]?.label : undefined;
+					outcomes.get(name)?.push({ week: weekOf(atMs), band, chance: millionths / 1e6, label });
+				}
+			}
+		}
+	return [...outcomes].flatMap(([goal, all]) =>
+		[...Map.groupBy(all, ({ week }) => week)]
+			.sort(([a], [b]) => (a < b ? -1 : 1))
+			.flatMap(([week, ofWeek]) =>
+				(['all', ...bandsInOrder] as const).flatMap((band) => {
+					const some = ofWeek.filter((one) => band === 'all' || one.band === band);
+					return some.length === 0 ? [] : [{ goal, week, band, ...compared(some) }];
+				}),
+			),
+	);
+}
+
+/** The Monday of a moment's week, by the calendar. */
+function weeksIn(calendar: Calendar, served: readonly ServedScore[]): (atMs: number) => string {
+	const [first, last] = [served[0], served.at(-1)];
+	const weeks = first && last ? calendar.spans('week', first.atMs, last.atMs) : [];
+	return (atMs) => weeks.findLast(({ fromMs }) => fromMs <= atMs)?.name ?? '';
+}
+
+function compared(outcomes: readonly Outcome[]): Omit<PromiseRow, 'goal' | 'week' | 'band'> {
+	const known = outcomes.filter(({ label }) => label !== undefined);
+	const chances = known.map(({ chance }) => chance);
+	const observed = known.filter(({ label }) => label === 1).length;
+	const { low, high } = countBounds(chances);
+	return {
+		visitors: known.length,
+		waiting: outcomes.length - known.length,
+		predicted: rounded(
+			chances.reduce((sum, chance) => sum + chance, 0),
+			2,
+		),
+		...{ low, high, observed },
+		result:
+			known.length === 0 ? 'waiting' : observed > high ? 'more came' : observed < low ? 'fewer came' : 'kept',
+	};
+}
+
+/** The account's goals that a report is about. @throws OperatorError where there is none of that name */
+export function goalsAsked(goals: readonly Goal[], name: string | null): readonly Goal[] {
+	const asked = goals.filter((goal) => name === null || goal.name === name);
+	if (asked.length === 0 && name !== null)
+		throw new OperatorError(
+			`There is no goal ${name}; the account has ${goals.map((goal) => goal.name).join(', ')}.`,
+		);
+	return asked;
+}
+
+export const promisesReport = reportThat({
+	kind: 'promises',
+	title: 'Promises kept',
+	summary: 'what scores predicted, and what was observed',
+	definition:
+		'By goal, week and band, of a random sample of the scores that pages were told, one of each visitor a week: how many were to reach the goal (`predicted`, the sum of the scores), how many did within its horizon (`observed`), and the bounds that chance leaves in at most one week of twenty (`low` to `high`). Visitors whose horizon is not over are `waiting`.',
+	parameters: ['from', 'to', 'asOf', 'timezone', 'goal'],
+	async make({ account, control, query, asOfMs, calendar, period, read }) {
+		const goals = goalsAsked(await control.goals(account.id), query.goal);
+		const served = await read(() => servedScores(period.fromMs, Math.min(period.toMs, asOfMs + 1)));
+		const reader = historyReader({ read: (_, reading) => read(() => reading) }, account);
+		const rows = await comparePromises(reader, goals, served, { asOfMs, calendar });
+		return { rows };
+	},
+	draw: ({ rows }) =>
+		[...Map.groupBy(rows, ({ goal }) => goal)].map(([goal, own]) => {
+			const weeks = own.filter(({ band, visitors }) => band === 'all' && visitors > 0);
+			return curves(
+				[
+					{
+						name: 'predicted',
+						points: weeks.map(({ week, predicted, low, high }) => ({ x: week, y: predicted, low, high })),
+						isDashed: true,
+					},
+					{ name: 'observed', points: weeks.map(({ week, observed }) => ({ x: week, y: observed })) },
+				],
+				{ title: `${goal}: visitors of the sample who reach it, with what chance explains` },
+			);
+		}),
+});

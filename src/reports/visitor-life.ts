@@ -1,0 +1,86 @@
+import { paymentProviders, type Touch } from '../domain/touch.ts';
+import { OperatorError } from '../errors.ts';
+import { isoTime } from '../format/iso-time.ts';
+import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
+import type { Account } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+import { type CoursedJourney, readCoursesWith } from './courses.ts';
+import { readTouches } from './read-journeys.ts';
+import { type TimelineEntry, timelineOf } from './timeline.ts';
+
+/** What is stored about a visitor, and what has become of the subscriptions. */
+export interface VisitorLife {
+	readonly record: VisitorRecord;
+	/** All that the visitor has events of, by their first event. */
+	readonly journeys: readonly CoursedJourney[];
+	readonly timeline: readonly TimelineEntry[];
+}
+
+type Reader = Pick<Store, 'read' | 'now'>;
+type LivedAccount = Pick<Account, 'id' | 'aid' | 'paymentProviders' | 'renewalDays'>;
+
+/** Everything stored about a visitor, for a request for access. @throws OperatorError where the visitor is not known */
+export async function exportedVisitor(store: Reader, account: Pick<LivedAccount, 'id' | 'aid'>, vid: string) {
+	const record = await knownVisitor(store, account, vid);
+	return { aid: account.aid, exportedAt: isoTime(store.now()), ...record };
+}
+
+async function knownVisitor(
+	store: Reader,
+	{ id, aid }: Pick<LivedAccount, 'id' | 'aid'>,
+	vid: string,
+	maxHits?: number,
+): Promise<VisitorRecord> {
+	const record = await store.read(id, visitorRecord(vid, maxHits));
+	if (!record) throw new OperatorError(`Account ${aid} has no visitor ${vid}.`);
+	return record;
+}
+
+/**
+ * Reads a visitor's life up to now.
+ * @param maxHits how many hits and visits, the latest of all
+ * @throws OperatorError where the visitor is not known
+ */
+export async function visitorLife(
+	store: Reader,
+	account: LivedAccount,
+	vid: string,
+	maxHits?: number,
+): Promise<VisitorLife> {
+	const record = await knownVisitor(store, account, vid, maxHits);
+	const subids = [...new Set(record.subscriptionEvents.map(({ subid }) => subid))];
+	const journeys = await store.read(account.id, readCoursesWith(subids, store.now(), account.renewalDays));
+	return { record, journeys, timeline: await timelineAbout(store, account, { record, journeys }) };
+}
+
+/** What happened to a visitor, if there is one, and to some subscriptions. @param asOfMs now, if it is missing */
+export async function timelineAbout(
+	store: Reader,
+	account: LivedAccount,
+	{ record, journeys }: { record: VisitorRecord | null; journeys: readonly CoursedJourney[] },
+	asOfMs = store.now(),
+): Promise<TimelineEntry[]> {
+	const touches = record ? await arrivalsOf(store, account, record.vid, asOfMs) : [];
+	return timelineOf({ record, touches, journeys, asOfMs });
+}
+
+/** All touches of a visitor up to a moment, by time. */
+export function arrivalsOf(
+	store: Reader,
+	account: LivedAccount,
+	vid: string,
+	asOfMs: number,
+): Promise<readonly Touch[]> {
+	const providers = new Set([...paymentProviders, ...account.paymentProviders]);
+	return store.read(account.id, readTouches(vid, { asOfMs, paymentProviders: providers }));
+}
+
+/** What of a visitor's life commands and pages show: all but hits. */
+export function shownLife(aid: string, { record, timeline }: VisitorLife) {
+	const { vid, profile, subscriptionEvents, identityLinks, memberships } = record;
+	const visits = record.visits.map(({ sid, profile: visit }) => ({
+		...{ sid, startedAt: isoTime(visit.firstAtMs), lastHitAt: isoTime(visit.lastAtMs) },
+		...{ hits: visit.hits, channel: visit.lastChannel, landingPage: visit.landingPage },
+	}));
+	return { ...{ aid, vid, profile, subscriptionEvents, identityLinks, memberships }, visits, timeline };
+}

@@ -1,0 +1,90 @@
+import { dayMs } from '../../durations.ts';
+import { type Query, type Reading, rowsOf, type Steps } from '../steps.ts';
+
+/**
+ * What came in on past days is kept, so that nobody counts it again. A row is a day in UTC. What a request stores is of today,
+ * which is never kept, so it need not know of this. Whatever changes the past deletes the rows of its days in its transaction.
+ */
+
+/** Rows that one transaction begins. */
+const maxBegun = 500;
+
+/** The day of a moment in UTC, as 2026-01-31. */
+export function utcDay(ms: number): string {
+	return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** Forgets the figures of the days of some moments: something was stored or deleted there. */
+export function forgetDays(momentsMs: Iterable<number>): Query {
+	const days = new Set<number>();
+	for (const ms of momentsMs) days.add(Math.floor(ms / dayMs));
+	return {
+		sql: 'DELETE FROM @kept_day WHERE day IN ?list /* forget days */',
+		values: [[...days].map((day) => utcDay(day * dayMs))],
+	};
+}
+
+/** The same of the days of the acquisitions of some subscriptions: events that come before them make renewals of them. */
+export function* forgetAcquisitionsOf(subids: readonly string[]): Steps<void> {
+	const [named = [], following = []] = yield ['named > 0', 'named = 0'].map((part) => ({
+		sql: `SELECT MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ?list AND ${part} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
+		values: [subids],
+	}));
+	yield [forgetDays([...named, ...following].map(({ received_at }) => Number(received_at)))];
+}
+
+/** Forgets all, so that they are made again. */
+export function* forgetAllDays(): Steps<void> {
+	yield [{ sql: 'DELETE FROM @kept_day /* forget all days */' }];
+}
+
+/** A day that is kept, or asked for. */
+export interface KeptDay {
+	readonly day: string;
+	readonly sinceMs: number;
+	/** JSON; null until they are made. */
+	readonly figures: string | null;
+}
+
+/** The rows of days from one to another, both included, in order. */
+export function* keptDays(fromDay: string, toDay: string): Reading<KeptDay[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT day, since, figures FROM @kept_day WHERE day >= ? AND day <= ? ORDER BY day /* kept days */',
+		values: [fromDay, toDay],
+	});
+	return rows.map(({ day, since, figures }) => ({
+		...{ day: String(day), sinceMs: Number(since), figures: figures as string | null },
+	}));
+}
+
+/** The same without the figures of those that have some. */
+export function* daysKept(fromDay: string, toDay: string): Reading<(KeptDay & { isMade: boolean })[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT day, since, figures IS NOT NULL AS made FROM @kept_day WHERE day >= ? AND day <= ? ORDER BY day /* days kept */',
+		values: [fromDay, toDay],
+	});
+	return rows.map(({ day, since, made }) => ({
+		...{ day: String(day), sinceMs: Number(since), figures: null, isMade: Boolean(made) },
+	}));
+}
+
+/** Asks for days: whatever changes them from now on deletes their rows. */
+export function* beginDays(days: readonly string[], nowMs: number): Steps<void> {
+	for (let from = 0; from < days.length; from += maxBegun)
+		yield [
+			{
+				sql: 'INSERT INTO @kept_day (day, since) ?rows ON CONFLICT (day) DO NOTHING /* begin days */',
+				rows: days.slice(from, from + maxBegun).map((day) => [day, nowMs]),
+			},
+		];
+}
+
+/** Keeps the figures of a day, unless it has changed since it was asked for. */
+export function* keepDay({ day, sinceMs }: KeptDay, figures: string): Steps<void> {
+	yield [
+		{
+			sql: 'UPDATE @kept_day SET figures = ? WHERE day = ? AND since = ? /* keep day */',
+			values: [figures, day, sinceMs],
+		},
+	];
+}

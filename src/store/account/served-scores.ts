@@ -1,0 +1,87 @@
+import type { Band } from '../../domain/standing.ts';
+import { dayMs } from '../../durations.ts';
+import { type Query, type Reading, rowsOf, type Steps } from '../steps.ts';
+
+/** A score that a page was told. */
+export interface ServedScore {
+	readonly vid: string;
+	readonly goal: string;
+	/** Milliseconds since 1970. */
+	readonly atMs: number;
+	readonly band: Band;
+	/** In millionths. */
+	readonly millionths: number;
+}
+
+/** What is kept of a goal, a band and a day of UTC: of a goal's three bands at most 2,000 a day. */
+export const keptOfStratum = 666;
+/** Rows per transaction of whatever deletes many. */
+const pageRows = 500;
+
+/** Keeps served scores. Those of visitors who are being erased are left out. */
+export function* keepServedScores(scores: readonly ServedScore[]): Steps<void> {
+	yield [
+		{
+			sql: 'INSERT INTO @served_score (vid, goal, at, band, score) SELECT column1, column2, column3, column4, column5 FROM (?rows) AS drawn WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = drawn.column1) ON CONFLICT (vid, goal, at) DO NOTHING /* keep served scores */',
+			rows: scores.map(({ vid, goal, atMs, band, millionths }) => [vid, goal, atMs, band, millionths]),
+		},
+	];
+}
+
+/** The kept scores of a period, in order. */
+export function* servedScores(fromMs: number, toMs: number): Reading<ServedScore[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT vid, goal, at, band, score FROM @served_score WHERE at >= ? AND at < ? ORDER BY at, vid, goal /* served scores */',
+		values: [Math.max(0, fromMs), Math.min(Number.MAX_SAFE_INTEGER, toMs)],
+	});
+	return rows.map(({ vid, goal, at, band, score }) => ({
+		...{ vid: String(vid), goal: String(goal), atMs: Number(at) },
+		...{ band: band as Band, millionths: Number(score) },
+	}));
+}
+
+/**
+ * Deletes a page of the scores from before a moment, and of those above what is kept of a day, which several servers may
+ * have drawn. Ids of visitors are random, so the first ones are a random sample.
+ * @returns how many; 0 at the end
+ */
+export function* pruneServedScores(beforeMs: number, fullFromMs: number): Steps<number> {
+	const gone = (select: string, values: readonly number[]): Query => ({
+		sql: `DELETE FROM @served_score WHERE (vid, goal, at) IN (${select} LIMIT ${pageRows}) RETURNING vid /* prune served scores */`,
+		values,
+	});
+	const [old = [], many = []] = yield [
+		gone('SELECT vid, goal, at FROM @served_score WHERE at < ?', [beforeMs]),
+		gone(
+			`SELECT vid, goal, at FROM (SELECT vid, goal, at, row_number() OVER (PARTITION BY goal, band, at / ${dayMs} ORDER BY vid, at) AS place FROM @served_score WHERE at >= ?) AS ranked WHERE place > ${keptOfStratum}`,
+			[fullFromMs],
+		),
+	];
+	return old.length + many.length;
+}
+
+/** A figure that is compared with what comes later. */
+export interface KeptFigure {
+	readonly name: string;
+	/** Milliseconds since 1970. */
+	readonly atMs: number;
+	/** JSON. */
+	readonly body: string;
+}
+
+/** Keeps a figure, in place of one of the same name. */
+export function keepFigure({ name, atMs, body }: KeptFigure): Query {
+	return {
+		sql: 'INSERT INTO @kept_figure (name, at, body) ?rows ON CONFLICT (name) DO UPDATE SET at = excluded.at, body = excluded.body /* keep figure */',
+		rows: [[name, atMs, body]],
+	};
+}
+
+/** The kept figures whose names begin so, earliest first. */
+export function* keptFigures(prefix: string): Reading<KeptFigure[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT name, at, body FROM @kept_figure WHERE name >= ? AND name < ? ORDER BY at, name /* kept figures */',
+		values: [prefix, `${prefix}\uffff`],
+	});
+	return rows.map(({ name, at, body }) => ({ name: String(name), atMs: Number(at), body: String(body) }));
+}

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto';
+import type { Selectable } from 'kysely';
+import { type CountedBits, distinctCount } from '../../domain/distinct-count.ts';
+import { type Experiment, type ExperimentGroup, endOf } from '../../domain/experiment.ts';
+import { OperatorError } from '../../errors.ts';
+import type { Steps } from '../steps.ts';
+import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
+
+/** That have not ended: reads keep a bit for each. */
+const maxExperiments = 32;
+
+/** A visitor of an experiment who asked for its segment. */
+export interface ExperimentRead extends CountedBits {
+	readonly accountId: number;
+	readonly experiment: string;
+	readonly group: ExperimentGroup;
+}
+
+/** Counts visitors who asked for segments. Servers may do so in any order, and again. */
+export function* recordExperimentReads(reads: readonly ExperimentRead[]): Steps<void> {
+	yield [
+		{
+			sql: 'INSERT INTO @experiment_read AS counted (account_id, name, held_out, register, rank) ?rows ON CONFLICT (account_id, name, held_out, register) DO UPDATE SET rank = excluded.rank WHERE excluded.rank > counted.rank /* experiment reads */',
+			rows: reads.map(({ accountId, experiment, group, register, rank }) => [
+				accountId,
+				experiment,
+				group === 'holdout' ? 1 : 0,
+				register,
+				rank,
+			]),
+		},
+	];
+}
+
+/** Converts a row of `experiment`. */
+export function toExperiment(row: Selectable<ControlTables['experiment']>): Experiment {
+	return {
+		...{ name: row.name, segment: row.segment, rule: row.rule, goal: row.goal },
+		...{ holdoutPercent: row.holdout_percent, secret: row.secret },
+		...{ fromMs: row.from_at, toMs: row.to_at, stoppedAtMs: row.stopped_at },
+	};
+}
+
+async function selectExperiments(database: ControlDatabase, accountId: number): Promise<Experiment[]> {
+	const rows = await database
+		.selectFrom('experiment')
+		.selectAll()
+		.where('account_id', '=', accountId)
+		.orderBy('seq')
+		.execute();
+	return rows.map(toExperiment);
+}
+
+async function selectExperiment(
+	database: ControlDatabase,
+	accountId: number,
+	name: string,
+): Promise<Experiment> {
+	const experiment = (await selectExperiments(database, accountId)).find((one) => one.name === name);
+	if (!experiment)
+		throw new OperatorError(
+			`The account has no experiment ${name}; 'caskade experiment list AID' shows all.`,
+		);
+	return experiment;
+}
+
+/** @throws OperatorError where an experiment with this segment has not ended */
+export async function requireNoExperiment(
+	database: ControlDatabase,
+	accountId: number,
+	segment: string,
+	nowMs: number,
+): Promise<void> {
+	const running = (await selectExperiments(database, accountId)).find(
+		(one) => one.segment === segment && nowMs < endOf(one),
+	);
+	if (running)
+		throw new OperatorError(
+			`The experiment ${running.name} is about the segment ${segment}; 'caskade experiment stop AID ${running.name}' ends it.`,
+		);
+}
+
+export function experimentStore({ database, change, now }: ControlDoors) {
+	return {
+		/** In order of creation. */
+		experiments: (accountId: number) => selectExperiments(database, accountId),
+
+		/** @throws OperatorError where there is none */
+		experiment: (accountId: number, name: string) => selectExperiment(database, accountId, name),
+
+		/**
+		 * Adds an experiment, with a secret of its own.
+		 * @throws OperatorError where its name is taken, or an experiment with the same segment has not ended
+		 */
+		createExperiment: (
+			accountId: number,
+			experiment: Omit<Experiment, 'secret' | 'stoppedAtMs'>,
+		): Promise<Experiment> =>
+			change(async (transaction) => {
+				const { name, segment, rule, goal, holdoutPercent, fromMs, toMs } = experiment;
+				await requireNoExperiment(transaction, accountId, segment, fromMs);
+				const others = await selectExperiments(transaction, accountId);
+				if (others.filter((one) => fromMs < endOf(one)).length >= maxExperiments)
+					throw new OperatorError(
+						`An account has at most ${maxExperiments} experiments at a time; stop one.`,
+					);
+				const secret = randomBytes(32).toString('base64url');
+				const { numInsertedOrUpdatedRows } = await transaction
+					.insertInto('experiment')
+					.values({
+						...{ account_id: accountId, name, segment, rule, goal, secret },
+						...{ holdout_percent: holdoutPercent, from_at: fromMs, to_at: toMs, stopped_at: null },
+						...{ created_at: now(), seq: await nextSeq(transaction, 'experiment') },
+					})
+					.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+					.executeTakeFirstOrThrow();
+				if (numInsertedOrUpdatedRows !== 1n)
+					throw new OperatorError(`The account has an experiment ${name} already; choose another name.`);
+				return { ...experiment, secret, stoppedAtMs: null };
+			}),
+
+		/** Ends an experiment; stopping twice keeps the first time. @throws OperatorError where there is none */
+		stopExperiment: (accountId: number, name: string): Promise<Experiment> =>
+			change(async (transaction) => {
+				await transaction
+					.updateTable('experiment')
+					.set({ stopped_at: now() })
+					.where('account_id', '=', accountId)
+					.where('name', '=', name)
+					.where('stopped_at', 'is', null)
+					.execute();
+				return selectExperiment(transaction, accountId, name);
+			}),
+
+		/** About how many distinct visitors of each group asked for the segment. */
+		async experimentReads(
+			accountId: number,
+			name: string,
+		): Promise<Readonly<Record<ExperimentGroup, number>>> {
+			const rows = await database
+				.selectFrom('experiment_read')
+				.select(['held_out', 'register', 'rank'])
+				.where('account_id', '=', accountId)
+				.where('name', '=', name)
+				.execute();
+			const of = (heldOut: number) => distinctCount(rows.filter((row) => row.held_out === heldOut));
+			return { treated: of(0), holdout: of(1) };
+		},
+	};
+}

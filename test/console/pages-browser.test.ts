@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { HtmlValidate } from 'html-validate';
+import { newLoginLink } from '../../src/access/sign-in.ts';
+import { allPages } from '../../src/console/pages.ts';
+import { vidsAfter } from '../../src/store/account/reading/visitors.ts';
+import { launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
+import { freePort } from '../free-port.ts';
+import { caskade, caskadeJson } from '../process.ts';
+import { takesLong } from '../quick.ts';
+import { serveHere } from '../serve-here.ts';
+import { engines } from '../store/engines.ts';
+import { temporaryFolder } from '../support.ts';
+import { consoleHere } from './here.ts';
+
+const aid = 'c-a-demo-local';
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Markup that people read; whitespace and how attributes are written are no fault. */
+const validator = new HtmlValidate({
+	extends: ['html-validate:recommended'],
+	rules: {
+		'no-inline-style': 'error',
+		'void-style': 'off',
+		'no-trailing-whitespace': 'off',
+		'long-title': 'off',
+		'no-implicit-button-type': 'off',
+		'no-implicit-input-type': 'off',
+		'attribute-boolean-style': 'off',
+		'attribute-empty-style': 'off',
+		'doctype-style': 'off',
+		'prefer-native-element': 'off',
+		'valid-id': ['error', { relaxed: true }],
+		'require-sri': 'off',
+	},
+});
+
+/** How the pages are looked at. At 200 % a window of 1,400 px shows what one of 700 px would. */
+const looks = [
+	{ name: 'light', colorScheme: 'light', width: 1400, zoom: 1 },
+	{ name: 'dark', colorScheme: 'dark', width: 1400, zoom: 1 },
+	{ name: 'light, narrow', colorScheme: 'light', width: 360, zoom: 1 },
+	{ name: 'dark, narrow', colorScheme: 'dark', width: 360, zoom: 1 },
+	{ name: 'light, at 200 %', colorScheme: 'light', width: 1400, zoom: 2 },
+	{ name: 'dark, at 200 %', colorScheme: 'dark', width: 1400, zoom: 2 },
+] as const;
+
+/** What is wrong with the markup of a page. */
+async function faultsOf(source: string): Promise<string[]> {
+	const { results } = await validator.validateString(source);
+	return results
+		.flatMap(({ messages }) => messages)
+		.map(
+			({ ruleId, message, line }) =>
+				`${ruleId}: ${message} in ${source.split('\n')[line - 1]?.slice(0, 160)}`,
+		);
+}
+
+/** Every page that is shown, from the console's own list, so that none that is added later is forgotten. */
+function addressesOf(account: string, parts: Readonly<Record<string, string>>): string[] {
+	const shown = allPages.filter(({ path, get }) => get && !/\.json|\.csv|:file|export/.test(path));
+	return shown.map(
+		({ path }) =>
+			`/console/${path.replace(':aid', account).replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(parts[name] ?? 'x'))}`,
+	);
+}
+
+interface Violation {
+	readonly id: string;
+	readonly impact: string;
+	readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+test('the markup of pages that need no figures is valid', async (t) => {
+	const { person } = await consoleHere(t, engines[0] as (typeof engines)[number]);
+	const browser = await person('ada@example.com', [{ aid: null, role: 'admin' }]);
+	const faults: string[] = [];
+	for (const address of addressesOf('c-a-one', { email: 'ada@example.com' })) {
+		const { body } = await browser.get(address);
+		if (body.startsWith('<')) for (const fault of await faultsOf(body)) faults.push(`${address}: ${fault}`);
+	}
+	assert.deepEqual(faults, []);
+});
+
+test('every page is sound: markup, reading aids, light and dark, narrow and enlarged, without breaking its own policy', {
+	skip: takesLong || withoutBrowser,
+	timeout: 600_000,
+}, async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
+	assert.equal((await caskade(['demo', '--visitors', '300', ...at])).code, 0);
+	const port = await freePort();
+	await using server = await serveHere([...at, '--console-port', String(port)]);
+	const url = `http://127.0.0.1:${port}`;
+	const { control } = server.store;
+	const person = await control.people.create('ada@example.com', [{ aid: null, role: 'admin' }]);
+	const { link } = await newLoginLink(control, person, url);
+	const browser = await launchBrowser();
+	t.after(() => browser.close());
+	const { id } = await control.account(aid);
+	const [vid = ''] = await server.store.read(id, vidsAfter('', 1));
+	const [event] = (await caskadeJson(['events', aid, ...at])) as { tid: string }[];
+	const addresses = addressesOf(aid, { vid, tid: event?.tid ?? '', email: person.email });
+	assert.ok(addresses.length > 10);
+	const faults: string[] = [];
+	const state = { cookies: [] as Awaited<ReturnType<Awaited<ReturnType<typeof openContext>>['cookies']>> };
+	for (const { name, colorScheme, width, zoom } of looks) {
+		const context = await openContext(
+			t,
+			browser,
+			"addEventListener('securitypolicyviolation', ({ violatedDirective }) => console.error(violatedDirective))",
+			{ colorScheme, deviceScaleFactor: zoom, viewport: { width: width / zoom, height: 800 } },
+		);
+		if (state.cookies.length === 0) {
+			const entrance = await context.newPage();
+			await entrance.goto(link);
+			await entrance.getByRole('button', { name: 'Sign in' }).click();
+			await entrance.waitForURL(`${url}/console/account`);
+			state.cookies = await context.cookies();
+		} else await context.addCookies(state.cookies);
+		const page = await context.newPage();
+		let what = '';
+		page.on('pageerror', (error) => faults.push(`${what}: ${error}`));
+		page.on('console', (message) => {
+			if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico'))
+				faults.push(`${what}: ${message.text()}`);
+		});
+		for (const address of addresses) {
+			what = `${address} ${name}`;
+			await page.goto(`${url}${address}`);
+			// Figures that take long.
+			await page.locator('meta[http-equiv=refresh]').waitFor({ state: 'detached', timeout: 60_000 });
+			await page.evaluate(axe);
+			const { violations } = (await page.evaluate('axe.run()')) as { violations: readonly Violation[] };
+			for (const { id, impact, nodes } of violations)
+				if (impact === 'serious' || impact === 'critical')
+					faults.push(
+						`${what}: ${id}: ${nodes[0]?.html.slice(0, 160)} (${nodes.length}) ${nodes[0]?.failureSummary?.slice(0, 200)}`,
+					);
+			const wide = Number(
+				await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+			);
+			if (wide > 0) faults.push(`${what}: scrolls sideways by ${wide} px`);
+			if (name !== 'light') continue;
+			const structure = await page.locator('body').ariaSnapshot();
+			if (!/navigation "Console"/.test(structure) || !/heading .*\[level=1\]/.test(structure))
+				faults.push(`${what}: it has no navigation or no heading`);
+			const source = await (await context.request.get(`${url}${address}`)).text();
+			for (const fault of await faultsOf(source)) faults.push(`${what}: ${fault}`);
+		}
+		await context.close();
+	}
+	assert.deepEqual([...new Set(faults)], []);
+});

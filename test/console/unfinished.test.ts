@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AccessDirectory } from '../../src/access/directory.ts';
+import { newLoginLink } from '../../src/access/sign-in.ts';
+import { createConsole } from '../../src/console/console.ts';
+import { runReport } from '../../src/reports/run-report.ts';
+import { openStore } from '../../src/store/open.ts';
+import { addAccount, enginesAboveContract } from '../store/engines.ts';
+import { Browser, consoleUrl } from './browser.ts';
+
+for (const engine of enginesAboveContract)
+	test(`${engine.name}: the overview does not wait for what each channel is credited with, and shows it when it is made`, async (t) => {
+		const store = await openStore(await engine.installedAddress(t), {});
+		t.after(() => store.close());
+		await addAccount(store, 'c-a-one');
+		const directory = await AccessDirectory.load(store.control, () => {});
+		t.after(() => directory.stop());
+		const late = Promise.withResolvers<void>();
+		const pages = createConsole({
+			...{ store, directory, consoleUrl, now: store.now, monotonicMs: () => performance.now() },
+			onError: (error) => assert.fail(String(error)),
+			async makeReport(account, query) {
+				if (query.kind === 'attribution') await late.promise;
+				return JSON.stringify(await runReport(store, account, query, []));
+			},
+			waitMs: 3000,
+		});
+		t.after(() => pages.stop());
+		const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'viewer' }]);
+		const browser = new Browser(pages);
+		await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+		const unfinished = await browser.get('/console/c-a-one/');
+		assert.equal(unfinished.status, 200);
+		assert.match(unfinished.body, /http-equiv="refresh"/);
+		assert.match(unfinished.body, /What each channel is credited with is being made/);
+		assert.match(unfinished.body, /What came in/);
+		late.resolve();
+		const finished = await browser.get('/console/c-a-one/');
+		assert.doesNotMatch(finished.body, /http-equiv="refresh"|is being made/);
+	});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { countedBits } from '../../../src/domain/distinct-count.ts';
+import { drawOf } from '../../../src/domain/experiment.ts';
+import { dayMs } from '../../../src/durations.ts';
+import { assertRefuses, type Engine, openAccountOn } from '../engines.ts';
+import { hit } from './visitors.ts';
+
+/** The contract of every engine for experiments. */
+export function experimentsContract(engine: Engine): void {
+	suite(`experiments on ${engine.name}`, () => {
+		const about = (segment: string, fromMs: number) => ({
+			...{ segment, rule: 'true', goal: 'subscription', holdoutPercent: 12.5, fromMs, toMs: null },
+		});
+
+		test('servers know an experiment until it is stopped, and its segment stays as it is', async () => {
+			const { store, aid, accountId } = await openAccountOn(engine);
+			const { control, now } = store;
+			const known = async () => (await control.accessSnapshot()).accounts.get(aid)?.experiments;
+			const created = await control.createExperiment(accountId, { name: 'offer', ...about('new', now()) });
+			assert.match(created.secret, /^[\w-]{43}$/);
+			assert.deepEqual(await known(), [created]);
+			assert.deepEqual(await control.experiments(accountId), [created]);
+			const again = (name: string, segment: string) =>
+				control.createExperiment(accountId, { name, ...about(segment, now()) });
+			await assertRefuses(again('other', 'new'), /experiment offer is about the segment new/);
+			await assertRefuses(again('offer', 'engaged'), /an experiment offer already/);
+			await assertRefuses(control.updateSegment(accountId, 'new', { rule: 'false' }), /experiment offer/);
+			await assertRefuses(control.deleteSegment(accountId, 'new'), /experiment offer/);
+			await control.updateSegment(accountId, 'new', { name: 'Newer' });
+			const stopped = await control.stopExperiment(accountId, 'offer');
+			assert.deepEqual(await control.stopExperiment(accountId, 'offer'), stopped);
+			assert.deepEqual(await known(), []);
+			await control.updateSegment(accountId, 'new', { rule: 'false' });
+			await again('other', 'new');
+			await assertRefuses(control.stopExperiment(accountId, 'none'), /has no experiment none/);
+		});
+
+		test('visitors who asked are counted once, by several servers and again', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const experiment = await store.control.createExperiment(accountId, {
+				name: 'offer',
+				...about('new', store.now()),
+			});
+			const reads = Array.from({ length: 3000 }, (_, number) => {
+				const { group, bits } = drawOf(experiment, number.toString(16).padStart(32, '0'));
+				return { accountId, experiment: 'offer', group, ...countedBits(bits) };
+			});
+			// As a server tells them: of each register the highest.
+			const highest = new Map<string, (typeof reads)[number]>();
+			for (const read of reads) {
+				const name = `${read.group} ${read.register}`;
+				if (read.rank > (highest.get(name)?.rank ?? 0)) highest.set(name, read);
+			}
+			await writer.recordExperimentReads([...highest.values()]);
+			await writer.recordExperimentReads(reads.slice(0, 1));
+			const held = reads.filter(({ group }) => group === 'holdout').length;
+			const counted = await store.control.experimentReads(accountId, 'offer');
+			assert.ok(Math.abs(counted.holdout / held - 1) < 0.1, `${counted.holdout} for ${held}`);
+			assert.ok(Math.abs(counted.treated / (3000 - held) - 1) < 0.1, `${counted.treated}`);
+			assert.deepEqual(await store.control.experimentReads(accountId, 'none'), { treated: 0, holdout: 0 });
+		});
+
+		test('visitors whom a customer id joins are one person: the first', async (t) => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const atMs = Date.UTC(2026, 10, 1);
+			const arrive = (days: number, cid: string | null) =>
+				writer.storeHit(accountId, hit({ atMs: atMs + days * dayMs }, { cid }));
+			const first = await arrive(0, 'ada');
+			const second = await arrive(1, 'ada');
+			const alone = await arrive(1, null);
+			const reader = store.startReading();
+			t.after(() => reader.close());
+			const person = (scope: 'vid' | 'sid', subject: string) => reader.person(accountId, scope, subject);
+			assert.equal(await person('vid', second.vid), first.vid);
+			assert.equal(await person('sid', second.sid), first.vid);
+			assert.equal(await person('vid', first.vid), first.vid);
+			assert.equal(await person('vid', alone.vid), null);
+			assert.equal(await person('sid', alone.sid), alone.vid);
+			assert.equal(await person('sid', 'f'.repeat(32)), null);
+		});
+	});
+}
