@@ -207,11 +207,16 @@ export function createConsole(options: ConsoleOptions): Console {
 		return shownAgain(body, page, asked, view);
 	}
 
+	/**
+	 * A page that the browser asks for again after a second. The header `Refresh` says so, not the markup, in which a checker
+	 * of accessibility cannot tell a page that is being made from one that never stands still.
+	 */
 	function shownAgain(body: Html, page: ConsolePage, asked: Asked, view: View | undefined): ConsoleAnswer {
-		return shown(
+		const { headers, ...rest } = shown(
 			200,
-			layout({ ...{ title: page.title, page, pages: allPages, asked, view, body }, refreshSeconds: 1 }),
+			layout({ title: page.title, page, pages: allPages, asked, view, isBusy: true, body }),
 		);
+		return { ...rest, headers: { ...headers, refresh: '1' } };
 	}
 
 	return {

@@ -11,27 +11,26 @@ interface Frame {
 	readonly page?: ConsolePage | undefined;
 	readonly pages?: readonly ConsolePage[];
 	readonly view?: View | undefined;
-	/** The browser asks for the page again after so many seconds. */
-	readonly refreshSeconds?: number;
+	/** Figures of it are still being made. */
+	readonly isBusy?: boolean;
 	readonly body: HtmlValue;
 }
 
 /** A whole page. */
-export function layout({ title, asked, page, pages = [], view, refreshSeconds, body }: Frame): string {
+export function layout({ title, asked, page, pages = [], view, isBusy, body }: Frame): string {
 	const account = asked?.account;
 	return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-${refreshSeconds && html`<meta http-equiv="refresh" content="${refreshSeconds}">`}
 <title>${title}${account && ` · ${account.aid}`} · Caskade</title>
 <link rel="stylesheet" href="${stylePath}">
 </head>
 <body>
 <a class="skip" href="#main">To the content</a>
 ${asked && menu(asked, page, pages, view)}
-<main id="main">
+<main id="main"${isBusy && html` aria-busy="true"`}>
 <h1>${title}</h1>
 ${view && asked && page?.takesView && viewForm(asked, view)}
 ${body}

@@ -32,7 +32,7 @@ export class Browser {
 	async whole(address: string): Promise<Shown> {
 		for (;;) {
 			const shown = await this.get(address);
-			if (!shown.body.includes('http-equiv="refresh"')) return shown;
+			if (shown.headers['refresh'] === undefined) return shown;
 		}
 	}
 

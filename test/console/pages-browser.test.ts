@@ -130,7 +130,7 @@ test('every page is sound: markup, reading aids, light and dark, narrow and enla
 			what = `${address} ${name}`;
 			await page.goto(`${url}${address}`);
 			// Figures that take long.
-			await page.locator('meta[http-equiv=refresh]').waitFor({ state: 'detached', timeout: 60_000 });
+			await page.locator('main[aria-busy]').waitFor({ state: 'detached', timeout: 60_000 });
 			await page.evaluate(axe);
 			const { violations } = (await page.evaluate('axe.run()')) as { violations: readonly Violation[] };
 			for (const { id, impact, nodes } of violations)

@@ -272,7 +272,9 @@ export class PostgresStore implements Store {
 				throw new OperatorError(
 					`The schema ${schema} exists already, with data of an account that ${this.#schemas.control} does not know; restore the control schema that knows it, or rename this one.`,
 				);
-			await (await Citus.of(this.#controlPool))?.requireWorkers();
+			// Not by the control database's pool, of which whoever creates the account holds a connection: two at once would wait
+			// for each other.
+			await (await Citus.of(pool))?.requireWorkers();
 			await migrate(pool, schema, 'client');
 			return;
 		}

@@ -35,6 +35,13 @@ export function controlContract(engine: Engine): void {
 			await assertRefuses(control.issueKey('other', 'standard'), /There is no client other/);
 		});
 
+		test('accounts that are created at once do not wait for each other for ever', async (t) => {
+			const { store, control } = await start(t);
+			const aids = ['c-a-1', 'c-a-2', 'c-a-3', 'c-a-4', 'c-a-5'];
+			await Promise.all(aids.map((aid) => addAccount(store, aid)));
+			assert.deepEqual((await control.accounts()).map(({ aid }) => aid).sort(), aids);
+		});
+
 		test('an account whose database cannot be created does not exist', async (t) => {
 			const { store, control } = await start(t);
 			const account = { aid: 'c-a-acme-uk', client: 'acme', origins: [] };
