@@ -32,7 +32,7 @@ export class Browser {
 	async whole(address: string): Promise<Shown> {
 		for (;;) {
 			const shown = await this.get(address);
-			if (shown.headers['refresh'] === undefined) return shown;
+			if (shown.headers.refresh === undefined) return shown;
 		}
 	}
 

@@ -31,12 +31,12 @@ for (const engine of enginesAboveContract)
 		await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
 		const unfinished = await browser.get('/console/c-a-one/');
 		assert.equal(unfinished.status, 200);
-		assert.equal(unfinished.headers['refresh'], '1');
+		assert.equal(unfinished.headers.refresh, '1');
 		assert.match(unfinished.body, /<main id="main" aria-busy="true">/);
 		assert.match(unfinished.body, /What each channel is credited with is being made/);
 		assert.match(unfinished.body, /What came in/);
 		late.resolve();
 		const finished = await browser.get('/console/c-a-one/');
-		assert.equal(finished.headers['refresh'], undefined);
+		assert.equal(finished.headers.refresh, undefined);
 		assert.doesNotMatch(finished.body, /aria-busy|is being made/);
 	});
