@@ -1,7 +1,8 @@
 import { dayMs } from '../durations.ts';
 import type { DemoEntry } from './entry.ts';
 
-const recentMs = 3 * dayMs;
+/** In a small shop, days pass in which nobody looks at the plans more than twice. */
+const recentMs = 14 * dayMs;
 
 /** The visitor worth looking at: recently active, looked at the plans most often, and has not bought. */
 export function undecidedVisitor(entries: readonly DemoEntry[]): number | undefined {
