@@ -111,7 +111,9 @@ export function activity(log: Log, asked: Asked): Figures {
 			return { ...event, kind };
 		}),
 	);
-	const firstMs = [...all, ...known.hits].reduce((first, { atMs }) => Math.min(first, atMs), Infinity);
+	// Of hits that were pruned, touches may be kept.
+	const moments = [all, known.hits, ...touches.values()].flat().map(({ atMs }) => atMs);
+	const firstMs = moments.reduce((first, atMs) => Math.min(first, atMs), Infinity);
 	for (const { name, fromMs, toMs } of spansFrom(firstMs, asked.every ?? 'day', asked)) {
 		const within = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs < toMs;
 		const own = all.filter(within);
