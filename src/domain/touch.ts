@@ -1,3 +1,4 @@
+import { minuteMs } from '../durations.ts';
 import type { HitRecord } from './hit.ts';
 
 /** An arrival that may be credited with a subscription. */
@@ -45,6 +46,12 @@ function hostOf(url: string | null): string | null {
 	const host = url === null ? undefined : URL.parse(url)?.hostname;
 	return host ? host.replace(/^www\./, '') : null;
 }
+
+/**
+ * Equal touches of a visitor that are closer together than this are one arrival: a page may send several hits, or be loaded
+ * again.
+ */
+export const samePageMs = 30 * minuteMs;
 
 /** Payment sites and their subdomains. A visitor who returns from one did not arrive through it. */
 export const paymentProviders: readonly string[] = [

@@ -1,9 +1,7 @@
-import type { Touch } from '../domain/touch.ts';
-import { dayMs, minuteMs } from '../durations.ts';
+import { samePageMs, type Touch } from '../domain/touch.ts';
+import { dayMs } from '../durations.ts';
 
 export const defaultLookbackDays = 90;
-/** Equal touches closer together than this count as one: a page may send several hits, or be reloaded. */
-const samePageMs = 30 * minuteMs;
 
 /** The owner's touches that are credited for a conversion: those in the lookback period before it. */
 export function pathOf<T extends Pick<Touch, 'atMs'>>(
@@ -35,15 +33,18 @@ export class VisitorTouches<Of extends Origin> {
 		this.#lastOrigin = undefined;
 	}
 
-	/** Adds the next touch in order of time, unless it repeats the previous one. */
-	add(atMs: number, origin: Of): void {
+	/**
+	 * Adds the next touch in order of time, unless it repeats the previous one.
+	 * @param isArrival false for a return from a payment provider, which is left out
+	 */
+	add(atMs: number, origin: Of, isArrival = true): void {
 		const isRepeat =
 			this.#lastOrigin !== undefined &&
 			atMs - this.#lastAtMs < samePageMs &&
 			isAlike(origin, this.#lastOrigin);
 		this.#lastAtMs = atMs;
 		this.#lastOrigin = origin;
-		if (isRepeat) return;
+		if (isRepeat || !isArrival) return;
 		this.#atMs[this.length] = atMs;
 		this.#origins[this.length] = origin;
 		this.length++;

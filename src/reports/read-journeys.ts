@@ -80,7 +80,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		touches.clear();
 		for (let place = 0; place < count; place++) {
 			const origin = readOrigin(origins[place] as string);
-			if (!origin.isPayment) touches.add(atMs[place] as number, origin);
+			touches.add(atMs[place] as number, origin, !origin.isPayment);
 		}
 		if (visitsBy) {
 			for (let touch = 0; touch < touches.length; touch++)
@@ -190,7 +190,7 @@ export function* readTouches(
 	const touches = new VisitorTouches<ReportedOrigin>();
 	yield* touchesOfVisitors([vid], asOfMs, ([, atMs, text]) => {
 		const origin = readOrigin(text);
-		if (!origin.isPayment) touches.add(atMs, origin);
+		touches.add(atMs, origin, !origin.isPayment);
 	});
 	return touches.touches();
 }

@@ -122,18 +122,17 @@ export function readLog({ hits, events, kept }: Log, { asOfMs, lookbackDays }: A
 	return { log, owners, touches, within, subscriptions };
 }
 
-/** Without those from where it was paid, and without repeats of the last 30 minutes. */
+/** Without repeats of the last 30 minutes, and without those from where it was paid. */
 function arrivalsOf(touches: readonly Touch[]): Touch[] {
-	const counted = touches
-		.filter(({ origin: [, source, medium, campaign] }) => {
-			const isPaid = source !== null && /(^|\.)stripe\.com$/.test(source);
-			return !isPaid || medium !== null || campaign !== null;
-		})
-		.sort((a, b) => a.atMs - b.atMs);
-	return counted.filter(({ atMs, origin }, place) => {
-		const before = counted[place - 1];
+	const all = touches.toSorted((a, b) => a.atMs - b.atMs);
+	return all.filter(({ atMs, origin }, place) => {
+		const before = all[place - 1];
 		const isAlike = before && JSON.stringify(before.origin) === JSON.stringify(origin);
-		return !(isAlike && atMs - before.atMs < 30 * 60_000);
+		const [, source, medium, campaign] = origin;
+		const isPaid = source !== null && /(^|\.)stripe\.com$/.test(source);
+		return (
+			!(isAlike && atMs - before.atMs < 30 * 60_000) && (!isPaid || medium !== null || campaign !== null)
+		);
 	});
 }
 

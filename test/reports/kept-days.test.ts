@@ -54,9 +54,15 @@ async function countedByDay(store: Store, id: number, timezone: string, asOfMs: 
 		if (ms <= asOfMs) (of(ms)[name] as number) += number;
 	};
 	for (const { at } of await rowsIn(store, id, 'hit')) count(Number(at), 'hits');
-	for (const { at, origin } of await rowsIn(store, id, 'touch')) {
+	const last = new Map<unknown, { at: number; origin: unknown }>();
+	const touches = (await rowsIn(store, id, 'touch')).sort((a, b) => Number(a.at) - Number(b.at));
+	for (const { vid, origin, ...row } of touches) {
+		const at = Number(row.at);
+		const before = last.get(vid);
+		last.set(vid, { at, origin });
+		if (before && before.origin === origin && at - before.at < 30 * minuteMs) continue;
 		const [, source, medium, campaign] = JSON.parse(String(origin));
-		if (source !== 'pay.google.com' || medium !== null || campaign !== null) count(Number(at), 'visits');
+		if (source !== 'pay.google.com' || medium !== null || campaign !== null) count(at, 'visits');
 	}
 	const events = (await rowsIn(store, id, 'subscription_event'))
 		.map(({ id, subid, rvn, received_at }) => ({ id, subid, rvn: Number(rvn), atMs: Number(received_at) }))
@@ -93,10 +99,14 @@ async function compare(store: Store, id: number, asOfMs: number): Promise<void> 
 }
 
 const minutes = fc.integer({ min: 0, max: 12 * 1440 });
+/** Some around a midnight, where a page that is loaded again may be loaded on another day. */
+const hitMinutes = fc.oneof(minutes, fc.integer({ min: 6 * 1440 - 20, max: 6 * 1440 + 20 }));
 const hits = fc.record({
 	type: fc.constant('hit' as const),
 	visitor: fc.integer({ min: 1, max: 4 }),
-	minute: minutes,
+	minute: hitMinutes,
+	/** The page is loaded again after so many minutes. */
+	again: fc.option(fc.integer({ min: 1, max: 40 })),
 	channel: fc.constantFrom('email', 'direct', 'paid', 'internal', 'referral'),
 	referrer: fc.constantFrom(null, 'https://pay.google.com/', 'https://news.example/'),
 	tid: fc.option(fc.nat(7)),
@@ -133,13 +143,16 @@ for (const engine of engines) {
 				for (const step of history) {
 					const atMs = 'minute' in step ? day0Ms + step.minute * minuteMs : 0;
 					if (step.type === 'hit') {
-						const { visitor, channel, referrer, tid } = step;
+						const { visitor, again, channel, referrer, tid } = step;
 						const shown = tid === null ? [] : [{ name: 'order', tid: `T-${tid}` }];
 						const hit: Entry = {
 							...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs },
 							body: body({ channel, referrer, events: shown }),
 						};
-						await add(store, id, [hit]);
+						await add(store, id, [
+							hit,
+							...(again === null ? [] : [{ ...hit, atMs: atMs + again * minuteMs }]),
+						]);
 					} else if (step.type === 'event') {
 						const { tid, rvn } = step;
 						await add(store, id, [sale(`T-${tid}`, `S-${tid % 3}`, step.minute / 1440, rvn)]);

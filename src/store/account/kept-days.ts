@@ -1,3 +1,4 @@
+import { samePageMs } from '../../domain/touch.ts';
 import { dayMs } from '../../durations.ts';
 import { type Query, type Reading, rowsOf, type Steps } from '../steps.ts';
 
@@ -14,10 +15,13 @@ export function utcDay(ms: number): string {
 	return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Forgets the figures of the days of some moments: something was stored or deleted there. */
+/** Forgets the figures of the days of some moments: something was stored or deleted there. What repeats it may be of the next. */
 export function forgetDays(momentsMs: Iterable<number>): Query {
 	const days = new Set<number>();
-	for (const ms of momentsMs) days.add(Math.floor(ms / dayMs));
+	for (const ms of momentsMs) {
+		days.add(Math.floor(ms / dayMs));
+		days.add(Math.floor((ms + samePageMs) / dayMs));
+	}
 	return {
 		sql: 'DELETE FROM @kept_day WHERE day IN ?list /* forget days */',
 		values: [[...days].map((day) => utcDay(day * dayMs))],

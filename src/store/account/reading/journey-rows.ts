@@ -4,6 +4,7 @@ import {
 	eventLabelNames,
 	type SubscriptionEvent,
 } from '../../../domain/subscription-event.ts';
+import { samePageMs } from '../../../domain/touch.ts';
 import {
 	type Query,
 	type Reading,
@@ -284,20 +285,43 @@ export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: num
 	return vids;
 }
 
-/** Passes on when and how visitors arrived in a period. */
+/** Passes on when and how visitors arrived in a period, in order of time, without touches that repeat the previous one. */
 export function* arrivalsIn(
 	{ fromMs, toMs }: { fromMs: number; toMs: number },
 	take: (atMs: number, origin: string) => void,
 ): Reading<void> {
+	const repeats = new Repeats();
 	yield [
 		inPages<[atMs: number, vid: string, origin: string]>(
 			(last) => ({
 				sql: `SELECT at, vid, origin FROM @touch WHERE (at, vid) > (?, ?) AND at < ? ORDER BY at, vid LIMIT ${pageRows} /* arrivals in */`,
-				values: [last?.[0] ?? fromMs, last?.[1] ?? '', toMs],
+				values: [last?.[0] ?? fromMs - samePageMs, last?.[1] ?? '', toMs],
 			}),
-			each(([atMs, , origin]) => take(atMs, origin)),
+			each(([atMs, vid, origin]) => {
+				const isRepeat = repeats.add(atMs, vid, origin);
+				if (atMs >= fromMs && !isRepeat) take(atMs, origin);
+			}),
 		),
 	];
+}
+
+/** Tells which touches of many visitors, in order of time, repeat their visitor's previous one. Remembers an hour at most. */
+class Repeats {
+	#recent = new Map<string, readonly [atMs: number, origin: string]>();
+	#earlier = this.#recent;
+	#beganMs = Number.NEGATIVE_INFINITY;
+
+	/** @returns whether it is a repeat */
+	add(atMs: number, vid: string, origin: string): boolean {
+		if (atMs - this.#beganMs >= samePageMs) {
+			this.#earlier = this.#recent;
+			this.#recent = new Map();
+			this.#beganMs = atMs;
+		}
+		const [beforeMs, before] = this.#recent.get(vid) ?? this.#earlier.get(vid) ?? [];
+		this.#recent.set(vid, [atMs, origin]);
+		return before === origin && atMs - (beforeMs as number) < samePageMs;
+	}
 }
 
 /** When the first stored hit was, or the first touch that is kept of a deleted one; infinite if there is none. */
