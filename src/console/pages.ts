@@ -8,6 +8,7 @@ import { auditPage, peoplePage, personPage } from './pages/people.ts';
 import { reportFilePage } from './pages/report-file.ts';
 import { retentionPage } from './pages/retention.ts';
 import { revenuePage } from './pages/revenue.ts';
+import { segmentsPage } from './pages/segments.ts';
 import { settingsPage } from './pages/settings.ts';
 import { systemPage } from './pages/system.ts';
 import { eraseVisitorPage, visitorFilePage, visitorPage } from './pages/visitor.ts';
@@ -21,6 +22,7 @@ export const allPages: readonly ConsolePage[] = [
 	journeysPage,
 	revenuePage,
 	retentionPage,
+	segmentsPage,
 	visitorsPage,
 	visitorPage,
 	eraseVisitorPage,

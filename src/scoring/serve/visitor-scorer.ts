@@ -53,6 +53,7 @@ export class VisitorScorer {
 
 	/**
 	 * A profile's scores, one for each goal of the account that the visitor can reach. Synchronous if the account's models are cached.
+	 * @param atMs the moment that the profile is of, now by default; percentiles are among recent visitors in any case
 	 * @throws StorageError
 	 */
 	scores(
@@ -60,12 +61,13 @@ export class VisitorScorer {
 		scope: CaskScope,
 		profile: Profile,
 		explain: boolean,
+		atMs?: number,
 	): GoalScore[] | Promise<GoalScore[]> {
 		const nowMs = this.#options.now();
 		const references = this.#referencesOf(account, scope, nowMs);
 		if (references instanceof Promise)
-			return references.then((made) => this.#scores(account, made, profile, nowMs, explain));
-		return this.#scores(account, references, profile, nowMs, explain);
+			return references.then((made) => this.#scores(account, made, profile, atMs ?? nowMs, explain));
+		return this.#scores(account, references, profile, atMs ?? nowMs, explain);
 	}
 
 	/**

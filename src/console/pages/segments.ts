@@ -1,0 +1,191 @@
+import type { Segment } from '../../domain/segment.ts';
+import { OperatorError } from '../../errors.ts';
+import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import { displayName, plainName } from '../../format/values.ts';
+import { withBounds } from '../../reports/share-interval.ts';
+import { outcomeDays, type RuleOutcome, ruleOutcomes } from '../../segments/outcomes.ts';
+import { compileRule, type Rule } from '../../segments/rule.ts';
+import { RuleError } from '../../segments/rule-error.ts';
+import { redirect } from '../exchange.ts';
+import { textField } from '../form.ts';
+import { type AskedOfAccount, accountPage } from '../page.ts';
+import { nameOf, pageTable } from '../page-table.ts';
+import { formOf } from './account.ts';
+
+/** Bounds the elements of the page. */
+const maxShown = 100;
+
+/** What `caskade segment` can do, and what became of those who are in each. */
+export const segmentsPage = accountPage({
+	path: ':aid/segments',
+	title: 'Segments',
+	menu: 'Segments',
+	right: 'visitors',
+	async get(asked) {
+		const { query, account } = asked;
+		const chosen = account.segments.find(({ id }) => id === query.get('segment'));
+		return page(asked, draftOf(query, chosen), query.has('rule'));
+	},
+	async post(asked) {
+		const { form, store, account, note, request } = asked;
+		const id = form.get('id')?.trim() ?? '';
+		if (form.get('action') === 'delete segment') {
+			if (form.get('again')?.trim() !== id)
+				throw new OperatorError(`To delete the segment, write its id: ${id}.`);
+			await store.control.deleteSegment(account.id, id);
+			await note('segment deleted', id);
+			return redirect(request.path);
+		}
+		if (form.get('action') !== 'save segment')
+			throw new OperatorError('The form names nothing that this page can do.');
+		const draft = draftOf(form);
+		if (checked(asked, draft).problems.length > 0) return page(asked, draft, true);
+		const isKnown = (await store.control.segments(account.id)).some((known) => known.id === id);
+		if (isKnown) await store.control.updateSegment(account.id, id, { name: draft.name, rule: draft.rule });
+		else await store.control.createSegment(account.id, draft);
+		await note(isKnown ? 'segment updated' : 'segment created', id);
+		return redirect(`${request.path}?segment=${id}`);
+	},
+});
+
+/** What was typed. Browsers send lines with a carriage return, which rules do not need. */
+function draftOf(fields: URLSearchParams, of?: Segment): Segment {
+	const typed = (name: keyof Segment) =>
+		(fields.get(name) ?? of?.[name] ?? '').replaceAll('\r\n', '\n').trim();
+	return { id: typed('id'), name: typed('name'), rule: typed('rule') };
+}
+
+/** A rule as it was written, in lines. All other characters without a look are escapes, which CEL reads as what they are. */
+function asWritten(rule: string): HtmlValue {
+	return rule.split(/([\n\t])/).map((part) => (part === '\n' ? html`\n` : part === '\t' ? html`\t` : part));
+}
+
+interface Checked {
+	/** Missing where it is not valid. */
+	readonly rule?: Rule;
+	readonly problems: readonly { readonly of: keyof Segment; readonly text: string }[];
+}
+
+/** Compiles the rule, and tells what is wrong with it and with the names. */
+function checked({ account }: AskedOfAccount, { id, name, rule }: Segment): Checked {
+	const problems: { of: keyof Segment; text: string }[] = [];
+	const attempt = <Value>(of: keyof Segment, parse: () => Value): Value | undefined => {
+		try {
+			return parse();
+		} catch (error) {
+			if (!(error instanceof RuleError || error instanceof OperatorError)) throw error;
+			problems.push({ of, text: error.message });
+			return undefined;
+		}
+	};
+	attempt('id', () => plainName(id));
+	attempt('name', () => displayName(name));
+	const goals = account.goals.map((goal) => goal.name);
+	const compiled = attempt('rule', () => compileRule(rule, goals));
+	return { problems, ...(compiled && { rule: compiled }) };
+}
+
+/** @param isTried whether the draft is shown with its outcome, or with what is wrong with it */
+async function page(asked: AskedOfAccount, draft: Segment, isTried: boolean): Promise<Html> {
+	const { account, request } = asked;
+	const { rule, problems } = isTried ? checked(asked, draft) : { problems: [] };
+	const known = account.segments.find(({ id }) => id === draft.id);
+	const goal = account.goals[0]?.name;
+	const problemOf = (of: keyof Segment) => problems.find((problem) => problem.of === of)?.text;
+	const described = (of: keyof Segment) =>
+		problemOf(of) && html` aria-invalid="true" aria-describedby="${of}-problem"`;
+	const problem = (of: keyof Segment) =>
+		problemOf(of) &&
+		html`<pre id="${of}-problem" class="problem" role="alert">${asWritten(problemOf(of) as string)}</pre>`;
+	return html`<section class="section"><h2>${known ? `Change ${known.id}` : 'Add a segment'}</h2>
+<p>A segment is the visitors that match a rule, which is written in CEL. Pages ask which segments their visitor is in.</p>
+<form method="get" action="${request.path}">
+<p><label>Id <input name="id" value="${draft.id}"${described('id')}></label> <span class="hint">as pages read it, for example high-intent; it is needed to save the segment</span></p>
+${problem('id')}
+<p><label>Name <input name="name" value="${draft.name}"${described('name')}></label> <span class="hint">for people</span></p>
+${problem('name')}
+<p><label for="rule">Rule</label> <span class="hint">for example <code>visitor.visits &gt;= 3 &amp;&amp; "pricing" in visitor.pages7d</code>${goal && html` or <code>bands["${goal}"] == "high"</code>`}</span>
+<textarea id="rule" name="rule" rows="4" maxlength="2000" spellcheck="false" required${described('rule')}>
+${asWritten(draft.rule)}</textarea></p>
+${problem('rule')}
+<p><button>Preview</button> ${(known || isTried) && html`<a href="${request.path}">New segment</a>`}</p>
+</form>
+${rule && problems.length === 0 && saveForm(asked, draft, known)}
+${
+	known &&
+	html`<details><summary>Delete ${known.id}</summary>
+${formOf(asked, 'delete segment', html`<input type="hidden" name="id" value="${known.id}">${textField('again', 'Its id, once more', '', { isRequired: true })}`, 'Delete', 'danger')}
+</details>`
+}</section>
+${(rule || !isTried) && (await outcomes(asked, rule && { rule, draft }))}`;
+}
+
+function saveForm(asked: AskedOfAccount, { id, name, rule }: Segment, known: Segment | undefined): Html {
+	const fields = Object.entries({ id, name, rule: asWritten(rule) }).map(
+		([field, value]) => html`<input type="hidden" name="${field}" value="${value}">
+`,
+	);
+	return formOf(
+		asked,
+		'save segment',
+		fields,
+		known ? `Save as ${id}, instead of what it is` : `Save as ${id}`,
+	);
+}
+
+interface Tried {
+	readonly rule: Rule;
+	readonly draft: Segment;
+}
+
+async function outcomes(asked: AskedOfAccount, tried: Tried | undefined): Promise<Html> {
+	const { account, request, store } = asked;
+	const shown = account.segments.slice(0, maxShown).map((segment) => ({
+		segment,
+		// One that is valid no more matches nobody.
+		rule: checked(asked, segment).rule,
+	}));
+	const rules = shown.flatMap(({ rule }) => rule ?? []);
+	const found = await ruleOutcomes(store, account, [...(tried ? [tried.rule] : []), ...rules]);
+	const { base, visitors, all } = found;
+	const left = found.rules.values();
+	const ofTried = tried && left.next().value;
+	const rows: HtmlValue[][] = shown.map(({ segment: { id, name, rule }, rule: valid }) => [
+		html`<a href="${request.path}?segment=${encodeURIComponent(id)}">${id}</a>`,
+		nameOf(name),
+		...(valid ? cells(left.next().value as RuleOutcome, base) : ['-', '-', '-', '-', 'not valid']),
+		codeOf(rule),
+	]);
+	const headings = [
+		...['Segment', 'Name', '#Members now', `#Members in ${outcomeDays} days`],
+		...['#Subscribed afterwards', '#Share', '#Lift', 'Rule…'],
+	];
+	const everybody = ['', 'All visitors', ...cells(base), ''];
+	return html`${
+		tried &&
+		html`<section class="section" aria-labelledby="preview"><h2 id="preview">Preview</h2>
+${pageTable('Preview', headings, [['not saved', nameOf(tried.draft.name), ...cells(ofTried as RuleOutcome, base), codeOf(tried.draft.rule)], everybody])}</section>`
+	}
+<section class="section" aria-labelledby="saved"><h2 id="saved">Segments</h2>
+${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
+${account.segments.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>npx caskade segment create ${account.aid} ID</code>.</p>` : pageTable('Segments', headings, [...rows, everybody])}
+${shown.length < account.segments.length && html`<p class="note">These are the first ${shown.length} of ${account.segments.length}.</p>`}
+${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
+<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>npx caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
+}
+
+const codeOf = (rule: string) => html`<code>${asWritten(rule)}</code>`;
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
+
+/** @param base of everybody, where the lift is shown */
+function cells({ matching, recent, subscribed }: RuleOutcome, base?: RuleOutcome): HtmlValue[] {
+	const counts = [matching, recent, subscribed].map(formatNumber);
+	if (recent === 0) return [...counts, '-', '-'];
+	const { share, low, high } = withBounds(subscribed / recent, recent);
+	if (!base) return [...counts, percent(share), '1'];
+	if (base.subscribed === 0) return [...counts, percent(share), '-'];
+	const lift = (of: number) => ((of * base.recent) / base.subscribed).toFixed(2);
+	// Everybody includes the members, so these bounds are rather too wide than too narrow.
+	return [...counts, percent(share), `${lift(share)} (${lift(low)}–${lift(high)})`];
+}

@@ -1,0 +1,137 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { kindOf } from '../domain/event-kind.ts';
+import type { Profile } from '../domain/profile.ts';
+import { dayMs } from '../durations.ts';
+import { profilesAt } from '../scoring/rows/snapshots.ts';
+import { type GoalScore, scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
+import { countVisitors, profilesOf, vidsAfter } from '../store/account/reading/visitors.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+import type { Rule } from './rule.ts';
+import { ruleFacts } from './rule-facts.ts';
+
+/** What became of those who matched a rule. */
+export interface RuleOutcome {
+	/** Visitors who match now. */
+	matching: number;
+	/** Visitors who matched after one of their hits in the last days. */
+	recent: number;
+	/** Those of them with a new subscription after the first such hit. */
+	subscribed: number;
+}
+
+export interface RuleOutcomes {
+	/** All visitors of the account. */
+	readonly all: number;
+	/** Those of them whom the figures are of. Their `vid`s are the lowest, and random, so they are a fair sample. */
+	readonly visitors: number;
+	/** Of everybody: `recent` are all who came in the last days. */
+	readonly base: RuleOutcome;
+	/** In the order of the rules. */
+	readonly rules: readonly RuleOutcome[];
+}
+
+export const outcomeDays = 30;
+/** Bounds how long a page takes. */
+const maxVisitors = 10_000;
+const vidsPerRead = 250;
+/** After so many hits of a visitor it is looked, evenly spread over all. */
+const maxMoments = 50;
+
+/**
+ * Counts the visitors who match each of some rules now, and those who did in the last days, and who subscribed then. Rules
+ * that read scores are given what the active models say of each moment.
+ */
+export async function ruleOutcomes(
+	store: Store,
+	account: KnownAccount,
+	rules: readonly Rule[],
+	maxSample = maxVisitors,
+): Promise<RuleOutcomes> {
+	const nowMs = store.now();
+	const all = await store.read(account.id, countVisitors());
+	const counts = rules.map(noOutcome);
+	const base = noOutcome();
+	const needsScores = rules.some(({ readsScores }) => readsScores);
+	const reader = store.startReading();
+	const scorer = scorerOf(store, { reader, now: () => nowMs, onError: fail });
+	/** For each rule, whether it matches. */
+	const matchesAt = async (profile: Profile, atMs: number): Promise<boolean[]> => {
+		const scores: readonly GoalScore[] = needsScores
+			? await scorer.scores(account, 'vid', profile, false, atMs)
+			: [];
+		const facts = ruleFacts(profile, scores, atMs, account.cadences);
+		return rules.map((rule) => rule.matches(facts));
+	};
+	let visitors = 0;
+	try {
+		for (let last = ''; visitors < maxSample; ) {
+			const vids = await store.read(account.id, vidsAfter(last, Math.min(vidsPerRead, maxSample - visitors)));
+			if (vids.length === 0) break;
+			last = vids.at(-1) as string;
+			visitors += vids.length;
+			for (const profile of (await store.read(account.id, profilesOf(vids))).values()) {
+				base.matching++;
+				for (const [place, isMatch] of (await matchesAt(profile, nowMs)).entries())
+					if (isMatch) (counts[place] as RuleOutcome).matching++;
+			}
+			for (const history of await store.read(account.id, visitorHistories(vids, nowMs)))
+				await addRecent(history, nowMs, matchesAt, [base, ...counts]);
+			// Other pages are asked for meanwhile.
+			await nextTurn();
+		}
+	} finally {
+		await reader.close();
+	}
+	return { all, visitors, base, rules: counts };
+}
+
+/** @param outcomes of everybody, then of each rule */
+async function addRecent(
+	history: VisitorHistory,
+	nowMs: number,
+	matchesAt: (profile: Profile, atMs: number) => Promise<readonly boolean[]>,
+	outcomes: readonly RuleOutcome[],
+): Promise<void> {
+	const timesMs = [...new Set(history.hits.map(({ atMs }) => atMs))].filter(
+		(atMs) => atMs > nowMs - outcomeDays * dayMs,
+	);
+	if (timesMs.length === 0) return;
+	const every = Math.ceil(timesMs.length / maxMoments);
+	const moments = timesMs.filter((_, place) => place % every === 0);
+	const lastAcquiredMs = lastAcquisitionMs(history);
+	const counted = new Set<number>();
+	for (const [place, profile] of profilesAt(history, moments).entries()) {
+		const atMs = moments[place] as number;
+		const matches = [true, ...(await matchesAt(profile, atMs))];
+		for (const [of, outcome] of outcomes.entries()) {
+			if (!matches[of] || counted.has(of)) continue;
+			counted.add(of);
+			outcome.recent++;
+			if (lastAcquiredMs > atMs) outcome.subscribed++;
+		}
+		if (counted.size === outcomes.length) return;
+	}
+}
+
+/** When the visitor has last begun a subscription. Who sees the page that thanks for it has, although its upload comes later. */
+function lastAcquisitionMs({ events }: VisitorHistory): number {
+	const acquired = new Set<string>();
+	let lastMs = Number.NEGATIVE_INFINITY;
+	const present = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
+	for (const { entry, shownAtMs = entry.atMs } of present.toSorted((a, b) => a.entry.atMs - b.entry.atMs)) {
+		if (kindOf(entry.revenuePence, !acquired.has(entry.subid)) !== 'acquisition') continue;
+		acquired.add(entry.subid);
+		lastMs = Math.max(lastMs, Math.min(entry.atMs, shownAtMs));
+	}
+	return lastMs;
+}
+
+function noOutcome(): RuleOutcome {
+	return { matching: 0, recent: 0, subscribed: 0 };
+}
+
+function fail(error: unknown): never {
+	throw error;
+}
