@@ -1,9 +1,9 @@
 import { Option } from 'commander';
 import { Command, wholeNumber } from '../config.ts';
 import type { BacktestReport } from '../scoring/follow/backtest.ts';
+import { requireGoal } from '../scoring/judge/model-versions.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import { aidArgument } from './aid-argument.ts';
-import { requireGoal } from './model.ts';
 import { type CommonOptions, printJson, printLine, printTable, withAccount } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 import { showProgress } from './progress.ts';

@@ -1,12 +1,14 @@
 import { Argument, Option } from 'commander';
 import { Command } from '../config.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
-import type { Goal } from '../domain/goal.ts';
-import { OperatorError } from '../errors.ts';
-import type { GoalReport } from '../scoring/judge/account-training.ts';
-import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';
-import type { ModelName, StoredModel } from '../store/control/control-store.ts';
-import type { Store } from '../store/store.ts';
+import {
+	type ComparedModel,
+	comparedModels,
+	modelReport,
+	requireGoal,
+	useModel,
+} from '../scoring/judge/model-versions.ts';
+import type { ModelName } from '../store/control/control-store.ts';
 import { aidArgument } from './aid-argument.ts';
 import {
 	type CommonOptions,
@@ -47,7 +49,7 @@ better, and it should be below that of the base rate.`,
 		.action((aid: string, options: CommonOptions & { goal?: string }) =>
 			withAccount(options, aid, async (store, { id }) => {
 				if (options.goal !== undefined) await requireGoal(store, id, options.goal);
-				const models = await compared(store, id, options.goal);
+				const models = await comparedModels(store, id, options.goal);
 				if (options.json) printJson(models);
 				else printTable(models.map(rounded), `No models. 'caskade train ${aid}' makes them.`);
 			}),
@@ -66,7 +68,7 @@ better, and it should be below that of the base rate.`,
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const name = { goal, scope: options.scope, version };
-				const report = await reportOf(store, id, name);
+				const report = await modelReport(store, id, name);
 				const stored = (await store.control.models(id)).find((model) => isSame(model, name));
 				const about = { aid, ...name, active: stored?.active ?? false, createdAt: stored?.createdAt ?? '' };
 				const levels = await store.control.modelLevels(id, name);
@@ -96,20 +98,7 @@ served.`,
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const { scope } = options;
-				await requireGoal(store, id, goal);
-				if (version === 'prior') await store.control.activateModel(id, { goal, scope, version: null });
-				else {
-					// One that this program cannot apply would leave pages with the base rate.
-					await usableModel(store, id, { goal, scope, version });
-					const { kind }: Partial<GoalReport> = JSON.parse(
-						await store.control.modelReport(id, { goal, scope, version }),
-					);
-					if (kind === 'prior')
-						throw new OperatorError(
-							`Goal ${goal}: training found nothing better than the base rate for version ${version}. 'prior' serves it.`,
-						);
-					await store.control.activateModel(id, { goal, scope, version });
-				}
+				await useModel(store, id, { goal, scope, version });
 				const used = { aid, goal, scope, version };
 				print(options, used);
 			}),
@@ -117,53 +106,8 @@ served.`,
 	return command;
 }
 
-/** @throws OperatorError where the account has none of that name */
-export async function requireGoal(store: Store, accountId: number, name: string): Promise<Goal> {
-	const goals = await store.control.goals(accountId);
-	const goal = goals.find((one) => one.name === name);
-	if (!goal) throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
-	return goal;
-}
-
-/** @throws OperatorError where there is none, or it cannot be applied */
-export async function usableModel(store: Store, accountId: number, name: ModelName): Promise<GoalModel> {
-	try {
-		return openModel(name.version, await store.control.modelBody(accountId, name));
-	} catch (error) {
-		if (!(error instanceof UnusableModelError)) throw error;
-		throw new OperatorError(`Goal ${name.goal}: ${error.message}.`, { cause: error });
-	}
-}
-
 function isSame(a: ModelName, b: ModelName): boolean {
 	return a.goal === b.goal && a.scope === b.scope && a.version === b.version;
-}
-
-/** How well a model did, beside what it is. */
-interface ComparedModel extends StoredModel {
-	readonly kind: string;
-	readonly auc: number | null;
-	readonly logLoss: number | null;
-	readonly baseRateLogLoss: number | null;
-}
-
-async function compared(store: Store, accountId: number, goal: string | undefined): Promise<ComparedModel[]> {
-	const models = await store.control.models(accountId);
-	const ofGoal = models.filter((model) => goal === undefined || model.goal === goal);
-	const rows: ComparedModel[] = [];
-	for (const { active, createdAt, ...name } of ofGoal) {
-		const { kind, later } = await reportOf(store, accountId, name);
-		rows.push({
-			...name,
-			active,
-			createdAt,
-			kind,
-			auc: later?.auc.value ?? null,
-			logLoss: later?.logLoss ?? null,
-			baseRateLogLoss: later?.baseRateLogLoss ?? null,
-		});
-	}
-	return rows;
 }
 
 function rounded({ auc, logLoss, baseRateLogLoss, active, ...model }: ComparedModel): object {
@@ -174,8 +118,4 @@ function rounded({ auc, logLoss, baseRateLogLoss, active, ...model }: ComparedMo
 		logLoss: logLoss?.toFixed(4),
 		baseRateLogLoss: baseRateLogLoss?.toFixed(4),
 	};
-}
-
-async function reportOf(store: Store, accountId: number, name: ModelName): Promise<GoalReport> {
-	return JSON.parse(await store.control.modelReport(accountId, name));
 }

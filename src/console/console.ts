@@ -14,12 +14,14 @@ import { layout } from './layout.ts';
 import type { Asked, AskedOfAccount, ConsolePage } from './page.ts';
 import { allPages } from './pages.ts';
 import { KeptReports } from './reports.ts';
+import { Trainings, type TrainModels } from './trainings.ts';
 import { type View, viewOf } from './view.ts';
 
 export interface ConsoleOptions extends EntranceSettings {
 	readonly store: Store;
 	readonly directory: AccessDirectory;
 	readonly makeReport: MakeReport;
+	readonly train: TrainModels;
 	readonly now: () => number;
 	readonly monotonicMs: () => number;
 	/** Something failed that is no fault of the request. */
@@ -57,6 +59,7 @@ export function createConsole(options: ConsoleOptions): Console {
 	const { store, directory, now, monotonicMs, onError, waitMs = waitMsByDefault } = options;
 	const entrance = new Entrance({ ...options, control: store.control });
 	const reports = new KeptReports(options.makeReport, monotonicMs);
+	const trainings = new Trainings(options.train, onError);
 	/** Pages that were not ready in time, by who asked for which: the next request gets what this one has begun. */
 	const late = new Map<string, ReturnType<NonNullable<ConsolePage['get']>>>();
 	const routes = allPages.map((page) => ({ page, pattern: patternOf(page.path) }));
@@ -173,7 +176,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		view: View,
 	): Omit<AskedOfAccount, keyof Asked> & Pick<AskedOfAccount, 'account'> {
 		return {
-			...{ account, view, calendar: calendarOf(view.timezone) },
+			...{ account, view, calendar: calendarOf(view.timezone), trainings },
 			report: (query) => reports.report(reportedAccount(account), query),
 			soon: (making) => untilDue(making, waitMs / soonPart),
 		};

@@ -9,6 +9,7 @@ import type { ReportQuery } from '../reports/report-query.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import type { ConsoleAnswer, ConsoleRequest } from './exchange.ts';
+import type { Trainings } from './trainings.ts';
 import type { View } from './view.ts';
 
 /** A page of the console. Its address is its state: everything that it shows follows from the path and the query. */
@@ -74,6 +75,7 @@ export interface AskedOfAccount extends Asked {
 	readonly view: View;
 	/** Of the view's time zone. */
 	readonly calendar: Calendar;
+	readonly trainings: Trainings;
 	/** Makes a report of the account, on a thread. */
 	report(query: ReportQuery): Promise<Report>;
 	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */

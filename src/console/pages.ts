@@ -8,6 +8,7 @@ import { auditPage, peoplePage, personPage } from './pages/people.ts';
 import { reportFilePage } from './pages/report-file.ts';
 import { retentionPage } from './pages/retention.ts';
 import { revenuePage } from './pages/revenue.ts';
+import { modelsPage, scoresPage } from './pages/scores.ts';
 import { segmentsPage } from './pages/segments.ts';
 import { settingsPage } from './pages/settings.ts';
 import { systemPage } from './pages/system.ts';
@@ -22,6 +23,8 @@ export const allPages: readonly ConsolePage[] = [
 	journeysPage,
 	revenuePage,
 	retentionPage,
+	scoresPage,
+	modelsPage,
 	segmentsPage,
 	visitorsPage,
 	visitorPage,

@@ -28,6 +28,13 @@ const pages = createConsole({
 	...entrance,
 	makeReport: (account, query, signal) =>
 		compute(place, { type: 'report', account, query, isInBackground: true }, { signal, isKept: true }),
+	// As `caskade train` does, but requests come first.
+	train: (training, onProgress) =>
+		compute(
+			place,
+			{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
+			{ onProgress },
+		),
 });
 
 port.on('message', async (message: ToConsole) => {

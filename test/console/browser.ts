@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Console } from '../../src/console/console.ts';
 import type { ConsoleAnswer, ConsoleRequest } from '../../src/console/exchange.ts';
 
@@ -33,6 +34,8 @@ export class Browser {
 		for (;;) {
 			const shown = await this.get(address);
 			if (shown.headers.refresh === undefined) return shown;
+			// Threads tell of their work in between.
+			await sleep(10);
 		}
 	}
 

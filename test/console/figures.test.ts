@@ -22,6 +22,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	t.after(() => directory.stop());
 	const pages = createConsole({
 		...{ store, directory, consoleUrl, now: store.now, monotonicMs: () => performance.now() },
+		train: () => Promise.reject(new Error('nothing is trained here')),
 		onError: (error) => errors.push(error),
 		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
 		waitMs: 60_000,

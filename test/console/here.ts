@@ -4,6 +4,7 @@ import type { SsoSettings } from '../../src/access/single-sign-on.ts';
 import { type Console, createConsole } from '../../src/console/console.ts';
 import type { Grant } from '../../src/domain/person.ts';
 import { QueueFullError } from '../../src/errors.ts';
+import { compute } from '../../src/jobs/compute.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addAccount, type Engine } from '../store/engines.ts';
@@ -30,7 +31,8 @@ export async function consoleHere(
 	settings: { sso?: SsoSettings; consoleUrl?: string } = {},
 ): Promise<ConsoleHere> {
 	const clock = { now: Date.UTC(2026, 10, 21, 10), monotonicMs: 0 };
-	const store = await openStore(await engine.installedAddress(t), { now: () => clock.now });
+	const database = await engine.installedAddress(t);
+	const store = await openStore(database, { now: () => clock.now });
 	t.after(() => store.close());
 	for (const aid of ['c-a-one', 'c-a-two']) await addAccount(store, aid);
 	const errors: string[] = [];
@@ -41,6 +43,12 @@ export async function consoleHere(
 		...{ store, directory, onError, consoleUrl, now: () => clock.now },
 		...settings,
 		monotonicMs: () => clock.monotonicMs,
+		train: (training, onProgress) =>
+			compute(
+				{ database },
+				{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
+				{ onProgress },
+			),
 		makeReport: () => Promise.reject(new QueueFullError('no figures are made here')),
 	});
 	t.after(() => console.stop());

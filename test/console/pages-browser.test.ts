@@ -89,7 +89,8 @@ test('every page is sound: markup, reading aids, light and dark, narrow and enla
 	timeout: 600_000,
 }, async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
-	assert.equal((await caskade(['demo', '--visitors', '300', ...at])).code, 0);
+	assert.equal((await caskade(['demo', '--visitors', '1000', ...at])).code, 0);
+	assert.equal((await caskade(['train', aid, ...at])).code, 0);
 	const port = await freePort();
 	await using server = await serveHere([...at, '--console-port', String(port)]);
 	const url = `http://127.0.0.1:${port}`;
@@ -101,7 +102,12 @@ test('every page is sound: markup, reading aids, light and dark, narrow and enla
 	const { id } = await control.account(aid);
 	const [vid = ''] = await server.store.read(id, vidsAfter('', 1));
 	const [event] = (await caskadeJson(['events', aid, ...at])) as { tid: string }[];
-	const addresses = addressesOf(aid, { vid, tid: event?.tid ?? '', email: person.email });
+	const addresses = [
+		...addressesOf(aid, { vid, tid: event?.tid ?? '', email: person.email }),
+		`/console/${aid}/scores?goal=subscription&cost=100&value=5000`,
+		`/console/${aid}/segments?id=mine&name=Mine&rule=visitor.visits+%3E+`,
+		`/console/${aid}/segments?id=mine&name=Mine&rule=visitor.visits+%3E+1`,
+	];
 	assert.ok(addresses.length > 10);
 	const faults: string[] = [];
 	const state = { cookies: [] as Awaited<ReturnType<Awaited<ReturnType<typeof openContext>>['cookies']>> };

@@ -18,6 +18,7 @@ for (const engine of enginesAboveContract)
 		const late = Promise.withResolvers<void>();
 		const pages = createConsole({
 			...{ store, directory, consoleUrl, now: store.now, monotonicMs: () => performance.now() },
+			train: () => Promise.reject(new Error('nothing is trained here')),
 			onError: (error) => assert.fail(String(error)),
 			async makeReport(account, query) {
 				if (query.kind === 'attribution') await late.promise;

@@ -97,7 +97,7 @@ async function page(asked: AskedOfAccount, draft: Segment, isTried: boolean): Pr
 		problemOf(of) && html` aria-invalid="true" aria-describedby="${of}-problem"`;
 	const problem = (of: keyof Segment) =>
 		problemOf(of) &&
-		html`<pre id="${of}-problem" class="problem" role="alert">${asWritten(problemOf(of) as string)}</pre>`;
+		html`<pre id="${of}-problem" class="problem" role="alert" tabindex="0">${asWritten(problemOf(of) as string)}</pre>`;
 	return html`<section class="section"><h2>${known ? `Change ${known.id}` : 'Add a segment'}</h2>
 <p>A segment is the visitors that match a rule, which is written in CEL. Pages ask which segments their visitor is in.</p>
 <form method="get" action="${request.path}">

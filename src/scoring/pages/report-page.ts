@@ -53,7 +53,7 @@ ${table([
 ])}
 <h3>What was chosen, and why</h3>
 <ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>
-${later && figures(later)}
+${later && laterFigures(later)}
 ${report.topFeatures.length > 0 && html`<h3>What moves scores most</h3>`}
 ${table(report.topFeatures.map((feature) => [featureText(feature.name), feature.meanLogOdds.toFixed(3), directionText(feature)]))}
 </section>
@@ -67,7 +67,7 @@ function paragraphs(sentences: readonly string[]): Html[] {
 	);
 }
 
-function measureRows(later: LaterMeasures): string[][] {
+export function measureRows(later: LaterMeasures): string[][] {
 	return [
 		['Judged on', `${later.rows} later rows, with these conversions: ${conversionsText(later)}`],
 		...(later.byVisits ?? []).map(({ visit, auc, logLoss, baseRateLogLoss }) => [
@@ -90,7 +90,7 @@ function table(rows: readonly (readonly string[])[]): Html | null {
 	return body.length > 0 ? html`<table>${body}</table>` : null;
 }
 
-function figures(later: LaterMeasures): Html {
+export function laterFigures(later: LaterMeasures): Html {
 	const roc = later.roc.map(({ falsePositives, truePositives }) => point(falsePositives, truePositives));
 	const highest = Math.max(1, ...later.scoreHistogram);
 	const bars = later.scoreHistogram.map((rows, bar) => {

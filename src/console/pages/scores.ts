@@ -1,0 +1,256 @@
+import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import { may } from '../../domain/person.ts';
+import { dayMs } from '../../durations.ts';
+import { OperatorError } from '../../errors.ts';
+import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { moneyOf } from '../../format/money.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import { wholeNumber } from '../../format/values.ts';
+import { bars } from '../../reports/report-drawing.ts';
+import {
+	type ComparedModel,
+	comparedModels,
+	modelReport,
+	useModel,
+} from '../../scoring/judge/model-versions.ts';
+import { laterFigures, measureRows } from '../../scoring/pages/report-page.ts';
+import {
+	choiceSentences,
+	conversionsText,
+	directionText,
+	featureText,
+	headingOf,
+	percent,
+	verdictOf,
+} from '../../scoring/pages/report-text.ts';
+import { scoreDistribution } from '../../scoring/serve/score-bands.ts';
+import { redirect } from '../exchange.ts';
+import { reportSection } from '../figures.ts';
+import { oneOf, optionalField } from '../form.ts';
+import { type AskedOfAccount, accountPage, type Got } from '../page.ts';
+import { nameOf, pageTable } from '../page-table.ts';
+import { isUnderWay, type Training } from '../trainings.ts';
+import { queryText } from '../view.ts';
+import { timeOf } from './account.ts';
+
+const scopes = ['vid', 'sid'] as const;
+
+/** What visitors score for a goal, whether it came true, and the models that say so. */
+export const scoresPage = accountPage({
+	path: ':aid/scores',
+	title: 'Scores',
+	menu: 'Scores',
+	right: 'aggregates',
+	takesView: true,
+	async get(asked): Promise<Got> {
+		const { account, query, request, view, trainings } = asked;
+		const training = trainings.latest(account.aid);
+		const name = query.get('goal');
+		const goal = account.goals.find((one) => one.name === name) ?? account.goals[0];
+		if (!goal)
+			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>npx caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
+		if (training && isUnderWay(training)) return { unfinished: progressOf(training) };
+		const tabs = account.goals.map(
+			(one) =>
+				html`<a href="${request.path}${queryText(view, { goal: one.name })}"${one === goal && html` aria-current="true"`}>${one.name}</a> `,
+		);
+		return html`<p class="tabs">${tabs}</p>
+${training && endOf(training)}
+${await distribution(asked, goal)}
+${await reportSection(asked, 'promises', { title: 'Kept promises', texts: { goal: goal.name } })}
+${await threshold(asked, goal)}
+${await versions(asked, goal)}`;
+	},
+});
+
+/** Where the page sends what changes models. It takes another right than to look. */
+export const modelsPage = accountPage({
+	path: ':aid/scores/models',
+	title: 'Models',
+	right: 'operate',
+	async post({ form, account, store, person, trainings, note, now }) {
+		const goal = form.get('goal') ?? '';
+		if (!account.goals.some(({ name }) => name === goal))
+			throw new OperatorError(`The account has no goal ${goal}.`);
+		const back = redirect(`/console/${account.aid}/scores?goal=${encodeURIComponent(goal)}`);
+		if (form.get('action') === 'train') {
+			trainings.start(account.aid, form.has('all') ? undefined : goal, person.email, now());
+			await note('training started', form.has('all') ? 'all goals' : goal);
+			return back;
+		}
+		if (form.get('action') !== 'use')
+			throw new OperatorError('The form names nothing that this page can do.');
+		const scope = oneOf(scopes)(form.get('scope') ?? '');
+		const version = form.get('version') ?? '';
+		await useModel(store, account.id, { goal, scope, version });
+		await note('model used', `${goal} ${scope} ${version}`);
+		return back;
+	},
+});
+
+function progressOf({ startedBy, progress }: Training): Html {
+	const { step, what, done, total } = progress ?? { step: 'read', what: '', done: 0, total: 1 };
+	const text = step === 'read' ? 'The history is read' : 'Models are trained';
+	return html`<p class="empty" role="status">${text}${what !== '' && `: ${what}`}, ${Math.floor((100 * done) / Math.max(1, total))} %. ${startedBy} has asked for it. The page appears by itself when the models are trained.</p>
+<p><progress aria-label="Training" max="${Math.max(1, total)}" value="${done}"></progress></p>`;
+}
+
+function endOf({ trained = [], problem, startedAtMs, startedBy }: Training): Html {
+	return html`<details class="section" open><summary>Training of ${timeOf(new Date(startedAtMs).toISOString())}, asked for by ${startedBy}</summary>
+${problem && html`<p class="problem" role="status">${problem}</p>`}
+${trained.map((one) => html`<p><strong>${headingOf(one.report)}.</strong> ${verdictOf(one).join(' ')}</p>`)}</details>`;
+}
+
+async function distribution({ store, account }: AskedOfAccount, goal: Goal): Promise<Html> {
+	const { all, drawn, bands, histogram } = await scoreDistribution(store, account, goal.name);
+	const visitors = bands.reduce((sum, band) => sum + band.visitors, 0);
+	const rows = histogram.map(({ from, visitors: number }, place) => ({
+		score: `${percent(from)} to ${percent(histogram[place + 1]?.from ?? (from / place) * (place + 1))}`,
+		visitors: number,
+	}));
+	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>
+${
+	visitors === 0
+		? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>`
+		: html`<div class="pictures">${bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` })}</div>
+${pageTable(
+	'Scores by band',
+	['Band', '#Visitors', '#Share', '#Lowest score', '#Mean', '#Highest score', '#To reach the goal'],
+	bands.map((band) => [
+		band.band,
+		...[formatNumber(band.visitors), percent(band.visitors / visitors)],
+		...[band.lowest, band.predicted / band.visitors, band.highest].map(percent),
+		band.predicted.toFixed(1),
+	]),
+)}
+${pageTable(
+	'Visitors by score',
+	['Score', '#Visitors'],
+	rows.map(({ score, visitors: number }) => [score, formatNumber(number)]),
+)}`
+}
+${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
+<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>npx caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
+}
+
+/** The report takes an active model. */
+async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> {
+	const { account, query, request, view } = asked;
+	if (goal.counts === 'renewal') return null;
+	const pence = wholeNumber(1, 1e9);
+	const cost = optionalField(query, 'cost', 'Cost', pence);
+	const value = optionalField(query, 'value', 'Value', pence);
+	const kept = Object.entries({ ...view.texts, goal: goal.name });
+	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score on it pays</h2>
+<form method="get" action="${request.path}" class="view">
+${kept.map(([name, text]) => html`<input type="hidden" name="${name}" value="${text}">`)}
+<label>Cost of treating a visitor, in ${account.currency === 'GBP' ? 'pence' : 'hundredths'} <input name="cost" inputmode="numeric" size="8" value="${cost}" required></label>
+<label>Value of one who reaches the goal <input name="value" inputmode="numeric" size="8" value="${value}" required></label>
+<button>Show</button></form>
+${cost === undefined || value === undefined ? html`<p class="hint">For example, a voucher of ${moneyOf(account.currency)(100)} and a subscription that is worth ${moneyOf(account.currency)(5000)}: 100 and 5000.</p>` : await reportSection(asked, 'threshold', { title: 'Threshold', texts: { goal: goal.name, cost: String(cost), value: String(value) } })}</section>`;
+}
+
+async function versions(asked: AskedOfAccount, goal: Goal): Promise<Html> {
+	const { store, account, person } = asked;
+	const models = (await comparedModels(store, account.id, goal.name)).toReversed();
+	const mayChange = may(person, account.aid, 'operate');
+	const active = models.find((model) => model.active && model.scope === 'vid');
+	return html`<section class="section" aria-labelledby="versions"><h2 id="versions">Versions</h2>
+${models.length === 0 ? html`<p class="empty">No models yet, so everybody is served the base rate. Training makes them: <code>npx caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
+${
+	mayChange &&
+	html`<div class="buttons">${modelForm(asked, 'train', { goal: goal.name }, 'Train this goal now')}${modelForm(asked, 'train', { goal: goal.name, all: 'on' }, 'Train all goals now')}
+${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, `Serve the base rate for ${scopeText(scope)}`))}</div>
+<p class="hint">Training takes the whole history, as <code>npx caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless its report has doubts.</p>`
+}</section>
+${active && (await modelSection(asked, active))}`;
+}
+
+const scopeText = (scope: string) => (scope === 'vid' ? 'visitors' : 'visits');
+
+function versionTable(
+	asked: AskedOfAccount,
+	goal: Goal,
+	models: readonly ComparedModel[],
+	mayChange: boolean,
+): Html {
+	return pageTable(
+		'Versions',
+		[
+			...['Version', 'Scores', 'Made', 'Model', '#AUC', '#Log loss', '#Of the base rate', 'State'],
+			...(mayChange ? ['Use'] : []),
+		],
+		models.map(({ version, scope, createdAt, kind, auc, logLoss, baseRateLogLoss, active }) => [
+			...[version, scopeText(scope), timeOf(createdAt), kind === 'prior' ? 'none found' : kind],
+			...[auc?.toFixed(3) ?? '-', logLoss?.toFixed(4) ?? '-', baseRateLogLoss?.toFixed(4) ?? '-'],
+			active ? html`<span class="good">in use</span>` : '',
+			...(mayChange
+				? [
+						!active &&
+							kind !== 'prior' &&
+							modelForm(asked, 'use', { goal: goal.name, scope, version }, `Use ${version}`),
+					]
+				: []),
+		]),
+	);
+}
+
+function modelForm(
+	{ account, formToken }: AskedOfAccount,
+	action: string,
+	fields: Readonly<Record<string, string>>,
+	button: HtmlValue,
+): Html {
+	const hidden = Object.entries({ token: formToken, action, ...fields });
+	return html`<form method="post" action="/console/${account.aid}/scores/models">
+${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<button>${button}</button>
+</form>`;
+}
+
+/** How the model in use was trained and judged. */
+async function modelSection({ store, account }: AskedOfAccount, model: ComparedModel): Promise<Html> {
+	const report = await modelReport(store, account.id, model);
+	const { later, topFeatures } = report;
+	return html`<section class="section" aria-labelledby="model"><h2 id="model">Version ${model.version}, which is in use</h2>
+${
+	report.verdict === undefined
+		? html`<p class="empty">An earlier version of the program has made this model. Train again to see how it was judged.</p>`
+		: html`${pageTable(
+				'How it was judged',
+				['Measure…', 'Value…'],
+				[
+					['Model', report.kind],
+					['Rows', formatNumber(report.rows)],
+					['Conversions', `${conversionsText(report)} (base rate ${percent(report.baseRate)})`],
+					...(later ? measureRows(later) : []),
+				],
+			)}
+<h3>What was chosen, and why</h3>
+<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>
+${later && laterFigures(later)}
+${
+	later &&
+	pageTable(
+		'Calibration',
+		['#Later rows', '#Predicted', '#Observed'],
+		later.calibrationTable.map(({ rows, meanScore, rate }) => [
+			...[formatNumber(rows), percent(meanScore), percent(rate)],
+		]),
+	)
+}
+${topFeatures.length > 0 && html`<h3>What moves scores most</h3>`}
+${
+	topFeatures.length > 0 &&
+	pageTable(
+		'Features',
+		['Feature…', '#Moves log-odds by', 'Direction…'],
+		topFeatures.map((feature) => [
+			nameOf(featureText(feature.name)),
+			feature.meanLogOdds.toFixed(3),
+			nameOf(directionText(feature)),
+		]),
+	)
+}`
+}</section>`;
+}

@@ -1,0 +1,94 @@
+import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { Goal } from '../../domain/goal.ts';
+import { OperatorError } from '../../errors.ts';
+import type { ModelName, StoredModel } from '../../store/control/control-store.ts';
+import type { Store } from '../../store/store.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../serve/goal-model.ts';
+import type { GoalReport } from './account-training.ts';
+
+/** How well a model did, beside what it is. */
+export interface ComparedModel extends StoredModel {
+	readonly kind: string;
+	readonly auc: number | null;
+	readonly logLoss: number | null;
+	readonly baseRateLogLoss: number | null;
+}
+
+type Control = Pick<Store, 'control'>;
+
+/** The models of an account, or of one goal, in order of creation. */
+export async function comparedModels(
+	store: Control,
+	accountId: number,
+	goal: string | undefined,
+): Promise<ComparedModel[]> {
+	const models = await store.control.models(accountId);
+	const ofGoal = models.filter((model) => goal === undefined || model.goal === goal);
+	const rows: ComparedModel[] = [];
+	for (const { active, createdAt, ...name } of ofGoal) {
+		const { kind, later } = await modelReport(store, accountId, name);
+		rows.push({
+			...name,
+			active,
+			createdAt,
+			kind,
+			auc: later?.auc.value ?? null,
+			logLoss: later?.logLoss ?? null,
+			baseRateLogLoss: later?.baseRateLogLoss ?? null,
+		});
+	}
+	return rows;
+}
+
+/** @throws OperatorError where there is no such model */
+export async function modelReport(
+	{ control }: Control,
+	accountId: number,
+	name: ModelName,
+): Promise<GoalReport> {
+	return JSON.parse(await control.modelReport(accountId, name));
+}
+
+/**
+ * Activates a version, or none where it is `prior`, so that the base rate is served.
+ * @throws OperatorError where there is none, or it is not to be used
+ */
+export async function useModel(
+	store: Control,
+	accountId: number,
+	{ goal, scope, version }: { readonly goal: string; readonly scope: CaskScope; readonly version: string },
+): Promise<void> {
+	await requireGoal(store, accountId, goal);
+	if (version === 'prior') return store.control.activateModel(accountId, { goal, scope, version: null });
+	const name = { goal, scope, version };
+	// One that this program cannot apply would leave pages with the base rate.
+	await usableModel(store, accountId, name);
+	const { kind }: Partial<GoalReport> = await modelReport(store, accountId, name);
+	if (kind === 'prior')
+		throw new OperatorError(
+			`Goal ${goal}: training found nothing better than the base rate for version ${version}. 'prior' serves it.`,
+		);
+	await store.control.activateModel(accountId, name);
+}
+
+/** @throws OperatorError where the account has none of that name */
+export async function requireGoal({ control }: Control, accountId: number, name: string): Promise<Goal> {
+	const goals = await control.goals(accountId);
+	const goal = goals.find((one) => one.name === name);
+	if (!goal) throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+	return goal;
+}
+
+/** @throws OperatorError where there is none, or it cannot be applied */
+export async function usableModel(
+	{ control }: Control,
+	accountId: number,
+	name: ModelName,
+): Promise<GoalModel> {
+	try {
+		return openModel(name.version, await control.modelBody(accountId, name));
+	} catch (error) {
+		if (!(error instanceof UnusableModelError)) throw error;
+		throw new OperatorError(`Goal ${name.goal}: ${error.message}.`, { cause: error });
+	}
+}

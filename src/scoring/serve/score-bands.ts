@@ -1,0 +1,87 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Band } from '../../domain/standing.ts';
+import { countVisitors, profilesOf, vidsAfter } from '../../store/account/reading/visitors.ts';
+import type { KnownAccount } from '../../store/control/control-store.ts';
+import type { Store } from '../../store/store.ts';
+import { scorerOf } from './visitor-scorer.ts';
+
+/** The scores of the visitors of one band of a goal. */
+export interface BandScores {
+	readonly band: Band;
+	visitors: number;
+	/** The sum of the scores: how many of them are to reach the goal within its horizon. */
+	predicted: number;
+	lowest: number;
+	highest: number;
+}
+
+export interface ScoreDistribution {
+	/** All visitors of the account. */
+	readonly all: number;
+	/** Those of them who were scored: the ones with the lowest `vid`s, which are random. */
+	readonly drawn: number;
+	/** The highest first. */
+	readonly bands: readonly BandScores[];
+	/** Visitors in each twentieth of the percentiles' scores, from 0 to the highest score. */
+	readonly histogram: readonly { readonly from: number; readonly visitors: number }[];
+}
+
+const vidsPerRead = 250;
+const maxDrawn = 10_000;
+const bars = 20;
+
+/** What the visitors of an account score for a goal now, as pages would be told. */
+export async function scoreDistribution(
+	store: Store,
+	account: KnownAccount,
+	goal: string,
+): Promise<ScoreDistribution> {
+	const nowMs = store.now();
+	const all = await store.read(account.id, countVisitors());
+	const bands = (['high', 'medium', 'low'] as const).map(
+		(band): BandScores => ({ band, visitors: 0, predicted: 0, lowest: 1, highest: 0 }),
+	);
+	const scores: number[] = [];
+	let drawn = 0;
+	const reader = store.startReading();
+	const onError = (error: unknown) => {
+		throw error;
+	};
+	try {
+		const scorer = scorerOf(store, { reader, now: () => nowMs, onError });
+		for (let last = ''; drawn < maxDrawn; ) {
+			const vids = await store.read(account.id, vidsAfter(last, vidsPerRead));
+			if (vids.length === 0) break;
+			last = vids.at(-1) as string;
+			drawn += vids.length;
+			for (const profile of (await store.read(account.id, profilesOf(vids))).values()) {
+				const made = await scorer.scores(account, 'vid', profile, false);
+				const own = made.find((one) => one.goal === goal);
+				const band = bands.find((one) => one.band === own?.band);
+				if (!own || !band) continue;
+				band.visitors++;
+				band.predicted += own.score;
+				band.lowest = Math.min(band.lowest, own.score);
+				band.highest = Math.max(band.highest, own.score);
+				scores.push(own.score);
+			}
+			// Other pages are asked for meanwhile.
+			await nextTurn();
+		}
+	} finally {
+		await reader.close();
+	}
+	return { all, drawn, bands: bands.filter(({ visitors }) => visitors > 0), histogram: histogramOf(scores) };
+}
+
+function histogramOf(scores: readonly number[]): ScoreDistribution['histogram'] {
+	const highest = scores.reduce((most, score) => Math.max(most, score), 0);
+	const counts = new Array<number>(bars).fill(0);
+	for (const score of scores) {
+		const bar = highest === 0 ? 0 : Math.min(bars - 1, Math.floor((score / highest) * bars));
+		counts[bar] = (counts[bar] as number) + 1;
+	}
+	return scores.length === 0
+		? []
+		: counts.map((visitors, bar) => ({ from: (highest * bar) / bars, visitors }));
+}
