@@ -12,6 +12,7 @@ import { modelsPage, scoresPage } from './pages/scores.ts';
 import { segmentsPage } from './pages/segments.ts';
 import { settingsPage } from './pages/settings.ts';
 import { systemPage } from './pages/system.ts';
+import { uploadsPage } from './pages/uploads.ts';
 import { eraseVisitorPage, visitorFilePage, visitorPage } from './pages/visitor.ts';
 import { visitorsPage } from './pages/visitors.ts';
 import { webhooksPage } from './pages/webhooks.ts';
@@ -32,6 +33,7 @@ export const allPages: readonly ConsolePage[] = [
 	visitorFilePage,
 	eventPage,
 	eventFilePage,
+	uploadsPage,
 	webhooksPage,
 	settingsPage,
 	reportFilePage,

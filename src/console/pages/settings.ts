@@ -193,7 +193,7 @@ ${textField('bands', 'Bands', `${goalDefaults.mediumFrom},${goalDefaults.highFro
 }
 
 /** A key is good for all accounts of its client, so it takes the right on each of them. */
-async function mayKeys({ store, account, person }: AskedOfAccount): Promise<boolean> {
+export async function mayKeys({ store, account, person }: AskedOfAccount): Promise<boolean> {
 	const accounts = await store.control.accounts();
 	return accounts.every(({ aid, client }) => client !== account.client || may(person, aid, 'operate'));
 }
@@ -202,7 +202,7 @@ async function requireKeys(asked: AskedOfAccount): Promise<void> {
 	if (!(await mayKeys(asked))) throw new OperatorError(notOnAll(asked));
 }
 
-function notOnAll({ account }: AskedOfAccount): string {
+export function notOnAll({ account }: AskedOfAccount): string {
 	return `A key is good for all accounts of ${account.client}. You are not an operator of all of them; an administrator can issue keys.`;
 }
 

@@ -83,6 +83,12 @@ export function* eventsOfUpload(
 	return rows.map(toTraced);
 }
 
+/** The events that were stored last, the latest first. */
+export function* latestEvents(asOfMs: number, limit: number): Reading<TracedEvent[]> {
+	const rows = yield* rowsOf(selectTraced('received_at <= ?', [asOfMs], limit));
+	return rows.map(toTraced);
+}
+
 function selectTraced(condition: string, values: Select['values'], limit: number): Select {
 	return {
 		sql: `SELECT ${storedEventColumns.join(', ')}, vid, named FROM @subscription_event WHERE ${condition} ORDER BY received_at DESC, id DESC LIMIT ? /* traced events */`,
