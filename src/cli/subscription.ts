@@ -98,7 +98,7 @@ async function printOne(aid: string, subid: string, options: SubscriptionOptions
 		const { timelineAbout } = await import('../reports/visitor-life.ts');
 		const { owner } = found.subscription;
 		const record = owner === null ? null : await store.read(account.id, visitorRecord(owner));
-		const timeline = await timelineAbout(store, account, { record, journeys: [found] }, options.asOf);
+		const { timeline } = await timelineAbout(store, account, { record, journeys: [found] }, options.asOf);
 		const shown = shownOf(found);
 		if (options.json) return printJson({ ...shown, timeline });
 		printRecord({ ...shown, recurringPence: moneyOf(account.currency)(shown.recurringPence) });

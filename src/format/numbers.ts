@@ -5,6 +5,11 @@ export function formatNumber(value: number): string {
 	return numbers.format(value);
 }
 
+/** Formats a share for people: 12.3 %, and small ones more exactly: 1.23 %. */
+export function formatShare(share: number): string {
+	return `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
+}
+
 /** A number of things: 1 row, 1,234 rows. */
 export function counted(count: number, noun: string): string {
 	return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,7 +1,8 @@
 import type { Subscription } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
 import { isoTime } from '../format/iso-time.ts';
-import { counted } from '../format/numbers.ts';
+import { counted, formatShare } from '../format/numbers.ts';
+import type { ScoreChange, SegmentChange, VisitorChanges } from '../segments/visitor-changes.ts';
 import type { KeptMessage, VisitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { CoursedJourney } from './courses.ts';
 import { rounded } from './journey.ts';
@@ -10,7 +11,7 @@ import { defaultLookbackDays, pathOf } from './path.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
 
 /** What happened at a moment, with fields of its kind. Times are ISO 8601, UTC. */
-export type TimelineEntry = VisitEntry | TouchEntry | StepEntry | ChangeEntry;
+export type TimelineEntry = VisitEntry | TouchEntry | StepEntry | ScoreEntry | SegmentEntry | MessageEntry;
 
 interface VisitEntry {
 	readonly at: string;
@@ -44,14 +45,24 @@ interface StepEntry {
 	readonly subid: string;
 }
 
-/** A change that webhooks were to be told. */
-interface ChangeEntry {
+/** A score that has jumped, or the first one. */
+interface ScoreEntry extends Omit<ScoreChange, 'atMs'> {
+	readonly at: string;
+	readonly what: 'score';
+}
+
+interface SegmentEntry extends Omit<SegmentChange, 'atMs'> {
+	readonly at: string;
+	readonly what: 'segment';
+}
+
+/** What webhooks were to be told. */
+interface MessageEntry {
 	readonly at: string;
 	/** The type of the message. */
 	readonly what: string;
-	/** What the message says of the change. */
-	readonly change: Readonly<Record<string, unknown>>;
-	/** Empty where no message is kept. */
+	/** What the message says. */
+	readonly told: Readonly<Record<string, unknown>>;
 	readonly messages: readonly { readonly webhook: string; readonly deliveredAt: string | null }[];
 }
 
@@ -61,12 +72,16 @@ interface TimelineSource {
 	/** All touches of the visitor, by time. */
 	readonly touches: readonly Touch[];
 	readonly journeys: readonly CoursedJourney[];
+	readonly changes: VisitorChanges | undefined;
 	/** Nothing later is told. */
 	readonly asOfMs: number;
 }
 
-/** A visitor and some subscriptions as one timeline. Of equal times, visits come first, then touches, events and changes. */
-export function timelineOf({ record, touches, journeys, asOfMs }: TimelineSource): TimelineEntry[] {
+/**
+ * A visitor and some subscriptions as one timeline. Of equal times, visits come first, then touches, events, scores, segments
+ * and messages.
+ */
+export function timelineOf({ record, touches, journeys, changes, asOfMs }: TimelineSource): TimelineEntry[] {
 	const asOf = isoTime(asOfMs);
 	return [
 		...(record?.visits ?? []).map((visit) => visitEntry(visit, asOfMs)),
@@ -75,7 +90,8 @@ export function timelineOf({ record, touches, journeys, asOfMs }: TimelineSource
 			journeys.filter(({ subscription: { owner } }) => owner !== null && owner === record?.vid),
 		),
 		...journeys.flatMap(stepEntries),
-		...(record ? changeEntries(record) : []),
+		...(changes ? changeEntries(changes) : []),
+		...messageEntries(record?.messages ?? []),
 	]
 		.filter(({ at }) => at <= asOf)
 		.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
@@ -154,30 +170,28 @@ function stepEntries({ subscription: { subid, steps }, course }: CoursedJourney)
 	});
 }
 
+function changeEntries({ scores, segments }: VisitorChanges): TimelineEntry[] {
+	return [
+		...scores.flatMap(({ atMs, ...score }) =>
+			score.change === null || score.reasons.length > 0
+				? [{ at: isoTime(atMs), what: 'score' as const, ...score }]
+				: [],
+		),
+		...segments.map(({ atMs, ...segment }) => ({ at: isoTime(atMs), what: 'segment' as const, ...segment })),
+	];
+}
+
 /** Changes of segments, bands and goals, with the webhooks that they were sent to. */
-function changeEntries({ messages, memberships }: VisitorRecord): ChangeEntry[] {
-	const changes = [...Map.groupBy(messages, ({ sequence }) => sequence).values()].map((same): ChangeEntry => {
+function messageEntries(messages: readonly KeptMessage[]): MessageEntry[] {
+	return [...Map.groupBy(messages, ({ sequence }) => sequence).values()].map((same) => {
 		const [{ createdAt, type, message }] = same as [KeptMessage, ...KeptMessage[]];
 		const { timestamp, data } = message as { timestamp?: string; data?: Record<string, unknown> };
-		const { aid: _aid, vid: _vid, cid: _cid, sequence: _sequence, since: _since, ...change } = data ?? {};
-		const at = timestamp ?? createdAt;
+		const { aid: _aid, vid: _vid, cid: _cid, sequence: _sequence, since: _since, ...told } = data ?? {};
 		return {
-			...{ at, what: type, change },
+			...{ at: timestamp ?? createdAt, what: type, told },
 			messages: same.map(({ webhook, deliveredAt }) => ({ webhook, deliveredAt })),
 		};
 	});
-	const isTold = (segment: string, since: string) =>
-		changes.some(
-			({ at, what, change }) => what === 'segment.entered' && change.segment === segment && at === since,
-		);
-	return [
-		...changes,
-		...memberships.flatMap(({ segment, since }) =>
-			isTold(segment, since)
-				? []
-				: [{ at: since, what: 'segment.entered', change: { segment }, messages: [] }],
-		),
-	];
 }
 
 /** The rows of a table for people. @param withSubids whether the entries are of several subscriptions */
@@ -212,10 +226,17 @@ function aboutOf(entry: TimelineEntry): string | null {
 	if ('revenuePence' in entry) return entry.evt;
 	if ('sid' in entry)
 		return entry.hits === null ? 'not over yet' : `${counted(entry.hits, 'hit')} until ${entry.lastHitAt}`;
-	const told = Object.values(entry.change).filter((value) => value !== null);
+	if ('score' in entry) return scoreText(entry);
+	if ('isIn' in entry) return `${entry.isIn ? 'entered' : 'left'} ${entry.name}`;
+	const told = Object.values(entry.told).filter((value) => value !== null);
 	const sent = entry.messages.map(
 		({ webhook, deliveredAt }) =>
 			`${webhook} ${deliveredAt === null ? 'not delivered' : `at ${deliveredAt}`}`,
 	);
-	return [told.join(' '), ...(sent.length > 0 ? [`sent to ${sent.join(', ')}`] : [])].join(', ');
+	return `${told.join(' ')}, sent to ${sent.join(', ')}`;
+}
+
+function scoreText({ goal, score, change, reasons }: ScoreEntry): string {
+	const points = change === null ? '' : ` (${change < 0 ? '−' : '+'}${formatShare(Math.abs(change))})`;
+	return `${goal} ${formatShare(score)}${points}${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`;
 }

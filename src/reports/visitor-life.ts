@@ -1,6 +1,7 @@
 import { paymentProviders, type Touch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
+import { type VisitorChanges, visitorChanges } from '../segments/visitor-changes.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
@@ -14,9 +15,11 @@ export interface VisitorLife {
 	/** All that the visitor has events of, by their first event. */
 	readonly journeys: readonly CoursedJourney[];
 	readonly timeline: readonly TimelineEntry[];
+	/** Undefined where the account is disabled: then nobody is scored. */
+	readonly changes: VisitorChanges | undefined;
 }
 
-type Reader = Pick<Store, 'read' | 'now'>;
+type Reader = Pick<Store, 'read' | 'now' | 'control' | 'startReading'>;
 type LivedAccount = Pick<Account, 'id' | 'aid' | 'paymentProviders' | 'renewalDays'>;
 
 /** Everything stored about a visitor, for a request for access. @throws OperatorError where the visitor is not known */
@@ -50,7 +53,7 @@ export async function visitorLife(
 	const record = await knownVisitor(store, account, vid, maxHits);
 	const subids = [...new Set(record.subscriptionEvents.map(({ subid }) => subid))];
 	const journeys = await store.read(account.id, readCoursesWith(subids, store.now(), account.renewalDays));
-	return { record, journeys, timeline: await timelineAbout(store, account, { record, journeys }) };
+	return { record, journeys, ...(await timelineAbout(store, account, { record, journeys })) };
 }
 
 /** What happened to a visitor, if there is one, and to some subscriptions. @param asOfMs now, if it is missing */
@@ -59,9 +62,11 @@ export async function timelineAbout(
 	account: LivedAccount,
 	{ record, journeys }: { record: VisitorRecord | null; journeys: readonly CoursedJourney[] },
 	asOfMs = store.now(),
-): Promise<TimelineEntry[]> {
+): Promise<Pick<VisitorLife, 'timeline' | 'changes'>> {
 	const touches = record ? await arrivalsOf(store, account, record.vid, asOfMs) : [];
-	return timelineOf({ record, touches, journeys, asOfMs });
+	const known = (await store.control.accessSnapshot()).accounts.get(account.aid);
+	const changes = record && known ? await visitorChanges(store, known, record.vid, asOfMs) : undefined;
+	return { timeline: timelineOf({ record, touches, journeys, changes, asOfMs }), changes };
 }
 
 /** All touches of a visitor up to a moment, by time. */

@@ -6,7 +6,6 @@ import { caskade, caskadeJson } from '../process.ts';
 import { add, sale, vidOf, visit } from '../reports/filled.ts';
 import { day0Ms } from '../reports/made-up.ts';
 import { enginesAboveContract, startServingFor } from '../store/engines.ts';
-import { addRow } from '../store/rows.ts';
 
 const day = (days: number) => new Date(day0Ms + days * dayMs).toISOString();
 const vid = vidOf(1);
@@ -16,8 +15,20 @@ type Entries = readonly Readonly<Record<string, unknown>>[];
 /** What is different from kind to kind, in a line. */
 function lines(timeline: Entries): string[] {
 	return timeline.map(({ at, what, ...entry }) => {
-		const { channel, shares, change, messages, hits, evt, revenuePence, state, subid } = entry;
-		const fields = { channel, shares, change, messages, hits, evt, revenuePence, state, subid };
+		const { channel, shares, told: said, messages, hits, evt, revenuePence, state, subid } = entry;
+		const segment = what === 'segment' && `${entry.isIn ? 'entered' : 'left'} ${entry.segment}`;
+		const fields = {
+			segment: segment || null,
+			channel,
+			shares,
+			said,
+			messages,
+			hits,
+			evt,
+			revenuePence,
+			state,
+			subid,
+		};
 		const told = Object.values(fields).filter((value) => value !== undefined && value !== null);
 		const words = told.map((value) => (typeof value === 'object' ? JSON.stringify(value) : value));
 		return [`day ${(Date.parse(String(at)) - day0Ms) / dayMs}`, what, ...words].join(' ');
@@ -52,8 +63,6 @@ for (const engine of enginesAboveContract)
 			message('wh_1', 4, 'segment.left'),
 			message('wh_2', 4, 'segment.left'),
 		];
-		const membership = { vid, segment: 'returning', since: day0Ms + 38 * dayMs, sequence: 1 };
-		await addRow(store, accountId, 'membership', membership);
 		await store.transact(accountId, function* () {
 			yield [insertMessages(messages, day0Ms + 43 * dayMs)];
 			const delivered = { atMs: day0Ms + 43 * dayMs, status: 200, problem: null, dueAtMs: null };
@@ -70,21 +79,27 @@ for (const engine of enginesAboveContract)
 		assert.deepEqual(told, [
 			'day 0 visit social 1',
 			`day 0 touch social ${shares(1, 0, 0.3333)} S-1`,
+			'day 0 segment entered new',
 			'day 7 visit email 1',
 			`day 7 touch email ${shares(0, 1, 0.6667)} S-1`,
 			'day 7 acquisition newsletter 500 active S-1',
+			'day 7 segment left new',
+			'day 7 segment entered returning',
+			'day 7 segment entered subscriber',
 			'day 37 renewal newsletter 600 active S-1',
-			'day 38 segment.entered {"segment":"returning"} []',
 			'day 39 visit direct 1',
 			'day 39 touch direct',
+			'day 39 segment entered engaged',
 			'day 40 refund newsletter -600 ended S-1',
+			'day 40 segment left subscriber',
+			'day 40 segment entered subscribed-before',
 			'day 41 score.band.changed {"goal":"return","band":"high"} [{"webhook":"wh_1","deliveredAt":null}]',
 			`day 42 segment.left {"segment":"keen","name":"Keen"} [{"webhook":"wh_1","deliveredAt":"${day(43)}"},{"webhook":"wh_2","deliveredAt":null}]`,
 		]);
 		assert.deepEqual(await show('visitor', 'show', aid, vid), all);
 		assert.deepEqual(
 			lines(await show('subscription', 'show', aid, 'S-1', '--as-of', day(38.5))),
-			told.slice(0, 7),
+			told.slice(0, 10),
 		);
 
 		const { stdout } = await caskade(['subscription', 'show', aid, 'S-1', ...at]);
@@ -94,6 +109,7 @@ for (const engine of enginesAboveContract)
 			stdout,
 			/ segment\.left +keen Keen, sent to wh_1 at 2026-02-13T00:00:00\.000Z, wh_2 not delivered /,
 		);
+		assert.match(stdout, / segment +left New visitors /);
 		assert.doesNotMatch(stdout, /C-secret|S-2/);
 		assert.match(
 			(await caskade(['visitor', 'show', aid, vid, ...at])).stdout,

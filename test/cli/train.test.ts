@@ -66,6 +66,18 @@ test('train prints and draws what an operator needs to know', async (t) => {
 	assert.ok(
 		(await models()).some(({ goal, scope, active }) => goal === 'return' && scope === 'vid' && active),
 	);
+	const [first] = (await caskadeJson(['score', 'c-a-acme-uk', '--goal', 'return', ...at])) as {
+		vid: string;
+	}[];
+	const show = ['visitor', 'show', 'c-a-acme-uk', first?.vid as string, ...at];
+	const { timeline } = (await caskadeJson(show)) as { timeline: Record<string, unknown>[] };
+	const jumps = timeline.filter(({ what }) => what === 'score');
+	assert.deepEqual(
+		jumps.map(({ goal, change, reasons }) => [goal, change === null || (reasons as string[]).length > 0]),
+		jumps.map(() => ['return', true]),
+	);
+	assert.equal(jumps[0]?.change, null);
+	assert.match((await caskade(show)).stdout, / score +return \d+\.\d+ %/);
 });
 
 test('the same history and seed give the same result; other and rare goals have reports too', async (t) => {

@@ -5,15 +5,14 @@ import { withoutHidden } from '../../format/hidden-characters.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { moneyOf } from '../../format/money.ts';
-import { counted, formatNumber } from '../../format/numbers.ts';
+import { counted, formatNumber, formatShare } from '../../format/numbers.ts';
 import { type Lane, lifeLine } from '../../reports/life-line.ts';
-import type { FlatRow } from '../../reports/report.ts';
 import { htmlTable } from '../../reports/report-drawing.ts';
 import { rowsCsv } from '../../reports/report-table.ts';
 import { type TimelineEntry, timelineColumns, timelineRows } from '../../reports/timeline.ts';
 import { exportedVisitor, shownLife, type VisitorLife, visitorLife } from '../../reports/visitor-life.ts';
-import { type LifeScores, lifeScores } from '../../scoring/serve/life-scores.ts';
 import { lowering } from '../../scoring/serve/reasons.ts';
+import type { VisitorChanges } from '../../segments/visitor-changes.ts';
 import { erasable, eraseVisitor } from '../../store/erasure.ts';
 import { download, redirect } from '../exchange.ts';
 import { eventPath, searchPath, visitorPath } from '../links.ts';
@@ -39,11 +38,10 @@ export const visitorPage = accountPage({
 		const vid = parts.vid as string;
 		const life = await visitorLife(store, account, vid, maxRead);
 		await asked.note('visitor viewed', vid);
-		const scores = await lifeScores(store, account, vid);
 		const path = visitorPath(account.aid, vid);
 		return html`${facts(asked, life)}
-${lifeSection(asked, life, scores, path)}
-${scoreSection(asked, scores, path)}
+${lifeSection(asked, life, path)}
+${life.changes && scoreSection(asked, life.changes, path)}
 ${timelineSection(asked, life, path)}
 ${eventsSection(asked, life)}
 ${hitsSection(asked, life)}
@@ -79,25 +77,20 @@ export const visitorFilePage = accountPage({
 			throw new OperatorError(`There is no file ${name}; there are ${Object.keys(files).join(', ')}.`);
 		const life = await visitorLife(store, account, vid);
 		await asked.note('visitor viewed', vid);
-		return download(`${account.aid}-${vid}-${name}`, await make(asked, life));
+		return download(`${account.aid}-${vid}-${name}`, make(asked, life));
 	},
 });
 
-const files: Readonly<Record<string, (asked: AskedOfAccount, life: VisitorLife) => Promise<string>>> = {
-	'timeline.csv': async (_, { timeline }) => rowsCsv(timelineRows(timeline, true)),
-	'timeline.json': async ({ account }, life) => JSON.stringify(shownLife(account.aid, life), undefined, 2),
-	'scores.csv': async (asked, { record }) => rowsCsv(scoreRows(await scoresOf(asked, record.vid))),
-	'scores.json': async (asked, { record }) => JSON.stringify(await scoresOf(asked, record.vid), undefined, 2),
+const files: Readonly<Record<string, (asked: AskedOfAccount, life: VisitorLife) => string>> = {
+	'timeline.csv': (_, { timeline }) => rowsCsv(timelineRows(timeline, true)),
+	'timeline.json': ({ account }, life) => JSON.stringify(shownLife(account.aid, life), undefined, 2),
+	'scores.csv': (_, life) =>
+		rowsCsv(scoresOf(life).map(({ reasons, ...score }) => ({ ...score, reasons: reasons.join('; ') }))),
+	'scores.json': (_, life) => JSON.stringify(scoresOf(life), undefined, 2),
 };
 
-const scoresOf = async ({ store, account }: AskedOfAccount, vid: string) =>
-	(await lifeScores(store, account, vid)).scores.map(({ atMs, ...score }) => ({
-		at: isoTime(atMs),
-		...score,
-	}));
-
-function scoreRows(scores: Awaited<ReturnType<typeof scoresOf>>): FlatRow[] {
-	return scores.map(({ reasons, ...score }) => ({ ...score, reasons: reasons.join('; ') }));
+function scoresOf({ changes }: VisitorLife) {
+	return (changes?.scores ?? []).map(({ atMs, ...score }) => ({ at: isoTime(atMs), ...score }));
 }
 
 /** What erasing a visitor would erase, and the button that does it. */
@@ -192,21 +185,21 @@ function listOf<Item extends { readonly value: string }>(
 /** The picture: scores as step lines, and below them what happened. */
 function lifeSection(
 	{ calendar, now }: AskedOfAccount,
-	{ record, timeline }: VisitorLife,
-	{ scores }: LifeScores,
+	{ record, timeline, changes }: VisitorLife,
 	path: string,
 ): Html {
 	const nowMs = now();
+	const { scores = [], segments = [] } = changes ?? {};
 	const moments = (isMeant: (entry: TimelineEntry) => boolean) =>
 		timeline.filter(isMeant).map(({ at }) => Date.parse(at));
 	const payments = moments((entry) => 'revenuePence' in entry && (entry.revenuePence ?? -1) >= 0);
 	const refunds = moments((entry) => 'revenuePence' in entry && (entry.revenuePence ?? 0) < 0);
-	const messages = moments((entry) => 'messages' in entry && entry.messages.length > 0);
+	const messages = moments((entry) => 'messages' in entry);
 	const lanes: Lane[] = [
 		{ name: 'visits', momentsMs: record.visits.map(({ profile }) => profile.firstAtMs) },
 		{ name: 'payments', momentsMs: payments },
 		{ name: 'refunds', momentsMs: refunds },
-		...segmentLanes(timeline, nowMs).slice(0, maxLanes),
+		...segmentLanes(segments, nowMs).slice(0, maxLanes),
 		{ name: 'webhooks', momentsMs: messages },
 	].filter(({ momentsMs, spans }: Lane) => (momentsMs ?? spans ?? []).length > 0);
 	const times = [...timeline.map(({ at }) => Date.parse(at)), ...scores.map(({ atMs }) => atMs)];
@@ -218,25 +211,14 @@ function lifeSection(
 	const title = 'One life, one line';
 	return html`<section class="figure" aria-labelledby="life"><h2 id="life">${title}</h2>
 ${lanes.length > 0 && lifeLine({ ...{ title, fromMs, toMs: nowMs, levels, lanes }, dayOf: (ms) => calendar.dayOf(ms) })}
-<footer><details><summary>What this is</summary><p>Above, what the active models say of the visitor after each visit and event, and today, knowing what was known then; below, what happened. Scores are computed when they are read, so those that pages were served then are not kept. The tables beneath have the same.</p></details>
+<footer><details><summary>What this is</summary><p>Above, what the active models say of the visitor after each visit and event, and today, knowing what was known then; below, what happened, and by the same models and rules the segments. Scores and segments are computed when they are read, so what pages were served then is not kept. The tables beneath have the same.</p></details>
 <a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
 }
 
 /** A lane for each segment, from entering to leaving. */
-function segmentLanes(timeline: readonly TimelineEntry[], nowMs: number): Lane[] {
-	const changes = timeline.flatMap((entry) =>
-		'change' in entry && typeof entry.change.segment === 'string'
-			? [
-					{
-						segment: entry.change.segment,
-						isIn: entry.what === 'segment.entered',
-						atMs: Date.parse(entry.at),
-					},
-				]
-			: [],
-	);
-	return [...Map.groupBy(changes, ({ segment }) => segment)].map(([name, own]) => ({
-		name,
+function segmentLanes(changes: VisitorChanges['segments'], nowMs: number): Lane[] {
+	return [...Map.groupBy(changes, ({ segment }) => segment).values()].map((own) => ({
+		name: own[0]?.name as string,
 		spans: own.flatMap(({ isIn, atMs }, place) =>
 			isIn ? [{ fromMs: atMs, toMs: own[place + 1]?.atMs ?? nowMs }] : [],
 		),
@@ -245,12 +227,11 @@ function segmentLanes(timeline: readonly TimelineEntry[], nowMs: number): Lane[]
 
 function scoreSection(
 	{ calendar }: AskedOfAccount,
-	{ scores, moments, without }: LifeScores,
+	{ scores, moments, looks, without }: VisitorChanges,
 	path: string,
 ): HtmlValue {
 	const jumps = scores.filter(({ change, reasons }) => change === null || reasons.length > 0).toReversed();
 	const shown = jumps.slice(0, maxRows);
-	const times = new Set(scores.map(({ atMs }) => atMs)).size;
 	return html`<section class="figure" aria-labelledby="jumps"><h2 id="jumps">Why the score jumped</h2>
 ${
 	shown.length === 0
@@ -261,8 +242,8 @@ ${
 				shown.map(({ atMs, goal, score, change, reasons }) => [
 					calendar.timeOf(atMs),
 					nameOf(goal),
-					percent(score),
-					change === null ? 'first' : `${change < 0 ? '−' : '+'}${percent(Math.abs(change))}`,
+					formatShare(score),
+					change === null ? 'first' : `${change < 0 ? '−' : '+'}${formatShare(Math.abs(change))}`,
 					reasons.map(
 						(reason, place) =>
 							html`${place > 0 && ', '}${nameOf(place > 0 ? reason.replace(lowering, '') : reason)}`,
@@ -271,13 +252,9 @@ ${
 			)
 }
 ${jumps.length > shown.length && html`<p class="note">These are the latest ${shown.length} of ${jumps.length} jumps by more than a tenth; the CSV has all.</p>`}
-${times < moments && html`<p class="note">The score was computed at ${times} of ${formatNumber(moments)} moments, evenly chosen.</p>`}
+${looks < moments && html`<p class="note">Scores and segments are of ${looks} of ${formatNumber(moments)} moments, evenly chosen.</p>`}
 ${without.length > 0 && shown.length > 0 && html`<p class="note">Without a model: ${without.map((goal, place) => html`${place > 0 && ', '}${nameOf(goal)}`)}.</p>`}
 <footer><a href="${path}/scores.csv">CSV</a> <a href="${path}/scores.json">JSON</a></footer></section>`;
-}
-
-function percent(share: number): string {
-	return `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
 }
 
 /** The latest first, a page at a time. */

@@ -195,7 +195,10 @@ function cacheKeyOf(account: KnownAccount, scope: CaskScope): string {
 }
 
 /** A scorer with the models of a store. */
-export function scorerOf({ control }: Store, options: Omit<ScorerOptions, 'models'>): VisitorScorer {
+export function scorerOf(
+	{ control }: Pick<Store, 'control'>,
+	options: Omit<ScorerOptions, 'models'>,
+): VisitorScorer {
 	const read = (accountId: number, name: ModelName) => control.modelBody(accountId, name);
 	return new VisitorScorer({
 		...options,

@@ -1,0 +1,152 @@
+import { scoredFor } from '../domain/active-subscriptions.ts';
+import type { Profile } from '../domain/profile.ts';
+import { profilesAt } from '../scoring/rows/snapshots.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';
+import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { visitorHistories } from '../store/account/reading/histories.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+import { matchingSegments, readScores } from './matching.ts';
+import { ruleFacts } from './rule-facts.ts';
+
+/** What a model says of a visitor at a moment. */
+export interface ScoreChange {
+	readonly atMs: number;
+	readonly goal: string;
+	/** As `GoalScore` has it. */
+	readonly score: number;
+	/** Since the moment before; null at the first one. */
+	readonly change: number | null;
+	/** What raised it or, where it fell, lowers it, most important first. Empty where it is much as before. */
+	readonly reasons: readonly string[];
+	readonly model: string;
+}
+
+/** A visitor begins or ceases to match the rule of a segment. */
+export interface SegmentChange {
+	readonly atMs: number;
+	/** Its id. */
+	readonly segment: string;
+	readonly name: string;
+	readonly isIn: boolean;
+}
+
+export interface VisitorChanges {
+	/** By time, then in the order of goals. */
+	readonly scores: readonly ScoreChange[];
+	/** By time, then in the order of segments. */
+	readonly segments: readonly SegmentChange[];
+	/** Ends of visits, events, and the end: of so many moments those that were looked at are an even choice. */
+	readonly moments: number;
+	readonly looks: number;
+	/** Goals without a model that can be used, which everybody is served the base rate of. */
+	readonly without: readonly string[];
+}
+
+const maxMoments = 60;
+/** A change by this part of the score before, and by this much, is a jump, and explained. */
+const jump = { part: 0.1, least: 0.002 };
+
+/**
+ * What the active models and the rules of the segments say of a visitor after each visit and event, and at the end, knowing
+ * what was known at each moment. It is not what was served then, which is not kept.
+ * @param untilMs the end; nothing later is known
+ */
+export async function visitorChanges(
+	store: Pick<Store, 'read' | 'control' | 'startReading'>,
+	account: KnownAccount,
+	vid: string,
+	untilMs: number,
+): Promise<VisitorChanges> {
+	const models = await activeModels(store, account);
+	const without = account.goals.filter(({ name }) => !models.has(name)).map(({ name }) => name);
+	const [history] = await store.read(account.id, visitorHistories([vid], untilMs));
+	if (!history) return { scores: [], segments: [], moments: 0, looks: 0, without };
+	const endsMs = new Map(history.hits.map(({ sid, atMs }) => [sid, atMs]));
+	const firstMs = history.hits[0]?.atMs as number;
+	const eventsMs = history.events.map(({ knownFromMs }) => knownFromMs).filter((atMs) => atMs >= firstMs);
+	const all = [...new Set([...endsMs.values(), ...eventsMs, untilMs])].sort((a, b) => a - b);
+	const every = Math.ceil(all.length / maxMoments);
+	const looksMs = all.filter((_, place) => (all.length - 1 - place) % every === 0);
+	const looks = profilesAt(history, looksMs).map((profile, place) => ({
+		atMs: looksMs[place] as number,
+		profile,
+	}));
+	return {
+		scores: scoreChanges(account, models, looks),
+		segments: await segmentChanges(store, account, looks),
+		...{ moments: all.length, looks: looks.length, without },
+	};
+}
+
+type Looks = readonly { readonly atMs: number; readonly profile: Profile }[];
+
+function scoreChanges(
+	{ goals, cadences }: KnownAccount,
+	models: ReadonlyMap<string, GoalModel>,
+	looks: Looks,
+): ScoreChange[] {
+	const before = new Map<string, number>();
+	return looks.flatMap(({ atMs, profile }) =>
+		goals.flatMap((goal): ScoreChange[] => {
+			const model = models.get(goal.name);
+			const scored = scoredFor(goal, profile, atMs, cadences);
+			if (!model || !scored) return [];
+			const score = Math.round(model.probability(profile, atMs, scored) * 1e4) / 1e4;
+			const earlier = before.get(goal.name);
+			before.set(goal.name, score);
+			const change = earlier === undefined ? null : Math.round((score - earlier) * 1e4) / 1e4;
+			const least = Math.max(jump.least, jump.part * (earlier ?? 0));
+			const isJump = change === null || Math.abs(change) >= least;
+			const direction = (change ?? 1) > 0 ? 'raise' : 'lower';
+			const reasons = isJump ? model.reasons(profile, atMs, direction, scored) : [];
+			return [{ atMs, goal: goal.name, score, change, reasons, model: model.version }];
+		}),
+	);
+}
+
+async function segmentChanges(
+	store: Pick<Store, 'control' | 'startReading'>,
+	account: KnownAccount,
+	looks: Looks,
+): Promise<SegmentChange[]> {
+	const { segments, cadences } = account;
+	const reader = store.startReading();
+	const scorer = scorerOf(store, { reader, now: () => looks.at(-1)?.atMs ?? 0, onError: fail });
+	const changes: SegmentChange[] = [];
+	let before = new Set<string>();
+	try {
+		for (const { atMs, profile } of looks) {
+			const scores = readScores(segments) ? await scorer.scores(account, 'vid', profile, false, atMs) : [];
+			const matching = new Set(
+				matchingSegments(segments, ruleFacts(profile, scores, atMs, cadences)).map(({ id }) => id),
+			);
+			for (const { id, name } of segments)
+				if (matching.has(id) !== before.has(id))
+					changes.push({ atMs, segment: id, name, isIn: matching.has(id) });
+			before = matching;
+		}
+	} finally {
+		await reader.close();
+	}
+	return changes;
+}
+
+async function activeModels(
+	{ control }: Pick<Store, 'control'>,
+	{ id, models }: KnownAccount,
+): Promise<ReadonlyMap<string, GoalModel>> {
+	const opened = new Map<string, GoalModel>();
+	for (const name of models.filter(({ scope }) => scope === 'vid'))
+		try {
+			opened.set(name.goal, openModel(name.version, await control.modelBody(id, name)));
+		} catch (error) {
+			// Its base rate is served.
+			if (!(error instanceof UnusableModelError)) throw error;
+		}
+	return opened;
+}
+
+function fail(error: unknown): never {
+	throw error;
+}
