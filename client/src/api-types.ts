@@ -114,8 +114,16 @@ export interface ReportQuery {
 	readonly evt?: string | undefined;
 	/** A row for each day, week, month. Default: month in movement, the whole period in attribution. */
 	readonly every?: string | undefined;
-	/** Only subscriptions with this channel in their path. */
+	/** Only subscriptions with a touch of this channel in their path. */
 	readonly channel?: string | undefined;
+	/** Only subscriptions with a touch of this source in their path. */
+	readonly source?: string | undefined;
+	/** Only subscriptions with a touch of this medium in their path. */
+	readonly medium?: string | undefined;
+	/** Only subscriptions with a touch of this campaign in their path. */
+	readonly campaign?: string | undefined;
+	/** Only subscriptions with a touch of this landing page in their path. */
+	readonly landing?: string | undefined;
 	/** Only subscriptions whose visitor is in this segment, by its id. */
 	readonly segment?: string | undefined;
 	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */

@@ -1,4 +1,5 @@
 import { may } from '../domain/person.ts';
+import { touchDimensions, touchNames } from '../domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { stylePath } from './assets.ts';
 import type { Asked, ConsolePage } from './page.ts';
@@ -86,6 +87,9 @@ ${
 `;
 }
 
+/** The other properties of touches are shown where a link has chosen one. */
+const usualFilters: ReadonlySet<string> = new Set(['channel', 'campaign']);
+
 function viewForm({ request, account }: Asked, view: View): Html {
 	const preset = (period: string, name: string) =>
 		html`<a href="${request.path}${queryText(view, { from: null, to: null, period })}"${view.period === period && html` aria-current="true"`}>${name}</a> `;
@@ -101,7 +105,7 @@ function viewForm({ request, account }: Asked, view: View): Html {
 <details${view.period === null && html` open`}><summary>Period and filters</summary>
 ${field('from', 'From', 'date')}${field('to', 'To, the day after the last', 'date')}
 <label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
-${field('channel', 'Channel', 'text')}${field('evt', 'Event type', 'text')}
+${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, `${touchNames[name][0]?.toUpperCase()}${touchNames[name].slice(1)}`, 'text'))}${field('evt', 'Event type', 'text')}
 <label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
 ${field('timezone', 'Time zone', 'text')}
 <button>Show</button> <a href="${request.path}">Reset</a>

@@ -1,14 +1,20 @@
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { addDays, calendarOf } from '../reports/calendar.ts';
-import { type ReportQuery, readQuery, type TakesParameters } from '../reports/report-query.ts';
+import {
+	filters,
+	type ReportParameter,
+	type ReportQuery,
+	readQuery,
+	type TakesParameters,
+} from '../reports/report-query.ts';
 
 /** Lengths of periods that end today, in days. Whole weeks, so that they have equally many of each weekday. */
 export const periodDays = [7, 28, 91, 364] as const;
 const defaultDays = 28;
 
 /** What all pages of figures take. It stands in the address. */
-const viewNames = ['from', 'to', 'compare', 'timezone', 'evt', 'channel', 'segment'] as const;
+const viewNames: readonly ReportParameter[] = ['from', 'to', 'compare', 'timezone', ...filters];
 
 /** The period and the filters of a page. */
 export interface View {

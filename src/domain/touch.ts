@@ -16,9 +16,31 @@ export interface Touch {
 	readonly landing: string | null;
 }
 
-/** Properties that reports can group touches by. */
-export const touchDimensions = ['channel', 'source', 'medium', 'campaign', 'landing'] as const;
-export type TouchDimension = (typeof touchDimensions)[number];
+/** Properties that reports can group touches by and choose them by, and what sentences call them. */
+export const touchNames = {
+	channel: 'channel',
+	source: 'source',
+	medium: 'medium',
+	campaign: 'campaign',
+	landing: 'landing page',
+} as const satisfies Partial<Record<keyof Touch, string>>;
+export type TouchDimension = keyof typeof touchNames;
+export const touchDimensions = Object.keys(touchNames) as TouchDimension[];
+
+/** Properties that one touch must have, all of them. */
+export type WantedTouch = readonly (readonly [TouchDimension, string])[];
+
+export function wantedTouch(wanted: Readonly<Record<TouchDimension, string | null>>): WantedTouch {
+	return touchDimensions.flatMap((name) => {
+		const value = wanted[name];
+		return value === null ? [] : [[name, value] as const];
+	});
+}
+
+/** Whether a touch has the properties that are wanted. */
+export function isWanted(touch: Omit<Touch, 'atMs'>, wanted: WantedTouch): boolean {
+	return wanted.every(([name, value]) => touch[name] === value);
+}
 
 /**
  * The touch of a hit: null unless the hit is the first of its visit or arrives from a campaign or another site. Links

@@ -1,10 +1,9 @@
 import type { EventKind } from '../domain/event-kind.ts';
-import { firstVisitMs } from '../store/account/reading/journey-rows.ts';
+import { touchDimensions, wantedTouch } from '../domain/touch.ts';
 import type { SpanLength } from './calendar.ts';
 import {
 	amountsOf,
 	countedSteps,
-	firstEventMs,
 	type Journey,
 	netPence,
 	type Period,
@@ -41,16 +40,15 @@ export const activityReport = reportThat({
 	title: 'Activity',
 	summary: 'what came in, by day, week or month',
 	definition:
-		'By day, week or month: hits; visits, which are arrivals of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and visits belong to no subscription: with a filter they are left out, but for visits by a channel.',
-	parameters: [...commonParameters, 'every', 'channel', 'segment'],
+		'By day, week or month: hits; visits, which are arrivals of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and visits belong to no subscription: with a filter they are left out, but for visits by a channel, campaign or the like.',
+	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment'],
 	initial: { by: [], every: 'day' },
 	async make({ query, period, asOfMs, calendar, journeys: readJourneys, read }) {
 		const every: SpanLength = query.every ?? 'day';
 		const isFiltered = filters.some((name) => query[name] !== null);
 		const journeys = isFiltered ? (await readJourneys('events')).journeys : null;
-		const firstMs = journeys
-			? Math.min(firstEventMs(journeys), await read(firstVisitMs))
-			: await read(firstMomentMs);
+		// Of everything, so that a filter leaves no row out. Not all subscriptions that it chooses are read.
+		const firstMs = await read(firstMomentMs);
 		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
 		const name = (place: number) => ({ [every]: spans[place]?.name as string });
 		if (!journeys) {
@@ -63,7 +61,9 @@ export const activityReport = reportThat({
 			return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
 		}
 		const hasVisits = query.evt === null && query.segment === null;
-		const visits = hasVisits ? await read((options) => readArrivals(spans, query.channel, options)) : null;
+		const visits = hasVisits
+			? await read((options) => readArrivals(spans, wantedTouch(query), options))
+			: null;
 		const rows = describeEvents(journeys, spans).map(
 			({ subscriptions, renewals, refunds, ...pence }, place) => ({
 				...{ ...name(place), hits: null, visits: visits?.[place] ?? null },

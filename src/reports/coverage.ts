@@ -65,7 +65,7 @@ export const coverageReport = reportThat({
 		requireExactSums(all.map(({ revenuePence }) => revenuePence));
 		const events = all.filter((event) => hasLabels(event, query));
 		const rows = describeCoverage(events, { period, calendar });
-		const warnings = unknownNames({ events: all, channels: [] }, query);
+		const warnings = unknownNames({ events: all, paths: [] }, query);
 		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows, warnings };
 	},
 	draw: (_, table) => bars(table, 'events', { title: 'Events' }),

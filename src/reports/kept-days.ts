@@ -96,14 +96,9 @@ function fromOf(text: string): From {
 
 /**
  * Counts what came in in each of some spans, in their order.
- * @param channel only its visits are counted; all, if it is null
  * @throws OperatorError where sums would not be exact
  */
-export function* readCameIn(
-	spans: readonly Period[],
-	options: JourneyOptions,
-	channel: string | null = null,
-): Reading<CameIn[]> {
+export function* readCameIn(spans: readonly Period[], options: JourneyOptions): Reading<CameIn[]> {
 	const all = spans.map((): Counting => ({ ...nothing }));
 	const [first, last] = [spans[0], spans.at(-1)];
 	if (!first || !last) return all;
@@ -111,7 +106,7 @@ export function* readCameIn(
 	const sink: Sink = {
 		visits: (place, from, visits) => {
 			const isPayment = isFromPayment({ ...from, medium: null, campaign: null }, options.paymentProviders);
-			if (!isPayment && (channel === null || from.channel === channel)) of(place).visits += visits;
+			if (!isPayment) of(place).visits += visits;
 		},
 		events: (place, kind, events, pence) => {
 			of(place)[counts[kind]] += events;

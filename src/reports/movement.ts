@@ -1,4 +1,5 @@
 import type { Movement } from '../domain/subscription-course.ts';
+import { touchDimensions } from '../domain/touch.ts';
 import type { Span } from './calendar.ts';
 import { type CoursedJourney, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
@@ -144,7 +145,7 @@ export const movementReport = reportThat({
 	summary: 'how subscriptions and recurring revenue grow and shrink',
 	definition:
 		'By month, week or day: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`.',
-	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', 'channel', 'segment', 'period'],
+	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	initial: { by: [], every: 'month' },
 	columns: {

@@ -1,5 +1,5 @@
 import { type Subscription, subscriptionOf } from '../domain/subscription.ts';
-import { isFromPayment, type Touch } from '../domain/touch.ts';
+import { isFromPayment, isWanted, type Touch, type WantedTouch } from '../domain/touch.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import {
 	arrivalsIn,
@@ -195,10 +195,10 @@ export function* readTouches(
 	return touches.touches();
 }
 
-/** How often visitors arrived in each of some spans of time, which follow each other. @param channel all, if it is null */
+/** How often visitors arrived in each of some spans of time, which follow each other. */
 export function* readArrivals(
 	spans: readonly Period[],
-	channel: string | null,
+	wanted: WantedTouch,
 	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
 ): Reading<number[]> {
 	const visits = spans.map(() => 0);
@@ -210,7 +210,7 @@ export function* readArrivals(
 	yield* arrivalsIn(period, (atMs, text) => {
 		while (atMs >= (spans[place] as Period).toMs) place++;
 		const origin = readOrigin(text);
-		if (!origin.isPayment && (channel === null || origin.channel === channel)) (visits[place] as number)++;
+		if (!origin.isPayment && isWanted(origin, wanted)) (visits[place] as number)++;
 	});
 	return visits;
 }

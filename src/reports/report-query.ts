@@ -1,5 +1,5 @@
 import { type EventLabel, eventLabelNames, eventLabels } from '../domain/subscription-event.ts';
-import { touchDimensions } from '../domain/touch.ts';
+import { type TouchDimension, touchDimensions, touchNames } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { day, pastMoment, positiveNumber, wholeNumber } from '../format/values.ts';
 import { type SpanLength, spanLengths } from './calendar.ts';
@@ -65,6 +65,10 @@ const labelFilters = Object.fromEntries(
 	eventLabelNames.map((name) => [name, filter(`whose acquisition has this ${eventLabels[name]}`)]),
 ) as Record<EventLabel, Parameter<string | null>>;
 
+const touchFilters = Object.fromEntries(
+	touchDimensions.map((name) => [name, filter(`with a touch of this ${touchNames[name]} in their path`)]),
+) as Record<TouchDimension, Parameter<string | null>>;
+
 const dimensions: readonly Dimension[] = [...touchDimensions, ...planDimensions];
 const oneOrTwo = `one or two of ${touchDimensions.join(', ')}`;
 const some = `some of ${attributionModels.join(', ')}, separated by commas`;
@@ -128,7 +132,7 @@ export const parameters = {
 		parse: switched,
 	}),
 	...labelFilters,
-	channel: filter('with this channel in their path'),
+	...touchFilters,
 	segment: filter('whose visitor is in this segment, by its id', { ...names, value: 'id' }),
 	/** Days between renewals, by `evt`. */
 	period: parameter<RenewalDays>(
@@ -164,11 +168,11 @@ export const pathParameters: readonly ReportParameter[] = [
 	...commonParameters,
 	'by',
 	'lookbackDays',
-	'channel',
+	...touchDimensions,
 	'segment',
 ];
 /** Parameters that choose subscriptions. They are part of what a report says. */
-export const filters: readonly ReportParameter[] = [...eventLabelNames, 'channel', 'segment'];
+export const filters: readonly ReportParameter[] = [...eventLabelNames, ...touchDimensions, 'segment'];
 
 /** What a report takes. */
 export interface TakesParameters {

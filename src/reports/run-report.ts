@@ -1,4 +1,5 @@
 import { hasLabels } from '../domain/subscription-event.ts';
+import { isWanted, wantedTouch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { addDays, type Calendar, calendarOf, daysBetween } from './calendar.ts';
@@ -66,6 +67,7 @@ async function makeReport(
 ): Promise<Report> {
 	const { segment } = query;
 	const warnings: string[] = [];
+	const wanted = wantedTouch(query);
 	const period = periodOf(query, calendar);
 	const options: JourneyOptions = {
 		...{ asOfMs, period, isPast: query.asOf !== null, lookbackDays: query.lookbackDays, visitsBy: null },
@@ -79,10 +81,13 @@ async function makeReport(
 		requireExactSums(
 			inPeriod.flatMap(({ subscription: { steps } }) => steps.map(({ revenuePence }) => revenuePence)),
 		);
-		const channels =
-			query.channel === null ? [] : all.flatMap(({ path }) => path.map(({ channel }) => channel));
-		warnings.push(...unknownNames({ events: all.map(({ subscription }) => subscription), channels }, query));
-		const matching = all.filter((journey) => matchesQuery(journey, query));
+		const events = all.map(({ subscription }) => subscription);
+		warnings.push(...unknownNames({ events, paths: all.map(({ path }) => path) }, query));
+		const matching = all.filter(
+			({ subscription, path }) =>
+				hasLabels(subscription, query) &&
+				(wanted.length === 0 || path.some((touch) => isWanted(touch, wanted))),
+		);
 		return segment === null ? matching : source.inSegment(segment, matching);
 	};
 	const source: ReportSource = {
@@ -90,12 +95,12 @@ async function makeReport(
 		read: (reading) => store.read(account.id, reading(options)),
 		async journeys(needs = 'touches') {
 			const visitsBy = needs === 'visits' ? query.by : null;
-			const needsPaths = needs !== 'events' || query.channel !== null;
+			const needsPaths = needs !== 'events' || wanted.length > 0;
 			const read = await source.read(() => readJourneys({ ...options, needsPaths, visitsBy }));
 			return { ...read, journeys: await chosen(read.journeys) };
 		},
 		async courses() {
-			const needsPaths = query.channel !== null || query.by.some(isOfTouches);
+			const needsPaths = wanted.length > 0 || query.by.some(isOfTouches);
 			const setDays = { ...account.renewalDays, ...query.period };
 			return chosen(await source.read(() => readCourses({ ...options, needsPaths }, setDays)));
 		},
@@ -118,13 +123,6 @@ async function makeReport(
 		...made,
 		...((made.warnings || warnings.length > 0) && { warnings: [...warnings, ...(made.warnings ?? [])] }),
 	} as Report;
-}
-
-function matchesQuery({ subscription, path }: Journey, query: ReportQuery): boolean {
-	return (
-		hasLabels(subscription, query) &&
-		(query.channel === null || path.some((touch) => touch.channel === query.channel))
-	);
 }
 
 function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {

@@ -4,6 +4,7 @@ import {
 	eventLabels,
 	type SubscriptionEvent,
 } from '../domain/subscription-event.ts';
+import { type Touch, touchDimensions, touchNames } from '../domain/touch.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
 import { listed } from '../format/numbers.ts';
 import type { ReportQuery } from './report-query.ts';
@@ -11,16 +12,20 @@ import type { ReportQuery } from './report-query.ts';
 /** What a report could be filtered by. */
 interface Known {
 	readonly events: readonly Pick<SubscriptionEvent, EventLabel>[];
-	readonly channels: Iterable<string>;
+	readonly paths: readonly (readonly Touch[])[];
 }
 
 /** Sentences on names in a query that nothing has: a mistyped filter gives a report of nothing. */
-export function unknownNames({ events, channels }: Known, query: ReportQuery): string[] {
+export function unknownNames({ events, paths }: Known, query: ReportQuery): string[] {
 	return [
 		...eventLabelNames.flatMap((label) =>
 			unknown(eventLabels[label], query[label], new Set(events.map((event) => event[label]))),
 		),
-		...unknown('channel', query.channel, new Set(channels)),
+		...touchDimensions.flatMap((name) => {
+			if (query[name] === null) return [];
+			const known = paths.flatMap((path) => path.map((touch) => touch[name]));
+			return unknown(touchNames[name], query[name], new Set(known.filter((value) => value !== null)));
+		}),
 		...Object.keys(query.period).flatMap((evt) =>
 			unknown(eventLabels.evt, evt, new Set(events.map((event) => event.evt))),
 		),

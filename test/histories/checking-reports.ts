@@ -10,7 +10,7 @@ import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { alike } from './alike.ts';
 import * as cohorts from './cohort-sums.ts';
-import type { Asked, Figures } from './journeys.ts';
+import { type Asked, type Figures, fields as touchFields } from './journeys.ts';
 import * as paths from './path-sums.ts';
 import type { Question } from './questions.ts';
 import * as figures from './report-figures.ts';
@@ -64,6 +64,8 @@ export function questionsAbout(endMs: number): Question[] {
 		},
 		{ kind: 'activity', every: 'week' },
 		{ kind: 'activity', ...month, asOf: endMs, channel: 'email', timezone: 'Asia/Kolkata' },
+		{ kind: 'activity', campaign: 'spring' },
+		{ kind: 'movement', by: [], channel: 'email', campaign: 'spring', period },
 		{ kind: 'coverage' },
 		{ kind: 'coverage', asOf: pastMs, by: [], evt: 'newsletter' },
 		{ kind: 'coverage', ...month, timezone: 'Asia/Kolkata' },
@@ -114,11 +116,10 @@ function compare(report: Report, log: Log, query: ReportQuery, asked: Asked, wha
 
 function askedOf(query: ReportQuery, asOfMs: number): Asked {
 	const timezone = query.timezone ?? 'UTC';
-	const { evt, channel, period, basis, lookbackDays, halfLifeDays, months, every, intervals } = query;
+	const { evt, period, basis, lookbackDays, halfLifeDays, months, every, intervals } = query;
 	return {
 		...{
 			evt,
-			channel,
 			period,
 			basis,
 			lookbackDays,
@@ -129,6 +130,9 @@ function askedOf(query: ReportQuery, asOfMs: number): Asked {
 			asOfMs,
 			timezone,
 		},
+		touch: Object.fromEntries(
+			touchFields.flatMap((name) => (query[name] === null ? [] : [[name, query[name]]])),
+		),
 		moreHitsThan: query.segment === null ? -1 : busyHits,
 		...{ groups: query.by, by: query.by.filter(isOfTouches), models: query.model },
 		...{ from: query.from, to: query.to, ...boundsOf(query.from, query.to, timezone) },

@@ -3,6 +3,7 @@ import {
 	type Asked,
 	countedIn,
 	type Figures,
+	isAsked,
 	isIn,
 	labelOf,
 	labelsOf,
@@ -101,9 +102,7 @@ export function activity(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map<string, unknown>(
 		names.map((name) => [`total ${name}`, sum(counted.map(({ amounts }) => amounts[name]))]),
 	);
-	const came = [...touches.values()]
-		.flat()
-		.filter(({ origin: [channel] }) => asked.channel === null || channel === asked.channel);
+	const came = [...touches.values()].flat().filter((touch) => isAsked(touch, asked));
 	const isOfAll = asked.evt === null && asked.moreHitsThan < 0;
 	const all = counted.flatMap(({ subscription: { acquisition, events } }) =>
 		events.map((event) => {
@@ -112,13 +111,13 @@ export function activity(log: Log, asked: Asked): Figures {
 		}),
 	);
 	// Of hits that were pruned, touches may be kept.
-	const moments = [all, known.hits, ...touches.values()].flat().map(({ atMs }) => atMs);
+	const moments = [known.events, known.hits, ...touches.values()].flat().map(({ atMs }) => atMs);
 	const firstMs = moments.reduce((first, atMs) => Math.min(first, atMs), Infinity);
 	for (const { name, fromMs, toMs } of spansFrom(firstMs, asked.every ?? 'day', asked)) {
 		const within = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs < toMs;
 		const own = all.filter(within);
 		const hits = known.hits.filter(within).length;
-		figures.set(`${name}: hits`, isOfAll && asked.channel === null ? hits : null);
+		figures.set(`${name}: hits`, isOfAll && Object.keys(asked.touch).length === 0 ? hits : null);
 		figures.set(`${name}: visits`, isOfAll ? came.filter(within).length : null);
 		for (const [kind, heading] of [
 			['acquisition', 'subscriptions'],

@@ -26,7 +26,8 @@ export interface Asked {
 	readonly basis: 'event' | 'cohort';
 	readonly lookbackDays: number;
 	readonly evt: string | null;
-	readonly channel: string | null;
+	/** What one touch of the path must have. */
+	readonly touch: { readonly [Name in (typeof fields)[number]]?: string };
 	/** Only subscriptions of visitors with more hits than these. */
 	readonly moreHitsThan: number;
 	/** Days between renewals, by `evt`. */
@@ -136,10 +137,14 @@ function arrivalsOf(touches: readonly Touch[]): Touch[] {
 	});
 }
 
-const fields = ['channel', 'source', 'medium', 'campaign', 'landing'] as const;
+export const fields = ['channel', 'source', 'medium', 'campaign', 'landing'] as const;
 
 export function labelOf({ origin }: Touch, { by }: Pick<Asked, 'by'>): string {
 	return by.map((name) => origin[fields.indexOf(name)] ?? '(not set)').join(' | ');
+}
+
+export function isAsked({ origin }: Touch, { touch }: Asked): boolean {
+	return fields.every((name, place) => touch[name] === undefined || origin[place] === touch[name]);
 }
 
 export const isIn = ({ fromMs, toMs }: Asked, atMs: number) => atMs >= fromMs && atMs < toMs;
@@ -198,7 +203,7 @@ export function countedIn(subscriptions: readonly Subscription[], asked: Asked) 
 		.filter(({ first, path, hits }) => {
 			if (hits <= asked.moreHitsThan) return false;
 			if (asked.evt !== null && first.evt !== asked.evt) return false;
-			return asked.channel === null || path.some(({ origin }) => origin[0] === asked.channel);
+			return Object.keys(asked.touch).length === 0 || path.some((touch) => isAsked(touch, asked));
 		})
 		.map((subscription) => {
 			const isAcquired = isIn(asked, subscription.first.atMs);

@@ -46,9 +46,16 @@ const common = (endMs: number) => ({
 	timezone: fc.constantFrom(...timezones),
 	evt: fc.option(fc.constantFrom('membership', 'newsletter'), { freq: 2 }),
 });
+/** One touch must have all of these. */
+const ofTouches = {
+	channel: fc.option(fc.constantFrom('email', 'direct', 'social'), { freq: 2 }),
+	campaign: fc.option(fc.constantFrom('spring', 'autumn'), { freq: 2 }),
+	source: fc.option(fc.constantFrom('letter', 'search.example'), { freq: 1 }),
+	landing: fc.option(fc.constantFrom('/p0', '/p4'), { freq: 1 }),
+};
 const ofPaths = {
 	lookbackDays: fc.constantFrom(90, 1, 7, 33, 400),
-	channel: fc.option(fc.constantFrom('email', 'direct', 'social'), { freq: 2 }),
+	...ofTouches,
 	segment: fc.option(fc.constant('busy'), { freq: 2 }),
 };
 const basis = fc.constantFrom('event', 'cohort');
@@ -73,7 +80,7 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 		['renewals', { ...paths, ...plans }],
 		['movement', { ...paths, ...plans, every }],
 		['retention', { ...paths, ...plans, months }],
-		['activity', { ...common(endMs), channel: ofPaths.channel, segment: ofPaths.segment, every }],
+		['activity', { ...common(endMs), ...ofTouches, segment: ofPaths.segment, every }],
 		['coverage', common(endMs)],
 		['coverage', { ...common(endMs), by: fc.constant([]) }],
 		[
