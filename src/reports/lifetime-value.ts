@@ -24,7 +24,7 @@ export interface LifetimeValueRow {
 	/** Up to now: the current month's cohort has nothing else. */
 	readonly penceToDate: number;
 	readonly ltvToDatePence: number;
-	/** What those who are there are expected to pay in the next year. */
+	/** What all who are there are expected to pay in the next year. */
 	readonly projected: Projection;
 }
 
@@ -113,7 +113,13 @@ export const lifetimeValueReport = reportThat({
 		'By month of acquisition and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the acquisition ÷ n`; 0 is the month itself. `projected` is what is expected in the next year.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
-	columns: { ltvPence: { isShaded: true, heading: 'month' }, ltvToDatePence: { heading: 'to date' } },
+	columns: {
+		ltvPence: { isShaded: true, heading: 'month' },
+		ltvToDatePence: { heading: 'to date' },
+		ltvProjectedPence: { heading: 'projected' },
+		ltvProjectedLowPence: { heading: 'projected low' },
+		ltvProjectedHighPence: { heading: 'projected high' },
+	},
 	tableTitle: valueTitle,
 	async make({ query: { lookbackDays, by, months }, period, asOfMs, calendar, courses }) {
 		const journeys = (await courses()).filter(isPaid);
@@ -143,18 +149,19 @@ export const lifetimeValueReport = reportThat({
 						.slice(-drawnCohorts)
 						.map(({ month, ltvPence }) => curveOf(month, ltvPence));
 		const mean = meanOf('all', all);
-		const expected = 'Expected in the next year, with its bounds';
-		const bounds = ['projectedLowPence', 'projectedHighPence'] as const;
+		const expected = 'Expected of a subscription in the next year, with its bounds';
+		const bounds = ['ltvProjectedLowPence', 'ltvProjectedHighPence'] as const;
 		return [
 			curves([mean, ...cohorts], {
 				title: valueTitle,
 				...{ money, across: monthsAcross },
 			}),
-			bars(table.slice(0, rows.length), 'projectedPence', { title: expected, money, bounds }),
+			bars(table.slice(0, rows.length), 'ltvProjectedPence', { title: expected, money, bounds }),
 		];
 	},
 });
 
+/** Everything per subscription, as what came is: sums beside means would be taken for means. */
 function flatRow({
 	cumulativePence: _,
 	penceToDate: _total,
@@ -162,10 +169,12 @@ function flatRow({
 	ltvPence,
 	...row
 }: NamedRow): FlatRow {
-	const { pence, lowPence, highPence } = projected;
+	const each = (pence: number) => rounded(pence / row.subscriptions, 2);
 	return {
 		...(row as unknown as GroupValues),
-		...{ projectedPence: pence, projectedLowPence: lowPence, projectedHighPence: highPence },
+		ltvProjectedPence: each(projected.pence),
+		ltvProjectedLowPence: each(projected.lowPence),
+		ltvProjectedHighPence: each(projected.highPence),
 		...numbered('ltvPence', ltvPence, 0),
 	};
 }
@@ -179,8 +188,9 @@ function totalRow(rows: readonly NamedRow[], all: readonly ValueAtAge[], dimensi
 		...Object.fromEntries(names.map((name) => [name, null])),
 		subscriptions,
 		ltvToDatePence: rounded(sumOf(rows, (row) => row.penceToDate) / subscriptions, 2),
-		projectedPence: sumOf(rows, ({ projected }) => projected.pence),
-		...{ projectedLowPence: null, projectedHighPence: null },
+		ltvProjectedPence: rounded(sumOf(rows, ({ projected }) => projected.pence) / subscriptions, 2),
+		ltvProjectedLowPence: null,
+		ltvProjectedHighPence: null,
 		...numbered(
 			'ltvPence',
 			all.map(({ ltvPence }) => ltvPence),
