@@ -22,9 +22,12 @@ export interface Expected {
 	readonly highPence: number;
 }
 
-/** What of a forecast that was made so many days ago has come. */
-export interface ForecastRow extends Expected {
+/** What is expected, and what of a forecast that was made so many days ago has come. */
+export interface ForecastRow {
 	readonly part: Part;
+	readonly expectedPence: number;
+	readonly lowPence: number;
+	readonly highPence: number;
 	readonly earlierPence: number;
 	readonly earlierLowPence: number;
 	readonly earlierHighPence: number;
@@ -275,7 +278,7 @@ export const forecastReport = reportThat({
 	title: 'Forecast',
 	summary: 'what the next days will bring, and what of the last forecast came',
 	definition:
-		'What is to be paid in the next days (`pence`): for new subscriptions, as many as come now, for their renewals, for renewals of the present ones by their age, less refunds; with the bounds that four of five simulated futures keep (`lowPence`, `highPence`). Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`).',
+		'What is to be paid in the next days (`expectedPence`): for new subscriptions, as many as come now, for their renewals, for renewals of the present ones by their age, less refunds; with the bounds that four of five simulated futures keep (`lowPence`, `highPence`). Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`).',
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
 	async make({ query, asOfMs, journeys }) {
 		const { days } = query;
@@ -285,15 +288,36 @@ export const forecastReport = reportThat({
 		const [next, earlier] = [forecast(subscriptions, asOfMs, days), forecast(subscriptions, earlierMs, days)];
 		const came = cameSince(subscriptions, earlierMs, asOfMs);
 		const rows = parts.map((part): ForecastRow => {
-			const { pence, lowPence, highPence } = earlier[part];
+			const { pence, lowPence, highPence } = next[part];
 			return {
-				...{ part, ...next[part], earlierPence: pence },
-				...{ earlierLowPence: lowPence, earlierHighPence: highPence, camePence: came[part] },
+				part,
+				expectedPence: pence,
+				lowPence,
+				highPence,
+				earlierPence: earlier[part].pence,
+				earlierLowPence: earlier[part].lowPence,
+				earlierHighPence: earlier[part].highPence,
+				camePence: came[part],
 			};
 		});
 		return { days, rows };
 	},
+	parts: ({ rows, days }) => [
+		{
+			title: `Expected in the next ${days} days, with bounds that hold four times of five`,
+			rows: rows.map(({ part, expectedPence, lowPence, highPence }) => ({
+				...{ part, expectedPence, lowPence, highPence },
+			})),
+		},
+		{
+			title: `What the forecast of ${days} days ago said, and what came`,
+			rows: rows.map(({ part, earlierPence, earlierLowPence, earlierHighPence, camePence }) => ({
+				...{ part, expectedPence: earlierPence, lowPence: earlierLowPence, highPence: earlierHighPence },
+				camePence,
+			})),
+		},
+	],
 	draw: ({ rows }, table, money) =>
 		rows.length > 0 &&
-		bars(table, 'pence', { title: 'To be paid', money, bounds: ['lowPence', 'highPence'] }),
+		bars(table, 'expectedPence', { title: 'To be paid', money, bounds: ['lowPence', 'highPence'] }),
 });

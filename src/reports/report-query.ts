@@ -142,12 +142,14 @@ export const parameters = {
 		"the account's, else each subscription's own",
 	),
 	goal: parameter<string | null>('only this goal', null, names, 'all goals'),
-	cost: parameter('what it costs to treat one visitor, in pence', 1, wholeNumbers(1e9)),
-	value: parameter(
-		'what it is worth if a treated visitor reaches the goal, in pence',
-		100,
-		wholeNumbers(1e9),
-	),
+	cost: parameter('what it costs to treat one visitor, in pence', 1, {
+		...wholeNumbers(1e9),
+		value: 'pence',
+	}),
+	value: parameter('what it is worth if a treated visitor reaches the goal, in pence', 100, {
+		...wholeNumbers(1e9),
+		value: 'pence',
+	}),
 	days: parameter('how many days to look ahead', 90, wholeNumbers(366)),
 	months: parameter('number of months after the acquisition to show', 24, wholeNumbers(1200)),
 	top: parameter('number of paths to show', 20, wholeNumbers(10_000)),

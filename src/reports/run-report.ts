@@ -41,10 +41,10 @@ function earlierQuery(
 ): (ReportQuery & { readonly asOf: number }) | undefined {
 	const { compare, from } = query;
 	if (compare === null) return undefined;
-	if (from === null) throw new OperatorError('A comparison needs a period; give from.');
+	if (from === null) throw new OperatorError('A comparison needs a period. Give its first day (from).');
 	const to = query.to ?? addDays(calendar.dayOf(asOfMs), 1);
 	if (query.to === null && to <= from)
-		throw new OperatorError('A comparison of a period that has not begun needs its end; give to.');
+		throw new OperatorError('A comparison of a period that has not begun needs its end, too (to).');
 	const days = compare === 'year' ? 52 * 7 : 7 * Math.ceil(daysBetween(from, to) / 7);
 	return {
 		...query,
