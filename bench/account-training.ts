@@ -17,7 +17,7 @@ import { issueCask } from '../src/access/cask.ts';
 import { hitEntry } from '../src/domain/hit.ts';
 import { profileOf } from '../src/domain/profile.ts';
 import { openStore } from '../src/store/open.ts';
-import type { Store } from '../src/store/store.ts';
+import type { OpenStore } from '../src/store/store.ts';
 import { madeUpVisitor } from '../test/scoring/made-up-log.ts';
 import { cpuDuring } from './cpu.ts';
 import { percentile } from './percentile.ts';
@@ -33,7 +33,7 @@ const readsMs = 60_000;
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Inserts rows directly: a million visitors would take an hour through the service. */
-async function fill(store: Store): Promise<void> {
+async function fill(store: OpenStore): Promise<void> {
 	const { id } = await store.control.createAccount({ aid, client: 'bench', origins: [] }, (accountId) =>
 		store.createAccountDatabase(accountId),
 	);
@@ -162,7 +162,7 @@ async function readsUntil(url: string, casks: readonly string[], done: Promise<u
 	return `${latenciesMs.length} reads, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, p99.9 ${at(0.999)} ms`;
 }
 
-async function trainBesideReads(store: Store): Promise<void> {
+async function trainBesideReads(store: OpenStore): Promise<void> {
 	const keys = await store.control.ensureSigningKeys();
 	const casks = Array.from({ length: 5000 }, (_, number) => {
 		const subject = madeUpVisitor(1, Math.floor((number * visitors) / 5000)).vid;

@@ -14,7 +14,7 @@ import { createConsole } from '../src/console/console.ts';
 import { paymentProviders } from '../src/domain/touch.ts';
 import { runReport } from '../src/reports/run-report.ts';
 import { openStore } from '../src/store/open.ts';
-import type { Store } from '../src/store/store.ts';
+import type { OpenStore } from '../src/store/store.ts';
 import { Browser, consoleUrl } from '../test/console/browser.ts';
 import { aid, fillAccount, largeAccount } from './console-account.ts';
 
@@ -27,7 +27,7 @@ const givenFolder = process.argv[2];
 const folder = givenFolder ?? mkdtempSync(join(tmpdir(), 'caskade-console-'));
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-async function askForPages(store: Store, note: string): Promise<void> {
+async function askForPages(store: OpenStore, note: string): Promise<void> {
 	const directory = await AccessDirectory.load(store.control, () => {});
 	const sections: string[] = [];
 	const pages = createConsole({

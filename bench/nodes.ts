@@ -7,7 +7,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore } from '../src/store/open.ts';
-import type { ServingWriter } from '../src/store/store.ts';
+import type { ServingWriter } from '../src/store/serving.ts';
 import { hit } from '../test/store/contract/visitors.ts';
 import { subscriptionEvent, upload } from '../test/store/engines.ts';
 import { createDatabase, type OwnPostgres, startOwnPostgres } from '../test/store/postgres/server.ts';

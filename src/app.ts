@@ -49,7 +49,7 @@ import { ExperimentReads } from './segments/experiment-reads.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
 import type { Schemas } from './store/migrations.ts';
-import type { RequestWriter, ServingReader } from './store/store.ts';
+import type { RequestWriter, ServingReader } from './store/serving.ts';
 
 export interface AppOptions extends SitePaths {
 	readonly directory: AccessDirectory;

@@ -25,7 +25,8 @@ import { ServedSample } from './scoring/serve/served-sample.ts';
 import { scorerOf } from './scoring/serve/visitor-scorer.ts';
 import { maxFileHandles } from './store/file-handles.ts';
 import { openStore } from './store/open.ts';
-import type { ServingWriter, Store } from './store/store.ts';
+import type { ServingStore, ServingWriter } from './store/serving.ts';
+import type { OpenStore } from './store/store.ts';
 
 /** What a server needs of the command's settings; the rest is the process's own. */
 export type ServerSettings = Omit<ServeSettings, 'logLevel' | 'workers' | 'drainDelayMs'> &
@@ -36,7 +37,7 @@ export interface ServeOptions {
 	/** Called when nothing can be stored any more; the process should end. */
 	readonly onDeath: (error: Error) => void;
 	/** The opened store, which is closed with the server. By default the one of `settings.database`. */
-	readonly store?: Store | undefined;
+	readonly store?: OpenStore | undefined;
 	/** Milliseconds since 1970; by default the store's clock. */
 	readonly now?: (() => number) | undefined;
 	/**
@@ -53,7 +54,7 @@ export interface Serving {
 	readonly url: string;
 	/** Of the console; undefined where there is none. */
 	readonly consoleUrl: string | undefined;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
 	/**
 	 * Fails `/readyz` for the drain delay, then stops accepting connections, answers the requests in flight and closes
@@ -193,7 +194,7 @@ function workOf({ keepHitsDays, keepTouches, trainEvery }: ServerSettings, keeps
 }
 
 function startWriting(
-	store: Store,
+	store: ServingStore,
 	{ metrics, log, logThrottle, onDeath }: ServeOptions & { metrics: Metrics; logThrottle: LogThrottle },
 	onWaiting: (accountId: number) => void,
 ): Promise<ServingWriter> {
@@ -229,7 +230,7 @@ async function listenForPages(
 	starting: AsyncDisposableStack,
 	settings: ServerSettings,
 	tls: Tls | undefined,
-	{ place }: Store,
+	{ place }: OpenStore,
 	{ log, consoleIsOptional = false, serving }: ServeOptions & { serving: () => Promise<ServingState> },
 ): Promise<string | undefined> {
 	const { host, consolePort, behindProxy } = settings;

@@ -10,7 +10,7 @@ import { Metrics } from '../src/metrics.ts';
 import { ReportRunner } from '../src/reports/report-runner.ts';
 import { VisitorScorer } from '../src/scoring/serve/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
-import type { ServingWriter } from '../src/store/store.ts';
+import type { ServingWriter } from '../src/store/serving.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
 
 /** A writer that always succeeds and stores nothing. */

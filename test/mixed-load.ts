@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { storeHistory } from '../src/store/account/arriving/past-history.ts';
 import { eraseVisitor } from '../src/store/erasure.ts';
 import { rebuildAll } from '../src/store/rebuilding.ts';
-import type { Store } from '../src/store/store.ts';
+import type { OpenStore } from '../src/store/store.ts';
 import { rowsIn } from './store/rows.ts';
 
 /** Pause between two imports, and between two erasures. */
@@ -17,7 +17,7 @@ export interface MixedLoadOptions {
 	readonly url: string;
 	readonly aid: string;
 	readonly key: string;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly accountId: number;
 	/** Concurrent visitors. */
 	readonly visitors: number;
@@ -241,7 +241,7 @@ function doneOf(over: Promise<unknown>): () => boolean {
 }
 
 /** The tables that still contain a trace of these visitors. */
-async function tracesOf(store: Store, accountId: number, vids: ReadonlySet<string>): Promise<string[]> {
+async function tracesOf(store: OpenStore, accountId: number, vids: ReadonlySet<string>): Promise<string[]> {
 	const traces: string[] = [];
 	for (const table of ['hit', 'visit', 'visitor', 'claim', 'subscription_event'] as const)
 		for (const { vid } of await rowsIn(store, accountId, table))

@@ -10,7 +10,7 @@ import { type ServeOptions, type ServerSettings, type Serving, serve } from '../
 import type { StoredSubscriptionEvent } from '../src/store/account/reading/events.ts';
 import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
-import type { Store } from '../src/store/store.ts';
+import type { OpenStore } from '../src/store/store.ts';
 
 /** A plan whose limits no test meets by accident. */
 export const roomyPlan: UsagePlan = {
@@ -36,7 +36,7 @@ type Client = Pick<ServedAccount, 'client' | 'planName' | 'aid' | 'key' | 'keyId
 
 /** A client with an account and a key on a plan of its own. */
 export async function addClient(
-	store: Store,
+	store: OpenStore,
 	options: { client?: string; aid?: string; plan?: Partial<UsagePlan> } = {},
 ): Promise<Client> {
 	const client = options.client ?? 'acme';
@@ -53,7 +53,7 @@ export async function addClient(
 export interface ServedAccount {
 	readonly url: string;
 	/** A second connection to the server's databases, as the command line has one. */
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
 	readonly client: string;
 	readonly planName: string;
@@ -140,7 +140,7 @@ export async function startServiceOn(
 }
 
 /** What a test does with a client's account on a server. */
-export function servedAccount(server: Serving, store: Store, client: Client): ServedAccount {
+export function servedAccount(server: Serving, store: OpenStore, client: Client): ServedAccount {
 	const { aid, key } = client;
 	const sendHit: TestService['sendHit'] = (body = {}, headers = {}, query = '') =>
 		fetch(`${server.url}/hit${query}`, {

@@ -1,6 +1,6 @@
 import type { RateLimit } from '../domain/token-bucket.ts';
 import { QueueFullError } from '../errors.ts';
-import type { TokenLedger } from '../store/store.ts';
+import type { TokenLedger } from '../store/serving.ts';
 import type { KnownKey } from './directory.ts';
 import { TokenBuckets } from './token-buckets.ts';
 

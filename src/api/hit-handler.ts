@@ -15,7 +15,7 @@ import { findHitProblems, hitCheck } from '../schema/hit-request.ts';
 import { describeProblems } from '../schema/problems.ts';
 import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { RequestWriter } from '../store/store.ts';
+import type { RequestWriter } from '../store/serving.ts';
 import { included } from './reads.ts';
 import { storeFailed } from './store-failed.ts';
 

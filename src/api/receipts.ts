@@ -10,7 +10,7 @@ import { exampleEvent, storedEventSchema } from '../schema/subscription-request.
 import { Type } from '../schema/type.ts';
 import type { Receipt } from '../store/account/reading/receipts.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { ServingReader } from '../store/store.ts';
+import type { ServingReader } from '../store/serving.ts';
 import {
 	type Admitted,
 	accountOf,

@@ -16,7 +16,7 @@ import { describeProblems } from '../schema/problems.ts';
 import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
 import type { UploadOutcome } from '../store/account/arriving/events.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { RequestWriter } from '../store/store.ts';
+import type { RequestWriter } from '../store/serving.ts';
 import {
 	type Admitted,
 	accountOf,

@@ -7,7 +7,7 @@ import { undecidedVisitor } from '../demo/undecided-visitor.ts';
 import { caskLifetimeMs } from '../domain/signing-key.ts';
 import { counted } from '../format/numbers.ts';
 import { accountToken } from '../format/values.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenStore } from '../store/store.ts';
 import { issue } from './cask.ts';
 import { type CommonOptions, place, print, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -82,7 +82,7 @@ function usualUrl({ stage }: CommonOptions): string {
 }
 
 async function fill(
-	store: Store,
+	store: OpenStore,
 	aid: string,
 	url: string,
 	options: DemoCommandOptions,

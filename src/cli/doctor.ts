@@ -1,6 +1,6 @@
 import { Command } from '../config.ts';
 import { checkDays } from '../reports/kept-days.ts';
-import type { Check } from '../store/store.ts';
+import type { Check } from '../store/maintenance.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
 export function doctorCommand(): Command {

@@ -1,5 +1,5 @@
 import { Command } from '../config.ts';
-import type { MigrationProgress } from '../store/store.ts';
+import type { MigrationProgress } from '../store/maintenance.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 

@@ -3,7 +3,7 @@ import { reasonOf } from '../errors.ts';
 import { textTable } from '../format/text-table.ts';
 import type { Account } from '../store/control/control-store.ts';
 import { openStore } from '../store/open.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenStore } from '../store/store.ts';
 
 /** Options of every command. */
 export interface CommonOptions {
@@ -18,7 +18,7 @@ export interface CommonOptions {
  */
 export async function withStore<T>(
 	options: CommonOptions,
-	fn: (store: Store) => Promise<T>,
+	fn: (store: OpenStore) => Promise<T>,
 	{ create = false } = {},
 ): Promise<T> {
 	const store = await openStore(options.database, { ...options, mustExist: !create });
@@ -33,7 +33,7 @@ export async function withStore<T>(
 export function withAccount<T>(
 	options: CommonOptions,
 	aid: string,
-	fn: (store: Store, account: Account) => Promise<T>,
+	fn: (store: OpenStore, account: Account) => Promise<T>,
 ): Promise<T> {
 	return withStore(options, async (store) => fn(store, await store.control.account(aid)));
 }

@@ -6,6 +6,7 @@ import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
+import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, print, printError, printJson, withAccount } from './output.ts';
@@ -176,7 +177,7 @@ async function checkedRule(store: Store, accountId: number, text: string): Promi
 
 /** Counts the matches, with the scores that a server would serve. */
 async function countIn(
-	store: Store,
+	store: Store & PageReads,
 	{ id, aid }: Account,
 	rule: Rule,
 	{ quiet, onMatch }: { quiet: boolean; onMatch?: (vid: string) => void },

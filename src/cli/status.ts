@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { Command } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import { request } from '../node-http.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenStore } from '../store/store.ts';
 import { waitingIn } from '../store/waiting-work.ts';
 import { type CommonOptions, printJson, printRecord, withStore } from './output.ts';
 import { serverUrl } from './server-url.ts';
@@ -58,7 +58,7 @@ interface ServerStatus {
 	readonly requestsWaiting?: unknown;
 }
 
-async function statusOfStore(store: Store): Promise<ServerStatus> {
+async function statusOfStore(store: OpenStore): Promise<ServerStatus> {
 	const { servers, url, lastBackupAt = null } = await store.status();
 	const idle = store.takesManyServers ? 'running' : 'starting';
 	const server = url === undefined ? { state: servers > 0 ? idle : 'stopped' } : await askServer(url);

@@ -6,7 +6,7 @@ import { type Html, html } from '../format/html.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import { reportedAccount } from '../reports/report-query.ts';
 import type { MakeReport } from '../reports/report-runner.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenStore } from '../store/store.ts';
 import { asset } from './assets.ts';
 import { Entrance, type EntranceSettings } from './entrance.ts';
 import { type ConsoleAnswer, type ConsoleRequest, redirect } from './exchange.ts';
@@ -18,7 +18,7 @@ import { Trainings, type TrainModels } from './trainings.ts';
 import { type View, viewOf } from './view.ts';
 
 export interface ConsoleOptions extends EntranceSettings {
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
 	readonly makeReport: MakeReport;
 	readonly train: TrainModels;

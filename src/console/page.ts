@@ -7,7 +7,7 @@ import type { Calendar } from '../reports/calendar.ts';
 import type { Report } from '../reports/report.ts';
 import type { ReportQuery } from '../reports/report-query.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenStore } from '../store/store.ts';
 import type { ConsoleAnswer, ConsoleRequest } from './exchange.ts';
 import type { Trainings } from './trainings.ts';
 import type { View } from './view.ts';
@@ -62,7 +62,7 @@ export interface Asked extends OpenSession {
 	 * @param about whom or what: a visitor, the id of a key, an address; never a secret
 	 */
 	note(action: string, about?: string): Promise<void>;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;

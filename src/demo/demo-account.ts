@@ -4,6 +4,7 @@ import { OperatorError } from '../errors.ts';
 import { countRows } from '../store/account/reading/rows.ts';
 import { countVisitors } from '../store/account/reading/visitors.ts';
 import { type Account, isUsable } from '../store/control/control-store.ts';
+import type { Maintenance } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 import { consideringSegment } from './shop.ts';
 
@@ -31,7 +32,7 @@ export interface DemoAccount {
  * @throws OperatorError where the account belongs to a client and has data, because made-up visitors could not be told
  * from real ones
  */
-export async function openDemoAccount(store: Store, aid: string): Promise<DemoAccount> {
+export async function openDemoAccount(store: Store & Maintenance, aid: string): Promise<DemoAccount> {
 	const { control } = store;
 	const known = (await control.accounts()).find((account) => account.aid === aid);
 	if (known && known.client !== demoClient && (await hasData(store, known)))

@@ -3,6 +3,7 @@ import { OperatorError, reasonOf } from '../errors.ts';
 import type { TrainingProgress, TrainModel } from '../scoring/judge/account-training.ts';
 import type { Trained } from '../scoring/judge/train.ts';
 import { openStore } from '../store/open.ts';
+import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { runJob } from './job-thread.ts';
 import type { ComputeData, ComputeMessage, ModelJob, ReportJob, TrainingJob } from './messages.ts';
@@ -17,7 +18,7 @@ const modelsAtOnce = 2;
 
 const send = (message: ComputeMessage) => port.postMessage(message);
 
-async function makeReport(store: Store, { account, query }: ReportJob): Promise<string> {
+async function makeReport(store: Store & PageReads, { account, query }: ReportJob): Promise<string> {
 	const { runReport } = await import('../reports/run-report.ts');
 	const { paymentProviders } = await import('../domain/touch.ts');
 	return JSON.stringify(await runReport(store, account, query, paymentProviders));

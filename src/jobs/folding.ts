@@ -3,6 +3,7 @@ import { findAbandonedErasure } from '../store/account/removing/erasing.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import { eraseOne } from '../store/erasure.ts';
 import { foldOnce } from '../store/fold-all.ts';
+import type { Maintenance } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
 
@@ -29,14 +30,14 @@ export interface FoldingOptions {
  * time, all accounts are checked.
  */
 export class Folder {
-	readonly #store: Store;
+	readonly #store: Store & Maintenance;
 	readonly #options: FoldingOptions;
 	/** Accounts with work waiting: the cursor of the last batch, and the earliest time of the next. */
 	readonly #cursors = new Map<number, { after: string; notBeforeMs: number }>();
 	readonly #counts = new Map<number, number>();
 	readonly #pause = new WakeableSleep();
 
-	constructor(store: Store, options: FoldingOptions) {
+	constructor(store: Store & Maintenance, options: FoldingOptions) {
 		this.#store = store;
 		this.#options = options;
 	}

@@ -3,6 +3,7 @@ import { dayMs } from '../durations.ts';
 import { prune, pruneKept } from '../store/account/removing/pruning.ts';
 import { pruneServedScores } from '../store/account/served-scores.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
+import type { Maintenance } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 import { forEachAccount, type RoundError } from './each-account.ts';
 
@@ -26,7 +27,7 @@ export interface RetentionOptions {
  * Deletes expired hits at once and then periodically, until the signal is aborted. Several processes may do this on one
  * database: row locks serialise them, and a process that finds nothing left is done.
  */
-export async function runRetention(store: Store, options: RetentionOptions): Promise<void> {
+export async function runRetention(store: Store & Maintenance, options: RetentionOptions): Promise<void> {
 	while (!options.signal.aborted) {
 		await pruneAll(store, options);
 		await pause(options.everyMs, options.signal);
@@ -36,7 +37,7 @@ export async function runRetention(store: Store, options: RetentionOptions): Pro
 /**
  * Prunes every account once, disabled ones included. Errors are reported, and the account is retried in the next round.
  */
-export function pruneAll(store: Store, options: RetentionOptions): Promise<void> {
+export function pruneAll(store: Store & Maintenance, options: RetentionOptions): Promise<void> {
 	const beforeMs = options.now() - options.keepHitsDays * dayMs;
 	return forEachAccount(store, store.control.accounts(), options, async ({ id, aid }) => {
 		const hits = await pruneAccount(store, id, beforeMs, options);

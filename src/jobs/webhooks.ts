@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AccessDirectory } from '../access/directory.ts';
 import { ConcurrentChangeError, reasonOf } from '../errors.ts';
 import type { VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
+import type { ServingStore } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
 import { Channel, type DeliveryReport } from '../webhooks/channel.ts';
@@ -13,7 +14,7 @@ const retryAfterErrorMs = 5000;
 const maxSleepMs = 1000;
 
 export interface WebhookJobOptions {
-	readonly store: Store;
+	readonly store: Store & ServingStore;
 	readonly directory: AccessDirectory;
 	readonly scorer: VisitorScorer;
 	/** Identifies this process among those that share the store. */

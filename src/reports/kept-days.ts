@@ -10,8 +10,9 @@ import {
 	hitsByPart,
 	hitsIn,
 } from '../store/account/reading/journey-rows.ts';
+import type { Check } from '../store/maintenance.ts';
 import type { Reading } from '../store/steps.ts';
-import type { Check, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { requireExactSums } from './exact-sums.ts';
 import { type Amounts, isIn, noAmounts, type Period, placeOf } from './journey.ts';
 import { type JourneyOptions, readJourneys } from './read-journeys.ts';

@@ -1,6 +1,7 @@
 import { hasLabels } from '../domain/subscription-event.ts';
 import { isWanted, wantedTouch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
+import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { addDays, type Calendar, calendarOf, daysBetween } from './calendar.ts';
 import { readCourses } from './courses.ts';
@@ -16,7 +17,7 @@ import { unknownNames } from './unknown-names.ts';
 
 /** Makes a report of an account as of one moment, and the one that it is compared with. */
 export async function runReport(
-	store: Store,
+	store: Store & PageReads,
 	account: ReportedAccount,
 	query: ReportQuery,
 	knownProviders: readonly string[],
@@ -60,7 +61,7 @@ interface MadeOf {
 }
 
 async function makeReport(
-	store: Store,
+	store: Store & PageReads,
 	account: ReportedAccount,
 	query: ReportQuery,
 	{ calendar, asOfMs, knownProviders }: MadeOf,

@@ -3,6 +3,7 @@ import { compileRule } from '../segments/rule.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import { profilesAsOf } from '../store/account/reading/histories.ts';
 import { profilesOf } from '../store/account/reading/visitors.ts';
+import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import type { ReportedAccount } from './report-query.ts';
 
@@ -15,7 +16,7 @@ const pageVisitors = 500;
  * @throws OperatorError where the segment does not exist
  */
 export async function segmentMembers(
-	store: Store,
+	store: Store & PageReads,
 	{ id: accountId, aid }: Pick<ReportedAccount, 'id' | 'aid'>,
 	segmentId: string,
 	vids: readonly string[],

@@ -4,6 +4,7 @@ import { isoTime } from '../format/iso-time.ts';
 import { type VisitorChanges, visitorChanges } from '../segments/visitor-changes.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { Account } from '../store/control/control-store.ts';
+import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { type CoursedJourney, readCoursesWith } from './courses.ts';
 import { readTouches } from './read-journeys.ts';
@@ -19,7 +20,7 @@ export interface VisitorLife {
 	readonly changes: VisitorChanges | undefined;
 }
 
-type Reader = Pick<Store, 'read' | 'now' | 'control' | 'startReading'>;
+type Reader = Store & PageReads;
 type LivedAccount = Pick<Account, 'id' | 'aid' | 'paymentProviders' | 'renewalDays'>;
 
 /** Everything stored about a visitor, for a request for access. @throws OperatorError where the visitor is not known */

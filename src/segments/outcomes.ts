@@ -7,6 +7,7 @@ import { type GoalScore, scorerOf } from '../scoring/serve/visitor-scorer.ts';
 import { type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
 import { countVisitors, profilesOf, vidsAfter } from '../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
+import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import type { Rule } from './rule.ts';
 import { ruleFacts } from './rule-facts.ts';
@@ -44,7 +45,7 @@ const maxMoments = 50;
  * that read scores are given what the active models say of each moment.
  */
 export async function ruleOutcomes(
-	store: Store,
+	store: Store & PageReads,
 	account: KnownAccount,
 	rules: readonly Rule[],
 	maxSample = maxVisitors,

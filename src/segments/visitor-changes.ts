@@ -5,6 +5,7 @@ import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/
 import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
 import { visitorHistories } from '../store/account/reading/histories.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
+import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { matchingSegments, readScores } from './matching.ts';
 import { ruleFacts } from './rule-facts.ts';
@@ -53,7 +54,7 @@ const jump = { part: 0.1, least: 0.002 };
  * @param untilMs the end; nothing later is known
  */
 export async function visitorChanges(
-	store: Pick<Store, 'read' | 'control' | 'startReading'>,
+	store: Store & PageReads,
 	account: KnownAccount,
 	vid: string,
 	untilMs: number,
@@ -106,7 +107,7 @@ function scoreChanges(
 }
 
 async function segmentChanges(
-	store: Pick<Store, 'control' | 'startReading'>,
+	store: Store & PageReads,
 	account: KnownAccount,
 	looks: Looks,
 ): Promise<SegmentChange[]> {

@@ -7,7 +7,7 @@ import { hourMs } from '../durations.ts';
 import type { ServedSample } from '../scoring/serve/served-sample.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { ServingReader } from '../store/store.ts';
+import type { ServingReader } from '../store/serving.ts';
 import type { ExperimentReads } from './experiment-reads.ts';
 import { bySegment, type PlacedExperiment } from './held-out.ts';
 import { matchingSegments, readScores } from './matching.ts';

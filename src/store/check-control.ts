@@ -1,6 +1,6 @@
 import { defaultSegments } from '../domain/segment.ts';
 import { type ControlStore, isUsable } from './control/control-store.ts';
-import type { Check } from './store.ts';
+import type { Check } from './maintenance.ts';
 
 /** Whether anybody can upload, and which goals and segments keep the meaning that they had in an earlier version. */
 export async function* checkControl(control: ControlStore, nowMs: number): AsyncIterable<Check> {

@@ -6,7 +6,7 @@ import { type ControlContent, copiedTables } from './control/control-store.ts';
 import { type CopyTarget, controlRows } from './copy-target.ts';
 import { settleAll } from './settle-all.ts';
 import type { Value } from './steps.ts';
-import type { Store } from './store.ts';
+import type { OpenStore } from './store.ts';
 
 /** Bounds memory, and the work that an interruption repeats. */
 const pageRows = 5000;
@@ -50,7 +50,11 @@ type OnProgress = (progress: CopyProgress) => void;
  * and checksums before the control tables make the copy usable.
  * @throws OperatorError where a server runs on the source, the target is in use, or either changes during the copy
  */
-export async function copyStore(source: Store, target: Store, onProgress: OnProgress): Promise<CopyReport> {
+export async function copyStore(
+	source: OpenStore,
+	target: OpenStore,
+	onProgress: OnProgress,
+): Promise<CopyReport> {
 	const unblockServers = source.blockServers();
 	try {
 		const content = await source.control.content();
@@ -74,7 +78,7 @@ interface Copying {
 	readonly onProgress: OnProgress;
 }
 
-async function copyContent(source: Store, target: Store, copying: Copying): Promise<CopyReport> {
+async function copyContent(source: OpenStore, target: OpenStore, copying: Copying): Promise<CopyReport> {
 	const { content, copyTarget } = copying;
 	const { client, account, plan, api_key } = content;
 	const begun = await copyTarget.begin(
@@ -121,8 +125,8 @@ async function copyContent(source: Store, target: Store, copying: Copying): Prom
 
 /** @returns the number of rows that this run copied, per account */
 async function copyAccounts(
-	source: Store,
-	target: Store,
+	source: OpenStore,
+	target: OpenStore,
 	totalRows: number,
 	{ content, copyTarget, onProgress }: Copying,
 ): Promise<Map<number, number>> {
@@ -156,8 +160,8 @@ async function hasRows(copyTarget: CopyTarget, accountId: number): Promise<boole
 }
 
 async function verifyAccounts(
-	source: Store,
-	target: Store,
+	source: OpenStore,
+	target: OpenStore,
 	totalRows: number,
 	{ content, onProgress }: Copying,
 ): Promise<Map<number, Checksum>> {
@@ -194,7 +198,7 @@ function differs(what: string): OperatorError {
 
 /** Reads the next page while `fn` processes the last one. */
 async function forEachPage(
-	store: Store,
+	store: OpenStore,
 	accountId: number,
 	table: ClientTable,
 	after: Value[] | undefined,
@@ -217,7 +221,7 @@ interface Checksum {
 }
 
 async function checksumOfAccount(
-	store: Store,
+	store: OpenStore,
 	accountId: number,
 	progress: (rows: number) => void,
 ): Promise<Checksum> {
@@ -238,7 +242,7 @@ async function checksumOfAccount(
 	return { counts, sha256: hash.digest('hex') };
 }
 
-async function countAllRows(store: Store, accountId: number): Promise<number> {
+async function countAllRows(store: OpenStore, accountId: number): Promise<number> {
 	const counts: number[] = [];
 	for (const table of clientTableNames) counts.push(await store.read(accountId, countRows(table)));
 	return sum(counts);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Maintenance } from './maintenance.ts';
 import type { Store } from './store.ts';
 
 /**
@@ -12,7 +13,7 @@ const settleMs = 3000;
  * interrupted deletion leaves it disabled, and is completed by repeating it.
  * @throws OperatorError where there is none, or its database server cannot be reached
  */
-export async function deleteAccount(store: Store, aid: string): Promise<void> {
+export async function deleteAccount(store: Store & Maintenance, aid: string): Promise<void> {
 	const { id, disabledAt } = await store.control.setAccountDisabled(aid, true);
 	await letServersSettle(store, [disabledAt]);
 	await store.deleteAccountDatabase(id);

@@ -15,6 +15,7 @@ import {
 import { messageLeaseMs, messagesAbout, underWayUntil } from './account/webhooks/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
 import { assignAll, foldAll } from './fold-all.ts';
+import type { Maintenance } from './maintenance.ts';
 import { rowsOf } from './steps.ts';
 import type { Store } from './store.ts';
 
@@ -50,7 +51,7 @@ export async function erasable(
  * @param onProgress receives what is erased so far
  */
 export async function eraseVisitor(
-	store: Store,
+	store: Store & Maintenance,
 	accountId: number,
 	vid: string,
 	onProgress: OnProgress = () => {},
@@ -62,7 +63,7 @@ export async function eraseVisitor(
 
 /** Erases every visitor with a customer id, and removes it from all subscription events. */
 export async function eraseCustomerVisitors(
-	store: Store,
+	store: Store & Maintenance,
 	accountId: number,
 	cid: string,
 	onProgress: OnProgress = () => {},

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../errors.ts';
-import type { Store } from './store.ts';
+import type { OpenStore } from './store.ts';
 
 export interface StageChoice {
 	/** A valid `--stage`; undefined for the deployment without a path prefix. */
@@ -30,7 +30,7 @@ export interface OpenOptions extends StageChoice {
 export async function openStore(
 	address: string,
 	{ mustExist = false, ...options }: OpenOptions = {},
-): Promise<Store> {
+): Promise<OpenStore> {
 	const { stage, now } = options;
 	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
 	if (scheme === 'sqlite' && rest) {

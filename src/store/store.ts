@@ -1,114 +1,20 @@
-import type { Deadline } from '../deadline.ts';
-import type { KeyUse } from '../domain/api-key.ts';
-import type { CaskScope } from '../domain/cask-scope.ts';
-import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
-import type { Profile } from '../domain/profile.ts';
-import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
-import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts';
-import type { UsagePlan } from '../domain/usage-plan.ts';
-import type { UploadOutcome } from './account/arriving/events.ts';
-import type { Receipt } from './account/reading/receipts.ts';
-import type { ControlStore, ExperimentRead } from './control/control-store.ts';
-import type { CopyTarget } from './copy-target.ts';
-import type { Schemas } from './migrations.ts';
+import type { ControlStore } from './control/control-store.ts';
+import type { Maintenance } from './maintenance.ts';
+import type { ServingStore } from './serving.ts';
 import type { Reading, Steps } from './steps.ts';
 
-export interface Upload extends Arrival {
-	readonly events: readonly SubscriptionEvent[];
-	/** Do everything, then roll back. */
-	readonly simulate: boolean;
-	/** Whether a webhook wants conflicts. */
-	readonly tellsConflicts?: boolean;
-}
-
-/** Holds the token buckets that all servers share. */
-export interface TokenLedger {
-	/** Takes up to `wanted` tokens at once. `tokens` is what is left; it may be fractional. */
-	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
-}
-
-/** What the thread that answers requests writes with. Every method resolves only when its outcome is durable. */
-export interface RequestWriter {
+/** The control database, and the only two doors to the accounts' databases. What nearly everything takes of a store. */
+export interface Store {
+	readonly control: ControlStore;
+	/** Milliseconds since 1970, by the clock that all users of the store share. */
+	readonly now: () => number;
+	/** Reads one state of an account's database, without blocking anybody. */
+	read<T>(accountId: number, reading: Reading<T>): Promise<T>;
 	/**
-	 * Stores an upload in one account's database, all of it or nothing.
-	 * @returns `expired` where the deadline won the decision
-	 * @throws QueueFullError, StorageError
+	 * Runs steps in one transaction in an account's database, also beside a serving process. The only way to write to it.
+	 * Repeats them after a concurrent change or a deadlock.
 	 */
-	storeSubscriptionEvents(
-		accountId: number,
-		upload: Upload,
-		deadline: Deadline,
-	): Promise<UploadOutcome | 'expired'>;
-	/**
-	 * Stores a hit durably, with everything that derives from it.
-	 * @throws QueueFullError, StorageError
-	 */
-	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit>;
-	/** The shared token buckets; absent where only one server can use the store. */
-	readonly tokens?: TokenLedger;
-	/** Performs a real write, and resolves when it succeeds. */
-	probe(): Promise<void>;
-	/** Number of requests waiting for the store. */
-	readonly queueDepth: number;
-	/** Records when keys were used last. */
-	recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
-	/** Counts visitors of experiments who asked for segments. */
-	recordExperimentReads(reads: readonly ExperimentRead[]): Promise<void>;
-}
-
-/** The writes of a serving process. Every method resolves only when its outcome is durable. */
-export interface ServingWriter extends RequestWriter {
-	/**
-	 * Leases quota and reports usage. May be repeated until it is answered.
-	 * @returns what this server holds of each; null where its leases are no longer known
-	 */
-	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
-	/** Tells commands where the server is; absent where any number of servers may run. */
-	announce?(url: string): void;
-	/** Finishes the waiting requests and closes everything. */
-	stop(): Promise<void>;
-}
-
-export interface NumberedProfile {
-	/** Its position in the order of arrival. */
-	readonly id: number;
-	readonly profile: Profile;
-}
-
-/** The reads of a serving process: index look-ups. */
-export interface ServingReader {
-	/** The profile as of the last hit or event; null where there is no such visitor. */
-	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
-	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
-	/**
-	 * The `vid` that stands for a visitor, or the visitor of a visit, in experiments: the first one of those that a customer id
-	 * joins. Null for a visitor whom none does, and for an unknown visit.
-	 */
-	person(accountId: number, scope: CaskScope, subject: string): string | null | Promise<string | null>;
-	/** Visitors or visits before a position in the order of arrival, latest first. */
-	latest(
-		accountId: number,
-		scope: CaskScope,
-		page: { beforeId: number; limit: number },
-	): NumberedProfile[] | Promise<NumberedProfile[]>;
-	/**
-	 * Runs synchronous reads that may share one snapshot of an account, which costs less. The snapshot has everything that was
-	 * stored before the call.
-	 */
-	inOneState(readAll: () => void): void;
-	/** The stored events with these `tid`s, in no particular order. */
-	receipts(accountId: number, tids: readonly string[]): Receipt[] | Promise<Receipt[]>;
-	close(): Promise<void>;
-}
-
-export interface WriterEvents {
-	readonly onCommit: (group: { size: number; seconds: number }) => void;
-	/** A write failed; `reason` is for logs, not for answers. */
-	readonly onError: (database: string, reason: string) => void;
-	/** An account has background work; see `folding.ts`. */
-	readonly onWaiting: (accountId: number) => void;
-	/** Nothing can be stored until the process is restarted. */
-	readonly onDeath: (error: Error) => void;
+	transact<T>(accountId: number, begin: () => Steps<T>): Promise<T>;
 }
 
 /** How a store is opened; see `openStore`. Holds a password where the address does. */
@@ -119,92 +25,9 @@ export interface StorePlace {
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
 }
 
-export interface MigrationProgress {
-	readonly database: string;
-	/** Number of migrations applied; 0 if the schema was the newest. */
-	readonly migrations: number;
-	/** Number of databases done. */
-	readonly done: number;
-	readonly total: number;
-}
-
-/** The databases of one stage. */
-export interface Store {
+/** The databases of one stage, and all that can be done with them. Whoever is given a store takes a part of this. */
+export interface OpenStore extends Store, ServingStore, Maintenance {
 	/** Where another thread opens the same store. */
 	readonly place: StorePlace;
-	readonly control: ControlStore;
-	/** The newest that this Caskade knows. */
-	readonly schemas: Schemas;
-	/** Milliseconds since 1970, by the clock that all users of the store share. */
-	readonly now: () => number;
-	/** Whether several processes may serve it at once. A data folder has one writer. */
-	readonly takesManyServers: boolean;
-	/** Reads one state of an account's database, without blocking anybody. */
-	read<T>(accountId: number, reading: Reading<T>): Promise<T>;
-	/**
-	 * Runs steps in one transaction in an account's database, also beside a serving process. The only way to write to it.
-	 * Repeats them after a concurrent change or a deadlock.
-	 */
-	transact<T>(accountId: number, begin: () => Steps<T>): Promise<T>;
-	/**
-	 * Removes deleted data of an account from the disk, as far as the engine can.
-	 * @param options.rewrite rewrite a small database completely; writes to it wait meanwhile
-	 * @throws OperatorError where other processes prevent it
-	 */
-	purge(accountId: number, options: { rewrite: boolean }): Promise<void>;
-	/** Amount of background work waiting in an account, capped at some thousands. Does not migrate its schema. */
-	waiting(accountId: number): Promise<number>;
-	/** Opens the reads of a serving process. */
-	startReading(): ServingReader;
-	/**
-	 * Creates the database of a new account.
-	 * @param ownDatabase address of the account's own database server
-	 * @throws OperatorError where that server cannot be used
-	 */
-	createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void>;
-	/**
-	 * Deletes the database of an account that servers no longer use. Deleting it twice is no error.
-	 * @throws OperatorError where its server cannot be reached
-	 */
-	deleteAccountDatabase(accountId: number): Promise<void>;
-	/**
-	 * Opens the store for serving.
-	 * @throws OperatorError where another server holds it
-	 */
-	startWriting(events: WriterEvents): Promise<ServingWriter>;
-	/** Migrates every database to the newest schema, each in its own transaction, while others stay in use. */
-	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
-	/** Writes a consistent copy of every database into a new folder, while servers run. */
-	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;
-	/** Who serves the store now, and when it was last backed up. */
-	status(): Promise<StoreStatus>;
-	/** Checks the installation for problems. */
-	runChecks(): AsyncIterable<Check>;
-	/**
-	 * Keeps servers from starting while the content is copied. On engines that cannot, the copy detects changes at its
-	 * end.
-	 * @returns a function that allows servers again
-	 * @throws OperatorError where a server runs
-	 */
-	blockServers(): () => void;
-	/**
-	 * Prepares to receive another store's content.
-	 * @throws OperatorError where the store is in use for anything else
-	 */
-	copyTarget(): Promise<CopyTarget>;
 	close(): Promise<void>;
-}
-
-export interface StoreStatus {
-	readonly servers: number;
-	/** Of the only server, where there can be only one. */
-	readonly url?: string | undefined;
-	/** When the last `caskade backup` began, ISO 8601. PostgreSQL has backups of its own. */
-	readonly lastBackupAt?: string | undefined;
-}
-
-export interface Check {
-	readonly check: string;
-	readonly ok: boolean;
-	readonly detail: string;
 }

@@ -1,8 +1,9 @@
 import { countMessages } from './account/webhooks/outbox.ts';
+import type { Maintenance } from './maintenance.ts';
 import type { Store } from './store.ts';
 
 /** Background work of all accounts: profiles to fold, messages to deliver. */
-export async function waitingIn(store: Store): Promise<Readonly<Record<string, number>>> {
+export async function waitingIn(store: Store & Maintenance): Promise<Readonly<Record<string, number>>> {
 	const { accounts } = await store.control.accessSnapshot();
 	let foldingWaiting = 0;
 	let messagesWaiting = 0;

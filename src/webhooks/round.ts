@@ -25,6 +25,7 @@ import {
 	evaluatedWithoutVisitor,
 } from '../store/account/webhooks/standings.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
+import type { ServingStore } from '../store/serving.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import { type Change, type ChangeMode, compareVisitor } from './comparison.ts';
@@ -45,7 +46,7 @@ const maxVisitors = 100;
 const maxSeen = 100_000;
 
 export interface EvaluatorOptions {
-	readonly store: Store;
+	readonly store: Store & ServingStore;
 	readonly scorer: VisitorScorer;
 	/** Identifies this process. */
 	readonly holder: string;

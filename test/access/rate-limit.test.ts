@@ -7,7 +7,7 @@ import { LocalRateLimiter, SharedRateLimiter } from '../../src/access/rate-limit
 import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../../src/domain/token-bucket.ts';
 import { standardPlan, type UsagePlan } from '../../src/domain/usage-plan.ts';
 import { QueueFullError } from '../../src/errors.ts';
-import type { TokenLedger } from '../../src/store/store.ts';
+import type { TokenLedger } from '../../src/store/serving.ts';
 import { examples } from '../quick.ts';
 
 const keyWith = (limit: RateLimit, id = 'key'): KnownKey => ({

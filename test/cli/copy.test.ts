@@ -11,7 +11,7 @@ import { insertMessages } from '../../src/store/account/webhooks/outbox.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { assertRefused, caskade, caskadeJson, caskadeWithin, mainPath, TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { serveHere } from '../serve-here.ts';
@@ -22,7 +22,7 @@ import { addRow } from '../store/rows.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 interface Source {
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly key: string;
 	readonly aids: readonly string[];
 }
@@ -33,7 +33,11 @@ const oddTexts = ['plain', 'Ünïcödé 漢字 🚀', '"quotes" \'and\' \\', ' s
  * Two clients, an account that is disabled, a revoked key, a changed plan, usage, what is needed to score, and so many
  * events and some visitors in two accounts.
  */
-async function fill(store: Store, eventsPerAccount: number, ofTheOther = eventsPerAccount): Promise<Source> {
+async function fill(
+	store: OpenStore,
+	eventsPerAccount: number,
+	ofTheOther = eventsPerAccount,
+): Promise<Source> {
 	const { key, keyId, aid } = await addClient(store);
 	const other = await addClient(store, { client: 'other' });
 	await store.control.createAccount({ aid: 'c-a-empty', client: 'acme', origins: ['https://x.test'] }, (id) =>
@@ -56,7 +60,7 @@ async function fill(store: Store, eventsPerAccount: number, ofTheOther = eventsP
 	return { store, key, aids: [aid, other.aid, 'c-a-empty'] };
 }
 
-async function setUpScoring(store: Store, aid: string): Promise<void> {
+async function setUpScoring(store: OpenStore, aid: string): Promise<void> {
 	const { control } = store;
 	const { id } = await control.updateAccount(aid, {
 		...{ explains: true, renewalDays: { gift: 365 }, currency: 'EUR' },
@@ -83,7 +87,7 @@ async function setUpScoring(store: Store, aid: string): Promise<void> {
 }
 
 /** Somebody with all that proves a person, roles on an account and on all, and something that they did. */
-async function addPerson({ control }: Store, aid: string): Promise<void> {
+async function addPerson({ control }: OpenStore, aid: string): Promise<void> {
 	const { id } = await control.people.create('ada@example.com', [
 		{ aid, role: 'operator' },
 		{ aid: null, role: 'viewer' },
@@ -98,7 +102,7 @@ async function addPerson({ control }: Store, aid: string): Promise<void> {
 }
 
 /** A webhook whose secret was rotated, and rows of each of its tables. */
-async function setUpWebhook(store: Store, accountId: number): Promise<void> {
+async function setUpWebhook(store: OpenStore, accountId: number): Promise<void> {
 	const { id } = await store.control.createWebhook(accountId, {
 		...{ url: 'https://crm.example/?q="Ü"', events: ['segment.left'], withCid: true, allowPrivate: false },
 	});
@@ -120,7 +124,7 @@ async function setUpWebhook(store: Store, accountId: number): Promise<void> {
 	await addRow(store, accountId, 'conflict', { at: 1, request_id: 'r-1', tids: '["T-1"]' });
 }
 
-async function recordUsage(store: Store, keyId: string, usedKeyId: string): Promise<void> {
+async function recordUsage(store: OpenStore, keyId: string, usedKeyId: string): Promise<void> {
 	const writer = await store.startWriting({
 		onCommit() {},
 		onError: (_, reason) => assert.fail(reason),
@@ -139,7 +143,7 @@ async function recordUsage(store: Store, keyId: string, usedKeyId: string): Prom
 }
 
 /** With gaps in their numbers, as duplicates leave on PostgreSQL. */
-async function addEvents(store: Store, accountId: number, count: number): Promise<void> {
+async function addEvents(store: OpenStore, accountId: number, count: number): Promise<void> {
 	const copyTarget = await store.copyTarget();
 	for (let from = 0; from < count; from += 5000) {
 		const rows = Array.from({ length: Math.min(5000, count - from) }, (_, index) => {
@@ -167,7 +171,7 @@ async function addEvents(store: Store, accountId: number, count: number): Promis
 /**
  * Visitors of whom some have shown tids, and half of them the same cid; some were erased, some have lost hits by age.
  */
-async function addVisitors(store: Store, accountId: number): Promise<void> {
+async function addVisitors(store: OpenStore, accountId: number): Promise<void> {
 	const hits = Array.from({ length: 40 }, (_, n) => {
 		const events = n % 3 === 0 ? [{ name: 'order', tid: `T-${n + 1}` }] : [];
 		return hit({ atMs: receivedAtMs + n }, { events, cid: n % 2 === 0 ? (oddTexts[1] as string) : null });
@@ -180,8 +184,8 @@ async function addVisitors(store: Store, accountId: number): Promise<void> {
 	await assertAsTheLogSays(store, accountId);
 }
 
-async function assertSame(source: Store, target: Store): Promise<void> {
-	const sorted = (content: Awaited<ReturnType<Store['control']['content']>>) =>
+async function assertSame(source: OpenStore, target: OpenStore): Promise<void> {
+	const sorted = (content: Awaited<ReturnType<OpenStore['control']['content']>>) =>
 		Object.values(content).map((rows) =>
 			rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort(),
 		);

@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, truncateSync, writeSync } from
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import type { Check } from '../../src/store/store.ts';
+import type { Check } from '../../src/store/maintenance.ts';
 import { assertRefused, caskade, type Ended, emptyInstallation } from '../process.ts';
 import { serveHere } from '../serve-here.ts';
 import { temporaryFolder } from '../support.ts';

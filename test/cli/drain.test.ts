@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { type TestContext, test } from 'node:test';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { assertMisused, caskadeWithin, ServeProcess, withinASecond } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { connectTo, type RawConnection, uploadHead } from '../raw-http.ts';
@@ -15,7 +15,7 @@ const drainDelayMs = 600_000;
 
 interface Draining {
 	readonly server: ServeProcess;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly aid: string;
 	readonly key: string;
 	stored(): Promise<string[]>;

@@ -7,7 +7,7 @@ import { Command, serveOptions } from '../../src/config.ts';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { freePort } from '../free-port.ts';
 import { UploadLoad } from '../load.ts';
 import {
@@ -29,7 +29,7 @@ import { addClient, event, temporaryFolder } from '../support.ts';
 
 interface Folder {
 	readonly at: readonly string[];
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly aid: string;
 	readonly key: string;
 	stored(): Promise<string[]>;

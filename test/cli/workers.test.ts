@@ -4,7 +4,7 @@ import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { countRows } from '../../src/store/account/reading/rows.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 import { UploadLoad } from '../load.ts';
@@ -15,7 +15,7 @@ import { addClient, event, temporaryFolder } from '../support.ts';
 
 interface Place {
 	readonly address: string;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly aid: string;
 	readonly key: string;
 }

@@ -6,13 +6,13 @@ import type { Grant } from '../../src/domain/person.ts';
 import { QueueFullError } from '../../src/errors.ts';
 import { compute } from '../../src/jobs/compute.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { addAccount, type Engine } from '../store/engines.ts';
 import type { Lasting } from '../support.ts';
 import { Browser, consoleUrl } from './browser.ts';
 
 export interface ConsoleHere {
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly console: Console;
 	readonly directory: AccessDirectory;
 	readonly clock: { now: number; monotonicMs: number };

@@ -7,7 +7,7 @@ import { checkGiven, queryOf, type ReportQuery } from '../../src/reports/report-
 import { reportOf } from '../../src/reports/reports.ts';
 import { runReport } from '../../src/reports/run-report.ts';
 import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { alike } from './alike.ts';
 import * as cohorts from './cohort-sums.ts';
 import { type Asked, type Figures, fields as touchFields } from './journeys.ts';
@@ -77,7 +77,7 @@ export function questionsAbout(endMs: number): Question[] {
 
 /** Compares the reports of an account with sums of the log. @returns how many figures were equal */
 export async function checkReports(
-	store: Store,
+	store: OpenStore,
 	accountId: number,
 	{ log, questions }: { readonly log: Log; readonly questions: readonly Question[] },
 ): Promise<number> {

@@ -5,14 +5,14 @@ import type { HistoryEvent } from '../../src/store/account/arriving/past-history
 import { prune, pruneKept } from '../../src/store/account/removing/pruning.ts';
 import { eraseCustomerVisitors, eraseOne } from '../../src/store/erasure.ts';
 import { HistoryWriter } from '../../src/store/history-writer.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 
 /** An account that histories are played on. What commands do is done beside whatever serves it. */
 export abstract class Service {
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly accountId: number;
 
-	constructor(store: Store, accountId: number) {
+	constructor(store: OpenStore, accountId: number) {
 		this.store = store;
 		this.accountId = accountId;
 	}

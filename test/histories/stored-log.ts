@@ -1,6 +1,6 @@
 import type { HitRecord } from '../../src/domain/hit.ts';
 import type { Reading } from '../../src/store/steps.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import type { Touch } from './model.ts';
 
 /** A stored hit. */
@@ -94,6 +94,6 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 	};
 }
 
-export function readStored(store: Store, accountId: number): Promise<{ log: Log; derived: Derived }> {
+export function readStored(store: OpenStore, accountId: number): Promise<{ log: Log; derived: Derived }> {
 	return store.read(accountId, read());
 }

@@ -3,7 +3,8 @@ import type { ArrivingHit, StoredHit } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { storeHits } from '../../src/store/account/arriving/hits.ts';
 import { foldOnce } from '../../src/store/fold-all.ts';
-import type { ServingWriter, Store } from '../../src/store/store.ts';
+import type { ServingWriter } from '../../src/store/serving.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { Service } from './service.ts';
 
 /** An account in a store of this process. Time is given, and nothing happens in the background. */
@@ -12,7 +13,7 @@ export class StoredService extends Service {
 	#nowMs = Date.UTC(2025, 2, 1);
 	#folded = '';
 
-	constructor({ store, writer, accountId }: { store: Store; writer: ServingWriter; accountId: number }) {
+	constructor({ store, writer, accountId }: { store: OpenStore; writer: ServingWriter; accountId: number }) {
 		super(store, accountId);
 		this.#writer = writer;
 	}

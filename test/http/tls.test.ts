@@ -12,7 +12,7 @@ import { selfSignedPair } from '../../src/http/self-signed.ts';
 import type { Serving } from '../../src/serve.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskadeWithin, ServeProcess, TestProcess, withinASecond } from '../process.ts';
 import { serveHere } from '../serve-here.ts';
@@ -20,7 +20,7 @@ import { addClient, event, serveAt, temporaryFolder } from '../support.ts';
 
 interface TlsService {
 	readonly server: Serving;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly aid: string;
 	readonly key: string;
 	readonly logged: string[];

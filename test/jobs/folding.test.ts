@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { waitToBeFolded } from '../../src/store/account/profiles/refold.ts';
 import type { Steps } from '../../src/store/steps.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { ServeProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
@@ -17,7 +17,7 @@ function* run(queries: ReturnType<typeof waitToBeFolded>): Steps<void> {
 }
 
 /** How far the visitor has been folded again; undefined where nothing waits. */
-async function foldedTo(store: Store, accountId: number): Promise<number | undefined> {
+async function foldedTo(store: OpenStore, accountId: number): Promise<number | undefined> {
 	const rows = await rowsIn(store, accountId, 'visitor');
 	const waiting = rows.find(({ folded_to }) => folded_to !== null);
 	return waiting && Number(waiting.folded_to);

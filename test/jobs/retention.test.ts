@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../../src/durations.ts';
 import { pruneAll, type RetentionReport, runRetention } from '../../src/jobs/retention.ts';
 import { visitorRecord } from '../../src/store/account/reading/visitor-record.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { hit } from '../store/contract/visitors.ts';
@@ -35,7 +35,7 @@ function optionsAt(nowMs: number) {
 	};
 }
 
-async function hitsOf(store: Store, accountId: number, vid: string): Promise<number> {
+async function hitsOf(store: OpenStore, accountId: number, vid: string): Promise<number> {
 	return (await store.transact(accountId, () => visitorRecord(vid)))?.hits.length ?? 0;
 }
 
@@ -79,7 +79,7 @@ test('two concurrent jobs on one database prune everything exactly once', async 
 	);
 });
 
-async function storeOldHits(store: Store, accountId: number, count: number): Promise<void> {
+async function storeOldHits(store: OpenStore, accountId: number, count: number): Promise<void> {
 	const { storeHits } = await import('../../src/store/account/arriving/hits.ts');
 	await store.transact(accountId, () => storeHits(Array.from({ length: count }, () => hit())));
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { type SentUpload, UploadLoad } from '../load.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
 import { addClient, event } from '../support.ts';
@@ -33,7 +33,7 @@ interface Client {
 	readonly key: string;
 }
 
-async function storedTids(store: Store, aid: string): Promise<Set<string>> {
+async function storedTids(store: OpenStore, aid: string): Promise<Set<string>> {
 	const { id } = await store.control.account(aid);
 	const tids = await Array.fromAsync(subscriptionEvents(store, id), ({ tid }) => tid);
 	assert.equal(new Set(tids).size, tids.length, 'no tid is stored twice');
@@ -62,7 +62,7 @@ const admittedBounds = (sent: readonly SentUpload[]) => ({
 	max: sent.filter(({ status }) => status !== 429).length,
 });
 
-async function usageOf(store: Store, client: string): Promise<{ used: number; forfeited: number }> {
+async function usageOf(store: OpenStore, client: string): Promise<{ used: number; forfeited: number }> {
 	const [usage] = await store.control.usage(client);
 	return { used: usage?.used ?? 0, forfeited: usage?.forfeited ?? 0 };
 }

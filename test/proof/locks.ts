@@ -14,7 +14,8 @@ import { eraseOne } from '../../src/store/erasure.ts';
 import { foldAll, foldOnce } from '../../src/store/fold-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
-import type { ServingWriter, Store } from '../../src/store/store.ts';
+import type { ServingWriter } from '../../src/store/serving.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { body, hit } from '../store/contract/visitors.ts';
 import { addAccount, receivedAtMs, upload } from '../store/engines.ts';
 import { createDatabase, startPostgres } from '../store/postgres/server.ts';
@@ -46,7 +47,7 @@ export async function tangle({ address, seed, isOver }: TangleOptions) {
 	const stores = [await openStore(address), await openStore(address)];
 	const events = { onCommit() {}, onError() {}, onWaiting() {}, onDeath() {} };
 	const writers = await Promise.all(stores.map((store) => store.startWriting(events)));
-	const accounts = [await addAccount(stores[0] as Store), await addAccount(stores[0] as Store)];
+	const accounts = [await addAccount(stores[0] as OpenStore), await addAccount(stores[0] as OpenStore)];
 	const store = () => pick(stores);
 	const writer = () => pick<ServingWriter>(writers);
 	const seen = new Map(accounts.map((id) => [id, [] as { vid: string; sid: string }[]]));

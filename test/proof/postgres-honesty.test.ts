@@ -20,7 +20,7 @@ import { hitGroups, waitingHit } from '../../src/store/postgres/queue/hit-group.
 import { uploadGroups } from '../../src/store/postgres/queue/upload-group.ts';
 import { waitingUpload } from '../../src/store/postgres/queue/waiting-upload.ts';
 import { WriteQueue } from '../../src/store/postgres/queue/write-queue.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { patience } from '../eventually.ts';
 import { hit } from '../store/contract/visitors.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../store/engines.ts';
@@ -256,7 +256,7 @@ const noRows = Object.fromEntries(clientTableNames.map((table) => [table, 0])) a
 	number
 >;
 
-async function rowCounts(store: Store, accountId: number): Promise<typeof noRows> {
+async function rowCounts(store: OpenStore, accountId: number): Promise<typeof noRows> {
 	const counts = { ...noRows };
 	for (const table of clientTableNames) counts[table] = await store.read(accountId, countRows(table));
 	return counts;

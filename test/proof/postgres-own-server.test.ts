@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { storeHits } from '../../src/store/account/arriving/hits.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { freePort } from '../free-port.ts';
 import { assertRefused, caskade, caskadeJson, withinASecond } from '../process.ts';
 import { derived, hit } from '../store/contract/visitors.ts';
@@ -210,7 +210,7 @@ test('an unusable own database is refused with a reason, without the password', 
 
 test('two deployments cannot share an own database by mistake', async (t) => {
 	const own = await freshPostgresDatabase();
-	const add = (store: Store) =>
+	const add = (store: OpenStore) =>
 		store.control.createAccount({ aid: 'c-a-x', client: 'x', origins: [], ownDatabase: own }, (id) =>
 			store.createAccountDatabase(id, own),
 		);

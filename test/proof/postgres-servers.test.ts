@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { countRows } from '../../src/store/account/reading/rows.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { ServeProcess } from '../process.ts';
 import { openFor } from '../store/engines.ts';
 import { PostgresProxy } from '../store/postgres/proxy.ts';
@@ -11,7 +11,7 @@ import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient } from '../support.ts';
 
 interface Cluster {
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly proxy: PostgresProxy;
 	readonly servers: readonly ServeProcess[];
 	/** One for each plan. */

@@ -10,7 +10,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { ServingWriter, Store } from '../../src/store/store.ts';
+import type { ServingWriter } from '../../src/store/serving.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { busy, checkReports } from '../histories/checking-reports.ts';
 import { exportedLog } from '../histories/exported-log.ts';
 import { abandonedPlan, arrivals, histories, longHistories, regularPayments } from '../histories/history.ts';
@@ -31,7 +32,7 @@ export interface Checked {
 
 /** Plays histories, and compares reports with sums of what is exported, until it `isOver`. */
 export async function checkExported(
-	{ address, store, writer }: { address: string; store: Store; writer: ServingWriter },
+	{ address, store, writer }: { address: string; store: OpenStore; writer: ServingWriter },
 	{ seed, isOver }: { readonly seed: number; readonly isOver: (checked: Checked) => boolean },
 ): Promise<Checked> {
 	const checked: Checked = { histories: 0, reports: 0, figures: 0 };

@@ -5,7 +5,7 @@ import { issueCask } from '../../src/access/cask.ts';
 import type { CaskScope } from '../../src/domain/cask-scope.ts';
 import type { SigningKey } from '../../src/domain/signing-key.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { ServeProcess } from '../process.ts';
 import type { RawAnswer } from '../raw-http.ts';
@@ -34,7 +34,7 @@ export interface Party {
 /** A server with two clients, of whom one is the stranger who asks, and the other has what nobody else may see. */
 export interface World {
 	readonly server: ServeProcess;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly own: Party;
 	readonly other: Party;
 	readonly signingKeys: readonly SigningKey[];
@@ -120,7 +120,7 @@ export async function startWorld(address: string, flags: readonly string[] = [])
 }
 
 async function addParty(
-	store: Store,
+	store: OpenStore,
 	server: ServeProcess,
 	{ client, planName, aid, key: uploadKey }: Awaited<ReturnType<typeof addClient>>,
 	label: string,

@@ -7,7 +7,7 @@ import { StorageError } from '../../src/errors.ts';
 import { countRows } from '../../src/store/account/reading/rows.ts';
 import { migrationFiles } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { caskade, ServeProcess } from '../process.ts';
 import { hit } from '../store/contract/visitors.ts';
 import {
@@ -69,7 +69,7 @@ async function earlierOn(t: TestContext, engine: Engine, address: string): Promi
 }
 
 /** A client `acme` with accounts from before an upgrade, `c-a-1` and so on. */
-async function addEarlierAccounts(store: Store, earlier: Earlier, count: number): Promise<string> {
+async function addEarlierAccounts(store: OpenStore, earlier: Earlier, count: number): Promise<string> {
 	for (let id = 1; id <= count; id++)
 		await store.control.createAccount({ aid: `c-a-${id}`, client: 'acme', origins: [] }, earlier.make);
 	await store.control.createPlan(roomyPlan);

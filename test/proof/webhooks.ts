@@ -14,7 +14,7 @@ import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { insertMessages } from '../../src/store/account/webhooks/outbox.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Row, Steps } from '../../src/store/steps.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { ServeProcess } from '../process.ts';
 import { Receiver } from '../webhooks/receiver.ts';
 
@@ -49,7 +49,7 @@ function* makeDue(): Steps<void> {
 }
 
 /** Creates an account with these segments and, unless `url` is empty, a webhook. @returns its id */
-async function createAccount(store: Store, url: string): Promise<number> {
+async function createAccount(store: OpenStore, url: string): Promise<number> {
 	const { control } = store;
 	const { id } = await control.createAccount({ aid, client: 'acme', origins: [] }, (number) =>
 		store.createAccountDatabase(number),
@@ -165,7 +165,7 @@ export async function webhooksKilled(options: {
 }
 
 /** Waits until everything is evaluated and delivered. Makes waiting retries due at once. */
-async function drain(store: Store, accountId: number): Promise<void> {
+async function drain(store: OpenStore, accountId: number): Promise<void> {
 	for (let quiet = 0, before = -1; quiet < 2; ) {
 		await store.transact(accountId, () => makeDue());
 		await store.control.announceWebhooks();
@@ -178,7 +178,7 @@ async function drain(store: Store, accountId: number): Promise<void> {
 }
 
 async function verify(
-	store: Store,
+	store: OpenStore,
 	accountId: number,
 	{ received }: Receiver,
 	kills: number,

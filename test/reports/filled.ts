@@ -8,7 +8,7 @@ import { reportOf } from '../../src/reports/reports.ts';
 import { runReport } from '../../src/reports/run-report.ts';
 import { type HistoryEvent, storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { body } from '../store/contract/visitors.ts';
 import { addAccount } from '../store/engines.ts';
 import { day0Ms } from './made-up.ts';
@@ -34,13 +34,13 @@ export function sale(tid: string, subid: string, day: number, rvn: number): Entr
 }
 
 /** Adds an account and stores these entries one after another. */
-export async function fill(store: Store, aid: string, entries: readonly Entry[]): Promise<number> {
+export async function fill(store: OpenStore, aid: string, entries: readonly Entry[]): Promise<number> {
 	const id = await addAccount(store, aid);
 	await add(store, id, entries);
 	return id;
 }
 
-export async function add(store: Store, id: number, entries: readonly Entry[]): Promise<void> {
+export async function add(store: OpenStore, id: number, entries: readonly Entry[]): Promise<void> {
 	for (const entry of entries)
 		if (entry.type === 'hit') await store.transact(id, () => storeHistory([entry], []));
 		else await store.transact(id, () => storeHistory([], [entry]));
@@ -48,7 +48,7 @@ export async function add(store: Store, id: number, entries: readonly Entry[]): 
 }
 
 export function report(
-	store: Store,
+	store: OpenStore,
 	id: number,
 	kind: string,
 	fields: Partial<ReportQuery> = {},

@@ -1,7 +1,7 @@
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 
 /** Stores an active model that was judged on 1,000 rows, as docs/reports.md tells. Nobody is scored by it. */
-export async function keepJudgedModel(store: Store, accountId: number): Promise<void> {
+export async function keepJudgedModel(store: OpenStore, accountId: number): Promise<void> {
 	const roc = [
 		{ falsePositives: 0, truePositives: 0 },
 		{ falsePositives: 40 / 900, truePositives: 0.4, score: 0.5 },

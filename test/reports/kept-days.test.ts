@@ -9,7 +9,7 @@ import { eraseVisitor } from '../../src/store/erasure.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { openStore } from '../../src/store/open.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { examples } from '../quick.ts';
 import { body } from '../store/contract/visitors.ts';
 import { addAccount, type Engine, engines } from '../store/engines.ts';
@@ -28,17 +28,17 @@ async function open(t: TestContext, engine: Engine) {
 }
 
 /** As the background does, twice. */
-async function keepAll(store: Store, clock: { ms: number }, id: number): Promise<void> {
+async function keepAll(store: OpenStore, clock: { ms: number }, id: number): Promise<void> {
 	await keepDays(store, id);
 	clock.ms += graceMs;
 	await keepDays(store, id);
 }
 
-const keptRows = async (store: Store, id: number) =>
+const keptRows = async (store: OpenStore, id: number) =>
 	(await rowsIn(store, id, 'kept_day')).filter(({ figures }) => figures !== null);
 
 /** What came in by day, counted from what is stored, by nothing but loops. */
-async function countedByDay(store: Store, id: number, timezone: string, asOfMs: number) {
+async function countedByDay(store: OpenStore, id: number, timezone: string, asOfMs: number) {
 	const calendar = calendarOf(timezone);
 	const days = new Map<string, Record<string, number>>();
 	const of = (ms: number) =>
@@ -85,7 +85,7 @@ async function countedByDay(store: Store, id: number, timezone: string, asOfMs: 
 	return days;
 }
 
-async function compare(store: Store, id: number, asOfMs: number): Promise<void> {
+async function compare(store: OpenStore, id: number, asOfMs: number): Promise<void> {
 	for (const timezone of zones) {
 		const counted = await countedByDay(store, id, timezone, asOfMs);
 		const { rows } = await report(store, id, 'activity', { timezone, asOf: asOfMs, every: 'day' });

@@ -7,27 +7,27 @@ import { countRows } from '../../src/store/account/reading/rows.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { engines, enginesAboveContract, openFor } from '../store/engines.ts';
 import { add, fill, report, sale, vidOf, visit } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 
 /** All hits are older than may be. */
-const prune = (store: Store, keepTouches: boolean) =>
+const prune = (store: OpenStore, keepTouches: boolean) =>
 	pruneAll(store, {
 		...{ keepHitsDays: 30, keepTouches, everyMs: 1, now: () => day0Ms + 300 * dayMs },
 		report: (each) => assert.equal(each.type, 'pruned', JSON.stringify(each)),
 		signal: new AbortController().signal,
 	});
 
-const attribution = (store: Store, id: number) =>
+const attribution = (store: OpenStore, id: number) =>
 	report(store, id, 'attribution', { asOf: null, model: ['linear'] });
 
 function netByChannel({ rows }: Report): unknown[] {
 	return rows.map((row) => [row.channel, (row.models as { linear: { netPence: number } }).linear.netPence]);
 }
 
-async function subscribers(t: TestContext, address: string): Promise<{ store: Store; id: number }> {
+async function subscribers(t: TestContext, address: string): Promise<{ store: OpenStore; id: number }> {
 	const store = await openFor(t, address);
 	const id = await fill(store, 'c-a-acme-uk', [
 		...[visit(1, 10, null), visit(1, 20, 'A', 'social'), sale('A', 'S', 21, 500), sale('A-2', 'S', 50, 500)],

@@ -14,7 +14,7 @@ import {
 import { deliveries } from '../../src/store/account/webhooks/outbox.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { serveHere } from '../serve-here.ts';
 import { body } from '../store/contract/visitors.ts';
 import { engines, openAccountOn, openFor } from '../store/engines.ts';
@@ -24,16 +24,16 @@ import { report } from './filled.ts';
 /** A Monday. */
 const mondayMs = Date.UTC(2026, 9, 5);
 const asOf = mondayMs + 28 * dayMs;
-const all = (store: Store, id: number) => store.read(id, servedScores(0, Number.MAX_SAFE_INTEGER));
+const all = (store: OpenStore, id: number) => store.read(id, servedScores(0, Number.MAX_SAFE_INTEGER));
 
-async function pruned(store: Store, id: number, beforeMs: number, fullFromMs: number): Promise<void> {
+async function pruned(store: OpenStore, id: number, beforeMs: number, fullFromMs: number): Promise<void> {
 	for (let count = 1; count > 0; )
 		count = await store.transact(id, () => pruneServedScores(beforeMs, fullFromMs));
 }
 
 /** Visitors of two weeks who subscribe with the chance that `truth` makes of their score. */
 async function told(
-	store: Store,
+	store: OpenStore,
 	accountId: number,
 	{ visitors, truth }: { visitors: number; truth: (score: number) => number },
 ): Promise<void> {

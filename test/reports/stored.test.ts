@@ -10,7 +10,7 @@ import type { ReportQuery } from '../../src/reports/report-query.ts';
 import { allReports as definitions } from '../../src/reports/reports.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import type { Reading, Row } from '../../src/store/steps.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { addLargeAccount } from '../proof/large-account.ts';
 import { examples } from '../quick.ts';
 import { body } from '../store/contract/visitors.ts';
@@ -67,7 +67,7 @@ function momentOf(entry: Entry): number {
 	return entry.type === 'hit' ? entry.atMs : entry.receivedAtMs;
 }
 
-async function allReports(store: Store, id: number, fields: Partial<ReportQuery> = {}): Promise<string> {
+async function allReports(store: OpenStore, id: number, fields: Partial<ReportQuery> = {}): Promise<string> {
 	const all: Report[] = [];
 	for (const { kind } of definitions) all.push(await report(store, id, kind, fields));
 	return JSON.stringify(all);

@@ -13,7 +13,7 @@ import { trainAccount } from '../../src/scoring/judge/account-training.ts';
 import type { TrainingReport } from '../../src/scoring/judge/report.ts';
 import { train } from '../../src/scoring/judge/train.ts';
 import { useOf } from '../../src/scoring/pages/report-text.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from './made-up-log.ts';
 
@@ -30,7 +30,7 @@ async function place(t: TestContext, engine = sqlite, count = 45) {
 }
 
 function trainAt(
-	store: Store,
+	store: OpenStore,
 	account: { id: number; aid: string; renewalDays: Record<string, number> },
 	{ goals = [comesBack], asOfMs = logEndMs, seed = 1, keepsChoice = false, trainOn = train } = {},
 ) {
@@ -47,7 +47,7 @@ const trainOnce: typeof train = (dataset, options) => {
 	return known;
 };
 
-async function activeOf(store: Store, accountId: number): Promise<string[]> {
+async function activeOf(store: OpenStore, accountId: number): Promise<string[]> {
 	const models = await store.control.models(accountId);
 	return models
 		.filter(({ active }) => active)
@@ -185,7 +185,7 @@ test('a version chosen by an operator stays active until training is run by hand
 	assert.equal(fifth?.active, true);
 });
 
-function scheduleAt(store: Store, nowMs: () => number) {
+function scheduleAt(store: OpenStore, nowMs: () => number) {
 	const reports: ScheduleReport[] = [];
 	const stopping = new AbortController();
 	const report = (one: ScheduleReport) => reports.push(one);

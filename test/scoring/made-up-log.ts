@@ -3,7 +3,7 @@ import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 
 export interface MadeUpVisitor {
 	readonly vid: string;
@@ -65,7 +65,7 @@ export function madeUpVisitors(count: number, seed = 1): MadeUpVisitor[] {
 
 /** Stores visitors' logs with their times, like an import. */
 export async function storeVisitors(
-	store: Store,
+	store: OpenStore,
 	accountId: number,
 	visitors: readonly MadeUpVisitor[],
 ): Promise<void> {

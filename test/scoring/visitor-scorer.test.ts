@@ -7,7 +7,7 @@ import { dayMs, hourMs } from '../../src/durations.ts';
 import type { GoalModel } from '../../src/scoring/serve/goal-model.ts';
 import { type GoalScore, VisitorScorer } from '../../src/scoring/serve/visitor-scorer.ts';
 import type { KnownAccount, ModelName } from '../../src/store/control/control-store.ts';
-import type { NumberedProfile, ServingReader } from '../../src/store/store.ts';
+import type { NumberedProfile, ServingReader } from '../../src/store/serving.ts';
 import { hit, startMs } from '../domain/log.ts';
 
 const profile = profileOf([hit(startMs)]) as Profile;

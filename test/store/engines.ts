@@ -8,7 +8,8 @@ import type { UploadOutcome } from '../../src/store/account/arriving/events.ts';
 import type { StoredSubscriptionEvent } from '../../src/store/account/reading/events.ts';
 import { subscriptionEvents as storedSubscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { ServingWriter, Store, WriterEvents } from '../../src/store/store.ts';
+import type { ServingWriter, WriterEvents } from '../../src/store/serving.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { allTests } from '../at-end.ts';
 import { quick } from '../quick.ts';
 import { type Lasting, temporaryFolder } from '../support.ts';
@@ -53,7 +54,7 @@ export const engines: readonly Engine[] = [
 export const enginesAboveContract = quick ? engines.slice(0, 1) : engines;
 
 /** Opens a store for one test. */
-export async function openFor(t: Lasting, address: string): Promise<Store> {
+export async function openFor(t: Lasting, address: string): Promise<OpenStore> {
 	const store = await openStore(address);
 	t.after(() => store.close());
 	return store;
@@ -62,7 +63,7 @@ export async function openFor(t: Lasting, address: string): Promise<Store> {
 /** Opens a store for serving, for one test. */
 export async function startWritingFor(
 	t: Lasting,
-	store: Store,
+	store: OpenStore,
 	events: Partial<WriterEvents> = {},
 ): Promise<ServingWriter> {
 	const writer = await store.startWriting({ ...ignoreEvents, ...events });
@@ -78,7 +79,7 @@ export async function startWritingFor(
 
 export interface Serving {
 	readonly address: string;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly writer: ServingWriter;
 	/** An account of the client `acme`. */
 	readonly aid: string;
@@ -124,7 +125,7 @@ function freshAid(): string {
 }
 
 /** Adds an account. @returns its number */
-export async function addAccount(store: Store, aid = freshAid(), client = 'acme'): Promise<number> {
+export async function addAccount(store: OpenStore, aid = freshAid(), client = 'acme'): Promise<number> {
 	const account = await store.control.createAccount({ aid, client, origins: [] }, (id) =>
 		store.createAccountDatabase(id),
 	);
@@ -185,11 +186,11 @@ export function assertRefuses(promise: Promise<unknown>, message: RegExp): Promi
 }
 
 /** The stored events of an account, in order of arrival. */
-export function storedEvents(store: Store, accountId: number): Promise<StoredSubscriptionEvent[]> {
+export function storedEvents(store: OpenStore, accountId: number): Promise<StoredSubscriptionEvent[]> {
 	return Array.fromAsync(storedSubscriptionEvents(store, accountId));
 }
 
 /** The stored events without their time of arrival. */
-export async function storedContent(store: Store, accountId: number): Promise<SubscriptionEvent[]> {
+export async function storedContent(store: OpenStore, accountId: number): Promise<SubscriptionEvent[]> {
 	return (await storedEvents(store, accountId)).map(({ receivedAt: _, ...event }) => event);
 }

@@ -1,4 +1,4 @@
-import type { WriterEvents } from '../../src/store/store.ts';
+import type { WriterEvents } from '../../src/store/serving.ts';
 
 /** For a writer of which only the death matters. */
 export const ignoreEvents: WriterEvents = {

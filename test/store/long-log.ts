@@ -2,7 +2,7 @@ import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
 import { insertHits } from '../../src/store/account/arriving/hits.ts';
 import { saveVisitors, saveVisits } from '../../src/store/account/profiles/stored-profiles.ts';
 import type { Steps } from '../../src/store/steps.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { body } from './contract/visitors.ts';
 
 export const longLogVid = 'a'.repeat(32);
@@ -21,7 +21,7 @@ function longLog(hits: number, endMs: number) {
 
 /** Adds a visitor with many hits, as if they had arrived one by one. */
 export async function addLongLog(
-	store: Store,
+	store: OpenStore,
 	accountId: number,
 	hits: number,
 	endMs: number,

@@ -5,8 +5,9 @@ import type { WebhookEvent } from '../../src/domain/webhook.ts';
 import { webhookEvents } from '../../src/domain/webhook.ts';
 import { scorerOf, type VisitorScorer } from '../../src/scoring/serve/visitor-scorer.ts';
 import { openStore } from '../../src/store/open.ts';
+import type { ServingWriter } from '../../src/store/serving.ts';
 import type { Row } from '../../src/store/steps.ts';
-import type { ServingWriter, Store } from '../../src/store/store.ts';
+import type { OpenStore } from '../../src/store/store.ts';
 import { Evaluator } from '../../src/webhooks/evaluator.ts';
 import { hit } from '../store/contract/visitors.ts';
 import { addAccount, type Engine, receivedAtMs, startWritingFor } from '../store/engines.ts';
@@ -25,7 +26,7 @@ export interface Message {
 /** A store with one account and a clock that tests set. */
 export class Site {
 	readonly address: string;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly writer: ServingWriter;
 	readonly accountId: number;
 	/** Closed after the test, in reverse order. */
@@ -34,7 +35,7 @@ export class Site {
 
 	private constructor(
 		address: string,
-		store: Store,
+		store: OpenStore,
 		writer: ServingWriter,
 		accountId: number,
 		clock: { nowMs: number },

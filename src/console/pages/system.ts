@@ -3,7 +3,7 @@ import { OperatorError } from '../../errors.ts';
 import { type Html, html } from '../../format/html.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import type { MeasuredFigure } from '../../metrics.ts';
-import type { Check } from '../../store/store.ts';
+import type { Check } from '../../store/maintenance.ts';
 import { waitingIn } from '../../store/waiting-work.ts';
 import { commit, version } from '../../version.ts';
 import { systemPath } from '../exchange.ts';

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Band } from '../../domain/standing.ts';
 import { countVisitors, profilesOf, vidsAfter } from '../../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../../store/control/control-store.ts';
+import type { PageReads } from '../../store/serving.ts';
 import type { Store } from '../../store/store.ts';
 import { scorerOf } from './visitor-scorer.ts';
 
@@ -32,7 +33,7 @@ const bars = 20;
 
 /** What the visitors of an account score for a goal now, as pages would be told. */
 export async function scoreDistribution(
-	store: Store,
+	store: Store & PageReads,
 	account: KnownAccount,
 	goal: string,
 ): Promise<ScoreDistribution> {

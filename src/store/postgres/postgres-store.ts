@@ -7,19 +7,12 @@ import { checkControl } from '../check-control.ts';
 import type { Account } from '../control/accounts.ts';
 import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
+import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
 import { migrationFiles, newestSchemas } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
+import type { ServingReader, ServingWriter, WriterEvents } from '../serving.ts';
 import type { Reading, Steps } from '../steps.ts';
-import type {
-	Check,
-	MigrationProgress,
-	ServingReader,
-	ServingWriter,
-	Store,
-	StorePlace,
-	StoreStatus,
-	WriterEvents,
-} from '../store.ts';
+import type { OpenStore, StorePlace } from '../store.ts';
 import { AccountServers, maxServers } from './engine/account-servers.ts';
 import { checkCoordinator, checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
 import { Citus } from './engine/citus.ts';
@@ -81,7 +74,7 @@ export interface PostgresOptions extends ConnectionBudget {
  * One stage's databases on PostgreSQL: a control schema, and a schema for each account. An account with a server of its
  * own has a schema of the same name there.
  */
-export class PostgresStore implements Store {
+export class PostgresStore implements OpenStore {
 	readonly control: ControlStore;
 	readonly schemas = newestSchemas('postgres');
 	readonly now: () => number;

@@ -9,18 +9,11 @@ import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { lendHandles, openClosing } from '../file-handles.ts';
+import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
 import { newestSchemas, SchemaTooNewError } from '../migrations.ts';
+import type { ServingReader, ServingWriter, WriterEvents } from '../serving.ts';
 import type { Reading, Steps } from '../steps.ts';
-import type {
-	Check,
-	MigrationProgress,
-	ServingReader,
-	ServingWriter,
-	Store,
-	StorePlace,
-	StoreStatus,
-	WriterEvents,
-} from '../store.ts';
+import type { OpenStore, StorePlace } from '../store.ts';
 import {
 	createAccountFile,
 	deleteAccountFile,
@@ -61,7 +54,7 @@ const purgeAgainMs = 20;
 const maxRewrittenBytes = 4 * 1024 ** 2;
 
 /** One stage's databases in a folder: `control.sqlite` and `accounts/<n>.sqlite`. */
-export class SqliteStore implements Store {
+export class SqliteStore implements OpenStore {
 	readonly control: ControlStore;
 	readonly schemas = newestSchemas('sqlite');
 	readonly now: () => number;

@@ -10,7 +10,7 @@ import { foldPiece } from '../../../src/store/account/profiles/folding.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { HistoryWriter } from '../../../src/store/history-writer.ts';
 import type { Steps } from '../../../src/store/steps.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { takesLong } from '../../quick.ts';
 import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { assertFolded, type Cost, counting } from './folding.ts';
@@ -19,8 +19,8 @@ import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 const vid = 'a'.repeat(32);
 
 /** The store; the cost of each of its transactions is added to the list. */
-function counted(store: Store, costs: Cost[]): Store {
-	const transact: Store['transact'] = (accountId, begin) =>
+function counted(store: OpenStore, costs: Cost[]): OpenStore {
+	const transact: OpenStore['transact'] = (accountId, begin) =>
 		store.transact(accountId, () => {
 			const cost = { statements: 0, rows: 0 };
 			costs.push(cost);

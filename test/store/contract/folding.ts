@@ -19,8 +19,9 @@ import {
 import { prune } from '../../../src/store/account/removing/pruning.ts';
 import { eraseOne } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
+import type { ServingWriter } from '../../../src/store/serving.ts';
 import type { Row, Steps } from '../../../src/store/steps.ts';
-import type { ServingWriter, Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { examples, takesLong } from '../../quick.ts';
 import {
 	addAccount,
@@ -72,7 +73,7 @@ function* scanned(): Steps<number> {
 }
 
 /** Compares everything derived from a log with a single pass over it. */
-export async function assertFolded(store: Store, accountId: number): Promise<void> {
+export async function assertFolded(store: OpenStore, accountId: number): Promise<void> {
 	assert.equal(await store.waiting(accountId), 0);
 	const record = await store.transact(accountId, () => readLog());
 	const stored = (await derived(store, accountId)) as {
@@ -151,7 +152,7 @@ export function foldingContract(engine: Engine): void {
 
 		const late = (fields: Partial<ArrivingHit> = {}) =>
 			hit({ vid, sid, atMs: receivedAtMs - 10 * minuteMs, ...fields });
-		const requests: Readonly<Record<string, (store: Store, accountId: number) => Steps<unknown>>> = {
+		const requests: Readonly<Record<string, (store: OpenStore, accountId: number) => Steps<unknown>>> = {
 			'a hit in the same millisecond': () => storeHits([late({ atMs: receivedAtMs })]),
 			'a hit after the clock has stepped back': () => storeHits([late()]),
 			'a hit that begins a visit in the past': () =>
@@ -478,7 +479,7 @@ export function foldingContract(engine: Engine): void {
 	});
 }
 
-async function owners(store: Store, accountId: number): Promise<(string | null)[]> {
+async function owners(store: OpenStore, accountId: number): Promise<(string | null)[]> {
 	const { events } = (await derived(store, accountId)) as { events: { tid: string; vid: string | null }[] };
 	return ['T-again', 'T-once', 'T-customer'].map(
 		(tid) => events.find((each) => each.tid === tid)?.vid ?? null,

@@ -12,7 +12,7 @@ import {
 	visitorHistories,
 } from '../../../src/store/account/reading/histories.ts';
 import { vidsAfter } from '../../../src/store/account/reading/visitors.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { examples } from '../../quick.ts';
 import {
 	addAccount,
@@ -70,7 +70,7 @@ const anySteps = fc
 	})
 	.map((steps) => [...steps].sort((a, b) => a.minute - b.minute));
 
-async function store(place: Store, accountId: number, steps: readonly Step[]): Promise<void> {
+async function store(place: OpenStore, accountId: number, steps: readonly Step[]): Promise<void> {
 	for (const step of steps) {
 		const atMs = startMs + step.minute * minuteMs;
 		if (step.type === 'upload') {
@@ -86,7 +86,7 @@ async function store(place: Store, accountId: number, steps: readonly Step[]): P
 	}
 }
 
-async function historiesAt(place: Store, accountId: number, asOfMs: number): Promise<VisitorHistory[]> {
+async function historiesAt(place: OpenStore, accountId: number, asOfMs: number): Promise<VisitorHistory[]> {
 	const vids = await place.read(accountId, vidsAfter('', 100));
 	return place.read(accountId, visitorHistories(vids, asOfMs));
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
 import { minuteMs } from '../../../src/durations.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/store/account/arriving/past-history.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { examples } from '../../quick.ts';
 import {
 	addAccount,
@@ -51,7 +51,7 @@ async function openWithAccount(_t: Parameters<typeof openFor>[0], engine: Engine
 }
 
 /** The number of hits of each visit, in order of time. */
-async function visitsOf(store: Store, accountId: number): Promise<number[]> {
+async function visitsOf(store: OpenStore, accountId: number): Promise<number[]> {
 	const { visits } = (await derived(store, accountId)) as { visits: { profile: string }[] };
 	const profiles = visits.map(({ profile }) => JSON.parse(profile) as { firstAtMs: number; hits: number });
 	return profiles.sort((a, b) => a.firstAtMs - b.firstAtMs).map(({ hits }) => hits);
@@ -183,7 +183,7 @@ export function historyContract(engine: Engine): void {
 		test('concurrent imports store nothing twice', async (t) => {
 			const address = await engine.installedAddress(t);
 			const stores = [await openFor(t, address), await openFor(t, address)];
-			const accountId = await addAccount(stores[0] as Store, 'c-a-acme-uk');
+			const accountId = await addAccount(stores[0] as OpenStore, 'c-a-acme-uk');
 			const hits = Array.from({ length: 200 }, (_, index) =>
 				past(index, { vid: String(index % 20).padStart(32, 'c') }),
 			);

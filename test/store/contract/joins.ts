@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { ArrivingHit } from '../../../src/domain/hit.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
-import type { ServingWriter } from '../../../src/store/store.ts';
+import type { ServingWriter } from '../../../src/store/serving.ts';
 import { examples } from '../../quick.ts';
 import {
 	type Engine,

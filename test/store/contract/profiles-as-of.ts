@@ -11,7 +11,7 @@ import { storeHistory } from '../../../src/store/account/arriving/past-history.t
 import { profilesAsOf } from '../../../src/store/account/reading/histories.ts';
 import { profilesOf, visitorsFrom } from '../../../src/store/account/reading/visitors.ts';
 import type { Steps } from '../../../src/store/steps.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { examples } from '../../quick.ts';
 import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
 import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
@@ -61,7 +61,7 @@ function* happenings(list: readonly Happening[]): Steps<void> {
 	}
 }
 
-function happen(store: Store, accountId: number, list: readonly Happening[]): Promise<void> {
+function happen(store: OpenStore, accountId: number, list: readonly Happening[]): Promise<void> {
 	return store.transact(accountId, () => happenings(list));
 }
 

@@ -8,7 +8,7 @@ import { visitorHistories } from '../../../src/store/account/reading/histories.t
 import { eraseOne, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rowsOf } from '../../../src/store/steps.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { examples } from '../../quick.ts';
 import {
 	type Engine,
@@ -25,7 +25,10 @@ import { addLongLog, longLogVid } from '../long-log.ts';
 import { assertAsTheLogSays, hit } from './visitors.ts';
 
 /** The owner of each event, and what names it: 2 its tid, 1 its cid, 0 its subscription. */
-async function ownersIn(store: Store, accountId: number): Promise<Record<string, [string | null, number]>> {
+async function ownersIn(
+	store: OpenStore,
+	accountId: number,
+): Promise<Record<string, [string | null, number]>> {
 	const rows = await store.read(
 		accountId,
 		rowsOf({ sql: 'SELECT tid, vid, named FROM @subscription_event ORDER BY tid' }),

@@ -10,7 +10,7 @@ import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import type { Steps } from '../../../src/store/steps.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { examples } from '../../quick.ts';
 import {
 	addAccount,
@@ -58,7 +58,7 @@ export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitRe
 }
 
 /** Everything derived from an account's log. */
-export function derived(store: Store, accountId: number): Promise<unknown> {
+export function derived(store: OpenStore, accountId: number): Promise<unknown> {
 	return store.transact(accountId, () => readDerived());
 }
 
@@ -86,7 +86,7 @@ function* allVisitors(): Steps<string[]> {
 }
 
 /** Rebuilds all visitors, and expects no change. */
-export async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
+export async function assertAsTheLogSays(store: OpenStore, accountId: number): Promise<void> {
 	await foldAll(store, accountId);
 	const before = await derived(store, accountId);
 	const vids = await store.transact(accountId, () => allVisitors());
@@ -94,12 +94,12 @@ export async function assertAsTheLogSays(store: Store, accountId: number): Promi
 	assert.deepEqual(await derived(store, accountId), before);
 }
 
-async function ownerOf(store: Store, accountId: number, tid: string): Promise<unknown> {
+async function ownerOf(store: OpenStore, accountId: number, tid: string): Promise<unknown> {
 	const { events } = (await derived(store, accountId)) as { events: { tid: string; vid: string | null }[] };
 	return events.find((event) => event.tid === tid)?.vid;
 }
 
-async function profile(store: Store, accountId: number, vid: string) {
+async function profile(store: OpenStore, accountId: number, vid: string) {
 	const reader = store.startReading();
 	try {
 		return await reader.visitor(accountId, vid);

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import { copyStore } from '../../../src/store/copy.ts';
+import type { Check } from '../../../src/store/maintenance.ts';
 import { migrationFiles } from '../../../src/store/migrations.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { statementsOf } from '../../../src/store/postgres/engine/statements.ts';
-import type { Check, Store } from '../../../src/store/store.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { derived, hit } from '../contract/visitors.ts';
 import {
 	addAccount,
@@ -78,7 +79,7 @@ test('numbers go on where a plain database gets the extension later', async (t) 
 });
 
 /** The results of these checks of `doctor`. */
-async function checksOf(store: Store, ...checks: string[]): Promise<string[]> {
+async function checksOf(store: OpenStore, ...checks: string[]): Promise<string[]> {
 	const all: Check[] = await Array.fromAsync(store.runChecks());
 	return all
 		.filter(({ check }) => checks.some((name) => check.startsWith(name)))

@@ -5,7 +5,8 @@ import type { UsagePlan } from '../../../src/domain/usage-plan.ts';
 import type { Serving } from '../../../src/serve.ts';
 import { subscriptionEvents } from '../../../src/store/account/reading/events.ts';
 import { openStore } from '../../../src/store/open.ts';
-import type { ServingWriter, Store } from '../../../src/store/store.ts';
+import type { ServingWriter } from '../../../src/store/serving.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import { eventually } from '../../eventually.ts';
 import { addClient, event, serveAt } from '../../support.ts';
 import { PostgresProxy } from './proxy.ts';
@@ -20,7 +21,7 @@ export interface ProxiedService {
 	/** The address of the database, without the proxy. */
 	readonly address: string;
 	readonly proxy: PostgresProxy;
-	readonly store: Store;
+	readonly store: OpenStore;
 	readonly server: Serving;
 	readonly writer: ServingWriter;
 	readonly acme: ClientOfService;

@@ -1,5 +1,5 @@
 import { OperatorError } from '../../../errors.ts';
-import type { Check } from '../../store.ts';
+import type { Check } from '../../maintenance.ts';
 import type { PostgresPool } from './connection.ts';
 
 /**

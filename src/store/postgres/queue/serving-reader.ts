@@ -3,7 +3,7 @@ import type { Profile } from '../../../domain/profile.ts';
 import { asStorageError } from '../../../errors.ts';
 import { personSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
-import type { NumberedProfile, ServingReader } from '../../store.ts';
+import type { NumberedProfile, ServingReader } from '../../serving.ts';
 import type { AccountServers } from '../engine/account-servers.ts';
 import type { NewestSchemas } from '../engine/newest-schemas.ts';
 import type { ServerPool } from '../engine/server-pool.ts';

@@ -12,8 +12,8 @@ import { type ExperimentRead, recordExperimentReads } from '../../control/experi
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import { FullDisk } from '../../full-disk.ts';
+import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../../serving.ts';
 import type { Steps } from '../../steps.ts';
-import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../../store.ts';
 import { type AccountServers, maxServers } from '../engine/account-servers.ts';
 import {
 	commitTransaction,

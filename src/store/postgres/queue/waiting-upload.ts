@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../../clock.ts';
 import type { Deadline } from '../../../deadline.ts';
 import type { UploadOutcome } from '../../account/arriving/events.ts';
-import type { Upload } from '../../store.ts';
+import type { Upload } from '../../serving.ts';
 import type { WaitingWrite } from './write-queue.ts';
 
 export interface WaitingUpload extends WaitingWrite {

@@ -8,7 +8,7 @@ import {
 	subscriptionEventTypes,
 } from '../../../domain/subscription-event.ts';
 import type { Arriving } from '../../account/arriving/events.ts';
-import type { Upload } from '../../store.ts';
+import type { Upload } from '../../serving.ts';
 
 /** An upload as sent to the writer thread. One string is copied faster than 150. */
 export interface PackedUpload extends Arrival {

@@ -5,7 +5,7 @@ import type { Profile } from '../../../domain/profile.ts';
 import { cidsSql, personSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import { lendHandles, openClosing } from '../../file-handles.ts';
-import type { NumberedProfile, ServingReader } from '../../store.ts';
+import type { NumberedProfile, ServingReader } from '../../serving.ts';
 import {
 	fileAt,
 	goneEveryMs,

@@ -4,7 +4,7 @@ import { monotonicMs } from '../../../clock.ts';
 import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
 import { handlesOfDatabase, maxFileHandles } from '../../file-handles.ts';
 import { FullDisk } from '../../full-disk.ts';
-import type { ServingWriter, WriterEvents } from '../../store.ts';
+import type { ServingWriter, WriterEvents } from '../../serving.ts';
 import type { DataFolder, FolderLock } from '../engine/data-folder.ts';
 import type { ControlCommands } from './commands.ts';
 import { controlDatabaseId } from './messages.ts';
