@@ -28,10 +28,17 @@ test('the base rate is higher for present visitors than for absent ones', async 
 test('a back-test trains as of each cut on what was known then, and compares with the outcomes', async () => {
 	const extent = await reader.historyExtent(endMs);
 	const plan = cutsForBacktest(extent, sale, 2, 'hit');
+	const progress: number[] = [];
 	const report = await backtest(reader, {
 		...{ goal: sale, ...plan, seed: 1, at: 'hit' },
-		onProgress: () => {},
+		onProgress: (done) => progress.push(done),
 	});
+	assert.deepEqual(
+		progress,
+		progress.toSorted((a, b) => a - b),
+	);
+	assert.ok(progress.filter((done) => done < 1).length > 20, 'also while the first cut is trained');
+	assert.equal(progress.at(-1), 2);
 	const { cuts, all } = report;
 	assert.equal(cuts.length, 2);
 	assert.equal(
@@ -61,12 +68,17 @@ test('a back-test says whether the scores are better than the base rate and than
 	const [, , drawn] = backtestVerdict(report);
 	assert.equal(drawn, `${visitors.drawn} of ${visitors.all} visitors were drawn and scored.`);
 
-	const says = (low: number, high: number) => {
+	const says = (low: number, high: number, lostAt = 0) => {
 		const interval = { value: (low + high) / 2, low, high };
 		const result = low > 0 ? 'better' : high < 0 ? 'worse' : 'not shown';
 		const all = { drawn: 10, all: 10 };
+		const cuts = report.cuts.map((cut, place) => {
+			const logLoss = cut.served.logLoss + (place < lostAt ? -0.01 : 0.01);
+			return { ...cut, baseRate: { ...cut.baseRate, logLoss } };
+		});
 		return backtestVerdict({
 			...report,
+			cuts,
 			gains: { overBaseRate: { ...interval, result }, overSimple: null },
 			visitors: all,
 		});
@@ -86,6 +98,10 @@ test('a back-test says whether the scores are better than the base rate and than
 	assert.equal(
 		says(-0.000_02, 0.000_01)[0],
 		'The scores are not shown to be better than the base rate: log loss is the same (lower by 0.0000 to 0.0000).',
+	);
+	assert.equal(
+		says(0.01, 0.03, 1)[0],
+		'The scores are better than the base rate: log loss is lower by 0.0200 (0.0100 to 0.0300); at 1 of 2 cuts it is higher.',
 	);
 });
 

@@ -60,6 +60,17 @@ test('fewer than 30 conversions give the base rate', () => {
 	assert.ok(Math.abs(new Scorer(model).score({ numeric: [3, 0], categorical: [''] }) - 29 / 2000) < 1e-4);
 });
 
+test('three visitors who convert in thirty rows each are three conversions, and no model', () => {
+	const examples = visitors(2000, 1, byVisitsAndEmail).map((example, index) => ({
+		...example,
+		label: index % 20 === 0 && index < 1800 ? (1 as const) : (0 as const),
+		group: index % 20 === 0 && index < 1800 ? `often ${index % 3}` : `${index}`,
+	}));
+	const { model, report } = train(datasetOf(examples), { seed: 1 });
+	assert.deepEqual([report.verdict, report.conversions, report.convertedRows], ['few conversions', 3, 90]);
+	assert.equal(model.kind, 'prior');
+});
+
 test('no rows give a small base rate rather than none', () => {
 	const { model } = train(datasetOf([]), { seed: 1 });
 	assert.equal(model.baseRate, 0.01);

@@ -216,7 +216,7 @@ function hessianOf(rows: EncodedRows, logOdds: Float64Array): Float64Array[] {
 }
 
 /** The sum of the products, of the shorter's length. */
-function product(a: Float64Array, b: Float32Array | Float64Array): number {
+export function product(a: Float64Array, b: Float32Array | Float64Array): number {
 	// Four sums, because each addition waits for the one before.
 	let [s0, s1, s2, s3] = [0, 0, 0, 0];
 	const length = Math.min(a.length, b.length);

@@ -43,14 +43,14 @@ export function brierScore(labels: Uint8Array, scores: Float64Array): number {
 }
 
 /** The rows in ascending order of their scores. */
-export function byScore(scores: Float64Array): Uint32Array {
+function byScore(scores: Float64Array): Uint32Array {
 	return Uint32Array.from(scores.keys()).sort(
 		(a, b) => (scores[a] as number) - (scores[b] as number) || a - b,
 	);
 }
 
 /** Mid-ranks from 1: equal scores share the mean of their ranks. */
-function midRanks(scores: Float64Array): Float64Array {
+export function midRanks(scores: Float64Array): Float64Array {
 	const order = byScore(scores);
 	const ranks = new Float64Array(scores.length);
 	for (let from = 0; from < order.length; ) {

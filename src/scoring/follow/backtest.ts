@@ -3,6 +3,7 @@ import { delayMsOf, type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { OperatorError } from '../../errors.ts';
+import { counted } from '../../format/numbers.ts';
 import {
 	type HistoryExtent,
 	profileAtEnd,
@@ -23,7 +24,6 @@ import {
 } from '../fit/measure.ts';
 import { difference } from '../judge/choose.ts';
 import { train } from '../judge/train.ts';
-import { daysText } from '../pages/report-text.ts';
 import { accountRows, type HistoryReader } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
 import { renewalOutcome } from '../rows/renewal-snapshots.ts';
@@ -47,6 +47,7 @@ export interface BacktestOptions {
 	readonly at: BacktestMoment;
 	/** The maximum number of visitors, and about the maximum number of hits, for each cut; sampled evenly. */
 	readonly maxScores?: number;
+	/** Called with a growing number of cuts, parts of them included. */
 	readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -113,7 +114,7 @@ export function cutsForBacktest(
 	const firstMs = fromMs + (toMs - fromMs) * teachingShare;
 	if (!(lastMs > firstMs))
 		throw new OperatorError(
-			`The history is too short: a back-test of a goal within ${daysText(goal.horizonDays)} needs more than ${daysText(Math.ceil(goal.horizonDays / (1 - teachingShare)))}.`,
+			`The history is too short: a back-test of a goal within ${counted(goal.horizonDays, 'day')} needs more than ${counted(Math.ceil(goal.horizonDays / (1 - teachingShare)), 'day')}.`,
 		);
 	// Hits are scored up to the next cut, so the last cut needs time after it.
 	const steps = at === 'hit' ? cuts : cuts - 1;
@@ -128,6 +129,8 @@ export function cutsForBacktest(
 export const defaultMaxScores = 50_000;
 const vidsPerPage = 250;
 const vidsPerList = 5000;
+/** Of the time that a cut takes, about. */
+const shareOfReading = 0.3;
 
 interface Outcomes {
 	readonly labels: number[];
@@ -159,6 +162,7 @@ export async function backtest(
 				knownToMs: untilMs + horizonMsOf(goal),
 			},
 			numbers,
+			(share) => onProgress(index + share, cutsMs.length),
 		);
 		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
 	}
@@ -209,10 +213,11 @@ export async function scoresAsOf(
 	{ goal, seed, at, maxScores = defaultMaxScores }: BacktestOptions,
 	{ cutMs, untilMs, knownToMs, drawn }: ScoredPeriod,
 	numbers: Map<string, number>,
+	onShare: (share: number) => void = () => {},
 ): Promise<{ kind: string; outcomes: Outcomes }> {
 	const { rows, vids } = await accountRows(reader, {
 		...{ goals: [goal], asOfMs: cutMs, seed },
-		onProgress: () => {},
+		onProgress: (done) => onShare((shareOfReading * Math.min(done, drawn.length)) / drawn.length),
 	});
 	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
 	if (!ofVisitors) throw new Error('an account has rows of visitors');
@@ -220,7 +225,10 @@ export async function scoresAsOf(
 	const rates = (await measureBaseRates(reader, [goal], cutMs, vids)).get(goal.name) ?? {
 		byRecency: [0, 0, 0],
 	};
-	const { model } = train(dataset, { seed, horizonMs, delayMs: delayMsOf(goal) });
+	const { model } = train(dataset, {
+		...{ seed, horizonMs, delayMs: delayMsOf(goal) },
+		onProgress: (share) => onShare(shareOfReading + (1 - shareOfReading) * share),
+	});
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };

@@ -1,3 +1,5 @@
+import { product } from '../fit/logistic.ts';
+import { midRanks } from '../fit/measure.ts';
 import type { Scorer } from '../fit/scorer.ts';
 import { type Dataset, featureRows, sampleOf } from '../rows/dataset.ts';
 import type { TopFeature } from './report.ts';
@@ -39,30 +41,13 @@ export function topFeatures(scorer: Scorer, dataset: Dataset): TopFeature[] {
 /** By the rank correlation of value and contribution; missing values have no rank. */
 function directionOf(values: Float32Array, moves: readonly number[]): TopFeature['direction'] {
 	const known = [...values.keys()].filter((row) => !Number.isNaN(values[row]));
-	const valueRanks = ranksOf(known.map((row) => values[row] as number));
-	const moveRanks = ranksOf(known.map((row) => moves[row] as number));
 	const middle = (known.length + 1) / 2;
-	let [together, valueSpread, moveSpread] = [0, 0, 0];
-	for (const [index, rank] of valueRanks.entries()) {
-		const [a, b] = [rank - middle, (moveRanks[index] as number) - middle];
-		together += a * b;
-		valueSpread += a * a;
-		moveSpread += b * b;
-	}
-	const correlation = together / Math.sqrt(valueSpread * moveSpread);
+	const ranksOf = (numbers: ArrayLike<number>) =>
+		midRanks(Float64Array.from(known, (row) => numbers[row] as number)).map((rank) => rank - middle);
+	const [a, b] = [ranksOf(values), ranksOf(moves)];
+	const correlation = product(a, b) / Math.sqrt(product(a, a) * product(b, b));
 	if (correlation > 0.3) return 'raises';
 	return correlation < -0.3 ? 'lowers' : 'varies';
-}
-
-function ranksOf(values: readonly number[]): number[] {
-	const sorted = [...values].sort((a, b) => a - b);
-	const first = new Map<number, number>();
-	const last = new Map<number, number>();
-	for (const [index, value] of sorted.entries()) {
-		if (!first.has(value)) first.set(value, index + 1);
-		last.set(value, index + 1);
-	}
-	return values.map((value) => ((first.get(value) as number) + (last.get(value) as number)) / 2);
 }
 
 function strongestText(

@@ -27,12 +27,19 @@ export function backtestRows({ cuts, all }: BacktestReport) {
 }
 
 /** What a person should take from it. */
-export function backtestVerdict({ gains, visitors }: BacktestReport): string[] {
+export function backtestVerdict({ cuts, gains, visitors }: BacktestReport): string[] {
 	const { overBaseRate, overSimple } = gains;
+	/** Whether that is so at every cut. */
+	const where = (others: 'baseRate' | 'simple') => {
+		const lost = cuts.filter(
+			(cut) => cut.served.logLoss > (cut[others]?.logLoss ?? Number.POSITIVE_INFINITY),
+		);
+		return lost.length === 0 ? '' : `; at ${lost.length} of ${cuts.length} cuts it is higher`;
+	};
 	return [
-		`${verdictOn(overBaseRate, 'the base rate')}.`,
+		`${verdictOn(overBaseRate, 'the base rate')}${where('baseRate')}.`,
 		overSimple
-			? `${verdictOn(overSimple, 'a simple model on recency, count and age')}.`
+			? `${verdictOn(overSimple, 'a simple model on recency, count and age')}${where('simple')}.`
 			: 'A simple model could not be fitted.',
 		...(visitors.drawn < visitors.all
 			? [`${visitors.drawn} of ${visitors.all} visitors were drawn and scored.`]

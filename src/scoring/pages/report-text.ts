@@ -1,4 +1,5 @@
 import { dayMs } from '../../durations.ts';
+import { counted } from '../../format/numbers.ts';
 import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
 import { type Choice, minStandardErrors } from '../judge/choose.ts';
@@ -28,7 +29,7 @@ export function fixed(value: number, digits = 4): string {
 /** The goal that a report is about. */
 export function headingOf({ goal, scope, horizonDays, counts }: GoalReport): string {
 	if (counts === 'renewal') return `Goal ${goal} of subscribers: that the next renewal comes in time`;
-	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${daysText(horizonDays)}`;
+	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${counted(horizonDays, 'day')}`;
 }
 
 /** Two lines for a person: how good the model is, and whether it is in use. */
@@ -122,14 +123,14 @@ export function historySentences({ history, stopped }: GoalReport): { usual: str
 	const [usual, notable]: [string[], string[]] = [[], []];
 	if (from !== undefined && to !== undefined) {
 		const days = Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / dayMs));
-		usual.push(`The history covers ${daysText(days)}, ${from} to ${to}, with ${hits} hits.`);
+		usual.push(`The history covers ${counted(days, 'day')}, ${from} to ${to}, with ${hits} hits.`);
 	}
 	if (sampledShare < 1)
 		notable.push(`Of ${visitors} visitors, ${percent(sampledShare)} were read, to bound the work.`);
 	else usual.push(`All ${visitors} visitors were read.`);
 	if (silentDays > 0)
 		notable.push(
-			`The log ended ${daysText(silentDays)} ago; nothing is known about the time since, so the models are as of its end.`,
+			`The log ended ${counted(silentDays, 'day')} ago; nothing is known about the time since, so the models are as of its end.`,
 		);
 	const names = stopped.map(({ kind, name, lastDay }) => `${kindTexts[kind]} ${name} (last on ${lastDay})`);
 	if (names.length > 0) notable.push(`No longer seen, and so not relied on: ${names.join(', ')}.`);
@@ -196,8 +197,4 @@ export function featureText(name: string): string {
 export function directionText({ direction, text }: TopFeature): string {
 	const does = direction === 'varies' ? 'raises or lowers' : direction;
 	return `${text === undefined ? (direction === 'varies' ? 'it' : 'more') : `'${text}'`} ${does} the score`;
-}
-
-export function daysText(days: number): string {
-	return `${days} day${days === 1 ? '' : 's'}`;
 }
