@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { issueCask } from '../src/access/cask.ts';
 import { openStore } from '../src/store/open.ts';
+import { loseTables } from './damage.ts';
 import { freePort } from './free-port.ts';
 import { connectTo, type RawAnswer } from './raw-http.ts';
 import { addClient, browserUserAgent, serveAt, temporaryFolder } from './support.ts';
@@ -76,9 +76,7 @@ test('hits and reads: no log, metric or answer contains a cask, a cid, a key, an
 	const file = async (of: string) =>
 		join(folder, 'accounts', `${(await store.control.account(of)).id}.sqlite`);
 	renameSync(await file(broken.aid), `${await file(broken.aid)}.away`);
-	const database = new DatabaseSync(await file(failing.aid));
-	database.exec('DROP TABLE visitor; DROP TABLE visit; DROP TABLE hit');
-	database.close();
+	loseTables(await file(failing.aid), 'visitor', 'visit', 'hit');
 	const casksFor = (of: string) =>
 		(['vid', 'sid'] as const).map(
 			(scope) =>

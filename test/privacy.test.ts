@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { loseTables } from './damage.ts';
 import { freePort } from './free-port.ts';
 import { connectTo, uploadHead } from './raw-http.ts';
 import { addClient, collectLog, event, startService } from './support.ts';
@@ -74,9 +74,7 @@ test('no log at any level, no metric and no answer contains an API key, a cid or
 		join(service.folder, 'accounts', `${(await service.store.control.account(aid)).id}.sqlite`);
 	renameSync(await file(broken.aid), `${await file(broken.aid)}.away`);
 	await upload({ ...good, aid: broken.aid }, { 'x-api-key': broken.key });
-	const database = new DatabaseSync(await file(failing.aid));
-	database.exec('DROP TABLE subscription_event');
-	database.close();
+	loseTables(await file(failing.aid), 'subscription_event');
 	await upload({ ...good, aid: failing.aid }, { 'x-api-key': failing.key });
 
 	for (const path of [`/${cid}`, `/subscription?cid=${cid}&x-api-key=${service.key}`, `/%zz${cid}`])

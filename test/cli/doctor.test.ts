@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { Check } from '../../src/store/maintenance.ts';
+import { setSchemaVersion } from '../damage.ts';
 import { assertRefused, caskade, type Ended, emptyInstallation } from '../process.ts';
 import { serveHere } from '../serve-here.ts';
 import { temporaryFolder } from '../support.ts';
@@ -57,12 +58,14 @@ async function assertWork(commands: readonly string[], at: readonly string[]): P
 }
 
 test('doctor tells which goals count what they did in an earlier version', async (t) => {
-	const { folder, at } = await soundFolder(t);
-	const database = new DatabaseSync(join(folder, 'control.sqlite'));
-	database.exec(
-		"UPDATE goal SET counts = 'any' WHERE account_id = 1; DELETE FROM goal WHERE name = 'renewal'",
+	const { at } = await soundFolder(t);
+	await assertWork(
+		[
+			'goal update c-a-x subscription --counts any',
+			...['c-a-x', 'c-a-y'].map((aid) => `goal delete ${aid} renewal`),
+		],
+		at,
 	);
-	database.close();
 	const checks = JSON.parse((await caskade(['doctor', '--json', ...at])).stdout) as Check[];
 	const told = checks.filter(({ check }) => check.startsWith('goals'));
 	assert.deepEqual(
@@ -76,12 +79,14 @@ test('doctor tells which goals count what they did in an earlier version', async
 });
 
 test('doctor tells which segments mean what they did in an earlier version', async (t) => {
-	const { folder, at } = await soundFolder(t);
-	const database = new DatabaseSync(join(folder, 'control.sqlite'));
-	database.exec(
-		"UPDATE segment SET rule = 'visitor.subscriptions > 0' WHERE account_id = 1 AND id = 'subscriber'; DELETE FROM segment WHERE account_id = 1 AND id = 'subscribed-before'",
+	const { at } = await soundFolder(t);
+	await assertWork(
+		[
+			'segment update c-a-x subscriber --rule "visitor.subscriptions > 0"',
+			'segment delete c-a-x subscribed-before',
+		],
+		at,
 	);
-	database.close();
 	const checks = JSON.parse((await caskade(['doctor', '--json', ...at])).stdout) as Check[];
 	const told = checks.filter(({ check }) => check.startsWith('segments'));
 	assert.deepEqual(
@@ -135,17 +140,12 @@ test('doctor reports damage anywhere in a file, and continues', async (t) => {
 
 test('doctor reports a schema that is newer or older than its own', async (t) => {
 	const { at, account } = await soundFolder(t);
-	const setVersion = (version: number) => {
-		const database = new DatabaseSync(account(1));
-		database.exec(`PRAGMA user_version = ${version}`);
-		database.close();
-	};
-	setVersion(99);
+	setSchemaVersion(account(1), 99);
 	assert.match(
 		careOf(await caskade(['doctor', '--json', ...at]))['account c-a-x'] as string,
 		/schema 99 is newer than this Caskade/,
 	);
-	setVersion(1);
+	setSchemaVersion(account(1), 1);
 	const ended = await caskade(['doctor', ...at]);
 	assert.match(ended.stdout, /ok +account c-a-x: .* is available: run 'caskade migrate'/);
 	assert.equal(ended.code, 0);

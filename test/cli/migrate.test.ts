@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { migrationFiles } from '../../src/store/migrations.ts';
+import { setSchemaVersion } from '../damage.ts';
 import { assertRefused, caskade, caskadeJson, caskadeWithin } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -43,11 +44,7 @@ test('every command refuses a database of a newer Caskade, and says what to do',
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
-	const newer = (path: string, version: number) => {
-		const database = new DatabaseSync(join(folder, path));
-		database.exec(`PRAGMA user_version = ${version}`);
-		database.close();
-	};
+	const newer = (path: string, version: number) => setSchemaVersion(join(folder, path), version);
 	const refusal = /has schema 99, this Caskade knows schema \d+: it was last used by a newer Caskade/;
 	newer('accounts/1.sqlite', 99);
 	for (const args of [['migrate'], ['events', 'c-a-x'], ['serve', '--port', '0']])

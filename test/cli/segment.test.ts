@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
 import { defaultSegments } from '../../src/domain/segment.ts';
 import { dayMs } from '../../src/durations.ts';
+import { openStore } from '../../src/store/open.ts';
 import { hit } from '../domain/log.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { storeVisitors } from '../segments/stored-visitors.ts';
@@ -17,7 +18,9 @@ async function accountWith(t: TestContext, profiles: readonly (Profile | null)[]
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	await caskadeJson(['account', 'create', aid, '--client', 'acme', ...at]);
-	storeVisitors(folder, profiles);
+	const store = await openStore(`sqlite:${folder}`);
+	await storeVisitors(store, 1, profiles);
+	await store.close();
 	return at;
 }
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { migrationFiles } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
+import { setSchemaVersion } from '../damage.ts';
 import { caskade, caskadeJson } from '../process.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { serveHere } from '../serve-here.ts';
@@ -237,10 +238,7 @@ test('the manual shows how an older version refuses a newer database', async (t)
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	await caskadeJson(['plan', 'create', 'x', ...at]);
-	const database = new DatabaseSync(join(folder, 'control.sqlite'));
-	const known = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-	database.exec(`PRAGMA user_version = ${known + 1}`);
-	database.close();
+	setSchemaVersion(join(folder, 'control.sqlite'), migrationFiles('sqlite', 'control').length + 1);
 	const { stderr } = await caskade(['usage', ...at]);
 	const page = readFileSync(pathOf('operating.md'), 'utf8');
 	assert.ok(page.includes(`\n${stderr}`), stderr);

@@ -30,8 +30,9 @@ async function storeOf(t: TestContext, visitors: number) {
 	const folder = join(temporaryFolder(t), 'data');
 	const store = await openFor(t, `sqlite:${folder}`);
 	const accountId = await addAccount(store, 'c-a-acme-uk');
-	storeVisitors(
-		folder,
+	await storeVisitors(
+		store,
+		accountId,
 		Array.from({ length: visitors }, (_, index) => profileOfVisits((index % 4) + 1)),
 	);
 	return (

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { profilesOf } from '../../../src/store/account/reading/visitors.ts';
+import { setSchemaVersion } from '../../damage.ts';
 import { startProxiedService } from '../../store/postgres/service.ts';
 import { installedPostgresDatabase } from '../../store/postgres-server.ts';
 import { browserUserAgent, startService } from '../../support.ts';
@@ -29,16 +30,11 @@ test('if a hit is stored but its scores cannot be read, the answer is 200 withou
 	const { hit, sendHit, store, folder, aid, logged } = await startService(t);
 	const { vid } = await hit();
 	const { id } = await store.control.account(aid);
-	const setSchema = (version: number) => {
-		using database = new DatabaseSync(join(folder, 'accounts', `${id}.sqlite`), { timeout: 5000 });
-		const before = Number(database.prepare('PRAGMA user_version').get()?.user_version);
-		database.exec(`PRAGMA user_version = ${version}`);
-		return before;
-	};
+	const file = join(folder, 'accounts', `${id}.sqlite`);
 	// The writer has the file open already; a reader opens it now, and checks its version.
-	const version = setSchema(99);
+	const version = setSchemaVersion(file, 99);
 	const answer = await sendHit({ vid }, {}, everything);
-	setSchema(version);
+	setSchemaVersion(file, version);
 	await assertStoredWithout(answer, ['vid', 'sid', 'cask', 'caskExpiresAt']);
 	assertLogged(logged, answer);
 	const whole = await hit({ vid }, {}, everything);

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { loseTables } from '../../damage.ts';
 import { startService } from '../../support.ts';
 import { askReceipt } from './ask.ts';
 
 test('a failure of the store reveals nothing', async (t) => {
 	const service = await startService(t);
 	const { id } = await service.store.control.account(service.aid);
-	const database = new DatabaseSync(`${service.folder}/accounts/${id}.sqlite`);
-	database.exec('ALTER TABLE subscription_event RENAME TO gone');
-	database.close();
+	loseTables(`${service.folder}/accounts/${id}.sqlite`, 'subscription_event');
 	const answer = await askReceipt(service, 'T');
 	assert.equal(answer.status, 500);
 	assert.deepEqual(await answer.json(), {
