@@ -8,6 +8,7 @@ import type { SsoSettings } from './access/single-sign-on.ts';
 import { buildApp, defaultHitLimits } from './app.ts';
 import { monotonicMs } from './clock.ts';
 import { IgnoredNetworks } from './collect/ignored-networks.ts';
+import { currentTag } from './collect/tag-versions.ts';
 import type { ServeSettings } from './config.ts';
 import { type ConsoleRequest, type ServingState, systemPath } from './console/exchange.ts';
 import { listenForConsole } from './console/listen.ts';
@@ -96,6 +97,8 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	starting.defer(async () => background?.stop());
 	metrics.watchQueue(() => writer.queueDepth);
 	await store.control.ensureSigningKeys();
+	if (!settings.roles || settings.roles.includes('collect'))
+		await store.control.notes.addOnce(`From now on /tag.js is ${currentTag}.`);
 	const onControlError = throttledErrors(log, logThrottle, 'control database error');
 	const directory = await AccessDirectory.load(store.control, onControlError);
 	starting.defer(() => directory.stop());

@@ -1,6 +1,7 @@
 import { openSync, writeFileSync } from 'node:fs';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
+import { counted } from '../format/numbers.ts';
 import type { FileReport } from '../import/history-import.ts';
 import { InputFile } from '../import/input-file.ts';
 import { aidArgument } from './aid-argument.ts';
@@ -63,6 +64,11 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 						},
 					);
 					progress.end();
+					if (stored.hits + stored.events > 0)
+						await store.control.notes.add(
+							accountId,
+							`History was imported: ${counted(stored.hits, 'hit')} and ${counted(stored.events, 'event')}.`,
+						);
 					conflicts = stored.conflicts;
 					if (options.json) printJson({ aid, files: reports, stored });
 					else {

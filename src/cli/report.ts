@@ -2,6 +2,7 @@ import { Argument, Option } from 'commander';
 import { Command, refusing } from '../config.ts';
 import { paymentProviders } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
+import { calendarOf } from '../reports/calendar.ts';
 import type { ReportDefinition } from '../reports/report.ts';
 import {
 	checkGiven,
@@ -59,7 +60,9 @@ docs/reports.md has every figure's formula. 'caskade spend import' stores what w
 				const report = await runReport(store, account, query, paymentProviders);
 				if (options.html !== undefined) {
 					const { reportPage } = await import('../reports/report-page.ts');
-					writeOutputFile(options.html, reportPage(definition, report, isLong));
+					const { dayNotes } = await import('../reports/day-notes.ts');
+					const notes = await dayNotes(store.control, account.id, calendarOf(report.timezone));
+					writeOutputFile(options.html, reportPage(definition, report, { isLong, notes }));
 				}
 				if (options.json) printJson(report);
 				else

@@ -4,8 +4,10 @@ import { may } from '../domain/person.ts';
 import { OperatorError, QueueFullError } from '../errors.ts';
 import { type Html, html } from '../format/html.ts';
 import { calendarOf } from '../reports/calendar.ts';
+import { type DayNote, dayNotes } from '../reports/day-notes.ts';
 import { reportedAccount } from '../reports/report-query.ts';
 import type { MakeReport } from '../reports/report-runner.ts';
+import type { StoredView } from '../store/control/control-store.ts';
 import type { OpenStore } from '../store/store.ts';
 import { asset } from './assets.ts';
 import { Entrance, type EntranceSettings } from './entrance.ts';
@@ -49,6 +51,14 @@ const alwaysHeaders = {
 } as const;
 
 const pageHeaders = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } as const;
+
+/** What is around the content of a page. */
+interface PageFrame {
+	readonly page: ConsolePage;
+	readonly asked: Asked;
+	readonly view: View | undefined;
+	readonly namedViews: readonly StoredView[];
+}
 
 const waitMsByDefault = 900;
 /** The part of that time for what a page can be without. */
@@ -132,17 +142,18 @@ export function createConsole(options: ConsoleOptions): Console {
 			const made = await (isWrite
 				? handle(full)
 				: madeInTime(full, handle as NonNullable<ConsolePage['get']>));
-			if (made === undefined) return waiting(page, asked, view);
+			if (made === undefined) return waiting({ page, asked, view, namedViews: await namedViewsOf(asked) });
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
-			if ('unfinished' in made) return shownAgain(made.unfinished, page, asked, view);
+			const frame = { page, asked, view, namedViews: await namedViewsOf(asked) };
+			if ('unfinished' in made) return shownAgain(made.unfinished, frame);
 			const isRefused = isWrite && !('status' in made || 'once' in made);
 			// Whatever a page forgets to say of what it changed, that it did is known.
 			if (isWrite && !isRefused && notes === 0) await note(`changed: ${page.title}`);
 			if ('status' in made) return made;
 			const body = 'once' in made ? made.once : made;
 			const status = isRefused ? 400 : 200;
-			return shown(status, layout({ title: page.title, page, pages: allPages, asked, view, body }));
+			return shown(status, layout({ title: page.title, pages: allPages, ...frame, body }));
 		} catch (error) {
 			if (error instanceof OperatorError) return problem(400, page, asked, error.message, view);
 			if (error instanceof QueueFullError)
@@ -175,8 +186,11 @@ export function createConsole(options: ConsoleOptions): Console {
 		account: NonNullable<Asked['account']>,
 		view: View,
 	): Omit<AskedOfAccount, keyof Asked> & Pick<AskedOfAccount, 'account'> {
+		const calendar = calendarOf(view.timezone);
+		let notes: Promise<DayNote[]> | undefined;
 		return {
-			...{ account, view, calendar: calendarOf(view.timezone), trainings },
+			...{ account, view, calendar, trainings },
+			dayNotes: () => (notes ??= dayNotes(store.control, account.id, calendar)),
 			report: (query) => reports.report(reportedAccount(account), query),
 			soon: (making) => untilDue(making, waitMs / soonPart),
 		};
@@ -205,19 +219,29 @@ export function createConsole(options: ConsoleOptions): Console {
 		return shown(404, layout({ title: 'Not found', pages: allPages, asked: { ...asked, parts: {} }, body }));
 	}
 
-	function waiting(page: ConsolePage, asked: Asked, view: View | undefined): ConsoleAnswer {
+	/** Those that the person may see. */
+	async function namedViewsOf({ account, person }: Asked): Promise<StoredView[]> {
+		if (!account) return [];
+		const views = await store.control.views.list(account.id, person.id);
+		return views.filter(({ page }) => {
+			const shownPage = allPages.find(({ path }) => path === `:aid/${page}`);
+			return shownPage?.right != null && may(person, account.aid, shownPage.right);
+		});
+	}
+
+	function waiting(frame: PageFrame): ConsoleAnswer {
 		const body = html`<p class="empty" role="status">The figures of this page are being made. It appears by itself when they are ready.</p>`;
-		return shownAgain(body, page, asked, view);
+		return shownAgain(body, frame);
 	}
 
 	/**
 	 * A page that the browser asks for again after a second. The header `Refresh` says so, not the markup, in which a checker
 	 * of accessibility cannot tell a page that is being made from one that never stands still.
 	 */
-	function shownAgain(body: Html, page: ConsolePage, asked: Asked, view: View | undefined): ConsoleAnswer {
+	function shownAgain(body: Html, frame: PageFrame): ConsoleAnswer {
 		const { headers, ...rest } = shown(
 			200,
-			layout({ title: page.title, page, pages: allPages, asked, view, isBusy: true, body }),
+			layout({ title: frame.page.title, pages: allPages, ...frame, isBusy: true, body }),
 		);
 		return { ...rest, headers: { ...headers, refresh: '1' } };
 	}

@@ -33,12 +33,13 @@ export async function reportSection(
 }
 
 /** The same of a report that is made already. */
-export function sectionOf(
-	{ account, view }: AskedOfAccount,
+export async function sectionOf(
+	{ account, view, dayNotes }: AskedOfAccount,
 	definition: ReportDefinition,
 	report: Report,
 	{ title = definition.title, texts = {}, isDrawn = true }: SectionOptions,
-): Html {
+): Promise<Html> {
+	const notes = isDrawn ? await dayNotes() : [];
 	const money = moneyOf(report.currency);
 	const file = (extension: string) =>
 		`/console/${account.aid}/reports/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
@@ -49,7 +50,7 @@ ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p
 ${
 	report.rows.length === 0
 		? empty()
-		: html`${isDrawn && html`<div class="pictures">${definition.draw(report, tableOf(definition, report), money)}</div>`}
+		: html`${isDrawn && html`<div class="pictures">${definition.draw(report, tableOf(definition, report), money, notes)}</div>`}
 ${tables(definition, report, (rows, columns) => htmlTable(rows, money, columns, false))}`
 }
 ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}

@@ -1,8 +1,12 @@
 import { may } from '../domain/person.ts';
 import { touchDimensions, touchNames } from '../domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
+import type { StoredView } from '../store/control/control-store.ts';
 import { stylePath } from './assets.ts';
+import { viewPath } from './links.ts';
 import type { Asked, ConsolePage } from './page.ts';
+import { nameOf } from './page-table.ts';
+import { saveView } from './save-view.ts';
 import { periodDays, queryText, type View } from './view.ts';
 
 interface Frame {
@@ -12,13 +16,24 @@ interface Frame {
 	readonly page?: ConsolePage | undefined;
 	readonly pages?: readonly ConsolePage[];
 	readonly view?: View | undefined;
+	/** Pages of the account under a name. */
+	readonly namedViews?: readonly StoredView[];
 	/** Figures of it are still being made. */
 	readonly isBusy?: boolean;
 	readonly body: HtmlValue;
 }
 
 /** A whole page. */
-export function layout({ title, asked, page, pages = [], view, isBusy, body }: Frame): string {
+export function layout({
+	title,
+	asked,
+	page,
+	pages = [],
+	view,
+	namedViews = [],
+	isBusy,
+	body,
+}: Frame): string {
 	const account = asked?.account;
 	return html`<!doctype html>
 <html lang="en">
@@ -30,7 +45,7 @@ export function layout({ title, asked, page, pages = [], view, isBusy, body }: F
 </head>
 <body>
 <a class="skip" href="#main">To the content</a>
-${asked && menu(asked, page, pages, view)}
+${asked && menu(asked, page, pages, { view, namedViews })}
 <main id="main"${isBusy && html` aria-busy="true"`}>
 <h1>${title}</h1>
 ${view && asked && page?.takesView && viewForm(asked, view)}
@@ -45,7 +60,7 @@ function menu(
 	asked: Asked,
 	current: ConsolePage | undefined,
 	pages: readonly ConsolePage[],
-	view: View | undefined,
+	{ view, namedViews }: { readonly view: View | undefined; readonly namedViews: readonly StoredView[] },
 ): Html {
 	const { account, person, directory } = asked;
 	const shown = (isOfAccount: boolean) =>
@@ -71,7 +86,8 @@ function menu(
 ${
 	account &&
 	html`<p class="account"><strong>${account.aid}</strong></p>
-<ul>${shown(true).map(link)}</ul>`
+<ul>${shown(true).map(link)}</ul>
+${namedViews.length > 0 && html`<p class="hint">Views</p><ul>${namedViews.map((one) => html`<li><a href="${viewPath(account.aid, one)}">${nameOf(one.name)}</a></li>`)}</ul>`}`
 }
 ${
 	others.length > 0 &&
@@ -90,7 +106,8 @@ ${
 /** The other properties of touches are shown where a link has chosen one. */
 const usualFilters: ReadonlySet<string> = new Set(['channel', 'campaign']);
 
-function viewForm({ request, account }: Asked, view: View): Html {
+function viewForm(asked: Asked, view: View): Html {
+	const { request, account } = asked;
 	const preset = (period: string, name: string) =>
 		html`<a href="${request.path}${queryText(view, { from: null, to: null, period })}"${view.period === period && html` aria-current="true"`}>${name}</a> `;
 	const field = (name: string, label: string, type: string) =>
@@ -112,5 +129,5 @@ ${field('timezone', 'Time zone', 'text')}
 ${channels.length > 0 && html`<p class="hint">Channels of this account: ${channels.join(', ')}.</p>`}
 </details>
 </form>
-`;
+${saveView(asked)}`;
 }

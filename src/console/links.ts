@@ -12,3 +12,11 @@ export function eventPath(aid: string, tid: string): string {
 export function searchPath(aid: string, text: string): string {
 	return `/console/${aid}/visitors?${new URLSearchParams({ find: text })}`;
 }
+
+/** The page that a named view shows. */
+export function viewPath(
+	aid: string,
+	{ page, query }: { readonly page: string; readonly query: string },
+): string {
+	return `/console/${aid}/${page}${query === '' ? '' : `?${query}`}`;
+}

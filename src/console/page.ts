@@ -4,6 +4,7 @@ import type { SingleSignOn } from '../access/single-sign-on.ts';
 import type { Right } from '../domain/person.ts';
 import type { Html } from '../format/html.ts';
 import type { Calendar } from '../reports/calendar.ts';
+import type { DayNote } from '../reports/day-notes.ts';
 import type { Report } from '../reports/report.ts';
 import type { ReportQuery } from '../reports/report-query.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
@@ -76,6 +77,8 @@ export interface AskedOfAccount extends Asked {
 	/** Of the view's time zone. */
 	readonly calendar: Calendar;
 	readonly trainings: Trainings;
+	/** What pictures of time tell of days. Read once for a page. */
+	dayNotes(): Promise<readonly DayNote[]>;
 	/** Makes a report of the account, on a thread. */
 	report(query: ReportQuery): Promise<Report>;
 	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */

@@ -3,6 +3,7 @@ import { ownAccountPage } from './pages/account.ts';
 import { attributionPage } from './pages/attribution.ts';
 import { eventFilePage, eventPage } from './pages/event.ts';
 import { journeysPage } from './pages/journeys.ts';
+import { notesPage } from './pages/notes.ts';
 import { overviewPage } from './pages/overview.ts';
 import { auditPage, peoplePage, personPage } from './pages/people.ts';
 import { reportFilePage } from './pages/report-file.ts';
@@ -13,6 +14,7 @@ import { segmentsPage } from './pages/segments.ts';
 import { settingsPage } from './pages/settings.ts';
 import { systemPage } from './pages/system.ts';
 import { uploadsPage } from './pages/uploads.ts';
+import { viewsPage } from './pages/views.ts';
 import { eraseVisitorPage, visitorFilePage, visitorPage } from './pages/visitor.ts';
 import { visitorsPage } from './pages/visitors.ts';
 import { webhooksPage } from './pages/webhooks.ts';
@@ -36,6 +38,8 @@ export const allPages: readonly ConsolePage[] = [
 	uploadsPage,
 	webhooksPage,
 	settingsPage,
+	notesPage,
+	viewsPage,
 	reportFilePage,
 	systemPage,
 	peoplePage,

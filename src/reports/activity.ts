@@ -82,16 +82,16 @@ export const activityReport = reportThat({
 		renewalPence: { heading: 'renewed' },
 		refundPence: { heading: 'refunded' },
 	},
-	draw({ every, rows }, _, money) {
+	draw({ every, rows }, _, money, notes) {
 		const x = (row: FlatRow) => String(row[every]);
 		const lineOf = (name: 'netPence' | 'subscriptions' | 'visits') => ({
 			name: '',
 			points: rows.map((row) => ({ x: x(row as FlatRow), y: row[name] })),
 		});
 		return [
-			curves([lineOf('netPence')], { title: `Net revenue by ${every}`, money }),
-			curves([lineOf('subscriptions')], { title: `New subscriptions by ${every}` }),
-			curves([lineOf('visits')], { title: `Visits by ${every}` }),
+			curves([lineOf('netPence')], { title: `Net revenue by ${every}`, money, noted: { notes, every } }),
+			curves([lineOf('subscriptions')], { title: `New subscriptions by ${every}`, noted: { notes, every } }),
+			curves([lineOf('visits')], { title: `Visits by ${every}`, noted: { notes, every } }),
 		];
 	},
 });

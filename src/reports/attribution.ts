@@ -322,7 +322,7 @@ export const attributionReport = reportThat({
 				return { ...row, model, ...amount, low, high };
 			}),
 		),
-	draw({ series, seriesModel, every, by }, table, money) {
+	draw({ series, seriesModel, every, by }, table, money, notes) {
 		if (!series || !every) {
 			const withIntervals = table.filter(({ low }) => typeof low === 'number');
 			const title = 'Subscriptions credited by markov, with their 95 % intervals';
@@ -332,6 +332,9 @@ export const attributionReport = reportThat({
 			];
 		}
 		const lines = curvesByGroup(series, by, (row) => ({ x: String(row[every]), y: row.subscriptions }));
-		return curves(lines, { title: `Subscriptions by ${every}, credited by ${seriesModel}` });
+		return curves(lines, {
+			title: `Subscriptions by ${every}, credited by ${seriesModel}`,
+			noted: { notes, every },
+		});
 	},
 });

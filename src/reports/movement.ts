@@ -184,12 +184,16 @@ export const movementReport = reportThat({
 			})),
 		];
 	},
-	draw({ by, every, rows }, _, money) {
+	draw({ by, every, rows }, _, money, notes) {
 		const drawn = curvesByGroup(rows, by, (row) => ({
 			x: String(row[every]),
 			y: row.recurringPence.closing,
 		}));
-		return curves(drawn, { title: 'Recurring revenue a month, at the closing', money });
+		return curves(drawn, {
+			title: 'Recurring revenue a month, at the closing',
+			money,
+			noted: { notes, every },
+		});
 	},
 });
 

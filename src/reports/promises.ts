@@ -148,7 +148,7 @@ export const promisesReport = reportThat({
 		const rows = await comparePromises(reader, goals, served, { asOfMs, calendar });
 		return { rows };
 	},
-	draw: ({ rows }) =>
+	draw: ({ rows }, _table, _money, notes) =>
 		[...Map.groupBy(rows, ({ goal }) => goal)].map(([goal, own]) => {
 			const weeks = own.filter(({ band, visitors }) => band === 'all' && visitors > 0);
 			return curves(
@@ -160,7 +160,10 @@ export const promisesReport = reportThat({
 					},
 					{ name: 'observed', points: weeks.map(({ week, observed }) => ({ x: week, y: observed })) },
 				],
-				{ title: `${goal}: visitors of the sample who reach it, with what chance explains` },
+				{
+					title: `${goal}: visitors of the sample who reach it, with what chance explains`,
+					noted: { notes, every: 'week' },
+				},
 			);
 		}),
 });

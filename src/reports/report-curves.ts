@@ -1,6 +1,8 @@
 import { type Html, html } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
 import { formatNumber } from '../format/numbers.ts';
+import type { SpanLength } from './calendar.ts';
+import { type DayNote, noteList, notesByPlace } from './day-notes.ts';
 import { columnOf } from './grouping.ts';
 import { maxSeries } from './report-drawing.ts';
 
@@ -26,6 +28,8 @@ interface CurveTitles {
 	readonly isShare?: boolean;
 	/** What is counted from left to right, where places do not say. */
 	readonly across?: string;
+	/** What happened on days, where places are days, weeks or months: which of these. */
+	readonly noted?: { readonly notes: readonly DayNote[]; readonly every: SpanLength };
 }
 
 export const monthsAcross = 'months after that of the acquisition';
@@ -37,7 +41,7 @@ const maxNames = 8;
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
 export function curves(
 	all: readonly Curve[],
-	{ title, money, isShare, across: unit }: CurveTitles,
+	{ title, money, isShare, across: unit, noted: given }: CurveTitles,
 ): Html | null {
 	const drawn = all.slice(0, maxSeries);
 	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
@@ -85,14 +89,22 @@ export function curves(
 		return html`<g class="series-${place}">${shade}<polyline points="${line}" fill="none" stroke="currentColor" stroke-width="2"${isDashed && html` stroke-dasharray="5"`}/>${dots}</g>
 `;
 	});
+	const noted = given
+		? notesByPlace(given.notes, places, given.every)
+		: new Map<string, readonly DayNote[]>();
+	const noteMarks = [...noted].map(([place, own]) => {
+		const x = across(place).toFixed(1);
+		return html`<path class="noted" d="M${x} ${height - bottom}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
+`;
+	});
 	const legend = drawn.map(
 		({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `,
 	);
 	const rest = all.length - drawn.length;
 	return html`<h2>${title}</h2>
 <div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
-${lines}</svg></div>
-${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}`;
+${noteMarks}${lines}</svg></div>
+${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`;
 }
 
 /** Round numbers at equal distances, from below a minimum to above a maximum. */

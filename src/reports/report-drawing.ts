@@ -30,7 +30,7 @@ const shades = Array.from(
  * What pictures and tables need of a page's style. Colours are properties, so that the same markup suits bright and dark
  * screens and paper. Shading is printed, and wide tables wrap on paper.
  */
-export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}.tick{stroke:var(--series-0);stroke-width:1.5;fill:none}
+export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}.tick{stroke:var(--series-0);stroke-width:1.5;fill:none}.noted{stroke:#888;stroke-dasharray:2 3;fill:#888}
 td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}${shades}th{vertical-align:bottom}
 td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
 .paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}

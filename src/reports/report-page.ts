@@ -1,5 +1,6 @@
 import { html, htmlPage } from '../format/html.ts';
 import { moneyOf } from '../format/money.ts';
+import type { DayNote } from './day-notes.ts';
 import type { Report, ReportDefinition } from './report.ts';
 import { drawingStyle, htmlTable } from './report-drawing.ts';
 import { headOf, shownTables, tableOf } from './report-table.ts';
@@ -7,7 +8,11 @@ import { headOf, shownTables, tableOf } from './report-table.ts';
 const style = `body{max-width:72rem}${drawingStyle}`;
 
 /** A report as one self-contained HTML page. */
-export function reportPage(definition: ReportDefinition, report: Report, isLong = false): string {
+export function reportPage(
+	definition: ReportDefinition,
+	report: Report,
+	{ isLong = false, notes = [] }: { isLong?: boolean; notes?: readonly DayNote[] } = {},
+): string {
 	const { title } = definition;
 	const money = moneyOf(report.currency);
 	const paragraph = (text: string) => html`<p>${text}</p>
@@ -15,7 +20,7 @@ export function reportPage(definition: ReportDefinition, report: Report, isLong 
 	const body = html`<h1>${title}</h1>
 ${[...headOf(report), ...(report.notes ?? [])].map(paragraph)}
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
-${definition.draw(report, tableOf(definition, report), money)}
+${definition.draw(report, tableOf(definition, report), money, notes)}
 ${shownTables(definition, report, isLong).map(
 	(table) => html`${table.title && html`<h2>${table.title}</h2>`}
 ${table.lines.map(paragraph)}

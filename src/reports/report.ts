@@ -4,6 +4,7 @@ import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
 import type { CoursedJourney } from './courses.ts';
+import type { DayNote } from './day-notes.ts';
 import type { Basis, Journey, Period, Totals } from './journey.ts';
 import type { JourneyOptions, ReadJourneys } from './read-journeys.ts';
 import type { ReportedAccount, ReportQuery, TakesParameters } from './report-query.ts';
@@ -29,8 +30,8 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	parts?(report: Made): readonly SideTable[] | null;
 	/** What it tells besides its rows. */
 	sideTables?(report: Made): readonly SideTable[];
-	/** Its pictures. */
-	draw(report: Made, table: readonly FlatRow[], money: ShowMoney): HtmlValue;
+	/** Its pictures. @param notes what pictures of time tell of days */
+	draw(report: Made, table: readonly FlatRow[], money: ShowMoney, notes: readonly DayNote[]): HtmlValue;
 }
 
 /** A definition whose table and pictures are checked against what it makes. */

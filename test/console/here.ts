@@ -5,6 +5,7 @@ import { type Console, createConsole } from '../../src/console/console.ts';
 import type { Grant } from '../../src/domain/person.ts';
 import { QueueFullError } from '../../src/errors.ts';
 import { compute } from '../../src/jobs/compute.ts';
+import { runReport } from '../../src/reports/run-report.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { OpenStore } from '../../src/store/store.ts';
 import { addAccount, type Engine } from '../store/engines.ts';
@@ -24,11 +25,11 @@ export interface ConsoleHere {
 	person(email: string, grants: readonly Grant[]): Promise<Browser>;
 }
 
-/** The console in this process, with the accounts `c-a-one` and `c-a-two`, and a clock that tests move. Figures are not made. */
+/** The console in this process, with the accounts `c-a-one` and `c-a-two`, and a clock that tests move. Figures are not made unless asked for. */
 export async function consoleHere(
 	t: Lasting,
 	engine: Engine,
-	settings: { sso?: SsoSettings; consoleUrl?: string } = {},
+	settings: { sso?: SsoSettings; consoleUrl?: string; makesReports?: boolean } = {},
 ): Promise<ConsoleHere> {
 	const clock = { now: Date.UTC(2026, 10, 21, 10), monotonicMs: 0 };
 	const database = await engine.installedAddress(t);
@@ -49,7 +50,10 @@ export async function consoleHere(
 				{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
 				{ onProgress },
 			),
-		makeReport: () => Promise.reject(new QueueFullError('no figures are made here')),
+		makeReport: async (account, query) => {
+			if (!settings.makesReports) throw new QueueFullError('no figures are made here');
+			return JSON.stringify(await runReport(store, account, query, []));
+		},
 	});
 	t.after(() => console.stop());
 	const link = async (email: string, grants: readonly Grant[]) => {

@@ -62,5 +62,5 @@ test('one model is one table, and so are several in the long form and in CSV', (
 	assert.equal(long.match(/ {2}(first|linear) {2}/g)?.length, 6);
 	const csv = reportCsv(definition, attribution(['first', 'linear']));
 	assert.match(csv, /^channel,visitors,visits,assistRatio,model,subscriptions,/);
-	assert.match(reportPage(definition, attribution(['first', 'linear']), true), />model<\/th>/);
+	assert.match(reportPage(definition, attribution(['first', 'linear']), { isLong: true }), />model<\/th>/);
 });

@@ -1,3 +1,4 @@
+import { may } from '../../domain/person.ts';
 import { dayMs } from '../../durations.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { moneyOf } from '../../format/money.ts';
@@ -10,6 +11,7 @@ import { tableOf } from '../../reports/report-table.ts';
 import { sectionOf } from '../figures.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../view.ts';
+import { addNote } from './notes.ts';
 
 const tiles = [
 	['visits', 'Visits', 'attribution'],
@@ -44,7 +46,8 @@ ${
 		? channels(asked, credited)
 		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made. It appears by itself.</p></section>`
 }
-${sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
+${await sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
+${may(asked.person, account.aid, 'visitors') && addNote(asked)}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
 		return credited ? page : { unfinished: page };
 	},

@@ -6,6 +6,7 @@ import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { moneyOf } from '../../format/money.ts';
 import { counted, formatNumber, formatShare } from '../../format/numbers.ts';
+import { noteList } from '../../reports/day-notes.ts';
 import { type Lane, lifeLine } from '../../reports/life-line.ts';
 import { htmlTable } from '../../reports/report-drawing.ts';
 import { rowsCsv } from '../../reports/report-table.ts';
@@ -40,7 +41,7 @@ export const visitorPage = accountPage({
 		await asked.note('visitor viewed', vid);
 		const path = visitorPath(account.aid, vid);
 		return html`${facts(asked, life)}
-${lifeSection(asked, life, path)}
+${await lifeSection(asked, life, path)}
 ${life.changes && scoreSection(asked, life.changes, path)}
 ${timelineSection(asked, life, path)}
 ${eventsSection(asked, life)}
@@ -183,11 +184,11 @@ function listOf<Item extends { readonly value: string }>(
 }
 
 /** The picture: scores as step lines, and below them what happened. */
-function lifeSection(
-	{ calendar, now }: AskedOfAccount,
+async function lifeSection(
+	{ calendar, now, dayNotes }: AskedOfAccount,
 	{ record, timeline, changes }: VisitorLife,
 	path: string,
-): Html {
+): Promise<Html> {
 	const nowMs = now();
 	const { scores = [], segments = [] } = changes ?? {};
 	const moments = (isMeant: (entry: TimelineEntry) => boolean) =>
@@ -204,6 +205,13 @@ function lifeSection(
 	].filter(({ momentsMs, spans }: Lane) => (momentsMs ?? spans ?? []).length > 0);
 	const times = [...timeline.map(({ at }) => Date.parse(at)), ...scores.map(({ atMs }) => atMs)];
 	const fromMs = times.reduce((least, ms) => Math.min(least, ms), nowMs);
+	const firstDay = calendar.dayOf(fromMs);
+	const notes = (await dayNotes()).filter(({ day }) => day >= firstDay);
+	if (notes.length > 0)
+		lanes.push({
+			name: 'notes',
+			momentsMs: notes.map(({ day }) => calendar.startOfDay(day)).map((ms) => Math.max(ms, fromMs)),
+		});
 	const levels = [...Map.groupBy(scores, ({ goal }) => goal)].map(([goal, own]) => ({
 		name: `chance of ${withoutHidden(goal)}`,
 		points: own.map(({ atMs, score }) => [atMs, score] as const),
@@ -211,6 +219,7 @@ function lifeSection(
 	const title = 'One life, one line';
 	return html`<section class="figure" aria-labelledby="life"><h2 id="life">${title}</h2>
 ${lanes.length > 0 && lifeLine({ ...{ title, fromMs, toMs: nowMs, levels, lanes }, dayOf: (ms) => calendar.dayOf(ms) })}
+${noteList(notes)}
 <footer><details><summary>What this is</summary><p>Above, what the active models say of the visitor after each visit and event, and today, knowing what was known then; below, what happened, and by the same models and rules the segments. Scores and segments are computed when they are read, so what pages were served then is not kept. The tables beneath have the same.</p></details>
 <a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
 }

@@ -7,6 +7,7 @@ import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
 import { insertGoal } from './goals.ts';
+import { insertNote } from './notes.ts';
 import { insertSegment } from './segments.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
@@ -204,6 +205,9 @@ export function accountStore({ database, change, now }: ControlDoors) {
 					.set(columnsOf({ ...account, ...changes }))
 					.where('aid', '=', aid)
 					.execute();
+				const { channelRules } = changes;
+				if (channelRules && JSON.stringify(channelRules) !== JSON.stringify(account.channelRules))
+					await insertNote(transaction, account.id, 'The rules of channels were changed.', now());
 				return { ...account, ...changes };
 			}),
 
@@ -232,6 +236,8 @@ export function accountStore({ database, change, now }: ControlDoors) {
 					'model',
 					'webhook',
 					'grant',
+					'note',
+					'named_view',
 				] as const)
 					await transaction.deleteFrom(table).where('account_id', '=', id).execute();
 				await transaction.updateTable('audit').set({ about: null }).where('aid', '=', aid).execute();

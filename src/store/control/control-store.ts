@@ -7,6 +7,8 @@ import { experimentStore } from './experiments.ts';
 import { goalStore } from './goals.ts';
 import { keyStore } from './keys.ts';
 import { modelStore } from './models.ts';
+import { NamedViewStore } from './named-views.ts';
+import { NoteStore } from './notes.ts';
 import { PeopleStore } from './people.ts';
 import { planStore, selectPlan } from './plans.ts';
 import { segmentStore } from './segments.ts';
@@ -27,6 +29,8 @@ export type { Client } from './clients.ts';
 export type { ExperimentRead } from './experiments.ts';
 export { type ApiKey, type IssuedKey, isUsable, type KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
+export type { NamedView, StoredView } from './named-views.ts';
+export type { StoredNote } from './notes.ts';
 export type { Credentials, Identity, StoredPerson } from './people.ts';
 export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
@@ -84,6 +88,8 @@ export function controlStore(
 		people: new PeopleStore(doors),
 		sessions: new SessionStore(doors),
 		audit: new AuditStore(doors),
+		notes: new NoteStore(doors),
+		views: new NamedViewStore(doors),
 
 		async revision(): Promise<number> {
 			await readClock();

@@ -3,6 +3,7 @@ import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import { insertNote } from './notes.ts';
 import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** Identifies a model within its account. */
@@ -122,20 +123,34 @@ async function activateModel(
 	database: ControlDatabase,
 	accountId: number,
 	{ goal, scope, version }: ActiveName,
+	nowMs: number,
 ): Promise<void> {
+	const before = await database
+		.selectFrom('model')
+		.select('version')
+		.where('account_id', '=', accountId)
+		.where('goal', '=', goal)
+		.where('scope', '=', scope)
+		.where('active', '=', 1)
+		.executeTakeFirst();
 	const models = database
 		.updateTable('model')
 		.where('account_id', '=', accountId)
 		.where('goal', '=', goal)
 		.where('scope', '=', scope);
 	await models.set({ active: 0 }).execute();
-	if (version === null) return;
-	const { numUpdatedRows } = await models
-		.set({ active: 1 })
-		.where('version', '=', version)
-		.where('body', '<>', deleted)
-		.executeTakeFirstOrThrow();
-	if (numUpdatedRows !== 1n) throw noSuchModel({ goal, scope, version });
+	if (version !== null) {
+		const { numUpdatedRows } = await models
+			.set({ active: 1 })
+			.where('version', '=', version)
+			.where('body', '<>', deleted)
+			.executeTakeFirstOrThrow();
+		if (numUpdatedRows !== 1n) throw noSuchModel({ goal, scope, version });
+	}
+	if (version === (before?.version ?? null)) return;
+	const served = version === null ? 'the base rate' : `model ${version}`;
+	const of = `${goal}, of ${scope === 'vid' ? 'visitors' : 'visits'}`;
+	await insertNote(database, accountId, `Scores of ${of}, are those of ${served} from now on.`, nowMs);
 }
 
 /** `body` and `report` are JSON. */
@@ -178,8 +193,9 @@ export function modelStore({ database, change, now }: ControlDoors) {
 		): Promise<ModelName> =>
 			change(async (transaction) => {
 				const name = await insertModel(transaction, accountId, model, now());
-				if (then === 'activate it') await activateModel(transaction, accountId, name);
-				if (then === 'activate none') await activateModel(transaction, accountId, { ...name, version: null });
+				if (then === 'activate it') await activateModel(transaction, accountId, name, now());
+				if (then === 'activate none')
+					await activateModel(transaction, accountId, { ...name, version: null }, now());
 				return name;
 			}),
 
@@ -188,7 +204,7 @@ export function modelStore({ database, change, now }: ControlDoors) {
 		 * @throws OperatorError where there is no such version
 		 */
 		activateModel: (accountId: number, name: ActiveName) =>
-			change((transaction) => activateModel(transaction, accountId, name)),
+			change((transaction) => activateModel(transaction, accountId, name, now())),
 
 		/** @throws OperatorError where there is none, or it is active */
 		deleteModel: (accountId: number, name: ModelName): Promise<void> =>

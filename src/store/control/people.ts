@@ -78,7 +78,7 @@ export class PeopleStore {
 	remove(email: string): Promise<void> {
 		return this.#doors.change(async (database) => {
 			const { id } = await selectPerson(database, email);
-			for (const table of ['session', 'login_link', 'recovery_code', 'grant'] as const)
+			for (const table of ['session', 'login_link', 'recovery_code', 'grant', 'named_view'] as const)
 				await database.deleteFrom(table).where('user_id', '=', id).execute();
 			await database.deleteFrom('user').where('id', '=', id).execute();
 		});

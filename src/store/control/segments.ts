@@ -1,6 +1,7 @@
 import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
 import { requireNoExperiment } from './experiments.ts';
+import { insertNote } from './notes.ts';
 import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** Converts a row of `segment`. */
@@ -57,7 +58,10 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 
 		/** @throws OperatorError where the account has a segment of that id */
 		createSegment: (accountId: number, segment: Segment) =>
-			change((transaction) => insertSegment(transaction, accountId, segment, now())),
+			change(async (transaction) => {
+				await insertSegment(transaction, accountId, segment, now());
+				await insertNote(transaction, accountId, `The segment ${segment.id} was added.`, now());
+			}),
 
 		/**
 		 * Fields that are left out keep their value.
@@ -66,8 +70,10 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 		updateSegment: (accountId: number, id: string, changes: Partial<Omit<Segment, 'id'>>): Promise<Segment> =>
 			change(async (transaction) => {
 				const known = await selectSegment(transaction, accountId, id);
-				if (changes.rule !== undefined && changes.rule !== known.rule)
+				if (changes.rule !== undefined && changes.rule !== known.rule) {
 					await requireNoExperiment(transaction, accountId, id, now());
+					await insertNote(transaction, accountId, `The rule of the segment ${id} was changed.`, now());
+				}
 				await transaction
 					.updateTable('segment')
 					.set(changes)
@@ -87,6 +93,7 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 					.where('account_id', '=', accountId)
 					.where('id', '=', id)
 					.execute();
+				await insertNote(transaction, accountId, `The segment ${id} was deleted.`, now());
 			}),
 	};
 }

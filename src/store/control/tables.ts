@@ -152,6 +152,23 @@ export interface ControlTables {
 		aid: string | null;
 		about: string | null;
 	};
+	note: {
+		id: string;
+		account_id: number | null;
+		day: string | null;
+		text: string;
+		who: string | null;
+		created_at: number;
+	};
+	named_view: {
+		id: string;
+		account_id: number;
+		user_id: string | null;
+		name: string;
+		page: string;
+		query: string;
+		created_at: number;
+	};
 }
 
 export type ControlDatabase = Kysely<ControlTables>;
@@ -193,6 +210,8 @@ const isCopied = {
 	grant: true,
 	recovery_code: true,
 	audit: true,
+	note: true,
+	named_view: true,
 	revision: false,
 	quota_lease: false,
 	session: false,

@@ -9,6 +9,7 @@ import { historiesContract } from './histories-as-of.ts';
 import { historyContract } from './history.ts';
 import { joinContract } from './joins.ts';
 import { maintenanceContract } from './maintenance.ts';
+import { notesAndViewsContract } from './notes-views.ts';
 import { orderContract } from './order.ts';
 import { peopleContract } from './people.ts';
 import { asOfContract } from './profiles-as-of.ts';
@@ -40,6 +41,7 @@ export function everyContract(engine: Engine): void {
 	orderContract(engine);
 	scoringContract(engine);
 	experimentsContract(engine);
+	notesAndViewsContract(engine);
 	asOfContract(engine);
 	maintenanceContract(engine);
 }

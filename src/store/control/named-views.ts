@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { OperatorError } from '../../errors.ts';
+import type { ControlDoors } from './tables.ts';
+
+/** Of an account, or of a person there: they stand in a menu. */
+const maxViews = 50;
+
+/** A page of the console under a name. Its address is all that it shows. */
+export interface NamedView {
+	readonly name: string;
+	/** What follows the account in the path; empty for the overview. */
+	readonly page: string;
+	/** Without the question mark. */
+	readonly query: string;
+}
+
+export interface StoredView extends NamedView {
+	readonly id: string;
+	/** Whether everybody who sees the account has it. */
+	readonly isShared: boolean;
+}
+
+/** Named views: a person's own, and those of an account. */
+export class NamedViewStore {
+	readonly #doors: ControlDoors;
+
+	constructor(doors: ControlDoors) {
+		this.#doors = doors;
+	}
+
+	/** Those of an account and the person's own there, by name. */
+	async list(accountId: number, personId: string): Promise<StoredView[]> {
+		const rows = await this.#doors.database
+			.selectFrom('named_view')
+			.selectAll()
+			.where('account_id', '=', accountId)
+			.where(({ eb, or }) => or([eb('user_id', '=', personId), eb('user_id', 'is', null)]))
+			.orderBy('name')
+			.orderBy('id')
+			.execute();
+		return rows.map(({ id, user_id, name, page, query }) => ({
+			...{ id, name, page, query },
+			isShared: user_id === null,
+		}));
+	}
+
+	/**
+	 * Saves a view; one of the same name is replaced.
+	 * @param personId null for everybody who sees the account
+	 * @throws OperatorError where there are too many
+	 */
+	save(accountId: number, personId: string | null, { name, page, query }: NamedView): Promise<void> {
+		const { change, now } = this.#doors;
+		return change(async (transaction) => {
+			const own = transaction
+				.deleteFrom('named_view')
+				.where('account_id', '=', accountId)
+				.where('user_id', personId === null ? 'is' : '=', personId);
+			await own.where('name', '=', name).execute();
+			const { count } = await transaction
+				.selectFrom('named_view')
+				.select(({ fn }) => fn.countAll<number | string>().as('count'))
+				.where('account_id', '=', accountId)
+				.where('user_id', personId === null ? 'is' : '=', personId)
+				.executeTakeFirstOrThrow();
+			if (Number(count) >= maxViews)
+				throw new OperatorError(`There are ${maxViews} views already; remove one first.`);
+			const id = `w_${randomBytes(6).toString('hex')}`;
+			await transaction
+				.insertInto('named_view')
+				.values({ id, account_id: accountId, user_id: personId, name, page, query, created_at: now() })
+				.execute();
+		});
+	}
+
+	/** Removes a view of the person's, or one of the account. @throws OperatorError where there is none */
+	async remove(accountId: number, personId: string | null, id: string): Promise<void> {
+		const { numDeletedRows } = await this.#doors.database
+			.deleteFrom('named_view')
+			.where('account_id', '=', accountId)
+			.where('user_id', personId === null ? 'is' : '=', personId)
+			.where('id', '=', id)
+			.executeTakeFirstOrThrow();
+		if (numDeletedRows !== 1n) throw new OperatorError('There is no such view; somebody has removed it.');
+	}
+}

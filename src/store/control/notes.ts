@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { OperatorError } from '../../errors.ts';
+import type { ControlDatabase, ControlDoors } from './tables.ts';
+
+/** More are for nobody; the latest count. */
+const maxRead = 1000;
+
+/** What happened on a day. */
+export interface StoredNote {
+	readonly id: string;
+	/** Such as 2026-03-29; null where it is the day of `createdAtMs`, whatever the time zone. */
+	readonly day: string | null;
+	readonly text: string;
+	/** An email address; null where it was written by itself. */
+	readonly who: string | null;
+	readonly createdAtMs: number;
+}
+
+/**
+ * Writes by itself, in the transaction that changes something, what pictures of time should tell.
+ * @param accountId null for all accounts
+ */
+export async function insertNote(
+	database: ControlDatabase,
+	accountId: number | null,
+	text: string,
+	nowMs: number,
+	by: Pick<StoredNote, 'day' | 'who'> = { day: null, who: null },
+): Promise<void> {
+	const id = `n_${randomBytes(6).toString('hex')}`;
+	await database
+		.insertInto('note')
+		.values({ id, account_id: accountId, ...by, text, created_at: nowMs })
+		.execute();
+}
+
+/** Notes on days: of people, and of what changes how figures come about. */
+export class NoteStore {
+	readonly #doors: ControlDoors;
+
+	constructor(doors: ControlDoors) {
+		this.#doors = doors;
+	}
+
+	/** Those of an account and of all accounts, the latest written first. */
+	async list(accountId: number): Promise<StoredNote[]> {
+		const rows = await this.#doors.database
+			.selectFrom('note')
+			.selectAll()
+			.where(({ eb, or }) => or([eb('account_id', '=', accountId), eb('account_id', 'is', null)]))
+			.orderBy('created_at', 'desc')
+			.orderBy('id')
+			.limit(maxRead)
+			.execute();
+		return rows.map(({ id, day, text, who, created_at }) => ({
+			id,
+			day,
+			text,
+			who,
+			createdAtMs: created_at,
+		}));
+	}
+
+	/** @param by missing where it is written by itself */
+	add(accountId: number, text: string, by?: { readonly day: string; readonly who: string }): Promise<void> {
+		const { database, now } = this.#doors;
+		return insertNote(database, accountId, text, now(), by);
+	}
+
+	/** Writes for all accounts what happens once, whoever finds it first. */
+	async addOnce(text: string): Promise<void> {
+		const { database, change, now } = this.#doors;
+		const isKnown = async (of: ControlDatabase) =>
+			(await of.selectFrom('note').select('id').where('text', '=', text).executeTakeFirst()) !== undefined;
+		if (await isKnown(database)) return;
+		await change(async (transaction) => {
+			if (!(await isKnown(transaction))) await insertNote(transaction, null, text, now());
+		});
+	}
+
+	/** Removes a note of an account. @throws OperatorError where there is none */
+	async remove(accountId: number, id: string): Promise<void> {
+		const { numDeletedRows } = await this.#doors.database
+			.deleteFrom('note')
+			.where('account_id', '=', accountId)
+			.where('id', '=', id)
+			.executeTakeFirstOrThrow();
+		if (numDeletedRows !== 1n) throw new OperatorError('There is no such note; somebody has removed it.');
+	}
+}
