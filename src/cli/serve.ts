@@ -93,7 +93,7 @@ const defaultConsolePort = 8081;
 async function start(settings: ServerSettings, log: Log, background: 'all' | 'shared'): Promise<Serving> {
 	const { serve } = await import('../serve.ts');
 	const onDeath = (error: Error) => {
-		log.fatal({ reason: error.message }, 'a thread died');
+		log.fatal({ reason: error.message }, 'cannot go on');
 		process.exit(1);
 	};
 	const { consolePort = settings.port === 0 ? 0 : defaultConsolePort } = settings;

@@ -92,7 +92,10 @@ export class PostgresStore implements OpenStore {
 	readonly #controlPool: PostgresPool;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	readonly #clusterMap: ClusterMap;
+	/** As of the first look. */
+	#isCluster: boolean | undefined;
 	#onError: (address: string, error: Error) => void = () => {};
+	#onDeath: (error: Error) => void = () => {};
 
 	private constructor(address: string, { stage, now, nodeAddress }: PostgresOptions) {
 		const schemas = new SchemaNames(stage);
@@ -127,7 +130,7 @@ export class PostgresStore implements OpenStore {
 		this.now = now ?? (() => clock.now());
 		this.control = controlStore(this.#controlDatabase, {
 			now: this.now,
-			readClock: () => clock.read(() => readClock(this.#controlPool)),
+			readClock: () => clock.read(() => this.#readClock()),
 			liveServers: () => liveServers(this.#controlDatabase, schemas.control),
 			onOwnDatabases: (own) => this.#servers.learn(own),
 		});
@@ -183,6 +186,28 @@ export class PostgresStore implements OpenStore {
 			throw new OperatorError(
 				`The database has accounts' schemas, as ${rows[0].nspname}, but the schema ${this.#schemas.control} is missing; restore that from a backup, or name another database.`,
 			);
+	}
+
+	/**
+	 * Reads the database's clock, in milliseconds since 1970.
+	 * @throws OperatorError when the database has got the Citus extension meanwhile: this process' connections draw numbers of
+	 * rows from sequences, and those of others from the accounts' counters
+	 */
+	async #readClock(): Promise<number> {
+		const { rows } = await this.#controlPool.query<{ ms: number; isCluster: boolean }>(
+			`SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms,
+				EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS "isCluster" /* read clock */`,
+		);
+		const { ms, isCluster } = rows[0] as (typeof rows)[0];
+		this.#isCluster ??= isCluster;
+		if (isCluster !== this.#isCluster) {
+			const error = new OperatorError(
+				`The database at ${shownAddress(this.#servers.home)} has ${isCluster ? 'got' : 'lost'} the Citus extension since this process began: start it again.`,
+			);
+			this.#onDeath(error);
+			throw error;
+		}
+		return ms;
 	}
 
 	get #home(): PostgresPool {
@@ -329,6 +354,7 @@ export class PostgresStore implements OpenStore {
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onError = (address, error) => events.onError(this.#servers.nameOf(address), error.message);
+		this.#onDeath = events.onDeath;
 		await checkSessions(this.#controlPool, this.#servers.home);
 		await this.#checkDurability();
 		const writer = new PostgresWriter(
@@ -455,14 +481,6 @@ async function askQuickly<T>(address: string, ask: (pool: PostgresPool) => Promi
 	} finally {
 		await pool.close();
 	}
-}
-
-/** Milliseconds since 1970 by the database's clock. */
-async function readClock(pool: PostgresPool): Promise<number> {
-	const { rows } = await pool.query<{ ms: number }>(
-		'SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms /* read clock */',
-	);
-	return rows[0]?.ms as number;
 }
 
 /** Servers with a recent heartbeat. One with a heartbeat in the future has sent none since the clock stepped back. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import { copyStore } from '../../../src/store/copy.ts';
 import type { Check } from '../../../src/store/maintenance.ts';
@@ -25,6 +25,11 @@ import { sessionOn } from './service.ts';
 const workers = { 'worker-1:5432': 'on', 'worker-2:5432': 'remote_apply' };
 
 const newest = migrationFiles('postgres', 'client').length;
+
+async function rowsIn(t: TestContext, address: string, table: string) {
+	const session = await sessionOn(t, address);
+	return (await session.query(`SELECT * FROM ${table}`)).rows;
+}
 
 test('accounts are distributed, the control schema is not', async (t) => {
 	const address = await freshCitusLike({ workers });
@@ -73,9 +78,32 @@ test('numbers go on where a plain database gets the extension later', async (t) 
 	const later = await startWritingFor(t, store);
 	await later.storeHit(id, hit());
 	await store.transact(id, () => storeHits([hit()]));
-	const session = await sessionOn(t, address);
-	const { rows } = await session.query(`SELECT id FROM caskade_account_${id}.hit ORDER BY id`);
-	assert.equal(rows.length, 5);
+	assert.equal((await rowsIn(t, address, `caskade_account_${id}.hit`)).length, 5);
+});
+
+test('a process that served a plain database ends when that gets the extension, and the next goes on above its numbers', async (t) => {
+	const address = await freshPostgresDatabase();
+	const plain = await openFor(t, address);
+	const id = await addAccount(plain);
+	const deaths: string[] = [];
+	const old = await startWritingFor(t, plain, { onDeath: ({ message }) => deaths.push(message) });
+	await upload(old, id, [subscriptionEvent()]);
+	await freshCitusLike({ workers, database: address });
+	const store = await openFor(t, address);
+	const writer = await startWritingFor(t, store);
+	// Until it ends, the old one draws from its sequences.
+	for (const serving of [writer, old, writer, old]) {
+		await upload(serving, id, [subscriptionEvent(), subscriptionEvent()]);
+		await serving.storeHit(id, hit());
+	}
+	for (const table of ['subscription_event', 'hit', 'visitor']) {
+		const rows = await rowsIn(t, address, `caskade_account_${id}.${table}`);
+		assert.equal(new Set(rows.map((row) => row.id)).size, table === 'subscription_event' ? 9 : 4, table);
+	}
+	const sentence =
+		/^The database at postgres:\/\/\S+ has got the Citus extension since this process began: start it again\.$/;
+	await assertRefuses(plain.control.revision(), sentence);
+	assert.match(deaths.join(), sentence);
 });
 
 /** The results of these checks of `doctor`. */

@@ -69,11 +69,14 @@ export function onlyWhereItLies(client: pg.PoolClient, tables: AccountTables): s
 
 const numberedTables = clientTableNames.filter(isNumbered);
 
-/** Numbers that sequences have given, before the database got the extension, are not drawn again. */
+/** How many numbers are left to processes that still draw from sequences when the database gets the extension. */
+const leftToSequences = 1_000_000;
+
+/** Numbers that sequences have given, or that they still give, are not drawn again. */
 export async function raiseCounter(asked: Queryable, schema: string): Promise<void> {
 	const newest = numberedTables.map((table) => `(SELECT max(id) FROM "${schema}".${table})`);
 	await asked.query(
-		`UPDATE "${schema}".counter AS counter SET last = used.last FROM (SELECT greatest(${newest.join(', ')}) AS last) AS used
+		`UPDATE "${schema}".counter AS counter SET last = used.last + ${leftToSequences} FROM (SELECT greatest(${newest.join(', ')}) AS last) AS used
 		 WHERE counter.last < used.last /* raise numbers */`,
 	);
 }
