@@ -83,7 +83,7 @@ export function fitLogistic(
 	}
 	const { parameters, gradient } = at;
 	return {
-		weights: weightsOf(parameters),
+		weights: toLogisticWeights(parameters),
 		converged: largest(gradient) <= tolerance,
 		steps,
 		end: { parameters, hessian },
@@ -135,7 +135,7 @@ function startingPoint({ rows, labels, linear }: EncodedRows): Float64Array {
 }
 
 /** The weights, from the intercept, those of numbers, and those where they are missing. */
-function weightsOf(parameters: Float64Array): LogisticWeights {
+export function toLogisticWeights(parameters: Float64Array): LogisticWeights {
 	const columns = (parameters.length - 1) / 2;
 	return {
 		intercept: parameters[0] as number,
@@ -153,7 +153,7 @@ interface Place {
 }
 
 function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array): Place {
-	const logOdds = logOddsOf(rows, weightsOf(parameters));
+	const logOdds = logOddsOf(rows, toLogisticWeights(parameters));
 	const residuals = new Float64Array(rows.rows);
 	let loss = 0;
 	for (let row = 0; row < rows.rows; row++) {

@@ -43,7 +43,7 @@ export function brierScore(labels: Uint8Array, scores: Float64Array): number {
 }
 
 /** The rows in ascending order of their scores. */
-function byScore(scores: Float64Array): Uint32Array {
+export function byScore(scores: Float64Array): Uint32Array {
 	return Uint32Array.from(scores.keys()).sort(
 		(a, b) => (scores[a] as number) - (scores[b] as number) || a - b,
 	);

@@ -9,10 +9,21 @@ export const modelFormat = 4;
 /** A trained model: plain data that JSON preserves. `Scorer` applies it. */
 export type Model = PriorModel | LogisticModel | BoostingModel;
 
+export const liftMethods = ['two models', 'transformed outcome'] as const;
+export type LiftMethod = (typeof liftMethods)[number];
+
+/** Says by how much being treated raises a visitor's probability. */
+export interface LiftModel extends ModelBase {
+	readonly kind: 'lift';
+	readonly method: LiftMethod;
+	/** Two models: of the treated, and of those held out. Transformed outcome: one whose log-odds are the lift itself. */
+	readonly parts: readonly LogisticModel[];
+}
+
 interface ModelBase {
 	readonly format: typeof modelFormat;
 	readonly features: FeatureSet;
-	/** The shrunken rate of the training rows, which is served when nothing better is known. */
+	/** The shrunken rate of the training rows, which is served when nothing better is known; of a lift, that of all. */
 	readonly baseRate: number;
 }
 

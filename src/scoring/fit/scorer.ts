@@ -3,7 +3,7 @@ import type { Recency } from '../rows/recency.ts';
 import { binOf } from './cuts.ts';
 import { standardised } from './encoding.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
-import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
+import { type BoostingModel, type LiftModel, type LogisticModel, type Model, modelFormat } from './model.ts';
 
 /** Applies a model. Creating one costs some milliseconds; `score` costs microseconds and has no state. */
 export class Scorer {
@@ -58,6 +58,15 @@ export class Scorer {
 		const { numeric, categorical } = this.model.features;
 		return Array.from({ length: numeric.length + categorical.length }, (_, column) => [column]);
 	}
+}
+
+/** Applies a lift model: what it says being treated adds to the probability, from -1 to 1. */
+export function liftOf({ parts }: LiftModel): (row: FeatureRow) => number {
+	const [first, second] = parts.map(logisticEvaluator);
+	if (!first) throw new Error('a lift model without parts');
+	return second
+		? (row) => logistic(first(row)) - logistic(second(row))
+		: (row) => Math.min(1, Math.max(-1, first(row)));
 }
 
 function logisticEvaluator({ encoding, weights }: LogisticModel): (row: FeatureRow) => number {
