@@ -183,22 +183,15 @@ export class LearnedCadences {
 			.flatMap(([evt, group]) => group.prices().map(([pence, votes]) => ({ evt, group, pence, votes })))
 			.sort((a, b) => b.votes - a.votes)
 			.slice(0, maxTabledPrices);
-		const tabled = (days: readonly number[]) => days.map(tabledDays);
 		return {
 			prices: prices.flatMap(({ evt, group, pence }) => {
 				const days = group.ofPrice(pence, 0) ?? group.longerFor(pence) ?? [];
-				return days.length > 0 ? [[evt, pence, tabled(days)] as const] : [];
+				return days.length > 0 ? [[evt, pence, days] as const] : [];
 			}),
-			evts: evts.map(([evt, group]) => [evt, tabled(group.ofAll(0))]),
-			all: tabled(this.#all.ofAll(0)),
+			evts: evts.map(([evt, group]) => [evt, group.ofAll(0)]),
+			all: this.#all.ofAll(0),
 		};
 	}
-}
-
-/** Without the fractions that change with every sample. */
-function tabledDays(days: number): number {
-	const months = calendarMonthsOf(days);
-	return months === undefined ? Math.max(1, Math.round(days)) : months * monthDays;
 }
 
 /** The cadences in a table. */
@@ -456,7 +449,13 @@ function modesOf(days: readonly number[]): readonly number[] {
 		const [first, last] = [most[0] as number, most.at(-1) as number];
 		left = left.filter((each) => !isAbout(each, mode) && (each < first || each > last));
 	}
-	return modes.sort((a, b) => a - b);
+	return modes.map(wholeDays).sort((a, b) => a - b);
+}
+
+/** Without the fractions that change with every subscription: a cadence is the same whoever reads it. */
+function wholeDays(days: number): number {
+	const months = calendarMonthsOf(days);
+	return months === undefined ? Math.max(1, Math.round(days)) : months * monthDays;
 }
 
 /** The most values of one cadence; of several, the smallest ones. */

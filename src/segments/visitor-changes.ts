@@ -1,4 +1,4 @@
-import { scoredFor } from '../domain/active-subscriptions.ts';
+import { activeSubscriptions, scoredFor } from '../domain/active-subscriptions.ts';
 import type { Profile } from '../domain/profile.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';
@@ -37,7 +37,7 @@ export interface VisitorChanges {
 	readonly scores: readonly ScoreChange[];
 	/** By time, then in the order of segments. */
 	readonly segments: readonly SegmentChange[];
-	/** Ends of visits, events, and the end: of so many moments those that were looked at are an even choice. */
+	/** Ends of visits, events, and the end: of so many, an even choice was looked at, and when subscriptions ended. */
 	readonly moments: number;
 	readonly looks: number;
 	/** Goals without a model that can be used, which everybody is served the base rate of. */
@@ -49,8 +49,8 @@ const maxMoments = 60;
 const jump = { part: 0.1, least: 0.002 };
 
 /**
- * What the active models and the rules of the segments say of a visitor after each visit and event, and at the end, knowing
- * what was known at each moment. It is not what was served then, which is not kept.
+ * What the active models and the rules of the segments say of a visitor after each visit and event, when a subscription
+ * ends for want of a renewal, and at the end, knowing what was known at each moment. It is not what was served then, which is not kept.
  * @param untilMs the end; nothing later is known
  */
 export async function visitorChanges(
@@ -68,19 +68,29 @@ export async function visitorChanges(
 	const eventsMs = history.events.map(({ knownFromMs }) => knownFromMs).filter((atMs) => atMs >= firstMs);
 	const all = [...new Set([...endsMs.values(), ...eventsMs, untilMs])].sort((a, b) => a - b);
 	const every = Math.ceil(all.length / maxMoments);
-	const looksMs = all.filter((_, place) => (all.length - 1 - place) % every === 0);
-	const looks = profilesAt(history, looksMs).map((profile, place) => ({
-		atMs: looksMs[place] as number,
-		profile,
-	}));
+	const chosenMs = all.filter((_, place) => (all.length - 1 - place) % every === 0);
+	const looksAt = (moments: readonly number[]) =>
+		profilesAt(history, moments).map((profile, place) => ({ atMs: moments[place] as number, profile }));
+	const lapsesMs = lapses(looksAt(chosenMs), account.cadences);
+	const looks = looksAt([...new Set([...chosenMs, ...lapsesMs])].sort((a, b) => a - b));
 	return {
 		scores: scoreChanges(account, models, looks),
 		segments: await segmentChanges(store, account, looks),
-		...{ moments: all.length, looks: looks.length, without },
+		...{ moments: all.length, looks: chosenMs.length, without },
 	};
 }
 
 type Looks = readonly { readonly atMs: number; readonly profile: Profile }[];
+
+/** When subscriptions end because no renewal came: nothing else happens then. */
+function lapses(looks: Looks, cadences: KnownAccount['cadences']): number[] {
+	return looks.flatMap(({ atMs, profile }, place) => {
+		const nextMs = looks[place + 1]?.atMs ?? atMs;
+		return activeSubscriptions(profile, atMs, cadences)
+			.map(({ cover }) => cover?.lapsesAtMs ?? nextMs)
+			.filter((lapsesAtMs) => lapsesAtMs < nextMs);
+	});
+}
 
 function scoreChanges(
 	{ goals, cadences }: KnownAccount,

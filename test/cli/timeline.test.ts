@@ -102,6 +102,14 @@ for (const engine of enginesAboveContract)
 			told.slice(0, 10),
 		);
 
+		await caskade(['account', 'update', aid, '--renewal-days', 'newsletter=30', ...at]);
+		assert.deepEqual(lines(await show('subscription', 'show', aid, 'S-2')).slice(-3), [
+			'day 38 ended ended S-2',
+			// Half a month was left to renew it.
+			'day 53 segment left subscriber',
+			'day 53 segment entered subscribed-before',
+		]);
+
 		const { stdout } = await caskade(['subscription', 'show', aid, 'S-1', ...at]);
 		assert.match(stdout, / touch +email to pricing +- +- +- +0\.0 % +100\.0 % +100\.0 % +50\.0 % +66\.7 %/);
 		assert.match(stdout, / refund +newsletter +-£6\.00 +ended +£0\.00 /);

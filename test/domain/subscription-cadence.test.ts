@@ -5,9 +5,12 @@ import {
 	type Cadences,
 	LearnedCadences,
 	type Paid,
+	TabledCadences,
 	usualDays,
 } from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
+
+const month = 365.25 / 12;
 
 const day = 400;
 /** Payments on these days. */
@@ -68,7 +71,7 @@ test("with fewer than two times of its own, those of the same evt and price tell
 		assert.deepEqual([Math.round(cadence?.days ?? 0), cadence?.from], [days, from]);
 	}
 	const other = lastOf(paid([380], 999, 'gift'), monthly);
-	assert.deepEqual([other?.days, other?.from], [30, 'account']);
+	assert.deepEqual([other?.days, other?.from], [month, 'account']);
 	assert.deepEqual(lastOf(paid([380, 390])), { days: 10, from: 'own' }, 'nobody else is known');
 	assert.equal(lastOf(paid([380])), null);
 });
@@ -80,7 +83,7 @@ test('a plan at ten times the price of a month is that of a year, although nobod
 		assert.deepEqual([cadence?.days, cadence?.from], [365.25, 'event']);
 	}
 	const dearer = [1599, 1999, 2699, 5000].map((pence) => lastOf(paid([390], pence), monthly)?.days);
-	assert.deepEqual(dearer, [30, 3 * (365.25 / 12), 3 * (365.25 / 12), 365.25 / 2]);
+	assert.deepEqual(dearer, [month, 3 * month, 3 * month, 6 * month]);
 });
 
 test('one odd buyer does not tell when the many pay who have not paid again', () => {
@@ -93,12 +96,24 @@ test('one odd buyer does not tell when the many pay who have not paid again', ()
 test('where plans of one price differ, a payment is of the shortest that is not over', () => {
 	const yearly = [0, 1, 2].map((from) => paid([from, from + 365]));
 	const all = [...monthly, ...yearly];
-	assert.equal(lastOf(paid([390]), all)?.days, 30);
-	assert.equal(lastOf(paid([340]), all)?.days, 365, 'nothing is lost before its own time');
-	assert.equal(lastOf(paid([0, 364]), all)?.days, 365);
-	assert.equal(lastOf(paid([300, 331]), all)?.days, 30);
+	assert.equal(lastOf(paid([390]), all)?.days, month);
+	assert.equal(lastOf(paid([340]), all)?.days, 12 * month, 'nothing is lost before its own time');
+	assert.equal(lastOf(paid([0, 364]), all)?.days, 12 * month);
+	assert.equal(lastOf(paid([300, 331]), all)?.days, month);
 	// A month was missing, or it was a pause.
-	assert.equal(learn([...all, paid([300, 360])]).of(paid([300, 360]))[0]?.days, 30);
+	assert.equal(learn([...all, paid([300, 360])]).of(paid([300, 360]))[0]?.days, month);
+});
+
+test('a cadence that others tell is the same whoever reads it: in months, or whole days', () => {
+	const tenDays = [0, 1, 2].map((from) => paid([from, from + 10.2, from + 20.5], 99, 'gift'));
+	const learned = new LearnedCadences([...monthly, ...tenDays], day * dayMs);
+	const tabled = new TabledCadences(learned.table(), {}).asOf(day * dayMs);
+	for (const [one, days] of [
+		[paid([395]), month],
+		[paid([395], 99, 'gift'), 10],
+	] as const)
+		for (const cadences of [learned.with({}), tabled])
+			assert.deepEqual(cadences.of(one), [{ days, from: 'price' }]);
 });
 
 test('who changes from a month to a year has the cadence of each', () => {

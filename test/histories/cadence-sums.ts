@@ -109,7 +109,19 @@ function modesOf(votes: readonly Vote[]): number[] {
 		const chances = renewed + lapsed.length;
 		return chances < 10 || renewed >= chances / 20;
 	};
-	return modes.filter(isLikely).sort((a, b) => a - b);
+	return modes
+		.map(wholeDays)
+		.filter(isLikely)
+		.sort((a, b) => a - b);
+}
+
+/** Months where it is about a usual number of them, else days. */
+function wholeDays(days: number): number {
+	const month = 365.25 / 12;
+	const months = [1, 2, 3, 4, 6, 12, 24].find(
+		(each) => days >= 0.9 * each * month && days <= 1.1 * each * month,
+	);
+	return months === undefined ? Math.max(1, Math.round(days)) : months * month;
 }
 
 /** The modes of some votes, if more than so many have told one. */
