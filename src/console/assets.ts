@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { drawingStyle } from '../reports/report-drawing.ts';
 import type { ConsoleAnswer } from './exchange.ts';
 
-const style = `@layer drawing,console;@layer drawing{${drawingStyle}}\n${readFileSync(new URL('./style.css', import.meta.url), 'utf8')}`;
+const sheet = `@layer drawing,console;@layer drawing{${drawingStyle}}\n${readFileSync(new URL('./style.css', import.meta.url), 'utf8')}`;
+const style = sheet.replaceAll(/\/\*.*?\*\/|\n\s*/g, ' ');
 
 /** Its name changes with its content, so that browsers may keep it for ever. */
 export const stylePath = `/console/style-${createHash('sha256').update(style).digest('hex').slice(0, 16)}.css`;

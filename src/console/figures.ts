@@ -50,13 +50,30 @@ ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p
 ${
 	report.rows.length === 0
 		? empty()
-		: html`${isDrawn && html`<div class="pictures">${definition.draw(report, tableOf(definition, report), money, notes)}</div>`}
-${tables(definition, report, (rows, columns) => htmlTable(rows, money, columns, false))}`
+		: besideTables(
+				isDrawn && definition.draw(report, tableOf(definition, report), money, notes),
+				tables(definition, report, (rows, columns) => htmlTable(rows, money, columns, false)),
+			)
 }
 ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
 <footer><details><summary>What these figures are</summary><p>${definition.definition}</p></details>
 <a href="${file('csv')}">CSV</a> <a href="${file('json')}">JSON</a></footer>
 </section>
+`;
+}
+
+/** Pictures, and the tables that say the same in figures. */
+export function besideTables(pictures: HtmlValue, tables: HtmlValue): Html {
+	return html`<div class="parts">${pictures && html`<div class="pictures">${pictures}</div>`}
+<div class="tables">${tables}</div></div>`;
+}
+
+/** From so many columns on, a table takes the whole width. */
+const broadColumns = 6;
+
+/** One of the tables beside pictures. */
+export function tablePart(columns: number, parts: HtmlValue): Html {
+	return html`<div class="table${columns > broadColumns && ' broad'}">${parts}</div>
 `;
 }
 
@@ -79,8 +96,11 @@ function tables(definition: ReportDefinition, report: Report, show: ShowTable): 
 		const width = Object.keys(rows[0] ?? {}).length || 1;
 		const most = Math.min(maxRows, Math.max(10, Math.floor(maxCells / width)));
 		const cut = rows.slice(0, most);
-		return html`${title && html`<h3>${title}</h3>`}${lines.map((line) => html`<p>${line}</p>`)}
+		return tablePart(
+			width,
+			html`${title && html`<h3>${title}</h3>`}${lines.map((line) => html`<p>${line}</p>`)}
 ${show(cut, columns)}
-${cut.length < rows.length && html`<p class="note">These are the first ${cut.length} of ${rows.length} rows; the CSV has all.</p>`}`;
+${cut.length < rows.length && html`<p class="note">These are the first ${cut.length} of ${rows.length} rows; the CSV has all.</p>`}`,
+		);
 	});
 }

@@ -47,8 +47,8 @@ export function layout({
 <a class="skip" href="#main">To the content</a>
 ${asked && menu(asked, page, pages, { view, namedViews })}
 <main id="main"${isBusy && html` aria-busy="true"`}>
-<h1>${title}</h1>
-${view && asked && page?.takesView && viewForm(asked, view)}
+<div class="head"><h1>${title}</h1>
+${view && asked && page?.takesView && viewForm(asked, view)}</div>
 ${body}
 </main>
 </body>
@@ -86,7 +86,7 @@ function menu(
 ${
 	account &&
 	html`<p class="account"><strong>${account.aid}</strong></p>
-<ul>${shown(true).map(link)}</ul>
+${[...Map.groupBy(shown(true), ({ right }) => right).values()].map((group) => html`<ul>${group.map(link)}</ul>`)}
 ${namedViews.length > 0 && html`<p class="hint">Views</p><ul>${namedViews.map((one) => html`<li><a href="${viewPath(account.aid, one)}">${nameOf(one.name)}</a></li>`)}</ul>`}`
 }
 ${

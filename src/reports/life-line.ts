@@ -27,8 +27,8 @@ interface LifeLine {
 	readonly lanes: readonly Lane[];
 }
 
-const [width, left, right, top, levelsHeight, laneHeight] = [760, 150, 50, 16, 150, 26];
-const days = 5;
+const [width, left, right, top, levelsHeight, laneHeight] = [1080, 150, 50, 16, 170, 26];
+const days = 8;
 
 /** Levels as step lines over time, and below them a lane for each kind of what happened. */
 export function lifeLine({ title, fromMs, toMs, dayOf, levels, lanes }: LifeLine): Html {
@@ -74,7 +74,7 @@ export function lifeLine({ title, fromMs, toMs, dayOf, levels, lanes }: LifeLine
 			([ms, day]) =>
 				html`<text x="${across(ms).toFixed(1)}" y="${bottom + 18}" text-anchor="middle">${day}</text>`,
 		);
-	return html`<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${bottom + 26}" role="img" aria-label="${title}">${drawn.length > 0 && grid}${dates}
+	return html`<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg class="life" viewBox="0 0 ${width} ${bottom + 26}" role="img" aria-label="${title}">${drawn.length > 0 && grid}${dates}
 ${inLanes}${lines}</svg></div>
 ${drawn.length > 0 && html`<p>${drawn.map(({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `)}</p>`}`;
 }

@@ -4,7 +4,7 @@ import { formatNumber } from '../format/numbers.ts';
 import type { SpanLength } from './calendar.ts';
 import { type DayNote, noteList, notesByPlace } from './day-notes.ts';
 import { columnOf } from './grouping.ts';
-import { maxSeries } from './report-drawing.ts';
+import { maxSeries, picture } from './report-drawing.ts';
 
 /** A value for each of some places across, with the bounds of its interval where there is one. */
 export interface CurvePoint {
@@ -34,9 +34,9 @@ interface CurveTitles {
 
 export const monthsAcross = 'months after that of the acquisition';
 
-const [width, height, left, right, top, bottom] = [760, 320, 90, 30, 30, 50];
-/** As many names fit below the places. */
-const maxNames = 8;
+const [width, height, right, top, bottom] = [440, 240, 18, 14, 30];
+/** A character of 13 pixels is about so wide. */
+const characterWidth = 8;
 
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
 export function curves(
@@ -48,28 +48,37 @@ export function curves(
 	const values = drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
 	const known = values.filter((value) => typeof value === 'number');
 	if (known.length === 0) return null;
-	const marks = marksBetween(Math.min(0, ...known), isShare ? 1 : Math.max(0, ...known));
+	const isCount = !money && !isShare && known.every(Number.isInteger);
+	const marks = marksBetween(Math.min(0, ...known), isShare ? 1 : Math.max(0, ...known), isCount ? 1 : 0);
 	const [min, max] = [marks[0] as number, marks.at(-1) as number];
+	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
+	const texts = marks.map(shown);
+	// Amounts without pence, where all of them are.
+	const labels = texts.every((text) => text.endsWith('.00')) ? texts.map((text) => text.slice(0, -3)) : texts;
+	const left = Math.max(...labels.map((text) => text.length)) * characterWidth + 10;
 	const placeOf = new Map(places.map((x, place) => [x, place]));
 	const across = (x: string) =>
 		left + ((width - left - right) * (placeOf.get(x) as number)) / Math.max(1, places.length - 1);
-	const up = (y: number) => height - bottom - ((height - top - bottom) * (y - min)) / (max - min);
+	const below = unit ? bottom + 20 : bottom;
+	const up = (y: number) => height - below - ((height - top - below) * (y - min)) / (max - min);
 	const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
-	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
 	const grid = marks.map(
-		(y) =>
-			html`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${shown(y)}</text>`,
+		(y, place) =>
+			html`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${labels[place]}</text>`,
 	);
-	const every = Math.ceil((places.length - 1) / (maxNames - 1)) || 1;
+	const longest = Math.max(...places.map((x) => x.length)) * characterWidth;
+	const every = Math.ceil((places.length - 1) / Math.floor((width - left - right) / (longest + 22))) || 1;
 	const names = places
 		.filter((_, place) => place % every === 0)
-		.map(
-			(x) =>
-				html`<text x="${across(x).toFixed(1)}" y="${height - bottom + 22}" text-anchor="middle">${x}</text>`,
-		);
+		.map((x) => {
+			// Names at the ends stay within the picture.
+			const [least, most] = [longest / 2, width - longest / 2];
+			const middle = Math.min(most, Math.max(least, across(x))).toFixed(1);
+			return html`<text x="${middle}" y="${height - below + 20}" text-anchor="middle">${x}</text>`;
+		});
 	if (unit)
 		names.push(
-			html`<text x="${(left + width - right) / 2}" y="${height - 8}" text-anchor="middle">${unit}</text>`,
+			html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
 		);
 	const lines = drawn.map(({ name, points, isDashed }, place) => {
 		const whole = points.filter(({ y }) => y !== null);
@@ -94,22 +103,35 @@ export function curves(
 		: new Map<string, readonly DayNote[]>();
 	const noteMarks = [...noted].map(([place, own]) => {
 		const x = across(place).toFixed(1);
-		return html`<path class="noted" d="M${x} ${height - bottom}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
+		return html`<path class="noted" d="M${x} ${height - below}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
 `;
 	});
 	const legend = drawn.map(
 		({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `,
 	);
 	const rest = all.length - drawn.length;
-	return html`<h2>${title}</h2>
-<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
-${noteMarks}${lines}</svg></div>
-${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`;
+	return picture(
+		title,
+		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
+${noteMarks}${lines}</svg>`,
+		html`${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
+	);
 }
 
-/** Round numbers at equal distances, from below a minimum to above a maximum. */
-export function marksBetween(min: number, max: number): number[] {
-	const least = (max - min || 1) / 5;
+/** A curve of the size of a word, beside its number. */
+export function sparkline(values: readonly number[]): Html | null {
+	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
+	if (values.length < 2 || min === max) return null;
+	const points = values.map(
+		(value, place) =>
+			`${((100 * place) / (values.length - 1)).toFixed(1)} ${(23 - (22 * (value - min)) / (max - min)).toFixed(1)}`,
+	);
+	return html`<svg class="spark series-0" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true"><path d="M${points.join('L')}" fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke"/></svg>`;
+}
+
+/** Round numbers at equal distances, from below a minimum to above a maximum. @param atLeast the distance */
+export function marksBetween(min: number, max: number, atLeast = 0): number[] {
+	const least = Math.max(atLeast, (max - min || 1) / 5);
 	const power = 10 ** Math.floor(Math.log10(least));
 	const distance = power * ([1, 2, 2.5, 5, 10].find((times) => times * power >= least * 0.999) as number);
 	const [first, last] = [Math.floor(min / distance), Math.ceil(max / distance)];

@@ -1,4 +1,4 @@
-import { type Html, html } from '../format/html.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
 import { formatNumber } from '../format/numbers.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
@@ -36,13 +36,15 @@ td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{displa
 .paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
 @container scroll-state(scrollable:x){.wide::before{display:inline-block}}
 @media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
-svg:where(:not([width])){display:block;min-width:36rem;width:100%;max-width:48rem}svg.flow{min-width:64rem;max-width:72rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
+.picture{margin:0}.picture figcaption{font-weight:600}.picture p{margin:.3rem 0}svg:where(:not([width])){display:block;min-width:20rem;width:100%;max-width:36rem}svg.flow,svg.life{min-width:64rem;max-width:72rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .group{font-weight:600}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
 @media(prefers-color-scheme:dark){${properties(darkColours)}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
-@media print{svg.flow{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td{white-space:normal}td.number,td:first-child:not(.long){white-space:nowrap}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
+@media print{svg.flow,svg.life{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td{white-space:normal}td.number,td:first-child:not(.long){white-space:nowrap}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
 const maxBars = 140;
-const [width, barHeight, barsFrom, barsTo] = [760, 20, 276, 640];
-/** Of a scale's labels, at most. */
+const [width, barHeight] = [440, 20];
+/** Of a name, at most. */
+const nameLength = 22;
+/** A character of 13 pixels is at most so wide, but for a few. */
 const characterWidth = 8;
 
 interface BarTitles {
@@ -68,14 +70,27 @@ export function bars(
 	if (rows.length === 0) return null;
 	const values = rows.flatMap(({ value, within }) => [value, ...within]);
 	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
-	const across = (value: number) => barsFrom + ((barsTo - barsFrom) * (value - min)) / (max - min || 1);
 	const shown = money ?? formatNumber;
+	const labels = rows.map(({ names, model, value }) => ({
+		name: isGrouped ? String(model ?? '') : names.join(' · '),
+		value: shown(value),
+	}));
+	const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length)) * characterWidth;
+	const barsFrom = Math.min(nameLength * characterWidth, widest(labels.map(({ name }) => name))) + 12;
+	const barsTo = width - 12 - widest(labels.map(({ value }) => value));
+	const across = (value: number) => barsFrom + ((barsTo - barsFrom) * (value - min)) / (max - min || 1);
 	let y = 24;
-	const drawn = rows.map(({ names, model, value, within }, place) => {
-		if (isGrouped && place > 0 && names.join() !== rows[place - 1]?.names.join()) y += barHeight / 2;
-		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
+	const drawn = rows.map(({ names, value, within }, place) => {
+		const group = names.join(' · ');
+		const isNext = isGrouped && group !== rows[place - 1]?.names.join(' · ');
+		if (isNext) y += barHeight + (place > 0 ? 4 : 0);
+		const heading =
+			isNext &&
+			html`<text class="group" x="0" y="${y - 5}">${shortened(group, 40)}<title>${group}</title></text>
+`;
+		const { name, value: text } = labels[place] as (typeof labels)[number];
 		const [from, to] = [across(Math.min(0, value)), across(Math.max(0, value))];
-		const line = html`<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${shortened(name, 33)}<title>${name}</title></text><rect class="bar${value < 0 && ' negative'}" x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${shown(value)}</text>
+		const line = html`${heading}<text x="${(barsFrom - 8).toFixed(1)}" y="${y + 14}" text-anchor="end">${shortened(name, nameLength)}<title>${name}</title></text><rect class="bar${value < 0 && ' negative'}" x="${from.toFixed(1)}" y="${y + 3}" width="${(to - from).toFixed(1)}" height="${barHeight - 6}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 2}" y="${y + 14}" text-anchor="end">${text}</text>
 `;
 		y += barHeight;
 		return line;
@@ -88,8 +103,18 @@ export function bars(
 			(value) =>
 				html`<text x="${across(value).toFixed(1)}" y="14" text-anchor="${value < 0 ? 'start' : 'end'}">${shown(value)}</text>`,
 		);
-	return html`<h2>${title}</h2>
-<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${title}">${scale}${drawn}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg></div>${cutNote(rows.length, table.length, 'rows')}`;
+	return picture(
+		title,
+		html`<svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${title}">${scale}${drawn}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg>`,
+		cutNote(rows.length, table.length, 'rows'),
+	);
+}
+
+/** A drawing under its title, which scrolls by itself where it is wider than the page. @param after what stands below it */
+export function picture(title: string, drawing: Html, after: HtmlValue = null): Html {
+	return html`<figure class="picture"><figcaption>${title}</figcaption>
+<div class="wide many" tabindex="0" role="group" aria-label="${title}">${drawing}</div>${after}</figure>
+`;
 }
 
 /** The line of an interval, with ends. Empty without bounds. */

@@ -2,6 +2,7 @@ import { type Html, html } from '../format/html.ts';
 import { formatNumber } from '../format/numbers.ts';
 import { sumOf } from './cohorts.ts';
 import { conversion, lost, moreSteps } from './label.ts';
+import { picture } from './report-drawing.ts';
 import { shortened } from './report-table.ts';
 import { type StepFlow, sizeOf } from './step-flow.ts';
 
@@ -71,8 +72,10 @@ export function stepFlowDrawing(flows: readonly StepFlow[], title: string): Html
 		}),
 	]);
 	const width = (columns.length - 1) * columnWidth + 160;
-	return html`<h2>${title}</h2>
-<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg class="flow" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${title}">${lines}${nodes}</svg></div>`;
+	return picture(
+		title,
+		html`<svg class="flow" viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="${title}">${lines}${nodes}</svg>`,
+	);
 }
 
 /** The nodes of each step, and of the ends of the paths of the step before: conversion first, lost paths last. */

@@ -18,7 +18,7 @@ test('bars begin at a line at zero, negative ones to its left, with a title and 
 		{ channel: 'social', netPence: -2864 },
 	];
 	const drawn = `${bars(table, 'netPence', { title: 'Net revenue', money: pounds })}`;
-	assert.match(drawn, /<h2>Net revenue<\/h2>/);
+	assert.match(drawn, /<figcaption>Net revenue<\/figcaption>/);
 	const [zero] = /class="axis" x1="([\d.]+)"/.exec(drawn)?.slice(1).map(Number) ?? [];
 	const rects = [...drawn.matchAll(/<rect class="[^"]+" x="([\d.]+)" y="\d+" width="([\d.]+)"/g)].map(
 		([, x, width]) => [Number(x), Number(x) + Number(width)],
@@ -39,11 +39,15 @@ test('intervals are drawn on bars, on the scale of the bars', () => {
 		{ channel: 'social', subscriptions: 1, low: null, high: null },
 	];
 	const drawn = `${bars(table, 'subscriptions', { title: 'Subscriptions', bounds: ['low', 'high'] })}`;
-	const [zero, end] = [Number(/x1="([\d.]+)"/.exec(drawn)?.[1]), 640];
+	const [zero, width] = (/class="bar" x="([\d.]+)" y="\d+" width="([\d.]+)"/.exec(drawn) ?? [])
+		.slice(1)
+		.map(Number) as [number, number];
+	// The first bar is 10, of a scale that goes to 20.
+	const end = zero + 2 * width;
 	const intervals = [...drawn.matchAll(/class="interval" d="M([\d.]+) [\d.]+H([\d.]+)M/g)];
 	assert.deepEqual(
-		intervals.map(([, low, high]) => [Number(low), Number(high)]),
-		[[zero + (end - zero) / 4, end]],
+		intervals.map(([, ...bounds]) => bounds.map((bound) => Math.round(Number(bound)))),
+		[[zero + (end - zero) / 4, end].map(Math.round)],
 	);
 	assert.doesNotMatch(`${bars(table, 'subscriptions', { title: 'Subscriptions' })}`, /class="interval"/);
 });

@@ -6,9 +6,10 @@ import { formatNumber } from '../../format/numbers.ts';
 import { activityReport } from '../../reports/activity.ts';
 import { attributionReport } from '../../reports/attribution.ts';
 import type { FlatRow, Report } from '../../reports/report.ts';
-import { htmlTable } from '../../reports/report-drawing.ts';
+import { sparkline } from '../../reports/report-curves.ts';
+import { bars, htmlTable } from '../../reports/report-drawing.ts';
 import { tableOf } from '../../reports/report-table.ts';
-import { sectionOf } from '../figures.ts';
+import { besideTables, sectionOf } from '../figures.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../view.ts';
 import { addNote } from './notes.ts';
@@ -65,7 +66,7 @@ function totals({ account, view }: AskedOfAccount, activity: Report): Html {
 	return html`<ul class="tiles">${tiles.map(([name, title, page]) => {
 		const [value, before] = [sum(activity, name), sum(activity.compared, name)];
 		if (value === null) return null;
-		return html`<li><a href="/console/${account.aid}/${page}${queryText(view)}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}</a></li>
+		return html`<li><a href="/console/${account.aid}/${page}${queryText(view)}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(activity.rows.map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
 `;
 	})}</ul>`;
 }
@@ -106,8 +107,12 @@ function channels({ account, view }: AskedOfAccount, credited: Report): HtmlValu
 	const shown = sorted
 		.slice(0, shownChannels)
 		.map(({ changePence, ...row }): FlatRow => (compared ? { ...row, changePence } : row));
+	const money = moneyOf(account.currency);
+	const picture = compared
+		? bars(shown, 'changePence', { title: 'Change of net revenue', money })
+		: bars(shown, 'netPence', { title: 'Net revenue', money });
 	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
-${htmlTable(shown, moneyOf(account.currency), { changePence: { heading: 'change' } })}
+${besideTables(picture, htmlTable(shown, money, { changePence: { heading: 'change' } }))}
 <p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
 }
 

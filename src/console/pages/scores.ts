@@ -25,7 +25,7 @@ import {
 } from '../../scoring/pages/report-text.ts';
 import { scoreDistribution } from '../../scoring/serve/score-bands.ts';
 import { redirect } from '../exchange.ts';
-import { reportSection } from '../figures.ts';
+import { besideTables, reportSection, tablePart } from '../figures.ts';
 import { oneOf, optionalField } from '../form.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
@@ -112,22 +112,32 @@ async function distribution({ store, account }: AskedOfAccount, goal: Goal): Pro
 ${
 	visitors === 0
 		? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>`
-		: html`<div class="pictures">${bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` })}</div>
-${pageTable(
-	'Scores by band',
-	['Band', '#Visitors', '#Share', '#Lowest score', '#Mean', '#Highest score', '#To reach the goal'],
-	bands.map((band) => [
-		band.band,
-		...[formatNumber(band.visitors), percent(band.visitors / visitors)],
-		...[band.lowest, band.predicted / band.visitors, band.highest].map(percent),
-		band.predicted.toFixed(1),
-	]),
-)}
-${pageTable(
-	'Visitors by score',
-	['Score', '#Visitors'],
-	rows.map(({ score, visitors: number }) => [score, formatNumber(number)]),
-)}`
+		: besideTables(bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` }), [
+				tablePart(
+					7,
+					pageTable(
+						'Scores by band',
+						[
+							...['Band', '#Visitors', '#Share', '#Lowest score', '#Mean'],
+							...['#Highest score', '#To reach the goal'],
+						],
+						bands.map((band) => [
+							band.band,
+							...[formatNumber(band.visitors), percent(band.visitors / visitors)],
+							...[band.lowest, band.predicted / band.visitors, band.highest].map(percent),
+							band.predicted.toFixed(1),
+						]),
+					),
+				),
+				tablePart(
+					2,
+					pageTable(
+						'Visitors by score',
+						['Score', '#Visitors'],
+						rows.map(({ score, visitors: number }) => [score, formatNumber(number)]),
+					),
+				),
+			])
 }
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
 <footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>npx caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
@@ -216,41 +226,55 @@ async function modelSection({ store, account }: AskedOfAccount, model: ComparedM
 ${
 	report.verdict === undefined
 		? html`<p class="empty">An earlier version of the program has made this model. Train again to see how it was judged.</p>`
-		: html`${pageTable(
-				'How it was judged',
-				['Measure…', 'Value…'],
-				[
-					['Model', report.kind],
-					['Rows', formatNumber(report.rows)],
-					['Conversions', `${conversionsText(report)} (base rate ${percent(report.baseRate)})`],
-					...(later ? measureRows(later) : []),
-				],
+		: html`<div class="tables">${tablePart(
+				2,
+				html`<h3>How it was judged</h3>
+${pageTable(
+	'How it was judged',
+	['Measure…', 'Value…'],
+	[
+		['Model', report.kind],
+		['Rows', formatNumber(report.rows)],
+		['Conversions', `${conversionsText(report)} (base rate ${percent(report.baseRate)})`],
+		...(later ? measureRows(later) : []),
+	],
+)}`,
 			)}
-<h3>What was chosen, and why</h3>
-<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>
-${later && laterFigures(later)}
+${tablePart(
+	2,
+	html`<h3>What was chosen, and why</h3>
+<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>`,
+)}
+${later && tablePart(9, laterFigures(later))}
 ${
 	later &&
-	pageTable(
-		'Calibration',
-		['#Later rows', '#Predicted', '#Observed'],
-		later.calibrationTable.map(({ rows, meanScore, rate }) => [
-			...[formatNumber(rows), percent(meanScore), percent(rate)],
-		]),
+	tablePart(
+		3,
+		html`<h3>Calibration</h3>
+${pageTable(
+	'Calibration',
+	['#Later rows', '#Predicted', '#Observed'],
+	later.calibrationTable.map(({ rows, meanScore, rate }) => [
+		...[formatNumber(rows), percent(meanScore), percent(rate)],
+	]),
+)}`,
 	)
 }
-${topFeatures.length > 0 && html`<h3>What moves scores most</h3>`}
 ${
 	topFeatures.length > 0 &&
-	pageTable(
-		'Features',
-		['Feature…', '#Moves log-odds by', 'Direction…'],
-		topFeatures.map((feature) => [
-			nameOf(featureText(feature.name)),
-			feature.meanLogOdds.toFixed(3),
-			nameOf(directionText(feature)),
-		]),
+	tablePart(
+		3,
+		html`<h3>What moves scores most</h3>
+${pageTable(
+	'Features',
+	['Feature…', '#Moves log-odds by', 'Direction…'],
+	topFeatures.map((feature) => [
+		nameOf(featureText(feature.name)),
+		feature.meanLogOdds.toFixed(3),
+		nameOf(directionText(feature)),
+	]),
+)}`,
 	)
-}`
+}</div>`
 }</section>`;
 }
