@@ -9,7 +9,6 @@ import type { Store } from '../../store/store.ts';
 import type { Estimate } from '../fit/measure.ts';
 import { accountRows, type GoalRows, type TrainingHistory } from '../rows/account-rows.ts';
 import type { Dataset } from '../rows/dataset.ts';
-import type { StoppedName } from '../rows/stopped-names.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
 import type { LikelyLeak, TrainingReport } from './report.ts';
 import { type Trained, type TrainingOptions, train } from './train.ts';
@@ -25,8 +24,6 @@ export interface GoalReport extends TrainingReport {
 	/** Which subscription events reach the goal. */
 	readonly counts: GoalCounts;
 	readonly history: TrainingHistory;
-	/** Frequent names that are no longer in use, so that the model does not rely on them. */
-	readonly stopped: readonly StoppedName[];
 	/** Served while no model is active; see `BaseRate`. */
 	readonly baseRates: readonly number[];
 	/** Why a person should look at it before it is used. */
@@ -124,7 +121,7 @@ export async function trainAccount(
 	const reader = historyReader(store, account);
 	const total = await store.read(account.id, countVisitors());
 	onProgress({ step: 'read', what: account.aid, done: 0, total });
-	const { rows, history, stopped, asOfMs, vids } = await accountRows(reader, {
+	const { rows, history, asOfMs, vids } = await accountRows(reader, {
 		...{ goals, asOfMs: training.asOfMs, seed },
 		onProgress: (done) => onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
 	});
@@ -163,7 +160,7 @@ export async function trainAccount(
 		trained.push(
 			await keep(store, training, JSON.stringify(model), {
 				...{ goal: goal.name, counts: goal.counts, horizonDays: goal.horizonDays },
-				...{ scope, asOf: isoTime(asOfMs), history, stopped },
+				...{ scope, asOf: isoTime(asOfMs), history },
 				baseRates: rates.get(goal.name)?.byRecency ?? [],
 				...report,
 			}),

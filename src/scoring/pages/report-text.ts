@@ -115,10 +115,8 @@ function lowered(sentence: string): string {
 	return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }
 
-const kindTexts = { page: 'page', channel: 'channel', event: 'event', evt: 'subscription event' } as const;
-
 /** The history that an account's models were trained on; `notable` is what an operator should know anyway. */
-export function historySentences({ history, stopped }: GoalReport): { usual: string[]; notable: string[] } {
+export function historySentences({ history }: GoalReport): { usual: string[]; notable: string[] } {
 	const { hits, from, to, visitors, sampledShare, silentDays } = history;
 	const [usual, notable]: [string[], string[]] = [[], []];
 	if (from !== undefined && to !== undefined) {
@@ -132,8 +130,6 @@ export function historySentences({ history, stopped }: GoalReport): { usual: str
 		notable.push(
 			`The log ended ${counted(silentDays, 'day')} ago; nothing is known about the time since, so the models are as of its end.`,
 		);
-	const names = stopped.map(({ kind, name, lastDay }) => `${kindTexts[kind]} ${name} (last on ${lastDay})`);
-	if (names.length > 0) notable.push(`No longer seen, and so not relied on: ${names.join(', ')}.`);
 	return { usual, notable };
 }
 

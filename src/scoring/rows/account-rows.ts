@@ -6,12 +6,11 @@ import { without } from './ablation.ts';
 import type { Dataset } from './dataset.ts';
 import { DatasetBuilder } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
-import { profileFeatures, profileRows, type VocabularyKind, vocabularyOf } from './profile-features.ts';
+import { profileFeatures, profileRows, vocabularyOf } from './profile-features.ts';
 import { hashOfText, seededRandom } from './random.ts';
 import { recencyOf } from './recency.ts';
 import { renewalSnapshots } from './renewal-snapshots.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
-import { NameUse, type StoppedName } from './stopped-names.ts';
 
 /** Reads an account's history; see `historyReader`. */
 export type HistoryReader = Pick<
@@ -42,8 +41,6 @@ export interface AccountRows {
 	readonly history: TrainingHistory;
 	/** Nothing later was used: the requested moment, or the end of a log that ended before it. */
 	readonly asOfMs: number;
-	/** Names that would be features, if they were still in use. */
-	readonly stopped: readonly StoppedName[];
 	/** Visitors, sampled by what they did; see `measureBaseRates`. */
 	readonly vids: readonly string[];
 }
@@ -125,19 +122,6 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			);
 		}
 	const alike = new Map<number, number>();
-	const use = new NameUse();
-	const stopped = new Map<string, StoppedName>();
-	let unused: ReadonlyMap<string, StoppedName> | undefined;
-	/** By what the first visitors have in common. */
-	const fixFeatures = (which: readonly RowCollector[]) => {
-		unused ??= new Map(use.stopped().map((one) => [`${one.kind} ${one.name}`, one]));
-		for (const collector of which)
-			collector.fixFeatures((kind, name) => {
-				const one = unused?.get(`${kind} ${name}`);
-				if (one) stopped.set(`${kind} ${name}`, one);
-				return one !== undefined;
-			});
-	};
 	for (let from = 0; from < listed.vids.length; from += visitorsPerRead) {
 		for (const history of await reader.visitorHistories(
 			listed.vids.slice(from, from + visitorsPerRead),
@@ -146,7 +130,6 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			const signature = signatureOf(history);
 			const before = alike.get(signature) ?? 0;
 			alike.set(signature, before + 1);
-			if (!unused) use.take(history);
 			for (const [index, collector] of collectors.entries())
 				collector.take(
 					history,
@@ -159,15 +142,13 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		const isEnough =
 			from + visitorsPerRead >= maxFirstVisitors || collectors.some(({ waiting }) => waiting > maxFirstRows);
 		if (isEnough)
-			fixFeatures(
-				collectors.filter(({ isOfRenewals, waiting }) => !isOfRenewals || waiting > maxFirstRenewals),
-			);
+			for (const collector of collectors)
+				if (!collector.isOfRenewals || collector.waiting > maxFirstRenewals) collector.fixFeatures();
 	}
-	fixFeatures(collectors);
+	for (const collector of collectors) collector.fixFeatures();
 	return {
 		rows: collectors.flatMap((collector) => collector.goalRows()),
 		asOfMs,
-		stopped: [...stopped.values()],
 		vids: listed.vids.slice(0, maxSampled),
 		history: {
 			hits: extent.hits,
@@ -275,10 +256,10 @@ class RowCollector {
 	 * Fixes the features by what the first visitors have in common. A feature with the same value for all of them is
 	 * useless.
 	 */
-	fixFeatures(isUnused: (kind: VocabularyKind, name: string) => boolean): void {
+	fixFeatures(): void {
 		if (this.#fixed) return;
 		const profiles = this.#waiting.map(({ snapshot }) => snapshot.profile);
-		const all = profileFeatures(vocabularyOf(profiles, isUnused), this.isOfRenewals);
+		const all = profileFeatures(vocabularyOf(profiles), this.isOfRenewals);
 		const toRow = profileRows(all);
 		const rows = this.#waiting.map(({ snapshot: { profile, atMs, renewing } }) =>
 			toRow(profile, atMs, renewing),

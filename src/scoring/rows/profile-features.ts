@@ -5,8 +5,7 @@ import { dayMs, minuteMs } from '../../durations.ts';
 import type { FeatureRow, FeatureSet, NumericFeature } from './features.ts';
 
 /** `event` is of hits, `evt` of subscription events. */
-export const vocabularyKinds = ['page', 'channel', 'event', 'evt'] as const;
-export type VocabularyKind = (typeof vocabularyKinds)[number];
+type VocabularyKind = 'page' | 'channel' | 'event' | 'evt';
 
 /** Names that are frequent among an account's visitors, each of which becomes a feature. */
 export type Vocabulary = Readonly<Record<VocabularyKind, readonly string[]>>;
@@ -221,11 +220,8 @@ const maxNames: Readonly<Record<VocabularyKind, number>> = { page: 8, channel: 5
 /** Names with a smaller share of visitors prove too little. */
 const minShare = 0.01;
 
-/** The most frequent names among these visitors, but those that are no longer in use. */
-export function vocabularyOf(
-	profiles: readonly Profile[],
-	isUnused: (kind: VocabularyKind, name: string) => boolean = () => false,
-): Vocabulary {
+/** The most frequent names among these visitors. */
+export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
 	const frequent = (
 		kind: VocabularyKind,
 		namesOf: (profile: Profile) => readonly (readonly [string, ...unknown[]])[],
@@ -234,7 +230,7 @@ export function vocabularyOf(
 		for (const profile of profiles)
 			for (const [name] of namesOf(profile)) counts.set(name, (counts.get(name) ?? 0) + 1);
 		return [...counts]
-			.filter(([name, count]) => count >= minShare * profiles.length && !isUnused(kind, name))
+			.filter(([, count]) => count >= minShare * profiles.length)
 			.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
 			.slice(0, maxNames[kind])
 			.map(([name]) => name);
