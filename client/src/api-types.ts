@@ -152,6 +152,8 @@ export interface ReportQuery {
 	readonly value?: string | undefined;
 	/** How many days to look ahead. Default: 90. */
 	readonly days?: string | undefined;
+	/** Only subscriptions with such an event in the period: acquisition, renewal or refund. */
+	readonly having?: string | undefined;
 }
 
 export interface Report {
@@ -170,7 +172,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend', 'promises', 'threshold', 'forecast'] as const;
+export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend', 'promises', 'threshold', 'forecast', 'subscriptions'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -198,4 +200,6 @@ export interface ReportsBy<Options> {
 	readonly threshold: (aid: string, options?: Options) => Promise<Report>;
 	/** What the next days will bring, and what of the last forecast came. @throws CaskadeError */
 	readonly forecast: (aid: string, options?: Options) => Promise<Report>;
+	/** The subscriptions behind the figures of other reports. @throws CaskadeError */
+	readonly subscriptions: (aid: string, options?: Options) => Promise<Report>;
 }

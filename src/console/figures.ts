@@ -5,12 +5,13 @@ import { htmlTable } from '../reports/report-drawing.ts';
 import { shownTables, tableOf } from '../reports/report-table.ts';
 import { reportOf } from '../reports/reports.ts';
 import type { AskedOfAccount } from './page.ts';
+import { linksOf } from './rows.ts';
 import { queryText, reportQueryOf } from './view.ts';
 
 /** Rows of a table on a page. There may be thousands of campaigns. */
 const maxRows = 100;
 /** Cells of a table on a page, so that a page has at most some 3,000 elements. */
-const maxCells = 500;
+const usualCells = 500;
 
 interface SectionOptions {
 	readonly title?: string;
@@ -18,6 +19,8 @@ interface SectionOptions {
 	readonly texts?: Readonly<Record<string, string | null>>;
 	/** Whether the pictures are shown. */
 	readonly isDrawn?: boolean;
+	/** Of a table. */
+	readonly maxCells?: number;
 }
 
 /** A report as a part of a page: pictures, their tables, what the figures mean, and the same as CSV and JSON. */
@@ -34,16 +37,18 @@ export async function reportSection(
 
 /** The same of a report that is made already. */
 export async function sectionOf(
-	{ account, view, dayNotes }: AskedOfAccount,
+	asked: AskedOfAccount,
 	definition: ReportDefinition,
 	report: Report,
-	{ title = definition.title, texts = {}, isDrawn = true }: SectionOptions,
+	{ title = definition.title, texts = {}, isDrawn = true, maxCells = usualCells }: SectionOptions,
 ): Promise<Html> {
+	const { account, view, dayNotes } = asked;
 	const notes = isDrawn ? await dayNotes() : [];
 	const money = moneyOf(report.currency);
 	const file = (extension: string) =>
-		`/console/${account.aid}/reports/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
-	const id = `${definition.kind}-${Object.values(texts).join('-')}`;
+		`/console/${account.aid}/${definition.isOfPersons ? definition.kind : 'reports'}/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
+	const linkOf = linksOf(asked, definition, report);
+	const id = `${definition.kind}-${Object.values(texts).filter(Boolean).join('-')}`;
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
@@ -52,7 +57,9 @@ ${
 		? empty()
 		: besideTables(
 				isDrawn && definition.draw(report, tableOf(definition, report), money, notes),
-				tables(definition, report, (rows, columns) => htmlTable(rows, money, columns, false)),
+				tables(definition, report, maxCells, (rows, columns) =>
+					htmlTable(rows, money, columns, { fitsPaper: false, linkOf }),
+				),
 			)
 }
 ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
@@ -91,7 +98,7 @@ type ShowTable = (
 	columns: Parameters<typeof htmlTable>[2],
 ) => HtmlValue;
 
-function tables(definition: ReportDefinition, report: Report, show: ShowTable): Html[] {
+function tables(definition: ReportDefinition, report: Report, maxCells: number, show: ShowTable): Html[] {
 	return shownTables(definition, report, false).map(({ title, lines, rows, columns }) => {
 		const width = Object.keys(rows[0] ?? {}).length || 1;
 		const most = Math.min(maxRows, Math.max(10, Math.floor(maxCells / width)));

@@ -6,12 +6,13 @@ import { journeysPage } from './pages/journeys.ts';
 import { notesPage } from './pages/notes.ts';
 import { overviewPage } from './pages/overview.ts';
 import { auditPage, peoplePage, personPage } from './pages/people.ts';
-import { reportFilePage } from './pages/report-file.ts';
+import { reportFilePage, subscriptionFilePage } from './pages/report-file.ts';
 import { retentionPage } from './pages/retention.ts';
 import { revenuePage } from './pages/revenue.ts';
 import { modelsPage, scoresPage } from './pages/scores.ts';
 import { segmentsPage } from './pages/segments.ts';
 import { settingsPage } from './pages/settings.ts';
+import { subscriptionsPage } from './pages/subscriptions.ts';
 import { systemPage } from './pages/system.ts';
 import { uploadsPage } from './pages/uploads.ts';
 import { viewsPage } from './pages/views.ts';
@@ -29,6 +30,8 @@ export const allPages: readonly ConsolePage[] = [
 	scoresPage,
 	modelsPage,
 	segmentsPage,
+	subscriptionsPage,
+	subscriptionFilePage,
 	visitorsPage,
 	visitorPage,
 	eraseVisitorPage,

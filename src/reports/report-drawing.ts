@@ -129,12 +129,18 @@ const longText = 40;
 /** Of amounts, besides the names of rows, as many fit on paper beside each other. */
 const paperColumns = 8;
 
+/** Where a cell leads to; undefined where it leads nowhere. */
+export type LinkOfCell = (row: FlatRow, column: string) => string | undefined;
+
 /** A table. @param fitsPaper whether it is several on paper where its columns would not fit */
 export function htmlTable(
 	rows: readonly FlatRow[],
 	money: ShowMoney,
 	styles?: ColumnStyles,
-	fitsPaper = true,
+	{
+		fitsPaper = true,
+		linkOf,
+	}: { readonly fitsPaper?: boolean; readonly linkOf?: LinkOfCell | undefined } = {},
 ): Html {
 	if (rows.length === 0) return html`<p>${nothing}</p>`;
 	const columns = shownColumns(rows, styles).map((column) => ({
@@ -151,7 +157,7 @@ export function htmlTable(
 			(column) => html`<th class="${classOf(column)}" scope="col">${column.heading}</th>`,
 		);
 		const body = rows.map(
-			(row) => html`<tr>${some.map((column) => cellOf(column, row, max, money))}</tr>
+			(row) => html`<tr>${some.map((column) => cellOf(column, row, { max, money, linkOf }))}</tr>
 `,
 		);
 		return html`<div class="wide${some.length > 4 && ' many'}${place}" tabindex="0" role="group" aria-label="table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>
@@ -166,13 +172,21 @@ export function htmlTable(
 	return html`${tableWith(columns, ' screen')}${parts.map((some) => tableWith([...names, ...some], ' paper'))}`;
 }
 
-/** @param max of shaded columns */
-function cellOf(column: ShownColumn, row: FlatRow, max: number, money: ShowMoney): Html {
+interface CellLook {
+	/** Of shaded columns. */
+	readonly max: number;
+	readonly money: ShowMoney;
+	readonly linkOf: LinkOfCell | undefined;
+}
+
+function cellOf(column: ShownColumn, row: FlatRow, { max, money, linkOf }: CellLook): Html {
 	const value = row[column.name] ?? null;
 	if (column.isShaded && typeof value !== 'number') return html`<td></td>`;
 	const shade = column.isShaded && ` shade-${Math.round((shadeSteps * Math.max(0, Number(value))) / max)}`;
 	const text = shownCell(column, value, money);
-	return html`<td class="${classOf(column)}${shade}">${typeof value === 'string' ? html`<bdi>${text}</bdi>` : text}</td>`;
+	const shown = typeof value === 'string' ? html`<bdi>${text}</bdi>` : text;
+	const link = value === null || value === 0 ? undefined : linkOf?.(row, column.name);
+	return html`<td class="${classOf(column)}${shade}">${link === undefined ? shown : html`<a href="${link}">${shown}</a>`}</td>`;
 }
 
 function classOf({ isShaded, isNumber, isLong }: ShownColumn): string {

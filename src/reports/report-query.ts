@@ -1,3 +1,4 @@
+import { type EventKind, eventKinds } from '../domain/event-kind.ts';
 import { type EventLabel, eventLabelNames, eventLabels } from '../domain/subscription-event.ts';
 import { type TouchDimension, touchDimensions, touchNames } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
@@ -118,6 +119,11 @@ export const parameters = {
 		'`event` counts what happened in the period, `cohort` all events of the subscriptions acquired in it',
 		'event',
 		{ value: 'basis', parse: oneOf(['event', 'cohort']) },
+	),
+	having: parameter<EventKind | null>(
+		'only subscriptions with such an event in the period: acquisition, renewal or refund',
+		null,
+		{ value: 'event', parse: oneOf(eventKinds) },
 	),
 	lookbackDays: parameter(
 		'how many days before conversion a touch may be credited',

@@ -19,6 +19,8 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	readonly summary: string;
 	/** What its figures are. */
 	readonly definition: string;
+	/** Whether its rows are single subscriptions or visitors, which not everybody may see. */
+	readonly isOfPersons?: boolean;
 	/** Columns that are shown in another way than their names say. */
 	readonly columns?: ColumnStyles;
 	make(source: ReportSource): Promise<Made>;

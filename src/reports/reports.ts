@@ -10,6 +10,7 @@ import { renewalsReport } from './renewals.ts';
 import type { ReportDefinition } from './report.ts';
 import { retentionReport } from './retention.ts';
 import { spendReport } from './spend.ts';
+import { subscriptionsReport } from './subscriptions.ts';
 import { thresholdReport } from './threshold.ts';
 
 /** All reports, in the order in which they are listed. */
@@ -26,6 +27,7 @@ export const allReports: readonly ReportDefinition[] = [
 	promisesReport,
 	thresholdReport,
 	forecastReport,
+	subscriptionsReport,
 ];
 
 /** @throws Error where there is none */

@@ -47,9 +47,9 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	const net = told.rows.reduce((sum, { netPence }) => sum + netPence, 0);
 	assert.ok(body.includes(`<span class="value">${moneyOf('GBP')(net)}</span>`), 'the tile of net revenue');
 
-	for (const page of ['', 'attribution', 'journeys', 'revenue', 'retention']) {
+	for (const page of ['', 'attribution', 'journeys', 'revenue', 'retention', 'subscriptions']) {
 		const shown = await browser.get(`/console/${aid}/${page}${query}`);
-		assert.equal(shown.status, 200, page);
+		assert.equal(shown.status, 200, `${page}: ${errors}`);
 		assert.match(shown.body, /<section class="figure"/, page);
 		assert.ok(
 			(shown.body.match(/<\w/g) ?? []).length < 3000,
@@ -57,6 +57,39 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 		);
 		assert.doesNotMatch(shown.body, / style=|<script/, page);
 	}
+	const behind = (await caskadeJson(['report', 'subscriptions', aid, ...period, ...at])) as {
+		totals: object;
+	};
+	const rowsArgs = ['report', 'subscriptions', aid, '--having', 'refund', ...period, ...at];
+	const rowsFile = `/console/${aid}/subscriptions/subscriptions.csv${query}&having=refund`;
+	assert.equal((await browser.get(rowsFile)).body, (await caskade([...rowsArgs, '--csv'])).stdout);
+	assert.deepEqual(behind.totals, totals, 'rows add up to what they are behind');
+	// A figure leads to as many rows.
+	for (const [page, rowsNamed] of [
+		['', /subscriptions\?(?![^"]*channel)[^"]*having=acquisition">(\d+)</g],
+		['retention', /subscriptions\?[^"]*basis=cohort">(\d+)</g],
+		['revenue', /subscriptions\?[^"]*having=renewal">(\d+)</g],
+	] as const) {
+		const { body } = await browser.get(`/console/${aid}/${page}${query}`);
+		const found = [...body.matchAll(rowsNamed)];
+		assert.ok(found.length > 2, page);
+		for (const [whole, count] of found.slice(0, 3)) {
+			const address = whole.split('"')[0]?.replaceAll('&#38;', '&');
+			const { body: listed } = await browser.get(`/console/${aid}/${address}`);
+			assert.equal(listed.match(/\/visitors\?find=/g)?.length, Number(count), `${page} ${address}`);
+		}
+	}
+	const { body: credited } = await browser.get(`/console/${aid}/attribution${query}`);
+	const byEmail = /\/visitors\?[^"]*channel=email/.exec(credited)?.[0].replaceAll('&#38;', '&') ?? '';
+	const { body: came } = await browser.get(`/console/${aid}${byEmail}`);
+	const [vid] = /[0-9a-f]{32}/.exec(came.split('<h2>Who came')[1] ?? '') ?? [];
+	const { body: life } = await browser.get(`/console/${aid}/visitors/${vid}/timeline.json`);
+	assert.ok(
+		(JSON.parse(life).timeline as { at: string; channel?: string }[]).some(
+			({ at: day, channel }) => channel === 'email' && day >= '2026-01-01' && day < '2026-11-01',
+		),
+		'who came by the channel in the period',
+	);
 	const { body: visitors } = await browser.get(`/console/${aid}/visitors`);
 	const vids = [...visitors.matchAll(/\/visitors\/([0-9a-f]{32})/g)].map(([, vid]) => vid as string);
 	assert.ok(vids.length > 20);

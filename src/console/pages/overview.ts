@@ -11,16 +11,18 @@ import { bars, htmlTable } from '../../reports/report-drawing.ts';
 import { tableOf } from '../../reports/report-table.ts';
 import { besideTables, sectionOf } from '../figures.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
+import { linksOf, rowsPath } from '../rows.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../view.ts';
 import { addNote } from './notes.ts';
 
+/** With the page that tells more, and the rows. */
 const tiles = [
-	['visits', 'Visits', 'attribution'],
-	['hits', 'Hits', 'attribution'],
-	['subscriptions', 'New subscriptions', 'attribution'],
-	['renewals', 'Renewals', 'retention'],
-	['netPence', 'Net revenue', 'revenue'],
-	['refundPence', 'Refunds', 'revenue'],
+	['visits', 'Visits', 'attribution', 'visitors'],
+	['hits', 'Hits', 'attribution', 'visitors'],
+	['subscriptions', 'New subscriptions', 'attribution', 'acquisition'],
+	['renewals', 'Renewals', 'retention', 'renewal'],
+	['netPence', 'Net revenue', 'revenue', 'subscriptions'],
+	['refundPence', 'Refunds', 'revenue', 'refund'],
 ] as const;
 
 /** What came in, against the period before, and what needs attention. */
@@ -59,14 +61,19 @@ function sum(report: Report | undefined, name: string): number | null {
 	return report.rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
 }
 
-function totals({ account, view }: AskedOfAccount, activity: Report): Html {
+function totals(asked: AskedOfAccount, activity: Report): Html {
+	const { account, view, person } = asked;
+	const seesRows = may(person, account.aid, 'visitors');
 	const money = moneyOf(account.currency);
 	const shown = (name: string, value: number) =>
 		name.endsWith('Pence') ? money(value) : formatNumber(value);
-	return html`<ul class="tiles">${tiles.map(([name, title, page]) => {
+	return html`<ul class="tiles">${tiles.map(([name, title, page, rows]) => {
 		const [value, before] = [sum(activity, name), sum(activity.compared, name)];
 		if (value === null) return null;
-		return html`<li><a href="/console/${account.aid}/${page}${queryText(view)}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(activity.rows.map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
+		const path = seesRows
+			? rowsPath(asked, rows, { row: {}, report: activity })
+			: `/console/${account.aid}/${page}${queryText(view)}`;
+		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(activity.rows.map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
 `;
 	})}</ul>`;
 }
@@ -83,7 +90,8 @@ function change(value: number, before: number, shownBefore: string, isLoss = fal
 const shownChannels = 8;
 
 /** The channels that changed most. */
-function channels({ account, view }: AskedOfAccount, credited: Report): HtmlValue {
+function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
+	const { account, view } = asked;
 	const { compared } = credited;
 	const key = (row: FlatRow) => String(row.channel);
 	const rows = tableOf(attributionReport, credited);
@@ -112,7 +120,7 @@ function channels({ account, view }: AskedOfAccount, credited: Report): HtmlValu
 		? bars(shown, 'changePence', { title: 'Change of net revenue', money })
 		: bars(shown, 'netPence', { title: 'Net revenue', money });
 	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
-${besideTables(picture, htmlTable(shown, money, { changePence: { heading: 'change' } }))}
+${besideTables(picture, htmlTable(shown, money, { changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
 <p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
 }
 

@@ -284,7 +284,7 @@ function timelineSection(
 	const link = (to: number, name: string) => html`<a href="${request.path}?page=${to}#timeline">${name}</a> `;
 	const isCut = record.visits.length === maxRead;
 	return html`<section class="figure" aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
-${htmlTable(rows, moneyOf(account.currency), timelineColumns, false)}
+${htmlTable(rows, moneyOf(account.currency), timelineColumns, { fitsPaper: false })}
 <p class="note">${counted(timeline.length, 'entry').replace(/entrys$/, 'entries')}, the latest first${pages > 1 && html`; page ${page} of ${pages}: ${page > 1 && link(page - 1, 'later')}${page < pages && link(page + 1, 'earlier')}`}.
 ${isCut && `Of the visits, the latest ${formatNumber(maxRead)} are here; the CSV has all.`} Shares are of the subscription that a touch led to, by model.</p>
 <footer><a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;

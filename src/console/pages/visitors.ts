@@ -1,14 +1,27 @@
+import {
+	isFromPayment,
+	isWanted,
+	paymentProviders,
+	type TouchDimension,
+	touchDimensions,
+	touchNames,
+	wantedTouch,
+} from '../../domain/touch.ts';
 import { type Html, html } from '../../format/html.ts';
 import { moneyOf } from '../../format/money.ts';
 import { formatNumber } from '../../format/numbers.ts';
+import { addDays } from '../../reports/calendar.ts';
+import { parseOrigin } from '../../store/account/profiles/touches.ts';
 import { eventsWith, type TracedEvent } from '../../store/account/reading/events.ts';
 import { hitsBefore } from '../../store/account/reading/histories.ts';
+import { latestTouches, type TouchRow } from '../../store/account/reading/journey-rows.ts';
 import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
 import { profilesOf } from '../../store/account/reading/visitors.ts';
 import { redirect } from '../exchange.ts';
 import { eventPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
+import { queryText } from '../view.ts';
 
 /** Of the latest hits, the visitors are recent. */
 const recentHits = 1000;
@@ -30,7 +43,7 @@ export const visitorsPage = accountPage({
 <label>Visitor, customer id, transaction or subscription <input type="search" name="find" value="${text}"></label>
 <button>Find</button> ${text !== '' && html`<a href="${request.path}">Recent visitors</a>`}
 </form>
-${text === '' ? await recent(asked) : await found(asked, text)}
+${text !== '' ? await found(asked, text) : isOfPeriod(asked) ? await cameIn(asked) : await recent(asked)}
 <p class="note">Times are in ${calendar.timezone}. Whoever looks at a visitor is written into the audit log.</p>`;
 	},
 });
@@ -44,6 +57,52 @@ async function recent(asked: AskedOfAccount): Promise<Html> {
 	return html`<section class="section"><h2>Recent visitors</h2>
 ${await visitorTable(asked, vids)}
 ${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Others are found by what is known of them.</p>`}</section>`;
+}
+
+/** Whether the address asks for who came in some days, or by some channel, campaign or the like. */
+function isOfPeriod({ query }: AskedOfAccount): boolean {
+	return ['from', 'period', ...touchDimensions].some((name) => query.has(name));
+}
+
+/** Touches that are looked through for visitors, at most. */
+const maxTouches = 50_000;
+const touchesAtOnce = 1000;
+
+async function cameIn(asked: AskedOfAccount): Promise<Html> {
+	const { store, account, view, calendar, now, request } = asked;
+	const texts = touchDimensions.map((name) => [name, view.texts[name] ?? null] as const);
+	const wanted = wantedTouch(Object.fromEntries(texts) as Record<TouchDimension, string | null>);
+	const providers = new Set([...paymentProviders, ...account.paymentProviders]);
+	const period = {
+		fromMs: view.from === null ? 0 : calendar.startOfDay(view.from),
+		toMs: Math.min(view.to === null ? Number.POSITIVE_INFINITY : calendar.startOfDay(view.to), now() + 1),
+	};
+	const vids = new Set<string>();
+	let read = 0;
+	let last: TouchRow | undefined;
+	while (vids.size < maxShown && read < maxTouches) {
+		const touches = await store.read(account.id, latestTouches(period, touchesAtOnce, last));
+		for (const [vid, , text] of touches) {
+			const origin = parseOrigin(text);
+			if (vids.size < maxShown && isWanted(origin, wanted) && !isFromPayment(origin, providers))
+				vids.add(vid);
+		}
+		read += touches.length;
+		last = touches.at(-1);
+		if (touches.length < touchesAtOnce) break;
+	}
+	const days =
+		view.from === null
+			? 'at any time'
+			: `from ${view.from} to ${addDays(view.to ?? calendar.dayOf(now()), view.to === null ? 0 : -1)}`;
+	const by = texts
+		.filter(([, value]) => value !== null)
+		.map(([name, value]) => html`, ${touchNames[name]} <bdi>${value}</bdi>`);
+	return html`<section class="section"><h2>Who came ${days}${by}</h2>
+<p><a href="${request.path}">Recent visitors</a> <a href="/console/${account.aid}/subscriptions${queryText(view)}">Subscriptions with these filters</a></p>
+${vids.size === 0 ? html`<p class="empty">Nobody, as far as hits are kept.</p>` : await visitorTable(asked, [...vids])}
+${vids.size === maxShown && html`<p class="note">These are the ${maxShown} who came last. Shorter periods show others.</p>`}
+${vids.size < maxShown && read >= maxTouches && html`<p class="note">The latest ${formatNumber(read)} arrivals were looked through. Shorter periods show others.</p>`}</section>`;
 }
 
 async function found(asked: AskedOfAccount, text: string): Promise<Html> {

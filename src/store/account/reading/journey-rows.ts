@@ -305,6 +305,19 @@ export function* arrivalsIn(
 	];
 }
 
+/** Touches of a period, the latest first: after the last one of an earlier page, if there is one. */
+export function* latestTouches(
+	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+	limit: number,
+	last: TouchRow = ['', toMs, ''],
+): Reading<TouchRow[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT vid, at, origin FROM @touch WHERE (at, vid) < (?, ?) AND at >= ? ORDER BY at DESC, vid DESC LIMIT ? /* latest touches */',
+		values: [last[1], last[0], fromMs, limit],
+	});
+	return rows.map(({ vid, at, origin }) => [String(vid), Number(at), String(origin)]);
+}
+
 /** Tells which touches of many visitors, in order of time, repeat their visitor's previous one. Remembers an hour at most. */
 class Repeats {
 	#recent = new Map<string, readonly [atMs: number, origin: string]>();

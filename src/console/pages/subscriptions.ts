@@ -1,0 +1,32 @@
+import { eventKinds } from '../../domain/event-kind.ts';
+import { touchDimensions } from '../../domain/touch.ts';
+import { html } from '../../format/html.ts';
+import { reportSection } from '../figures.ts';
+import { accountPage } from '../page.ts';
+import { queryText } from '../view.ts';
+
+const havingNames = { acquisition: 'New', renewal: 'Renewed', refund: 'Refunded' } as const;
+
+/** The rows behind figures: subscriptions with an event in a period, by channel, campaign or the like. */
+export const subscriptionsPage = accountPage({
+	path: ':aid/subscriptions',
+	title: 'Subscriptions',
+	menu: 'Subscriptions',
+	right: 'visitors',
+	takesView: true,
+	async get(asked) {
+		const { query, view, request } = asked;
+		const having = eventKinds.find((kind) => kind === query.get('having')) ?? null;
+		const basis = query.get('basis') === 'cohort' ? 'cohort' : null;
+		const tab = (kind: (typeof eventKinds)[number] | null, name: string) =>
+			html`<a href="${request.path}${queryText(view, { basis, having: kind })}"${kind === having && html` aria-current="true"`}>${name}</a> `;
+		const isOfTouch = touchDimensions.some((name) => view.texts[name]);
+		return html`<p class="tabs">${tab(null, 'All')}${eventKinds.map((kind) => tab(kind, havingNames[kind]))}</p>
+${await reportSection(asked, 'subscriptions', {
+	title: basis === 'cohort' ? 'Acquired in this period, with all their events' : 'With events in this period',
+	texts: { basis, having, compare: null },
+	maxCells: 1300,
+})}
+${isOfTouch && html`<p class="note">These have such a touch in their path. What a model credits it with is their parts: each is shared among all its touches.</p>`}`;
+	},
+});

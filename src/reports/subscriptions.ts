@@ -1,0 +1,89 @@
+import type { EventKind } from '../domain/event-kind.ts';
+import type { SubscriptionState } from '../domain/subscription-course.ts';
+import { touchDimensions } from '../domain/touch.ts';
+import { readCoursesWith } from './courses.ts';
+import { acquiredAtMs, amountsOf, countedSteps, netPence, totalOf } from './journey.ts';
+import { reportThat } from './report.ts';
+import { commonParameters } from './report-query.ts';
+
+/** A subscription with what of it counts. */
+export interface SubscriptionRow {
+	readonly subid: string;
+	readonly evt: string;
+	/** The day of its acquisition; of its first refund where there are only refunds. */
+	readonly acquired: string;
+	/** Null where it is joined to nobody. */
+	readonly vid: string | null;
+	/** Of the last touch before it; null without one. */
+	readonly channel: string | null;
+	readonly campaign: string | null;
+	readonly touches: number;
+	/** As it is now. Null where there are only refunds. */
+	readonly state: SubscriptionState | null;
+	readonly renewals: number;
+	readonly refunds: number;
+	readonly acquisitionPence: number;
+	readonly renewalPence: number;
+	readonly refundPence: number;
+	readonly netPence: number;
+}
+
+/** More are for a program, by smaller periods. */
+const maxRows = 10_000;
+
+/** The rows behind the figures of other reports. */
+export const subscriptionsReport = reportThat({
+	kind: 'subscriptions',
+	title: 'Subscriptions',
+	summary: 'the subscriptions behind the figures of other reports',
+	definition:
+		'A row for each subscription with an event in the period, the latest acquired first: its `state` now, the last touch before it, and of its events in the period the number of `renewals` and `refunds`, and pence. With the basis `cohort`, the subscriptions acquired in the period, with all their events. With `having`, only those that have such an event among these. The latest 10,000.',
+	parameters: [
+		...commonParameters,
+		'basis',
+		'having',
+		'lookbackDays',
+		...touchDimensions,
+		'segment',
+		'period',
+	],
+	isOfPersons: true,
+	columns: { subid: { isLong: true }, vid: { heading: 'visitor' } },
+	async make({ account, query, period, calendar, asOfMs, journeys, read }) {
+		const { basis, having } = query;
+		const counted = (await journeys()).journeys
+			.map((journey) => ({ ...journey, steps: countedSteps(journey.subscription, period, basis) }))
+			.filter(({ steps }) => steps.some(({ kind }) => having === null || kind === having))
+			.sort((a, b) => acquiredAtMs(b.subscription) - acquiredAtMs(a.subscription));
+		const shown = counted.slice(0, maxRows);
+		const subids = shown.map(({ subscription }) => subscription.subid);
+		const setDays = { ...account.renewalDays, ...query.period };
+		const courses = new Map(
+			(await read(() => readCoursesWith(subids, asOfMs, setDays))).map(({ subscription, course }) => [
+				subscription.subid,
+				course?.state ?? null,
+			]),
+		);
+		const count = (steps: readonly { readonly kind: EventKind }[], of: EventKind) =>
+			steps.filter(({ kind }) => kind === of).length;
+		const rowOf = ({ subscription, path, steps }: (typeof shown)[number]): SubscriptionRow => {
+			const { subid, evt, owner } = subscription;
+			const { subscriptions: _, ...pence } = amountsOf(steps);
+			const last = path.at(-1);
+			return {
+				...{ subid, evt, acquired: calendar.dayOf(acquiredAtMs(subscription)), vid: owner },
+				...{ channel: last?.channel ?? null, campaign: last?.campaign ?? null, touches: path.length },
+				...{ state: courses.get(subid) ?? null, renewals: count(steps, 'renewal') },
+				...{ refunds: count(steps, 'refund'), ...pence, netPence: netPence(pence) },
+			};
+		};
+		return {
+			...{ basis, having, rows: shown.map(rowOf) },
+			totals: totalOf(counted.map(({ steps }) => ({ amounts: amountsOf(steps) }))),
+			...(shown.length < counted.length && {
+				notes: [`These are the latest ${maxRows} of ${counted.length} subscriptions.`],
+			}),
+		};
+	},
+	draw: () => null,
+});
