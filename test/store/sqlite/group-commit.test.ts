@@ -3,15 +3,15 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { monotonicMs } from '../../../src/clock.ts';
 import { Connection } from '../../../src/store/sqlite/engine/connection.ts';
+import type { PackedUpload } from '../../../src/store/sqlite/queue/commands.ts';
 import { commitGroup } from '../../../src/store/sqlite/queue/group-commit.ts';
 import { cell, type Work } from '../../../src/store/sqlite/queue/messages.ts';
-import { fieldSeparator, type PackedUpload } from '../../../src/store/sqlite/queue/packed-events.ts';
 import { accountDatabase, openFor, rows, whenStored } from './databases.ts';
 
 const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedUpload => ({
-	fields: events
-		.map(([tid, rvn]) => [tid, `S-${tid}`, '', 'newsletter', rvn].join(fieldSeparator))
-		.join(fieldSeparator),
+	text: JSON.stringify(
+		events.map(([tid, rvn]) => ({ tid, subid: `S-${tid}`, cid: null, evt: 'newsletter', rvn })),
+	),
 	receivedAtMs: 0,
 	simulate: false,
 });

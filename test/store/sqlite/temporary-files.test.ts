@@ -4,7 +4,6 @@ import { test } from 'node:test';
 import { insertHits } from '../../../src/store/account/arriving/hits.ts';
 import { ConnectionPool } from '../../../src/store/sqlite/engine/connection-pool.ts';
 import { commitGroup } from '../../../src/store/sqlite/queue/group-commit.ts';
-import { packUpload } from '../../../src/store/sqlite/queue/packed-events.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { temporaryFolder } from '../../support.ts';
 import { addAccount, subscriptionEvents } from '../engines.ts';
@@ -21,11 +20,8 @@ test('storing uploads writes no temporary files', linuxOnly, (t) => {
 		opened = temporaryFiles();
 	});
 	const events = subscriptionEvents(3000).map((event, index) => ({ ...event, subid: `S-${index}` }));
-	const input = packUpload({
-		events: [...events, { ...events[0], tid: 'last' } as (typeof events)[0]],
-		receivedAtMs: 0,
-		simulate: false,
-	});
+	const text = JSON.stringify([...events, { ...events[0], tid: 'last' }]);
+	const input = { text, receivedAtMs: 0, simulate: false };
 	const cells = new Int32Array(new SharedArrayBuffer(4));
 	const work = { slot: 0, databaseId: 1, input, deadlineMs: Number.POSITIVE_INFINITY, cells };
 	commitGroup(pool.get(1), [{ ...work, command: 'storeSubscriptionEvents' }]);

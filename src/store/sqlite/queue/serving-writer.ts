@@ -8,7 +8,6 @@ import type { ServingWriter, WriterEvents } from '../../serving.ts';
 import type { DataFolder, FolderLock } from '../engine/data-folder.ts';
 import type { ControlCommands } from './commands.ts';
 import { controlDatabaseId } from './messages.ts';
-import { packUpload } from './packed-events.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Several, so that commits of different accounts wait for the disk at the same time. A thread costs some 10 MiB. */
@@ -91,14 +90,14 @@ export async function startServingWriter(
 	isServing = true;
 	const running = starting.move();
 	return {
-		storeSubscriptionEvents(accountId, upload, deadline) {
-			const packed = packUpload(upload);
-			return queueOf(accountId).submit(accountId, 'storeSubscriptionEvents', packed, {
-				deadlineMs: deadline.atMs,
-				deadline,
-				bounds,
-				characters: packed.fields.length,
-			});
+		storeSubscriptionEvents(accountId, { events, ...upload }, deadline) {
+			const text = JSON.stringify(events);
+			return queueOf(accountId).submit(
+				accountId,
+				'storeSubscriptionEvents',
+				{ ...upload, text },
+				{ deadlineMs: deadline.atMs, deadline, bounds, characters: text.length },
+			);
 		},
 		async storeHit(accountId, { body, ...hit }) {
 			const text = JSON.stringify(body);
