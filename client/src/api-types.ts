@@ -150,6 +150,8 @@ export interface ReportQuery {
 	readonly cost?: string | undefined;
 	/** What it is worth if a treated visitor reaches the goal, in pence. Default: 100. */
 	readonly value?: string | undefined;
+	/** The experiment. Default: the newest. */
+	readonly experiment?: string | undefined;
 	/** How many days to look ahead. Default: 90. */
 	readonly days?: string | undefined;
 	/** Only subscriptions with such an event in the period: acquisition, renewal or refund. */
@@ -172,7 +174,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend', 'promises', 'threshold', 'forecast', 'subscriptions'] as const;
+export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -198,6 +200,8 @@ export interface ReportsBy<Options> {
 	readonly promises: (aid: string, options?: Options) => Promise<Report>;
 	/** From which score on it pays to treat a visitor. @throws CaskadeError */
 	readonly threshold: (aid: string, options?: Options) => Promise<Report>;
+	/** What serving a segment earned, by an experiment, and how sure that is. @throws CaskadeError */
+	readonly lift: (aid: string, options?: Options) => Promise<Report>;
 	/** What the next days will bring, and what of the last forecast came. @throws CaskadeError */
 	readonly forecast: (aid: string, options?: Options) => Promise<Report>;
 	/** The subscriptions behind the figures of other reports. @throws CaskadeError */

@@ -5,10 +5,12 @@ import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { day, plainName } from '../format/values.ts';
 import { calendarOf } from '../reports/calendar.ts';
+import { liftReport } from '../reports/lift.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, print, withAccount } from './output.ts';
+import { optionOf, type PrintedOptions, printReport, withOutputs } from './report.ts';
 
 const nameArgument = () => new Argument('<name>', 'name of the experiment').argParser(refusing(plainName));
 const segmentOption = () => new Option('--segment <id>', 'the segment to measure').makeOptionMandatory();
@@ -85,6 +87,25 @@ experiment is never used again.`,
 			withAccount(options, aid, async (store, { id }) => {
 				print(options, shown(await store.control.stopExperiment(id, name), store.now()));
 			}),
+		);
+	withOutputs(
+		command
+			.command('report')
+			.summary('what serving the segment earned, and how sure that is')
+			.description(
+				"Print an experiment's report: the same as 'caskade report lift'. docs/experiments.md explains it.",
+			)
+			.addArgument(aidArgument())
+			.addArgument(nameArgument())
+			.addOption(optionOf('asOf'))
+			.addOption(optionOf('timezone')),
+	)
+		.addCommonOptions()
+		.action(
+			(aid: string, experiment: string, options: PrintedOptions & { asOf?: number; timezone?: string }) => {
+				const { asOf = null, timezone = null } = options;
+				return printReport(liftReport, aid, { experiment, asOf, timezone }, options);
+			},
 		);
 	return command;
 }

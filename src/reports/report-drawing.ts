@@ -1,6 +1,6 @@
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
-import { formatNumber } from '../format/numbers.ts';
+import { formatNumber, formatShare } from '../format/numbers.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
 import { nothing, type ShownColumn, shortened, shownCell, shownColumns } from './report-table.ts';
 
@@ -51,6 +51,7 @@ interface BarTitles {
 	readonly title: string;
 	/** Where values are amounts of money. */
 	readonly money?: ShowMoney;
+	readonly isShare?: boolean;
 	/** The columns of the bounds of an interval, which is drawn where a row has one. */
 	readonly bounds?: readonly [low: string, high: string];
 }
@@ -59,7 +60,7 @@ interface BarTitles {
 export function bars(
 	table: readonly FlatRow[],
 	column: string,
-	{ title, money, bounds }: BarTitles,
+	{ title, money, isShare, bounds }: BarTitles,
 ): Html | null {
 	const isGrouped = new Set(table.map(({ model }) => model)).size > 1;
 	const rows = table.slice(0, maxBars).map(({ model = null, ...row }) => ({
@@ -70,7 +71,7 @@ export function bars(
 	if (rows.length === 0) return null;
 	const values = rows.flatMap(({ value, within }) => [value, ...within]);
 	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
-	const shown = money ?? formatNumber;
+	const shown = money ?? (isShare ? formatShare : formatNumber);
 	const labels = rows.map(({ names, model, value }) => ({
 		name: isGrouped ? String(model ?? '') : names.join(' · '),
 		value: shown(value),

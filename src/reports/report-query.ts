@@ -148,6 +148,7 @@ export const parameters = {
 		"the account's, else each subscription's own",
 	),
 	goal: parameter<string | null>('only this goal', null, names, 'all goals'),
+	experiment: parameter<string | null>('the experiment', null, names, 'the newest'),
 	cost: parameter('what it costs to treat one visitor, in pence', 1, {
 		...wholeNumbers(1e9),
 		value: 'pence',

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
 import type { CoursedJourney } from './courses.ts';
 import type { DayNote } from './day-notes.ts';
+import type { Entering, Entrants } from './experiment-entries.ts';
 import type { Basis, Journey, Period, Totals } from './journey.ts';
 import type { JourneyOptions, ReadJourneys } from './read-journeys.ts';
 import type { ReportedAccount, ReportQuery, TakesParameters } from './report-query.ts';
@@ -83,6 +84,8 @@ export interface ReportSource {
 	journeys(needs?: 'visits' | 'touches' | 'events'): Promise<ReadJourneys>;
 	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
 	courses(): Promise<readonly CoursedJourney[]>;
+	/** Who entered an experiment, or a segment as if there were one. */
+	entrants(entering: Omit<Entering, 'asOfMs'>): Promise<Entrants>;
 	/** Those whose owner is in a segment. */
 	inSegment<Chosen extends Journey>(segment: string, journeys: readonly Chosen[]): Promise<readonly Chosen[]>;
 }

@@ -3,6 +3,7 @@ import { attributionReport } from './attribution.ts';
 import { coverageReport } from './coverage.ts';
 import { forecastReport } from './forecast.ts';
 import { lifetimeValueReport } from './lifetime-value.ts';
+import { liftReport } from './lift.ts';
 import { movementReport } from './movement.ts';
 import { pathsReport } from './paths.ts';
 import { promisesReport } from './promises.ts';
@@ -26,6 +27,7 @@ export const allReports: readonly ReportDefinition[] = [
 	spendReport,
 	promisesReport,
 	thresholdReport,
+	liftReport,
 	forecastReport,
 	subscriptionsReport,
 ];

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import { addDays, type Calendar, calendarOf, daysBetween } from './calendar.ts';
 import { readCourses } from './courses.ts';
 import { requireExactSums } from './exact-sums.ts';
+import { entrantsIn } from './experiment-entries.ts';
 import { isIn, type Journey, type Period } from './journey.ts';
 import { isOfTouches } from './label.ts';
 import { type JourneyOptions, readJourneys } from './read-journeys.ts';
@@ -105,6 +106,7 @@ async function makeReport(
 			const setDays = { ...account.renewalDays, ...query.period };
 			return chosen(await source.read(() => readCourses({ ...options, needsPaths }, setDays)));
 		},
+		entrants: (entering) => entrantsIn(store, account, { ...entering, asOfMs }),
 		async inSegment(id, journeys) {
 			const owners = new Set(journeys.map(({ subscription: { owner } }) => owner));
 			const vids = [...owners].filter((vid) => vid !== null);

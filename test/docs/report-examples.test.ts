@@ -132,6 +132,11 @@ for (const engine of enginesAboveContract)
 			];
 			await store.transact(accountId, () => keepServedScores(served));
 			await keepJudgedModel(store, accountId);
+			// So few are held out that none of these is.
+			await store.control.createExperiment(accountId, {
+				...{ name: 'offer', segment: 'returning', rule: 'visitor.visits >= 2', goal: 'subscription' },
+				...{ holdoutPercent: 1e-6, fromMs: day0Ms, toMs: asOf },
+			});
 			for (const { kind } of allReports)
 				made.set(kind, await report(store, accountId, kind, { asOf, ...asked[kind] }));
 		});

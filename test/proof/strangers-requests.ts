@@ -46,6 +46,7 @@ const reports = [
 		'spend',
 		'promises',
 		'threshold',
+		'lift',
 		'forecast',
 	],
 ];

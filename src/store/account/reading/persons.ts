@@ -28,6 +28,15 @@ export function* personsOf(
 	);
 }
 
+/** These visitors, and all who have shown one of their customer ids up to the moment. */
+export function* sharingCids(vids: readonly string[], asOfMs: number): Reading<string[]> {
+	const rows = yield* rowsOf({
+		sql: "SELECT DISTINCT other.vid FROM @claim AS own JOIN @claim AS other ON other.key = own.key WHERE own.vid IN ?list AND own.key >= 'c:' AND own.key < 'd' AND other.at <= ? /* sharing cids */",
+		values: [vids, asOfMs],
+	});
+	return rows.map(({ vid }) => String(vid));
+}
+
 /** Whether a visitor has shown a customer id, in no or some rows: few have, and this costs half of finding out who stands for them. */
 export function cidsSql(tableOf: (name: string) => string, parameter: string): string {
 	return `SELECT 1 FROM ${tableOf('claim')} WHERE vid = ${parameter} AND key >= 'c:' AND key < 'd' LIMIT 1 /* cids */`;

@@ -48,3 +48,12 @@ export function* vidsAfter(vid: string, limit: number): Reading<string[]> {
 	});
 	return rows.map((row) => String(row.vid));
 }
+
+/** Visitors with a hit in a period: of one day, because it is one statement. */
+export function* visitorsSeenIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<string[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT DISTINCT vid FROM @every_hit WHERE at >= ? AND at < ? /* seen in */',
+		values: [fromMs, toMs],
+	});
+	return rows.map(({ vid }) => String(vid));
+}

@@ -1,0 +1,275 @@
+import { scoredFor } from '../domain/active-subscriptions.ts';
+import { type Goal, horizonMsOf } from '../domain/goal.ts';
+import type { Profile } from '../domain/profile.ts';
+import { dayMs } from '../durations.ts';
+import { outcomesIn } from '../scoring/follow/backtest.ts';
+import { profilesAt } from '../scoring/rows/snapshots.ts';
+import { endOfLog } from '../scoring/serve/base-rate.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';
+import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { compileRule } from '../segments/rule.ts';
+import { ruleFacts } from '../segments/rule-facts.ts';
+import { historyReader, type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
+import { eventsIn } from '../store/account/reading/journey-rows.ts';
+import { personsOf, sharingCids } from '../store/account/reading/persons.ts';
+import { visitorsSeenIn } from '../store/account/reading/visitors.ts';
+import type { PageReads } from '../store/serving.ts';
+import type { Store } from '../store/store.ts';
+import { isIn, type Period } from './journey.ts';
+import type { ReportedAccount } from './report-query.ts';
+
+/** A visitor's entry: the first moment at which the rule was fulfilled, and what was known then. */
+interface Entry {
+	readonly atMs: number;
+	readonly channel: string | null;
+	readonly device: string | null;
+	/** The chance to reach the goal. */
+	readonly score: number;
+	/** Whether the goal is reached within its horizon after the entry; undefined while that is not known. */
+	readonly isConverted: boolean | undefined;
+}
+
+/** Somebody who has entered: a visitor, or all whom a customer id had joined by then, with their first entry. */
+export interface Entrant extends Entry {
+	/** Decides the group: the `vid`, or that of the visitor who had shown the customer id first. */
+	readonly person: string;
+	/** Whose subscriptions are meant. */
+	readonly vids: readonly string[];
+}
+
+export interface Entrants {
+	/** In no particular order. */
+	readonly entrants: readonly Entrant[];
+	/** How many persons a customer id joined only after an entry: they may have been in both groups. */
+	readonly leftOut: number;
+	/** The version of the model that gives the scores; null where there is none, and all scores are 0. */
+	readonly scoredBy: string | null;
+	/** Whether the rule reads scores. */
+	readonly readsScores: boolean;
+}
+
+/** What is asked about entries. */
+export interface Entering {
+	readonly rule: string;
+	readonly goal: Goal;
+	/** Of entries. */
+	readonly period: Period;
+	readonly asOfMs: number;
+}
+
+type Reader = Pick<Store, 'read' | 'control'> & PageReads;
+
+const vidsPerRead = 250;
+
+/**
+ * Who entered in a period: whoever had a hit or an upload in it after which the rule was fulfilled, by what was known then, and whoever
+ * asked for the segment. Rules that read scores are given those of the present models. Visitors whom a customer id joined
+ * before their entry are one. Who was joined to others only after it is left out, in whatever group, so that leaving
+ * out does not make the groups differ.
+ *
+ * The score is that of the newest model that had learned nothing from the period: one that had would know its outcomes.
+ */
+export async function entrantsIn(
+	store: Reader,
+	account: ReportedAccount,
+	{ rule, goal, period, asOfMs }: Entering,
+): Promise<Entrants> {
+	const within = { fromMs: period.fromMs, toMs: Math.min(period.toMs, asOfMs + 1) };
+	const model = await modelBefore(store, account.id, goal, period.fromMs);
+	const outcomeAt = await outcomeReader(store, account, goal, asOfMs);
+	const entries = new Map<string, Entry>();
+	const { firstMatch, readsScores, close } = await ruleReader(store, account, rule, asOfMs);
+	const histories = (vids: readonly string[]) => historiesOf(store, account.id, vids, asOfMs);
+	try {
+		for await (const history of histories(await visitorsIn(store, account.id, within))) {
+			const match = await firstMatch(history, within);
+			if (!match) continue;
+			const { atMs, profile } = match;
+			entries.set(history.vid, {
+				...{ atMs, channel: profile.lastChannel, device: profile.device },
+				score: model?.probability(profile, atMs) ?? 0,
+				isConverted: outcomeAt(history, profile, atMs),
+			});
+		}
+	} finally {
+		await close();
+	}
+	const families = await familiesOf(store, account.id, [...entries.keys()], asOfMs);
+	const entrants: Entrant[] = [];
+	let leftOut = 0;
+	for (const [person, members] of families) {
+		const entered = members.flatMap(({ vid, sinceMs }) => {
+			const entry = entries.get(vid);
+			entries.delete(vid);
+			return entry ? [{ entry, isLate: vid !== person && sinceMs > entry.atMs }] : [];
+		});
+		if (entered.some(({ isLate }) => isLate)) leftOut++;
+		else {
+			const first = entered.map(({ entry }) => entry).reduce((a, b) => (b.atMs < a.atMs ? b : a));
+			const vids = members.map(({ vid }) => vid);
+			const outcomes: (boolean | undefined)[] = [];
+			for await (const history of histories(vids))
+				outcomes.push(outcomeAt(history, profilesAt(history, [first.atMs])[0] ?? null, first.atMs));
+			const isConverted = outcomes.includes(undefined) ? undefined : outcomes.includes(true);
+			entrants.push({ ...first, isConverted, person, vids });
+		}
+	}
+	for (const [vid, entry] of entries) entrants.push({ ...entry, person: vid, vids: [vid] });
+	return { entrants, leftOut, scoredBy: model?.version ?? null, readsScores };
+}
+
+/** The newest usable model of visitors that has learned from nothing later than a moment. */
+async function modelBefore(
+	{ control }: Pick<Store, 'control'>,
+	accountId: number,
+	goal: Goal,
+	beforeMs: number,
+): Promise<GoalModel | undefined> {
+	// A goal of renewals is scored for a subscription, which not all who enter have.
+	if (goal.counts === 'renewal') return undefined;
+	for (const name of (await control.models(accountId)).toReversed()) {
+		if (name.goal !== goal.name || name.scope !== 'vid') continue;
+		const { asOf, kind } = JSON.parse(await control.modelReport(accountId, name));
+		if (kind === 'prior' || !(Date.parse(asOf) <= beforeMs)) continue;
+		try {
+			return openModel(name.version, await control.modelBody(accountId, name));
+		} catch (error) {
+			if (!(error instanceof UnusableModelError)) throw error;
+		}
+	}
+	return undefined;
+}
+
+type OutcomeAt = (history: VisitorHistory, profile: Profile | null, atMs: number) => boolean | undefined;
+
+/** Tells whether a goal is reached within its horizon after a moment; undefined while that is not known. */
+async function outcomeReader(
+	store: Reader,
+	account: ReportedAccount,
+	goal: Goal,
+	asOfMs: number,
+): Promise<OutcomeAt> {
+	const reader = historyReader(store, account);
+	// The time since a log ended would look like a time without outcomes.
+	const knownToMs = await endOfLog(reader, asOfMs);
+	const judging = { goal, cadences: await reader.cadences(asOfMs), knownToMs };
+	return (history, profile, atMs) => {
+		const isOver = goal.counts === 'renewal' || atMs + horizonMsOf(goal) <= knownToMs;
+		if (!isOver) return undefined;
+		// Who has nothing to renew does not renew.
+		if (!profile || !scoredFor(goal, profile, atMs, judging.cadences)) return false;
+		const [outcome] = outcomesIn(history, judging)(profile, atMs);
+		return outcome && outcome.label === 1;
+	};
+}
+
+interface RuleReader {
+	readonly readsScores: boolean;
+	/** The first moment in a period after which the visitor fulfils the rule, of hits and of what became known of uploads. */
+	firstMatch(
+		history: VisitorHistory,
+		period: Period,
+	): Promise<{ readonly atMs: number; readonly profile: Profile } | undefined>;
+	close(): Promise<void>;
+}
+
+async function ruleReader(
+	store: Reader,
+	{ aid }: ReportedAccount,
+	text: string,
+	asOfMs: number,
+): Promise<RuleReader> {
+	const rule = compileRule(text);
+	const account = (await store.control.accessSnapshot()).accounts.get(aid);
+	const reader = store.startReading();
+	const scorer = scorerOf(store, { reader, now: () => asOfMs, onError: fail });
+	return {
+		readsScores: rule.readsScores,
+		async firstMatch(history, period) {
+			const known = history.events.map(({ knownFromMs }) => knownFromMs);
+			const all = new Set([...history.hits.map(({ atMs }) => atMs), ...known]);
+			const moments = [...all].filter((atMs) => isIn(period, atMs)).sort((a, b) => a - b);
+			for (const [place, profile] of profilesAt(history, moments).entries()) {
+				// What is uploaded before the first hit belongs to nobody yet.
+				if (!profile) continue;
+				const atMs = moments[place] as number;
+				const scores =
+					rule.readsScores && account ? await scorer.scores(account, 'vid', profile, false, atMs) : [];
+				if (rule.matches(ruleFacts(profile, scores, atMs, account?.cadences))) return { atMs, profile };
+			}
+			return undefined;
+		},
+		close: () => reader.close(),
+	};
+}
+
+function fail(error: unknown): never {
+	throw error;
+}
+
+/** Visitors with a hit or an upload in a period. */
+async function visitorsIn(
+	store: Pick<Store, 'read'>,
+	accountId: number,
+	{ fromMs, toMs }: Period,
+): Promise<string[]> {
+	const vids = new Set<string>();
+	for (let dayFromMs = fromMs; dayFromMs < toMs; dayFromMs += dayMs) {
+		const dayOfIt = { fromMs: dayFromMs, toMs: Math.min(toMs, dayFromMs + dayMs) };
+		for (const vid of await store.read(accountId, visitorsSeenIn(dayOfIt))) vids.add(vid);
+	}
+	for (const { vid } of await store.read(accountId, eventsIn({ fromMs, toMs }))) if (vid) vids.add(vid);
+	return [...vids].sort();
+}
+
+async function* historiesOf(
+	store: Pick<Store, 'read'>,
+	accountId: number,
+	vids: readonly string[],
+	asOfMs: number,
+): AsyncGenerator<VisitorHistory> {
+	for (let from = 0; from < vids.length; from += vidsPerRead)
+		yield* await store.read(accountId, visitorHistories(vids.slice(from, from + vidsPerRead), asOfMs));
+}
+
+interface Member {
+	readonly vid: string;
+	/** When the visitor showed the customer id. */
+	readonly sinceMs: number;
+}
+
+/** The visitors who have one person with some of these, by person. Visitors for whom nobody else stands are left out. */
+async function familiesOf(
+	store: Pick<Store, 'read'>,
+	accountId: number,
+	vids: readonly string[],
+	asOfMs: number,
+): Promise<ReadonlyMap<string, readonly Member[]>> {
+	const joined = await inPages(vids, (some) => store.read(accountId, personsOf(some, asOfMs)));
+	const persons = new Set([...joined.values()].map(({ person }) => person));
+	const sharing = await inPages([...persons], async (some) =>
+		(await store.read(accountId, sharingCids(some, asOfMs))).map((vid) => [vid, true] as const),
+	);
+	const others = [...sharing.keys()].filter((vid) => !joined.has(vid));
+	const all = [
+		...joined,
+		...(await inPages(others, (some) => store.read(accountId, personsOf(some, asOfMs)))),
+	].filter(([, { person }]) => persons.has(person));
+	const families = Map.groupBy(
+		all.map(([vid, { person, sinceMs }]) => ({ vid, person, sinceMs })),
+		({ person }) => person,
+	);
+	for (const [person, [first, ...more]] of families)
+		if (first?.vid === person && more.length === 0) families.delete(person);
+	return families;
+}
+
+async function inPages<Value>(
+	vids: readonly string[],
+	read: (some: readonly string[]) => Promise<Iterable<readonly [string, Value]>>,
+): Promise<Map<string, Value>> {
+	const found = new Map<string, Value>();
+	for (let from = 0; from < vids.length; from += vidsPerRead)
+		for (const [vid, value] of await read(vids.slice(from, from + vidsPerRead))) found.set(vid, value);
+	return found;
+}

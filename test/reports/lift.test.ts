@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { drawOf, type Experiment, type ExperimentGroup } from '../../src/domain/experiment.ts';
+import type { HistoryHit } from '../../src/domain/hit.ts';
+import { dayMs, hourMs } from '../../src/durations.ts';
+import type { GroupFigures } from '../../src/reports/lift.ts';
+import type { Report } from '../../src/reports/report.ts';
+import { reportPage } from '../../src/reports/report-page.ts';
+import { reportCsv, reportText } from '../../src/reports/report-table.ts';
+import { reportOf } from '../../src/reports/reports.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
+import { type HistoryEvent, storeHistory } from '../../src/store/account/arriving/past-history.ts';
+import { foldAll } from '../../src/store/fold-all.ts';
+import type { Store } from '../../src/store/store.ts';
+import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
+import { body } from '../store/contract/visitors.ts';
+import { engines, enginesAboveContract, openAccountOn } from '../store/engines.ts';
+import { report } from './filled.ts';
+
+const fromMs = Date.UTC(2026, 8, 1);
+const toMs = fromMs + 40 * dayMs;
+const asOf = toMs + 5 * dayMs;
+const rule = 'visitor.events["plans-viewed"] >= 2';
+const vidOf = (number: number) => number.toString(16).padStart(32, '0');
+
+interface Life {
+	readonly vid: string;
+	readonly hits: HistoryHit[];
+	readonly events: HistoryEvent[];
+}
+
+/** A view of the plans. */
+function view(vid: string, atMs: number, fields: Parameters<typeof body>[0] = {}): HistoryHit {
+	return { vid, sid: null, atMs, body: body({ events: [{ name: 'plans-viewed' }], ...fields }) };
+}
+
+function paid(tid: string, subid: string, atMs: number, rvn: number): HistoryEvent {
+	return { tid, subid, cid: null, evt: 'newsletter', rvn, receivedAtMs: atMs };
+}
+
+/** Visitors who look at the plans, some before the experiment, and some of whom subscribe, renew and are refunded. */
+function madeUp(visitors: number): Life[] {
+	const random = seededRandom(9);
+	return Array.from({ length: visitors }, (_, number) => {
+		const vid = vidOf(number + 1);
+		let atMs = fromMs - 10 * dayMs + Math.floor(random() * 55 * dayMs);
+		const hits: HistoryHit[] = [];
+		const events: HistoryEvent[] = [];
+		const channel = random() < 0.6 ? 'email' : 'direct';
+		for (let views = 0; views < 3 && random() < 0.85; views++) {
+			hits.push(view(vid, atMs, { channel, device: number % 3 ? 'mobile' : 'desktop' }));
+			atMs += Math.floor(hourMs + random() * 4 * dayMs);
+		}
+		if (hits.length > 0 && random() < 0.5) {
+			const boughtMs = (hits.at(-1) as HistoryHit).atMs + Math.floor(random() * 9 * dayMs);
+			const tid = `T-${number}`;
+			hits.push({
+				vid,
+				sid: null,
+				atMs: boughtMs,
+				body: body({ channel, events: [{ name: 'order', tid }] }),
+			});
+			const pence = 100 + Math.floor(random() * 5000);
+			events.push(paid(tid, tid, boughtMs + hourMs, pence));
+			if (random() < 0.4) events.push(paid(`${tid}-2`, tid, boughtMs + 10 * dayMs, pence));
+			if (random() < 0.3) events.push(paid(`${tid}-r`, tid, boughtMs + 12 * dayMs, -pence));
+		}
+		return { vid, hits, events };
+	});
+}
+
+async function store(store: Store, id: number, lives: readonly Life[]): Promise<void> {
+	const hits = lives.flatMap((life) => life.hits);
+	const events = lives.flatMap((life) => life.events).toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
+	// The log goes on.
+	hits.push({ vid: 'f'.repeat(32), sid: null, atMs: asOf - hourMs, body: body({}) });
+	for (let from = 0; from < hits.length; from += 500)
+		await store.transact(id, () => storeHistory(hits.slice(from, from + 500), []));
+	for (let from = 0; from < events.length; from += 500)
+		await store.transact(id, () => storeHistory([], events.slice(from, from + 500)));
+	await foldAll(store, id);
+}
+
+function begin({ control }: Store, id: number, fields: Partial<Experiment> = {}): Promise<Experiment> {
+	return control.createExperiment(id, {
+		...{ name: 'offer', segment: 'considering', rule, goal: 'subscription', holdoutPercent: 50 },
+		...{ fromMs, toMs, ...fields },
+	});
+}
+
+type Groups = Readonly<Record<ExperimentGroup, GroupFigures>>;
+const groupsOf = (made: Report) => made.groups as Groups;
+
+/** The same figures, from the made-up visitors and nothing else. */
+function byHand(lives: readonly Life[], experiment: Experiment, atMs: number) {
+	const none = () => ({
+		...{ visitors: 0, waiting: 0, conversions: 0, acquisitionPence: 0, renewalPence: 0 },
+		...{ refundPence: 0, netPence: 0 },
+	});
+	const groups = { treated: none(), holdout: none() };
+	for (const { vid, hits, events } of lives) {
+		const views = hits.filter((hit) => hit.body.events.some(({ name }) => name === 'plans-viewed'));
+		const entry = hits.find(
+			(hit) =>
+				hit.atMs >= experiment.fromMs &&
+				hit.atMs < Math.min(toMs, atMs + 1) &&
+				views.filter((viewed) => viewed.atMs <= hit.atMs).length >= 2,
+		);
+		// A payment that becomes known while the rule is fulfilled is an entry, too.
+		const uploads = events.map(({ receivedAtMs }) => receivedAtMs);
+		const upload = uploads.find(
+			(ms) =>
+				ms >= experiment.fromMs &&
+				ms < Math.min(toMs, atMs + 1) &&
+				views.filter((viewed) => viewed.atMs <= ms).length >= 2,
+		);
+		const enteredMs = Math.min(entry?.atMs ?? Number.POSITIVE_INFINITY, upload ?? Number.POSITIVE_INFINITY);
+		if (!Number.isFinite(enteredMs)) continue;
+		const group = groups[drawOf(experiment, vid).group];
+		if (enteredMs + 7 * dayMs > atMs) {
+			group.waiting++;
+			continue;
+		}
+		group.visitors++;
+		const known = events.filter(({ receivedAtMs }) => receivedAtMs <= atMs);
+		const bought = hits.find((hit) => hit.body.events.some(({ tid }) => tid !== undefined));
+		const isSold = known.some(({ rvn, tid, subid }) => rvn >= 0 && tid === subid);
+		if (bought && isSold && bought.atMs > enteredMs && bought.atMs <= enteredMs + 7 * dayMs)
+			group.conversions++;
+		for (const { tid, subid, rvn, receivedAtMs } of known) {
+			if (receivedAtMs <= enteredMs) continue;
+			group[rvn < 0 ? 'refundPence' : tid === subid ? 'acquisitionPence' : 'renewalPence'] += rvn;
+			group.netPence += rvn;
+		}
+	}
+	return groups;
+}
+
+for (const engine of engines)
+	describe(`lift, on ${engine.name}`, () => {
+		test('is exact to the penny against the events, now and as of earlier', async () => {
+			const { store: opened, accountId } = await openAccountOn(engine);
+			const lives = madeUp(900);
+			await store(opened, accountId, lives);
+			const experiment = await begin(opened, accountId);
+			for (const atMs of [asOf, fromMs + 20 * dayMs, fromMs + 3 * dayMs]) {
+				const made = await report(opened, accountId, 'lift', { asOf: atMs, experiment: 'offer' });
+				const expected = byHand(lives, experiment, atMs);
+				for (const group of ['treated', 'holdout'] as const) {
+					const { conversionRate, netPerVisitorPence, read, ...counts } = groupsOf(made)[group];
+					assert.deepEqual(counts, expected[group], `${group} at ${new Date(atMs).toISOString()}`);
+					assert.equal(read, null, 'reads are known as of now only');
+				}
+			}
+			const made = await report(opened, accountId, 'lift', { asOf });
+			assert.deepEqual(
+				[made.experiment, made.goal, made.from, made.to, made.warnings],
+				['offer', 'subscription', '2026-09-01', '2026-10-11', []],
+			);
+			const all = made.rows as unknown as {
+				part: string;
+				treatedVisitors: number;
+				holdoutVisitors: number;
+			}[];
+			const { treated, holdout } = groupsOf(made);
+			for (const part of ['all', 'channel', 'device']) {
+				const own = all.filter((row) => row.part === part);
+				const sum = (of: 'treatedVisitors' | 'holdoutVisitors') => own.reduce((n, row) => n + row[of], 0);
+				assert.deepEqual(
+					[sum('treatedVisitors'), sum('holdoutVisitors')],
+					[treated.visitors, holdout.visitors],
+					part,
+				);
+			}
+			const { conversionRate } = made.lift as { conversionRate: Record<string, number> };
+			const {
+				difference = 0,
+				unadjusted = 0,
+				low = 0,
+				high = 0,
+				anytimeLow = 0,
+				anytimeHigh = 0,
+			} = conversionRate;
+			assert.ok(anytimeLow < low && low < difference && difference < high && high < anytimeHigh);
+			assert.equal(difference, unadjusted, 'without a score, nothing is adjusted');
+			assert.ok(
+				Math.abs(
+					unadjusted - (treated.conversions / treated.visitors - holdout.conversions / holdout.visitors),
+				) < 1e-6,
+			);
+		});
+
+		test('a customer id makes visitors one where it was known before the entry, else they are left out', async () => {
+			const { store: opened, accountId } = await openAccountOn(engine);
+			const experiment = await begin(opened, accountId);
+			const [phone, laptop, late, latePhone, alone] = [1, 2, 3, 4, 5].map(vidOf) as [
+				string,
+				string,
+				string,
+				string,
+				string,
+			];
+			const cid = (vid: string, day: number, name: string) => ({
+				...{ vid, sid: null, atMs: fromMs + day * dayMs, body: body({ cid: name }) },
+			});
+			const twice = (vid: string, day: number) => [
+				view(vid, fromMs + day * dayMs),
+				view(vid, fromMs + day * dayMs + hourMs),
+			];
+			const lives = [
+				{ vid: phone, hits: [cid(phone, 1, 'c-1'), ...twice(phone, 3)], events: [] },
+				// Shown before the laptop's own entry, and it is the laptop that buys.
+				{
+					vid: laptop,
+					hits: [
+						cid(laptop, 2, 'c-1'),
+						{
+							...{ vid: laptop, sid: null, atMs: fromMs + 5 * dayMs },
+							body: body({ events: [{ name: 'order', tid: 'T-1' }] }),
+						},
+					],
+					events: [paid('T-1', 'T-1', fromMs + 5 * dayMs + hourMs, 700)],
+				},
+				{ vid: latePhone, hits: [cid(latePhone, 1, 'c-2')], events: [] },
+				{ vid: late, hits: [...twice(late, 2), cid(late, 4, 'c-2')], events: [] },
+				{ vid: alone, hits: [...twice(alone, 2), cid(alone, 4, 'c-3')], events: [] },
+			];
+			await store(opened, accountId, lives);
+			const made = await report(opened, accountId, 'lift', { asOf });
+			assert.equal(made.leftOut, 1);
+			const { treated, holdout } = groupsOf(made);
+			assert.equal(treated.visitors + holdout.visitors, 2, 'the phone with the laptop, and the one alone');
+			const buyer = groupsOf(made)[drawOf(experiment, phone).group];
+			assert.deepEqual([buyer.conversions, buyer.netPence], [1, 700]);
+			assert.match(made.notes?.join('\n') ?? '', /Left out: 1 person/);
+		});
+
+		test('visitors who are lost from one group are told before anything else', async () => {
+			const { store: opened, accountId } = await openAccountOn(engine);
+			const experiment = await begin(opened, accountId);
+			const lives = madeUp(400);
+			const isHeldOut = ({ vid }: Life) => drawOf(experiment, vid).group === 'holdout';
+			await store(
+				opened,
+				accountId,
+				lives.filter((life, number) => !isHeldOut(life) || number % 4 === 0),
+			);
+			const { warnings } = await report(opened, accountId, 'lift', { asOf });
+			assert.match(warnings?.[0] ?? '', /^Do not trust this\. .* instead of 50 %/);
+		});
+	});
+
+for (const engine of enginesAboveContract)
+	describe(`what the report on lift says, on ${engine.name}`, () => {
+		test('the score at entry is that of a model from before the experiment', async () => {
+			const { store: opened, accountId } = await openAccountOn(engine);
+			await store(opened, accountId, madeUp(900));
+			await begin(opened, accountId);
+			const { model, report: trained } = trainedOnVisitors('logistic');
+			const insert = async (asOfMs: number) =>
+				opened.control.insertModel(accountId, {
+					...({ goal: 'subscription', scope: 'vid', body: JSON.stringify(model) } as const),
+					report: JSON.stringify({ ...trained, asOf: new Date(asOfMs).toISOString() }),
+				});
+			await insert(fromMs + dayMs);
+			const without = await report(opened, accountId, 'lift', { asOf });
+			assert.equal(without.scoredBy, null);
+			assert.match(without.notes?.join('\n') ?? '', /No model is from before the experiment/);
+			const { version } = await insert(fromMs - dayMs);
+			const made = await report(opened, accountId, 'lift', { asOf });
+			assert.equal(made.scoredBy, version);
+			assert.deepEqual(groupsOf(made), groupsOf(without));
+			const rate = (of: Report) => (of.lift as { conversionRate: Record<string, number> }).conversionRate;
+			assert.equal(rate(without).varianceReduction, 0);
+			assert.ok((rate(made).varianceReduction as number) >= 0);
+			assert.notEqual(rate(made).difference, rate(made).unadjusted);
+			assert.equal(rate(made).unadjusted, rate(without).unadjusted);
+			assert.match(made.notes?.join('\n') ?? '', /intervals as short would take [\d.]+ weeks? more/);
+		});
+
+		test('text, CSV and page tell the same; few visitors have no interval, and an unknown name is refused', async () => {
+			const { store: opened, accountId } = await openAccountOn(engine);
+			const definition = reportOf('lift');
+			const empty = await report(opened, accountId, 'lift', { asOf });
+			assert.deepEqual([empty.rows, empty.experiment], [[], null]);
+			assert.match(empty.warnings?.[0] ?? '', /no experiment/);
+			assert.match(reportText(definition, empty), /Nothing to report/);
+			const lives = madeUp(900);
+			await store(opened, accountId, lives.slice(0, 60));
+			await begin(opened, accountId);
+			const few = await report(opened, accountId, 'lift', { asOf, experiment: 'offer' });
+			assert.match(reportText(definition, few), /too few visitors for an interval/);
+			assert.ok(!reportPage(definition, few).includes('<path class="interval"'));
+			await store(opened, accountId, lives.slice(60));
+			const made = await report(opened, accountId, 'lift', { asOf, experiment: 'offer' });
+			const text = reportText(definition, made);
+			for (const title of ['Groups', 'Conversion rate: treated', 'Net per visitor', 'Exploration'])
+				assert.ok(text.includes(title), title);
+			assert.equal(reportCsv(definition, made).split('\r\n').length, made.rows.length + 2);
+			assert.ok(reportPage(definition, made).includes('<path class="interval"'));
+			await assert.rejects(
+				report(opened, accountId, 'lift', { experiment: 'other' }),
+				/There is no experiment other; the account has offer\./,
+			);
+		});
+	});
