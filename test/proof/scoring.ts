@@ -1,7 +1,8 @@
 /**
  * `npm run proof:scoring` trains models on real data and prints how well they predict unseen rows, compared with the
  * baselines in the data's README. `test/scoring/real-data.test.ts` is the short form. With `--without NAME`, or `--without
- * each`, it prints what a mechanism of training gains; `--on TEXT` takes only histories with that in their name.
+ * each`, it prints what a mechanism of training gains; `--on TEXT` takes only histories with that in their name. With
+ * `--emails FILE`, a copy of the MineThatData e-mail challenge, lift is proven, too.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ import { printAblations } from './ablations.ts';
 import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';
 import { type CdnowAccount, withCdnowAccount } from './cdnow-commands.ts';
+import { liftAims } from './hillstrom.ts';
 import { backtestsOfKinds, cdnowByCommand, cdnowSampleBacktests } from './scoring-backtests.ts';
 import { decisionAims, signallessAims } from './scoring-decisions.ts';
 import { everyTenRows, novemberAndDecember, shoppersSplit } from './shoppers.ts';
@@ -205,20 +207,32 @@ async function commandAims(): Promise<Aim[]> {
 }
 
 /** Aims are printed as they become known: some take minutes. */
-const parts: Readonly<Record<string, () => AsyncIterable<Aim> | Promise<Aim[]>>> = {
+const parts: Readonly<
+	Record<string, (emails: string | undefined) => Iterable<Aim> | AsyncIterable<Aim> | Promise<Aim[]>>
+> = {
 	lines: lineAims,
 	commands: commandAims,
 	cuts: () => cdnowSampleBacktests(sample, seeds),
 	kinds: () => backtestsOfKinds(seeds),
 	decisions: () => decisionAims(sample),
 	signalless: signallessAims,
+	lift(emails) {
+		if (emails !== undefined) return liftAims(emails);
+		process.stdout.write(
+			'Lift is not proven: --emails FILE names a copy of the MineThatData e-mail challenge.\n',
+		);
+		return [];
+	},
 };
 
 if (import.meta.main) {
 	const missing = Object.values(files).filter((file) => !existsSync(file));
 	if (missing.length > 0) throw new Error(`These data files are missing: ${missing.join(', ')}`);
 	const { values, positionals } = parseArgs({
-		options: { without: { type: 'string', multiple: true }, on: { type: 'string' } },
+		options: {
+			...{ without: { type: 'string', multiple: true }, on: { type: 'string' } },
+			emails: { type: 'string' },
+		},
 		allowPositionals: true,
 	});
 	if (values.without)
@@ -226,7 +240,7 @@ if (import.meta.main) {
 	else printAimHeader();
 	for (const name of positionals.length > 0 ? positionals : values.without ? [] : Object.keys(parts)) {
 		const startedUs = process.cpuUsage();
-		const aims = parts[name]?.();
+		const aims = parts[name]?.(values.emails);
 		if (!aims) throw new Error(`There is no part ${name}; use one of ${Object.keys(parts).join(', ')}.`);
 		for await (const aim of aims instanceof Promise ? await aims : aims)
 			if (!printAim(aim)) process.exitCode = 1;
