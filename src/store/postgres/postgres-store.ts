@@ -46,8 +46,14 @@ const controlPool: Omit<PoolOptions, 'size'> = {
 	statementTimeoutMs: 3500,
 	idleInTransactionMs: 60_000,
 };
+/** For servers and nodes that may not answer, of which a command says so within five seconds, its own start included. */
+const quickPool: Omit<PoolOptions, 'size'> = {
+	...controlPool,
+	connectTimeoutMs: 2000,
+	statementTimeoutMs: 2000,
+};
 /** For checks of accounts on the home server: silent nodes of a cluster do not wait for each other. */
-const accountsPool: PoolOptions = { ...controlPool, statementTimeoutMs: 2000, size: 4 };
+const quickConnections = 4;
 /** For migrations and exports, which may take long. */
 const maintenancePool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 10_000,
@@ -400,7 +406,7 @@ export class PostgresStore implements OpenStore {
 		const pooled = await problemOf(checkSessions(pool, this.#servers.home));
 		if (pooled) yield { check: 'sessions', ok: false, detail: pooled };
 		const citus = await Citus.of(pool);
-		const asking = new PostgresPool(this.#servers.home, accountsPool, () => {});
+		const asking = new PostgresPool(this.#servers.home, { ...quickPool, size: quickConnections }, () => {});
 		try {
 			const accounts = this.#checkAccounts(await this.control.accounts(), asking, await citus?.nodes());
 			if (citus) yield* citus.runChecks(this.#schemas.control);
@@ -473,9 +479,9 @@ export class PostgresStore implements OpenStore {
 	}
 }
 
-/** Asks a server that may not answer, with the short time limits of a start. */
+/** Asks a server that may not answer. */
 async function askQuickly<T>(address: string, ask: (pool: PostgresPool) => Promise<T>): Promise<T> {
-	const pool = new PostgresPool(address, { ...controlPool, size: 1 }, () => {});
+	const pool = new PostgresPool(address, { ...quickPool, size: 1 }, () => {});
 	try {
 		return await ask(pool);
 	} finally {
