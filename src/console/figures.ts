@@ -48,7 +48,7 @@ export async function sectionOf(
 	const file = (extension: string) =>
 		`/console/${account.aid}/${definition.isOfPersons ? definition.kind : 'reports'}/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
 	const linkOf = linksOf(asked, definition, report);
-	const id = `${definition.kind}-${Object.values(texts).filter(Boolean).join('-')}`;
+	const id = [definition.kind, ...Object.values(texts).filter(Boolean)].join('-');
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}

@@ -4,6 +4,7 @@ import { AccessDirectory } from '../../src/access/directory.ts';
 import { newLoginLink } from '../../src/access/sign-in.ts';
 import { createConsole } from '../../src/console/console.ts';
 import { moneyOf } from '../../src/format/money.ts';
+import { formatShare } from '../../src/format/numbers.ts';
 import { runReport } from '../../src/reports/run-report.ts';
 import { openStore } from '../../src/store/open.ts';
 import { caskade, caskadeJson } from '../process.ts';
@@ -46,6 +47,40 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	assert.equal(status, 200);
 	const net = told.rows.reduce((sum, { netPence }) => sum + netPence, 0);
 	assert.ok(body.includes(`<span class="value">${moneyOf('GBP')(net)}</span>`), 'the tile of net revenue');
+
+	const [{ events, unjoined }] = (
+		(await caskadeJson(['report', 'coverage', aid, '--by', 'none', ...period, ...at])) as {
+			rows: [{ events: number; unjoined: number }];
+		}
+	).rows;
+	assert.ok(body.includes(`<span class="value">${formatShare(1 - unjoined / events)}</span>`), 'joined');
+	const summer = ['--from', '2026-07-01', '--to', '2026-09-02'];
+	const compared = async (compare: string) =>
+		(
+			(await caskadeJson([
+				'report',
+				'activity',
+				aid,
+				'--every',
+				'month',
+				...summer,
+				'--compare',
+				compare,
+				...at,
+			])) as {
+				compared: { from: string; rows: { netPence: number }[] };
+			}
+		).compared;
+	const before = await compared('previous');
+	const against = await browser.get(`/console/${aid}/?from=2026-07-01&to=2026-09-02`);
+	const netBefore = before.rows.reduce((sum, { netPence }) => sum + netPence, 0);
+	assert.notEqual(netBefore, 0);
+	assert.ok(against.body.includes(`from ${moneyOf('GBP')(netBefore)}</span>`), 'net revenue before');
+	assert.equal((await compared('year')).from, '2025-07-02', 'the same weekdays');
+	assert.match(
+		(await browser.get(`/console/${aid}/${query}&compare=year`)).body,
+		/aria-current="true">Against the same weekdays a year before/,
+	);
 
 	for (const page of ['', 'attribution', 'journeys', 'revenue', 'retention', 'subscriptions']) {
 		const shown = await browser.get(`/console/${aid}/${page}${query}`);

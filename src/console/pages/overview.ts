@@ -1,14 +1,16 @@
 import { may } from '../../domain/person.ts';
-import { dayMs } from '../../durations.ts';
+import { touchDimensions } from '../../domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { moneyOf } from '../../format/money.ts';
-import { formatNumber } from '../../format/numbers.ts';
+import { formatNumber, formatShare } from '../../format/numbers.ts';
 import { activityReport } from '../../reports/activity.ts';
 import { attributionReport } from '../../reports/attribution.ts';
+import { coverageReport } from '../../reports/coverage.ts';
 import type { FlatRow, Report } from '../../reports/report.ts';
 import { sparkline } from '../../reports/report-curves.ts';
 import { bars, htmlTable } from '../../reports/report-drawing.ts';
 import { tableOf } from '../../reports/report-table.ts';
+import { attention } from '../attention.ts';
 import { besideTables, sectionOf } from '../figures.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { linksOf, rowsPath } from '../rows.ts';
@@ -41,9 +43,15 @@ export const overviewPage = accountPage({
 		const credited = await asked.soon(
 			asked.report(reportQueryOf(attributionReport, view, { compare, intervals: '0' }, now())),
 		);
+		// It knows no touches.
+		const hasJoined = ![...touchDimensions, 'segment'].some((name) => view.texts[name]);
+		const joined = hasJoined
+			? await asked.soon(asked.report(reportQueryOf(coverageReport, view, { compare, by: 'none' }, now())))
+			: undefined;
 		const { compared: _, ...shownActivity } = activity;
-		const page = html`${await attention(asked)}
-${totals(asked, activity)}
+		const page = html`${await attention(asked, joined)}
+${compare !== null && comparisons(asked, compare)}
+${totals(asked, activity, joined)}
 ${
 	credited
 		? channels(asked, credited)
@@ -52,7 +60,7 @@ ${
 ${await sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
 ${may(asked.person, account.aid, 'visitors') && addNote(asked)}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
-		return credited ? page : { unfinished: page };
+		return credited && (joined || !hasJoined) ? page : { unfinished: page };
 	},
 });
 
@@ -61,7 +69,21 @@ function sum(report: Report | undefined, name: string): number | null {
 	return report.rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
 }
 
-function totals(asked: AskedOfAccount, activity: Report): Html {
+/** What changes are against. */
+function comparisons({ request, view }: AskedOfAccount, compare: 'previous' | 'year'): Html {
+	const tab = (name: 'previous' | 'year', text: string) =>
+		html`<a href="${request.path}${queryText(view, { compare: name })}"${name === compare && html` aria-current="true"`}>${text}</a> `;
+	return html`<p class="tabs">${tab('previous', 'Against the weeks before')}${tab('year', 'Against the same weekdays a year before')}</p>`;
+}
+
+/** The share of events that belong to a visitor. */
+function joinedShare(report: Report | undefined): number | null {
+	const [{ events, unjoined } = {}] = report?.rows ?? [];
+	return typeof events === 'number' && events > 0 ? 1 - Number(unjoined) / events : null;
+}
+
+function totals(asked: AskedOfAccount, activity: Report, coverage: Report | undefined): Html {
+	const [joined, joinedBefore] = [joinedShare(coverage), joinedShare(coverage?.compared)];
 	const { account, view, person } = asked;
 	const seesRows = may(person, account.aid, 'visitors');
 	const money = moneyOf(account.currency);
@@ -75,7 +97,11 @@ function totals(asked: AskedOfAccount, activity: Report): Html {
 			: `/console/${account.aid}/${page}${queryText(view)}`;
 		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(activity.rows.map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
 `;
-	})}</ul>`;
+	})}${
+		joined !== null &&
+		html`<li><a href="/console/${account.aid}/attribution${queryText(view)}#coverage"><span class="name">Events joined to a visitor</span> <span class="value">${formatShare(joined)}</span> ${joinedBefore !== null && html`<span class="change">from ${formatShare(joinedBefore)}</span>`}</a></li>
+`
+	}</ul>`;
 }
 
 /** @param isLossLess whether amounts are negative: then more of it is no gain */
@@ -122,27 +148,4 @@ function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
 	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
 ${besideTables(picture, htmlTable(shown, money, { changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
 <p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
-}
-
-/** What an operator should look at. */
-async function attention({ account, store, now, directory }: AskedOfAccount): Promise<HtmlValue> {
-	const items: HtmlValue[] = [];
-	const { lastBackupAt } = await store.status();
-	if (account.webhooks.some(({ failingSinceMs }) => failingSinceMs !== null))
-		items.push(
-			html`A webhook has been failing. Which one, and why: <code>npx caskade webhook list ${account.aid}</code>.`,
-		);
-	if (account.models.some(({ isOutside }) => isOutside))
-		items.push(
-			html`A goal's scores promise another rate than was observed lately. Train its model again: <code>npx caskade train ${account.aid}</code>.`,
-		);
-	if (account.models.length === 0 && account.goals.length > 0)
-		items.push(
-			html`No model is trained, so everybody is served the base rate. Train one: <code>npx caskade train ${account.aid}</code>.`,
-		);
-	if (lastBackupAt !== undefined && now() - Date.parse(lastBackupAt) > 7 * dayMs)
-		items.push(html`The last backup is more than a week old: <code>npx caskade backup FOLDER</code>.`);
-	if (directory.signingKeys.length === 0) items.push('There is no key to sign casks with.');
-	if (items.length === 0) return null;
-	return html`<section class="warning" aria-label="Needs attention"><ul>${items.map((item) => html`<li>${item}</li>`)}</ul></section>`;
 }
