@@ -1,15 +1,19 @@
 import { Argument, Option } from 'commander';
 import { Command, positiveNumber, refusing } from '../config.ts';
 import { type Experiment, isRunning } from '../domain/experiment.ts';
+import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
+import { counted, formatNumber, formatShare } from '../format/numbers.ts';
 import { day, plainName } from '../format/values.ts';
 import { calendarOf } from '../reports/calendar.ts';
+import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';
 import { liftReport } from '../reports/lift.ts';
+import { reportedAccount } from '../reports/report-query.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, print, withAccount } from './output.ts';
+import { type CommonOptions, print, printJson, printLine, printTable, withAccount } from './output.ts';
 import { optionOf, type PrintedOptions, printReport, withOutputs } from './report.ts';
 
 const nameArgument = () => new Argument('<name>', 'name of the experiment').argParser(refusing(plainName));
@@ -60,6 +64,26 @@ experiment is never used again.`,
 				const experiment = await newExperiment(store, account, name, options);
 				const created = await store.control.createExperiment(account.id, experiment);
 				print(options, shown(created, store.now()));
+			}),
+		);
+	command
+		.command('plan')
+		.summary('how long an experiment would take')
+		.description(
+			`Say how many visitors would enter an experiment, and how many weeks it takes until lifts of 5, 10 and 20 % are seen in four of
+five experiments, with 5, 10, 20 and 50 % held out, by the account's own last weeks.`,
+		)
+		.addArgument(aidArgument())
+		.addOption(segmentOption())
+		.addOption(goalOption())
+		.addCommonOptions()
+		.action((aid: string, options: CommonOptions & { segment: string; goal?: string }) =>
+			withAccount(options, aid, async (store, account) => {
+				const { rule } = await store.control.segment(account.id, options.segment);
+				const goal = await chosenGoal(store, account, options.goal);
+				const plan = await planExperiment(store, reportedAccount(account), { rule, goal }, store.now());
+				if (options.json) printJson({ segment: options.segment, ...plan });
+				else printPlan(plan);
 			}),
 		);
 	command
@@ -119,30 +143,63 @@ function shown(experiment: Experiment, nowMs: number) {
 }
 
 async function newExperiment(
-	{ control, now }: Store,
-	{ id, timezone }: Account,
+	store: Store,
+	account: Account,
 	name: string,
 	{ segment, goal, holdout, from, to }: CreateOptions,
 ): Promise<Omit<Experiment, 'secret' | 'stoppedAtMs'>> {
-	const calendar = calendarOf(timezone);
+	const { control, now } = store;
+	const calendar = calendarOf(account.timezone);
 	const fromMs = from === undefined ? now() : calendar.startOfDay(from);
 	const toMs = to === undefined ? null : calendar.startOfDay(to);
 	if (toMs !== null && toMs <= Math.max(now(), fromMs))
 		throw new OperatorError('--to must be later than --from, and not over yet.');
 	if (from !== undefined && fromMs < calendar.startOfDay(calendar.dayOf(now())))
 		throw new OperatorError('--from cannot be past: nobody was held out then.');
-	const { rule } = await control.segment(id, segment);
-	const goals = (await control.goals(id)).map((one) => one.name);
-	const chosen = goal ?? goals.find((one) => one === 'subscription') ?? goals[0];
-	if (chosen === undefined || !goals.includes(chosen))
-		throw new OperatorError(`The account has no goal ${chosen ?? 'yet'}; 'caskade goal list AID' shows all.`);
+	const { rule } = await control.segment(account.id, segment);
+	const chosen = await chosenGoal(store, account, goal);
 	return {
 		name,
 		segment,
 		rule,
-		goal: chosen,
+		goal: chosen.name,
 		holdoutPercent: holdout,
 		fromMs: Math.max(fromMs, now()),
 		toMs,
 	};
+}
+
+/** The goal of this name; without one, `subscription`, else the first. @throws OperatorError where there is none */
+async function chosenGoal({ control }: Store, { id }: Account, name: string | undefined): Promise<Goal> {
+	const goals = await control.goals(id);
+	const chosen =
+		name === undefined
+			? (goals.find((one) => one.name === 'subscription') ?? goals[0])
+			: goals.find((one) => one.name === name);
+	if (!chosen)
+		throw new OperatorError(`The account has no goal ${name ?? 'yet'}; 'caskade goal list AID' shows all.`);
+	return chosen;
+}
+
+function printPlan({ goal, plans, ...history }: ExperimentPlan): void {
+	const { weeksOfHistory, enteredInFirstWeek, entersAWeek, conversionRate, varianceReduction } = history;
+	printLine(
+		`By the last ${counted(weeksOfHistory, 'week')}: ${counted(enteredInFirstWeek, 'visitor')} would have entered in the first one, ${formatNumber(entersAWeek)} a week at last. ${formatShare(conversionRate)} of them reached ${goal}${varianceReduction > 0 ? `, and the score at entry takes away ${formatShare(varianceReduction)} of the variance` : ''}.`,
+	);
+	printLine('');
+	printTable(
+		plans.map((plan) => ({
+			'held out': `${plan.holdoutPercent} %`,
+			lift: `${plan.relativeLiftPercent} %`,
+			visitors: plan.visitors,
+			weeks: plan.weeks ?? 'years',
+			'visitors, any look': plan.visitorsAtEveryLook,
+			'weeks, any look': plan.weeksAtEveryLook ?? 'years',
+		})),
+		'',
+	);
+	printLine('');
+	printLine(
+		'In four of five experiments the interval excludes 0 by then: with one look that is planned ahead, or looking at any time.',
+	);
 }

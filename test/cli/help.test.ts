@@ -57,6 +57,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	experiment: /held out.*docs\/experiments\.md says/,
 	'experiment create': /rule cannot change until/,
 	'experiment list': /an account's experiments/,
+	'experiment plan': /seen in four of\s+five experiments/,
 	'experiment report': /same as 'caskade report lift'/,
 	'experiment stop': /all visitors get the segment again/,
 	'segment create': /Add a segment/,
