@@ -12,6 +12,7 @@ import type { OpenStore } from '../store/store.ts';
 import { asset } from './assets.ts';
 import { Entrance, type EntranceSettings } from './entrance.ts';
 import { type ConsoleAnswer, type ConsoleRequest, redirect } from './exchange.ts';
+import { Kept } from './kept.ts';
 import { layout } from './layout.ts';
 import type { Asked, AskedOfAccount, ConsolePage } from './page.ts';
 import { allPages } from './pages.ts';
@@ -61,14 +62,15 @@ interface PageFrame {
 }
 
 const waitMsByDefault = 900;
-/** The part of that time for what a page can be without. */
-const soonPart = 6;
+/** The part of that time, from the request on, for what a page can be without. */
+const soonPart = 4;
 const keptLateMs = 60_000;
 
 export function createConsole(options: ConsoleOptions): Console {
 	const { store, directory, now, monotonicMs, onError, waitMs = waitMsByDefault } = options;
 	const entrance = new Entrance({ ...options, control: store.control });
-	const reports = new KeptReports(options.makeReport, monotonicMs);
+	const kept = new Kept(monotonicMs);
+	const reports = new KeptReports(options.makeReport, kept);
 	const trainings = new Trainings(options.train, onError);
 	/** Pages that were not ready in time, by who asked for which: the next request gets what this one has begun. */
 	const late = new Map<string, ReturnType<NonNullable<ConsolePage['get']>>>();
@@ -186,13 +188,15 @@ export function createConsole(options: ConsoleOptions): Console {
 		account: NonNullable<Asked['account']>,
 		view: View,
 	): Omit<AskedOfAccount, keyof Asked> & Pick<AskedOfAccount, 'account'> {
+		const beganMs = monotonicMs();
 		const calendar = calendarOf(view.timezone);
 		let notes: Promise<DayNote[]> | undefined;
 		return {
 			...{ account, view, calendar, trainings },
 			dayNotes: () => (notes ??= dayNotes(store.control, account.id, calendar)),
 			report: (query) => reports.report(reportedAccount(account), query),
-			soon: (making) => untilDue(making, waitMs / soonPart),
+			kept: (key, make) => kept.value([account.id, key], make),
+			soon: (making) => untilDue(making, Math.max(0, beganMs + waitMs / soonPart - monotonicMs())),
 		};
 	}
 

@@ -81,6 +81,8 @@ export interface AskedOfAccount extends Asked {
 	dayNotes(): Promise<readonly DayNote[]>;
 	/** Makes a report of the account, on a thread. */
 	report(query: ReportQuery): Promise<Report>;
+	/** What the account's pages have made a short while ago, else what is made now. @param key all that it depends on, but for time */
+	kept<Made>(key: unknown, make: () => Promise<Made>): Promise<Made>;
 	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */
 	soon<Made>(making: Promise<Made>): Promise<Made | undefined>;
 }

@@ -101,8 +101,10 @@ ${problem && html`<p class="problem" role="status">${problem}</p>`}
 ${trained.map((one) => html`<p><strong>${headingOf(one.report)}.</strong> ${verdictOf(one).join(' ')}</p>`)}</details>`;
 }
 
-async function distribution({ store, account }: AskedOfAccount, goal: Goal): Promise<Html> {
-	const { all, drawn, bands, histogram } = await scoreDistribution(store, account, goal.name);
+async function distribution({ store, account, kept }: AskedOfAccount, goal: Goal): Promise<Html> {
+	const { all, drawn, bands, histogram } = await kept(['distribution', goal, account.models], () =>
+		scoreDistribution(store, account, goal.name),
+	);
 	const visitors = bands.reduce((sum, band) => sum + band.visitors, 0);
 	const rows = histogram.map(({ from, visitors: number }, place) => ({
 		score: `${percent(from)} to ${percent(histogram[place + 1]?.from ?? (from / place) * (place + 1))}`,

@@ -4,7 +4,7 @@ import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import { displayName, plainName } from '../../format/values.ts';
 import { withBounds } from '../../reports/share-interval.ts';
-import { outcomeDays, type RuleOutcome, ruleOutcomes } from '../../segments/outcomes.ts';
+import { outcomeDays, type RuleOutcome, type RuleOutcomes, ruleOutcomes } from '../../segments/outcomes.ts';
 import { compileRule, type Rule } from '../../segments/rule.ts';
 import { RuleError } from '../../segments/rule-error.ts';
 import { redirect } from '../exchange.ts';
@@ -140,17 +140,16 @@ interface Tried {
 }
 
 async function outcomes(asked: AskedOfAccount, tried: Tried | undefined): Promise<Html> {
-	const { account, request, store } = asked;
+	const { account, request } = asked;
 	const shown = account.segments.slice(0, maxShown).map((segment) => ({
 		segment,
 		// One that is valid no more matches nobody.
 		rule: checked(asked, segment).rule,
 	}));
 	const rules = shown.flatMap(({ rule }) => rule ?? []);
-	const found = await ruleOutcomes(store, account, [...(tried ? [tried.rule] : []), ...rules]);
-	const { base, visitors, all } = found;
-	const left = found.rules.values();
-	const ofTried = tried && left.next().value;
+	const { base, visitors, all, rules: saved } = await keptOutcomes(asked, rules);
+	const ofTried = tried && (await keptOutcomes(asked, [tried.rule])).rules[0];
+	const left = saved.values();
 	const rows: HtmlValue[][] = shown.map(({ segment: { id, name, rule }, rule: valid }) => [
 		html`<a href="${request.path}?segment=${encodeURIComponent(id)}">${id}</a>`,
 		nameOf(name),
@@ -173,6 +172,15 @@ ${account.segments.length === 0 ? html`<p class="empty">No segments. Add one abo
 ${shown.length < account.segments.length && html`<p class="note">These are the first ${shown.length} of ${account.segments.length}.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 <details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>npx caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
+}
+
+/** Whoever types a rule asks for its outcome again and again, beside those of all others. */
+function keptOutcomes(
+	{ account, store, kept }: AskedOfAccount,
+	rules: readonly Rule[],
+): Promise<RuleOutcomes> {
+	const key = ['outcomes', rules.map(({ text }) => text), account.models];
+	return kept(key, () => ruleOutcomes(store, account, rules));
 }
 
 const codeOf = (rule: string) => html`<code>${asWritten(rule)}</code>`;
