@@ -1,11 +1,11 @@
 import type { ModelLevels } from '../domain/model-levels.ts';
 import type { GoalReport, TrainedGoal } from '../scoring/judge/account-training.ts';
+import { featureText } from '../scoring/pages/feature-words.ts';
 import { trainingReportPage } from '../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
 	conversionsText,
 	directionText,
-	featureText,
 	formerSentences,
 	headingOf,
 	historySentences,

@@ -21,6 +21,8 @@ interface SectionOptions {
 	readonly isDrawn?: boolean;
 	/** Of a table. */
 	readonly maxCells?: number;
+	/** What to do where there is nothing. */
+	readonly empty?: HtmlValue;
 }
 
 /** A report as a part of a page: pictures, their tables, what the figures mean, and the same as CSV and JSON. */
@@ -40,7 +42,13 @@ export async function sectionOf(
 	asked: AskedOfAccount,
 	definition: ReportDefinition,
 	report: Report,
-	{ title = definition.title, texts = {}, isDrawn = true, maxCells = usualCells }: SectionOptions,
+	{
+		title = definition.title,
+		texts = {},
+		isDrawn = true,
+		maxCells = usualCells,
+		empty = nothingHere,
+	}: SectionOptions,
 ): Promise<Html> {
 	const { account, view, dayNotes } = asked;
 	const notes = isDrawn ? await dayNotes() : [];
@@ -54,7 +62,7 @@ export async function sectionOf(
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
 ${
 	report.rows.length === 0
-		? empty()
+		? html`<p class="empty">${empty}</p>`
 		: besideTables(
 				isDrawn && definition.draw(report, tableOf(definition, report), money, notes),
 				tables(definition, report, maxCells, (rows, columns) =>
@@ -89,9 +97,7 @@ function daysOf({ from, to }: Report): Record<string, string | null> {
 	return from === null ? {} : { from, to, period: null };
 }
 
-function empty(): Html {
-	return html`<p class="empty">Nothing happened in this period. Choose a longer one above.</p>`;
-}
+const nothingHere = 'Nothing happened in this period. Choose a longer one above.';
 
 type ShowTable = (
 	rows: Parameters<typeof htmlTable>[0],

@@ -49,7 +49,7 @@ export function curves(
 	const known = values.filter((value) => typeof value === 'number');
 	if (known.length === 0) return null;
 	const isCount = !money && !isShare && known.every(Number.isInteger);
-	const marks = marksBetween(Math.min(0, ...known), isShare ? 1 : Math.max(0, ...known), isCount ? 1 : 0);
+	const marks = marksBetween(Math.min(0, ...known), Math.max(isShare ? 1 : 0, ...known), isCount ? 1 : 0);
 	const [min, max] = [marks[0] as number, marks.at(-1) as number];
 	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
 	const texts = marks.map(shown);

@@ -2,7 +2,7 @@ import type { Movement } from '../domain/subscription-course.ts';
 import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
 import { byAge, cohortsOf, sumOf } from './cohorts.ts';
 import { isPaid, type PaidJourney, warningsOf } from './courses.ts';
-import type { GroupValues } from './grouping.ts';
+import { columnOf, type GroupValues } from './grouping.ts';
 import { acquiredIn, penceByAge, type Terms } from './journey.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves, monthsAcross } from './report-curves.ts';
@@ -97,6 +97,18 @@ export function retentionByAge(cohorts: readonly RetainedCohort[]): RetentionAtA
 	return ages;
 }
 
+/** The same by group, the one with most subscriptions first. */
+function retentionByGroup(rows: readonly NamedRow[], by: readonly string[]) {
+	return [...Map.groupBy(rows, (row) => by.map((name) => String(row[name])).join(' / '))]
+		.map(([name, own]) => ({
+			name,
+			values: Object.fromEntries(by.map((each) => [each, own[0]?.[each]])) as GroupValues,
+			subscriptions: sumOf(own, (row) => row.subscriptions),
+			ages: retentionByAge(own),
+		}))
+		.sort((a, b) => b.subscriptions - a.subscriptions);
+}
+
 export const retentionReport = reportThat({
 	kind: 'retention',
 	title: 'Retention',
@@ -126,7 +138,7 @@ export const retentionReport = reportThat({
 			activeNow,
 			...numbered('active', active, 0),
 		})),
-	sideTables: ({ rows, all }) => [
+	sideTables: ({ rows, all, by }) => [
 		{
 			title: 'Paid in each month after that of the acquisition',
 			rows: rows.map(({ active: _, pence, activeNow: _now, penceToDate, ...names }) => ({
@@ -136,15 +148,26 @@ export const retentionReport = reportThat({
 			})),
 		},
 		{ title: 'All months of acquisition, by age', rows: all.map(rowOfAge), columns: { active: {} } },
+		...(by.length === 0
+			? []
+			: [
+					{
+						title: `The same by ${by.join(' and ')}`,
+						rows: retentionByGroup(rows, by.map(columnOf)).flatMap(({ values, ages }) =>
+							ages.map((age) => ({ ...values, ...rowOfAge(age) })),
+						),
+						columns: { active: {} },
+					},
+				]),
 	],
-	draw: ({ all }) =>
+	draw: ({ all, rows, by }) =>
 		curves(
-			[
-				{
-					name: 'all',
-					points: all.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
-				},
-			],
+			(by.length === 0 ? [{ name: 'all', ages: all }] : retentionByGroup(rows, by.map(columnOf))).map(
+				({ name, ages }) => ({
+					name,
+					points: ages.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
+				}),
+			),
 			{
 				title: 'Left at the end of each month after that of the acquisition, with the 95 % interval',
 				...{ isShare: true, across: monthsAcross },

@@ -34,9 +34,11 @@ import {
 } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
-import { reportThat } from './report.ts';
+import { type FlatRow, reportThat } from './report.ts';
+import { curves, monthsAcross } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
+import { numbered } from './report-table.ts';
 import { unknown } from './unknown-names.ts';
 
 /** Money spent on a channel, or on one of its campaigns, on one day. */
@@ -64,6 +66,8 @@ export interface SpendRow extends Dimensions {
 	readonly returnRatio: number | null;
 	/** The number of calendar months after the acquisition until the spending was recovered; null if it is not. */
 	readonly paybackMonth: number | null;
+	/** The share of the spending that was recovered by the end of each calendar month after the acquisition, from 0. */
+	readonly recovered: readonly (number | null)[];
 }
 
 /** The cost of subscriptions where spending is known. @param journeys in the order of `subid` */
@@ -131,6 +135,7 @@ export function describeSpending(
 				costPerSubscriptionPence: subscriptions === 0 ? null : ratio(spentPence, credited, 2),
 				returnRatio: ratio(netPence, spentPence),
 				paybackMonth: payback < 0 ? null : payback,
+				recovered: byAge.map((_, age) => ratio(netAt(age, label), spentPence)),
 			};
 		})
 		.sort((a, b) => b.spentPence - a.spentPence);
@@ -188,5 +193,31 @@ export const spendReport = reportThat({
 		});
 		return { lookbackDays, model, by, ...made, warnings: [...unseen, ...made.warnings] };
 	},
-	draw: (_, table, money) => bars(table, 'netPence', { title: 'Net revenue', money }),
+	columns: { recovered: { isShare: true, heading: 'month' } },
+	table: ({ rows }) => rows.map(({ recovered: _, ...row }) => row as FlatRow),
+	sideTables: ({ rows }) => [
+		{
+			title: 'Recovered of the spending by the end of each month after that of the acquisition',
+			rows: rows.map(({ recovered, ...row }) => ({
+				...namesOf(row as FlatRow),
+				spentPence: row.spentPence,
+				...numbered('recovered', recovered, 0),
+			})),
+		},
+	],
+	draw: ({ rows }, table, money) => [
+		bars(table, 'netPence', { title: 'Net revenue', money }),
+		curves(
+			rows.map(({ recovered, ...row }) => ({
+				name: Object.values(namesOf(row as FlatRow)).join(' / ') || 'all',
+				points: recovered.map((y, age) => ({ x: String(age), y })),
+			})),
+			{ title: 'Share of the spending that was recovered', isShare: true, across: monthsAcross },
+		),
+	],
 });
+
+/** The values of a row's dimensions. */
+function namesOf(row: FlatRow): FlatRow {
+	return Object.fromEntries(Object.entries(row).filter(([, value]) => typeof value === 'string'));
+}

@@ -13,12 +13,12 @@ import {
 	modelReport,
 	useModel,
 } from '../../scoring/judge/model-versions.ts';
+import { featureText } from '../../scoring/pages/feature-words.ts';
 import { laterFigures, measureRows } from '../../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
 	conversionsText,
 	directionText,
-	featureText,
 	headingOf,
 	percent,
 	verdictOf,
@@ -106,8 +106,9 @@ async function distribution({ store, account, kept }: AskedOfAccount, goal: Goal
 		scoreDistribution(store, account, goal.name),
 	);
 	const visitors = bands.reduce((sum, band) => sum + band.visitors, 0);
-	const rows = histogram.map(({ from, visitors: number }, place) => ({
-		score: `${percent(from)} to ${percent(histogram[place + 1]?.from ?? (from / place) * (place + 1))}`,
+	const end = (score: number) => Number((100 * score).toPrecision(2));
+	const rows = histogram.map(({ from, to, visitors: number }) => ({
+		score: `${end(from)} to ${end(to)} %`,
 		visitors: number,
 	}));
 	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>

@@ -1,5 +1,6 @@
 import { type Html, html } from '../../format/html.ts';
 import type { LaterMeasures, TrainingReport } from '../judge/report.ts';
+import { featureText } from './feature-words.ts';
 import {
 	blue,
 	calibrationFigure,
@@ -11,14 +12,7 @@ import {
 	point,
 	size,
 } from './page-drawing.ts';
-import {
-	choiceSentences,
-	conversionsText,
-	directionText,
-	featureText,
-	percent,
-	withInterval,
-} from './report-text.ts';
+import { choiceSentences, conversionsText, directionText, percent, withInterval } from './report-text.ts';
 
 /** A report with its heading. */
 export interface ReportSection {

@@ -11,6 +11,7 @@ import {
 	type TopFeature,
 	type TrainingReport,
 } from '../judge/report.ts';
+import { featureText } from './feature-words.ts';
 
 export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
@@ -182,12 +183,6 @@ export function formerSentences({ former, report }: TrainedGoal): string[] {
 }
 
 const recencyTexts = ['is present', 'was present within the horizon', 'was present before that'] as const;
-
-/** A feature's name for people; some names do not say what they count. */
-export function featureText(name: string): string {
-	const [, page] = /^page:(.*)$/su.exec(name) ?? [];
-	return page === undefined ? name : `days since page ${page}`;
-}
 
 /** What a feature does to scores. */
 export function directionText({ direction, text }: TopFeature): string {

@@ -23,13 +23,14 @@ export interface ScoreDistribution {
 	readonly drawn: number;
 	/** The highest first. */
 	readonly bands: readonly BandScores[];
-	/** Visitors in each twentieth of the percentiles' scores, from 0 to the highest score. */
-	readonly histogram: readonly { readonly from: number; readonly visitors: number }[];
+	/** Visitors by their score. Most scores are low, so that each bar is about twice as wide as the one before. */
+	readonly histogram: readonly { readonly from: number; readonly to: number; readonly visitors: number }[];
 }
 
 const vidsPerRead = 250;
 const maxDrawn = 10_000;
-const bars = 20;
+/** Ends of the bars: 1, 2 and 5 hundred-thousandths, and so on up to 1. */
+const ends = [-5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((times) => Number(`${times}e${power}`)));
 
 /** What the visitors of an account score for a goal now, as pages would be told. */
 export async function scoreDistribution(
@@ -75,14 +76,17 @@ export async function scoreDistribution(
 	return { all, drawn, bands: bands.filter(({ visitors }) => visitors > 0), histogram: histogramOf(scores) };
 }
 
-function histogramOf(scores: readonly number[]): ScoreDistribution['histogram'] {
-	const highest = scores.reduce((most, score) => Math.max(most, score), 0);
-	const counts = new Array<number>(bars).fill(0);
+/** From the lowest bar with a visitor to the highest. */
+export function histogramOf(scores: readonly number[]): ScoreDistribution['histogram'] {
+	const bars = [...ends, 1].map((to, place) => ({
+		from: place === 0 ? 0 : (ends[place - 1] as number),
+		to,
+		visitors: 0,
+	}));
 	for (const score of scores) {
-		const bar = highest === 0 ? 0 : Math.min(bars - 1, Math.floor((score / highest) * bars));
-		counts[bar] = (counts[bar] as number) + 1;
+		const bar = bars.find(({ to }) => score < to) ?? bars.at(-1);
+		if (bar) bar.visitors++;
 	}
-	return scores.length === 0
-		? []
-		: counts.map((visitors, bar) => ({ from: (highest * bar) / bars, visitors }));
+	const isFilled = ({ visitors }: { readonly visitors: number }) => visitors > 0;
+	return bars.slice(bars.findIndex(isFilled), bars.findLastIndex(isFilled) + 1);
 }
