@@ -2,7 +2,8 @@ import type { EncodedRows } from './encoding.ts';
 import { logistic, logOddsOfProbability, mean } from './measure.ts';
 import { growTree, type Tree, treeValues } from './tree.ts';
 
-const learningRate = 0.1;
+/** Of the trees that models are compared by. */
+export const learningRate = 0.1;
 /** Each tree is grown from a new sample of rows, and of columns. */
 const maxRowsPerTree = 20_000;
 const shareOfColumns = 0.8;
@@ -15,15 +16,18 @@ export class Booster {
 	readonly #rows: EncodedRows;
 	readonly #logOdds: Float64Array;
 	readonly #random: () => number;
+	readonly #rate: number;
 	/** Of the rows that a tree is grown from. */
 	readonly #gradients: Float64Array;
 	readonly #curvatures: Float64Array;
 
-	constructor(rows: EncodedRows, random: () => number) {
+	/** @param rate the share of a leaf's best value that a tree adds */
+	constructor(rows: EncodedRows, random: () => number, rate = learningRate) {
 		this.start = logOddsOfProbability(mean(rows.labels));
 		this.#rows = rows;
 		this.#logOdds = new Float64Array(rows.rows).fill(this.start);
 		this.#random = random;
+		this.#rate = rate;
 		this.#gradients = new Float64Array(rows.rows);
 		this.#curvatures = new Float64Array(rows.rows);
 	}
@@ -38,7 +42,7 @@ export class Booster {
 			gradients[row] = rate - (labels[row] as number);
 			curvatures[row] = rate * (1 - rate);
 		}
-		const { tree, leaves } = growTree(this.#rows, taken, columns, gradients, curvatures, learningRate);
+		const { tree, leaves } = growTree(this.#rows, taken, columns, gradients, curvatures, this.#rate);
 		if (taken.length < rows) treeValues(tree, this.#rows, this.#logOdds);
 		else
 			for (const leaf of leaves) {

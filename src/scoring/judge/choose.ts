@@ -3,6 +3,9 @@ import { without } from '../rows/ablation.ts';
 import { recencies } from '../rows/recency.ts';
 import type { FoldModels, Trial } from './fold-models.ts';
 
+/** What models of earlier rows predict for the judged rows of a block. */
+export type ComparedModels = Pick<FoldModels, 'judged' | 'baseLosses' | 'logistic' | 'boosting'>;
+
 /** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
 export interface Choice {
 	readonly kind: 'logistic' | 'boosting';
@@ -11,6 +14,8 @@ export interface Choice {
 	readonly boostingLogLoss: number;
 	/** How much boosting reduces the mean log loss of a later row. */
 	readonly boostingGain: Interval;
+	/** In how many of the blocks it does. Missing in reports of earlier versions. */
+	readonly boostingBlocks?: { readonly better: number; readonly of: number };
 	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
 	readonly standardErrors: number;
 	/** Whether the model is served, not the base rate. */
@@ -29,15 +34,18 @@ const patience = 2;
 
 /**
  * Chooses the kind of model, and the number of trees, by the likelihood of later rows, all at the level that was known. The simpler
- * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and make
+ * kind wins unless later rows contradict it, in most blocks of time. A model is served if its predictions correlate with later outcomes, and make
  * later rows more likely than the base rate does.
  */
-export function choose(folds: readonly FoldModels[]): Choice {
+export function choose(folds: readonly ComparedModels[]): Choice {
 	const logistic = lossesOf(folds.map((fold) => fold.logistic()));
 	const boosting = bestBoosting(folds);
 	const groups = Uint32Array.from(folds.flatMap(({ judged }) => [...judged.groups]));
 	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
-	const kind = boostingGain.low > 0 && !without.has('boosting') ? 'boosting' : 'logistic';
+	const better = folds.filter((_, block) => lossIn(boosting, block) < lossIn(logistic, block)).length;
+	// The rows of a block share its time, and so what is unusual about it, which the interval does not know.
+	const isBetter = boostingGain.low > 0 && 2 * better > folds.length;
+	const kind = isBetter && !without.has('boosting') ? 'boosting' : 'logistic';
 	const { losses, trials } = kind === 'boosting' ? boosting : logistic;
 	const standardErrors = correlation(folds, trials);
 	const gains = difference(joined(folds.map(({ baseLosses }) => baseLosses)), losses);
@@ -47,6 +55,7 @@ export function choose(folds: readonly FoldModels[]): Choice {
 		logisticLogLoss: logistic.logLoss,
 		boostingLogLoss: boosting.logLoss,
 		boostingGain,
+		boostingBlocks: { better, of: folds.length },
 		standardErrors,
 		serves: standardErrors > minStandardErrors && mean(gains) > 0,
 	};
@@ -57,8 +66,12 @@ function lossesOf(trials: readonly Trial[]) {
 	return { trials, losses, logLoss: mean(losses) };
 }
 
+function lossIn({ trials }: { readonly trials: readonly Trial[] }, block: number): number {
+	return mean((trials[block] as Trial).losses);
+}
+
 /** The number of trees that makes later rows most likely. */
-function bestBoosting(folds: readonly FoldModels[]) {
+function bestBoosting(folds: readonly ComparedModels[]) {
 	let found: ({ trees: number } & ReturnType<typeof lossesOf>) | undefined;
 	let worse = 0;
 	for (let trees = treesPerStep; trees <= maxTrees && worse < patience; trees += treesPerStep) {
@@ -77,7 +90,7 @@ function bestBoosting(folds: readonly FoldModels[]) {
  * in standard errors. Both means are of the rows of one recency in one block, so that only visitors of the same time are
  * told apart: a rate that moves is no signal, nor is a feature that only tells the time.
  */
-function correlation(folds: readonly FoldModels[], trials: readonly Trial[]): number {
+function correlation(folds: readonly ComparedModels[], trials: readonly Trial[]): number {
 	const parts = new Map<number, number>();
 	for (const [index, { judged }] of folds.entries()) {
 		const predicted = (trials[index] as Trial).logOdds;

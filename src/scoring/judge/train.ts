@@ -1,4 +1,4 @@
-import { Booster } from '../fit/boosting.ts';
+import { Booster, learningRate } from '../fit/boosting.ts';
 import { learnEncoding, numbersOf, prepareNumbers } from '../fit/encoding.ts';
 import { fitLogistic } from '../fit/logistic.ts';
 import {
@@ -106,8 +106,9 @@ export function train(
 		fit = { steps, converged };
 		model = { ...common, kind: 'logistic', weights };
 	} else {
-		const booster = new Booster(encoded, seededRandom(seed));
-		while (booster.trees.length < choice.trees) {
+		// Each tree weighs half as much as those that were compared, and so does what chance draws for it.
+		const booster = new Booster(encoded, seededRandom(seed), learningRate / 2);
+		while (booster.trees.length < 2 * choice.trees) {
 			booster.grow();
 			onStep();
 		}

@@ -168,9 +168,12 @@ export function choiceSentences({
 	];
 }
 
-function kindSentence({ kind, trees, logisticLogLoss, boostingLogLoss, boostingGain }: Choice): string {
+function kindSentence(choice: Choice): string {
+	const { kind, trees, logisticLogLoss, boostingLogLoss, boostingGain, boostingBlocks } = choice;
 	const losses = `Log loss on later rows: logistic ${logisticLogLoss.toFixed(4)}, boosting ${boostingLogLoss.toFixed(4)} with ${trees} trees; boosting gains ${withInterval(boostingGain)}`;
 	if (kind === 'boosting') return `${losses}, more than chance explains, so boosting was chosen.`;
+	if (boostingGain.low > 0 && boostingBlocks)
+		return `${losses}, but only in ${boostingBlocks.better} of ${boostingBlocks.of} blocks of time, so the logistic model was chosen.`;
 	return `${losses}, ${boostingGain.high < 0 ? 'a loss' : 'which may be chance'}, so the logistic model was chosen.`;
 }
 
