@@ -66,8 +66,8 @@ function plainModel(dataset: Dataset, tested: Dataset): Float64Array {
 	const [train, test] = [oneHot(dataset), oneHot(tested)];
 	const prepared = prepareNumbers(train);
 	const { encode } = learnEncoding(train, prepared);
-	const { weights } = fitLogistic(encode(train, prepared, true), 1);
-	return logOddsOf(encode(test, prepareNumbers(test), false), weights).map(logistic);
+	const { weights } = fitLogistic(encode(train, prepared), 1);
+	return logOddsOf(encode(test, prepareNumbers(test)), weights).map(logistic);
 }
 
 function oneHot(dataset: Dataset): Dataset {

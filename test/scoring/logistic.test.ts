@@ -15,7 +15,7 @@ function encoded(count: number, seed: number): EncodedRows {
 	}));
 	const dataset = inTimeOrder(datasetOf(examples), 1);
 	const numbers = prepareNumbers(dataset);
-	return learnEncoding(dataset, numbers).encode(dataset, numbers, true);
+	return learnEncoding(dataset, numbers).encode(dataset, numbers);
 }
 
 /**

@@ -61,7 +61,7 @@ test('ridge regression: at the optimum, the gradient is zero', () => {
 		})),
 	);
 	const numbers = prepareNumbers(dataset);
-	const encoded = learnEncoding(dataset, numbers).encode(dataset, numbers, false);
+	const encoded = learnEncoding(dataset, numbers).encode(dataset, numbers);
 	const targets = Float64Array.from({ length: 400 }, (_, row) => Math.sin(row) + (row % 3));
 	for (const penalty of [1, 300]) {
 		const weights = fitRidge(encoded, targets, penalty);

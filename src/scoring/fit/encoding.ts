@@ -8,10 +8,8 @@ const maxBins = 64;
 const preparedBins = 65_535;
 /** A column's cuts are those of at most this many rows; more would hardly change them. */
 const maxRowsOfColumn = 10_000;
-/** The maximum number of texts with a rate. */
-const maxTexts = 5000;
-/** The outcome of one of so many rows hardly moves the rate of all. */
-const minRowsOfFrequent = 30;
+/** With fewer rows, a text's rate would be its rows' own outcomes. */
+const minRowsOfText = 30;
 /** A text's rate is mixed with this many rows of the base rate, because few rows prove little. */
 const rateShrinkageRows = 20;
 
@@ -113,7 +111,7 @@ export interface Targets {
 	readonly shrinkageRows: number;
 }
 
-/** Learns the encoding from rows. @returns it, and what encodes rows by it; see `encodeTexts` for `fitted` */
+/** Learns the encoding from rows. @returns it, and what encodes rows by it */
 export function learnEncoding(
 	{ features, categorical, texts, labels }: Dataset,
 	numbers: PreparedNumbers,
@@ -126,12 +124,12 @@ export function learnEncoding(
 			fitCategorical(name, categorical[column] as Uint32Array, texts[column] as string[], labels, targets),
 		),
 	};
-	const encode = (dataset: Dataset, { transformed, bins }: PreparedNumbers, fitted: boolean): EncodedRows => {
+	const encode = (dataset: Dataset, { transformed, bins }: PreparedNumbers): EncodedRows => {
 		const columns = [
 			...learned.map(({ encode }, column) =>
 				encode(transformed[column] as Float32Array, bins[column] as Uint16Array),
 			),
-			...encodeTexts(dataset, encoding, fitted),
+			...encodeTexts(dataset, encoding),
 		];
 		return {
 			...{ rows: dataset.rows, labels: dataset.labels },
@@ -215,9 +213,8 @@ function fitCategorical(
 			? (sum - count * meanTarget) / (count + targets.shrinkageRows)
 			: shrunkenRate(count, sum, baseRate);
 	const kept = [...texts.keys()]
-		.filter((code) => (rows[code] as number) > 0)
+		.filter((code) => (rows[code] as number) >= minRowsOfText)
 		.sort((a, b) => (rows[b] as number) - (rows[a] as number) || a - b)
-		.slice(0, maxTexts)
 		.map((code) => ({
 			text: texts[code] as string,
 			rows: rows[code] as number,
@@ -243,16 +240,11 @@ function shrunkenRate(rows: number, conversions: number, baseRate: number): numb
 	return Math.log(rate / (1 - rate)) - Math.log(baseRate / (1 - baseRate));
 }
 
-/**
- * With `fitted`, these are the rows that the encoding was learned from, in the same order, and a text's rate counts only
- * earlier rows: no row may see its own outcome.
- */
-function encodeTexts({ rows, labels, categorical, texts }: Dataset, encoding: Encoding, fitted: boolean) {
+function encodeTexts({ rows, categorical, texts }: Dataset, encoding: Encoding) {
 	return encoding.categorical.map(({ rates, cuts }, column) => {
-		const codes = categorical[column] as Uint32Array;
 		const rateOf = new Map(rates);
 		const rateOfCode = Float32Array.from(texts[column] as readonly string[], (text) => rateOf.get(text) ?? 0);
-		const linear = fitted ? ratesSoFar(codes, rateOfCode, labels) : valuesAt(rateOfCode, codes);
+		const linear = valuesAt(rateOfCode, categorical[column] as Uint32Array);
 		const bins = new Uint8Array(rows);
 		for (let row = 0; row < rows; row++) bins[row] = binOf(cuts, linear[row] as number);
 		return { linear, bins };
@@ -264,24 +256,4 @@ function rowsWithout(bins: Uint8Array): Uint32Array {
 	const without: number[] = [];
 	for (let row = 0; row < bins.length; row++) if (bins[row] === 0) without.push(row);
 	return Uint32Array.from(without);
-}
-
-function ratesSoFar(codes: Uint32Array, rateOfCode: Float32Array, labels: Uint8Array): Float32Array {
-	const baseRate = baseRateOf(labels);
-	const rows = new Float64Array(rateOfCode.length);
-	const conversions = new Float64Array(rateOfCode.length);
-	const total = new Float64Array(rateOfCode.length);
-	for (const code of codes) (total[code] as number)++;
-	const ofRows = new Float32Array(codes.length);
-	for (let row = 0; row < codes.length; row++) {
-		const code = codes[row] as number;
-		if ((total[code] as number) >= minRowsOfFrequent) {
-			ofRows[row] = rateOfCode[code] as number;
-			continue;
-		}
-		ofRows[row] = shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
-		(rows[code] as number)++;
-		(conversions[code] as number) += labels[row] as number;
-	}
-	return ofRows;
 }

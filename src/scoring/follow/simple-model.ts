@@ -27,7 +27,7 @@ export function simpleModel(dataset: Dataset): ((profile: Profile, nowMs: number
 	};
 	const numbers = prepareNumbers(simple);
 	const { encoding, encode } = learnEncoding(simple, numbers);
-	const { weights } = fitLogistic(encode(simple, numbers, true), strength);
+	const { weights } = fitLogistic(encode(simple, numbers), strength);
 	const scorer = new Scorer({
 		...{ format: modelFormat, kind: 'logistic', features, baseRate: 0, encoding, weights },
 		...{ horizonMs: 0, levels: [0] },

@@ -57,11 +57,10 @@ export class FoldModels {
 		this.#fold = fold;
 		this.#before = before;
 		this.#onStep = onStep;
-		this.#earlier = encode(earlier, ofEarlier, true);
+		this.#earlier = encode(earlier, ofEarlier);
 		this.#span = encode(
 			span,
 			numbersOf(numbers, (values) => values.subarray(start, start + span.rows) as typeof values),
-			false,
 		);
 		this.#booster = new Booster(this.#earlier, random);
 		this.#grown = new Float64Array(span.rows).fill(this.#booster.start);

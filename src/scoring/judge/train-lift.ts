@@ -111,7 +111,7 @@ function learnTwoModels(rows: LiftRows): LiftModel {
 			const { dataset } = liftRowsAt(rows, rowsOfGroup(rows, group));
 			const numbers = prepareNumbers(dataset);
 			const { encoding, encode } = learnEncoding(dataset, numbers);
-			const { weights } = fitLogistic(encode(dataset, numbers, true), strength);
+			const { weights } = fitLogistic(encode(dataset, numbers), strength);
 			return logisticModel(dataset, { encoding, weights });
 		}),
 	);
@@ -135,7 +135,7 @@ function learnTransformedOutcome(rows: LiftRows): LiftModel {
 	const variance = mean(values.map((value) => value ** 2));
 	const numbers = prepareNumbers(dataset);
 	const { encoding, encode } = learnEncoding(dataset, numbers, { values, shrinkageRows: variance });
-	const { intercept, linear, missing } = fitRidge(encode(dataset, numbers, false), values, variance);
+	const { intercept, linear, missing } = fitRidge(encode(dataset, numbers), values, variance);
 	const weights = {
 		intercept: unit * intercept,
 		linear: linear.map((weight) => unit * weight),

@@ -96,7 +96,7 @@ export function train(
 	if (!choice.serves) return serveBaseRate('no signal', { choice, later, overlaps });
 
 	const { encoding, encode } = learnEncoding(dataset, numbers);
-	const encoded = encode(dataset, numbers, true);
+	const encoded = encode(dataset, numbers);
 	onStep();
 	const common = { format: prior.format, features, baseRate, encoding, horizonMs, levels: [] };
 	let model: LogisticModel | BoostingModel;
