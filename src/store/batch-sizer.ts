@@ -61,8 +61,8 @@ export class BatchSizer {
 		const beganMs = this.#nowMs();
 		const outcome = await transaction();
 		const items = itemsOf(outcome);
-		this.#runs++;
-		if (items > 0) this.#learn({ items, tookMs: Math.max(1, this.#nowMs() - beganMs) });
+		// The first one also opens what the others use.
+		if (this.#runs++ > 0 && items > 0) this.#learn({ items, tookMs: Math.max(1, this.#nowMs() - beganMs) });
 		await delay(pauseMs);
 		return outcome;
 	}

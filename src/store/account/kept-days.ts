@@ -1,6 +1,6 @@
 import { samePageMs } from '../../domain/touch.ts';
 import { dayMs } from '../../durations.ts';
-import { type Query, type Reading, rowsOf, type Steps } from '../steps.ts';
+import { type Query, type Reading, rowsOf, type Select, type Steps } from '../steps.ts';
 
 /**
  * What came in on past days is kept, so that nobody counts it again. A row is a day in UTC. What a request stores is of today,
@@ -28,13 +28,18 @@ export function forgetDays(momentsMs: Iterable<number>): Query {
 	};
 }
 
-/** The same of the days of the acquisitions of some subscriptions: events that come before them make renewals of them. */
-export function* forgetAcquisitionsOf(subids: readonly string[]): Steps<void> {
-	const [named = [], following = []] = yield ['named > 0', 'named = 0'].map((part) => ({
-		sql: `SELECT MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ?list AND ${part} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
-		values: [subids],
-	}));
-	yield [forgetDays([...named, ...following].map(({ received_at }) => Number(received_at)))];
+/**
+ * The same for the days of the acquisitions of some subscriptions: events that come before them make renewals of them.
+ * @returns what forgets them
+ */
+export function* forgetAcquisitionsOf(subids: readonly string[]): Reading<Query> {
+	const [named = [], following = []] = yield (['named > 0', 'named = 0'] as const).map(
+		(part): Select => ({
+			sql: `SELECT MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ?list AND ${part} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
+			values: [subids],
+		}),
+	);
+	return forgetDays([...named, ...following].map(({ received_at }) => Number(received_at)));
 }
 
 /** Forgets all, so that they are made again. */

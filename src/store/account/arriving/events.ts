@@ -8,7 +8,7 @@ import {
 	subscriptionEntry,
 	subscriptionEventFields,
 } from '../../../domain/subscription-event.ts';
-import { ask, type Query, type Reading, rowsOf, type Select, type Steps } from '../../steps.ts';
+import { ask, type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { holdersOf, ownersOf } from '../owners/identity-links.ts';
 import {
@@ -103,13 +103,22 @@ export function insertEvents(events: readonly StoredEvent[]): Query & { rows: No
 
 export const insertIntoEvents = `INSERT INTO @subscription_event (${storedEventColumns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
 
+/** Asks whom events belong to. @param events with different `tid`s */
+export function askOwners(events: readonly StoredEvent[]) {
+	return { holders: holdersOf(events), subscriptions: ownersOfSubscriptions(subidsOf(events)) };
+}
+
+/** @param found the rows of `askOwners`, for these events or more */
+export function ownersAmong(
+	events: readonly StoredEvent[],
+	{ holders, subscriptions }: { readonly [Name in keyof ReturnType<typeof askOwners>]: readonly Row[] },
+): Owners {
+	return { owners: ownersOf(events, holders), subscribers: subscribersIn(subscriptions) };
+}
+
 /** @param events with different `tid`s */
 export function* findOwners(events: readonly StoredEvent[]): Reading<Owners> {
-	const { holders, subscriptions } = yield* ask({
-		holders: holdersOf(events),
-		subscriptions: ownersOfSubscriptions(subidsOf(events)),
-	});
-	return { owners: ownersOf(events, holders), subscribers: subscribersIn(subscriptions) };
+	return ownersAmong(events, yield* ask(askOwners(events)));
 }
 
 /** A new `tid` belongs to the first upload that has it. Repeats are compared with what is stored. */

@@ -61,26 +61,38 @@ export function* fitting<Hit extends HistoryHit>(
 	};
 }
 
+/** The logs of visitors, whole. They must be read under the visitors' lock. */
+export function knownHistory(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
+		values: [vids],
+	};
+}
+
 /**
  * Merges arriving hits into the logs of their visitors.
- * @param long visitors whose logs are too long to be read whole
- * @param crowd the only crowded moment at which hits may arrive
+ * @param logs.history rows of `knownHistory` for the visitors whose logs are not long
+ * @param logs.long visitors whose logs are too long to be read whole
+ * @param logs.crowd the only crowded moment at which hits may arrive
  */
 export function* mergeLogs(
 	arriving: ReadonlyMap<string, readonly PastHit[]>,
 	known: ReadonlySet<string>,
-	long: ReadonlySet<string>,
-	crowd: CrowdedMoment | undefined,
+	{
+		history,
+		long,
+		crowd,
+	}: {
+		readonly history: readonly Row[];
+		readonly long: ReadonlySet<string>;
+		readonly crowd: CrowdedMoment | undefined;
+	},
 ): Steps<Merged[]> {
 	const logged = new Map<string, PlacedHit[]>();
-	const whole = [...known].filter((vid) => !long.has(vid));
-	const [rows = [], ...windows] = yield [
-		{
-			sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
-			values: [whole],
-		},
-		...[...known.intersection(long)].flatMap((vid) => selectNear(vid, arriving.get(vid) ?? [], crowd)),
-	];
+	const rows = history.filter(({ vid }) => known.has(String(vid)));
+	const windows = yield [...known.intersection(long)].flatMap((vid) =>
+		selectNear(vid, arriving.get(vid) ?? [], crowd),
+	);
 	for (const row of [...rows, ...windows.flat()]) {
 		const hit = toLoggedHit(row);
 		logged.getOrInsertComputed(hit.vid, () => []).push(hit);

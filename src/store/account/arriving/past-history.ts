@@ -14,7 +14,6 @@ import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import {
 	assignEvents,
 	assignLater,
-	holdersOf,
 	type IdentityLink,
 	knownLinks,
 	linksOfHit,
@@ -22,15 +21,24 @@ import {
 	newLinks,
 	saveLinks,
 } from '../owners/identity-links.ts';
-import { ownersOfSubscriptions, subidsOf, subscriptionKeys } from '../owners/subscription-owners.ts';
+import { subidsOf, subscriptionKeys } from '../owners/subscription-owners.ts';
 import { refold, withShortLogs } from '../profiles/refold.ts';
 import { loadVisitors, loadVisits, saveVisitors, saveVisits } from '../profiles/stored-profiles.ts';
 import { saveTouches } from '../profiles/touches.ts';
 import { addLatest } from './add-latest.ts';
 import { type CrowdedMoment, catchUp, type Moment } from './crowded-moment.ts';
-import { findOwners, insertEvents, newAmong, storeEvents, type UploadOutcome } from './events.ts';
+import {
+	askOwners,
+	findOwners,
+	firstOfEach,
+	insertEvents,
+	newAmong,
+	ownersAmong,
+	storeEvents,
+	type UploadOutcome,
+} from './events.ts';
 import { insertHits } from './hits.ts';
-import { compareHits, fitting, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
+import { compareHits, fitting, knownHistory, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
 
 export type HistoryEvent = SubscriptionEvent & Arrival;
 
@@ -77,12 +85,20 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	let storedHits = 0;
 	let following: readonly Row[] = [];
 	const [outcome] = yield* storeEvents([arriving], function* () {
-		yield* forgetAcquisitionsOf(subidsOf(arriving.events));
-		const rows = yield* rowsOf(insertEvents(arriving.events));
+		const forget = yield* forgetAcquisitionsOf(subidsOf(arriving.events));
+		const { rows, ...found } = yield* ask({
+			forget,
+			rows: insertEvents(arriving.events),
+			...askOwners(firstOfEach(arriving.events)),
+		});
 		const fresh = new Set(rows.map(({ tid }) => String(tid)));
 		const added = newAmong([arriving], fresh);
 		yield [forgetDays(added.map(({ received_at }) => received_at))];
-		storedHits = yield* storePastHits(hits, { links, linked, long: new Set(longLogs.keys()), crowd, added });
+		if (hits.length === 0) return { ...ownersAmong(added, found), fresh };
+		storedHits = yield* storePastHits(hits, {
+			...{ links, linked, long: new Set(longLogs.keys()), crowd, added },
+			owners: [...found.holders, ...found.subscriptions].map(({ vid }) => String(vid)),
+		});
 		if (storedHits > 0)
 			following = yield* rowsOf({
 				sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE tid IN ?list AND vid IS NOT NULL /* following history */',
@@ -108,6 +124,8 @@ interface Surroundings {
 	readonly crowd: CrowdedMoment | undefined;
 	/** Events that this transaction has stored. */
 	readonly added: readonly StoredEvent[];
+	/** Whose they would be without the hits, and those of repeated ones. */
+	readonly owners: readonly string[];
 }
 
 /** The maximum number of entries of short logs that an import reads in one transaction. */
@@ -115,23 +133,19 @@ const maxEntries = 1500;
 
 function* storePastHits(
 	arriving: readonly HistoryHit[],
-	{ links, linked, long, crowd, added: addedEvents }: Surroundings,
+	{ links, linked, long, crowd, added: addedEvents, owners }: Surroundings,
 ): Steps<number> {
 	const contested = yield* lockContested([...linked]);
-	const { holders, subscriptions } = yield* ask({
-		holders: holdersOf(addedEvents),
-		subscriptions: ownersOfSubscriptions(subidsOf(addedEvents)),
-	});
-	const owners = [...holders, ...subscriptions].map(({ vid }) => String(vid));
-	const { visitors, known } = yield* ask({
-		visitors: loadVisitors(unique([...arriving.map(({ vid }) => vid), ...contested.vids, ...owners])),
+	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
+	const { visitors, known, history } = yield* ask({
+		visitors: loadVisitors(unique([...hitsOf.keys(), ...contested.vids, ...owners])),
 		known: knownLinks(links),
+		history: knownHistory([...hitsOf.keys()].filter((vid) => !long.has(vid))),
 	});
 	const fresh = newLinks(links, known);
 	if (fresh.some(({ key }) => !linked.has(key))) throw new ConcurrentChangeError('a visitor was erased');
-	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
 	const knownVids = visitors.map(({ vid }) => String(vid)).filter((vid) => hitsOf.has(vid));
-	const merged = yield* mergeLogs(hitsOf, new Set(knownVids), long, crowd);
+	const merged = yield* mergeLogs(hitsOf, new Set(knownVids), { history, long, crowd });
 	const added = merged.flatMap((one) => one.added);
 	if (added.length === 0) return 0;
 	const renamed = merged.flatMap((one) => [...one.renamed]);
