@@ -1,9 +1,11 @@
 import { Argument, Option } from 'commander';
 import { Command, refusing, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
+import { countReads, demoExperiment, isInGroup } from '../demo/demo-experiment.ts';
 import { loadStream } from '../demo/load-stream.ts';
 import { demoStream } from '../demo/stream.ts';
 import { undecidedVisitor } from '../demo/undecided-visitor.ts';
+import { endOf } from '../domain/experiment.ts';
 import { caskLifetimeMs } from '../domain/signing-key.ts';
 import { counted } from '../format/numbers.ts';
 import { accountToken } from '../format/values.ts';
@@ -29,6 +31,8 @@ interface DemoReport {
 	readonly visitors: number;
 	readonly hits: number;
 	readonly events: number;
+	/** Which has a true effect; see `docs/experiments.md`. */
+	readonly experiment?: string;
 	/** A visitor who has not bought yet. */
 	readonly vid?: string;
 	readonly cask?: string;
@@ -88,16 +92,28 @@ async function fill(
 	options: DemoCommandOptions,
 ): Promise<DemoReport> {
 	const { account, key } = await openDemoAccount(store, aid);
-	const entries = demoStream({ ...options, untilMs: Date.now(), shop: `${url}/demo/` });
+	const untilMs = Date.now();
+	const experiment = await demoExperiment(store, account, { days: options.days, untilMs });
+	const welcomes = experiment && { fromMs: experiment.fromMs, toMs: endOf(experiment) };
+	const entries = demoStream({
+		...{ seed: options.seed, visitors: options.visitors, days: options.days, untilMs },
+		...{ shop: `${url}/demo/`, ...(welcomes && { welcomes }) },
+	});
 	const progress = showProgress(process.stderr, 'hits and events', options.json ?? false);
-	const vids = await loadStream(store, account, entries, (done) =>
-		progress.update(`demo ${aid}`, done, entries.length),
+	const vids = await loadStream(
+		store,
+		account,
+		entries,
+		(done) => progress.update(`demo ${aid}`, done, entries.length),
+		(visitor, vid) => !experiment || isInGroup(experiment, options.seed, visitor, vid),
 	).finally(() => progress.end());
+	if (experiment) await countReads(store, account.id, experiment, { entries, vids });
 	const vid = vids.get(undecidedVisitor(entries) ?? -1);
 	const issued = vid === undefined ? undefined : await issue(store, aid, { vid, ttl: caskLifetimeMs });
 	const hits = entries.filter(({ type }) => type === 'hit').length;
 	return {
 		...{ aid, client: account.client, ...(key !== undefined && { key }) },
+		...(experiment && { experiment: experiment.name }),
 		...{ visitors: vids.size, hits, events: entries.length - hits },
 		...(vid !== undefined && issued && { vid, cask: issued.cask, caskExpiresAt: issued.expiresAt }),
 	};
@@ -105,7 +121,7 @@ async function fill(
 
 /** Commands to paste into a terminal. */
 function whatToTry(report: DemoReport, url: string, command: Command): string {
-	const { aid, key, visitors, hits, events, vid, cask } = report;
+	const { aid, key, visitors, hits, events, vid, cask, experiment } = report;
 	const caskade = (words: string) => `npx caskade ${words}${place(command)}`;
 	const read = (path: string) => `curl -s${url.startsWith('https:') ? 'k' : ''} "${url}${path}?cask=$CASK"`;
 	const paragraphs: readonly (readonly string[])[] = [
@@ -127,6 +143,9 @@ function whatToTry(report: DemoReport, url: string, command: Command): string {
 			caskade(`segment list ${aid}`),
 			caskade(`segment test ${aid} considering`),
 		],
+		experiment === undefined
+			? []
+			: ['# What an experiment brought', caskade(`report lift ${aid} ${experiment}`)],
 		key === undefined ? [] : ['# An upload; the key is shown this once', uploadLine(url, aid, key)],
 		aid === demoAid ? ['# A shop to click through, where the server runs with --demo', `${url}/demo/`] : [],
 	];

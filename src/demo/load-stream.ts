@@ -13,6 +13,7 @@ const entriesPerTransaction = { min: 20, initial: 100, max: 500 };
 
 /**
  * Stores a history by the rules of live traffic, beside a running server.
+ * @param isFitting whether a visitor may have a `vid`; of random ones, the first that fits is taken
  * @returns the `vid` of each visitor, by number
  */
 export async function loadStream(
@@ -20,12 +21,13 @@ export async function loadStream(
 	{ id, channelRules }: Account,
 	entries: readonly DemoEntry[],
 	onProgress: (done: number) => void,
+	isFitting: (visitor: number, vid: string) => boolean = () => true,
 ): Promise<ReadonlyMap<number, string>> {
 	const vids = new Map<number, string>();
 	const sids = new Map<string, string>();
 	const pastHit = ({ visitor, visit, atMs, userAgent, fields }: DemoHit): HistoryHit => ({
-		vid: issued(vids, visitor),
-		sid: issued(sids, `${visitor} ${visit}`),
+		vid: vids.getOrInsertComputed(visitor, () => fitting((vid) => isFitting(visitor, vid))),
+		sid: sids.getOrInsertComputed(`${visitor} ${visit}`, newId),
 		atMs,
 		body: toHitRecord({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
 	});
@@ -44,6 +46,13 @@ export async function loadStream(
 }
 
 /** 128 random bits, like real ids. Not derived from the seed, because a `vid` gives access to the visitor's data. */
-function issued<Name>(ids: Map<Name, string>, name: Name): string {
-	return ids.getOrInsertComputed(name, () => randomBytes(16).toString('hex'));
+function newId(): string {
+	return randomBytes(16).toString('hex');
+}
+
+function fitting(fits: (id: string) => boolean): string {
+	for (;;) {
+		const id = newId();
+		if (fits(id)) return id;
+	}
 }

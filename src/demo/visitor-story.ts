@@ -14,10 +14,28 @@ const maxReadingMs = 15 * minuteMs;
 /** Longer than the visit timeout, so that the next hit starts a new visit. */
 const minBreakMs = 45 * minuteMs;
 
+/** When the shop welcomes visitors who come back, from a moment to another. */
+export interface Welcomes {
+	readonly fromMs: number;
+	readonly toMs: number;
+}
+
+/** What a welcome adds to the log odds of an order: the true effect of the demo's experiment. */
+const welcomed = 2;
+
+interface StoryOf {
+	readonly visitor: number;
+	/** Identifies the run in all ids. */
+	readonly run: string;
+	readonly shop: string;
+	/** When this visitor is welcomed. */
+	readonly welcomes?: Welcomes | undefined;
+}
+
 /** Simulates one visitor of the shop from the first visit on. Their intent shows only in their actions. */
 export class VisitorStory {
 	readonly #chance: Chance;
-	readonly #names: { readonly visitor: number; readonly run: string; readonly shop: string };
+	readonly #names: StoryOf;
 	readonly #entries: DemoEntry[] = [];
 	#first: Source = direct;
 	#userAgent = '';
@@ -30,8 +48,7 @@ export class VisitorStory {
 	#cid: string | null = null;
 	#subscribed = false;
 
-	/** @param names.run identifies the run in all ids */
-	constructor(chance: Chance, names: { visitor: number; run: string; shop: string }) {
+	constructor(chance: Chance, names: StoryOf) {
 		this.#chance = chance;
 		this.#names = names;
 	}
@@ -98,7 +115,11 @@ export class VisitorStory {
 
 	#ordersNow(): boolean {
 		if (this.#subscribed) return false;
-		return this.#chance.happens(-3.6 + 0.55 * this.#intent + 0.55 * Math.min(this.#plansViewed, 5));
+		const { welcomes } = this.#names;
+		const isWelcomed =
+			welcomes && this.#visit > 0 && this.#atMs >= welcomes.fromMs && this.#atMs < welcomes.toMs;
+		const interest = 0.55 * this.#intent + 0.55 * Math.min(this.#plansViewed, 5);
+		return this.#chance.happens(-3.6 + interest + (isWelcomed ? welcomed : 0));
 	}
 
 	/** Basket, checkout, and in most cases the order. */

@@ -26,6 +26,7 @@ interface Report {
 	readonly events: number;
 	readonly vid: string;
 	readonly cask: string;
+	readonly experiment: string;
 }
 
 const newFolder = (t: TestContext) => `sqlite:${join(temporaryFolder(t), 'data')}`;
@@ -92,6 +93,27 @@ test('profiles match the log, sales belong to their buyers, and all segments but
 			matching: number;
 		};
 		assert.ok(matching > 0 && matching < 1000, `${segment}: ${matching}`);
+	}
+});
+
+test('the experiment of the demo finds its true effect, with nothing to warn of', async (t) => {
+	const at = ['--database', newFolder(t)];
+	const { experiment } = (await caskadeJson(['demo', '--visitors', '2500', ...at])) as Report;
+	assert.equal(experiment, 'welcome-back');
+	const made = (await caskadeJson(['report', 'lift', 'c-a-demo-local', ...at])) as {
+		warnings: string[];
+		groups: Record<'treated' | 'holdout', { visitors: number; read: number }>;
+		lift: Record<'conversionRate' | 'netPencePerVisitor', Record<string, number>>;
+	};
+	assert.deepEqual(made.warnings, []);
+	assert.ok(made.groups.treated.visitors > 150 && made.groups.treated.read > 0.75);
+	// The documentation tells them: 11.3 percentage points, and 212 pence.
+	for (const [name, truth] of [
+		['conversionRate', 0.113],
+		['netPencePerVisitor', 212],
+	] as const) {
+		const { anytimeLow = Number.NaN, anytimeHigh = Number.NaN } = made.lift[name];
+		assert.ok(anytimeLow < truth && truth < anytimeHigh, `${name} ${anytimeLow} ${anytimeHigh}`);
 	}
 });
 

@@ -34,7 +34,10 @@ const table = (of: Readonly<Record<string, object>>) =>
 	console.table(Object.fromEntries(Object.entries(of).map(([name, one]) => [name, rounded(one)])));
 
 console.log('2,000 experiments without an effect, looked at every day');
-const withoutEffect = shownOf(0, 2000);
+const withoutEffect = {
+	...shownOf(0, 2000),
+	'pence with renewals, 50 % held out': simulate({ ...daily, outcome: 'renewals', holdoutShare: 0.5 }, 2000),
+};
 table(withoutEffect);
 for (const [name, { everAnytime, everOrdinary }] of Object.entries(withoutEffect)) {
 	expect(everAnytime <= 0.05, `${name}: ${everAnytime} were ever significant`);

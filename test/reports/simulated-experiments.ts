@@ -10,8 +10,11 @@ export interface Simulated {
 	readonly days: number;
 	/** By which part serving the segment raises each visitor's chance. */
 	readonly relativeLift: number;
-	/** What is compared: whether visitors reach the goal, or what they pay, which has a heavy tail. */
-	readonly outcome: 'conversion' | 'pence';
+	/**
+	 * What is compared: whether visitors reach the goal; what they pay, which has a heavy tail; or that with renewals every thirty days,
+	 * which arrive while others enter.
+	 */
+	readonly outcome: 'conversion' | 'pence' | 'renewals';
 	/** Whether the score at entry is used. */
 	readonly isAdjusted?: boolean;
 }
@@ -28,24 +31,48 @@ export function looksOf(
 ): (Difference | undefined)[] {
 	const random = seededRandom(seed);
 	const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-	const [treated, holdout] = [new GroupSums(), new GroupSums()];
-	return Array.from({ length: days }, () => {
+	let [treated, holdout] = [new GroupSums(), new GroupSums()];
+	const add = ({ brought, score, isHeldOut }: Simulant) =>
+		(isHeldOut ? holdout : treated).add(brought, isAdjusted ? score : 0);
+	const subscribers = Array.from({ length: days }, (): Simulant[] => []);
+	const all: Simulant[] = [];
+	return Array.from({ length: days }, (_, day) => {
 		for (let visitor = 0; visitor < visitorsADay; visitor++) {
 			const score = leastChance + (mostChance - leastChance) * random() ** 4;
 			const isHeldOut = random() < holdoutShare;
 			const isConverted = random() < score * (isHeldOut ? 1 : 1 + relativeLift);
 			// Log-normal, with a standard deviation of 1.3 times the mean.
-			const paid = isConverted && outcome === 'pence' ? meanPence * Math.exp(normal() - 0.5) : 0;
-			const brought = outcome === 'pence' ? paid : Number(isConverted);
-			(isHeldOut ? holdout : treated).add(brought, isAdjusted ? score : 0);
+			const paid = isConverted && outcome !== 'conversion' ? meanPence * Math.exp(normal() - 0.5) : 0;
+			const one = { score, isHeldOut, paid, brought: outcome === 'conversion' ? Number(isConverted) : paid };
+			if (outcome === 'renewals') {
+				all.push(one);
+				if (isConverted) subscribers[day]?.push(one);
+			} else add(one);
+		}
+		if (outcome === 'renewals') {
+			for (let before = day - 30; before >= 0; before -= 30) {
+				const due = subscribers[before] as Simulant[];
+				subscribers[before] = due.filter(() => random() < 0.8);
+				for (const one of subscribers[before] as Simulant[]) one.brought += one.paid;
+			}
+			[treated, holdout] = [new GroupSums(), new GroupSums()];
+			for (const one of all) add(one);
 		}
 		return differenceOf(treated, holdout, holdoutShare);
 	});
 }
 
-/** The true difference of the means. */
+/** A visitor of a simulated experiment. */
+interface Simulant {
+	readonly score: number;
+	readonly isHeldOut: boolean;
+	readonly paid: number;
+	brought: number;
+}
+
+/** The true difference of the means; of renewals, where there is no effect. */
 export function truthOf({ relativeLift, outcome }: Simulated): number {
-	return baseRate * relativeLift * (outcome === 'pence' ? meanPence : 1);
+	return baseRate * relativeLift * (outcome === 'conversion' ? 1 : meanPence);
 }
 
 /** What some experiments showed, as shares of them. */

@@ -132,6 +132,27 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 				return selectExperiment(transaction, accountId, name);
 			}),
 
+		/** Counts visitors who asked for segments, where no server does. In any order, and again. */
+		recordExperimentReads: (reads: readonly ExperimentRead[]): Promise<void> =>
+			change(async (transaction) => {
+				if (reads.length === 0) return;
+				await transaction
+					.insertInto('experiment_read')
+					.values(
+						reads.map(({ accountId, experiment, group, register, rank }) => ({
+							...{ account_id: accountId, name: experiment, held_out: group === 'holdout' ? 1 : 0 },
+							...{ register, rank },
+						})),
+					)
+					.onConflict((conflict) =>
+						conflict
+							.columns(['account_id', 'name', 'held_out', 'register'])
+							.doUpdateSet({ rank: (row) => row.ref('excluded.rank') })
+							.whereRef('excluded.rank', '>', 'experiment_read.rank'),
+					)
+					.execute();
+			}),
+
 		/** About how many distinct visitors of each group asked for the segment. */
 		async experimentReads(
 			accountId: number,
