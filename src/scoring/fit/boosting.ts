@@ -42,13 +42,8 @@ export class Booster {
 			gradients[row] = rate - (labels[row] as number);
 			curvatures[row] = rate * (1 - rate);
 		}
-		const { tree, leaves } = growTree(this.#rows, taken, columns, gradients, curvatures, this.#rate);
-		if (taken.length < rows) treeValues(tree, this.#rows, this.#logOdds);
-		else
-			for (const leaf of leaves) {
-				const value = tree.value[leaf.node] as number;
-				for (const row of leaf.rows) (this.#logOdds[row] as number) += value;
-			}
+		const tree = growTree(this.#rows, taken, columns, gradients, curvatures, this.#rate);
+		treeValues(tree, this.#rows, this.#logOdds);
 		this.trees.push(tree);
 		return tree;
 	}

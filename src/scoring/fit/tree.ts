@@ -41,7 +41,7 @@ export function growTree(
 	gradients: Float64Array,
 	curvatures: Float64Array,
 	learningRate: number,
-): { readonly tree: Tree; readonly leaves: readonly Pick<Leaf, 'node' | 'rows'>[] } {
+): Tree {
 	const tree: Tree = { column: [], bin: [], left: [], right: [], value: [] };
 	const addLeaf = (leafRows: Uint32Array, sums: Float64Array): Leaf => {
 		let gradient = 0;
@@ -86,7 +86,7 @@ export function growTree(
 		tree.right[leaf.node] = rightLeaf.node;
 		leaves = [...leaves.filter((other) => other !== leaf), leftLeaf, rightLeaf];
 	}
-	return { tree, leaves };
+	return tree;
 }
 
 /** Subtracts `b` from `a`, in place. */
