@@ -1,8 +1,7 @@
 import type { SubscriptionEntry } from '../../src/domain/profile.ts';
 import { noCadences } from '../../src/domain/subscription-cadence.ts';
-import type { HistoryReader } from '../../src/scoring/rows/account-rows.ts';
 import { hashOfText, seededRandom } from '../../src/scoring/rows/random.ts';
-import type { RateReader } from '../../src/scoring/serve/base-rate.ts';
+import type { AccountHistory } from '../../src/store/account/reading/histories.ts';
 
 /** A visitor's log as in an import. Visits are numbered. */
 export interface PlainVisitor {
@@ -17,7 +16,7 @@ export interface PlainVisitor {
 }
 
 /** Serves histories from memory like an account's database. */
-export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & RateReader {
+export function readerOf(visitors: readonly PlainVisitor[]): AccountHistory {
 	const all = new Map(
 		visitors
 			.map((visitor, number) => [vidOf(number), historyOf(visitor, number)] as const)

@@ -2,8 +2,7 @@ import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs } from '../../src/durations.ts';
 import { mean } from '../../src/scoring/fit/measure.ts';
 import { type BacktestReport, backtest, cutsForBacktest } from '../../src/scoring/follow/backtest.ts';
-import type { HistoryReader } from '../../src/scoring/rows/account-rows.ts';
-import type { RateReader } from '../../src/scoring/serve/base-rate.ts';
+import type { AccountHistory } from '../../src/store/account/reading/histories.ts';
 import type { Aim } from './aim.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { baselineLogLoss } from './cdnow-baseline.ts';
@@ -32,7 +31,7 @@ export const purchase: Goal = {
 };
 
 async function backtestOf(
-	reader: HistoryReader & RateReader,
+	reader: AccountHistory,
 	goal: Goal,
 	{ seed, at, cuts }: { seed: number; at: 'cut' | 'hit'; cuts: number },
 ): Promise<BacktestReport> {

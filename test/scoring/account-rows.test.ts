@@ -4,8 +4,9 @@ import { defaultGoals, goalDefaults } from '../../src/domain/goal.ts';
 import { hitEntry } from '../../src/domain/hit.ts';
 import { monthDays, TabledCadences } from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
-import { type AccountRows, accountRows, type HistoryReader } from '../../src/scoring/rows/account-rows.ts';
+import { type AccountRows, accountRows } from '../../src/scoring/rows/account-rows.ts';
 import type { Dataset } from '../../src/scoring/rows/dataset.ts';
+import type { AccountHistory } from '../../src/store/account/reading/histories.ts';
 
 import { logEndMs, type MadeUpVisitor, madeUpVisitors } from './made-up-log.ts';
 
@@ -15,7 +16,7 @@ const goals = [...defaultGoals, { name: 'soon', evts: ['*'], ...goalDefaults, ho
 const monthly = new TabledCadences({ prices: [], evts: [['membership', [monthDays]]], all: [] }, {});
 
 /** Logs in memory, read as a store reads them. */
-function readerOf(visitors: readonly MadeUpVisitor[]): HistoryReader {
+function readerOf(visitors: readonly MadeUpVisitor[]): AccountHistory {
 	const byVid = new Map(visitors.map((visitor) => [visitor.vid, visitor]));
 	const vids = [...byVid.keys()].sort();
 	const hitsOf = (vid: string, untilMs: number) =>
@@ -33,6 +34,11 @@ function readerOf(visitors: readonly MadeUpVisitor[]): HistoryReader {
 				toMs: [...times, ...uploads].reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
 			};
 		},
+		hitsBefore: async (untilMs, limit) =>
+			vids
+				.flatMap((vid) => hitsOf(vid, untilMs).map(({ atMs }) => ({ vid, atMs })))
+				.sort((a, b) => b.atMs - a.atMs)
+				.slice(0, limit),
 		vidsAfter: async (after, limit) => vids.filter((vid) => vid > after).slice(0, limit),
 		firstHits: async (some, untilMs) =>
 			some.flatMap((vid) => {

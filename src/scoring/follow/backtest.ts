@@ -5,6 +5,7 @@ import type { TabledCadences } from '../../domain/subscription-cadence.ts';
 import { OperatorError } from '../../errors.ts';
 import { counted } from '../../format/numbers.ts';
 import {
+	type AccountHistory,
 	type HistoryExtent,
 	profileAtEnd,
 	type VisitorHistory,
@@ -24,11 +25,11 @@ import {
 } from '../fit/measure.ts';
 import { difference } from '../judge/choose.ts';
 import { train } from '../judge/train.ts';
-import { accountRows, type HistoryReader } from '../rows/account-rows.ts';
+import { accountRows } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
 import { renewalOutcome } from '../rows/renewal-snapshots.ts';
 import { outcomesOf, profilesAt } from '../rows/snapshots.ts';
-import { baseRateFor, measureBaseRates, type RateReader } from '../serve/base-rate.ts';
+import { baseRateFor, measureBaseRates } from '../serve/base-rate.ts';
 import { openModel } from '../serve/goal-model.ts';
 import { simpleModel } from './simple-model.ts';
 
@@ -144,10 +145,7 @@ interface Outcomes {
  * For each cut, trains on what was known then, scores the visitors as a page or a batch would have done, and compares
  * the scores with the outcomes within the horizon after it.
  */
-export async function backtest(
-	reader: HistoryReader & RateReader,
-	options: BacktestOptions,
-): Promise<BacktestReport> {
+export async function backtest(reader: AccountHistory, options: BacktestOptions): Promise<BacktestReport> {
 	const { goal, cutsMs, untilMs, onProgress } = options;
 	const numbers = new Map<string, number>();
 	const cuts: { report: CutReport; outcomes: Outcomes }[] = [];
@@ -209,7 +207,7 @@ interface ScoredPeriod {
  * @param numbers of visitors, which are the groups of outcomes
  */
 export async function scoresAsOf(
-	reader: HistoryReader & RateReader,
+	reader: AccountHistory,
 	{ goal, seed, at, maxScores = defaultMaxScores }: BacktestOptions,
 	{ cutMs, untilMs, knownToMs, drawn }: ScoredPeriod,
 	numbers: Map<string, number>,
@@ -260,7 +258,7 @@ interface ScoredVisitor {
 
 /** Samples visitors evenly. */
 export async function drawnVisitors(
-	reader: HistoryReader,
+	reader: AccountHistory,
 	maxVisitors: number,
 ): Promise<{ readonly vids: readonly string[]; readonly all: number }> {
 	const vids: string[] = [];
@@ -304,7 +302,7 @@ export function outcomesIn(
 
 /** The visitors known at a cut, with their profiles and outcomes. */
 async function* visitorsAt(
-	reader: HistoryReader,
+	reader: AccountHistory,
 	vids: readonly string[],
 	judging: Judging,
 	cutMs: number,
@@ -332,7 +330,7 @@ interface HitPeriod {
 
 /** Hits of a period, each with its visitor as of then. Every hit has the same chance, as pages ask after each. */
 async function* hitsAfter(
-	reader: HistoryReader,
+	reader: AccountHistory,
 	vids: readonly string[],
 	judging: Judging,
 	{ fromMs, untilMs, seed, maxScores }: HitPeriod,

@@ -1,9 +1,10 @@
 import { delayMsOf, type Goal } from '../../domain/goal.ts';
 import type { LevelWeek, ModelLevels } from '../../domain/model-levels.ts';
 import { dayMs } from '../../durations.ts';
+import type { AccountHistory } from '../../store/account/reading/histories.ts';
 import { mean } from '../fit/measure.ts';
 import { visitProfileAt } from '../rows/snapshots.ts';
-import { endOfLog, type RateReader, sampleOutcomes } from '../serve/base-rate.ts';
+import { endOfLog, sampleOutcomes } from '../serve/base-rate.ts';
 import type { GoalModel } from '../serve/goal-model.ts';
 
 interface FollowOptions {
@@ -33,7 +34,7 @@ interface Scored {
  * @returns undefined if no week's outcomes have become known since the last measurement
  */
 export async function followLevel(
-	reader: RateReader,
+	reader: AccountHistory,
 	{ goal, scope, model, trainedToMs, levels, nowMs }: FollowOptions,
 ): Promise<ModelLevels | undefined> {
 	// The time since a log ended would look like a time without outcomes.

@@ -12,12 +12,6 @@ import { recencyOf } from './recency.ts';
 import { renewalSnapshots } from './renewal-snapshots.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
 
-/** Reads an account's history; see `historyReader`. */
-export type HistoryReader = Pick<
-	AccountHistory,
-	'historyExtent' | 'vidsAfter' | 'firstHits' | 'visitorHistories' | 'cadences'
->;
-
 export interface RowsOptions {
 	readonly goals: readonly Goal[];
 	readonly asOfMs: number;
@@ -79,11 +73,10 @@ const maxSilenceMs = dayMs;
  * Makes the rows of all goals. The same history gives the same rows in any account: visitors are sampled and ordered by
  * what they did, never by their secret ids.
  */
-export async function accountRows(reader: HistoryReader, options: RowsOptions): Promise<AccountRows> {
+export async function accountRows(reader: AccountHistory, options: RowsOptions): Promise<AccountRows> {
 	const { goals, seed, onProgress, rows = 100_000 } = options;
 	const extent = await reader.historyExtent(options.asOfMs);
-	const ended = options.asOfMs - extent.toMs > maxSilenceMs && Number.isFinite(extent.toMs);
-	const asOfMs = ended ? extent.toMs : options.asOfMs;
+	const asOfMs = endOfHistory(extent, options.asOfMs);
 	const listed = await listVisitors(reader, options, extent.hits);
 	const hits = Math.max(1, extent.hits * listed.share);
 	const renewals = goals.filter(({ counts }) => counts === 'renewal');
@@ -154,9 +147,14 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			hits: extent.hits,
 			...(Number.isFinite(extent.fromMs) && { from: isoTime(extent.fromMs), to: isoTime(extent.toMs) }),
 			...{ visitors: listed.total, sampledShare: listed.share },
-			silentDays: ended ? Math.floor((options.asOfMs - asOfMs) / dayMs) : 0,
+			silentDays: Math.floor((options.asOfMs - asOfMs) / dayMs),
 		},
 	};
+}
+
+/** Up to when a history tells what happened: a moment, or its end if that was long before. */
+export function endOfHistory({ toMs }: Pick<HistoryExtent, 'toMs'>, asOfMs: number): number {
+	return asOfMs - toMs > maxSilenceMs && Number.isFinite(toMs) ? toMs : asOfMs;
 }
 
 /** If visitors do little, rows of absent visitors would outnumber those of active ones. */
@@ -175,7 +173,7 @@ interface ListedVisitors {
 
 /** Samples visitors by their first hits. */
 async function listVisitors(
-	reader: HistoryReader,
+	reader: AccountHistory,
 	{ asOfMs, seed, onProgress }: RowsOptions,
 	hits: number,
 ): Promise<ListedVisitors> {

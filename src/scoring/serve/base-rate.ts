@@ -2,6 +2,7 @@ import { delayMsOf, type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs } from '../../durations.ts';
 import type { AccountHistory, VisitorHistory } from '../../store/account/reading/histories.ts';
+import { endOfHistory } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
 import { type Recency, recencies, recencyOf } from '../rows/recency.ts';
 import { renewalSnapshots } from '../rows/renewal-snapshots.ts';
@@ -12,9 +13,6 @@ export interface BaseRate {
 	/** Rates of visitors who are present, were present within the last horizon, and before; see `Recency`. */
 	readonly byRecency: readonly number[];
 }
-
-/** Reads a bounded part of an account's history; see `historyReader`. */
-export type RateReader = Pick<AccountHistory, 'hitsBefore' | 'vidsAfter' | 'visitorHistories' | 'cadences'>;
 
 /** The assumed base rate of an account without data. */
 export function priorRateOf({ counts }: Pick<Goal, 'counts'>): number {
@@ -31,8 +29,6 @@ const visitorsPerPlace = 50;
 const visitorsPerRead = 250;
 /** Hits from this period are sampled, or from a quarter of the horizon if that is longer. */
 const minPeriodMs = 7 * dayMs;
-/** See `accountRows`. */
-const maxSilenceMs = dayMs;
 
 /** The rate for a visitor, or a visit, by its last activity. */
 export function baseRateFor(rate: BaseRate, goal: Goal, profile: Profile, nowMs: number): number {
@@ -51,14 +47,14 @@ export function smoothedRate(reached: number, of: number, towards: number): numb
  * @param sampled the visitors; by default, a new sample
  */
 export async function measureBaseRates(
-	reader: RateReader,
+	reader: AccountHistory,
 	goals: readonly Goal[],
 	asOfMs: number,
 	sampled?: readonly string[],
 ): Promise<ReadonlyMap<string, BaseRate>> {
 	const rates = new Map<string, BaseRate>();
 	const vids = sampled ?? (await spreadVisitors(reader));
-	const nowMs = await endOfLog(reader, asOfMs, vids);
+	const nowMs = await endOfLog(reader, asOfMs);
 	for (const ofPlan of Map.groupBy(goals, planOf).values()) {
 		const counts = ofPlan.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
 		const [first] = ofPlan as [Goal];
@@ -97,17 +93,11 @@ function planOf(goal: Goal): string {
 type Count = { reached: number; of: number };
 
 /** If the log has ended, its end; the time since says nothing. */
-export async function endOfLog(
-	reader: RateReader,
-	asOfMs: number,
-	sampled?: readonly string[],
-): Promise<number> {
+export async function endOfLog(reader: AccountHistory, asOfMs: number): Promise<number> {
 	const [last] = await reader.hitsBefore(asOfMs, 1);
-	let endMs = last?.atMs ?? 0;
-	if (asOfMs - endMs <= maxSilenceMs) return asOfMs;
-	for await (const history of histories(reader, sampled ?? (await spreadVisitors(reader)), asOfMs))
-		endMs = Math.max(endMs, lastBefore(history, asOfMs) ?? 0);
-	return asOfMs - endMs > maxSilenceMs && endMs > 0 ? endMs : asOfMs;
+	// The extent counts all hits, so it is only read if there was none of late.
+	if (last && endOfHistory({ toMs: last.atMs }, asOfMs) === asOfMs) return asOfMs;
+	return endOfHistory(await reader.historyExtent(asOfMs), asOfMs);
 }
 
 export interface SampleOptions {
@@ -133,7 +123,7 @@ export interface SampledOutcome extends Snapshot {
  * visitors, however many there are, and of one visitor no more hits than training uses.
  */
 export async function* sampleOutcomes(
-	reader: RateReader,
+	reader: AccountHistory,
 	{ goals, fromMs, toMs, nowMs, vids }: SampleOptions,
 ): AsyncGenerator<SampledOutcome> {
 	const [goal] = goals as readonly [Goal];
@@ -179,7 +169,7 @@ function outcomesAt(
 }
 
 async function* histories(
-	reader: RateReader,
+	reader: AccountHistory,
 	vids: readonly string[],
 	nowMs: number,
 ): AsyncGenerator<VisitorHistory> {
@@ -199,7 +189,7 @@ function lastBefore({ hits, events }: VisitorHistory, atMs: number): number | un
 }
 
 /** Samples visitors. Ids are random, so the visitors after evenly spaced ids are a random sample. */
-async function spreadVisitors(reader: RateReader): Promise<string[]> {
+async function spreadVisitors(reader: AccountHistory): Promise<string[]> {
 	const vids = new Set<string>();
 	for (let place = 0; place < places; place++) {
 		const prefix = Math.floor((place / places) * 0x10000)
@@ -212,7 +202,7 @@ async function spreadVisitors(reader: RateReader): Promise<string[]> {
 
 /** Samples hits, by `vid`. */
 async function spreadHits(
-	reader: RateReader,
+	reader: AccountHistory,
 	fromMs: number,
 	toMs: number,
 ): Promise<Map<string, Set<number>>> {
