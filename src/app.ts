@@ -6,6 +6,7 @@ import type { AccessDirectory } from './access/directory.ts';
 import { KeyUses } from './access/key-uses.ts';
 import type { Quota } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
+import { UploadAnswerCounter } from './access/upload-answers.ts';
 import { demo } from './api/demo.ts';
 import { docs } from './api/docs.ts';
 import { health } from './api/health.ts';
@@ -18,7 +19,7 @@ import { reports } from './api/reports.ts';
 import { root } from './api/root.ts';
 import { segments } from './api/segments.ts';
 import { type SitePaths, sitePaths } from './api/site-paths.ts';
-import { subscription, type UploadResult } from './api/subscription.ts';
+import { answeredUpload, subscription, type UploadResult } from './api/subscription.ts';
 import { tag, tagVersions } from './api/tag.ts';
 import { usage } from './api/usage.ts';
 import { visscores } from './api/visscores.ts';
@@ -168,11 +169,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		done(error);
 	});
 	const logsRequests = log.isLevelEnabled('debug');
+	app.decorateRequest('refusal', null);
 	app.addHook('onResponse', (request, reply, done) => {
 		const operation = request.routeOptions.config.operation ?? 'none';
 		const { statusCode: status } = reply;
 		const seconds = reply.elapsedTime / 1000;
 		metrics.answered(operation, status, seconds);
+		const upload = answeredUpload(request, reply, directory, now());
+		if (upload) uploadAnswers.add(upload);
 		if (logsRequests) log.debug({ requestId: request.id, operation, status, seconds }, 'answered');
 		done();
 	});
@@ -216,6 +220,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		(error) => log.error({ reason: reasonOf(error) }, 'reads of experiments are not counted'),
 	);
 	app.addHook('onClose', () => experimentReads.stop());
+	const uploadAnswers = new UploadAnswerCounter(
+		(answers, problems) => writer.recordUploadAnswers(answers, problems),
+		(error) => log.error({ reason: reasonOf(error) }, 'answers of uploads are not counted'),
+	);
+	app.addHook('onClose', () => uploadAnswers.stop());
 	const admission = new Admission({
 		...{ directory, uses },
 		rate: writer.tokens

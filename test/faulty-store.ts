@@ -26,6 +26,7 @@ const calmWriter: ServingWriter = {
 	probe: async () => {},
 	recordKeyUses: async () => {},
 	recordExperimentReads: async () => {},
+	recordUploadAnswers: async () => {},
 	queueDepth: 0,
 	stop: async () => {},
 };

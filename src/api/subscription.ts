@@ -15,7 +15,7 @@ import {
 import { describeProblems } from '../schema/problems.ts';
 import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
 import type { UploadOutcome } from '../store/account/arriving/events.ts';
-import type { KnownAccount } from '../store/control/control-store.ts';
+import type { KnownAccount, UploadProblem } from '../store/control/control-store.ts';
 import type { RequestWriter } from '../store/serving.ts';
 import {
 	type Admitted,
@@ -25,6 +25,9 @@ import {
 	nothingStored,
 } from './key-operation.ts';
 import { storeFailed } from './store-failed.ts';
+
+/** Its name in metrics and logs. */
+export const uploadOperation = 'uploadSubscription';
 
 const storedBody = '{"message":"Subscription created successfully.","validationErrors":null}';
 const simulatedBody = '{"message":"Subscription simulated successfully.","validationErrors":null}';
@@ -80,7 +83,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 	keyOperation(app, options, {
 		method: 'POST',
 		url: '/subscription',
-		name: 'uploadSubscription',
+		name: uploadOperation,
 		takes: 'rate and quota',
 		description: {
 			tags: ['Subscription events'],
@@ -109,6 +112,28 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		},
 		handle,
 	});
+}
+
+const maxDetailLength = 500;
+
+/** How an upload with a known key was answered, without anything that it has sent; undefined for other requests. */
+export function answeredUpload(
+	request: FastifyRequest,
+	reply: FastifyReply,
+	directory: AccessDirectory,
+	atMs: number,
+): UploadProblem | undefined {
+	const { admitted, refusal } = request;
+	if (!admitted || request.routeOptions.config.operation !== uploadOperation) return undefined;
+	const { key, aid = null } = admitted;
+	const conflicting = Number(reply.getHeader('x-events-conflicting') ?? 0);
+	const cause =
+		refusal?.code ?? (reply.statusCode === 200 ? 'simulated' : conflicting > 0 ? 'conflict' : 'stored');
+	const rows = conflicting > 0 ? `rows ${reply.getHeader('x-conflicting-rows')} of data` : '';
+	return {
+		...{ clientId: key.clientId, aid: aid !== null && directory.account(aid) ? aid : null, cause, atMs },
+		...{ requestId: request.id, keyId: key.id, detail: (refusal?.detail ?? rows).slice(0, maxDetailLength) },
+	};
 }
 
 /** Documents a success by its body. */

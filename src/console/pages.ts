@@ -14,7 +14,7 @@ import { segmentsPage } from './pages/segments.ts';
 import { settingsPage } from './pages/settings.ts';
 import { subscriptionsPage } from './pages/subscriptions.ts';
 import { systemPage } from './pages/system.ts';
-import { uploadsPage } from './pages/uploads.ts';
+import { uploadFilePage, uploadsPage } from './pages/uploads.ts';
 import { viewsPage } from './pages/views.ts';
 import { eraseVisitorPage, visitorFilePage, visitorPage } from './pages/visitor.ts';
 import { visitorsPage } from './pages/visitors.ts';
@@ -39,6 +39,7 @@ export const allPages: readonly ConsolePage[] = [
 	eventPage,
 	eventFilePage,
 	uploadsPage,
+	uploadFilePage,
 	webhooksPage,
 	settingsPage,
 	notesPage,

@@ -4,6 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorBody } from '../errors.ts';
 import { bodyLimitBytes, payloadTooLarge } from './body.ts';
 
+declare module 'fastify' {
+	interface FastifyRequest {
+		/** What it was refused with. */
+		refusal: ApiError | null;
+	}
+}
+
 export const jsonType = 'application/json; charset=utf-8';
 
 /** Sends a body that is already serialised as JSON. */
@@ -14,6 +21,7 @@ export function sendJson(reply: FastifyReply, status: number, body: string): voi
 /** Sends an entry of the error table. Limits the cost of any request body that has not been read yet. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
 	if (reply.sent) return;
+	request.refusal = error;
 	if (leavesBody(request, reply, error)) discardBody(request, reply);
 	reply.headers(error.headers);
 	sendJson(reply, error.status, errorBody(error.code, error.detail));

@@ -8,7 +8,7 @@ import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { UploadOutcome } from './account/arriving/events.ts';
 import type { Receipt } from './account/reading/receipts.ts';
-import type { ExperimentRead } from './control/control-store.ts';
+import type { ExperimentRead, UploadAnswers, UploadProblem } from './control/control-store.ts';
 
 export interface Upload extends Arrival {
 	readonly events: readonly SubscriptionEvent[];
@@ -51,6 +51,8 @@ export interface RequestWriter {
 	recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
 	/** Counts visitors of experiments who asked for segments. */
 	recordExperimentReads(reads: readonly ExperimentRead[]): Promise<void>;
+	/** Counts how uploads were answered, and keeps the latest with a problem. */
+	recordUploadAnswers(answers: readonly UploadAnswers[], problems: readonly UploadProblem[]): Promise<void>;
 }
 
 /** The writes of a serving process. Every method resolves only when its outcome is durable. */

@@ -25,7 +25,7 @@ test('a month goes on as it did so far', () => {
 
 for (const engine of enginesAboveContract)
 	test(`quotas are those of the command, and the latest uploads lead to their events, on ${engine.name}`, async (t) => {
-		const { person, store, clock, errors } = await consoleHere(t, engine);
+		const { person, store, clock, errors, directory } = await consoleHere(t, engine);
 		await addAccount(store, 'c-a-solo', 'solo');
 		const { id, client } = await store.control.account('c-a-one');
 		const ada = await person('ada@example.com', [{ aid: null, role: 'admin' }]);
@@ -44,7 +44,31 @@ for (const engine of enginesAboveContract)
 			...arrival,
 			...{ atMs: clock.now, requestId: 'r-2' },
 		});
+		const day = '2026-11-21';
+		const { clientId = 0 } = { ...directory.account('c-a-one') };
+		const counted = { clientId, aid: 'c-a-one', day };
+		await writer.recordUploadAnswers([{ ...counted, cause: 'stored', requests: 2 }], []);
+		await writer.recordUploadAnswers(
+			[
+				{ ...counted, cause: 'stored', requests: 3 },
+				{ ...counted, cause: 'rate_limit_exceeded', requests: 7, aid: null },
+				{ ...counted, cause: 'stored', requests: 11, aid: 'c-a-two' },
+				{ ...counted, cause: 'stored', requests: 13, day: '2026-11-20' },
+			],
+			Array.from({ length: 120 }, (_, number) => ({
+				...{ ...counted, cause: 'invalid_request', atMs: clock.now - number * 1000, keyId: key.id },
+				...{ requestId: `refused-${number}`, detail: `data[${number}].tid is required ${hostile}` },
+			})),
+		);
+		assert.equal((await store.control.uploadAnswers.problems(clientId, 'c-a-one')).length, 100);
+		assert.deepEqual(JSON.parse((await ada.get(`${path}/answers.json`)).body), [
+			{ day: '2026-11-20', rate_limit_exceeded: 0, stored: 13 },
+			{ day, rate_limit_exceeded: 7, stored: 5 },
+		]);
 		const { body } = await ada.whole(path);
+		for (const part of ['Requests by answer', 'rate limit exceeded', 'data[0].tid is required', 'refused-49'])
+			assert.ok(body.includes(part), part);
+		assert.doesNotMatch(body, /refused-50/);
 		for (const part of ['r-1', 'r-2', key.id, 'billing', '£10.00', '£0.05', '1,000,000'])
 			assert.ok(body.includes(part), part);
 		assert.ok(body.indexOf('r-2') < body.indexOf('r-1'), 'the latest first');
@@ -56,5 +80,7 @@ for (const engine of enginesAboveContract)
 		const own = (await olga.whole(path)).body;
 		assert.match(own, /You are not an operator of all of them/);
 		assert.match(own, /r-2/);
+		assert.match(own, /refused-0/);
+		assert.doesNotMatch(own, /rate limit exceeded/);
 		assert.deepEqual(errors, []);
 	});

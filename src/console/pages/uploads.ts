@@ -1,8 +1,16 @@
+import { OperatorError } from '../../errors.ts';
 import { type Html, html } from '../../format/html.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import { moneyOf } from '../../format/money.ts';
 import { counted, formatNumber } from '../../format/numbers.ts';
+import { addDays } from '../../reports/calendar.ts';
+import type { FlatRow } from '../../reports/report.ts';
+import { curves } from '../../reports/report-curves.ts';
+import { rowsCsv } from '../../reports/report-table.ts';
 import { latestEvents, type TracedEvent } from '../../store/account/reading/events.ts';
 import { isUsable, type KeyUsage } from '../../store/control/control-store.ts';
+import { download } from '../exchange.ts';
+import { besideTables, tablePart } from '../figures.ts';
 import { eventPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
@@ -20,8 +28,114 @@ export const uploadsPage = accountPage({
 	menu: 'Uploads',
 	right: 'operate',
 	get: async (asked) => html`${await quotas(asked)}
+${await answers(asked)}
+${await problems(asked)}
 ${await latest(asked)}`,
 });
+
+/** Answers by day and cause, as a file. */
+export const uploadFilePage = accountPage({
+	path: ':aid/uploads/:file',
+	title: 'Answers to uploads',
+	right: 'operate',
+	async get(asked) {
+		const { account, parts } = asked;
+		if (parts.file !== 'answers.csv' && parts.file !== 'answers.json')
+			throw new OperatorError(`There is no file ${parts.file}; there are answers.csv and answers.json.`);
+		const { rows } = await answersByDay(asked);
+		return download(
+			`${account.aid}-${parts.file}`,
+			parts.file.endsWith('.csv') ? rowsCsv(rows) : JSON.stringify(rows, undefined, 2),
+		);
+	},
+});
+
+/** Days of answers that are shown. */
+const answerDays = 28;
+
+/** Requests by day of UTC, a column for each cause. */
+async function answersByDay(asked: AskedOfAccount): Promise<{ rows: FlatRow[]; causes: string[] }> {
+	const { store, account, now } = asked;
+	const today = isoTime(now()).slice(0, 10);
+	const days = Array.from({ length: answerDays }, (_, place) => addDays(today, place - answerDays + 1));
+	const all = await store.control.uploadAnswers.byDay(account.clientId, account.aid, days[0] as string);
+	const seesClient = await mayKeys(asked);
+	const own = all.filter(({ aid }) => aid !== null || seesClient);
+	const causes = [...new Set(own.map(({ cause }) => cause))].sort();
+	const rows = days.map((day) => ({
+		day,
+		...Object.fromEntries(
+			causes.map((cause) => [
+				cause,
+				own.reduce((sum, one) => sum + (one.day === day && one.cause === cause ? one.requests : 0), 0),
+			]),
+		),
+	}));
+	return {
+		rows: rows.slice(
+			Math.max(
+				0,
+				rows.findIndex((row) => Object.values(row).some(Number)),
+			),
+		),
+		causes,
+	};
+}
+
+const causeTexts: Readonly<Record<string, string>> = {
+	...{ stored: 'stored', simulated: 'simulated', conflict: 'stored, with conflicts' },
+};
+
+function causeText(cause: string): string {
+	return causeTexts[cause] ?? cause.replaceAll('_', ' ');
+}
+
+async function answers(asked: AskedOfAccount): Promise<Html> {
+	const { account, request, dayNotes } = asked;
+	const { rows, causes } = await answersByDay(asked);
+	const lines = causes.map((cause) => ({
+		name: causeText(cause),
+		points: rows.map((row) => ({ x: String(row.day), y: Number(row[cause]) })),
+	}));
+	const table = pageTable(
+		'Answers to uploads',
+		['Day', ...causes.map((cause) => `#${causeText(cause)}`)],
+		rows
+			.toReversed()
+			.map((row) => [String(row.day), ...causes.map((cause) => formatNumber(Number(row[cause])))]),
+	);
+	return html`<section class="figure" aria-labelledby="answers"><h2 id="answers">Answers to uploads</h2>
+${
+	causes.length === 0
+		? html`<p class="empty">No request was counted in the last ${answerDays} days. Uploads are counted within some seconds.</p>`
+		: besideTables(
+				curves(lines, { title: 'Requests by answer', noted: { notes: await dayNotes(), every: 'day' } }),
+				tablePart(causes.length + 1, table),
+			)
+}
+<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where events of another content were stored before under their tid; else the error, as <code>docs/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts. Days are of UTC. Who sends no key that is known is not counted.</p></details>
+<a href="${request.path}/answers.csv">CSV</a> <a href="${request.path}/answers.json">JSON</a></footer></section>`;
+}
+
+const shownProblems = 50;
+
+async function problems(asked: AskedOfAccount): Promise<Html | null> {
+	const { store, account, calendar } = asked;
+	const all = await store.control.uploadAnswers.problems(account.clientId, account.aid);
+	const seesClient = await mayKeys(asked);
+	const own = all.filter(({ aid }) => aid !== null || seesClient).slice(0, shownProblems);
+	if (own.length === 0) return null;
+	return html`<section class="section" aria-labelledby="problems"><h2 id="problems">Refused lately, or with conflicts</h2>
+${pageTable(
+	'Refused lately, or with conflicts',
+	['When', 'Answer', 'Rows and fields…', 'Key…', 'Request…'],
+	own.map(({ atMs, cause, detail, keyId, requestId }) => [
+		...[calendar.timeOf(atMs), causeText(cause), nameOf(detail || null)],
+		...[html`<code>${keyId}</code>`, html`<code>${requestId}</code>`],
+	]),
+)}
+<p class="note">Times are in ${calendar.timezone}. Nothing of what was sent is kept. Of each client the latest 100 are; refusals by rate, quota and scope are only counted.</p></section>`;
+}
 
 async function quotas(asked: AskedOfAccount): Promise<Html> {
 	const { store, account, now } = asked;
@@ -92,5 +206,5 @@ ${
 				}),
 			)
 }
-<p class="note">Times are in ${calendar.timezone}. ${shown.length > 0 && `These are the latest ${counted(shown.length, 'upload')}. `}Requests that stored nothing, repeats among them, are not here. Requests with wrong rows, and conflicts, are in the log of the server; <code>GET /metrics</code> counts refusals by kind.</p></section>`;
+<p class="note">Times are in ${calendar.timezone}. ${shown.length > 0 && `These are the latest ${counted(shown.length, 'upload')}. `}Requests that stored nothing, repeats among them, are not here.</p></section>`;
 }

@@ -240,6 +240,8 @@ export function accountStore({ database, change, now }: ControlDoors) {
 					'named_view',
 				] as const)
 					await transaction.deleteFrom(table).where('account_id', '=', id).execute();
+				for (const table of ['upload_answer', 'upload_problem'] as const)
+					await transaction.deleteFrom(table).where('aid', '=', aid).execute();
 				await transaction.updateTable('audit').set({ about: null }).where('aid', '=', aid).execute();
 				await transaction.deleteFrom('account').where('id', '=', id).execute();
 			}),

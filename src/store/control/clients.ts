@@ -86,6 +86,13 @@ export function clientStore({ database, change, now }: ControlDoors) {
 						`Client ${name} still has ${has.join(' and ')}; end them first with 'caskade account delete AID' and 'caskade key revoke ID'.`,
 					);
 				await deleteKeys(transaction, keys);
+				const { id } = await transaction
+					.selectFrom('client')
+					.select('id')
+					.where('name', '=', name)
+					.executeTakeFirstOrThrow();
+				for (const table of ['upload_answer', 'upload_problem'] as const)
+					await transaction.deleteFrom(table).where('client_id', '=', id).execute();
 				await transaction.deleteFrom('client').where('name', '=', name).execute();
 			}),
 	};

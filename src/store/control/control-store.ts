@@ -21,6 +21,7 @@ import {
 	type ControlTable,
 	copiedTables,
 } from './tables.ts';
+import { UploadAnswerStore } from './upload-answers.ts';
 import { webhookStore } from './webhooks.ts';
 
 export type { Account, AccountSettings, NewAccount } from './accounts.ts';
@@ -35,6 +36,7 @@ export type { Credentials, Identity, StoredPerson } from './people.ts';
 export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export { type ControlContent, type ControlTable, type ControlTables, copiedTables } from './tables.ts';
+export type { UploadAnswers, UploadProblem } from './upload-answers.ts';
 export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */
@@ -90,6 +92,7 @@ export function controlStore(
 		audit: new AuditStore(doors),
 		notes: new NoteStore(doors),
 		views: new NamedViewStore(doors),
+		uploadAnswers: new UploadAnswerStore(doors),
 
 		async revision(): Promise<number> {
 			await readClock();

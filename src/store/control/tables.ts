@@ -169,6 +169,16 @@ export interface ControlTables {
 		query: string;
 		created_at: number;
 	};
+	upload_answer: { client_id: number; aid: string; day: string; cause: string; requests: number };
+	upload_problem: {
+		client_id: number;
+		at: number;
+		request_id: string;
+		aid: string;
+		key_id: string;
+		cause: string;
+		detail: string;
+	};
 }
 
 export type ControlDatabase = Kysely<ControlTables>;
@@ -216,6 +226,8 @@ const isCopied = {
 	quota_lease: false,
 	session: false,
 	login_link: false,
+	upload_answer: false,
+	upload_problem: false,
 } as const satisfies Record<keyof ControlTables, boolean>;
 
 export type ControlTable = {

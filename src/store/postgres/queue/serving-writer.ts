@@ -11,6 +11,7 @@ import type { UploadOutcome } from '../../account/arriving/events.ts';
 import { type ExperimentRead, recordExperimentReads } from '../../control/experiments.ts';
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
+import { recordUploadAnswers, type UploadAnswers, type UploadProblem } from '../../control/upload-answers.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../../serving.ts';
 import type { Steps } from '../../steps.ts';
@@ -177,6 +178,10 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 
 	recordExperimentReads(reads: readonly ExperimentRead[]): Promise<void> {
 		return this.#transactAgain(() => recordExperimentReads(reads));
+	}
+
+	recordUploadAnswers(answers: readonly UploadAnswers[], problems: readonly UploadProblem[]): Promise<void> {
+		return this.#transactAgain(() => recordUploadAnswers(answers, problems));
 	}
 
 	/** Repeats steps once after a transient failure. */

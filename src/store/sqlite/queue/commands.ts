@@ -20,6 +20,7 @@ import { storeHits } from '../../account/arriving/hits.ts';
 import { type ExperimentRead, recordExperimentReads } from '../../control/experiments.ts';
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
+import { recordUploadAnswers, type UploadAnswers, type UploadProblem } from '../../control/upload-answers.ts';
 import type { Steps, Value } from '../../steps.ts';
 import type { Connection } from '../engine/connection.ts';
 import { runSteps } from '../engine/run-steps.ts';
@@ -129,6 +130,14 @@ export const controlCommands = {
 
 	recordExperimentReads(connection: Connection, reads: readonly ExperimentRead[]): CommandResult<null> {
 		runSteps(connection, recordExperimentReads(reads));
+		return { value: null, keep: true };
+	},
+
+	recordUploadAnswers(
+		connection: Connection,
+		{ answers, problems }: { answers: readonly UploadAnswers[]; problems: readonly UploadProblem[] },
+	): CommandResult<null> {
+		runSteps(connection, recordUploadAnswers(answers, problems));
 		return { value: null, keep: true };
 	},
 

@@ -114,6 +114,9 @@ export async function startServingWriter(
 		async recordExperimentReads(reads) {
 			await control('recordExperimentReads', reads);
 		},
+		async recordUploadAnswers(answers, problems) {
+			await control('recordUploadAnswers', { answers, problems });
+		},
 		async recordKeyUses(uses) {
 			await control('recordKeyUses', uses);
 		},
