@@ -62,6 +62,9 @@ interface PageFrame {
 }
 
 const waitMsByDefault = 900;
+/** A page that is being made is asked for again after so long, and one whose figures change. */
+const busyMs = 1000;
+const liveMs = 15_000;
 /** The part of that time, from the request on, for what a page can be without. */
 const soonPart = 4;
 const keptLateMs = 60_000;
@@ -155,7 +158,8 @@ export function createConsole(options: ConsoleOptions): Console {
 			if ('status' in made) return made;
 			const body = 'once' in made ? made.once : made;
 			const status = isRefused ? 400 : 200;
-			return shown(status, layout({ title: page.title, pages: allPages, ...frame, body }));
+			const text = layout({ title: page.title, pages: allPages, ...frame, body });
+			return { ...shown(status, text), ...(page.isLive && { againAfterMs: liveMs }) };
 		} catch (error) {
 			if (error instanceof OperatorError) return problem(400, page, asked, error.message, view);
 			if (error instanceof QueueFullError)
@@ -247,7 +251,7 @@ export function createConsole(options: ConsoleOptions): Console {
 			200,
 			layout({ title: frame.page.title, pages: allPages, ...frame, isBusy: true, body }),
 		);
-		return { ...rest, headers: { ...headers, refresh: '1' } };
+		return { ...rest, headers: { ...headers, refresh: String(busyMs / 1000) }, againAfterMs: busyMs };
 	}
 
 	return {

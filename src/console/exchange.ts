@@ -28,6 +28,8 @@ export interface ConsoleRequest {
 }
 
 export interface ConsoleAnswer {
+	/** Where the page is not as it will be: when to ask again. */
+	readonly againAfterMs?: number;
 	readonly status: number;
 	readonly headers: Readonly<Record<string, string | readonly string[]>>;
 	readonly body: string;

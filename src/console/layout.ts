@@ -2,7 +2,7 @@ import { may } from '../domain/person.ts';
 import { touchDimensions, touchNames } from '../domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { StoredView } from '../store/control/control-store.ts';
-import { stylePath } from './assets.ts';
+import { scriptPaths, stylePath } from './assets.ts';
 import { viewPath } from './links.ts';
 import type { Asked, ConsolePage } from './page.ts';
 import { nameOf } from './page-table.ts';
@@ -42,11 +42,17 @@ export function layout({
 <meta name="viewport" content="width=device-width">
 <title>${title}${account && ` · ${account.aid}`} · Caskade</title>
 <link rel="stylesheet" href="${stylePath}">
-</head>
+${
+	asked &&
+	scriptPaths.map(
+		(path) => html`<script type="module" src="${path}"></script>
+`,
+	)
+}</head>
 <body>
 <a class="skip" href="#main">To the content</a>
 ${asked && menu(asked, page, pages, { view, namedViews })}
-<main id="main"${isBusy && html` aria-busy="true"`}>
+<main id="main"${isBusy && html` aria-busy="true"`}${(isBusy || page?.isLive) && html` data-live`}>
 <div class="head"><h1>${title}</h1>
 ${view && asked && page?.takesView && viewForm(asked, view)}</div>
 ${body}
@@ -82,7 +88,7 @@ function menu(
 		({ aid }) => aid !== account?.aid && may(person, aid, 'aggregates'),
 	);
 	return html`<nav aria-label="Console">
-<p class="brand">Caskade</p>
+<p class="brand"><a href="/console/">Caskade</a></p>
 ${
 	account &&
 	html`<p class="account"><strong>${account.aid}</strong></p>
@@ -91,7 +97,7 @@ ${namedViews.length > 0 && html`<p class="hint">Views</p><ul>${namedViews.map((o
 }
 ${
 	others.length > 0 &&
-	html`<details><summary>Other accounts</summary><ul>${others.map(({ aid }) => html`<li><a href="/console/${aid}/">${aid}</a></li>`)}</ul></details>`
+	html`<details${!account && html` open`}><summary>${account ? 'Other accounts' : 'Accounts'}</summary><ul>${others.map(({ aid }) => html`<li><a href="/console/${aid}/">${aid}</a></li>`)}</ul></details>`
 }
 <ul>${shown(false).map(link)}</ul>
 <form class="person" method="post" action="/console/sign-out">

@@ -1,9 +1,11 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { clientOf, isProxyOf, type Proxies } from '../domain/client-address.ts';
+import { reasonOf } from '../errors.ts';
 import { createTlsServer, type Tls } from '../http/tls.ts';
 import type { Log } from '../log.ts';
 import { createServer } from '../node-http.ts';
 import type { ConsoleAnswer, ConsoleRequest } from './exchange.ts';
+import { LivePages, livePath } from './live.ts';
 
 export interface ConsolePort {
 	readonly host: string;
@@ -42,6 +44,10 @@ export async function listenForConsole({
 				handler as never,
 			) as never,
 	});
+	const live = new LivePages();
+	const onLiveError = (error: unknown) =>
+		log.error({ cause: reasonOf(error) }, 'a page could not be sent anew');
+	app.addHook('preClose', async () => live.stop());
 	app.removeAllContentTypeParsers();
 	app.addContentTypeParser(
 		'application/x-www-form-urlencoded',
@@ -53,7 +59,14 @@ export async function listenForConsole({
 		url: '/*',
 		exposeHeadRoute: true,
 		async handler(request, reply) {
-			const { status, headers, body } = await answer(requestOf(request, isProxy));
+			const asked = requestOf(request, isProxy);
+			if (asked.path === livePath && asked.method === 'GET') {
+				const of = new URLSearchParams(asked.query).get('of') ?? '';
+				const [path = '', query = ''] = of.split(/\?(.*)/s);
+				reply.hijack();
+				return live.send(reply.raw, () => answer({ ...asked, path, query })).catch(onLiveError);
+			}
+			const { status, headers, body } = await answer(asked);
 			reply.code(status).headers(headers as Record<string, string>);
 			return reply.send(body);
 		},

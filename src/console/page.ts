@@ -22,6 +22,8 @@ export interface ConsolePage {
 	readonly right: Right | null;
 	/** Its place in the menu; left out where it has none. */
 	readonly menu?: string;
+	/** Whether its parts are shown anew while somebody looks at it, without a word in the audit log. */
+	readonly isLive?: boolean;
 	/** Whether it takes a period and filters. */
 	readonly takesView?: boolean;
 	get?(asked: Asked): Promise<Got>;

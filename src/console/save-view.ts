@@ -8,14 +8,14 @@ export function saveView({ request, account, person, formToken }: Asked): Html |
 	if (!account) return null;
 	const page = request.path.slice(`/console/${account.aid}/`.length);
 	const path = `/console/${account.aid}/views`;
-	return html`<details class="section"><summary>Save this view</summary>
+	return html`<details class="save"><summary>Save this view</summary>
 <form method="post" action="${path}">
 <input type="hidden" name="token" value="${formToken}">
 <input type="hidden" name="action" value="save view">
 <input type="hidden" name="page" value="${page}">
 <input type="hidden" name="query" value="${request.query}">
-<p><label>Name of the view <input name="name" maxlength="60" required></label>
-${may(person, account.aid, 'visitors') && checkField('shared', 'for everybody who sees this account', false)}</p>
+<p><label>Name of the view <input name="name" maxlength="60" required></label></p>
+${may(person, account.aid, 'visitors') && checkField('shared', 'for everybody who sees this account', false)}
 <button>Save</button> <a href="${path}">All views</a>
 </form></details>`;
 }

@@ -90,7 +90,7 @@ export function curves(
 		const line = whole.map(({ x, y }) => at(x, y as number)).join(' ');
 		const dots = whole.map(
 			({ x, y }) =>
-				html`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="currentColor"><title>${name}, ${x}: ${shown(y as number)}</title></circle>`,
+				html`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="currentColor"><title>${name && `${name}, `}${x}: ${shown(y as number)}</title></circle>`,
 		);
 		const shade =
 			band.length > 0 &&

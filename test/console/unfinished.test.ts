@@ -33,7 +33,7 @@ for (const engine of enginesAboveContract)
 		const unfinished = await browser.get('/console/c-a-one/');
 		assert.equal(unfinished.status, 200);
 		assert.equal(unfinished.headers.refresh, '1');
-		assert.match(unfinished.body, /<main id="main" aria-busy="true">/);
+		assert.match(unfinished.body, /<main id="main" aria-busy="true" data-live>/);
 		assert.match(unfinished.body, /What each channel is credited with is being made/);
 		assert.match(unfinished.body, /What came in/);
 		late.resolve();

@@ -34,6 +34,7 @@ export const overviewPage = accountPage({
 	menu: 'Overview',
 	right: 'aggregates',
 	takesView: true,
+	isLive: true,
 	async get(asked) {
 		const { view, now, account } = asked;
 		const compare = view.from === null ? null : view.texts.compare === 'year' ? 'year' : 'previous';
@@ -89,7 +90,7 @@ function totals(asked: AskedOfAccount, activity: Report, coverage: Report | unde
 	const money = moneyOf(account.currency);
 	const shown = (name: string, value: number) =>
 		name.endsWith('Pence') ? money(value) : formatNumber(value);
-	return html`<ul class="tiles">${tiles.map(([name, title, page, rows]) => {
+	return html`<ul class="tiles" data-part="tiles">${tiles.map(([name, title, page, rows]) => {
 		const [value, before] = [sum(activity, name), sum(activity.compared, name)];
 		if (value === null) return null;
 		const path = seesRows

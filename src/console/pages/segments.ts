@@ -96,11 +96,10 @@ async function page(asked: AskedOfAccount, draft: Segment, isTried: boolean): Pr
 	const described = (of: keyof Segment) =>
 		problemOf(of) && html` aria-invalid="true" aria-describedby="${of}-problem"`;
 	const problem = (of: keyof Segment) =>
-		problemOf(of) &&
-		html`<pre id="${of}-problem" class="problem" role="alert" tabindex="0">${asWritten(problemOf(of) as string)}</pre>`;
+		html`<div data-part="${of}-problem">${problemOf(of) && html`<pre id="${of}-problem" class="problem" role="alert" tabindex="0">${asWritten(problemOf(of) as string)}</pre>`}</div>`;
 	return html`<section class="section"><h2>${known ? `Change ${known.id}` : 'Add a segment'}</h2>
 <p>A segment is the visitors that match a rule, which is written in CEL. Pages ask which segments their visitor is in.</p>
-<form method="get" action="${request.path}">
+<form method="get" action="${request.path}" data-preview>
 <p><label>Id <input name="id" value="${draft.id}"${described('id')}></label> <span class="hint">as pages read it, for example high-intent; it is needed to save the segment</span></p>
 ${problem('id')}
 <p><label>Name <input name="name" value="${draft.name}"${described('name')}></label> <span class="hint">for people</span></p>
@@ -111,14 +110,14 @@ ${asWritten(draft.rule)}</textarea></p>
 ${problem('rule')}
 <p><button>Preview</button> ${(known || isTried) && html`<a href="${request.path}">New segment</a>`}</p>
 </form>
-${rule && problems.length === 0 && saveForm(asked, draft, known)}
+<div data-part="save">${rule && problems.length === 0 && saveForm(asked, draft, known)}</div>
 ${
 	known &&
 	html`<details><summary>Delete ${known.id}</summary>
 ${formOf(asked, 'delete segment', html`<input type="hidden" name="id" value="${known.id}">${textField('again', 'Its id, once more', '', { isRequired: true })}`, 'Delete', 'danger')}
 </details>`
 }</section>
-${(rule || !isTried) && (await outcomes(asked, rule && { rule, draft }))}`;
+${rule || !isTried ? await outcomes(asked, rule && { rule, draft }) : triedPart(null)}`;
 }
 
 function saveForm(asked: AskedOfAccount, { id, name, rule }: Segment, known: Segment | undefined): Html {
@@ -161,17 +160,22 @@ async function outcomes(asked: AskedOfAccount, tried: Tried | undefined): Promis
 		...['#Subscribed afterwards', '#Share', '#Lift', 'Rule…'],
 	];
 	const everybody = ['', 'All visitors', ...cells(base), ''];
-	return html`${
+	return html`${triedPart(
 		tried &&
-		html`<section class="section" aria-labelledby="preview"><h2 id="preview">Preview</h2>
-${pageTable('Preview', headings, [['not saved', nameOf(tried.draft.name), ...cells(ofTried as RuleOutcome, base), codeOf(tried.draft.rule)], everybody])}</section>`
-	}
+			html`<section class="section" aria-labelledby="preview"><h2 id="preview">Preview</h2>
+${pageTable('Preview', headings, [['not saved', nameOf(tried.draft.name), ...cells(ofTried as RuleOutcome, base), codeOf(tried.draft.rule)], everybody])}</section>`,
+	)}
 <section class="section" aria-labelledby="saved"><h2 id="saved">Segments</h2>
 ${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
 ${account.segments.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>npx caskade segment create ${account.aid} ID</code>.</p>` : pageTable('Segments', headings, [...rows, everybody])}
 ${shown.length < account.segments.length && html`<p class="note">These are the first ${shown.length} of ${account.segments.length}.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 <details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>npx caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
+}
+
+/** What somebody who types hears of. */
+function triedPart(outcome: HtmlValue): Html {
+	return html`<div data-part="tried" aria-live="polite">${outcome}</div>`;
 }
 
 /** Whoever types a rule asks for its outcome again and again, beside those of all others. */

@@ -27,6 +27,7 @@ export const uploadsPage = accountPage({
 	title: 'Uploads',
 	menu: 'Uploads',
 	right: 'operate',
+	isLive: true,
 	get: async (asked) => html`${await quotas(asked)}
 ${await answers(asked)}
 ${await problems(asked)}
@@ -186,7 +187,7 @@ async function latest({ store, account, calendar, now }: AskedOfAccount): Promis
 	// The last one may go on among events that were not read.
 	const whole = events.length < readEvents || uploads.length === 1 ? uploads : uploads.slice(0, -1);
 	const shown = whole.slice(0, shownUploads);
-	return html`<section class="section" aria-labelledby="latest"><h2 id="latest">Latest uploads</h2>
+	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Latest uploads</h2>
 ${
 	shown.length === 0
 		? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>npx caskade upload FILE --aid ${account.aid}</code>.</p>`

@@ -1,0 +1,43 @@
+/** Keeps a page as it is now: one that is still being made, or whose figures change while somebody looks at it. */
+
+/** Shows a newer page: all of it where it was being made, else the parts that differ, except what somebody is using. @param {Document} page */
+export function show(page) {
+	const main = page.querySelector('main');
+	const busy = document.querySelector('main[aria-busy]');
+	if (busy && main) return busy.replaceWith(document.adoptNode(main));
+	for (const old of document.querySelectorAll('[data-part]')) {
+		const part = old.getAttribute('data-part') ?? '';
+		const fresh = page.querySelector(`[data-part="${CSS.escape(part)}"]`);
+		if (!fresh || fresh.outerHTML === old.outerHTML) continue;
+		if (old.contains(document.activeElement)) continue;
+		const isOpen = [...old.querySelectorAll('details')].map(({ open }) => open);
+		for (const [place, details] of fresh.querySelectorAll('details').entries())
+			details.open ||= isOpen[place] ?? false;
+		old.replaceWith(document.adoptNode(fresh));
+	}
+}
+
+/** @param {string} text */
+export const parsed = (text) => new DOMParser().parseFromString(text, 'text/html');
+
+const isLive = () => document.querySelector('main[data-live]') !== null;
+/** @type {EventSource | undefined} */
+let source;
+
+function open() {
+	if (!isLive()) return;
+	// The server has asked for a reload, for browsers without scripts.
+	stop();
+	const of = encodeURIComponent(location.pathname + location.search);
+	source = new EventSource(`/console/live?of=${of}`);
+	source.onmessage = ({ data }) => show(parsed(data));
+	source.addEventListener('end', () => source?.close());
+	source.onerror = () => {
+		const isWaiting = document.querySelector('main[aria-busy]');
+		if (source?.readyState === EventSource.CLOSED && isWaiting) setTimeout(() => location.reload(), 2000);
+	};
+}
+
+// A page that is kept for going back holds no connection: there are six for each server.
+addEventListener('pagehide', () => source?.close());
+addEventListener('pageshow', () => setTimeout(open));

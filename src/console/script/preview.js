@@ -1,0 +1,54 @@
+/** Shows what a form would give while somebody types. It asks as the form's button does, so there is nothing that only scripts can. */
+import { parsed, show } from './live.js';
+
+const pauseMs = 600;
+/** @type {AbortController | undefined} */
+let asking;
+let timer = 0;
+
+addEventListener('input', ({ target }) => {
+	const form = target instanceof Element && target.closest('form[data-preview]');
+	if (!(form instanceof HTMLFormElement)) return;
+	clearTimeout(timer);
+	timer = setTimeout(() => preview(form), pauseMs);
+});
+
+/** @param {HTMLFormElement} form */
+async function preview(form) {
+	asking?.abort();
+	asking = new AbortController();
+	const { signal } = asking;
+	const fields = /** @type {Record<string, string>} */ (Object.fromEntries(new FormData(form)));
+	const address = `${form.getAttribute('action')}?${new URLSearchParams(fields)}`;
+	try {
+		for (;;) {
+			const answer = await fetch(address, { signal });
+			const page = parsed(await answer.text());
+			// Its figures are still being made.
+			if (answer.headers.has('refresh')) {
+				await new Promise((resolve) => setTimeout(resolve, pauseMs));
+				continue;
+			}
+			if (!answer.ok || signal.aborted) return;
+			show(page);
+			describe(form, page);
+			return history.replaceState(null, '', address);
+		}
+	} catch (error) {
+		if (!signal.aborted) throw error;
+	}
+}
+
+/** Says which fields are wrong. @param {HTMLFormElement} form @param {Document} page */
+function describe(form, page) {
+	for (const field of form.elements) {
+		const name = field.getAttribute('name');
+		const fresh = name && page.querySelector(`form[data-preview] [name="${CSS.escape(name)}"]`);
+		if (!fresh) continue;
+		for (const attribute of ['aria-invalid', 'aria-describedby']) {
+			const value = fresh.getAttribute(attribute);
+			if (value === null) field.removeAttribute(attribute);
+			else field.setAttribute(attribute, value);
+		}
+	}
+}
