@@ -135,10 +135,8 @@ export interface ServeSettings {
 	readonly roles?: readonly ServerRole[];
 	/** Interval between trainings of all accounts, in milliseconds. Without it, training runs only on command. */
 	readonly trainEvery?: number;
-	/** Hits per second from one address, and from one visitor. */
 	readonly hitsPerAddress?: number;
 	readonly hitsPerVisitor?: number;
-	/** Further paths of hits and of the tag. */
 	readonly hitPath?: string;
 	readonly tagPath?: string;
 	/** A file of networks whose hits are not stored. */

@@ -19,7 +19,7 @@ export type LimitHeaders = Record<string, string>;
  * Browsers send `origin` with every POST and `sec-fetch-site` with every request. `sec-fetch-mode` alone proves nothing:
  * Node's fetch sends it.
  */
-export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
+function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 	return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 

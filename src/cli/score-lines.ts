@@ -2,8 +2,7 @@ import { csvCell } from '../format/csv.ts';
 import type { VisitorRef } from '../scoring/serve/batch-scores.ts';
 import type { GoalScore } from '../scoring/serve/score-reference.ts';
 
-/** A visitor's score of one goal. */
-export type Line = VisitorRef & GoalScore & { readonly sid?: string; readonly at?: string };
+type Line = VisitorRef & GoalScore & { readonly sid?: string; readonly at?: string };
 
 /** Writes scores, one after another. */
 export interface Printer {

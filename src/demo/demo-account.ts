@@ -8,7 +8,7 @@ import type { Maintenance } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 import { consideringSegment } from './shop.ts';
 
-export const demoClient = 'demo';
+const demoClient = 'demo';
 export const demoAid = 'c-a-demo-local';
 
 /** The standard plan, but with a burst, so that pasting a line twice is not refused. */

@@ -18,7 +18,7 @@ export interface DemoHit {
 }
 
 /** A subscription event that the shop's back end uploads. */
-export interface DemoSale {
+interface DemoSale {
 	readonly type: 'subscription';
 	readonly atMs: number;
 	/** The buyer. The upload identifies them only by `tid` or `cid`. */

@@ -8,7 +8,6 @@ import { HistoryWriter } from '../store/history-writer.ts';
 import type { Store } from '../store/store.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
 
-/** Entries per transaction. */
 const entriesPerTransaction = { min: 20, initial: 100, max: 500 };
 
 /**

@@ -16,7 +16,6 @@ export interface Goal {
 	readonly counts: GoalCounts;
 	/** The goal must be reached within this time. Renewals must come in their own. */
 	readonly horizonDays: number;
-	/** Lowest percentile of the band `medium`. */
 	readonly mediumFrom: number;
 	/** Lowest percentile of the band `high`. */
 	readonly highFrom: number;
@@ -52,7 +51,6 @@ export function delayMsOf(goal: Goal): number {
 	return goal.counts === 'renewal' ? 0 : horizonMsOf(goal);
 }
 
-/** What reaches a goal. */
 type ReachedBy = Pick<Goal, 'evts' | 'counts'>;
 
 /** Whether a goal names an event of the page. */

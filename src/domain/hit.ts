@@ -14,7 +14,7 @@ export interface HitRecord {
 	readonly device: string;
 }
 
-export interface HitEvent {
+interface HitEvent {
 	readonly name: string;
 	/** Starts a sale that an upload with the same `tid` completes. */
 	readonly tid?: string;

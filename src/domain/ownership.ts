@@ -69,7 +69,7 @@ export interface Deciding {
  * A subscription is all events of one `subid`. It belongs to the visitor whom its acquisition names, else to the one whom
  * its earliest event with a name names; refunds come last. Events of one moment count in order of arrival.
  */
-export function compareDeciding(a: Deciding, b: Deciding): number {
+function compareDeciding(a: Deciding, b: Deciding): number {
 	return Number(a.revenuePence < 0) - Number(b.revenuePence < 0) || a.atMs - b.atMs || a.id - b.id;
 }
 

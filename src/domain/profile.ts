@@ -39,7 +39,7 @@ export type LongDecayed = readonly [number, number];
 export type EventCount = readonly [name: string, count: number, lastAtMs: number];
 
 /** The latest events of a subscription, with the `evt` of its acquisition, else of the earliest one. */
-export type LatestEvents = readonly [
+type LatestEvents = readonly [
 	subid: string,
 	evt: string,
 	events: readonly (readonly [atMs: number, revenuePence: number])[],
@@ -99,7 +99,7 @@ export interface Profile {
 	readonly recentEvents: Decayed;
 }
 
-export const halfLivesDays = [1, 7, 30] as const;
+const halfLivesDays = [1, 7, 30] as const;
 const longHalfLivesDays = [90, 365] as const;
 /** Maximum entries of a list. It bounds the profile, which every hit reads and writes. The oldest entries are evicted. */
 const maxNames = 50;

@@ -25,7 +25,7 @@ export interface Paid {
  * What a cadence was found by: the subscription's own payments, those of others with the same `evt` and price, of others with
  * the same `evt`, or the account: what the operator has set, else all its subscriptions.
  */
-export type CadenceSource = 'own' | 'price' | 'event' | 'account';
+type CadenceSource = 'own' | 'price' | 'event' | 'account';
 
 export interface Cadence {
 	readonly days: number;
@@ -194,7 +194,6 @@ export class LearnedCadences {
 	}
 }
 
-/** The cadences in a table. */
 export class TabledCadences {
 	readonly #byEvt: ReadonlyMap<string, Peers>;
 	readonly #all: Peers;

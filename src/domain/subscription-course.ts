@@ -31,7 +31,6 @@ export interface Course {
 	readonly state: SubscriptionState;
 	/** Of the last payment. Null if nothing is known about it: then it is active for ever. */
 	readonly cadence: Cadence | null;
-	/** Until when it is paid. */
 	readonly dueAtMs: number | null;
 	/** Until when a renewal is in time, or would have been. */
 	readonly lapsesAtMs: number | null;

@@ -28,7 +28,7 @@ export interface StoredEvent extends SubscriptionEvent {
 }
 
 /** Types of the fields, in the order of the columns of `subscription_event`. */
-export const subscriptionEventTypes = {
+const subscriptionEventTypes = {
 	tid: 'text',
 	subid: 'text',
 	cid: 'text',
@@ -66,7 +66,7 @@ export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 ];
 
 /** The values of the arrival columns, which follow the fields. */
-export function arrivalValues({ receivedAtMs, requestId, keyId }: Arrival): [number, string | null] {
+function arrivalValues({ receivedAtMs, requestId, keyId }: Arrival): [number, string | null] {
 	return [receivedAtMs, requestId === undefined ? null : requestText(requestId, keyId)];
 }
 

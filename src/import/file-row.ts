@@ -1,6 +1,5 @@
 /** One row of a file: a line of JSON, or a row of CSV, which may span several lines. */
 export interface FileRow {
-	/** Number of its first line in the file, from 1. */
 	readonly line: number;
 	/** As it is in the file; empty if it is too long. */
 	readonly text: string;

@@ -10,7 +10,6 @@ import type { InputFile } from './input-file.ts';
 import { RowFile } from './row-file.ts';
 import { SpillFiles } from './spill-files.ts';
 
-/** Lines per transaction. */
 const linesPerTransaction = { min: 20, initial: 100, max: 2000 };
 /** Bounds memory. A part exceeds this where the files have more than ten million lines. */
 const maxHitsInMemory = 40_000;

@@ -11,7 +11,7 @@ import { accountsInUse, forEachAccount, type RoundError } from './each-account.t
 import { followPromises, pruneServed } from './promises.ts';
 
 /** The scores of a model in the latest week with known outcomes, and these outcomes. */
-export interface FollowedLevel {
+interface FollowedLevel {
 	readonly goal: string;
 	readonly scope: 'vid' | 'sid';
 	readonly version: string;
@@ -21,7 +21,7 @@ export interface FollowedLevel {
 }
 
 /** Goals whose scores have left their bounds two weeks running. */
-export interface FollowedPromises {
+interface FollowedPromises {
 	readonly type: 'promises';
 	readonly aid: string;
 	readonly broken: readonly string[];

@@ -44,9 +44,8 @@ export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis
 }
 
 /** What a model credits to a row. */
-export interface CreditedAmounts extends Amounts {
+interface CreditedAmounts extends Amounts {
 	readonly netPence: number;
-	/** Share of all subscriptions; null if there are none. */
 	readonly share: number | null;
 	/** Subscriptions and net revenue for each visitor; null for `(none)`, which nobody comes by. */
 	readonly conversionRate: number | null;
@@ -56,7 +55,7 @@ export interface CreditedAmounts extends Amounts {
 	readonly high?: number;
 }
 
-export interface AttributionRow extends Dimensions {
+interface AttributionRow extends Dimensions {
 	/** Visitors who came by it in the period, whether or not they subscribed, and how often they did. */
 	readonly visitors: number | null;
 	readonly visits: number | null;

@@ -43,7 +43,6 @@ export function describeCoverage(
 	return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-/** All rows as one. */
 function totalCoverage(rows: readonly Coverage[]): Coverage {
 	const sums = columns.map((column) => [column, rows.reduce((sum, row) => sum + row[column], 0)]);
 	return Object.fromEntries(sums);

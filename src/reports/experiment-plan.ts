@@ -10,7 +10,7 @@ import { GroupSums, visitorsNeeded } from './lift-estimate.ts';
 import type { ReportedAccount } from './report-query.ts';
 
 /** How long it takes to see a lift. */
-export interface PlannedExperiment {
+interface PlannedExperiment {
 	readonly holdoutPercent: number;
 	readonly relativeLiftPercent: number;
 	/** For one look that is planned ahead: visitors of both groups, and weeks until they have entered and their horizon is over. */

@@ -170,7 +170,7 @@ function add(
 }
 
 /** The figures of a day, from the log, as they are kept. */
-export function* figuresOf(day: string): Reading<string> {
+function* figuresOf(day: string): Reading<string> {
 	const startMs = Date.parse(day);
 	const quarters = Array.from({ length: quartersOfDay }, (_, quarter) => ({
 		fromMs: startMs + quarter * quarterMs,

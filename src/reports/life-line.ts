@@ -4,7 +4,7 @@ import { maxSeries } from './report-drawing.ts';
 import { shortened } from './report-table.ts';
 
 /** A share that holds from a moment until the next. */
-export interface Level {
+interface Level {
 	readonly name: string;
 	/** By time. */
 	readonly points: readonly (readonly [atMs: number, share: number])[];

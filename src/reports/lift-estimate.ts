@@ -58,10 +58,10 @@ export interface Difference {
 }
 
 /** Fewer visitors of a group than these have no interval: means of few are not normally distributed. */
-export const leastVisitors = 100;
+const leastVisitors = 100;
 const alpha = 0.05;
 /** Of the standard normal distribution, at 97.5 %. */
-export const ordinaryMultiplier = 1.959964;
+const ordinaryMultiplier = 1.959964;
 
 /**
  * The difference of two means with its intervals; undefined where a group has too few visitors.

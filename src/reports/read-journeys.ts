@@ -175,7 +175,6 @@ function isNoRefund({ revenuePence }: JourneyEvent): boolean {
 	return revenuePence >= 0;
 }
 
-/** All events of subscriptions with an event in the period. */
 function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Reading<JourneyEvent[]> {
 	const some = yield* eventsIn({ fromMs: atLeast(fromMs), toMs: Math.min(toMs, asOfMs + 1) });
 	return yield* eventsOfSubscriptions([...new Set(some.map(({ subid }) => subid))], asOfMs);

@@ -9,7 +9,7 @@ import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { type ShareWithBounds, Survival } from './share-interval.ts';
 
-export interface RenewalsRow {
+interface RenewalsRow {
 	/** The acquisition's event type. */
 	readonly evt: string;
 	/** The median of their cadences; null if nothing tells how often they are paid. */
@@ -28,7 +28,7 @@ export interface RenewalsRow {
 /** A row with the values of its dimensions. */
 type NamedRow = RenewalsRow & Readonly<Record<string, unknown>>;
 
-export interface Survivors extends ShareWithBounds {
+interface Survivors extends ShareWithBounds {
 	/** In payments after the first. */
 	readonly age: number;
 	/** Subscriptions that had renewed every time before, and whose time to renew again is over. */

@@ -42,7 +42,6 @@ td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{displa
 
 const maxBars = 140;
 const [width, barHeight] = [440, 20];
-/** Of a name, at most. */
 const nameLength = 22;
 /** A character of 13 pixels is at most so wide, but for a few. */
 const characterWidth = 8;

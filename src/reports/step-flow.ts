@@ -20,7 +20,6 @@ export interface StepFlow {
 	readonly step: number;
 	readonly from: string;
 	readonly to: string;
-	/** Paths of subscriptions. */
 	readonly subscriptions: number;
 	/** Lost paths. */
 	readonly lost: number;

@@ -106,7 +106,6 @@ function visitEntry({ sid, profile }: VisitorRecord['visits'][number], asOfMs: n
 	};
 }
 
-/** An entry for each touch and subscription that it led to. */
 function touchEntries(touches: readonly Touch[], journeys: readonly CoursedJourney[]): TouchEntry[] {
 	const led = new Map<Touch, { subid: string; shares: Record<PathModel, number> }[]>();
 	for (const { subscription } of journeys) {

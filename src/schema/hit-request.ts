@@ -3,7 +3,7 @@ import { optional, text, textLimits, textRule } from './texts.ts';
 import { compileCheck, type Static, Type } from './type.ts';
 
 /** Maximum number of events in a hit. */
-export const maxEvents = 20;
+const maxEvents = 20;
 
 const longText = (max: number) => Type.String({ maxLength: max });
 

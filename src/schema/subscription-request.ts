@@ -3,7 +3,7 @@ import { compileProblems } from './problems.ts';
 import { optional, text, textLimits, textRule } from './texts.ts';
 import { compileCheck, type Schema, type Static, Type } from './type.ts';
 
-export const eventSchema = Type.Object(
+const eventSchema = Type.Object(
 	{
 		tid: text('Transaction id. Keeps sales unique: of events with the same tid, the first is stored.', [
 			'order-1001',

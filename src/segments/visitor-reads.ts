@@ -21,7 +21,7 @@ export interface Subject {
 	readonly subject: string;
 }
 
-export interface SegmentName {
+interface SegmentName {
 	readonly id: string;
 	readonly name: string;
 }

@@ -11,7 +11,7 @@ import type { OpenStore } from './store.ts';
 /** Bounds memory, and the work that an interruption repeats. */
 const pageRows = 5000;
 
-export interface CopyProgress {
+interface CopyProgress {
 	readonly step: 'copy' | 'verify';
 	readonly aid: string;
 	/** Rows done in this step, over all accounts. */
@@ -19,7 +19,7 @@ export interface CopyProgress {
 	readonly totalRows: number;
 }
 
-export interface AccountCopy {
+interface AccountCopy {
 	readonly aid: string;
 	readonly events: number;
 	readonly hits: number;
@@ -153,7 +153,6 @@ async function copyAccounts(
 	return copied;
 }
 
-/** Whether the target has rows of an account. */
 async function hasRows(copyTarget: CopyTarget, accountId: number): Promise<boolean> {
 	for (const table of clientTableNames) if (await copyTarget.lastKey(accountId, table)) return true;
 	return false;

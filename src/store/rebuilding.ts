@@ -17,7 +17,6 @@ import type { Store } from './store.ts';
 
 /** Visitors read at a time. */
 const pageVisitors = 200;
-/** Visitors per transaction. */
 const visitorsPerTransaction = { initial: 20, max: pageVisitors };
 
 export interface RebuildReport {

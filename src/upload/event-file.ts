@@ -20,17 +20,14 @@ export interface EventFormat {
 	readonly isInPounds: boolean;
 }
 
-/** One row of a file of events. */
 export interface EventRow {
 	/** Index of the row in the file, from 0. */
 	readonly row: number;
-	/** Line number, from 1. */
 	readonly line: number;
 	/** As it is in the file. */
 	readonly text: string;
 	/** The values of the row's fields, and maybe others; null if it cannot be read. */
 	readonly values: Readonly<Record<string, unknown>> | null;
-	/** Null if the row is invalid. */
 	readonly event: SentEvent | null;
 	/** What is invalid. It does not contain the values, which may be personal data. */
 	readonly problem: string | null;

@@ -4,7 +4,7 @@ import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Transition } from './standing.ts';
 
 /** The visitor that a message is about. */
-export interface MessageSubject {
+interface MessageSubject {
 	readonly vid: string;
 	/** The last customer id that the visitor has shown. */
 	readonly cid: string | null;

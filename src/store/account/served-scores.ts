@@ -9,7 +9,6 @@ export interface ServedScore {
 	/** Milliseconds since 1970. */
 	readonly atMs: number;
 	readonly band: Band;
-	/** In millionths. */
 	readonly millionths: number;
 }
 

@@ -24,15 +24,13 @@ import {
 import { UploadAnswerStore } from './upload-answers.ts';
 import { webhookStore } from './webhooks.ts';
 
-export type { Account, AccountSettings, NewAccount } from './accounts.ts';
-export type { AuditEntry, AuditFilter, StoredAuditEntry } from './audit.ts';
-export type { Client } from './clients.ts';
+export type { Account, AccountSettings } from './accounts.ts';
 export type { ExperimentRead } from './experiments.ts';
-export { type ApiKey, type IssuedKey, isUsable, type KeyUsage } from './keys.ts';
+export { type ApiKey, isUsable, type KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
 export type { NamedView, StoredView } from './named-views.ts';
 export type { StoredNote } from './notes.ts';
-export type { Credentials, Identity, StoredPerson } from './people.ts';
+export type { Identity, StoredPerson } from './people.ts';
 export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export { type ControlContent, type ControlTable, type ControlTables, copiedTables } from './tables.ts';

@@ -26,7 +26,6 @@ export interface StoredModel extends ModelName {
 	readonly createdAt: string;
 }
 
-/** An active model. */
 export interface ActiveModel extends ModelName {
 	/** Whether outcomes have left the interval of its predictions. */
 	readonly isOutside?: boolean;

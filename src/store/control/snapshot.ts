@@ -29,7 +29,6 @@ export interface KnownAccount extends AccountSettings {
 	readonly segments: readonly Segment[];
 	/** Those that have not ended. */
 	readonly experiments: readonly Experiment[];
-	/** The active models. */
 	readonly models: readonly ActiveModel[];
 	/** Base rates of goals without a model, by goal name; see `BaseRate`. Goals that were never counted are missing. */
 	readonly baseRates: ReadonlyMap<string, readonly number[]>;

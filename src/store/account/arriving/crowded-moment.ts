@@ -16,7 +16,6 @@ export interface Moment {
  * reads it once, not in each of its transactions.
  */
 export interface CrowdedMoment extends Moment {
-	/** Digests of the stored hits. */
 	readonly digests: Set<string>;
 	/** Up to this hit of the account, all are in `digests`. Imports store one after another, so theirs have later ids. */
 	toId: number;

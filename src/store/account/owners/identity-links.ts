@@ -190,7 +190,7 @@ export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvent
 }
 
 /** The visitors who hold the keys of events. */
-export function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
+function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
 	const holders = yield* rowsOf(holdersOf(events));
 	return holders.map(({ vid }) => String(vid));
 }

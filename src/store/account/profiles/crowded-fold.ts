@@ -57,7 +57,6 @@ function tableOf({ key }: LogSubject): string {
 	return key === 'vid' ? '@visitor' : '@visit';
 }
 
-/** A crowd, folded. */
 export interface FoldedCrowd {
 	readonly profile: Profile | null;
 	readonly touches: readonly StoredTouch[];

@@ -216,7 +216,6 @@ function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
 	return undefined;
 }
 
-/** The most tasks that a piece does. */
 const maxTasks = 50;
 /** The most events of a customer id that a piece assigns. */
 const maxAssigned = 50;

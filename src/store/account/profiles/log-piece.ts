@@ -26,7 +26,6 @@ export interface LogPart {
 /** The next entries of a log, complete up to `toMs`. */
 export interface LogPiece extends LogPart {
 	readonly toMs: number;
-	/** Whether the log ends here. */
 	readonly isEnd: boolean;
 	/** Whether `toMs` is the next moment and has more entries than a piece. Then none is here. */
 	readonly isCrowded: boolean;

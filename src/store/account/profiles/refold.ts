@@ -66,7 +66,7 @@ function countEntries(vids: readonly string[], max: number): Query {
 }
 
 /** The value of `folded_to` before anything is replayed. */
-export const nothingFolded = Number.MIN_SAFE_INTEGER;
+const nothingFolded = Number.MIN_SAFE_INTEGER;
 
 /** Queues visitors, and the given visits, for the background. */
 export function waitToBeFolded(vids: readonly string[], sids: readonly string[]): Query[] {

@@ -32,7 +32,6 @@ export interface FirstHit {
 	readonly body: string;
 }
 
-/** The moment of a hit. */
 export interface HitMoment {
 	readonly vid: string;
 	readonly atMs: number;

@@ -15,7 +15,6 @@ export interface Receipt {
 	readonly joined: boolean;
 }
 
-/** The columns of a receipt. */
 export const receiptColumns = [
 	...storedEventColumns.map((column) => `event.${column}`),
 	'event.vid IS NOT NULL AS joined',

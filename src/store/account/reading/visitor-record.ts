@@ -34,7 +34,7 @@ export interface KeptMessage {
 }
 
 /** A `tid` or `cid` that the visitor's hits have shown, and the first time. */
-export interface ShownKey {
+interface ShownKey {
 	readonly kind: 'tid' | 'cid';
 	readonly value: string;
 	readonly at: string;

@@ -5,7 +5,6 @@ import { type Query, type Reading, type Row, rowsOf, type Select, type Steps } f
 /** A process that has taken a message sends it within this time, or another one does. */
 export const messageLeaseMs = 30_000;
 
-/** A message to one webhook. */
 export interface NewMessage {
 	readonly webhook: string;
 	readonly sequence: number;

@@ -9,7 +9,7 @@ const requestPools = 3;
 /** Its pools for settings, for limits and for maintenance, and those of its background work: settings, reads, maintenance. */
 const otherPools = 6;
 /** What `--connections` may be. */
-export const connectionsOfServer = {
+const connectionsOfServer = {
 	least: leastPerPool * (requestPools + otherPools),
 	most: mostPerPool * requestPools + leastPerPool * otherPools,
 };

@@ -29,7 +29,6 @@ export interface ServerQueuesOptions {
 	readonly address: string;
 	/** The number of connections for uploads, and for hits. */
 	readonly connections: number;
-	/** Its accounts' tables. */
 	readonly tablesOf: TablesOf;
 	/** Makes an account's schema ready; undefined where it is. */
 	readonly beforeUse: (accountId: number) => Promise<void> | undefined;
