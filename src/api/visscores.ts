@@ -8,6 +8,12 @@ const scoreSchema = Type.Object({
 	score: Type.Number({
 		description: 'The current probability that the goal is reached within its horizon.',
 	}),
+	lift: Type.Optional(
+		Type.Number({
+			description:
+				'What being treated adds to that probability, from -1 to 1. Only where a model of lift is active, which an experiment with the goal has trained.',
+		}),
+	),
 	percentile: Type.Number({ description: "Among the account's recent visitors, 0 to 100." }),
 	band: Type.Union([Type.Literal('low'), Type.Literal('medium'), Type.Literal('high')]),
 	model: Type.String({ description: 'The version of the model; `prior` if the base rate is served.' }),

@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander';
 import { Command } from '../config.ts';
-import type { CaskScope } from '../domain/cask-scope.ts';
+import type { ModelScope } from '../domain/cask-scope.ts';
 import {
 	type ComparedModel,
 	comparedModels,
@@ -19,16 +19,16 @@ import {
 	printTable,
 	withAccount,
 } from './output.ts';
-import { printLevels, printMeasures } from './training-text.ts';
+import { printLevels, printLiftMeasures, printMeasures } from './training-text.ts';
 
 interface ScopeOptions extends CommonOptions {
-	readonly scope: CaskScope;
+	readonly scope: ModelScope;
 }
 
 const goalArgument = () => new Argument('<goal>', 'name of the goal');
 const scopeOption = () =>
-	new Option('--scope <scope>', 'what it scores: vid for visitors, sid for single visits')
-		.choices(['vid', 'sid'])
+	new Option('--scope <scope>', 'what it scores: vid for visitors, sid for single visits; or lift')
+		.choices(['vid', 'sid', 'lift'])
 		.default('vid');
 
 export function modelCommand(): Command {
@@ -76,7 +76,8 @@ better, and it should be below that of the base rate.`,
 				else {
 					printRecord(about);
 					printLine('');
-					if (report.verdict === undefined)
+					if (report.kind === 'lift') printLiftMeasures(report);
+					else if (report.verdict === undefined)
 						printLine('An earlier version made this model; --json prints its report.');
 					else printMeasures(report);
 					if (levels) printLevels(levels);

@@ -18,6 +18,7 @@ function ordered({
 	at,
 	goal,
 	score: probability,
+	lift,
 	percentile,
 	band,
 	model,
@@ -30,6 +31,7 @@ function ordered({
 		...(at !== undefined && { at }),
 		goal,
 		score: probability,
+		...(lift !== undefined && { lift }),
 		percentile,
 		band,
 		model,
@@ -54,7 +56,7 @@ export function jsonPrinter(): Printer {
 }
 
 /** @param extra columns besides those that every score has, empty where there is nothing */
-export function csvPrinter(extra: readonly ('visitor' | 'sid' | 'at' | 'reasons')[]): Printer {
+export function csvPrinter(extra: readonly ('visitor' | 'sid' | 'at' | 'lift' | 'reasons')[]): Printer {
 	const own = ['vid', 'goal', 'score', 'percentile', 'band', 'model'] as const;
 	const columns = [
 		...extra.filter((column) => column === 'visitor'),

@@ -74,6 +74,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 	const { id } = account;
 	const goals = await goalsToScore(store, id, options);
 	const models = await modelsOf(store, id, goals, options);
+	const lifts = await liftModelsOf(store, id, goals, options);
 	const { scope, eachAtItsLastHit = false, explain = false } = options;
 	const nowMs = options.asOf ?? store.now();
 	const printer = options.json
@@ -83,6 +84,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 					...(options.visitors === undefined ? [] : (['visitor'] as const)),
 					...(scope === 'vid' ? [] : (['sid'] as const)),
 					...(eachAtItsLastHit ? (['at'] as const) : []),
+					...(lifts.some(Boolean) ? (['lift'] as const) : []),
 					...(explain ? (['reasons'] as const) : []),
 				])
 			: ndjsonPrinter();
@@ -100,6 +102,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 			goals: goals.map((goal, index) => ({
 				...{ goal, baseRate: rates.get(goal.name) },
 				model: models[index],
+				lift: lifts[index],
 			})),
 			...{ scope, eachAtItsLastHit, explain, nowMs, fromLog: options.asOf !== undefined },
 			cadences: await reader.cadences(nowMs),
@@ -163,6 +166,23 @@ async function modelsOf(
 				`No model of goal ${goal} was trained as of ${time} or earlier, so it gets the base rate; 'caskade train AID --as-of ${time}' trains one.\n`,
 			);
 			return undefined;
+		}),
+	);
+}
+
+/** The active model of lift of each goal. Of single visits there is none, and as of a time it would know too much. */
+async function liftModelsOf(
+	store: Store,
+	accountId: number,
+	goals: readonly Goal[],
+	{ asOf, scope }: ScoreOptions,
+): Promise<(GoalModel | undefined)[]> {
+	if (asOf !== undefined || scope !== 'vid') return [];
+	const active = (await store.control.models(accountId)).filter((one) => one.active && one.scope === 'lift');
+	return Promise.all(
+		goals.map(({ name }) => {
+			const model = active.find(({ goal }) => goal === name);
+			return model && usableModel(store, accountId, model);
 		}),
 	);
 }

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { Command, moment, wholeNumber } from '../config.ts';
+import type { LiftJob, ResultOf, TrainingJob } from '../jobs/messages.ts';
 import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson } from './output.ts';
@@ -12,6 +13,7 @@ interface TrainOptions extends CommonOptions {
 	readonly seed: number;
 	readonly report?: string;
 	readonly verbose?: boolean;
+	readonly lift?: string;
 }
 
 export function trainCommand(): Command {
@@ -24,10 +26,12 @@ stored. A model that is better than the
 base rate becomes active. Without one, everybody gets the base rate. 'caskade serve --train-every 6h' trains on schedule.
 
 With --as-of, nothing later is used, as if the command had run then. If the active model has seen more, it stays active,
-and 'caskade score AID --as-of TIME' uses the new one.`,
+and 'caskade score AID --as-of TIME' uses the new one.
+
+With --lift, train instead for whom being treated changes most, on an experiment that has ended.`,
 		)
 		.addArgument(aidArgument())
-		.addOption(new Option('--goal <name>', 'only this goal'))
+		.addOption(new Option('--goal <name>', 'only this goal; with --lift, instead of that of the experiment'))
 		.addOption(
 			new Option(
 				'--as-of <time>',
@@ -41,8 +45,18 @@ and 'caskade score AID --as-of TIME' uses the new one.`,
 		)
 		.addOption(new Option('--verbose', 'print how the models were trained and judged'))
 		.addOption(new Option('--report <file>', 'write the report as one HTML page, with charts'))
+		.addOption(
+			new Option('--lift <experiment>', 'train what being treated adds to the scores').conflicts([
+				'asOf',
+				'report',
+			]),
+		)
 		.addCommonOptions()
-		.action(trainAndPrint);
+		.action((aid: string, options: TrainOptions) =>
+			options.lift === undefined
+				? trainAndPrint(aid, options)
+				: trainLiftAndPrint(aid, options.lift, options),
+		);
 }
 
 async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> {
@@ -57,18 +71,33 @@ async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> 
 	else printTraining(printed, { verbose: options.verbose ?? false, reportFile: options.report });
 }
 
-async function trainWithProgress(
+async function trainLiftAndPrint(aid: string, experiment: string, options: TrainOptions): Promise<void> {
+	const { goal, seed, json } = options;
+	const trained = await computed({ type: 'lift', aid, experiment, goal, seed }, options);
+	const { printTrainedLift } = await import('./training-text.ts');
+	if (json) printJson({ aid, ...trained });
+	else printTrainedLift(trained, options.verbose ?? false);
+}
+
+function trainWithProgress(
 	aid: string,
 	asOfMs: number,
-	{ database, stage, goal, asOf, seed, json }: TrainOptions,
+	options: TrainOptions,
 ): Promise<readonly TrainedGoal[]> {
+	const { goal, asOf, seed } = options;
+	const about = { aid, goal, asOfMs, isOfNow: asOf === undefined, seed };
+	return computed({ type: 'training', ...about, keepsChoice: false, isInBackground: false }, options);
+}
+
+async function computed<Job extends TrainingJob | LiftJob>(
+	job: Job,
+	{ database, stage, json }: TrainOptions,
+): Promise<ResultOf<Job>> {
 	const { compute } = await import('../jobs/compute.ts');
 	const bar = (unit: string) => showProgress(process.stderr, unit, json ?? false);
 	const bars: Readonly<Record<'read' | 'train', Progress>> = { read: bar('visitors'), train: bar('steps') };
 	let step: 'read' | 'train' = 'read';
 	try {
-		const about = { aid, goal, asOfMs, isOfNow: asOf === undefined, seed };
-		const job = { type: 'training', ...about, keepsChoice: false, isInBackground: false } as const;
 		return await compute({ database, stage }, job, {
 			onProgress: (progress) => {
 				if (progress.step !== step) bars[step].end();

@@ -1,5 +1,8 @@
 import type { ModelLevels } from '../domain/model-levels.ts';
+import { counted, formatNumber } from '../format/numbers.ts';
 import type { GoalReport, TrainedGoal } from '../scoring/judge/account-training.ts';
+import type { ExperimentReport, TrainedLift } from '../scoring/judge/experiment-training.ts';
+import type { GroupCounts } from '../scoring/judge/train-lift.ts';
 import { featureText } from '../scoring/pages/feature-words.ts';
 import { trainingReportPage } from '../scoring/pages/report-page.ts';
 import {
@@ -46,7 +49,58 @@ export function printTraining(
 		printLine('\n--verbose prints how each was trained and judged; --report FILE draws it.');
 }
 
-/** The same as one HTML page. */
+/** Prints how far the groups differ, whether the order of visitors is shown to be right, and whether it is served. */
+export function printTrainedLift({ version, active, report }: TrainedLift, verbose: boolean): void {
+	const { goal, experiment, treated, holdout, meanLift, tried, method } = report;
+	const rateText = ({ conversions, visitors }: GroupCounts) => percent(conversions / visitors);
+	printLine(`Lift of goal ${goal}, from experiment ${experiment}`);
+	printLine(
+		`Of the treated ${rateText(treated)} reached it, of those held out ${rateText(holdout)}: a difference of ${(100 * meanLift).toFixed(2)} points.`,
+	);
+	const qini = tried.find((one) => one.method === method)?.qini;
+	if (qini)
+		printLine(
+			`Held-back visitors are ordered with a Qini coefficient of ${withInterval(qini, 3)}${active ? '.' : ', which may be chance.'}`,
+		);
+	printLine(
+		active ? `Version ${version} is now in use.` : `Version ${version} is not used, and nobody has a lift.`,
+	);
+	if (verbose) {
+		printLine('');
+		printLiftMeasures(report);
+	} else printLine('\n--verbose prints how it was trained and judged.');
+}
+
+/** Prints how a model of lift was trained and judged. */
+export function printLiftMeasures(report: ExperimentReport): void {
+	const groupText = ({ conversions, visitors }: GroupCounts) =>
+		`${formatNumber(conversions)} of ${counted(visitors, 'visitor')}`;
+	printRecord({
+		experiment: report.experiment,
+		model: report.method,
+		...{ treated: groupText(report.treated), 'held out': groupText(report.holdout) },
+		'not known yet': counted(report.waiting, 'visitor'),
+		...Object.fromEntries(report.tried.map(({ method, qini }) => [`Qini, ${method}`, withInterval(qini, 3)])),
+	});
+	printLine('The intervals together are of 95 %. Each visitor was ordered by a model that had not seen it.');
+	printLine('');
+	const points = (share: number) => (100 * share).toFixed(2);
+	printTable(
+		report.fifths.map(({ predicted, treated, holdout }, fifth) => {
+			const [rate, without] = [treated, holdout].map(({ conversions, visitors }) => conversions / visitors);
+			return {
+				'fifth by lift': ['highest', 'second', 'third', 'fourth', 'lowest'][fifth],
+				'predicted, points': points(predicted),
+				'observed, points': points((rate as number) - (without as number)),
+				treated: percent(rate as number),
+				'held out': percent(without as number),
+			};
+		}),
+		'',
+	);
+}
+
+/** A training as one HTML page. */
 export function trainingPage({ aid, asOf, trained }: PrintedTraining): string {
 	const [first] = trained;
 	return trainingReportPage(

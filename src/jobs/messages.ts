@@ -2,6 +2,7 @@ import type { EntranceSettings } from '../console/entrance.ts';
 import type { ConsoleAnswer, ConsoleRequest } from '../console/exchange.ts';
 import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
 import type { TrainedGoal, TrainingProgress } from '../scoring/judge/account-training.ts';
+import type { TrainedLift } from '../scoring/judge/experiment-training.ts';
 import type { Trained, TrainingOptions } from '../scoring/judge/train.ts';
 import type { Dataset } from '../scoring/rows/dataset.ts';
 import type { ServedScore } from '../store/account/served-scores.ts';
@@ -37,8 +38,23 @@ export interface TrainingJob {
 	readonly isInBackground: boolean;
 }
 
-export type ComputeJob = ReportJob | TrainingJob;
-export type ResultOf<Job extends ComputeJob> = Job extends ReportJob ? string : readonly TrainedGoal[];
+/** Learns from an experiment for whom being treated changes most. */
+export interface LiftJob {
+	readonly type: 'lift';
+	readonly aid: string;
+	readonly experiment: string;
+	/** The experiment's own if missing. */
+	readonly goal?: string | undefined;
+	readonly seed: number;
+	readonly isInBackground?: boolean;
+}
+
+export type ComputeJob = ReportJob | TrainingJob | LiftJob;
+export type ResultOf<Job extends ComputeJob> = Job extends ReportJob
+	? string
+	: Job extends LiftJob
+		? TrainedLift
+		: readonly TrainedGoal[];
 
 export type ComputeMessage = JobMessage<ResultOf<ComputeJob>, TrainingProgress>;
 

@@ -70,7 +70,7 @@ export function trainDue(
 }
 
 async function newestModelMs(store: Store, accountId: number): Promise<number> {
-	const newest = (await store.control.models(accountId)).at(-1);
+	const newest = (await store.control.models(accountId)).findLast(({ scope }) => scope !== 'lift');
 	return newest ? Date.parse(newest.createdAt) : Number.NEGATIVE_INFINITY;
 }
 

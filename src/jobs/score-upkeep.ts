@@ -1,3 +1,4 @@
+import type { CaskScope } from '../domain/cask-scope.ts';
 import { hourMs } from '../durations.ts';
 import { followLevel } from '../scoring/follow/level-following.ts';
 import type { GoalReport } from '../scoring/judge/account-training.ts';
@@ -113,14 +114,16 @@ export class ScoreUpkeep {
 		const goals = await control.goals(account.id);
 		for (const model of (await control.models(account.id)).filter(({ active }) => active)) {
 			const goal = goals.find(({ name }) => name === model.goal);
-			if (goal) await this.#follow(account, goal, model);
+			const { scope } = model;
+			// What would have come without being treated is never seen.
+			if (goal && scope !== 'lift') await this.#follow(account, goal, { ...model, scope });
 		}
 	}
 
 	async #follow(
 		account: Account,
 		goal: Awaited<ReturnType<Store['control']['goals']>>[number],
-		model: StoredModel,
+		model: StoredModel & { readonly scope: CaskScope },
 	): Promise<void> {
 		const { control } = this.#store;
 		const { id, aid } = account;

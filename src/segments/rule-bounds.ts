@@ -1,8 +1,8 @@
 import { type ASTNode, serialize } from '@marcbachmann/cel-js';
-import { ruleEnvironment } from './rule-environment.ts';
+import { liftVariable, ruleEnvironment } from './rule-environment.ts';
 import { RuleError } from './rule-error.ts';
 
-const functions = new Set(['has', 'size', 'double', 'int']);
+const functions = new Set(['has', 'size', 'double', 'int', 'lift']);
 const methods = new Set(['size', 'contains', 'startsWith', 'endsWith', 'lowerAscii', 'upperAscii']);
 const loops = new Set(['all', 'exists', 'exists_one', 'filter']);
 const operators = new Set('value id . [] list ?: || && !_ -_ == != < <= > >= in + - * / %'.split(' '));
@@ -22,6 +22,8 @@ export function checkBounds(root: ASTNode, goals: readonly string[] | undefined)
 	function visit(node: ASTNode, inLoop: boolean): void {
 		if (!operators.has(node.op) && node.op !== 'call' && node.op !== 'rcall')
 			throw refusal(`A rule cannot use ${node.op === 'map' ? 'map literals' : `'${node.op}'`}`, node);
+		if (node.op === 'id' && node.args === liftVariable)
+			throw refusal(`There is no fact of this name: ${liftVariable}; a rule says lift("GOAL")`, node);
 		if (node.op === '+') checkSum(node);
 		if (node.op === 'call' && !functions.has(node.args[0]))
 			throw refusal(`A rule cannot use ${node.args[0]}()`, node);
@@ -41,9 +43,10 @@ export function checkBounds(root: ASTNode, goals: readonly string[] | undefined)
 	}
 }
 
-/** Whether the rule reads scores, percentiles or bands. */
+/** Whether the rule reads scores, percentiles, bands or lifts. */
 export function readsScores(node: ASTNode): boolean {
-	return (node.op === 'id' && goalMaps.has(node.args)) || children(node).some(readsScores);
+	const isScore = node.op === 'id' ? goalMaps.has(node.args) : node.op === 'call' && node.args[0] === 'lift';
+	return isScore || children(node).some(readsScores);
 }
 
 function children(node: ASTNode): readonly ASTNode[] {
@@ -82,8 +85,13 @@ function checkBand(node: ASTNode): void {
 			throw refusal(`A band is one of "${bandNames.join('", "')}"`, other);
 }
 
-/** The goal of an expression such as `scores.NAME` or `scores["NAME"]`. */
+/** The goal of an expression such as `scores.NAME`, `scores["NAME"]` or `lift("NAME")`. */
 function goalAccess(node: ASTNode): { map: string; goal: string; offset: number } | undefined {
+	if (node.op === 'call') {
+		const [name, [goal]] = node.args;
+		if (name !== 'lift' || goal?.op !== 'value') return undefined;
+		return { map: name, goal: String(goal.args), offset: goal.range.start };
+	}
 	if (node.op !== '.' && node.op !== '[]') return undefined;
 	const [object, key] = node.args;
 	if (object.op !== 'id' || !goalMaps.has(object.args)) return undefined;

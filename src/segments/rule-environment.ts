@@ -1,14 +1,20 @@
-import { Environment } from '@marcbachmann/cel-js';
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import type { VisitFacts, VisitorFacts } from '../domain/facts.ts';
 
-/** The variables of a rule. The maps are keyed by goal; `bands` contains low, medium or high. */
+/**
+ * The variables of a rule. The maps are keyed by goal; `bands` contains low, medium or high. Rules ask for lifts by `lift("GOAL")`.
+ */
 export interface RuleFacts {
 	readonly visitor: VisitorFacts;
 	readonly visit: VisitFacts;
 	readonly scores: ReadonlyMap<string, number>;
 	readonly percentiles: ReadonlyMap<string, number>;
 	readonly bands: ReadonlyMap<string, string>;
+	readonly lifts: ReadonlyMap<string, number>;
 }
+
+/** Not to be used by rules themselves: `lift("GOAL")` says which goal is meant. */
+export const liftVariable = 'lifts';
 
 type CelType = 'double' | 'string' | 'list<string>' | 'map<string, double>';
 
@@ -69,7 +75,28 @@ export const ruleEnvironment = withWholeNumbers(
 	.registerVariable({ name: 'visit', schema: visitTypes })
 	.registerVariable('scores', 'map<string, double>')
 	.registerVariable('percentiles', 'map<string, double>')
-	.registerVariable('bands', 'map<string, string>');
+	.registerVariable('bands', 'map<string, string>')
+	.registerVariable(liftVariable, 'map<string, double>')
+	.registerFunction('lift(ast): double', ({ args: [goal] }) => {
+		let access: ASTNode;
+		return {
+			typeCheck(checker: Syntax, _: unknown, context: unknown) {
+				if (goal.op !== 'value' || typeof goal.args !== 'string')
+					throw checker.createError('invalid_argument', 'lift() takes a goal, as lift("subscription")', goal);
+				// Only now: the library parses one text at a time.
+				access = ruleEnvironment.parse(`${liftVariable}[${JSON.stringify(goal.args)}]`).ast;
+				return checker.check(access, context);
+			},
+			evaluate: (evaluator: Syntax, _: unknown, context: unknown) => evaluator.run(access, context),
+		};
+	});
+
+/** What the library gives to a function of syntax. */
+interface Syntax {
+	check(node: ASTNode, context: unknown): unknown;
+	run(node: ASTNode, context: unknown): unknown;
+	createError(code: string, message: string, node: ASTNode): Error;
+}
 
 /**
  * Lets integer literals be used with doubles, which CEL does not allow by itself: `visitor.visits == 3`, `visitor.pages +

@@ -20,5 +20,15 @@ export function ruleFacts(
 		scores: new Map(scores.map(({ goal, score }) => [goal, score])),
 		percentiles: new Map(scores.map(({ goal, percentile }) => [goal, percentile])),
 		bands: new Map(scores.map(({ goal, band }) => [goal, band])),
+		lifts: liftsByGoal(scores),
 	};
+}
+
+const none: ReadonlyMap<string, number> = new Map();
+
+/** By goal; those without a model of lift are missing. */
+function liftsByGoal(scores: readonly GoalScore[]): ReadonlyMap<string, number> {
+	let lifts: Map<string, number> | undefined;
+	for (const { goal, lift } of scores) if (lift !== undefined) lifts = (lifts ?? new Map()).set(goal, lift);
+	return lifts ?? none;
 }

@@ -5,7 +5,7 @@ import { RuleError } from './rule-error.ts';
 
 export interface Rule {
 	readonly text: string;
-	/** Whether the rule reads scores, percentiles or bands. If not, they may be left empty. */
+	/** Whether the rule reads scores, percentiles, bands or lifts. If not, they may be left empty. */
 	readonly readsScores: boolean;
 	/** Never throws: a rule that fails, for example because a goal has no score, does not match. */
 	matches(facts: RuleFacts): boolean;

@@ -117,7 +117,7 @@ export class Evaluator {
 			const text = JSON.stringify([
 				account.segments.map(({ id, rule }) => [id, rule]),
 				account.goals.map(({ horizonDays: _, ...goal }) => goal),
-				account.models.filter(({ scope }) => scope === 'vid'),
+				account.models.filter(({ scope }) => scope !== 'sid'),
 				needsScores(account),
 				...(names === '' ? [] : [names]),
 			]);

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { dayMs, minuteMs } from '../../src/durations.ts';
 import { compileRule } from '../../src/segments/rule.ts';
 import { RuleError } from '../../src/segments/rule-error.ts';
+import { ruleFacts } from '../../src/segments/rule-facts.ts';
 import { hit, startMs, subscription } from '../domain/log.ts';
 import { factsOf } from './facts.ts';
 
@@ -96,6 +97,38 @@ describe('an unknown visitor', () => {
 	});
 });
 
+describe('lift', () => {
+	const of = (lift?: number) =>
+		ruleFacts(
+			null,
+			[
+				{
+					...{ goal: 'subscription', score: 0.3, percentile: 50, band: 'low', model: 'prior' },
+					...(lift !== undefined && { lift }),
+				},
+			],
+			startMs,
+		);
+	const lifts = [0.031, 0.01, undefined];
+	const expected: [text: string, matches: boolean[]][] = [
+		['lift("subscription") > 0.02', [true, false, false]],
+		["lift('subscription') * 100 >= 1", [true, true, false]],
+		['lift("subscription") + 0.1 > 0.12', [true, false, false]],
+		['!(lift("subscription") > 0.02)', [false, true, false]],
+		['lift("subscription") > 0.02 || scores.subscription > 0.2', [true, true, true]],
+		['[1, 2].exists(factor, lift("subscription") > 0.02)', [true, false, false]],
+	];
+	for (const [text, matching] of expected)
+		test(text, () => {
+			const rule = compileRule(text, goals);
+			assert.equal(rule.readsScores, true);
+			assert.deepEqual(
+				lifts.map((lift) => rule.matches(of(lift))),
+				matching,
+			);
+		});
+});
+
 describe('a rule that fails during evaluation does not match', () => {
 	for (const text of [
 		'visitor.events.buy >= 1',
@@ -125,6 +158,18 @@ describe('a rule that fails during evaluation does not match', () => {
 
 describe('an invalid rule is refused when it is created', () => {
 	const refused: [text: string, message: string][] = [
+		[
+			'lift("renewal") > 0.1',
+			'The account has no goal \'renewal\'; its goals are subscription, return (line 1, column 6)\n  lift("renewal") > 0.1\n       ^',
+		],
+		[
+			'lift(1) > 0.1',
+			'lift() takes a goal, as lift("subscription") (line 1, column 6)\n  lift(1) > 0.1\n       ^',
+		],
+		[
+			'lifts.subscription > 0.1',
+			'There is no fact of this name: lifts; a rule says lift("GOAL") (line 1, column 1)\n  lifts.subscription > 0.1\n  ^',
+		],
 		['', 'Unexpected token: the end of the rule (line 1, column 1)\n  \n  ^'],
 		[
 			'visitor.visits >= 2 &&',

@@ -1,3 +1,4 @@
+import type { ModelScope } from '../../domain/cask-scope.ts';
 import { type Goal, horizonMsOf } from '../../domain/goal.ts';
 import { may } from '../../domain/person.ts';
 import { dayMs } from '../../durations.ts';
@@ -33,7 +34,7 @@ import { isUnderWay, type Training } from '../trainings.ts';
 import { queryText } from '../view.ts';
 import { timeOf } from './account.ts';
 
-const scopes = ['vid', 'sid'] as const;
+const scopes = ['vid', 'sid', 'lift'] as const;
 
 /** What visitors score for a goal, whether it came true, and the models that say so. */
 export const scoresPage = accountPage({
@@ -173,13 +174,14 @@ ${models.length === 0 ? html`<p class="empty">No models yet, so everybody is ser
 ${
 	mayChange &&
 	html`<div class="buttons">${modelForm(asked, 'train', { goal: goal.name }, 'Train this goal now')}${modelForm(asked, 'train', { goal: goal.name, all: 'on' }, 'Train all goals now')}
-${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, `Serve the base rate for ${scopeText(scope)}`))}</div>
+${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Serve no lift' : `Serve the base rate for ${scopeText(scope)}`))}</div>
 <p class="hint">Training takes the whole history, as <code>npx caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless its report has doubts.</p>`
 }</section>
 ${active && (await modelSection(asked, active))}`;
 }
 
-const scopeText = (scope: string) => (scope === 'vid' ? 'visitors' : 'visits');
+const scopeText = (scope: ModelScope) =>
+	({ vid: 'visitors', sid: 'visits', lift: 'lift of visitors' })[scope];
 
 function versionTable(
 	asked: AskedOfAccount,
@@ -224,6 +226,7 @@ ${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 /** How the model in use was trained and judged. */
 async function modelSection({ store, account }: AskedOfAccount, model: ComparedModel): Promise<Html> {
 	const report = await modelReport(store, account.id, model);
+	if (report.kind === 'lift') throw new Error('only models of visitors are shown');
 	const { later, topFeatures } = report;
 	return html`<section class="section" aria-labelledby="model"><h2 id="model">Version ${model.version}, which is in use</h2>
 ${

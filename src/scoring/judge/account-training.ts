@@ -204,17 +204,26 @@ async function keep(
 		{ goal, scope, body, report: JSON.stringify(report) },
 		outcome === 'active' ? 'activate it' : outcome === 'base rate' ? 'activate none' : 'activate nothing',
 	);
-	const now = await versionsOf(control, account.id, report);
-	for (const model of now.slice(0, -keptVersions).filter((one) => !one.active))
-		await control.deleteModel(account.id, model);
+	await deleteOldVersions(control, account.id, report);
 	return { version: name.version, outcome, active: outcome === 'active', former, report };
+}
+
+/** Deletes all but the latest versions, and the active one. */
+export async function deleteOldVersions(
+	control: Store['control'],
+	accountId: number,
+	of: Pick<ModelName, 'goal' | 'scope'>,
+): Promise<void> {
+	const versions = await versionsOf(control, accountId, of);
+	for (const model of versions.slice(0, -keptVersions).filter((one) => !one.active))
+		await control.deleteModel(accountId, model);
 }
 
 /** Oldest first. */
 async function versionsOf(
 	control: Store['control'],
 	accountId: number,
-	{ goal, scope }: Pick<GoalReport, 'goal' | 'scope'>,
+	{ goal, scope }: Pick<ModelName, 'goal' | 'scope'>,
 ) {
 	return (await control.models(accountId)).filter((model) => model.goal === goal && model.scope === scope);
 }

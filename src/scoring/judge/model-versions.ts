@@ -1,13 +1,14 @@
-import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Goal } from '../../domain/goal.ts';
 import { OperatorError } from '../../errors.ts';
 import type { ModelName, StoredModel } from '../../store/control/control-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../serve/goal-model.ts';
 import type { GoalReport } from './account-training.ts';
+import type { ExperimentReport } from './experiment-training.ts';
 
 /** How well a model did, beside what it is. */
 export interface ComparedModel extends StoredModel {
+	/** `prior` if nothing better than the base rate, or than a lift of nobody, was found. */
 	readonly kind: string;
 	readonly auc: number | null;
 	readonly logLoss: number | null;
@@ -26,12 +27,13 @@ export async function comparedModels(
 	const ofGoal = models.filter((model) => goal === undefined || model.goal === goal);
 	const rows: ComparedModel[] = [];
 	for (const { active, createdAt, ...name } of ofGoal) {
-		const { kind, later } = await modelReport(store, accountId, name);
+		const report = await modelReport(store, accountId, name);
+		const later = report.kind === 'lift' ? undefined : report.later;
 		rows.push({
 			...name,
 			active,
 			createdAt,
-			kind,
+			kind: report.kind === 'lift' && !report.serves ? 'prior' : report.kind,
 			auc: later?.auc.value ?? null,
 			logLoss: later?.logLoss ?? null,
 			baseRateLogLoss: later?.baseRateLogLoss ?? null,
@@ -45,26 +47,30 @@ export async function modelReport(
 	{ control }: Control,
 	accountId: number,
 	name: ModelName,
-): Promise<GoalReport> {
+): Promise<GoalReport | ExperimentReport> {
 	return JSON.parse(await control.modelReport(accountId, name));
 }
 
 /**
- * Activates a version, or none where it is `prior`, so that the base rate is served.
+ * Activates a version, or none where it is `prior`, so that the base rate is served; of scope `lift`, so that nobody has one.
  * @throws OperatorError where there is none, or it is not to be used
  */
 export async function useModel(
 	store: Control,
 	accountId: number,
-	{ goal, scope, version }: { readonly goal: string; readonly scope: CaskScope; readonly version: string },
+	{ goal, scope, version }: ModelName,
 ): Promise<void> {
 	await requireGoal(store, accountId, goal);
 	if (version === 'prior') return store.control.activateModel(accountId, { goal, scope, version: null });
 	const name = { goal, scope, version };
 	// One that this program cannot apply would leave pages with the base rate.
 	await usableModel(store, accountId, name);
-	const { kind }: Partial<GoalReport> = await modelReport(store, accountId, name);
-	if (kind === 'prior')
+	const report = await modelReport(store, accountId, name);
+	if (report.kind === 'lift' && !report.serves)
+		throw new OperatorError(
+			`Goal ${goal}: the order by version ${version} was not shown to be better than chance. Only such a lift is served.`,
+		);
+	if (report.kind === 'prior')
 		throw new OperatorError(
 			`Goal ${goal}: training found nothing better than the base rate for version ${version}. 'prior' serves it.`,
 		);

@@ -40,6 +40,15 @@ export interface LiftModelReport {
 	readonly method: LiftMethod;
 	/** Whether the interval of its Qini coefficient is above zero. */
 	readonly serves: boolean;
+	/** Held-back visitors by what it said of them, those with the highest lift first. */
+	readonly fifths: readonly LiftFifth[];
+}
+
+export interface LiftFifth {
+	/** The mean of what was said. */
+	readonly predicted: number;
+	readonly treated: GroupCounts;
+	readonly holdout: GroupCounts;
 }
 
 /** Each of so many parts is held back once. */
@@ -71,28 +80,33 @@ export function trainLift(
 	let done = 0;
 	const tried = liftMethods.map((method) => {
 		const lifts = new Float64Array(dataset.rows);
+		const ranks = new Float64Array(dataset.rows);
 		for (let part = 0; part < parts; part++) {
 			const [others, heldBack] = [false, true].map((isOfPart) =>
 				Uint32Array.from([...partOf.keys()].filter((row) => (partOf[row] === part) === isOfPart)),
 			) as [Uint32Array, Uint32Array];
 			const model = learners[method](liftRowsAt(rows, others));
+			const said = liftsOf(model, rowsAt(dataset, heldBack));
 			// Models differ in level, which must not order visitors of different parts.
-			for (const [index, rank] of rankShares(liftsOf(model, rowsAt(dataset, heldBack))).entries())
-				lifts[heldBack[index] as number] = rank;
+			for (const [index, rank] of rankShares(said).entries()) {
+				lifts[heldBack[index] as number] = said[index] as number;
+				ranks[heldBack[index] as number] = rank;
+			}
 			onProgress?.(++done / steps);
 		}
-		const judged = { lifts, treated, labels: dataset.labels };
-		return { method, qini: qini(judged, 1 - (1 - coverage) / liftMethods.length, seed) };
+		const judged = { lifts: ranks, treated, labels: dataset.labels };
+		return { method, lifts, ranks, qini: qini(judged, 1 - (1 - coverage) / liftMethods.length, seed) };
 	});
 	const best = tried.reduce((one, other) => (other.qini.value > one.qini.value ? other : one));
 	const model = learners[best.method](rows);
 	onProgress?.(1);
-	const [holdout, ofTreated] = [0, 1].map((group) => countsOf(rows, group)) as [GroupCounts, GroupCounts];
+	const groups = groupsOf(rows);
 	return {
 		model,
 		report: {
-			...{ seed, treated: ofTreated, holdout, meanLift: rateOf(ofTreated) - rateOf(holdout), tried },
-			...{ method: best.method, serves: best.qini.low > 0 },
+			...{ seed, ...groups, meanLift: rateOf(groups.treated) - rateOf(groups.holdout) },
+			tried: tried.map(({ method, qini }) => ({ method, qini })),
+			...{ method: best.method, serves: best.qini.low > 0, fifths: fifthsOf(rows, best) },
 		},
 	};
 }
@@ -165,9 +179,24 @@ function liftRowsAt({ dataset, treated }: LiftRows, places: Uint32Array): LiftRo
 	return { dataset: rowsAt(dataset, places), treated: valuesAt(treated, places) };
 }
 
-function countsOf(rows: LiftRows, group: number): GroupCounts {
-	const labels = valuesAt(rows.dataset.labels, rowsOfGroup(rows, group));
-	return { visitors: labels.length, conversions: labels.reduce((sum, label) => sum + label, 0) };
+function groupsOf(rows: LiftRows): Pick<LiftModelReport, 'treated' | 'holdout'> {
+	const countsOf = (group: number): GroupCounts => {
+		const labels = valuesAt(rows.dataset.labels, rowsOfGroup(rows, group));
+		return { visitors: labels.length, conversions: labels.reduce((sum, label) => sum + label, 0) };
+	};
+	return { treated: countsOf(1), holdout: countsOf(0) };
+}
+
+function fifthsOf(
+	rows: LiftRows,
+	{ lifts, ranks }: { readonly lifts: Float64Array; readonly ranks: Float64Array },
+): LiftFifth[] {
+	const order = byScore(ranks).reverse();
+	return Array.from({ length: 5 }, (_, fifth) => {
+		const [from, to] = [fifth, fifth + 1].map((edge) => Math.round((edge * order.length) / 5));
+		const places = order.slice(from, to);
+		return { predicted: mean(valuesAt(lifts, places)), ...groupsOf(liftRowsAt(rows, places)) };
+	});
 }
 
 function rateOf({ visitors, conversions }: GroupCounts): number {

@@ -58,7 +58,7 @@ const maxVisitors = 150_000;
 const maxHits = 2_000_000;
 const cuts = 8;
 /** Enough visitors to find the names that most have in common. */
-const maxFirstVisitors = 5000;
+export const maxFirstVisitors = 5000;
 const maxFirstRows = 20_000;
 /** Enough rows of renewals for the same. */
 const maxFirstRenewals = 2000;
@@ -217,7 +217,7 @@ function signatureOf({ hits, events }: VisitorHistory): number {
 type SnapshotsOf = (history: VisitorHistory, random: () => number) => Snapshot[];
 
 /** Collects the rows of goals that have the same horizon. */
-class RowCollector {
+export class RowCollector {
 	readonly #scope: 'vid' | 'sid';
 	readonly #goals: readonly Goal[];
 	readonly #horizonMs: number;
@@ -230,7 +230,13 @@ class RowCollector {
 	#toRow: ReturnType<typeof profileRows> = () => ({ numeric: [], categorical: [] });
 	#fixed = false;
 
-	constructor(scope: 'vid' | 'sid', goals: readonly Goal[], horizonMs: number, snapshotsOf: SnapshotsOf) {
+	/** @param snapshotsOf of what `take` is given */
+	constructor(
+		scope: 'vid' | 'sid',
+		goals: readonly Goal[],
+		horizonMs: number,
+		snapshotsOf: SnapshotsOf = () => [],
+	) {
 		this.#scope = scope;
 		this.#goals = goals;
 		this.#horizonMs = horizonMs;
@@ -245,9 +251,12 @@ class RowCollector {
 	}
 
 	take(history: VisitorHistory, random: () => number): void {
-		for (const snapshot of this.#snapshotsOf(history, random))
-			if (this.#fixed) this.#add(history.vid, snapshot);
-			else this.#waiting.push({ vid: history.vid, snapshot });
+		for (const snapshot of this.#snapshotsOf(history, random)) this.add(history.vid, snapshot);
+	}
+
+	add(vid: string, snapshot: Snapshot): void {
+		if (this.#fixed) this.#add(vid, snapshot);
+		else this.#waiting.push({ vid, snapshot });
 	}
 
 	/**

@@ -11,6 +11,7 @@ import { countVisitors, profilesOf, visitorsFrom } from '../../store/account/rea
 import type { Reading } from '../../store/steps.ts';
 import type { Store } from '../../store/store.ts';
 import { profilesAt, visitProfileAt } from '../rows/snapshots.ts';
+import type { GoalModel } from './goal-model.ts';
 import { type GoalScore, type ReferenceOf, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 /** A visitor to score. */
@@ -30,8 +31,8 @@ export interface VisitorScores extends VisitorRef {
 }
 
 export interface BatchOptions {
-	/** The goals, with what scores them. */
-	readonly goals: readonly ReferenceOf[];
+	/** The goals, with what scores them, and their models of lift. */
+	readonly goals: readonly (ReferenceOf & { readonly lift?: GoalModel | undefined })[];
 	/** Visitors, or the latest visit of each visitor. */
 	readonly scope: CaskScope;
 	/** Score each as of its last hit, as pages were told, instead of all as of one moment. */
@@ -111,7 +112,8 @@ export async function* batchScores(
 			...(eachAtItsLastHit && { atMs }),
 			scores: references.flatMap((reference, index) => {
 				const scored = scoredFor(reference.goal, profile, atMs, cadences);
-				return scored ? [scoreGoal(reference, goals[index]?.model, profile, atMs, scored, explain)] : [];
+				const { model, lift } = goals[index] ?? {};
+				return scored ? [scoreGoal(reference, model, profile, atMs, scored, explain, lift)] : [];
 			}),
 		}));
 }

@@ -1,8 +1,8 @@
 import type { Scored } from '../../domain/active-subscriptions.ts';
 import { emptyProfile, type Profile } from '../../domain/profile.ts';
 import { reasonOf } from '../../errors.ts';
-import { type Model, modelFormat } from '../fit/model.ts';
-import { Scorer } from '../fit/scorer.ts';
+import { type LiftModel, type Model, modelFormat } from '../fit/model.ts';
+import { liftOf, Scorer } from '../fit/scorer.ts';
 import { profileRows } from '../rows/profile-features.ts';
 import { type Recency, recencyOf } from '../rows/recency.ts';
 import { strongestFacts } from './reasons.ts';
@@ -10,6 +10,7 @@ import { strongestFacts } from './reasons.ts';
 /** A trained model, ready to score. */
 export interface GoalModel {
 	readonly version: string;
+	/** Of a model of lift, what being treated adds to it: from -1 to 1. */
 	probability(profile: Profile, nowMs: number, scored?: Scored): number;
 	/** What raises or lowers the score, in plain language, strongest first; at most three. */
 	reasons(profile: Profile, nowMs: number, which: 'raise' | 'lower', scored?: Scored): string[];
@@ -28,7 +29,9 @@ const maxReasons = 3;
  * @throws UnusableModelError where another version made it, or it is broken
  */
 export function openModel(version: string, body: string): GoalModel {
-	const { model, scorer, rowOf } = opened(version, body);
+	const { model, rowOf, scorer, lift } = opened(version, body);
+	if (lift)
+		return { version, probability: (profile, nowMs) => lift(rowOf(profile, nowMs)), reasons: () => [] };
 	const horizonMs = model.kind === 'prior' ? 0 : model.horizonMs;
 	const recency = (profile: Profile, nowMs: number): Recency => recencyOf(profile, nowMs, horizonMs);
 	return {
@@ -45,8 +48,16 @@ export function openModel(version: string, body: string): GoalModel {
 
 function opened(version: string, body: string) {
 	try {
-		const model = JSON.parse(body) as Model;
+		const model = JSON.parse(body) as Model | LiftModel;
 		if (model.format !== modelFormat) throw new Error(`its format is ${model.format}, not ${modelFormat}`);
+		if (model.kind === 'lift') {
+			for (const part of model.parts) checkColumns({ ...part, features: model.features });
+			const rowOf = profileRows(model.features);
+			const lift = liftOf(model);
+			const value = lift(rowOf(emptyProfile(0), 0));
+			if (!(Math.abs(value) <= 1)) throw new Error(`it gives a lift of ${value}`);
+			return { rowOf, lift };
+		}
 		if (model.kind !== 'prior' && model.kind !== 'logistic' && model.kind !== 'boosting')
 			throw new Error(`its kind ${(model as { kind: unknown }).kind} is unknown`);
 		if (model.kind !== 'prior') checkColumns(model);

@@ -12,6 +12,8 @@ export interface GoalScore {
 	readonly goal: string;
 	/** The probability that the goal is reached within its horizon, as of now; of renewals, that the next one comes in time. */
 	readonly score: number;
+	/** What being treated adds to the score; only where a model of lift is active. */
+	readonly lift?: number;
 	/** Rank among the visitors of like recency who were active within the last horizon, 0 to 100. */
 	readonly percentile: number;
 	readonly band: Band;
@@ -104,7 +106,10 @@ function isLow(grid: readonly number[], probability: number): boolean {
 	return probability < lowShare * (grid[Math.floor(grid.length / 2)] ?? 0);
 }
 
-/** A profile's score by a model, or by the base rate without one. */
+/**
+ * A profile's score by a model, or by the base rate without one.
+ * @param lift the model of lift, if one is active
+ */
 export function scoreGoal(
 	{ goal, baseRate, ranks }: ScoreReference,
 	model: GoalModel | undefined,
@@ -112,6 +117,7 @@ export function scoreGoal(
 	nowMs: number,
 	scored: Scored,
 	explain: boolean,
+	lift?: GoalModel | undefined,
 ): GoalScore {
 	const probability =
 		model?.probability(profile, nowMs, scored) ?? baseRateFor(baseRate, goal, profile, nowMs);
@@ -119,7 +125,8 @@ export function scoreGoal(
 	const percentile = model ? Math.round(percentileOf(grid, probability)) : middlePercentile;
 	return {
 		goal: goal.name,
-		score: Math.round(probability * 1e4) / 1e4,
+		score: rounded(probability),
+		...(lift && { lift: rounded(lift.probability(profile, nowMs)) }),
 		percentile,
 		band: percentile >= goal.highFrom ? 'high' : percentile >= goal.mediumFrom ? 'medium' : 'low',
 		model: model?.version ?? 'prior',
@@ -127,4 +134,8 @@ export function scoreGoal(
 			reasons: model?.reasons(profile, nowMs, isLow(grid, probability) ? 'lower' : 'raise', scored) ?? [],
 		}),
 	};
+}
+
+function rounded(probability: number): number {
+	return Math.round(probability * 1e4) / 1e4;
 }

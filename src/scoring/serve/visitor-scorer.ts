@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { monotonicMs } from '../../clock.ts';
 import { scoredFor } from '../../domain/active-subscriptions.ts';
-import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { CaskScope, ModelScope } from '../../domain/cask-scope.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { KnownAccount, ModelName } from '../../store/control/control-store.ts';
 import type { ServingReader } from '../../store/serving.ts';
@@ -19,6 +19,8 @@ interface AccountReferences {
 	readonly madeFor: string;
 	readonly madeAtMs: number;
 	readonly goals: readonly (ScoreReference & { readonly modelName: ModelName | undefined })[];
+	/** The models of lift, in the order of the goals; empty where there is none. */
+	readonly liftNames: readonly (ModelName | undefined)[];
 	lastUsedAtMs: number;
 }
 
@@ -83,16 +85,19 @@ export class VisitorScorer {
 
 	#scores(
 		{ id, cadences }: KnownAccount,
-		{ goals }: AccountReferences,
+		{ goals, liftNames }: AccountReferences,
 		profile: Profile,
 		nowMs: number,
 		explain: boolean,
 	): GoalScore[] | Promise<GoalScore[]> {
 		const models = goals.map(({ modelName }) => modelName && this.#options.models.get(id, modelName));
+		for (const name of liftNames) models.push(name && this.#options.models.get(id, name));
 		const scoresBy = (known: readonly (GoalModel | undefined)[]) =>
 			goals.flatMap((one, index) => {
 				const scored = scoredFor(one.goal, profile, nowMs, cadences);
-				return scored ? [scoreGoal(one, known[index], profile, nowMs, scored, explain)] : [];
+				if (!scored) return [];
+				const lift = known[goals.length + index];
+				return [scoreGoal(one, known[index], profile, nowMs, scored, explain, lift)];
 			});
 		return areKnown(models) ? scoresBy(models) : Promise.all(models).then(scoresBy);
 	}
@@ -123,10 +128,9 @@ export class VisitorScorer {
 		const making = this.#measure(account, scope, nowMs)
 			.then((references) => {
 				this.#references.set(name, references);
-				const used = new Set(references.goals.map(({ modelName }) => JSON.stringify(modelName)));
-				for (const { modelName } of before?.goals ?? [])
-					if (modelName && !used.has(JSON.stringify(modelName)))
-						this.#options.models.forget(account.id, modelName);
+				const used = new Set(namesOf(references).map((name) => JSON.stringify(name)));
+				for (const name of before ? namesOf(before) : [])
+					if (name && !used.has(JSON.stringify(name))) this.#options.models.forget(account.id, name);
 				return references;
 			})
 			.finally(() => this.#making.delete(name));
@@ -135,9 +139,13 @@ export class VisitorScorer {
 	}
 
 	async #measure(account: KnownAccount, scope: CaskScope, nowMs: number): Promise<AccountReferences> {
-		const modelNames = account.goals.map((goal) =>
-			account.models.find((model) => model.goal === goal.name && model.scope === scope),
-		);
+		const activeOf = (of: ModelScope) =>
+			account.goals.map((goal) =>
+				account.models.find((model) => model.goal === goal.name && model.scope === of),
+			);
+		const modelNames = activeOf(scope);
+		// Who is treated is decided by visitor.
+		const liftNames = scope === 'vid' ? activeOf('lift') : [];
 		const models = await Promise.all(
 			modelNames.map((name) => name && this.#options.models.get(account.id, name)),
 		);
@@ -154,6 +162,7 @@ export class VisitorScorer {
 			madeFor: cacheKeyOf(account, scope),
 			madeAtMs: nowMs,
 			goals: maker.references().map((goal, index) => ({ ...goal, modelName: modelNames[index] })),
+			liftNames: liftNames.some(Boolean) ? liftNames : [],
 			lastUsedAtMs: nowMs,
 		};
 	}
@@ -171,6 +180,10 @@ export class VisitorScorer {
 	}
 }
 
+function namesOf({ goals, liftNames }: AccountReferences): readonly (ModelName | undefined)[] {
+	return [...goals.map(({ modelName }) => modelName), ...liftNames];
+}
+
 function areKnown(
 	models: readonly (GoalModel | undefined | Promise<GoalModel | undefined>)[],
 ): models is readonly (GoalModel | undefined)[] {
@@ -186,7 +199,7 @@ function cacheKeyOf(account: KnownAccount, scope: CaskScope): string {
 		const textOf = (of: CaskScope) =>
 			JSON.stringify([
 				account.goals,
-				account.models.filter((model) => model.scope === of),
+				account.models.filter(({ scope }) => scope === of || (of === 'vid' && scope === 'lift')),
 				[...account.baseRates],
 			]);
 		texts = { vid: textOf('vid'), sid: textOf('sid') };

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { ModelScope } from '../../domain/cask-scope.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
@@ -9,8 +9,7 @@ import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } 
 /** Identifies a model within its account. */
 export interface ModelName {
 	readonly goal: string;
-	/** Whether it scores visitors or single visits. */
-	readonly scope: CaskScope;
+	readonly scope: ModelScope;
 	/** For example `2026-11-21.1`: the day, and a number within the day. */
 	readonly version: string;
 }
@@ -155,7 +154,7 @@ async function activateModel(
 /** `body` and `report` are JSON. */
 interface NewModel {
 	readonly goal: string;
-	readonly scope: CaskScope;
+	readonly scope: ModelScope;
 	readonly body: string;
 	readonly report: string;
 }

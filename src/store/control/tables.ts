@@ -1,6 +1,6 @@
 import type { Generated, Kysely, Selectable } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
-import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { ModelScope } from '../../domain/cask-scope.ts';
 import type { GoalCounts } from '../../domain/goal.ts';
 import type { PersonRole, SignInMethod } from '../../domain/person.ts';
 import type { DisabledReason } from '../../domain/webhook.ts';
@@ -98,7 +98,7 @@ export interface ControlTables {
 	model: {
 		account_id: number;
 		goal: string;
-		scope: CaskScope;
+		scope: ModelScope;
 		version: string;
 		active: number;
 		body: string;
