@@ -164,24 +164,33 @@ function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array): 
 		loss += Math.max(0, value) + Math.log1p(less) - label * value;
 		residuals[row] = (value < 0 ? less : 1) / (1 + less) - label;
 	}
-	const gradient = parameters.map((value) => strength * value);
-	gradient[0] = residuals.reduce((sum, residual) => sum + residual, 0);
-	const columns = rows.linear.length;
-	for (const [column, values] of rows.linear.entries()) {
-		let sum = 0;
-		for (let row = 0; row < rows.rows; row++) sum += (residuals[row] as number) * (values[row] as number);
-		(gradient[1 + column] as number) += sum;
-		const without = rows.missing[column] as Uint32Array;
-		for (const row of without) (gradient[1 + columns + column] as number) += residuals[row] as number;
-	}
+	const gradient = columnSums(rows, residuals);
 	let squares = 0;
-	for (let index = 1; index < parameters.length; index++) squares += (parameters[index] as number) ** 2;
+	for (let index = 1; index < parameters.length; index++) {
+		const value = parameters[index] as number;
+		(gradient[index] as number) += strength * value;
+		squares += value ** 2;
+	}
 	return {
 		parameters,
 		logOdds,
 		loss: (loss + (strength * squares) / 2) / rows.rows,
 		gradient: gradient.map((value) => value / rows.rows),
 	};
+}
+
+/** For each parameter, the sum of its column times these values. */
+export function columnSums({ rows, linear, missing }: EncodedRows, values: Float64Array): Float64Array {
+	const sums = new Float64Array(1 + 2 * linear.length);
+	for (let row = 0; row < rows; row++) (sums[0] as number) += values[row] as number;
+	for (const [column, numbers] of linear.entries()) {
+		let sum = 0;
+		for (let row = 0; row < rows; row++) sum += (numbers[row] as number) * (values[row] as number);
+		sums[1 + column] = sum;
+		for (const row of missing[column] as Uint32Array)
+			(sums[1 + linear.length + column] as number) += values[row] as number;
+	}
+	return sums;
 }
 
 /** The lower triangle of the mean loss's Hessian without the penalty, by rows. */
