@@ -94,6 +94,19 @@ test('arrows between folders go one way', () => {
 	);
 });
 
+test('a stage of scoring imports only those before it', () => {
+	const stages = ['rows', 'fit', 'serve', 'judge', 'follow', 'pages'];
+	const stageOf = (file: string) => stages.indexOf(file.split('/')[1] as string);
+	const inside = arrows().filter(({ from, to }) => [from, to].every((file) => partOf(file) === 'scoring'));
+	assert.ok(inside.length > 0);
+	assert.ok(inside.every(({ from }) => stageOf(from) >= 0));
+	const against = inside.filter(({ from, to }) => stageOf(from) < stageOf(to));
+	assert.deepEqual(
+		against.map(({ from, to }) => `${from} → ${to}`),
+		[],
+	);
+});
+
 test('there are no import cycles', () => {
 	const imports = Map.groupBy(arrows(), ({ from }) => from);
 	const done = new Set<string>();

@@ -2,7 +2,6 @@ import type { Goal } from '../domain/goal.ts';
 import { horizonMsOf } from '../domain/goal.ts';
 import type { Band } from '../domain/standing.ts';
 import { OperatorError } from '../errors.ts';
-import { countBounds } from '../scoring/fit/poisson-binomial.ts';
 import { outcomesIn } from '../scoring/follow/backtest.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { endOfLog } from '../scoring/serve/base-rate.ts';
@@ -10,6 +9,7 @@ import { type AccountHistory, historyReader } from '../store/account/reading/his
 import { type ServedScore, servedScores } from '../store/account/served-scores.ts';
 import type { Calendar } from './calendar.ts';
 import { rounded } from './journey.ts';
+import { countBounds } from './poisson-binomial.ts';
 import { reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 

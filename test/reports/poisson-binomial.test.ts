@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countBounds } from '../../src/scoring/fit/poisson-binomial.ts';
+import { countBounds } from '../../src/reports/poisson-binomial.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 
 /** By all outcomes of every trial. */
