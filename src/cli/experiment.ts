@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander';
 import { Command, positiveNumber, refusing } from '../config.ts';
-import { type Experiment, isRunning } from '../domain/experiment.ts';
+import { type Experiment, stateOf } from '../domain/experiment.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
@@ -137,7 +137,7 @@ five experiments, with 5, 10, 20 and 50 % held out, by the account's own last we
 /** Without the secret. */
 function shown(experiment: Experiment, nowMs: number) {
 	const { name, segment, goal, holdoutPercent, fromMs, toMs, stoppedAtMs } = experiment;
-	const state = isRunning(experiment, nowMs) ? 'running' : nowMs < fromMs ? 'planned' : 'ended';
+	const state = stateOf(experiment, nowMs);
 	const stoppedAt = isoTime(stoppedAtMs);
 	return { name, segment, goal, holdoutPercent, state, from: isoTime(fromMs), to: isoTime(toMs), stoppedAt };
 }

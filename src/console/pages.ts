@@ -2,6 +2,7 @@ import type { ConsolePage } from './page.ts';
 import { ownAccountPage } from './pages/account.ts';
 import { attributionPage } from './pages/attribution.ts';
 import { eventFilePage, eventPage } from './pages/event.ts';
+import { experimentsPage } from './pages/experiments.ts';
 import { journeysPage } from './pages/journeys.ts';
 import { notesPage } from './pages/notes.ts';
 import { overviewPage } from './pages/overview.ts';
@@ -30,6 +31,7 @@ export const allPages: readonly ConsolePage[] = [
 	scoresPage,
 	modelsPage,
 	segmentsPage,
+	experimentsPage,
 	subscriptionsPage,
 	subscriptionFilePage,
 	visitorsPage,

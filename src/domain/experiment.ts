@@ -37,6 +37,11 @@ export function isRunning(experiment: Experiment, nowMs: number): boolean {
 	return experiment.fromMs <= nowMs && nowMs < endOf(experiment);
 }
 
+export function stateOf(experiment: Experiment, nowMs: number): 'planned' | 'running' | 'ended' {
+	if (nowMs < experiment.fromMs) return 'planned';
+	return isRunning(experiment, nowMs) ? 'running' : 'ended';
+}
+
 /** A visitor's draw in an experiment. */
 export interface Draw {
 	readonly group: ExperimentGroup;

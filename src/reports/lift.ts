@@ -15,6 +15,7 @@ import { type Amounts, amountsOf, type Journey, netPence, noAmounts, ratio, roun
 import { none } from './label.ts';
 import { type Difference, differenceOf, GroupSums, isMismatched, winsorisedAt } from './lift-estimate.ts';
 import { goalsAsked } from './promises.ts';
+import { readJourneys } from './read-journeys.ts';
 import { type ReportBody, reportThat, type SideTable } from './report.ts';
 import { bars } from './report-drawing.ts';
 
@@ -245,6 +246,9 @@ function daysOf({ fromMs, ...ends }: Experiment, calendar: Calendar) {
 	};
 }
 
+/** An experiment has its own period. */
+const allTime = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+
 const shares = { isShare: true } as const;
 
 export const liftReport = reportThat<LiftBody>({
@@ -270,7 +274,7 @@ export const liftReport = reportThat<LiftBody>({
 			rateHigh: shares,
 		},
 	},
-	async make({ account, control, query, asOfMs, calendar, journeys, entrants }) {
+	async make({ account, control, query, asOfMs, calendar, read, entrants }) {
 		const experiments = await control.experiments(account.id);
 		const experiment = chosenExperiment(experiments, query.experiment);
 		if (!experiment)
@@ -283,7 +287,10 @@ export const liftReport = reportThat<LiftBody>({
 		if (!goal) throw new Error('a goal that was asked for is there');
 		const period = { fromMs, toMs: endOf(experiment) };
 		const { entrants: entered, ...about } = await entrants({ rule, goal, period });
-		const units = unitsOf(entered, (await journeys('events')).journeys, experiment);
+		const { journeys } = await read((options) =>
+			readJourneys({ ...options, period: allTime, needsPaths: false, visitsBy: null }),
+		);
+		const units = unitsOf(entered, journeys, experiment);
 		const reads = query.asOf === null ? await control.experimentReads(account.id, name) : undefined;
 		const groups = {
 			treated: figuresOf(units, 'treated', reads?.treated),

@@ -1,92 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { drawOf, type Experiment, type ExperimentGroup } from '../../src/domain/experiment.ts';
-import type { HistoryHit } from '../../src/domain/hit.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import type { GroupFigures } from '../../src/reports/lift.ts';
 import type { Report } from '../../src/reports/report.ts';
 import { reportPage } from '../../src/reports/report-page.ts';
 import { reportCsv, reportText } from '../../src/reports/report-table.ts';
 import { reportOf } from '../../src/reports/reports.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { type HistoryEvent, storeHistory } from '../../src/store/account/arriving/past-history.ts';
-import { foldAll } from '../../src/store/fold-all.ts';
-import type { Store } from '../../src/store/store.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { body } from '../store/contract/visitors.ts';
 import { engines, enginesAboveContract, openAccountOn } from '../store/engines.ts';
 import { report } from './filled.ts';
-
-const fromMs = Date.UTC(2026, 8, 1);
-const toMs = fromMs + 40 * dayMs;
-const asOf = toMs + 5 * dayMs;
-const rule = 'visitor.events["plans-viewed"] >= 2';
-const vidOf = (number: number) => number.toString(16).padStart(32, '0');
-
-interface Life {
-	readonly vid: string;
-	readonly hits: HistoryHit[];
-	readonly events: HistoryEvent[];
-}
-
-/** A view of the plans. */
-function view(vid: string, atMs: number, fields: Parameters<typeof body>[0] = {}): HistoryHit {
-	return { vid, sid: null, atMs, body: body({ events: [{ name: 'plans-viewed' }], ...fields }) };
-}
-
-function paid(tid: string, subid: string, atMs: number, rvn: number): HistoryEvent {
-	return { tid, subid, cid: null, evt: 'newsletter', rvn, receivedAtMs: atMs };
-}
-
-/** Visitors who look at the plans, some before the experiment, and some of whom subscribe, renew and are refunded. */
-function madeUp(visitors: number): Life[] {
-	const random = seededRandom(9);
-	return Array.from({ length: visitors }, (_, number) => {
-		const vid = vidOf(number + 1);
-		let atMs = fromMs - 10 * dayMs + Math.floor(random() * 55 * dayMs);
-		const hits: HistoryHit[] = [];
-		const events: HistoryEvent[] = [];
-		const channel = random() < 0.6 ? 'email' : 'direct';
-		for (let views = 0; views < 3 && random() < 0.85; views++) {
-			hits.push(view(vid, atMs, { channel, device: number % 3 ? 'mobile' : 'desktop' }));
-			atMs += Math.floor(hourMs + random() * 4 * dayMs);
-		}
-		if (hits.length > 0 && random() < 0.5) {
-			const boughtMs = (hits.at(-1) as HistoryHit).atMs + Math.floor(random() * 9 * dayMs);
-			const tid = `T-${number}`;
-			hits.push({
-				vid,
-				sid: null,
-				atMs: boughtMs,
-				body: body({ channel, events: [{ name: 'order', tid }] }),
-			});
-			const pence = 100 + Math.floor(random() * 5000);
-			events.push(paid(tid, tid, boughtMs + hourMs, pence));
-			if (random() < 0.4) events.push(paid(`${tid}-2`, tid, boughtMs + 10 * dayMs, pence));
-			if (random() < 0.3) events.push(paid(`${tid}-r`, tid, boughtMs + 12 * dayMs, -pence));
-		}
-		return { vid, hits, events };
-	});
-}
-
-async function store(store: Store, id: number, lives: readonly Life[]): Promise<void> {
-	const hits = lives.flatMap((life) => life.hits);
-	const events = lives.flatMap((life) => life.events).toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
-	// The log goes on.
-	hits.push({ vid: 'f'.repeat(32), sid: null, atMs: asOf - hourMs, body: body({}) });
-	for (let from = 0; from < hits.length; from += 500)
-		await store.transact(id, () => storeHistory(hits.slice(from, from + 500), []));
-	for (let from = 0; from < events.length; from += 500)
-		await store.transact(id, () => storeHistory([], events.slice(from, from + 500)));
-	await foldAll(store, id);
-}
-
-function begin({ control }: Store, id: number, fields: Partial<Experiment> = {}): Promise<Experiment> {
-	return control.createExperiment(id, {
-		...{ name: 'offer', segment: 'considering', rule, goal: 'subscription', holdoutPercent: 50 },
-		...{ fromMs, toMs, ...fields },
-	});
-}
+import {
+	asOf,
+	begin,
+	fromMs,
+	type Life,
+	madeUp,
+	paid,
+	storeLives,
+	toMs,
+	vidOf,
+	view,
+} from './made-up-experiment.ts';
 
 type Groups = Readonly<Record<ExperimentGroup, GroupFigures>>;
 const groupsOf = (made: Report) => made.groups as Groups;
@@ -141,7 +77,7 @@ for (const engine of engines)
 		test('is exact to the penny against the events, now and as of earlier', async () => {
 			const { store: opened, accountId } = await openAccountOn(engine);
 			const lives = madeUp(900);
-			await store(opened, accountId, lives);
+			await storeLives(opened, accountId, lives);
 			const experiment = await begin(opened, accountId);
 			for (const atMs of [asOf, fromMs + 20 * dayMs, fromMs + 3 * dayMs]) {
 				const made = await report(opened, accountId, 'lift', { asOf: atMs, experiment: 'offer' });
@@ -225,7 +161,7 @@ for (const engine of engines)
 				{ vid: late, hits: [...twice(late, 2), cid(late, 4, 'c-2')], events: [] },
 				{ vid: alone, hits: [...twice(alone, 2), cid(alone, 4, 'c-3')], events: [] },
 			];
-			await store(opened, accountId, lives);
+			await storeLives(opened, accountId, lives);
 			const made = await report(opened, accountId, 'lift', { asOf });
 			assert.equal(made.leftOut, 1);
 			const { treated, holdout } = groupsOf(made);
@@ -240,7 +176,7 @@ for (const engine of engines)
 			const experiment = await begin(opened, accountId);
 			const lives = madeUp(400);
 			const isHeldOut = ({ vid }: Life) => drawOf(experiment, vid).group === 'holdout';
-			await store(
+			await storeLives(
 				opened,
 				accountId,
 				lives.filter((life, number) => !isHeldOut(life) || number % 4 === 0),
@@ -254,7 +190,7 @@ for (const engine of enginesAboveContract)
 	describe(`what the report on lift says, on ${engine.name}`, () => {
 		test('the score at entry is that of a model from before the experiment', async () => {
 			const { store: opened, accountId } = await openAccountOn(engine);
-			await store(opened, accountId, madeUp(900));
+			await storeLives(opened, accountId, madeUp(900));
 			await begin(opened, accountId);
 			const { model, report: trained } = trainedOnVisitors('logistic');
 			const insert = async (asOfMs: number) =>
@@ -286,12 +222,12 @@ for (const engine of enginesAboveContract)
 			assert.match(empty.warnings?.[0] ?? '', /no experiment/);
 			assert.match(reportText(definition, empty), /Nothing to report/);
 			const lives = madeUp(900);
-			await store(opened, accountId, lives.slice(0, 60));
+			await storeLives(opened, accountId, lives.slice(0, 60));
 			await begin(opened, accountId);
 			const few = await report(opened, accountId, 'lift', { asOf, experiment: 'offer' });
 			assert.match(reportText(definition, few), /too few visitors for an interval/);
 			assert.ok(!reportPage(definition, few).includes('<path class="interval"'));
-			await store(opened, accountId, lives.slice(60));
+			await storeLives(opened, accountId, lives.slice(60));
 			const made = await report(opened, accountId, 'lift', { asOf, experiment: 'offer' });
 			const text = reportText(definition, made);
 			for (const title of ['Groups', 'Conversion rate: treated', 'Net per visitor', 'Exploration'])
