@@ -10,7 +10,9 @@ import { queryText, reportQueryOf } from './view.ts';
 
 /** Rows of a table on a page. There may be thousands of campaigns. */
 const maxRows = 100;
-/** Cells of a table on a page, so that a page has at most some 3,000 elements. */
+/** So many rows are shown of every table. */
+const leastRows = 5;
+/** Cells of the tables of a section, so that a page has at most 3,000 elements. */
 const usualCells = 500;
 
 interface SectionOptions {
@@ -19,7 +21,7 @@ interface SectionOptions {
 	readonly texts?: Readonly<Record<string, string | null>>;
 	/** Whether the pictures are shown. */
 	readonly isDrawn?: boolean;
-	/** Of a table. */
+	/** Of all its tables. */
 	readonly maxCells?: number;
 	/** What to do where there is nothing. */
 	readonly empty?: HtmlValue;
@@ -105,9 +107,10 @@ type ShowTable = (
 ) => HtmlValue;
 
 function tables(definition: ReportDefinition, report: Report, maxCells: number, show: ShowTable): Html[] {
-	return shownTables(definition, report, false).map(({ title, lines, rows, columns }) => {
+	const all = shownTables(definition, report, false);
+	return all.map(({ title, lines, rows, columns }) => {
 		const width = Object.keys(rows[0] ?? {}).length || 1;
-		const most = Math.min(maxRows, Math.max(10, Math.floor(maxCells / width)));
+		const most = Math.min(maxRows, Math.max(leastRows, Math.floor(maxCells / all.length / width)));
 		const cut = rows.slice(0, most);
 		return tablePart(
 			width,

@@ -40,7 +40,8 @@ td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{displa
 @media(prefers-color-scheme:dark){${properties(darkColours)}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
 @media print{svg.flow,svg.life{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td{white-space:normal}td.number,td:first-child:not(.long){white-space:nowrap}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
-const maxBars = 140;
+/** Ten groups of seven models. */
+const maxBars = 70;
 const [width, barHeight] = [440, 20];
 const nameLength = 22;
 /** A character of 13 pixels is at most so wide, but for a few. */

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { HtmlValidate } from 'html-validate';
 import { newLoginLink } from '../../src/access/sign-in.ts';
-import { allPages } from '../../src/console/pages.ts';
 import { vidsAfter } from '../../src/store/account/reading/visitors.ts';
 import { launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
 import { freePort } from '../free-port.ts';
@@ -14,28 +12,10 @@ import { serveHere } from '../serve-here.ts';
 import { engines } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 import { consoleHere } from './here.ts';
+import { addressesOf, faultsOf } from './markup.ts';
 
 const aid = 'c-a-demo-local';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Markup that people read; whitespace and how attributes are written are no fault. */
-const validator = new HtmlValidate({
-	extends: ['html-validate:recommended'],
-	rules: {
-		'no-inline-style': 'error',
-		'void-style': 'off',
-		'no-trailing-whitespace': 'off',
-		'long-title': 'off',
-		'no-implicit-button-type': 'off',
-		'no-implicit-input-type': 'off',
-		'attribute-boolean-style': 'off',
-		'attribute-empty-style': 'off',
-		'doctype-style': 'off',
-		'prefer-native-element': 'off',
-		'valid-id': ['error', { relaxed: true }],
-		'require-sri': 'off',
-	},
-});
 
 /** How the pages are looked at. At 200 % a window of 1,400 px shows what one of 700 px would. */
 const looks = [
@@ -46,26 +26,6 @@ const looks = [
 	{ name: 'light, at 200 %', colorScheme: 'light', width: 1400, zoom: 2 },
 	{ name: 'dark, at 200 %', colorScheme: 'dark', width: 1400, zoom: 2 },
 ] as const;
-
-/** What is wrong with the markup of a page. */
-async function faultsOf(source: string): Promise<string[]> {
-	const { results } = await validator.validateString(source);
-	return results
-		.flatMap(({ messages }) => messages)
-		.map(
-			({ ruleId, message, line }) =>
-				`${ruleId}: ${message} in ${source.split('\n')[line - 1]?.slice(0, 160)}`,
-		);
-}
-
-/** Every page that is shown, from the console's own list, so that none that is added later is forgotten. */
-function addressesOf(account: string, parts: Readonly<Record<string, string>>): string[] {
-	const shown = allPages.filter(({ path, get }) => get && !/\.json|\.csv|:file|export/.test(path));
-	return shown.map(
-		({ path }) =>
-			`/console/${path.replace(':aid', account).replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(parts[name] ?? 'x'))}`,
-	);
-}
 
 interface Violation {
 	readonly id: string;
