@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { isProxyOf, maxHops, type Proxies } from './domain/client-address.ts';
 import { type ServerRole, serverRoles } from './domain/server-role.ts';
 import { dayMs, hourMs, minuteMs } from './durations.ts';
@@ -17,47 +17,6 @@ export class Setting extends Option {
 		const variable = `CASKADE_${this.name().toUpperCase().replaceAll('-', '_')}`;
 		if (this.isBoolean() && !isOn(variable)) delete process.env[variable];
 		this.env(variable);
-	}
-}
-
-export class Command extends CommanderCommand {
-	constructor(name?: string) {
-		super(name);
-		// The prefix of every other error on the command line.
-		this.configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'caskade: ')) });
-	}
-
-	override createCommand(name?: string): Command {
-		return new Command(name);
-	}
-
-	/**
-	 * With a text, sets the description. Joins the lines of each paragraph, however far they are indented by tabs, because
-	 * Commander wraps line by line. Lines that begin with a space stay as they are.
-	 */
-	override description(): string;
-	override description(text: string): this;
-	override description(text?: string): string | this {
-		return text === undefined
-			? super.description()
-			: super.description(text.replaceAll(/^\t+/gm, '').replaceAll(/(?<=\S)\n(?=\S)/g, ' '));
-	}
-
-	/** Of an `update` command: refuses a call that changes nothing. Call it when all other options are added. */
-	requireChange(): this {
-		return this.hook('preAction', () => {
-			const changes = this.options.filter(({ envVar }) => envVar === undefined);
-			if (changes.some((option) => this.getOptionValueSource(option.attributeName()) === 'cli')) return;
-			const flags = changes.filter(({ negate }) => !negate).map(({ long }) => long);
-			throw new OperatorError(
-				`There is nothing to change: set ${flags.join(', ').replace(/, (?=[^,]*$)/, ' or ')}.`,
-			);
-		});
-	}
-
-	/** Of a command that opens the store and prints a result. */
-	addCommonOptions(): this {
-		return this.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
 	}
 }
 

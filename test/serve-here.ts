@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { Command, type ServeSettings, serveOptions } from '../src/config.ts';
+import { Command } from '../src/cli/command.ts';
+import { type ServeSettings, serveOptions } from '../src/config.ts';
 import { type Serving, serve } from '../src/serve.ts';
 import { collectLog } from './support.ts';
 

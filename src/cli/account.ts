@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { Command, refusing, Setting } from '../config.ts';
+import { refusing, Setting } from '../config.ts';
 import { type ChannelRule, parseChannelRule, shownChannelRule } from '../domain/channel-rule.ts';
 import { OperatorError } from '../errors.ts';
 import { currencyCode } from '../format/money.ts';
@@ -13,6 +13,7 @@ import { deleteAccount } from '../store/deletion.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { confirm, requireTerminal } from './confirm.ts';
 import {
 	type CommonOptions,
@@ -200,38 +201,29 @@ export function accountCommand(): Command {
 		.addArgument(aidArgument().argParser(refusing(accountToken)));
 	for (const option of [...settingOptions(), ...negatedOptions()]) update.addOption(option);
 	update
-		.addCommonOptions()
 		.requireChange()
-		.action((aid: string, options: CommonOptions & SettingFlags) =>
-			withStore(options, async (store) =>
-				show(await store.control.updateAccount(aid, settingsOf(options)), options),
-			),
+		.onStore(async (store, options: CommonOptions & SettingFlags, aid: string) =>
+			show(await store.control.updateAccount(aid, settingsOf(options)), options),
 		);
 	command
 		.command('list')
 		.description('list accounts')
-		.addCommonOptions()
-		.action((options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const accounts = await store.control.accounts();
-				if (options.json) printJson(accounts.map(({ id: _, ...account }) => account));
-				else
-					printTable(
-						accounts.map(readable),
-						"No accounts yet. 'caskade account create AID --client NAME' creates one.",
-					);
-			}),
-		);
+		.onStore(async (store, options) => {
+			const accounts = await store.control.accounts();
+			if (options.json) printJson(accounts.map(({ id: _, ...account }) => account));
+			else
+				printTable(
+					accounts.map(readable),
+					"No accounts yet. 'caskade account create AID --client NAME' creates one.",
+				);
+		});
 	const setDisabled = (name: 'disable' | 'enable', description: string) =>
 		command
 			.command(name)
 			.description(description)
 			.addArgument(aidArgument().argParser(refusing(accountToken)))
-			.addCommonOptions()
-			.action((aid: string, options: CommonOptions) =>
-				withStore(options, async (store) =>
-					show(await store.control.setAccountDisabled(aid, name === 'disable'), options),
-				),
+			.onStore(async (store, options, aid: string) =>
+				show(await store.control.setAccountDisabled(aid, name === 'disable'), options),
 			);
 	setDisabled('disable', 'refuse uploads to an account from now on; its data stays');
 	setDisabled('enable', 'accept uploads to a disabled account again');

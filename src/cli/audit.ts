@@ -1,7 +1,8 @@
 import { Option } from 'commander';
-import { Command, refusing, wholeNumber } from '../config.ts';
+import { refusing, wholeNumber } from '../config.ts';
 import { emailAddress } from '../format/values.ts';
-import { type CommonOptions, print, withStore } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print } from './output.ts';
 
 interface ListOptions extends CommonOptions {
 	readonly account?: string;
@@ -26,13 +27,10 @@ export function auditCommand(): Command {
 		.addOption(
 			new Option('--limit <number>', 'maximum number to list').default(50).argParser(wholeNumber(1, 10_000)),
 		)
-		.addCommonOptions()
-		.action((options: ListOptions) =>
-			withStore(options, async (store) => {
-				const { account: aid, user: who, about, limit } = options;
-				const entries = await store.control.audit.list({ aid, who, about, limit });
-				print(options, entries, 'Nothing yet.');
-			}),
-		);
+		.onStore(async (store, options: ListOptions) => {
+			const { account: aid, user: who, about, limit } = options;
+			const entries = await store.control.audit.list({ aid, who, about, limit });
+			print(options, entries, 'Nothing yet.');
+		});
 	return command;
 }

@@ -1,10 +1,11 @@
 import { Option } from 'commander';
-import { Command, wholeNumber } from '../config.ts';
+import { wholeNumber } from '../config.ts';
 import type { BacktestReport } from '../scoring/follow/backtest.ts';
 import { requireGoal } from '../scoring/judge/model-versions.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printLine, printTable, withAccount } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, printJson, printLine, printTable } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 import { showProgress } from './progress.ts';
 
@@ -44,28 +45,26 @@ It takes as long as that many trainings. A server may run beside it.`,
 			new Option('--seed <number>', 'seed of random numbers').default(1).argParser(wholeNumber(0, 2 ** 31)),
 		)
 		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'))
-		.addCommonOptions()
-		.action((aid: string, options: BacktestCommandOptions) =>
-			withAccount(options, aid, async (store, account) => {
-				const goal = await requireGoal(store, account.id, options.goal);
-				// Loaded here, since no other command should wait for it.
-				const { backtest, cutsForBacktest } = await import('../scoring/follow/backtest.ts');
-				const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
-				const reader = historyReader(store, account);
-				const extent = await reader.historyExtent(store.now());
-				const report = await backtest(reader, {
-					...cutsForBacktest(extent, goal, options.cuts, options.at),
-					...{ goal, seed: options.seed, at: options.at },
-					onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
-				}).finally(() => progress.end());
-				if (options.html !== undefined) {
-					const { backtestPage } = await import('../scoring/pages/backtest-page.ts');
-					writeOutputFile(options.html, backtestPage(`Back-test of ${goal.name}, ${aid}`, report));
-				}
-				if (options.json) printJson({ aid, goal: goal.name, horizonDays: goal.horizonDays, ...report });
-				else await print(report, options.html);
-			}),
-		);
+		.onAccount(async (store, account, options: BacktestCommandOptions) => {
+			const { aid } = account;
+			const goal = await requireGoal(store, account.id, options.goal);
+			// Loaded here, since no other command should wait for it.
+			const { backtest, cutsForBacktest } = await import('../scoring/follow/backtest.ts');
+			const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
+			const reader = historyReader(store, account);
+			const extent = await reader.historyExtent(store.now());
+			const report = await backtest(reader, {
+				...cutsForBacktest(extent, goal, options.cuts, options.at),
+				...{ goal, seed: options.seed, at: options.at },
+				onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
+			}).finally(() => progress.end());
+			if (options.html !== undefined) {
+				const { backtestPage } = await import('../scoring/pages/backtest-page.ts');
+				writeOutputFile(options.html, backtestPage(`Back-test of ${goal.name}, ${aid}`, report));
+			}
+			if (options.json) printJson({ aid, goal: goal.name, horizonDays: goal.horizonDays, ...report });
+			else await print(report, options.html);
+		});
 }
 
 async function print(report: BacktestReport, file: string | undefined): Promise<void> {

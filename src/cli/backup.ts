@@ -1,5 +1,5 @@
-import { Command } from '../config.ts';
-import { type CommonOptions, print, printLine, withStore } from './output.ts';
+import { Command } from './command.ts';
+import { print, printLine } from './output.ts';
 
 export function backupCommand(): Command {
 	return new Command('backup')
@@ -10,15 +10,12 @@ export function backupCommand(): Command {
   caskade serve --database sqlite:DIR`,
 		)
 		.argument('<dir>', 'the new folder')
-		.addCommonOptions()
-		.action((dir: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const copies: { database: string; bytes: number }[] = [];
-				await store.backup(dir, (copy) => {
-					copies.push(copy);
-					if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
-				});
-				print(options, { dir, databases: copies }, `Backup complete in ${dir}.`);
-			}),
-		);
+		.onStore(async (store, options, dir: string) => {
+			const copies: { database: string; bytes: number }[] = [];
+			await store.backup(dir, (copy) => {
+				copies.push(copy);
+				if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
+			});
+			print(options, { dir, databases: copies }, `Backup complete in ${dir}.`);
+		});
 }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError, Option } from 'commander';
 import { type CaskSubject, issueCask } from '../access/cask.ts';
-import { Command } from '../config.ts';
 import { isSubject } from '../domain/cask-scope.ts';
 import { caskLifetimeMs, keyPropagationMs } from '../domain/signing-key.ts';
 import { hourMs, minuteMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, print, withStore } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print } from './output.ts';
 
 interface IssueOptions extends CommonOptions {
 	readonly vid?: string;
@@ -34,13 +34,10 @@ export function caskCommand(): Command {
 				.argParser(lifetimeMs)
 				.default(caskLifetimeMs, '24h'),
 		)
-		.addCommonOptions()
-		.action((aid: string, options: IssueOptions) =>
-			withStore(options, async (store) => {
-				const issued = await issue(store, aid, options);
-				print(options, issued);
-			}),
-		);
+		.onStore(async (store, options: IssueOptions, aid: string) => {
+			const issued = await issue(store, aid, options);
+			print(options, issued);
+		});
 	command
 		.command('rotate')
 		.summary('sign with a new key from now on')
@@ -48,18 +45,15 @@ export function caskCommand(): Command {
 			`Sign casks with a new key from now on. Casks signed with earlier keys stay valid until they expire, so pages
 			notice nothing. To revoke a visitor's casks at once, erase the visitor. To revoke an account's, disable it.`,
 		)
-		.addCommonOptions()
-		.action((options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const { kid, createdAtMs } = await store.control.rotateSigningKeys();
-				const signsFrom = new Date(createdAtMs + keyPropagationMs).toISOString();
-				print(
-					options,
-					{ kid, signsFrom },
-					`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`,
-				);
-			}),
-		);
+		.onStore(async (store, options) => {
+			const { kid, createdAtMs } = await store.control.rotateSigningKeys();
+			const signsFrom = new Date(createdAtMs + keyPropagationMs).toISOString();
+			print(
+				options,
+				{ kid, signsFrom },
+				`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`,
+			);
+		});
 	return command;
 }
 

@@ -1,8 +1,8 @@
 import { type Command as CommanderCommand, CommanderError } from 'commander';
-import { Command } from '../config.ts';
 import { RuleError } from '../segments/rule-error.ts';
 import { newestSchemas } from '../store/migrations.ts';
 import { commit, version } from '../version.ts';
+import { Command } from './command.ts';
 import { handleBrokenPipe } from './output.ts';
 
 /** For example `0.1.0 (commit 025c25a01234, schemas: control 9, accounts 9 on SQLite, 8 on PostgreSQL)`. */

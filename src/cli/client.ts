@@ -1,7 +1,8 @@
-import { Command, refusing } from '../config.ts';
+import { refusing } from '../config.ts';
 import { plainName } from '../format/values.ts';
 import { deleteClient } from '../store/deletion.ts';
-import { type CommonOptions, print, withStore } from './output.ts';
+import { Command } from './command.ts';
+import { print } from './output.ts';
 
 export function clientCommand(): Command {
 	const command = new Command('client')
@@ -10,26 +11,20 @@ export function clientCommand(): Command {
 	command
 		.command('list')
 		.description('list clients, with the number of their accounts and usable keys')
-		.addCommonOptions()
-		.action((options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const clients = await store.control.clients();
-				print(options, clients, "No clients yet. 'caskade account create AID --client NAME' creates one.");
-			}),
-		);
+		.onStore(async (store, options) => {
+			const clients = await store.control.clients();
+			print(options, clients, "No clients yet. 'caskade account create AID --client NAME' creates one.");
+		});
 	const setDisabled = (name: 'disable' | 'enable', summary: string, description: string) =>
 		command
 			.command(name)
 			.summary(summary)
 			.description(description)
 			.argument('<name>', "the client, as 'caskade client list' shows it", refusing(plainName))
-			.addCommonOptions()
-			.action((client: string, options: CommonOptions) =>
-				withStore(options, async (store) => {
-					const changed = await store.control.setClientDisabled(client, name === 'disable');
-					print(options, changed);
-				}),
-			);
+			.onStore(async (store, options, client: string) => {
+				const changed = await store.control.setClientDisabled(client, name === 'disable');
+				print(options, changed);
+			});
 	setDisabled(
 		'disable',
 		'block a client from now on',
@@ -49,12 +44,9 @@ export function clientCommand(): Command {
 what was counted of their use.`,
 		)
 		.argument('<name>', "the client, as 'caskade client list' shows it", refusing(plainName))
-		.addCommonOptions()
-		.action((client: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				await deleteClient(store, client);
-				print(options, { deleted: client }, `Client ${client} is deleted.`);
-			}),
-		);
+		.onStore(async (store, options, client: string) => {
+			await deleteClient(store, client);
+			print(options, { deleted: client }, `Client ${client} is deleted.`);
+		});
 	return command;
 }

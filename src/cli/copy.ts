@@ -1,7 +1,8 @@
-import { Command, jsonOption, stageOption } from '../config.ts';
+import { jsonOption, stageOption } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { type CopyReport, copyStore } from '../store/copy.ts';
 import { openStore } from '../store/open.ts';
+import { Command } from './command.ts';
 import { printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 

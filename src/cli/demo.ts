@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander';
-import { Command, refusing, wholeNumber } from '../config.ts';
+import { refusing, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
 import { countReads, demoExperiment, isInGroup } from '../demo/demo-experiment.ts';
 import { loadStream } from '../demo/load-stream.ts';
@@ -11,6 +11,7 @@ import { counted } from '../format/numbers.ts';
 import { accountToken } from '../format/values.ts';
 import type { OpenStore } from '../store/store.ts';
 import { issue } from './cask.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, place, print, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 import { serverUrl } from './server-url.ts';

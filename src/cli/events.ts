@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { Command, csvOption } from '../config.ts';
+import { csvOption } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvRow } from '../format/csv.ts';
 import { subscriptionEvents } from '../store/account/reading/events.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, withAccount } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, printJson } from './output.ts';
 
 const columns = [...subscriptionEventFields, 'receivedAt'] as const;
 
@@ -18,18 +19,15 @@ export function eventsCommand(): Command {
 		.addArgument(aidArgument())
 		.option('--tid <tid>', 'only the event with this transaction id')
 		.addOption(csvOption().conflicts('json'))
-		.addCommonOptions()
-		.action((aid: string, options: CommonOptions & { tid?: string; csv?: boolean }) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const events = subscriptionEvents(store, id, { tid: options.tid });
-				if (options.json) return printJson(await Array.fromAsync(events));
-				if (options.csv) process.stdout.write(csvRow(columns));
-				for await (const event of events) {
-					const line = options.csv
-						? csvRow(columns.map((column) => event[column]))
-						: `${JSON.stringify(event)}\n`;
-					if (!process.stdout.write(line)) await once(process.stdout, 'drain');
-				}
-			}),
-		);
+		.onAccount(async (store, { id }, options: CommonOptions & { tid?: string; csv?: boolean }) => {
+			const events = subscriptionEvents(store, id, { tid: options.tid });
+			if (options.json) return printJson(await Array.fromAsync(events));
+			if (options.csv) process.stdout.write(csvRow(columns));
+			for await (const event of events) {
+				const line = options.csv
+					? csvRow(columns.map((column) => event[column]))
+					: `${JSON.stringify(event)}\n`;
+				if (!process.stdout.write(line)) await once(process.stdout, 'drain');
+			}
+		});
 }

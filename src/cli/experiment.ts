@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander';
-import { Command, positiveNumber, refusing } from '../config.ts';
+import { positiveNumber, refusing } from '../config.ts';
 import { type Experiment, stateOf } from '../domain/experiment.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
@@ -13,6 +13,7 @@ import { reportedAccount } from '../reports/report-query.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, print, printJson, printLine, printTable, withAccount } from './output.ts';
 import { optionOf, type PrintedOptions, printReport, withOutputs } from './report.ts';
 

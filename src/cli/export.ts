@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Command, csvOption, databaseOption, stageOption } from '../config.ts';
+import { csvOption, databaseOption, stageOption } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvRow } from '../format/csv.ts';
 import { subscriptionEvents } from '../store/account/reading/events.ts';
@@ -7,6 +7,7 @@ import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { vidsAfter } from '../store/account/reading/visitors.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, withAccount } from './output.ts';
 
 const pageVisitors = 500;

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { Command, positiveNumber, refusing } from '../config.ts';
+import { positiveNumber, refusing } from '../config.ts';
 import {
 	type Bands,
 	bandsOf,
@@ -12,7 +12,8 @@ import {
 } from '../domain/goal.ts';
 import { plainName } from '../format/values.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord } from './output.ts';
 
 interface GoalCreateOptions extends CommonOptions {
 	readonly evt: readonly string[];
@@ -69,15 +70,12 @@ renewals is scored for who subscribes now, whatever its --horizon-days.`,
 				`${goalDefaults.mediumFrom},${goalDefaults.highFrom}`,
 			),
 		)
-		.addCommonOptions()
-		.action((aid: string, name: string, options: GoalCreateOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const { evt, counts, horizonDays } = options;
-				const goal: Goal = { name, evts: [...new Set(evt)], counts, horizonDays, ...options.bands };
-				await store.control.createGoal(id, goal);
-				print(options, goal);
-			}),
-		);
+		.onAccount(async (store, { id }, options: GoalCreateOptions, name: string) => {
+			const { evt, counts, horizonDays } = options;
+			const goal: Goal = { name, evts: [...new Set(evt)], counts, horizonDays, ...options.bands };
+			await store.control.createGoal(id, goal);
+			print(options, goal);
+		});
 	command
 		.command('update')
 		.summary('change the bands of a goal, or what it counts')
@@ -89,39 +87,32 @@ models are deleted, because they were trained on others. Its events and horizon 
 		.argument('<name>', 'name of the goal')
 		.addOption(bandsOption())
 		.addOption(countsOption())
-		.addCommonOptions()
 		.requireChange()
-		.action((aid: string, name: string, options: CommonOptions & GoalChange & { bands?: Bands }) =>
-			withAccount(options, aid, async (store, { id }) => {
+		.onAccount(
+			async (store, { aid, id }, options: CommonOptions & GoalChange & { bands?: Bands }, name: string) => {
 				const { bands, counts } = options;
 				const goal = await store.control.updateGoal(id, name, { ...bands, ...(counts && { counts }) });
 				if (options.json) return printJson(goal);
 				printRecord({ ...goal });
 				if (counts) printLine(`It has no model now; 'caskade train ${aid} --goal ${name}' trains one.`);
-			}),
+			},
 		);
 	command
 		.command('list')
 		.description("list an account's goals")
 		.addArgument(aidArgument())
-		.addCommonOptions()
-		.action((aid: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const goals = await store.control.goals(id);
-				print(options, goals, `No goals. 'caskade goal create ${aid} NAME --evt E' creates one.`);
-			}),
-		);
+		.onAccount(async (store, { aid, id }, options) => {
+			const goals = await store.control.goals(id);
+			print(options, goals, `No goals. 'caskade goal create ${aid} NAME --evt E' creates one.`);
+		});
 	command
 		.command('delete')
 		.description('delete a goal and its models; pages no longer see its score')
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal')
-		.addCommonOptions()
-		.action((aid: string, name: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				await store.control.deleteGoal(id, name);
-				print(options, { deleted: name }, `Goal ${name} is deleted.`);
-			}),
-		);
+		.onAccount(async (store, { id }, options, name: string) => {
+			await store.control.deleteGoal(id, name);
+			print(options, { deleted: name }, `Goal ${name} is deleted.`);
+		});
 	return command;
 }

@@ -1,12 +1,12 @@
 import { openSync, writeFileSync } from 'node:fs';
-import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import type { FileReport } from '../import/history-import.ts';
 import { InputFile } from '../import/input-file.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { type ConflictsOption, conflictsOption, exitConflicts } from './conflicts.ts';
-import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
+import { type CommonOptions, printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 
 /** Problems that are printed individually. */
@@ -33,56 +33,53 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 		.argument('<file...>', 'history files, - for standard input; fastest in order of time')
 		.option('--mapping <file>', 'write the vid of each visitor to this file')
 		.addOption(conflictsOption())
-		.addCommonOptions()
-		.action((aid: string, files: readonly string[], options: ImportCommandOptions) =>
-			withStore(options, async (store) => {
-				using opened = new DisposableStack();
-				const inputs = files.map((file) => opened.use(InputFile.open(file)));
-				const { id: accountId, channelRules } = await store.control.account(aid);
-				const mapping = options.mapping === undefined ? null : createFile(options.mapping);
-				const progress = showProgress(process.stderr, '', options.json ?? false);
-				// Loaded here, since no other command should wait for it.
-				const { HistoryImport } = await import('../import/history-import.ts');
-				using history = await HistoryImport.begin({
-					...{ store, accountId, channelRules, nowMs: store.now() },
-					onProblem: printProblems(),
-				});
-				const reports: FileReport[] = [];
-				let conflicts = 0;
-				try {
-					for (const input of inputs)
-						reports.push(
-							await history.read(input, (bytes) =>
-								progress.update(`read ${input.name}`, bytes, input.size ?? bytes),
-							),
-						);
-					const lines = reports.reduce((sum, { hits, events }) => sum + hits + events, 0);
-					const stored = await history.store(
-						(done) => progress.update('store', done, lines),
-						(visitor, vid) => {
-							if (mapping !== null) writeFileSync(mapping, `${JSON.stringify({ visitor, vid })}\n`);
-						},
+		.onStore(async (store, options: ImportCommandOptions, aid: string, files: readonly string[]) => {
+			using opened = new DisposableStack();
+			const inputs = files.map((file) => opened.use(InputFile.open(file)));
+			const { id: accountId, channelRules } = await store.control.account(aid);
+			const mapping = options.mapping === undefined ? null : createFile(options.mapping);
+			const progress = showProgress(process.stderr, '', options.json ?? false);
+			// Loaded here, since no other command should wait for it.
+			const { HistoryImport } = await import('../import/history-import.ts');
+			using history = await HistoryImport.begin({
+				...{ store, accountId, channelRules, nowMs: store.now() },
+				onProblem: printProblems(),
+			});
+			const reports: FileReport[] = [];
+			let conflicts = 0;
+			try {
+				for (const input of inputs)
+					reports.push(
+						await history.read(input, (bytes) =>
+							progress.update(`read ${input.name}`, bytes, input.size ?? bytes),
+						),
 					);
-					progress.end();
-					if (stored.hits + stored.events > 0)
-						await store.control.notes.add(
-							accountId,
-							`History was imported: ${counted(stored.hits, 'hit')} and ${counted(stored.events, 'event')}.`,
-						);
-					conflicts = stored.conflicts;
-					if (options.json) printJson({ aid, files: reports, stored });
-					else {
-						printTable(reports, 'No files.');
-						printLine('');
-						printTable([stored], '');
-					}
-				} finally {
-					progress.end();
+				const lines = reports.reduce((sum, { hits, events }) => sum + hits + events, 0);
+				const stored = await history.store(
+					(done) => progress.update('store', done, lines),
+					(visitor, vid) => {
+						if (mapping !== null) writeFileSync(mapping, `${JSON.stringify({ visitor, vid })}\n`);
+					},
+				);
+				progress.end();
+				if (stored.hits + stored.events > 0)
+					await store.control.notes.add(
+						accountId,
+						`History was imported: ${counted(stored.hits, 'hit')} and ${counted(stored.events, 'event')}.`,
+					);
+				conflicts = stored.conflicts;
+				if (options.json) printJson({ aid, files: reports, stored });
+				else {
+					printTable(reports, 'No files.');
+					printLine('');
+					printTable([stored], '');
 				}
-				if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
-				else if (conflicts > 0 && options.conflicts === 'fail') process.exitCode = exitConflicts;
-			}),
-		);
+			} finally {
+				progress.end();
+			}
+			if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
+			else if (conflicts > 0 && options.conflicts === 'fail') process.exitCode = exitConflicts;
+		});
 }
 
 function printProblems(): (file: string, line: number, problem: string) => void {

@@ -1,9 +1,10 @@
 import { Option } from 'commander';
-import { Command, duration, refusing } from '../config.ts';
+import { duration, refusing } from '../config.ts';
 import { type KeyScope, keyScopes } from '../domain/api-key.ts';
 import { standardPlan } from '../domain/usage-plan.ts';
 import { displayName } from '../format/values.ts';
-import { type CommonOptions, print, printJson, printLine, printRecord, withStore } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord } from './output.ts';
 
 interface IssueOptions extends CommonOptions {
 	readonly client: string;
@@ -35,16 +36,13 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 				duration,
 			),
 		)
-		.addCommonOptions()
-		.action((options: IssueOptions) =>
-			withStore(options, async (store) => {
-				const { client, plan, scope, name, expiresIn: expiresInMs } = options;
-				const issued = await store.control.issueKey(client, plan, { scope, name, expiresInMs });
-				if (options.json) return printJson(issued);
-				printRecord({ ...issued });
-				printLine('Save the key now; it cannot be shown again. It works within a second.');
-			}),
-		);
+		.onStore(async (store, options: IssueOptions) => {
+			const { client, plan, scope, name, expiresIn: expiresInMs } = options;
+			const issued = await store.control.issueKey(client, plan, { scope, name, expiresInMs });
+			if (options.json) return printJson(issued);
+			printRecord({ ...issued });
+			printLine('Save the key now; it cannot be shown again. It works within a second.');
+		});
 	command
 		.command('list')
 		.summary('list keys')
@@ -53,24 +51,18 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 expired or revoked is refused like one that does not exist.`,
 		)
 		.option('--client <name>', "only this client's keys")
-		.addCommonOptions()
-		.action((options: CommonOptions & { client?: string }) =>
-			withStore(options, async (store) => {
-				const keys = await store.control.keys(options.client);
-				print(options, keys, "No keys yet. 'caskade key issue --client NAME' issues one.");
-			}),
-		);
+		.onStore(async (store, options: CommonOptions & { client?: string }) => {
+			const keys = await store.control.keys(options.client);
+			print(options, keys, "No keys yet. 'caskade key issue --client NAME' issues one.");
+		});
 	command
 		.command('revoke')
 		.summary('revoke a key')
 		.description('Revoke a key; running servers refuse it within a second. This cannot be undone.')
 		.argument('<id>', "the key's id, as 'caskade key list' shows it")
-		.addCommonOptions()
-		.action((id: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const revoked = await store.control.revokeKey(id);
-				print(options, revoked);
-			}),
-		);
+		.onStore(async (store, options, id: string) => {
+			const revoked = await store.control.revokeKey(id);
+			print(options, revoked);
+		});
 	return command;
 }

@@ -1,5 +1,4 @@
 import { Argument, Option } from 'commander';
-import { Command } from '../config.ts';
 import type { ModelScope } from '../domain/cask-scope.ts';
 import {
 	type ComparedModel,
@@ -10,6 +9,7 @@ import {
 } from '../scoring/judge/model-versions.ts';
 import type { ModelName } from '../store/control/control-store.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import {
 	type CommonOptions,
 	print,

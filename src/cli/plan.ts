@@ -1,9 +1,10 @@
 import { Option } from 'commander';
-import { Command, positiveNumber, refusing, wholeNumber } from '../config.ts';
+import { positiveNumber, refusing, wholeNumber } from '../config.ts';
 import { standardPlan, type UsagePlan } from '../domain/usage-plan.ts';
 import { plainName } from '../format/values.ts';
 import { deletePlan } from '../store/deletion.ts';
-import { type CommonOptions, print, withStore } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print } from './output.ts';
 
 interface PlanFlags {
 	readonly rate?: number;
@@ -50,34 +51,23 @@ export function planCommand(): Command {
 		.summary('change a plan for all its keys')
 		.description('Change a plan for all its keys. Limits that are left out keep their value.')
 		.argument('<name>', 'name of the plan');
-	for (const subcommand of [create, update]) {
-		for (const option of planOptions()) subcommand.addOption(option);
-		subcommand.addCommonOptions();
-	}
+	for (const subcommand of [create, update]) for (const option of planOptions()) subcommand.addOption(option);
 	update.requireChange();
-	create.action((name: string, options: CommonOptions & PlanFlags) =>
-		withStore(
-			options,
-			async (store) =>
-				print(options, await store.control.createPlan(withFlags({ ...standardPlan, name }, options))),
-			{ create: true },
-		),
+	create.onStore(
+		async (store, options: CommonOptions & PlanFlags, name: string) =>
+			print(options, await store.control.createPlan(withFlags({ ...standardPlan, name }, options))),
+		{ create: true },
 	);
-	update.action((name: string, options: CommonOptions & PlanFlags) =>
-		withStore(options, async (store) =>
-			print(options, await store.control.updatePlan(withFlags(await store.control.plan(name), options))),
-		),
+	update.onStore(async (store, options: CommonOptions & PlanFlags, name: string) =>
+		print(options, await store.control.updatePlan(withFlags(await store.control.plan(name), options))),
 	);
 	command
 		.command('list')
 		.description('list plans')
-		.addCommonOptions()
-		.action((options: CommonOptions) =>
-			withStore(options, async (store) => {
-				const plans = await store.control.plans();
-				print(options, plans, 'No plans.');
-			}),
-		);
+		.onStore(async (store, options) => {
+			const plans = await store.control.plans();
+			print(options, plans, 'No plans.');
+		});
 	command
 		.command('delete')
 		.summary('delete a plan without keys')
@@ -86,12 +76,9 @@ export function planCommand(): Command {
 their use.`,
 		)
 		.argument('<name>', 'name of the plan')
-		.addCommonOptions()
-		.action((name: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				await deletePlan(store, name);
-				print(options, { deleted: name }, `Plan ${name} is deleted.`);
-			}),
-		);
+		.onStore(async (store, options, name: string) => {
+			await deletePlan(store, name);
+			print(options, { deleted: name }, `Plan ${name} is deleted.`);
+		});
 	return command;
 }

@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander';
-import { Command, refusing } from '../config.ts';
+import { refusing } from '../config.ts';
 import { paymentProviders } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { calendarOf } from '../reports/calendar.ts';
@@ -15,6 +15,7 @@ import {
 import { reportCsv, reportText } from '../reports/report-table.ts';
 import { allReports, reportOf } from '../reports/reports.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 

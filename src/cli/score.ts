@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Option } from 'commander';
-import { Command, moment } from '../config.ts';
+import { moment } from '../config.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
@@ -11,6 +11,7 @@ import { historyReader } from '../store/account/reading/histories.ts';
 import type { StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 import { csvPrinter, jsonPrinter, ndjsonPrinter } from './score-lines.ts';

@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander';
-import { Command, refusing } from '../config.ts';
+import { refusing } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { displayName, plainName } from '../format/values.ts';
 import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
@@ -9,7 +9,8 @@ import type { Account } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, print, printError, printJson, withAccount } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print, printError, printJson } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const idArgument = () =>
@@ -36,25 +37,19 @@ docs/segments.md lists all facts.`,
 		.command('list')
 		.description("list an account's segments and their rules")
 		.addArgument(aidArgument())
-		.addCommonOptions()
-		.action((aid: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const segments = await store.control.segments(id);
-				print(options, segments, `No segments. 'caskade segment create ${aid} ID' creates one.`);
-			}),
-		);
+		.onAccount(async (store, { aid, id }, options) => {
+			const segments = await store.control.segments(id);
+			print(options, segments, `No segments. 'caskade segment create ${aid} ID' creates one.`);
+		});
 	command
 		.command('delete')
 		.description('delete a segment; pages no longer see it')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) => {
-				await store.control.deleteSegment(account.id, id);
-				print(options, { deleted: id }, `Segment ${id} is deleted.`);
-			}),
-		);
+		.onAccount(async (store, account, options, id: string) => {
+			await store.control.deleteSegment(account.id, id);
+			print(options, { deleted: id }, `Segment ${id} is deleted.`);
+		});
 	return command;
 }
 
@@ -69,14 +64,13 @@ function createCommand(command: Command): void {
 		.addArgument(idArgument())
 		.addOption(nameOption().makeOptionMandatory())
 		.requiredOption('--rule <cel>', 'the rule')
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions & { name: string; rule: string }) =>
-			withAccount(options, aid, async (store, account) => {
+		.onAccount(
+			async (store, account, options: CommonOptions & { name: string; rule: string }, id: string) => {
 				const { text } = await checkedRule(store, account.id, options.rule);
 				const segment = { id, name: options.name, rule: text };
 				await store.control.createSegment(account.id, segment);
 				print(options, segment);
-			}),
+			},
 		);
 }
 
@@ -92,17 +86,16 @@ segments.recomputed.`,
 		.addArgument(idArgument())
 		.addOption(nameOption())
 		.option('--rule <cel>', 'the rule')
-		.addCommonOptions()
 		.requireChange()
-		.action((aid: string, id: string, options: CommonOptions & { name?: string; rule?: string }) =>
-			withAccount(options, aid, async (store, account) => {
+		.onAccount(
+			async (store, account, options: CommonOptions & { name?: string; rule?: string }, id: string) => {
 				const { name, rule } = options;
 				const segment = await store.control.updateSegment(account.id, id, {
 					...(name !== undefined && { name }),
 					...(rule !== undefined && { rule: (await checkedRule(store, account.id, rule)).text }),
 				});
 				print(options, segment);
-			}),
+			},
 		);
 }
 
@@ -114,20 +107,17 @@ function testCommand(command: Command): void {
 		.addArgument(aidArgument())
 		.argument('[id]', 'id of a segment, where there is no --rule')
 		.option('--rule <cel>', 'the rule to try')
-		.addCommonOptions()
-		.action((aid: string, id: string | undefined, options: CommonOptions & { rule?: string }) =>
-			withAccount(options, aid, async (store, account) => {
-				const text = await ruleToTest(store, account.id, id, options.rule);
-				const rule = await checkedRule(store, account.id, text);
-				const count = await countIn(store, account, rule, { quiet: options.json ?? false });
-				const share = count.visitors === 0 ? 0 : count.matching / count.visitors;
-				print(
-					options,
-					{ rule: text, ...count, share },
-					`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
-				);
-			}),
-		);
+		.onAccount(async (store, account, options: CommonOptions & { rule?: string }, id: string | undefined) => {
+			const text = await ruleToTest(store, account.id, id, options.rule);
+			const rule = await checkedRule(store, account.id, text);
+			const count = await countIn(store, account, rule, { quiet: options.json ?? false });
+			const share = count.visitors === 0 ? 0 : count.matching / count.visitors;
+			print(
+				options,
+				{ rule: text, ...count, share },
+				`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
+			);
+		});
 }
 
 function membersCommand(command: Command): void {
@@ -140,17 +130,14 @@ function membersCommand(command: Command): void {
 		)
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) => {
-				const rule = await checkedRule(store, account.id, (await store.control.segment(account.id, id)).rule);
-				const members: string[] = [];
-				const quiet = options.json === true || process.stdout.isTTY;
-				await countIn(store, account, rule, { quiet, onMatch: (vid) => members.push(vid) });
-				if (options.json) printJson(members);
-				else process.stdout.write(members.map((vid) => `${vid}\n`).join(''));
-			}),
-		);
+		.onAccount(async (store, account, options, id: string) => {
+			const rule = await checkedRule(store, account.id, (await store.control.segment(account.id, id)).rule);
+			const members: string[] = [];
+			const quiet = options.json === true || process.stdout.isTTY;
+			await countIn(store, account, rule, { quiet, onMatch: (vid) => members.push(vid) });
+			if (options.json) printJson(members);
+			else process.stdout.write(members.map((vid) => `${vid}\n`).join(''));
+		});
 }
 
 async function ruleToTest(

@@ -1,11 +1,12 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
-import { Command, defaultConsoleUrl, type ServeSettings, serveOptions } from '../config.ts';
+import { defaultConsoleUrl, type ServeSettings, serveOptions } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
 import type { Log } from '../log.ts';
 import type { ServerSettings, Serving } from '../serve.ts';
 import { commit, version } from '../version.ts';
+import { Command } from './command.ts';
 import { ignoreBrokenPipe, place, printLine } from './output.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 

@@ -1,5 +1,4 @@
 import { Argument } from 'commander';
-import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import { day } from '../format/values.ts';
@@ -9,7 +8,8 @@ import { RowFile } from '../import/row-file.ts';
 import type { Spending } from '../reports/spend.ts';
 import { saveSpending } from '../store/account/reading/journey-rows.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, print, withAccount } from './output.ts';
+import { Command } from './command.ts';
+import { print } from './output.ts';
 
 const rowsPerTransaction = 500;
 
@@ -30,20 +30,17 @@ line is wrong, nothing is stored.
 		)
 		.addArgument(aidArgument())
 		.addArgument(new Argument('<file>', 'CSV'))
-		.addCommonOptions()
-		.action((aid: string, file: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const rows = await readSpending(file);
-				for (let from = 0; from < rows.length; from += rowsPerTransaction)
-					await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
-				const pence = rows.reduce((sum, row) => sum + row.pence, 0);
-				print(
-					options,
-					{ aid, rows: rows.length, pence },
-					`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`,
-				);
-			}),
-		);
+		.onAccount(async (store, { aid, id }, options, file: string) => {
+			const rows = await readSpending(file);
+			for (let from = 0; from < rows.length; from += rowsPerTransaction)
+				await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
+			const pence = rows.reduce((sum, row) => sum + row.pence, 0);
+			print(
+				options,
+				{ aid, rows: rows.length, pence },
+				`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`,
+			);
+		});
 	return command;
 }
 

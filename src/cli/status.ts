@@ -1,9 +1,9 @@
 import { Option } from 'commander';
-import { Command } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import { request } from '../node-http.ts';
 import type { OpenStore } from '../store/store.ts';
 import { waitingIn } from '../store/waiting-work.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, printJson, printRecord, withStore } from './output.ts';
 import { serverUrl } from './server-url.ts';
 

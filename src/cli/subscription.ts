@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { Command, refusing } from '../config.ts';
+import { refusing } from '../config.ts';
 import { type SubscriptionState, subscriptionStates } from '../domain/subscription-course.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
@@ -9,6 +9,7 @@ import type { PaidJourney, RenewalDays } from '../reports/courses.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
 import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
 import { accountCourses, printTimeline } from './timeline.ts';
 

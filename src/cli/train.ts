@@ -1,8 +1,9 @@
 import { Option } from 'commander';
-import { Command, moment, wholeNumber } from '../config.ts';
+import { moment, wholeNumber } from '../config.ts';
 import type { LiftJob, ResultOf, TrainingJob } from '../jobs/messages.ts';
 import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { type CommonOptions, printJson } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 import { type Progress, showProgress } from './progress.ts';

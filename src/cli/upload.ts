@@ -1,7 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { Command, duration, Setting } from '../config.ts';
+import { duration, Setting } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
+import { Command } from './command.ts';
 import { conflictsOption } from './conflicts.ts';
 import { type CommonOptions, withStore } from './output.ts';
 import type { UploadOptions } from './run-upload.ts';

@@ -1,5 +1,5 @@
-import { Command } from '../config.ts';
-import { type CommonOptions, print, withStore } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print } from './output.ts';
 
 export function usageCommand(): Command {
 	return new Command('usage')
@@ -11,11 +11,8 @@ export function usageCommand(): Command {
 			without a heartbeat.`,
 		)
 		.option('--client <name>', "only this client's keys")
-		.addCommonOptions()
-		.action((options: CommonOptions & { client?: string }) =>
-			withStore(options, async (store) => {
-				const usage = await store.control.usage(options.client);
-				print(options, usage, "No keys yet. 'caskade key issue --client NAME' issues one.");
-			}),
-		);
+		.onStore(async (store, options: CommonOptions & { client?: string }) => {
+			const usage = await store.control.usage(options.client);
+			print(options, usage, "No keys yet. 'caskade key issue --client NAME' issues one.");
+		});
 }

@@ -1,6 +1,6 @@
 import { Argument, Option } from 'commander';
 import { linkLifetimeMs, newLoginLink } from '../access/sign-in.ts';
-import { Command, consoleUrlOption, defaultConsoleUrl, refusing } from '../config.ts';
+import { consoleUrlOption, defaultConsoleUrl, refusing } from '../config.ts';
 import { type Grant, type Person, type PersonRole, personRoles } from '../domain/person.ts';
 import { minuteMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
@@ -8,15 +8,8 @@ import { counted } from '../format/numbers.ts';
 import { emailAddress } from '../format/values.ts';
 import type { StoredPerson } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import {
-	type CommonOptions,
-	print,
-	printJson,
-	printLine,
-	printRecord,
-	printTable,
-	withStore,
-} from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord, printTable } from './output.ts';
 
 /** Whoever may run commands on the data is not known by name. */
 export const commandLine = 'command line';
@@ -68,36 +61,30 @@ function createCommand(command: Command): void {
 		.addOption(roleOption())
 		.addOption(accountOption())
 		.addOption(consoleUrlOption())
-		.addCommonOptions()
-		.action((email: string, options: GrantOptions & LinkOptions) =>
-			withStore(options, async (store) => {
-				const person = await store.control.people.create(email, grantsOf(options));
-				await note(store, 'user created', email);
-				await showLink(store, person, options);
-			}),
-		);
+		.onStore(async (store, options: GrantOptions & LinkOptions, email: string) => {
+			const person = await store.control.people.create(email, grantsOf(options));
+			await note(store, 'user created', email);
+			await showLink(store, person, options);
+		});
 }
 
 function listCommand(command: Command): void {
 	command
 		.command('list')
 		.description('list everybody, with their roles')
-		.addCommonOptions()
-		.action((options: CommonOptions) =>
-			withStore(options, async ({ control }) => {
-				const people = await control.people.list();
-				const sessions = Map.groupBy(await control.sessions.list(), ({ email }) => email);
-				const shown = people.map(({ id: _, ...person }) => ({
-					...person,
-					lastUsedAt: sessions.get(person.email)?.[0]?.usedAt ?? null,
-				}));
-				if (options.json) return printJson(shown);
-				printTable(
-					shown.map((person) => ({ ...person, grants: grantsInWords(person.grants) })),
-					"Nobody yet. 'caskade user create EMAIL --role admin' adds somebody.",
-				);
-			}),
-		);
+		.onStore(async ({ control }, options) => {
+			const people = await control.people.list();
+			const sessions = Map.groupBy(await control.sessions.list(), ({ email }) => email);
+			const shown = people.map(({ id: _, ...person }) => ({
+				...person,
+				lastUsedAt: sessions.get(person.email)?.[0]?.usedAt ?? null,
+			}));
+			if (options.json) return printJson(shown);
+			printTable(
+				shown.map((person) => ({ ...person, grants: grantsInWords(person.grants) })),
+				"Nobody yet. 'caskade user create EMAIL --role admin' adds somebody.",
+			);
+		});
 }
 
 function linkCommand(command: Command): void {
@@ -110,18 +97,15 @@ function linkCommand(command: Command): void {
 		.addArgument(emailArgument())
 		.option('--remove-second-factor', 'also sign in without it from now on, because it is lost')
 		.addOption(consoleUrlOption())
-		.addCommonOptions()
-		.action((email: string, options: LinkOptions & { removeSecondFactor?: boolean }) =>
-			withStore(options, async (store) => {
-				const person = await store.control.people.find(email);
-				if (options.removeSecondFactor) {
-					await store.control.people.removeSecondFactor(person.id);
-					await note(store, 'second factor removed', email);
-				}
-				await note(store, 'link made', email);
-				await showLink(store, person, options);
-			}),
-		);
+		.onStore(async (store, options: LinkOptions & { removeSecondFactor?: boolean }, email: string) => {
+			const person = await store.control.people.find(email);
+			if (options.removeSecondFactor) {
+				await store.control.people.removeSecondFactor(person.id);
+				await note(store, 'second factor removed', email);
+			}
+			await note(store, 'link made', email);
+			await showLink(store, person, options);
+		});
 }
 
 function grantCommand(command: Command): void {
@@ -134,15 +118,12 @@ function grantCommand(command: Command): void {
 		.addArgument(emailArgument())
 		.addOption(roleOption())
 		.addOption(accountOption())
-		.addCommonOptions()
-		.action((email: string, options: GrantOptions) =>
-			withStore(options, async (store) => {
-				const grants = grantsOf(options);
-				const person = await store.control.people.grant(email, grants);
-				await note(store, `role given: ${grantsInWords(grants)}`, email);
-				show(options, person);
-			}),
-		);
+		.onStore(async (store, options: GrantOptions, email: string) => {
+			const grants = grantsOf(options);
+			const person = await store.control.people.grant(email, grants);
+			await note(store, `role given: ${grantsInWords(grants)}`, email);
+			show(options, person);
+		});
 }
 
 function revokeCommand(command: Command): void {
@@ -152,14 +133,11 @@ function revokeCommand(command: Command): void {
 		.description('Take a role away: the one on all accounts, or those on some.')
 		.addArgument(emailArgument())
 		.addOption(new Option('--account <aid...>', 'the accounts (default: the role on all accounts)'))
-		.addCommonOptions()
-		.action((email: string, options: CommonOptions & { account?: readonly string[] }) =>
-			withStore(options, async (store) => {
-				const person = await store.control.people.revoke(email, options.account ?? [null]);
-				await note(store, `role taken away on ${(options.account ?? ['all accounts']).join(', ')}`, email);
-				show(options, person);
-			}),
-		);
+		.onStore(async (store, options: CommonOptions & { account?: readonly string[] }, email: string) => {
+			const person = await store.control.people.revoke(email, options.account ?? [null]);
+			await note(store, `role taken away on ${(options.account ?? ['all accounts']).join(', ')}`, email);
+			show(options, person);
+		});
 }
 
 function sessionsCommand(command: Command): void {
@@ -171,21 +149,16 @@ function sessionsCommand(command: Command): void {
 		)
 		.addArgument(emailArgument())
 		.option('--end', 'sign them out everywhere')
-		.addCommonOptions()
-		.action((email: string, options: CommonOptions & { end?: boolean }) =>
-			withStore(options, async (store) => {
-				if (options.end) {
-					const ended = await store.control.sessions.end(email);
-					await note(store, 'signed out everywhere', email);
-					print(options, { email, ended }, `${counted(ended, 'session')} of ${email} ended.`);
-					return;
-				}
-				const sessions = (await store.control.sessions.list(email)).map(
-					({ email: _, ...session }) => session,
-				);
-				print(options, sessions, `${email} is not signed in.`);
-			}),
-		);
+		.onStore(async (store, options: CommonOptions & { end?: boolean }, email: string) => {
+			if (options.end) {
+				const ended = await store.control.sessions.end(email);
+				await note(store, 'signed out everywhere', email);
+				print(options, { email, ended }, `${counted(ended, 'session')} of ${email} ended.`);
+				return;
+			}
+			const sessions = (await store.control.sessions.list(email)).map(({ email: _, ...session }) => session);
+			print(options, sessions, `${email} is not signed in.`);
+		});
 }
 
 function removeCommand(command: Command): void {
@@ -194,14 +167,11 @@ function removeCommand(command: Command): void {
 		.summary('remove a person')
 		.description('Remove a person and sign them out. What they did stays in the audit log.')
 		.addArgument(emailArgument())
-		.addCommonOptions()
-		.action((email: string, options: CommonOptions) =>
-			withStore(options, async (store) => {
-				await store.control.people.remove(email);
-				await note(store, 'user removed', email);
-				print(options, { removed: email }, `${email} is removed, and signed out within a second.`);
-			}),
-		);
+		.onStore(async (store, options, email: string) => {
+			await store.control.people.remove(email);
+			await note(store, 'user removed', email);
+			print(options, { removed: email }, `${email} is removed, and signed out within a second.`);
+		});
 }
 
 /** @throws OperatorError where an admin is given some accounts alone */

@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import { Command } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
@@ -9,6 +8,7 @@ import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.
 import { rebuildAll } from '../store/rebuilding.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
+import { Command } from './command.ts';
 import { confirm, requireTerminal } from './confirm.ts';
 import {
 	type CommonOptions,
@@ -47,13 +47,10 @@ docs/reports.md says what of this is not kept.`,
 		)
 		.addArgument(aidArgument())
 		.argument('<vid>', 'the visitor', vidArgument)
-		.addCommonOptions()
-		.action((aid: string, vid: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) => {
-				const { exportedVisitor } = await import('../reports/visitor-life.ts');
-				printJson(await exportedVisitor(store, account, vid));
-			}),
-		);
+		.onAccount(async (store, account, _options, vid: string) => {
+			const { exportedVisitor } = await import('../reports/visitor-life.ts');
+			printJson(await exportedVisitor(store, account, vid));
+		});
 	command
 		.command('find')
 		.summary('find visitors by customer id, transaction or subscription')

@@ -1,5 +1,5 @@
 import { Argument, Option } from 'commander';
-import { Command, moment, refusing, wholeNumber } from '../config.ts';
+import { moment, refusing, wholeNumber } from '../config.ts';
 import { receiverUrl, type WebhookEvent, webhookEvents, webhookEventsOf } from '../domain/webhook.ts';
 import { dayMs } from '../durations.ts';
 import { deliveries } from '../store/account/webhooks/outbox.ts';
@@ -8,7 +8,8 @@ import { deleteWebhook, replayMessages } from '../webhooks/old-messages.ts';
 import { checkReceiver } from '../webhooks/receiver.ts';
 import { keepMessagesMs } from '../webhooks/retry.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, print, printJson, printLine, printRecord, withAccount } from './output.ts';
+import { Command } from './command.ts';
+import { type CommonOptions, print, printJson, printLine, printRecord } from './output.ts';
 
 const keptDays = keepMessagesMs / dayMs;
 
@@ -75,16 +76,13 @@ function createCommand(command: Command): void {
 		.addOption(eventsOption().makeOptionMandatory())
 		.addOption(withCidOption())
 		.addOption(allowPrivateOption())
-		.addCommonOptions()
-		.action((aid: string, options: CreateOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const { withCid = false, allowPrivate = false } = options;
-				const settings = { url: options.url, events: options.events, withCid, allowPrivate };
-				await checkReceiver(settings);
-				const webhook = await store.control.createWebhook(id, settings);
-				showSecret(options, { ...shown(webhook), secret: webhook.secret });
-			}),
-		);
+		.onAccount(async (store, { id }, options: CreateOptions) => {
+			const { withCid = false, allowPrivate = false } = options;
+			const settings = { url: options.url, events: options.events, withCid, allowPrivate };
+			await checkReceiver(settings);
+			const webhook = await store.control.createWebhook(id, settings);
+			showSecret(options, { ...shown(webhook), secret: webhook.secret });
+		});
 }
 
 function updateCommand(command: Command): void {
@@ -103,20 +101,17 @@ URL. With another URL, failures count from the beginning.`,
 		.addOption(new Option('--no-with-cid', 'messages contain no customer id'))
 		.addOption(allowPrivateOption())
 		.addOption(new Option('--no-allow-private', 'only public addresses and https'))
-		.addCommonOptions()
 		.requireChange()
-		.action((aid: string, id: string, options: CommonOptions & Partial<CreateOptions>) =>
-			withAccount(options, aid, async (store, account) => {
-				const known = await store.control.webhook(account.id, id);
-				const { withCid = known.withCid, allowPrivate = known.allowPrivate } = options;
-				const settings = {
-					...{ url: options.url ?? known.url, events: options.events ?? known.events },
-					...{ withCid, allowPrivate },
-				};
-				await checkReceiver(settings);
-				print(options, shown(await store.control.updateWebhook(account.id, id, settings)));
-			}),
-		);
+		.onAccount(async (store, account, options: CommonOptions & Partial<CreateOptions>, id: string) => {
+			const known = await store.control.webhook(account.id, id);
+			const { withCid = known.withCid, allowPrivate = known.allowPrivate } = options;
+			const settings = {
+				...{ url: options.url ?? known.url, events: options.events ?? known.events },
+				...{ withCid, allowPrivate },
+			};
+			await checkReceiver(settings);
+			print(options, shown(await store.control.updateWebhook(account.id, id, settings)));
+		});
 }
 
 function listCommand(command: Command): void {
@@ -124,13 +119,10 @@ function listCommand(command: Command): void {
 		.command('list')
 		.description('list the webhooks of an account')
 		.addArgument(aidArgument())
-		.addCommonOptions()
-		.action((aid: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const webhooks = (await store.control.webhooks(id)).map(shown);
-				print(options, webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
-			}),
-		);
+		.onAccount(async (store, { aid, id }, options) => {
+			const webhooks = (await store.control.webhooks(id)).map(shown);
+			print(options, webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
+		});
 }
 
 function testCommand(command: Command): void {
@@ -140,15 +132,12 @@ function testCommand(command: Command): void {
 		.description('Send a message of the type webhook.test from this machine, once, and print the answer.')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) => {
-				const { sendTest } = await import('../webhooks/test-message.ts');
-				const tested = await sendTest(store, account, id);
-				print(options, tested);
-				if (tested.problem !== null) process.exitCode = 1;
-			}),
-		);
+		.onAccount(async (store, account, options, id: string) => {
+			const { sendTest } = await import('../webhooks/test-message.ts');
+			const tested = await sendTest(store, account, id);
+			print(options, tested);
+			if (tested.problem !== null) process.exitCode = 1;
+		});
 }
 
 function rotateCommand(command: Command): void {
@@ -160,11 +149,8 @@ function rotateCommand(command: Command): void {
 		)
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) =>
-				showSecret(options, await store.control.rotateWebhookSecret(account.id, id)),
-			),
+		.onAccount(async (store, account, options, id: string) =>
+			showSecret(options, await store.control.rotateWebhookSecret(account.id, id)),
 		);
 }
 
@@ -174,11 +160,8 @@ function disableCommand(command: Command): void {
 		.description('stop sending to a webhook; changes from now on are not kept for it')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) =>
-				print(options, shown(await store.control.setWebhookDisabled(account.id, id, 'operator'))),
-			),
+		.onAccount(async (store, account, options, id: string) =>
+			print(options, shown(await store.control.setWebhookDisabled(account.id, id, 'operator'))),
 		);
 }
 
@@ -188,11 +171,8 @@ function enableCommand(command: Command): void {
 		.description('send to a webhook again, starting with messages that still wait')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) =>
-				print(options, shown(await store.control.setWebhookDisabled(account.id, id, null))),
-			),
+		.onAccount(async (store, account, options, id: string) =>
+			print(options, shown(await store.control.setWebhookDisabled(account.id, id, null))),
 		);
 }
 
@@ -202,13 +182,10 @@ function deleteCommand(command: Command): void {
 		.description('delete a webhook and all its messages')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, account) => {
-				await deleteWebhook(store, account.id, id);
-				print(options, { deleted: id }, `Webhook ${id} is deleted.`);
-			}),
-		);
+		.onAccount(async (store, account, options, id: string) => {
+			await deleteWebhook(store, account.id, id);
+			print(options, { deleted: id }, `Webhook ${id} is deleted.`);
+		});
 }
 
 function deliveriesCommand(command: Command): void {
@@ -222,14 +199,11 @@ function deliveriesCommand(command: Command): void {
 		.addOption(
 			new Option('--limit <number>', 'maximum number to list').default(50).argParser(wholeNumber(1, 10_000)),
 		)
-		.addCommonOptions()
-		.action((aid: string, options: DeliveriesOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const { webhook, failed = false, limit } = options;
-				const found = await store.read(id, deliveries({ webhook, failed, limit }));
-				print(options, found, 'No messages.');
-			}),
-		);
+		.onAccount(async (store, { id }, options: DeliveriesOptions) => {
+			const { webhook, failed = false, limit } = options;
+			const found = await store.read(id, deliveries({ webhook, failed, limit }));
+			print(options, found, 'No messages.');
+		});
 }
 
 function replayCommand(command: Command): void {
@@ -247,13 +221,10 @@ They are kept for ${keptDays} days.`,
 				.argParser(moment)
 				.makeOptionMandatory(),
 		)
-		.addCommonOptions()
-		.action((aid: string, id: string, options: CommonOptions & { since: number }) =>
-			withAccount(options, aid, async (store, account) => {
-				const messages = await replayMessages(store, account, id, options.since);
-				print(options, { webhook: id, messages }, `${messages} messages are sent again.`);
-			}),
-		);
+		.onAccount(async (store, account, options: CommonOptions & { since: number }, id: string) => {
+			const messages = await replayMessages(store, account, id, options.since);
+			print(options, { webhook: id, messages }, `${messages} messages are sent again.`);
+		});
 }
 
 function shown(webhook: StoredWebhook) {
