@@ -87,10 +87,12 @@ export function besideTables(pictures: HtmlValue, tables: HtmlValue): Html {
 
 /** From so many columns on, a table takes the whole width. */
 const broadColumns = 6;
+/** And with more than these, the width of its pictures, too. */
+const widestColumns = 10;
 
 /** One of the tables beside pictures. */
 export function tablePart(columns: number, parts: HtmlValue): Html {
-	return html`<div class="table${columns > broadColumns && ' broad'}">${parts}</div>
+	return html`<div class="table${columns > broadColumns && ' broad'}${columns > widestColumns && ' widest'}">${parts}</div>
 `;
 }
 
