@@ -4,16 +4,21 @@ import type { Report, ReportDefinition } from '../reports/report.ts';
 import { htmlTable } from '../reports/report-drawing.ts';
 import { shownTables, tableOf } from '../reports/report-table.ts';
 import { reportOf } from '../reports/reports.ts';
+import type { ConsoleRequest } from './exchange.ts';
 import type { AskedOfAccount } from './page.ts';
 import { linksOf } from './rows.ts';
 import { queryText, reportQueryOf } from './view.ts';
 
 /** Rows of a table on a page. There may be thousands of campaigns. */
 const maxRows = 100;
-/** So many rows are shown of every table. */
-const leastRows = 5;
-/** Cells of the tables of a section, so that a page has at most 3,000 elements. */
-const usualCells = 500;
+/** And of a page whose other tables have used up its elements. */
+const leastRows = 10;
+/** Elements of all pictures and tables of a page, so that it has at most 3,000 with what is around them. */
+const figureElements = 2500;
+/** A table takes at most so much of what is left, so that there is some for the next ones. */
+const largestPart = 0.4;
+/** Elements that the figures of a page may still have, by the request for it. */
+const left = new WeakMap<ConsoleRequest, number>();
 
 interface SectionOptions {
 	readonly title?: string;
@@ -21,8 +26,8 @@ interface SectionOptions {
 	readonly texts?: Readonly<Record<string, string | null>>;
 	/** Whether the pictures are shown. */
 	readonly isDrawn?: boolean;
-	/** Of all its tables. */
-	readonly maxCells?: number;
+	/** Whether the page has no other tables. */
+	readonly isAlone?: boolean;
 	/** What to do where there is nothing. */
 	readonly empty?: HtmlValue;
 }
@@ -48,7 +53,7 @@ export async function sectionOf(
 		title = definition.title,
 		texts = {},
 		isDrawn = true,
-		maxCells = usualCells,
+		isAlone = false,
 		empty = nothingHere,
 	}: SectionOptions,
 ): Promise<Html> {
@@ -58,6 +63,9 @@ export async function sectionOf(
 	const file = (extension: string) =>
 		`/console/${account.aid}/${definition.isOfPersons ? definition.kind : 'reports'}/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
 	const linkOf = linksOf(asked, definition, report);
+	const pictures =
+		report.rows.length > 0 && isDrawn && definition.draw(report, tableOf(definition, report), money, notes);
+	take(asked, html`${pictures}`);
 	const id = [definition.kind, ...Object.values(texts).filter(Boolean)].join('-');
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
@@ -66,8 +74,8 @@ ${
 	report.rows.length === 0
 		? html`<p class="empty">${empty}</p>`
 		: besideTables(
-				isDrawn && definition.draw(report, tableOf(definition, report), money, notes),
-				tables(definition, report, maxCells, (rows, columns) =>
+				pictures,
+				tables(asked, definition, report, isAlone, (rows, columns) =>
 					htmlTable(rows, money, columns, { fitsPaper: false, linkOf }),
 				),
 			)
@@ -103,21 +111,33 @@ function daysOf({ from, to }: Report): Record<string, string | null> {
 
 const nothingHere = 'Nothing happened in this period. Choose a longer one above.';
 
-type ShowTable = (
-	rows: Parameters<typeof htmlTable>[0],
-	columns: Parameters<typeof htmlTable>[2],
-) => HtmlValue;
+type ShowTable = (rows: Parameters<typeof htmlTable>[0], columns: Parameters<typeof htmlTable>[2]) => Html;
 
-function tables(definition: ReportDefinition, report: Report, maxCells: number, show: ShowTable): Html[] {
-	const all = shownTables(definition, report, false);
-	return all.map(({ title, lines, rows, columns }) => {
+/** Counts the elements of a figure against those of its page. */
+function take({ request }: AskedOfAccount, figure: Html): void {
+	const elements = String(figure).match(/<[a-z]/g)?.length ?? 0;
+	left.set(request, (left.get(request) ?? figureElements) - elements);
+}
+
+function tables(
+	asked: AskedOfAccount,
+	definition: ReportDefinition,
+	report: Report,
+	isAlone: boolean,
+	show: ShowTable,
+): Html[] {
+	return shownTables(definition, report, false).map(({ title, lines, rows, columns }) => {
+		const elements = left.get(asked.request) ?? figureElements;
 		const width = Object.keys(rows[0] ?? {}).length || 1;
-		const most = Math.min(maxRows, Math.max(leastRows, Math.floor(maxCells / all.length / width)));
-		const cut = rows.slice(0, most);
+		// A cell has a link or a name.
+		const fitting = Math.floor((elements * (isAlone ? 1 : largestPart)) / (2 * width + 1));
+		const cut = rows.slice(0, Math.min(maxRows, Math.max(leastRows, fitting)));
+		const table = show(cut, columns);
+		take(asked, table);
 		return tablePart(
 			width,
 			html`${title && html`<h3>${title}</h3>`}${lines.map((line) => html`<p>${line}</p>`)}
-${show(cut, columns)}
+${table}
 ${cut.length < rows.length && html`<p class="note">These are the first ${cut.length} of ${rows.length} rows; the CSV has all.</p>`}`,
 		);
 	});

@@ -24,7 +24,7 @@ export const attributionPage = accountPage({
 		const every = spanLengthOf(view, now());
 		return html`<p class="tabs">${Object.entries(groupings).map(([name, title]) => html`<a href="${request.path}${queryText(view, { by: name })}"${name === chosen && html` aria-current="true"`}>${title}</a> `)}</p>
 ${await reportSection(asked, 'attribution', { title: 'Credit by each model', texts: { by: chosen, model: 'all' } })}
-${chosen === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by: chosen, every, compare: null }, maxCells: 250 }))}
-${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false, maxCells: 250 })}`;
+${chosen === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by: chosen, every, compare: null } }))}
+${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false })}`;
 	},
 });

@@ -25,7 +25,7 @@ export const subscriptionsPage = accountPage({
 ${await reportSection(asked, 'subscriptions', {
 	title: basis === 'cohort' ? 'Acquired in this period, with all their events' : 'With events in this period',
 	texts: { basis, having, compare: null },
-	maxCells: 1300,
+	isAlone: true,
 })}
 ${isOfTouch && html`<p class="note">These have such a touch in their path. What a model credits it with is their parts: each is shared among all its touches.</p>`}`;
 	},
