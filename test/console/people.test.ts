@@ -289,7 +289,7 @@ for (const engine of enginesAboveContract)
 			await ada.post('/console/people', { email: 'a&b=cmd()@example.com', role: 'viewer' });
 			assert.match((await ada.get('/console/people')).body, /a&#38;b=cmd\(\)@example\.com/);
 			const { body } = await ada.get('/console/audit?user=%22%3E%3Cscript%3E');
-			assert.doesNotMatch(body, /<script/);
+			assert.doesNotMatch(body, /<script(?! type="module" src="\/console\/)/);
 		});
 
 		test('plain http is for this machine alone', async (t) => {

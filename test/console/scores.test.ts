@@ -86,7 +86,7 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 
 	const { status, body } = await victor.whole(`${path}?goal=${goal}&cost=100&value=5000`);
 	assert.equal(status, 200);
-	assert.doesNotMatch(body, / style=|<script|Train this goal/);
+	assert.doesNotMatch(body, / style=|<script(?! type="module" src="\/console\/)|Train this goal/);
 	assert.ok((body.match(/<\w/g) ?? []).length < 3000);
 	for (const part of ['Kept promises', 'Threshold', 'Calibration', 'What moves scores most', '<svg'])
 		assert.ok(body.includes(part), part);
@@ -99,6 +99,18 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 			.filter((band) => bands.has(band))
 			.map((band) => [band, formatNumber(bands.get(band)?.length ?? 0)]),
 	);
+	assert.doesNotMatch(body, /band=high/, 'viewers see no visitors');
+	const { body: forOperators } = await olga.whole(`${path}?goal=${goal}`);
+	const toHigh = /visitors\?goal=subscription&#38;band=high/.exec(forOperators)?.[0].replace('&#38;', '&');
+	const { body: high } = await olga.whole(`/console/${aid}/${toHigh}`);
+	const listed = new Set([...high.matchAll(/visitors\/([0-9a-f]{32})"/g)].map(([, vid]) => vid));
+	assert.equal(listed.size, Math.min(50, bands.get('high')?.length ?? 0));
+	const ofHigh = new Set((bands.get('high') as unknown as { vid: string }[]).map(({ vid }) => vid));
+	assert.ok(
+		[...listed].every((vid) => ofHigh.has(vid as string)),
+		'all of the band',
+	);
+
 	const expected = (all: readonly ModelRow[]) =>
 		all
 			.filter((model) => model.goal === goal)

@@ -63,7 +63,7 @@ function rowOf(body: string, first: string): string[] {
 for (const engine of enginesAboveContract)
 	suite(`segments in the console on ${engine.name}`, () => {
 		test('who matched, now and lately, and who of them subscribed then, are counted and compared with all', async (t) => {
-			const { person, store, account, accountId, errors } = await withVisitors(t, engine);
+			const { person, store, account, accountId, errors, directory } = await withVisitors(t, engine);
 			const rules = ['visitor.lastChannel == "email"', 'visitor.visits >= 1', 'visitor.subscriptions > 0'];
 			const found = await ruleOutcomes(
 				store,
@@ -96,6 +96,17 @@ for (const engine of enginesAboveContract)
 			// 2 of 4 against 4 of 9.
 			assert.deepEqual(rowOf(body, 'not saved').slice(2, 7), ['4', '4', '2', '50.0 %', '1.13 (0.34–1.91)']);
 			assert.deepEqual(rowOf(body, 'All visitors').slice(2, 7), ['10', '9', '4', '44.4 %', '1']);
+			await store.control.createSegment(accountId, {
+				id: 'mailed',
+				name: 'Mailed <img>',
+				rule: rules[0] as string,
+			});
+			await directory.refresh();
+			const { body: saved } = await ada.whole(path);
+			assert.match(saved, /visitors\?segment=mailed">4</, 'members lead to them');
+			const { body: members } = await ada.whole(`/console/${aid}/visitors?segment=mailed`);
+			assert.match(members, /Who is in <bdi>the segment Mailed &#60;img/);
+			assert.equal(members.match(/\/visitors\/[0-9a-f]{32}"/g)?.length, 4);
 			assert.match(body, /id="id-problem"[^>]*>It must be 1 to 64 letters/);
 			assert.match(body, /id="name-problem"[^>]*>It must be 1 to 100 characters/);
 			assert.doesNotMatch(body, /value="save segment"/);

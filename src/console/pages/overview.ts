@@ -41,14 +41,15 @@ export const overviewPage = accountPage({
 		const every = spanLengthOf(view, now());
 		const activity = await asked.report(reportQueryOf(activityReport, view, { compare, every }, now()));
 		// It takes seconds where there are millions of touches.
-		const credited = await asked.soon(
-			asked.report(reportQueryOf(attributionReport, view, { compare, intervals: '0' }, now())),
+		const crediting = asked.report(
+			reportQueryOf(attributionReport, view, { compare, intervals: '0' }, now()),
 		);
 		// It knows no touches.
 		const hasJoined = ![...touchDimensions, 'segment'].some((name) => view.texts[name]);
-		const joined = hasJoined
-			? await asked.soon(asked.report(reportQueryOf(coverageReport, view, { compare, by: 'none' }, now())))
-			: undefined;
+		const joining = hasJoined
+			? asked.report(reportQueryOf(coverageReport, view, { compare, by: 'none' }, now()))
+			: Promise.resolve(undefined);
+		const [credited, joined] = await Promise.all([asked.soon(crediting), asked.soon(joining)]);
 		const { compared: _, ...shownActivity } = activity;
 		const page = html`${await attention(asked, joined)}
 ${compare !== null && comparisons(asked, compare)}

@@ -102,7 +102,18 @@ ${problem && html`<p class="problem" role="status">${problem}</p>`}
 ${trained.map((one) => html`<p><strong>${headingOf(one.report)}.</strong> ${verdictOf(one).join(' ')}</p>`)}</details>`;
 }
 
-async function distribution({ store, account, kept }: AskedOfAccount, goal: Goal): Promise<Html> {
+/** How many visitors are in a band, which leads to them. */
+function visitorsOf(
+	{ account, person }: AskedOfAccount,
+	{ name }: Goal,
+	{ band, visitors }: { readonly band: string; readonly visitors: number },
+): HtmlValue {
+	if (!may(person, account.aid, 'visitors')) return formatNumber(visitors);
+	return html`<a href="/console/${account.aid}/visitors?${new URLSearchParams({ goal: name, band }).toString()}">${formatNumber(visitors)}</a>`;
+}
+
+async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
+	const { store, account, kept } = asked;
 	const { all, drawn, bands, histogram } = await kept(['distribution', goal, account.models], () =>
 		scoreDistribution(store, account, goal.name),
 	);
@@ -127,7 +138,7 @@ ${
 						],
 						bands.map((band) => [
 							band.band,
-							...[formatNumber(band.visitors), percent(band.visitors / visitors)],
+							...[visitorsOf(asked, goal, band), percent(band.visitors / visitors)],
 							...[band.lowest, band.predicted / band.visitors, band.highest].map(percent),
 							band.predicted.toFixed(1),
 						]),

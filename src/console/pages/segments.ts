@@ -149,10 +149,16 @@ async function outcomes(asked: AskedOfAccount, tried: Tried | undefined): Promis
 	const { base, visitors, all, rules: saved } = await keptOutcomes(asked, rules);
 	const ofTried = tried && (await keptOutcomes(asked, [tried.rule])).rules[0];
 	const left = saved.values();
+	const linked = ([matching, ...others]: HtmlValue[], id: string): HtmlValue[] => [
+		html`<a href="/console/${account.aid}/visitors?${new URLSearchParams({ segment: id }).toString()}">${matching}</a>`,
+		...others,
+	];
 	const rows: HtmlValue[][] = shown.map(({ segment: { id, name, rule }, rule: valid }) => [
 		html`<a href="${request.path}?segment=${encodeURIComponent(id)}">${id}</a>`,
 		nameOf(name),
-		...(valid ? cells(left.next().value as RuleOutcome, base) : ['-', '-', '-', '-', 'not valid']),
+		...(valid
+			? linked(cells(left.next().value as RuleOutcome, base), id)
+			: ['-', '-', '-', '-', 'not valid']),
 		codeOf(rule),
 	]);
 	const headings = [

@@ -1,20 +1,11 @@
-import {
-	isFromPayment,
-	isWanted,
-	paymentProviders,
-	type TouchDimension,
-	touchDimensions,
-	touchNames,
-	wantedTouch,
-} from '../../domain/touch.ts';
+import { touchDimensions, touchNames } from '../../domain/touch.ts';
 import { type Html, html } from '../../format/html.ts';
 import { moneyOf } from '../../format/money.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import { addDays } from '../../reports/calendar.ts';
-import { parseOrigin } from '../../store/account/profiles/touches.ts';
+import { compileRule } from '../../segments/rule.ts';
 import { eventsWith, type TracedEvent } from '../../store/account/reading/events.ts';
 import { hitsBefore } from '../../store/account/reading/histories.ts';
-import { latestTouches, type TouchRow } from '../../store/account/reading/journey-rows.ts';
 import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
 import { profilesOf } from '../../store/account/reading/visitors.ts';
 import { redirect } from '../exchange.ts';
@@ -22,6 +13,7 @@ import { eventPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
 import { queryText } from '../view.ts';
+import { visitorsMatching, visitorsWhoCame } from '../visitor-lists.ts';
 
 /** Of the latest hits, the visitors are recent. */
 const recentHits = 1000;
@@ -38,12 +30,13 @@ export const visitorsPage = accountPage({
 		const text = query.get('find')?.trim() ?? '';
 		if (/^[0-9a-f]{32}$/.test(text) && (await store.read(account.id, profilesOf([text]))).size > 0)
 			return redirect(visitorPath(account.aid, text));
+		const rule = chosenRule(asked);
 		return html`${query.has('erased') && html`<p class="warning" role="status">The visitor is erased. Subscription events stay as sales, without visitor and customer id. Earlier backups still contain the data.</p>`}
 <form method="get" action="${request.path}" class="view">
 <label>Visitor, customer id, transaction or subscription <input type="search" name="find" value="${text}"></label>
 <button>Find</button> ${text !== '' && html`<a href="${request.path}">Recent visitors</a>`}
 </form>
-${text !== '' ? await found(asked, text) : isOfPeriod(asked) ? await cameIn(asked) : await recent(asked)}
+${text !== '' ? await found(asked, text) : rule ? await members(asked, rule) : isOfPeriod(asked) ? await cameIn(asked) : await recent(asked)}
 <p class="note">Times are in ${calendar.timezone}. Whoever looks at a visitor is written into the audit log.</p>`;
 	},
 });
@@ -64,45 +57,64 @@ function isOfPeriod({ query }: AskedOfAccount): boolean {
 	return ['from', 'period', ...touchDimensions].some((name) => query.has(name));
 }
 
-/** Touches that are looked through for visitors, at most. */
-const maxTouches = 50_000;
-const touchesAtOnce = 1000;
-
 async function cameIn(asked: AskedOfAccount): Promise<Html> {
-	const { store, account, view, calendar, now, request } = asked;
-	const texts = touchDimensions.map((name) => [name, view.texts[name] ?? null] as const);
-	const wanted = wantedTouch(Object.fromEntries(texts) as Record<TouchDimension, string | null>);
-	const providers = new Set([...paymentProviders, ...account.paymentProviders]);
-	const period = {
-		fromMs: view.from === null ? 0 : calendar.startOfDay(view.from),
-		toMs: Math.min(view.to === null ? Number.POSITIVE_INFINITY : calendar.startOfDay(view.to), now() + 1),
-	};
-	const vids = new Set<string>();
-	let read = 0;
-	let last: TouchRow | undefined;
-	while (vids.size < maxShown && read < maxTouches) {
-		const touches = await store.read(account.id, latestTouches(period, touchesAtOnce, last));
-		for (const [vid, , text] of touches) {
-			const origin = parseOrigin(text);
-			if (vids.size < maxShown && isWanted(origin, wanted) && !isFromPayment(origin, providers))
-				vids.add(vid);
-		}
-		read += touches.length;
-		last = touches.at(-1);
-		if (touches.length < touchesAtOnce) break;
-	}
+	const { account, view, calendar, now, request } = asked;
+	const { vids, lookedThrough } = await visitorsWhoCame(asked, maxShown);
 	const days =
 		view.from === null
 			? 'at any time'
 			: `from ${view.from} to ${addDays(view.to ?? calendar.dayOf(now()), view.to === null ? 0 : -1)}`;
-	const by = texts
-		.filter(([, value]) => value !== null)
-		.map(([name, value]) => html`, ${touchNames[name]} <bdi>${value}</bdi>`);
+	const by = touchDimensions
+		.filter((name) => view.texts[name])
+		.map((name) => html`, ${touchNames[name]} <bdi>${view.texts[name]}</bdi>`);
 	return html`<section class="section"><h2>Who came ${days}${by}</h2>
 <p><a href="${request.path}">Recent visitors</a> <a href="/console/${account.aid}/subscriptions${queryText(view)}">Subscriptions with these filters</a></p>
-${vids.size === 0 ? html`<p class="empty">Nobody, as far as hits are kept.</p>` : await visitorTable(asked, [...vids])}
-${vids.size === maxShown && html`<p class="note">These are the ${maxShown} who came last. Shorter periods show others.</p>`}
-${vids.size < maxShown && read >= maxTouches && html`<p class="note">The latest ${formatNumber(read)} arrivals were looked through. Shorter periods show others.</p>`}</section>`;
+${vids.length === 0 ? html`<p class="empty">Nobody, as far as hits are kept.</p>` : await visitorTable(asked, vids)}
+${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Shorter periods show others.</p>`}
+${vids.length < maxShown && lookedThrough !== undefined && html`<p class="note">The latest ${formatNumber(lookedThrough)} arrivals were looked through. Shorter periods show others.</p>`}</section>`;
+}
+
+const bands = ['high', 'medium', 'low'];
+
+/** The segment or the band that the address asks for. */
+function chosenRule({
+	query,
+	account,
+}: AskedOfAccount): { name: string; rule: string; command: string } | undefined {
+	const id = query.get('segment');
+	const segment = account.segments.find((one) => one.id === id);
+	if (segment)
+		return {
+			...{ name: `the segment ${segment.name}`, rule: segment.rule },
+			command: `npx caskade segment members ${account.aid} ${segment.id}`,
+		};
+	const [goal, band] = [query.get('goal'), query.get('band')];
+	const isKnown = account.goals.some(({ name }) => name === goal) && bands.some((one) => one === band);
+	return isKnown
+		? {
+				...{
+					name: `the band ${band} of ${goal}`,
+					rule: `bands[${JSON.stringify(goal)}] == ${JSON.stringify(band)}`,
+				},
+				command: `npx caskade score ${account.aid} --goal ${goal}`,
+			}
+		: undefined;
+}
+
+async function members(
+	asked: AskedOfAccount,
+	{ name, rule, command }: NonNullable<ReturnType<typeof chosenRule>>,
+): Promise<Html> {
+	const { account, request } = asked;
+	const compiled = compileRule(
+		rule,
+		account.goals.map((goal) => goal.name),
+	);
+	const { vids, lookedThrough } = await visitorsMatching(asked, compiled, maxShown);
+	return html`<section class="section"><h2>Who is in <bdi>${name}</bdi> now</h2>
+<p><a href="${request.path}">Recent visitors</a></p>
+${vids.length === 0 ? html`<p class="empty">Nobody${lookedThrough !== undefined && ` of ${formatNumber(lookedThrough)} visitors who were looked through`}.</p>` : await visitorTable(asked, vids)}
+<p class="note">${vids.length === maxShown && `These are ${maxShown} of them. `}All are listed by <code>${command}</code>.</p></section>`;
 }
 
 async function found(asked: AskedOfAccount, text: string): Promise<Html> {
