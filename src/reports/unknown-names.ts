@@ -24,7 +24,7 @@ export function unknownNames({ events, paths }: Known, query: ReportQuery): stri
 		...touchDimensions.flatMap((name) => {
 			if (query[name] === null) return [];
 			const known = paths.flatMap((path) => path.map((touch) => touch[name]));
-			return unknown(touchNames[name], query[name], new Set(known.filter((value) => value !== null)));
+			return unknown(touchNames[name], query[name], new Set(known));
 		}),
 		...Object.keys(query.period).flatMap((evt) =>
 			unknown(eventLabels.evt, evt, new Set(events.map((event) => event.evt))),
@@ -32,9 +32,11 @@ export function unknownNames({ events, paths }: Known, query: ReportQuery): stri
 	];
 }
 
-export function unknown(what: string, name: string | null, known: ReadonlySet<string>): string[] {
-	if (name === null || known.has(name)) return [];
-	const nearest = [...known]
+/** @param all null for what has none */
+export function unknown(what: string, name: string | null, all: ReadonlySet<string | null>): string[] {
+	if (name === null || all.has(name)) return [];
+	const known = [...all].filter((one) => one !== null);
+	const nearest = known
 		.map((one) => ({ one, distance: distanceOf(name.toLowerCase(), one.toLowerCase()) }))
 		.sort((a, b) => a.distance - b.distance || (a.one < b.one ? -1 : 1))
 		.slice(0, 3);

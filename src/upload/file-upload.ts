@@ -1,4 +1,5 @@
 import type { BatchOutcome, CallOptions, Caskade, SubscriptionEvent } from '../../client/src/index.ts';
+import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import type { SentEvent } from '../schema/subscription-request.ts';
 import type { EventFile } from './event-file.ts';
 import type { ProgressFile } from './progress-file.ts';
@@ -52,8 +53,9 @@ export async function uploadFile(options: FileUploadOptions): Promise<void> {
 }
 
 /** What is sent: other columns are none of the server's business. */
-function numbered({ tid, subid, cid, evt, rvn }: SentEvent, row: number): NumberedEvent {
-	return { tid, subid, cid, evt, rvn, [rowOf]: row };
+function numbered(event: SentEvent, row: number): NumberedEvent {
+	const fields = subscriptionEventFields.map((field) => [field, event[field]]);
+	return { ...(Object.fromEntries(fields) as SentEvent), [rowOf]: row };
 }
 
 function toRecord({ sent, result, rejected }: BatchOutcome<NumberedEvent>): BatchRecord {
