@@ -22,6 +22,9 @@ export interface JobThread {
 	readonly isKept?: boolean;
 }
 
+/** V8's default lets the young objects of each thread take some 50 MiB, and a training has three. */
+const resourceLimits = { maxYoungGenerationSizeMb: 8 };
+
 /** A kept thread waits so long. There is at most one of each module. */
 const keptMs = 30_000;
 const kept = new Map<string, { readonly worker: Worker; readonly release: () => void }>();
@@ -37,7 +40,7 @@ export function runJob<Result, Progress>(
 ): Promise<Result> {
 	if (signal?.aborted) return Promise.reject(signal.reason);
 	const { promise, resolve, reject } = Promise.withResolvers<Result>();
-	const worker = takeKept(thread) ?? new Worker(thread.file, { name: thread.name });
+	const worker = takeKept(thread) ?? new Worker(thread.file, { name: thread.name, resourceLimits });
 	const stop = () => void worker.terminate();
 	const onExit = () => {
 		signal?.removeEventListener('abort', stop);
