@@ -1,4 +1,5 @@
 import { type Assignment, drawOf, type Experiment, endOf, isRunning } from '../domain/experiment.ts';
+import type { Segment } from '../domain/segment.ts';
 
 /** The ids of segments that running experiments hide from a person. */
 export function heldOutOf(experiments: readonly Experiment[], person: string, nowMs: number): Set<string> {
@@ -7,6 +8,12 @@ export function heldOutOf(experiments: readonly Experiment[], person: string, no
 			.filter((experiment) => isRunning(experiment, nowMs) && drawOf(experiment, person).group === 'holdout')
 			.map(({ segment }) => segment),
 	);
+}
+
+/** A segment as pages read it. */
+export interface SegmentName {
+	readonly id: string;
+	readonly name: string;
 }
 
 /** An experiment with what does not differ by visitor. */
@@ -20,22 +27,40 @@ export interface PlacedExperiment {
 	readonly holdout: Assignment;
 }
 
-/** By the list of a snapshot, and collected with it. */
-const ofSegments = new WeakMap<readonly Experiment[], ReadonlyMap<string, readonly PlacedExperiment[]>>();
+/** What pages are told of a segment, and the experiments about it, which do not differ by visitor. */
+export interface PlacedSegment {
+	readonly name: SegmentName;
+	/** In order of creation; undefined where there are none. */
+	readonly experiments: readonly PlacedExperiment[] | undefined;
+}
 
-/** An account's experiments by the id of their segment. */
-export function bySegment(
+interface Placed {
+	readonly segments: readonly Segment[];
+	readonly ofSegments: ReadonlyMap<Segment, PlacedSegment>;
+}
+
+/** By the list of a snapshot, and collected with it. */
+const known = new WeakMap<readonly Experiment[], Placed>();
+
+/** An account's segments with their experiments. */
+export function placedSegments(
+	segments: readonly Segment[],
 	experiments: readonly Experiment[],
-): ReadonlyMap<string, readonly PlacedExperiment[]> {
-	let known = ofSegments.get(experiments);
-	if (!known) {
-		const placed = experiments.map((experiment, place) => ({
-			...{ experiment, fromMs: experiment.fromMs, untilMs: endOf(experiment), bit: 1 << place },
-			treated: { experiment: experiment.name, group: 'treated' as const },
-			holdout: { experiment: experiment.name, group: 'holdout' as const },
-		}));
-		known = Map.groupBy(placed, ({ experiment }) => experiment.segment);
-		ofSegments.set(experiments, known);
-	}
-	return known;
+): ReadonlyMap<Segment, PlacedSegment> {
+	const before = known.get(experiments);
+	if (before?.segments === segments) return before.ofSegments;
+	const placed = experiments.map((experiment, place) => ({
+		...{ experiment, fromMs: experiment.fromMs, untilMs: endOf(experiment), bit: 1 << place },
+		treated: { experiment: experiment.name, group: 'treated' as const },
+		holdout: { experiment: experiment.name, group: 'holdout' as const },
+	}));
+	const byId = Map.groupBy(placed, ({ experiment }) => experiment.segment);
+	const ofSegments = new Map(
+		segments.map((segment) => [
+			segment,
+			{ name: { id: segment.id, name: segment.name }, experiments: byId.get(segment.id) },
+		]),
+	);
+	known.set(experiments, { segments, ofSegments });
+	return ofSegments;
 }

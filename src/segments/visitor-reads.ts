@@ -9,7 +9,7 @@ import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.t
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/serving.ts';
 import type { ExperimentReads } from './experiment-reads.ts';
-import { bySegment, type PlacedExperiment } from './held-out.ts';
+import { type PlacedExperiment, type PlacedSegment, placedSegments, type SegmentName } from './held-out.ts';
 import { matchingSegments, readScores } from './matching.ts';
 import { ruleFacts } from './rule-facts.ts';
 
@@ -21,16 +21,11 @@ export interface Subject {
 	readonly subject: string;
 }
 
-interface SegmentName {
-	readonly id: string;
-	readonly name: string;
-}
-
 /** What a page is told about its visitor. */
 export interface Served {
 	/** Without those that an experiment holds the visitor out of. */
 	readonly segments: readonly SegmentName[];
-	/** Running experiments whose segment's rule the visitor fulfils. */
+	/** Running experiments whose segment's rule the visitor fulfils, where the account tells them. */
 	readonly experiments: readonly Assignment[];
 }
 
@@ -110,29 +105,33 @@ export class VisitorReads {
 	}
 
 	#served(subject: Subject, matching: readonly Segment[]): Served | Promise<Served> {
-		const experiments = bySegment(subject.account.experiments);
-		if (experiments.size === 0 || !matching.some(({ id }) => experiments.has(id)))
+		const { segments, experiments, tellsExperiments } = subject.account;
+		if (experiments.length === 0) return { segments: matching.map(nameOf), experiments: [] };
+		const placed = placedSegments(segments, experiments);
+		if (!matching.some((segment) => placed.get(segment)?.experiments))
 			return { segments: matching.map(nameOf), experiments: [] };
 		return mapMaybePromise(this.#enteredBy(subject), (entered) =>
-			this.#withoutHeldOut(entered, matching, experiments),
+			this.#withoutHeldOut(entered, matching, placed, tellsExperiments),
 		);
 	}
 
 	#withoutHeldOut(
 		entered: Entered,
 		matching: readonly Segment[],
-		ofSegments: ReadonlyMap<string, readonly PlacedExperiment[]>,
+		placed: ReadonlyMap<Segment, PlacedSegment>,
+		tells: boolean,
 	): Served {
 		const nowMs = this.#now();
 		const segments: SegmentName[] = [];
-		const experiments: Assignment[] = [];
+		const assignments: Assignment[] = [];
 		for (const segment of matching) {
-			const running = runningOf(ofSegments.get(segment.id), nowMs);
+			const { name, experiments } = placed.get(segment) as PlacedSegment;
+			const running = runningOf(experiments, nowMs);
 			const isHeldOut = running !== undefined && this.#isHeldOut(entered, running);
-			if (running) experiments.push(isHeldOut ? running.holdout : running.treated);
-			if (!isHeldOut) segments.push(nameOf(segment));
+			if (running && tells) assignments.push(isHeldOut ? running.holdout : running.treated);
+			if (!isHeldOut) segments.push(name);
 		}
-		return { segments, experiments };
+		return { segments, experiments: assignments };
 	}
 
 	#isHeldOut(entered: Entered, { experiment, bit }: PlacedExperiment): boolean {
