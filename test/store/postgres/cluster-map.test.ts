@@ -5,7 +5,7 @@ import { openStore } from '../../../src/store/open.ts';
 import { rowsOf } from '../../../src/store/steps.ts';
 import { eventually } from '../../eventually.ts';
 import { hit } from '../contract/visitors.ts';
-import { addAccount, startWritingFor } from '../engines.ts';
+import { addAccount, startWritingFor, subscriptionEvent, upload } from '../engines.ts';
 import { freshCitusLike } from './citus-like.ts';
 import { PostgresProxy } from './proxy.ts';
 import { startOwnPostgres } from './server.ts';
@@ -143,6 +143,46 @@ test('what is stored names the tables as the node has them, until the account is
 	await serving.storeHit(moved.id, hit());
 	await store.transact(moved.id, () => storeHits([hit()]));
 	assert.deepEqual([await count(hitThere), await count('hit')], [2, 2]);
+});
+
+test('a server opens as many connections to a node as docs/scaling.md says', async (t) => {
+	const { node, move, moved, other, serving, store, hitsOf, becomes } = await start(t);
+	await move(other, 1);
+	await becomes('the node is asked', hitsAtNode);
+	await eventually(
+		'it is asked for the other account, too',
+		async () => (await hitsOf(other)) === hitsAtNode,
+	);
+	let isOver = false;
+	const working = (async () => {
+		for (let round = 0; round < 3; round++)
+			await Promise.all(
+				Array.from({ length: 40 }, async () => {
+					for (const account of [moved, other]) {
+						await Promise.all([
+							serving.storeHit(account.id, hit()),
+							upload(serving, account.id, [subscriptionEvent()]),
+							hitsOf(account),
+						]);
+						await store.transact(account.id, () => storeHits([hit()]));
+					}
+				}),
+			);
+	})().finally(() => {
+		isOver = true;
+	});
+	let most = 0;
+	while (!isOver) {
+		const { rows } = await node.query(
+			"SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'caskade'",
+		);
+		most = Math.max(most, rows[0].count);
+	}
+	await working;
+	t.diagnostic(`${most} connections`);
+	// 2 each for uploads, hits and reads, which `--connections` raises to 4; for numbers of uploads, hits and the rest as many
+	// again; 2 for the rest, and one that looks whether the node answers.
+	assert.ok(most > 6 && most <= 6 + 6 + 2 + 1, `${most} connections`);
 });
 
 for (const how of ['refuse', 'stall'] as const)
