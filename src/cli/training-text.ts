@@ -82,7 +82,7 @@ export function printLiftMeasures(report: ExperimentReport): void {
 		'not known yet': counted(report.waiting, 'visitor'),
 		...Object.fromEntries(report.tried.map(({ method, qini }) => [`Qini, ${method}`, withInterval(qini, 3)])),
 	});
-	printLine('The intervals together are of 95 %. Each visitor was ordered by a model that had not seen it.');
+	printLine('The intervals are of 95 %. Each visitor was ordered by a model that had not seen it.');
 	printLine('');
 	const points = (share: number) => (100 * share).toFixed(2);
 	printTable(
