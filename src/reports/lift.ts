@@ -9,6 +9,7 @@ import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { moneyOf } from '../format/money.ts';
 import { counted, formatNumber, formatShare } from '../format/numbers.ts';
+import { historyExtent } from '../store/account/reading/histories.ts';
 import { addDays, type Calendar } from './calendar.ts';
 import type { Entrant, Entrants } from './experiment-entries.ts';
 import { type Amounts, amountsOf, type Journey, netPence, noAmounts, ratio, rounded } from './journey.ts';
@@ -168,13 +169,15 @@ interface Found extends Pick<Entrants, 'leftOut' | 'scoredBy' | 'readsScores'> {
 	readonly experiment: Experiment;
 	readonly groups: Readonly<Record<ExperimentGroup, GroupFigures>>;
 	readonly lift: NonNullable<LiftBody['lift']>;
+	/** The day of the first hit, where that is later than the begin of the experiment. */
+	readonly logBegins: string | null;
 	/** Of winsorised amounts, as it is shown. */
 	readonly cap: string;
 	readonly asOfMs: number;
 }
 
 /** What makes the figures doubtful, the worst first. */
-function warningsOf({ experiment, groups, readsScores, asOfMs }: Found): string[] {
+function warningsOf({ experiment, groups, readsScores, logBegins, asOfMs }: Found): string[] {
 	const { treated, holdout } = groups;
 	const warnings: string[] = [];
 	const [ofTreated, ofHoldout] = [treated.visitors + treated.waiting, holdout.visitors + holdout.waiting];
@@ -183,6 +186,10 @@ function warningsOf({ experiment, groups, readsScores, asOfMs }: Found): string[
 			`Do not trust this. ${formatNumber(ofHoldout)} of ${counted(ofTreated + ofHoldout, 'visitor')} are held out, ${formatShare(ofHoldout / (ofTreated + ofHoldout))} instead of ${experiment.holdoutPercent} %: by chance alone that comes in fewer than one of a thousand experiments. Something loses visitors of one group; find it first.`,
 		);
 	if (asOfMs < experiment.fromMs) warnings.push('The experiment has not begun.');
+	else if (logBegins !== null)
+		warnings.push(
+			`The log of hits begins on ${logBegins}, after the experiment. If earlier hits were deleted, visitors who entered before are missing, and keep hits for longer.`,
+		);
 	if (treated.read !== null && treated.read < leastRead)
 		warnings.push(
 			`Pages asked for the segments of only ${formatShare(treated.read)} of the treated: the others were treated like the held-out, and the true lift of being treated is larger.`,
@@ -304,7 +311,18 @@ export const liftReport = reportThat<LiftBody>({
 			netPencePerVisitor: liftOf(known, paid, holdoutShare, 2),
 			winsorisedNetPencePerVisitor: liftOf(known, (unit) => Math.min(capPence, paid(unit)), holdoutShare, 2),
 		};
-		const found = { ...about, experiment, groups, lift, cap: moneyOf(account.currency)(capPence), asOfMs };
+		const { fromMs: firstHitMs } = await read(() => historyExtent(asOfMs));
+		const isLater = Number.isFinite(firstHitMs) && firstHitMs >= fromMs + dayMs;
+		const logBegins = isLater ? calendar.dayOf(firstHitMs) : null;
+		const found = {
+			...about,
+			experiment,
+			groups,
+			lift,
+			logBegins,
+			cap: moneyOf(account.currency)(capPence),
+			asOfMs,
+		};
 		return {
 			...{
 				experiment: name,

@@ -222,8 +222,16 @@ for (const engine of enginesAboveContract)
 			assert.match(empty.warnings?.[0] ?? '', /no experiment/);
 			assert.match(reportText(definition, empty), /Nothing to report/);
 			const lives = madeUp(900);
-			await storeLives(opened, accountId, lives.slice(0, 60));
 			await begin(opened, accountId);
+			await storeLives(opened, accountId, []);
+			const late = await report(opened, accountId, 'lift', { asOf });
+			assert.match(
+				late.warnings?.join('\n') ?? '',
+				/The log of hits begins on 2026-10-15, after the experiment\./,
+			);
+			const early = await report(opened, accountId, 'lift', { asOf: fromMs - dayMs });
+			assert.match(early.warnings?.join('\n') ?? '', /has not begun/);
+			await storeLives(opened, accountId, lives.slice(0, 60));
 			const few = await report(opened, accountId, 'lift', { asOf, experiment: 'offer' });
 			assert.match(reportText(definition, few), /too few visitors for an interval/);
 			assert.ok(!reportPage(definition, few).includes('<path class="interval"'));

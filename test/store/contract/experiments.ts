@@ -52,8 +52,14 @@ export function experimentsContract(engine: Engine): void {
 				const name = `${read.group} ${read.register}`;
 				if (read.rank > (highest.get(name)?.rank ?? 0)) highest.set(name, read);
 			}
-			await writer.recordExperimentReads([...highest.values()]);
+			// Some by a server, some where none runs.
+			const [some, others] = [[...highest.values()].slice(0, 700), [...highest.values()].slice(700)];
+			await writer.recordExperimentReads(some);
+			await store.control.recordExperimentReads(others);
 			await writer.recordExperimentReads(reads.slice(0, 1));
+			const lower = [...highest.values()].map((read) => ({ ...read, rank: Math.max(1, read.rank - 1) }));
+			await store.control.recordExperimentReads(lower);
+			await store.control.recordExperimentReads([]);
 			const held = reads.filter(({ group }) => group === 'holdout').length;
 			const counted = await store.control.experimentReads(accountId, 'offer');
 			assert.ok(Math.abs(counted.holdout / held - 1) < 0.1, `${counted.holdout} for ${held}`);
