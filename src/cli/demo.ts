@@ -3,12 +3,14 @@ import { refusing, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
 import { countReads, demoExperiment, isInGroup } from '../demo/demo-experiment.ts';
 import { loadStream } from '../demo/load-stream.ts';
+import { demoSpending } from '../demo/spending.ts';
 import { demoStream } from '../demo/stream.ts';
 import { undecidedVisitor } from '../demo/undecided-visitor.ts';
 import { endOf } from '../domain/experiment.ts';
 import { caskLifetimeMs } from '../domain/signing-key.ts';
 import { counted } from '../format/numbers.ts';
 import { accountToken } from '../format/values.ts';
+import { saveSpending, spendingRows } from '../store/account/reading/journey-rows.ts';
 import type { OpenStore } from '../store/store.ts';
 import { issue } from './cask.ts';
 import { Command } from './command.ts';
@@ -108,6 +110,8 @@ async function fill(
 		(done) => progress.update(`demo ${aid}`, done, entries.length),
 		(visitor, vid) => !experiment || isInGroup(experiment, options.seed, visitor, vid),
 	).finally(() => progress.end());
+	const spent = demoSpending(entries, await store.read(account.id, spendingRows()));
+	await store.transact(account.id, () => saveSpending(spent));
 	if (experiment) await countReads(store, account.id, experiment, { entries, vids });
 	const vid = vids.get(undecidedVisitor(entries) ?? -1);
 	const issued = vid === undefined ? undefined : await issue(store, aid, { vid, ttl: caskLifetimeMs });

@@ -147,18 +147,24 @@ export const retentionReport = reportThat({
 				...numbered('paidPence', pence, 0),
 			})),
 		},
-		{ title: 'All months of acquisition, by age', rows: all.map(rowOfAge), columns: { active: {} } },
 		...(by.length === 0
 			? []
 			: [
 					{
-						title: `The same by ${by.join(' and ')}`,
-						rows: retentionByGroup(rows, by.map(columnOf)).flatMap(({ values, ages }) =>
-							ages.map((age) => ({ ...values, ...rowOfAge(age) })),
-						),
-						columns: { active: {} },
+						title: `Survival by ${by.join(' and ')}, at the end of each month after that of the acquisition`,
+						rows: retentionByGroup(rows, by.map(columnOf)).map(({ values, subscriptions, ages }) => ({
+							...values,
+							subscriptions,
+							...numbered(
+								'survival',
+								ages.map(({ share }) => share),
+								0,
+							),
+						})),
+						columns: { survival: { isShare: true, isShaded: true, heading: 'month' } },
 					},
 				]),
+		{ title: 'All months of acquisition, by age', rows: all.map(rowOfAge), columns: { active: {} } },
 	],
 	draw: ({ all, rows, by }) =>
 		curves(

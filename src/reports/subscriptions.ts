@@ -12,12 +12,6 @@ export interface SubscriptionRow {
 	readonly evt: string;
 	/** The day of its acquisition; of its first refund where there are only refunds. */
 	readonly acquired: string;
-	/** Null where it is joined to nobody. */
-	readonly vid: string | null;
-	/** Of the last touch before it; null without one. */
-	readonly channel: string | null;
-	readonly campaign: string | null;
-	readonly touches: number;
 	/** As it is now. Null where there are only refunds. */
 	readonly state: SubscriptionState | null;
 	readonly renewals: number;
@@ -26,6 +20,12 @@ export interface SubscriptionRow {
 	readonly renewalPence: number;
 	readonly refundPence: number;
 	readonly netPence: number;
+	/** Of the last touch before it; null without one. */
+	readonly channel: string | null;
+	readonly campaign: string | null;
+	readonly touches: number;
+	/** Null where it is joined to nobody. */
+	readonly vid: string | null;
 }
 
 /** More are for a program, by smaller periods. */
@@ -71,10 +71,11 @@ export const subscriptionsReport = reportThat({
 			const { subscriptions: _, ...pence } = amountsOf(steps);
 			const last = path.at(-1);
 			return {
-				...{ subid, evt, acquired: calendar.dayOf(acquiredAtMs(subscription)), vid: owner },
-				...{ channel: last?.channel ?? null, campaign: last?.campaign ?? null, touches: path.length },
+				...{ subid, evt, acquired: calendar.dayOf(acquiredAtMs(subscription)) },
 				...{ state: courses.get(subid) ?? null, renewals: count(steps, 'renewal') },
 				...{ refunds: count(steps, 'refund'), ...pence, netPence: netPence(pence) },
+				...{ channel: last?.channel ?? null, campaign: last?.campaign ?? null, touches: path.length },
+				vid: owner,
 			};
 		};
 		return {
