@@ -51,9 +51,9 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		'paused reactivated 30 own  1099',
 		'annual active 365.25 event  833',
 		'gift active 91.31 account  667',
-		'due at risk 30 price  999',
-		`refunded ended 30 price ${day(162)} 0`,
-		'free active 30 account  0',
+		'due at risk 30.44 price  999',
+		`refunded ended 30.44 price ${day(162)} 0`,
+		'free active 30.44 account  0',
 	]);
 
 	const then = (await caskadeJson(['subscription', 'list', aid, '--as-of', day(40), ...at])) as typeof list;

@@ -37,7 +37,7 @@ async function withVisitors(t: TestContext, count: number, postgresAddress?: str
 const asOf = ['--as-of', '2026-11-21'];
 
 test('train prints and draws what an operator needs to know', async (t) => {
-	const { folder, at, models } = await withVisitors(t, 150);
+	const { folder, at, models } = await withVisitors(t, 250);
 	const file = join(folder, 'report.html');
 	const { code, stdout, stderr } = await caskade([
 		...['train', 'c-a-acme-uk', '--goal', 'return', '--report', file, '--verbose', ...asOf, ...at],

@@ -316,10 +316,12 @@ test('spending is compared with the revenue it brought', () => {
 		{
 			...{ channel: 'email', spentPence: 1500, subscriptions: 2, netPence: 2000 },
 			...{ costPerSubscriptionPence: 750, returnRatio: 1.3333, paybackMonth: 0 },
+			recovered: [1.3333, 1.3333, 1.3333],
 		},
 		{
 			...{ channel: 'display', spentPence: 900, subscriptions: 0, netPence: 0 },
 			...{ costPerSubscriptionPence: null, returnRatio: 0, paybackMonth: null },
+			recovered: [0, 0, 0],
 		},
 	]);
 });
