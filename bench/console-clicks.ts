@@ -37,7 +37,10 @@ const pages = [
 	'journeys',
 	'revenue',
 	'retention',
+	'scores',
+	'segments',
 	'visitors',
+	'uploads',
 ];
 
 const givenFolder = process.argv[2];

@@ -26,6 +26,8 @@ interface SectionOptions {
 	readonly texts?: Readonly<Record<string, string | null>>;
 	/** Whether the pictures are shown. */
 	readonly isDrawn?: boolean;
+	/** Other pictures than those of the report. */
+	readonly draw?: ReportDefinition['draw'];
 	/** Whether the page has no other tables. */
 	readonly isAlone?: boolean;
 	/** What to do where there is nothing. */
@@ -53,6 +55,7 @@ export async function sectionOf(
 		title = definition.title,
 		texts = {},
 		isDrawn = true,
+		draw = definition.draw,
 		isAlone = false,
 		empty = nothingHere,
 	}: SectionOptions,
@@ -64,7 +67,7 @@ export async function sectionOf(
 		`/console/${account.aid}/${definition.isOfPersons ? definition.kind : 'reports'}/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
 	const linkOf = linksOf(asked, definition, report);
 	const pictures =
-		report.rows.length > 0 && isDrawn && definition.draw(report, tableOf(definition, report), money, notes);
+		report.rows.length > 0 && isDrawn && draw(report, tableOf(definition, report), money, notes);
 	take(asked, html`${pictures}`);
 	const id = [definition.kind, ...Object.values(texts).filter(Boolean)].join('-');
 	return html`<section class="figure" aria-labelledby="${id}">

@@ -26,6 +26,8 @@ interface CurveTitles {
 	/** Where values are amounts of money. */
 	readonly money?: ShowMoney;
 	readonly isShare?: boolean;
+	/** Whether they are bars upon each other: gains up from zero, and losses down. */
+	readonly isStacked?: boolean;
 	/** What is counted from left to right, where places do not say. */
 	readonly across?: string;
 	/** What happened on days, where places are days, weeks or months: which of these. */
@@ -41,11 +43,14 @@ const characterWidth = 8;
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
 export function curves(
 	all: readonly Curve[],
-	{ title, money, isShare, across: unit, noted: given }: CurveTitles,
+	{ title, money, isShare, isStacked, across: unit, noted: given }: CurveTitles,
 ): Html | null {
 	const drawn = all.slice(0, maxSeries);
 	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
-	const values = drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
+	const stacked = isStacked && boundsOfStack(drawn);
+	const values = stacked
+		? [...stacked.values()].flat()
+		: drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
 	const known = values.filter((value) => typeof value === 'number');
 	if (known.length === 0) return null;
 	const isCount = !money && !isShare && known.every(Number.isInteger);
@@ -57,8 +62,11 @@ export function curves(
 	const labels = texts.every((text) => text.endsWith('.00')) ? texts.map((text) => text.slice(0, -3)) : texts;
 	const left = Math.max(...labels.map((text) => text.length)) * characterWidth + 10;
 	const placeOf = new Map(places.map((x, place) => [x, place]));
-	const across = (x: string) =>
-		left + ((width - left - right) * (placeOf.get(x) as number)) / Math.max(1, places.length - 1);
+	const plot = width - left - right;
+	const across = (x: string) => {
+		const place = placeOf.get(x) as number;
+		return left + plot * (isStacked ? (place + 0.5) / places.length : place / Math.max(1, places.length - 1));
+	};
 	const below = unit ? bottom + 20 : bottom;
 	const up = (y: number) => height - below - ((height - top - below) * (y - min)) / (max - min);
 	const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
@@ -67,7 +75,7 @@ export function curves(
 			html`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${labels[place]}</text>`,
 	);
 	const longest = Math.max(...places.map((x) => x.length)) * characterWidth;
-	const every = Math.ceil((places.length - 1) / Math.floor((width - left - right) / (longest + 22))) || 1;
+	const every = Math.ceil((places.length - 1) / Math.floor(plot / (longest + 22))) || 1;
 	const names = places
 		.filter((_, place) => place % every === 0)
 		.map((x) => {
@@ -80,7 +88,17 @@ export function curves(
 		names.push(
 			html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
 		);
+	const barWidth = (0.7 * plot) / places.length;
 	const lines = drawn.map(({ name, points, isDashed }, place) => {
+		const title = (x: string, y: number) => html`<title>${name && `${name}, `}${x}: ${shown(y)}</title>`;
+		if (stacked) {
+			const bars = points.map((point) => {
+				const [from, to] = (stacked.get(point) as [number, number]).map(up) as [number, number];
+				return html`<rect x="${(across(point.x) - barWidth / 2).toFixed(1)}" y="${Math.min(from, to).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${Math.abs(from - to).toFixed(1)}" fill="currentColor">${title(point.x, point.y ?? 0)}</rect>`;
+			});
+			return html`<g class="series-${place}">${bars}</g>
+`;
+		}
 		const whole = points.filter(({ y }) => y !== null);
 		const banded = points.filter(({ low, high }) => typeof low === 'number' && typeof high === 'number');
 		const band = [
@@ -90,7 +108,7 @@ export function curves(
 		const line = whole.map(({ x, y }) => at(x, y as number)).join(' ');
 		const dots = whole.map(
 			({ x, y }) =>
-				html`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="currentColor"><title>${name && `${name}, `}${x}: ${shown(y as number)}</title></circle>`,
+				html`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="currentColor">${title(x, y as number)}</circle>`,
 		);
 		const shade =
 			band.length > 0 &&
@@ -116,6 +134,20 @@ export function curves(
 ${noteMarks}${lines}</svg>`,
 		html`${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
 	);
+}
+
+/** From where to where each point of curves is drawn that stand upon each other. */
+function boundsOfStack(all: readonly Curve[]): Map<CurvePoint, readonly [from: number, to: number]> {
+	const ends = new Map<string, { up: number; down: number }>();
+	const bounds = new Map<CurvePoint, readonly [number, number]>();
+	for (const point of all.flatMap(({ points }) => points)) {
+		const end = ends.getOrInsertComputed(point.x, () => ({ up: 0, down: 0 }));
+		const side = (point.y ?? 0) < 0 ? 'down' : 'up';
+		const from = end[side];
+		end[side] += point.y ?? 0;
+		bounds.set(point, [from, end[side]]);
+	}
+	return bounds;
 }
 
 /** A curve of the size of a word, beside its number. */

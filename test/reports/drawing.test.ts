@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { currencyCode, moneyOf } from '../../src/format/money.ts';
+import { curves } from '../../src/reports/report-curves.ts';
 import { bars, drawingStyle, htmlTable } from '../../src/reports/report-drawing.ts';
 import { headOf } from '../../src/reports/report-table.ts';
 
@@ -50,6 +51,30 @@ test('intervals are drawn on bars, on the scale of the bars', () => {
 		[[zero + (end - zero) / 4, end].map(Math.round)],
 	);
 	assert.doesNotMatch(`${bars(table, 'subscriptions', { title: 'Subscriptions' })}`, /class="interval"/);
+});
+
+test('bars upon each other go up from zero, and losses down', () => {
+	const of = (name: string, ...values: number[]) => ({
+		name,
+		points: values.map((y, place) => ({ x: `2026-0${place + 1}`, y })),
+	});
+	const drawn = `${curves([of('renewed', 300, 100), of('refunded', -100, 0), of('acquired', 200, 100)], { title: 'Paid', isStacked: true })}`;
+	const rects = [
+		...drawn.matchAll(/y="([\d.]+)" width="[\d.]+" height="([\d.]+)" fill="currentColor"><title>([^<]+)</g),
+	];
+	const [renewed, , refunded, , acquired] = rects.map(([, y, height]) => [
+		Number(y),
+		Number(y) + Number(height),
+	]) as [number, number][];
+	const zero = Number(/y1="([\d.]+)" y2="[\d.]+" class="axis"/.exec(drawn)?.[1]);
+	assert.deepEqual(rects.map(([, , , title]) => title).slice(0, 3), [
+		'renewed, 2026-01: 300',
+		'renewed, 2026-02: 100',
+		'refunded, 2026-01: -100',
+	]);
+	assert.ok(Math.abs((renewed?.[1] ?? 0) - zero) < 0.2, 'renewed from zero');
+	assert.ok(Math.abs((refunded?.[0] ?? 0) - zero) < 0.2, 'refunded below zero');
+	assert.ok(Math.abs((acquired?.[1] ?? 0) - (renewed?.[0] ?? 1)) < 0.2, 'acquired upon renewed');
 });
 
 test('pages have styles for dark screens, for paper and for small screens', () => {

@@ -1,7 +1,14 @@
 import { html } from '../../format/html.ts';
+import { curves } from '../../reports/report-curves.ts';
 import { reportSection } from '../figures.ts';
 import { accountPage } from '../page.ts';
 import { spanLengthOf } from '../view.ts';
+
+const paid = [
+	['renewed', 'renewalPence'],
+	['refunded', 'refundPence'],
+	['acquired', 'acquisitionPence'],
+] as const;
 
 /** What subscriptions bring, how recurring revenue moves, and what a subscription is worth over its life. */
 export const revenuePage = accountPage({
@@ -13,7 +20,18 @@ export const revenuePage = accountPage({
 	async get(asked) {
 		const every = spanLengthOf(asked.view, asked.now());
 		const span = every === 'day' ? 'week' : every;
-		return html`${await reportSection(asked, 'activity', { title: 'Acquired, renewed and refunded', texts: { every }, isDrawn: false })}
+		return html`${await reportSection(asked, 'activity', {
+			title: 'Acquired, renewed and refunded',
+			texts: { every },
+			draw: (_, rows, money, notes) =>
+				curves(
+					paid.map(([name, column]) => ({
+						name,
+						points: rows.map((row) => ({ x: String(row[every]), y: Number(row[column]) })),
+					})),
+					{ title: `What was paid, by ${every}`, isStacked: true, money, noted: { notes, every } },
+				),
+		})}
 ${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', texts: { every: span } })}
 ${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', texts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', {

@@ -5,8 +5,13 @@ let shown;
 
 /** The points of a picture by their place, from left to right. @param {SVGSVGElement} svg */
 function placesOf(svg) {
-	const circles = [...svg.querySelectorAll('circle')];
-	const places = Map.groupBy(circles, (circle) => circle.cx.baseVal.value);
+	const points = [...svg.querySelectorAll('circle, g > rect')].filter(
+		(point) => point instanceof SVGGeometryElement,
+	);
+	const places = Map.groupBy(points, (point) => {
+		const { x, width } = point.getBBox();
+		return Math.round(x + width / 2);
+	});
 	return [...places].sort(([a], [b]) => a - b);
 }
 
@@ -38,10 +43,10 @@ function read(svg, choose) {
 	);
 	if (chosen === shown.place) return;
 	shown.place = chosen;
-	const [x, circles] = /** @type {[number, SVGCircleElement[]]} */ (places[chosen]);
+	const [x, points] = /** @type {[number, SVGGeometryElement[]]} */ (places[chosen]);
 	shown.line.setAttribute('x1', `${x}`);
 	shown.line.setAttribute('x2', `${x}`);
-	shown.tip.textContent = circles.map((circle) => circle.textContent).join('\n');
+	shown.tip.textContent = points.map((point) => point.textContent).join('\n');
 	const box = svg.getBoundingClientRect();
 	const within = /** @type {Element} */ (svg.closest('.picture')).getBoundingClientRect();
 	const at = box.left - within.left + (x * box.width) / svg.viewBox.baseVal.width;
