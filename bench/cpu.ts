@@ -24,6 +24,7 @@ const jobs: Readonly<Record<string, string>> = {
 	'node-MainThread': 'serving',
 	serving: 'serving',
 	writer: 'writing',
+	checkpointer: 'checkpointing',
 };
 
 /** CPU time of the service's threads so far, in microseconds, grouped by their work. */

@@ -90,7 +90,7 @@ export class SqliteStore implements OpenStore {
 	/** There is one writer at a time, so a transaction never has to begin anew. */
 	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
 		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', begin());
-		if (this.#last) checkpointLongLog(this.#last.connection.database, 'series');
+		if (this.#last) checkpointLongLog(this.#last.connection.database);
 		await letOthersRun();
 		return outcome;
 	}

@@ -3,8 +3,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { BusyError, isFailedSync, isIoError } from './connection.ts';
 import { schemaVersion } from './migrate.ts';
 
+/** 128 MiB. In a series of transactions, a page that several of them wrote is then copied only once. */
+const longLogPages = 32_768;
+
 /** The length of a write-ahead log, and how much of it checkpoints have copied into the database; in pages. */
-function logState(database: DatabaseSync): { logged: number; copied: number } {
+export function logState(database: DatabaseSync): { logged: number; copied: number } {
 	const row = database.prepare('PRAGMA wal_checkpoint(NOOP)').get();
 	return { logged: Number(row?.log), copied: Number(row?.checkpointed) };
 }
@@ -71,16 +74,9 @@ function endProcess(): void {
 	process.kill(process.pid, 'SIGKILL');
 }
 
-/** In pages of 4 KiB. In a series of transactions, a page that several of them wrote is copied only once. */
-const longLogPages = { serving: 1024, series: 32_768 } as const;
-
-/**
- * Copies a log of which much is not copied yet, after a commit. SQLite's own checkpoint at a COMMIT would not report a failure.
- * @param of the writer thread, whose requests wait meanwhile: 4 MiB, which take 2 ms; or code that commits much in a row
- */
-export function checkpointLongLog(database: DatabaseSync, of: keyof typeof longLogPages): void {
-	const { logged, copied } = logState(database);
-	if (logged - copied > longLogPages[of]) checkpoint(database, 'PASSIVE');
+/** For code that commits much in a row. SQLite's own checkpoint at a COMMIT would not report a failure. */
+export function checkpointLongLog(database: DatabaseSync): void {
+	if (logState(database).logged > longLogPages) checkpoint(database, 'PASSIVE');
 }
 
 /**
@@ -117,4 +113,10 @@ export function restartLog(database: DatabaseSync): boolean {
 	database.exec(`PRAGMA user_version = ${schemaVersion(database)}`);
 	database.exec('COMMIT');
 	return emptyLog(database);
+}
+
+/** The checkpointing thread's report on a log, with a reason if an I/O error prevented copying it. */
+export interface Checkpointed {
+	readonly databaseId: number;
+	readonly reason: string | undefined;
 }

@@ -100,8 +100,6 @@ export class Connection {
 	readonly database: DatabaseSync;
 	/** Whether background work was created since this was last reset. */
 	wakes = false;
-	/** Milliseconds of `monotonicMs()`. */
-	logExaminedAtMs = 0;
 	readonly #statements = new Map<string, StatementSync>();
 
 	constructor(database: DatabaseSync) {

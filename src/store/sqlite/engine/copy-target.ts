@@ -81,7 +81,7 @@ export class SqliteCopyTarget implements CopyTarget {
 			for (let from = 0; from < rows.length; from += rowsPerInsert)
 				insert(database, table, clientTables[table].columns, rows.slice(from, from + rowsPerInsert));
 		});
-		checkpointLongLog(database, 'series');
+		checkpointLongLog(database);
 	}
 
 	async finish(content: ControlContent): Promise<void> {

@@ -4,7 +4,7 @@ import { reasonOf } from '../../../errors.ts';
 import { collectGarbage } from '../../../garbage.ts';
 import { NoFileHandlesError } from '../../file-handles.ts';
 import { goneEveryMs } from '../engine/account-file.ts';
-import { checkpointLongLog } from '../engine/checkpoint.ts';
+import { Checkpointer } from '../engine/checkpointer.ts';
 import type { Connection } from '../engine/connection.ts';
 import { isBusy, isIoError } from '../engine/connection.ts';
 import { ConnectionPool } from '../engine/connection-pool.ts';
@@ -26,13 +26,13 @@ const locked: Obstacle = { reason: 'another process keeps the database locked', 
 const noHandles: Obstacle = { reason: 'no file handles are left', retryMs: 10 };
 /** An obstacle that stays is reported. Requests wait for a lock until they expire, but for file handles no longer. */
 const reportAfterMs = 1000;
-const examineLogEveryMs = 5;
 
 const { folderPath, openDatabases, cells: cellsBuffer } = workerData as WriterData;
 if (!parentPort) throw new Error('this file is the writer thread');
 const owner = parentPort;
 const cells = new Int32Array(cellsBuffer);
 const pool = new ConnectionPool(new DataFolder(folderPath), openDatabases);
+const checkpointer = new Checkpointer();
 const queues = new Map<number, ArrivedWork[]>();
 /** When to try the databases again that could not be written to. */
 const retryAtMs = new Map<number, number>();
@@ -98,6 +98,7 @@ function retryLater(databaseId: number, { reason, retryMs }: Obstacle, nowMs: nu
 }
 
 function commit(databaseId: number, group: readonly ArrivedWork[]): WorkResult[] | Obstacle {
+	for (const failure of checkpointer.takeFailures()) markFailed(failure.databaseId, failure.reason);
 	let connection: Connection;
 	try {
 		connection = pool.get(databaseId);
@@ -135,11 +136,8 @@ function commit(databaseId: number, group: readonly ArrivedWork[]): WorkResult[]
 
 /** The commit is durable. If its log cannot be copied, the database is not written to any more. */
 function afterCommit(databaseId: number, connection: Connection): void {
-	const nowMs = monotonicMs();
-	if (nowMs - connection.logExaminedAtMs < examineLogEveryMs) return;
-	connection.logExaminedAtMs = nowMs;
 	try {
-		checkpointLongLog(connection.database, 'serving');
+		checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
 	} catch (error) {
 		if (isIoError(error)) markFailed(databaseId, reasonOf(error));
 		else send({ type: 'error', databaseId, reason: reasonOf(error) });
@@ -178,15 +176,16 @@ function work(): void {
 		databaseId = nextDatabase(monotonicMs());
 	}
 	if (queues.size > 0) timer = setTimeout(work, locked.retryMs);
-	else if (stopping) stop();
+	else if (stopping) void stop();
 }
 
 const sweep = setInterval(() => {
 	pool.closeGone((databaseId, error) => send({ type: 'error', databaseId, reason: reasonOf(error) }));
 }, goneEveryMs).unref();
 
-function stop(): void {
+async function stop(): Promise<void> {
 	clearInterval(sweep);
+	await checkpointer.stop();
 	pool.closeAll();
 	owner.close();
 }

@@ -1,0 +1,24 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { reasonOf } from '../../../errors.ts';
+import type { Checkpointed } from './checkpoint.ts';
+import { checkpoint } from './checkpoint.ts';
+import { isIoError, openDatabase } from './connection.ts';
+
+/**
+ * Copies write-ahead logs into their databases, on connections of its own, so that the writer need not wait. Receives
+ * `{ databaseId, path }`, and answers on the port `done` when it has finished or given up.
+ */
+const { done } = workerData as { done: MessagePort };
+
+parentPort?.on('message', ({ databaseId, path }: { databaseId: number; path: string }) => {
+	let reason: string | undefined;
+	try {
+		using database = openDatabase(path, { busyTimeoutMs: 0 });
+		checkpoint(database, 'PASSIVE');
+	} catch (error) {
+		// The writer meets and reports any other failure, such as a full disk, and the log is copied later.
+		if (isIoError(error)) reason = reasonOf(error);
+	}
+	const message: Checkpointed = { databaseId, reason };
+	done.postMessage(message);
+});
