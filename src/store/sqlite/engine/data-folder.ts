@@ -108,10 +108,10 @@ const patienceMs = 100;
  * Locks the data folder for this process. @returns undefined if another process has locked it
  * The operating system holds the lock, on a file that SQLite keeps locked, so it ends with the process in any case.
  */
-export function lockFolder(folder: DataFolder): FolderLock | undefined {
+export function lockFolder(folder: DataFolder, waitMs = patienceMs): FolderLock | undefined {
 	let database: DatabaseSync | undefined;
 	try {
-		database = new DatabaseSync(folder.lockPath, { timeout: patienceMs });
+		database = new DatabaseSync(folder.lockPath, { timeout: waitMs });
 		database.exec('BEGIN EXCLUSIVE');
 	} catch (error) {
 		database?.close();
@@ -158,7 +158,8 @@ export function atAddress(folder: DataFolder): string {
 
 /** Whether a server uses the data folder, or a command that keeps servers away. */
 export function isServed(folder: DataFolder): boolean {
-	const lock = lockFolder(folder);
+	// Where a server has told its address, who holds the lock is not another check: the console asks with each page.
+	const lock = lockFolder(folder, readLine(folder.addressPath) === undefined ? patienceMs : 0);
 	lock?.release();
 	return lock === undefined;
 }
