@@ -108,11 +108,12 @@ export class VisitorReads {
 		const { segments, experiments, tellsExperiments } = subject.account;
 		if (experiments.length === 0) return { segments: matching.map(nameOf), experiments: [] };
 		const placed = placedSegments(segments, experiments);
+		const tell = (entered: Entered) => this.#withoutHeldOut(entered, matching, placed, tellsExperiments);
+		const known = this.#known(subject);
+		if (known?.experiments === experiments) return tell(known);
 		if (!matching.some((segment) => placed.get(segment)?.experiments))
 			return { segments: matching.map(nameOf), experiments: [] };
-		return mapMaybePromise(this.#enteredBy(subject), (entered) =>
-			this.#withoutHeldOut(entered, matching, placed, tellsExperiments),
-		);
+		return mapMaybePromise(this.#enter(subject, known), tell);
 	}
 
 	#withoutHeldOut(
@@ -144,18 +145,24 @@ export class VisitorReads {
 		return (entered.heldOut & bit) !== 0;
 	}
 
-	#enteredBy({ account, scope, subject }: Subject): Entered | Promise<Entered> {
-		const { id: accountId, experiments } = account;
+	/** Who has entered is remembered for a while, from the first read on: reads in between make it no younger. */
+	#known({ account, subject }: Subject): Entered | undefined {
+		const known = this.#entered.peek(subject);
+		return known?.accountId === account.id && this.#now() - known.readAtMs < rememberMs ? known : undefined;
+	}
+
+	/** @param known as whom the visitor entered other experiments */
+	#enter(
+		{ account: { id: accountId, experiments }, scope, subject }: Subject,
+		known: Entered | undefined,
+	): Entered | Promise<Entered> {
 		const readAtMs = this.#now();
-		const known = this.#entered.get(subject);
-		const isKnown = known?.accountId === accountId && readAtMs - known.readAtMs < rememberMs;
-		if (isKnown && known.experiments === experiments) return known;
 		const enter = (person: string) => {
 			const entered = { accountId, experiments, readAtMs, person, drawn: 0, heldOut: 0 };
 			this.#entered.set(subject, entered);
 			return entered;
 		};
-		if (isKnown) return enter(known.person);
+		if (known) return enter(known.person);
 		return mapMaybePromise(this.#reader.person(accountId, scope, subject), (person) =>
 			enter(person ?? subject),
 		);
