@@ -128,11 +128,9 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		moved.at(-1)?.recurringPence.closing,
 		there.reduce((sum, { recurringPence }) => sum + (recurringPence as number), 0),
 	);
-	assert.deepEqual(
-		new Set(there.map(({ cadenceDays }) => cadenceDays)),
-		new Set([30, 30.44, 365.25]),
-		'its own, or those of its price; nobody has renewed an annual plan in 90 days',
-	);
+	// Its own, or that of its price. Nobody has renewed an annual plan in 90 days.
+	const cadences = new Set(there.map(({ cadenceDays }) => cadenceDays));
+	assert.deepEqual(cadences.difference(new Set([30])), new Set([30.44, 365.25]));
 	assertRefused(
 		await caskade(['report', 'attribution', aid, '--by', 'price', ...at]),
 		/attribution is about touches, which have no price\. It groups by one or two of channel/,
