@@ -145,6 +145,7 @@ const pages: readonly (readonly [name: string, path: string, height?: number])[]
 		'segments',
 		`${aid}/segments?id=keen&name=Keen&rule=visitor.visits+%3E%3D+3+%26%26+visitor.subscriptions+%3D%3D+0`,
 	],
+	['experiments', `${aid}/experiments`, 1300],
 	['subscriptions', `${aid}/subscriptions?period=28`],
 	['visitors', `${aid}/visitors`],
 	['uploads', `${aid}/uploads`],

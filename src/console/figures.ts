@@ -1,6 +1,6 @@
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { moneyOf } from '../format/money.ts';
-import type { Report, ReportDefinition } from '../reports/report.ts';
+import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
 import { htmlTable } from '../reports/report-drawing.ts';
 import { shownTables, tableOf } from '../reports/report-table.ts';
 import { reportOf } from '../reports/reports.ts';
@@ -134,14 +134,23 @@ function tables(
 		const width = Object.keys(rows[0] ?? {}).length || 1;
 		// A cell has a link or a name.
 		const fitting = Math.floor((elements * (isAlone ? 1 : largestPart)) / (2 * width + 1));
-		const cut = rows.slice(0, Math.min(maxRows, Math.max(leastRows, fitting)));
+		const isSeries = isInTime(report, rows);
+		const cut = (isSeries ? rows.toReversed() : rows).slice(
+			0,
+			Math.min(maxRows, Math.max(leastRows, fitting)),
+		);
 		const table = show(cut, columns);
 		take(asked, table);
 		return tablePart(
 			width,
 			html`${title && html`<h3>${title}</h3>`}${lines.map((line) => html`<p>${line}</p>`)}
 ${table}
-${cut.length < rows.length && html`<p class="note">These are the first ${cut.length} of ${rows.length} rows; the CSV has all.</p>`}`,
+${cut.length < rows.length && html`<p class="note">These are the ${isSeries ? 'latest' : 'first'} ${cut.length} of ${rows.length} rows; the CSV has all.</p>`}`,
 		);
 	});
+}
+
+/** Whether there is one row for each day, week or month. The latest one is what people look for first. */
+function isInTime({ every }: Report, rows: readonly FlatRow[]): boolean {
+	return typeof every === 'string' && new Set(rows.map((row) => row[every])).size === rows.length;
 }
