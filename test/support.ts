@@ -32,7 +32,7 @@ export function temporaryFolder(t: Lasting): string {
 	return folder;
 }
 
-type Client = Pick<ServedAccount, 'client' | 'planName' | 'aid' | 'key' | 'keyId'>;
+export type Client = Pick<ServedAccount, 'client' | 'planName' | 'aid' | 'key' | 'keyId'>;
 
 /** A client with an account and a key on a plan of its own. */
 export async function addClient(

@@ -2,15 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
+import pg from 'pg';
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
+import { eventually } from '../eventually.ts';
 import { check } from '../histories/checking.ts';
 import { histories } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { SpreadService } from '../histories/spread-service.ts';
 import { StoredService } from '../histories/stored-service.ts';
+import { UploadLoad } from '../load.ts';
+import { ServeProcess } from '../process.ts';
 import { everyContract } from '../store/contract/every-contract.ts';
 import { addAccount, startWritingFor } from '../store/engines.ts';
 import { clusterEngine, freshClusterDatabase, withoutCluster, workersOf } from '../store/real-cluster.ts';
+import { addClient, type Client } from '../support.ts';
+import { checkServedWebhook } from '../webhooks/served.ts';
 
 // `CASKADE_TEST_CLUSTER=postgres://… npm run proof:cluster` runs these on a Citus cluster.
 if (withoutCluster) test('the contract on a real cluster', { skip: withoutCluster }, () => {});
@@ -68,4 +75,79 @@ test('servers whose maps differ, and accounts that move meanwhile: owners, profi
 	}
 	t.diagnostic(`${played} histories, ${moves} moves; ${[...new Set(errors)].join(' | ')}`);
 	assert.ok(played > 0 && moves > 0);
+});
+
+test('on a cluster, webhooks are told of hits, goals and conflicts', { skip: withoutCluster }, async () =>
+	checkServedWebhook(await freshClusterDatabase()),
+);
+
+/** Kills a process of a node as a crash does: the node ends all others and recovers from its log. */
+async function crashNode(address: string): Promise<void> {
+	const session = new pg.Client({ connectionString: address });
+	session.on('error', () => {});
+	await session.connect();
+	await session.query("COPY (SELECT) TO PROGRAM 'kill -KILL $PPID'").catch(() => {});
+	await session.end().catch(() => {});
+}
+
+const kills = Number(process.env.KILLS ?? 12);
+
+test('servers and nodes are killed under load: what was acknowledged is stored, and no upload is torn', {
+	skip: withoutCluster,
+	timeout: kills * 60_000 + 120_000,
+}, async (t) => {
+	const address = await freshClusterDatabase();
+	const workers = await workersOf(address);
+	const store = await openStore(address);
+	t.after(() => store.close());
+	const clients: Client[] = [];
+	for (const client of ['a', 'b', 'c', 'd']) clients.push(await addClient(store, { client }));
+	const start = () => ServeProcess.start(['--database', address]);
+	const servers = [await start(), await start()];
+	t.after(() => Promise.all(servers.map((server) => server.kill())));
+	const loads = new Map(clients.map((client) => [client, [] as UploadLoad[]]));
+	const killed: string[] = [];
+	for (let round = 0; round < kills; round++) {
+		const now = servers.flatMap(({ url }, at) =>
+			clients.map((client) => ({ at, client, load: new UploadLoad({ url, ...client, connections: 2 }) })),
+		);
+		for (const { client, load } of now) loads.get(client)?.push(load);
+		await Promise.all(now.map(({ load }) => load.answered(3)));
+		await delay(Math.random() * 500);
+		const which = round % (2 + workers.length);
+		if (which === 0) {
+			killed.push('server');
+			await servers[0]?.kill('SIGKILL');
+			servers[0] = await start();
+		} else {
+			killed.push(which === 1 ? 'coordinator' : `worker ${which - 1}`);
+			await crashNode(which === 1 ? address : String(workers[which - 2]?.address));
+			await delay(1000);
+		}
+		await Promise.all(now.map(({ load }) => load.stop()));
+		for (const [at, server] of servers.entries())
+			for (const { aid, key, client } of clients)
+				await eventually(
+					'uploads are stored again',
+					async () => {
+						const data = [{ tid: `R-${round}-${at}-${client}`, subid: 's', evt: 'e' }];
+						return (await server.upload(key, { aid, data })).status === 201;
+					},
+					20_000,
+				);
+		for (const [{ aid }, sent] of loads) {
+			const { id } = await store.control.account(aid);
+			const stored = new Set(await Array.fromAsync(subscriptionEvents(store, id), ({ tid }) => tid));
+			for (const { status, tids } of sent.flatMap((load) => load.sent)) {
+				const found = tids.filter((tid) => stored.has(tid)).length;
+				if (status === 201) assert.equal(found, tids.length, `${tids[0]} was acknowledged`);
+				else assert.ok(found === 0 || found === tids.length, `${tids[0]} is torn`);
+			}
+		}
+	}
+	const all = [...loads.values()].flat().flatMap((load) => load.sent);
+	const counts = Object.entries(Object.groupBy(all, ({ status }) => String(status)));
+	t.diagnostic(
+		`${killed}; uploads by status: ${counts.map(([status, some]) => `${status} ${some?.length}`)}`,
+	);
 });
