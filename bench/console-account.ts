@@ -93,18 +93,14 @@ function fillFile(path: string, visitors: number, nowMs: number): void {
 				const isFirst = entries.length === 0;
 				const query = isFirst && campaign !== '' ? `?${campaign}c${Math.floor(random() ** 2 * 40)}` : '';
 				const body: HitRecord = {
-					...{
-						page,
-						url: `https://shop.example/${page}${query}`,
-						title: `The page ${page}`,
-						events: [],
-						cid: null,
-					},
-					...{
-						referrer: isFirst ? referrer : null,
-						channel: isFirst ? channel : 'internal',
-						device: 'mobile',
-					},
+					page,
+					url: `https://shop.example/${page}${query}`,
+					title: `The page ${page}`,
+					events: [],
+					cid: null,
+					referrer: isFirst ? referrer : null,
+					channel: isFirst ? channel : 'internal',
+					device: 'mobile',
 				};
 				const text = JSON.stringify(body);
 				const entry = hitEntry({ sid, atMs, body, text });

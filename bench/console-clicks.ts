@@ -75,7 +75,9 @@ async function prepare() {
 async function click(url: string, link: string, isOver: () => boolean): Promise<number[]> {
 	const token = new URL(link).searchParams.get('link') as string;
 	const signedIn = await fetch(`${url}/console/sign-in`, {
-		...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ link: token }) },
+		method: 'POST',
+		redirect: 'manual',
+		body: new URLSearchParams({ link: token }),
 		headers: { 'sec-fetch-site': 'same-origin', origin: url },
 	});
 	const cookie = (signedIn.headers.getSetCookie()[0] ?? '').split(';')[0] as string;
@@ -116,7 +118,12 @@ try {
 	// One connection each: the server closes those that are never used.
 	const generate = (requests: RequestKind, ratePerSecond: number) =>
 		runProgram<OpenLoopResult>('open-loop.ts', {
-			...{ url, requests, ratePerSecond, connections: 1, warmUpSeconds: 2, seconds },
+			url,
+			requests,
+			ratePerSecond,
+			connections: 1,
+			warmUpSeconds: 2,
+			seconds,
 		} satisfies OpenLoopInput);
 	const load = () =>
 		Promise.all([

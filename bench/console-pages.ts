@@ -31,15 +31,13 @@ async function askForPages(store: OpenStore, note: string): Promise<void> {
 	const directory = await AccessDirectory.load(store.control, () => {});
 	const sections: string[] = [];
 	const pages = createConsole({
-		...{
-			store,
-			directory,
-			consoleUrl,
-			monotonicMs,
-			now: store.now,
-			train: () => Promise.reject(new Error('nothing is trained here')),
-			waitMs: 600_000,
-		},
+		store,
+		directory,
+		consoleUrl,
+		monotonicMs,
+		now: store.now,
+		train: () => Promise.reject(new Error('nothing is trained here')),
+		waitMs: 600_000,
 		onError: (error, path) => print(`${path}: ${error}`),
 		async makeReport(account, query) {
 			const before = process.cpuUsage();

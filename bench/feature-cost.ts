@@ -14,11 +14,21 @@ const profile = profileOf(
 		const [tid, channel] = [`${visit}`, ['email', 'direct', 'paid'][visit % 3] as string];
 		return [
 			{
-				...{ type: 'hit' as const, atMs, sid: tid, page: `page-${visit}`, channel, device: 'mobile' },
-				...{ events: ['play'], tieBreak: '' },
+				type: 'hit' as const,
+				atMs,
+				sid: tid,
+				page: `page-${visit}`,
+				channel,
+				device: 'mobile',
+				events: ['play'],
+				tieBreak: '',
 			},
 			{
-				...{ type: 'subscription' as const, atMs: atMs + 1, tid, subid: 'one', evt: 'sale' },
+				type: 'subscription' as const,
+				atMs: atMs + 1,
+				tid,
+				subid: 'one',
+				evt: 'sale',
 				revenuePence: 999,
 			},
 		];

@@ -101,7 +101,10 @@ async function rawSqliteRows(
 	const costs: string[] = [];
 	for (const layout of ['recent', 'indexed'] as const) {
 		const input: RawHitsInput = {
-			...{ path: database.accountPath, hits: rawHitCount, hitsPerTransaction: rawHitsPerTransaction, layout },
+			path: database.accountPath,
+			hits: rawHitCount,
+			hitsPerTransaction: rawHitsPerTransaction,
+			layout,
 			visitsPath,
 		};
 		const { writingUs, checkpointingUs } = await runProgram<RawHitsCost>('raw-hits.ts', input);
@@ -115,7 +118,9 @@ async function rawSqliteRows(
 			caskade: costs[0] as string,
 			baseline: costs[1] as string,
 			comparedWith: 'every hit in all indexes',
-			...{ ratio: '', aim: '', result: '' },
+			ratio: '',
+			aim: '',
+			result: '',
 		},
 	];
 }

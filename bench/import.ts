@@ -31,7 +31,10 @@ async function measure(lines: number, order: string, parent: string): Promise<vo
 		);
 		const [startedAtMs, cpuBefore] = [performance.now(), process.cpuUsage()];
 		using history = await HistoryImport.begin({
-			...{ store, accountId: id, nowMs: Date.now(), channelRules: [] },
+			store,
+			accountId: id,
+			nowMs: Date.now(),
+			channelRules: [],
 			onProblem(_, line, problem) {
 				throw new Error(`line ${line}: ${problem}`);
 			},
@@ -117,7 +120,9 @@ function lineOf(key: number, atMs: number): string {
 		return JSON.stringify({ type: 'subscription', at, tid, subid: tid, evt: 'newsletter', rvn: 499 });
 	const isLast = hit === hitsPerVisitor - 1;
 	return JSON.stringify({
-		...{ type: 'hit', at, visitor: `user-${visitor}` },
+		type: 'hit',
+		at,
+		visitor: `user-${visitor}`,
 		url: `https://shop.example/${pages[isLast ? 4 : (visitor * 3 + hit) % pages.length]}${visitor % 3 === 0 && hit === 0 ? '?utm_source=news&utm_medium=email' : ''}`,
 		referrer: hit === 0 ? sources[visitor % sources.length] : 'https://shop.example/',
 		...(isLast && { events: [{ name: 'checkout', ...(visitor % 4 === 0 && { tid }) }] }),

@@ -128,7 +128,10 @@ export function firstRun({ warmUpSeconds }: Options): number {
 /** Durations and amounts of data. */
 const sizes = {
 	full: {
-		...{ runs: 3, seconds: 4, warmUpSeconds: 2, startUps: 5 },
+		runs: 3,
+		seconds: 4,
+		warmUpSeconds: 2,
+		startUps: 5,
 		events: 10_000_000,
 		accountCounts: [1, 100, 5000],
 		storedEvents: [10_000, 1_000_000, 10_000_000],
@@ -136,7 +139,10 @@ const sizes = {
 		pgVisitors: 1_000_000,
 	},
 	quick: {
-		...{ runs: 3, seconds: 1, warmUpSeconds: 1, startUps: 5 },
+		runs: 3,
+		seconds: 1,
+		warmUpSeconds: 1,
+		startUps: 5,
 		events: 1_000_000,
 		accountCounts: [1, 100],
 		storedEvents: [10_000, 1_000_000],
@@ -144,7 +150,10 @@ const sizes = {
 		pgVisitors: 100_000,
 	},
 	smoke: {
-		...{ runs: 1, seconds: 2, warmUpSeconds: 0, startUps: 1 },
+		runs: 1,
+		seconds: 2,
+		warmUpSeconds: 0,
+		startUps: 1,
 		events: 30_000,
 		accountCounts: [1, 3],
 		storedEvents: [1000, 10_000],

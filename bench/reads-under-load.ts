@@ -36,7 +36,10 @@ async function measure({ options, caskade, progress }: BenchContext): Promise<Be
 		]);
 	const generate = (requests: RequestKind, ratePerSecond: number) =>
 		runProgram<OpenLoopResult>('open-loop.ts', {
-			...{ url: server.url, requests, ratePerSecond, connections },
+			url: server.url,
+			requests,
+			ratePerSecond,
+			connections,
 			warmUpSeconds: options.warmUpSeconds / 2,
 			seconds: options.seconds,
 		} satisfies OpenLoopInput);
@@ -73,7 +76,9 @@ async function measure({ options, caskade, progress }: BenchContext): Promise<Be
 		caskade: ms(median(loaded.map(of))),
 		baseline: ms(median(alone.map(of))),
 		comparedWith: 'itself, reads alone',
-		...{ ratio: '', aim: '', result: '' },
+		ratio: '',
+		aim: '',
+		result: '',
 	});
 	return {
 		rows: [

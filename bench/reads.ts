@@ -54,7 +54,8 @@ async function reads(
 			{
 				title: `GET ${target}, ${whole(maxCasks)} casks`,
 				script: readScript(target, valid, maxCasks),
-				...{ sample, aim },
+				sample,
+				aim,
 			},
 			{
 				title: `GET ${target}, ${whole(fewCasks)} casks, all cached`,

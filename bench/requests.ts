@@ -39,8 +39,12 @@ function hitOf(visit: string, index: number): string {
 	const [vid, sid] = visit.split(' ');
 	const page = `articles/page-${index % 200}`;
 	const body = JSON.stringify({
-		...{ aid: aidOf(1), vid, sid },
-		...{ url: `https://shop.example/${page}`, title: `The page ${page}`, events: [] },
+		aid: aidOf(1),
+		vid,
+		sid,
+		url: `https://shop.example/${page}`,
+		title: `The page ${page}`,
+		events: [],
 	});
 	return `POST /hit HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://shop.example\r\nContent-Type: text/plain;charset=UTF-8\r\nUser-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.1.0 Safari/537.36\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }

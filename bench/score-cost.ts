@@ -27,7 +27,9 @@ async function measure({ options, caskade, progress }: BenchContext): Promise<Be
 			caskade: `${lookUpUs.toFixed(2)} µs`,
 			baseline: `${scoresUs.toFixed(2)} µs`,
 			comparedWith: `the scores of ${goals} goals, model '${model}'`,
-			...{ ratio: '', aim: '', result: '' },
+			ratio: '',
+			aim: '',
+			result: '',
 		});
 	}
 	return { rows, notes: [`score-cost: the fastest of several rounds of ${whole(reads)} visitors.`] };

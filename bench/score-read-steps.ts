@@ -48,15 +48,13 @@ function hitsOf(visitor: number) {
 		for (let hit = Math.ceil(random() * 8); hit > 0; hit--) {
 			const page = pick(pages);
 			const body = {
-				...{
-					page,
-					url: null,
-					referrer: null,
-					title: null,
-					cid: null,
-					channel,
-					device: pick(['mobile', 'desktop']),
-				},
+				page,
+				url: null,
+				referrer: null,
+				title: null,
+				cid: null,
+				channel,
+				device: pick(['mobile', 'desktop']),
 				events: random() < 0.2 ? [{ name: pick(['play', 'basket', 'search']) }] : [],
 			};
 			const [vid, sid] = [hex(visitor), hex(visitor * 1000 + visit)];
@@ -123,7 +121,8 @@ try {
 
 	const reader = store.startReading();
 	const segments = Array.from({ length: 10 }, (_, number) => ({
-		...{ id: `segment-${number}`, name: `Segment ${number}` },
+		id: `segment-${number}`,
+		name: `Segment ${number}`,
 		rule: number === 0 ? 'scores["subscription"] >= 0' : `visitor.visits >= 1 && visitor.hits > ${-number}`,
 	}));
 	for (const { kind, body } of models) {
@@ -197,13 +196,15 @@ function printExperimentCost(
 	reads: number,
 ): void {
 	const experiments = segments.map(({ id, rule }, number) => ({
-		...{ name: `experiment-${number}`, segment: id, rule, goal: 'subscription', holdoutPercent: 10 },
-		...{
-			secret: Buffer.alloc(32, number + 1).toString('base64url'),
-			fromMs: 0,
-			toMs: null,
-			stoppedAtMs: null,
-		},
+		name: `experiment-${number}`,
+		segment: id,
+		rule,
+		goal: 'subscription',
+		holdoutPercent: 10,
+		secret: Buffer.alloc(32, number + 1).toString('base64url'),
+		fromMs: 0,
+		toMs: null,
+		stoppedAtMs: null,
 	}));
 	for (const when of ['first', 'repeated'])
 		printAddedCost(

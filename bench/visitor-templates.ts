@@ -67,8 +67,12 @@ function makeVisitorTemplate(random: () => number, nowMs: number): VisitorTempla
 	const entries: LogEntry[] = hits.map(({ entry }) => entry);
 	if (random() < 0.05)
 		entries.push({
-			...{ type: 'subscription', atMs: nowMs - hourMs / 2, tid: 'order-1', subid: 'sub-1' },
-			...{ evt: 'newsletter', revenuePence: 499 },
+			type: 'subscription',
+			atMs: nowMs - hourMs / 2,
+			tid: 'order-1',
+			subid: 'sub-1',
+			evt: 'newsletter',
+			revenuePence: 499,
 		});
 	const sids = [...new Set(hits.map(({ entry }) => entry.sid))];
 	return {

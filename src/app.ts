@@ -151,7 +151,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const onAnswered = (status: number) => metrics.answered('none', status, 0);
 	const routes = new Routes(app);
 	filterRequests(app.server, {
-		...{ handler: app.routing, routes, isDraining: options.isDraining, onAnswered },
+		handler: app.routing,
+		routes,
+		isDraining: options.isDraining,
+		onAnswered,
 		inOneGo: (handleAll) => reader.inOneState(handleAll),
 	});
 	const begin = (request: FastifyRequest, reply: FastifyReply) => {
@@ -226,7 +229,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	);
 	app.addHook('onClose', () => uploadAnswers.stop());
 	const admission = new Admission({
-		...{ directory, uses },
+		directory,
+		uses,
 		rate: writer.tokens
 			? new SharedRateLimiter(writer.tokens, monotonicMs)
 			: new LocalRateLimiter(monotonicMs),
@@ -293,7 +297,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				const { isIgnored = () => false } = options;
 				const sinks = { onHit, onVisitorChange, onLeftOut, onProxyProblem, isIgnored };
 				const handler = new HitHandler({
-					...{ directory, writer, reads, budget, isProxy, now },
+					directory,
+					writer,
+					reads,
+					budget,
+					isProxy,
+					now,
 					...sinks,
 				});
 				hit(operations, handler);

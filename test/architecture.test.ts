@@ -158,3 +158,11 @@ test('no exported name stands for two things', () => {
 		[],
 	);
 });
+
+test('no object literal is spread only to stay on one line', () => {
+	const project = join(root, '..');
+	const spread = globSync('{src,test,bench,client/src,demo}/**/*.ts', { cwd: project }).filter((file) =>
+		/\.\.\.\{/.test(readFileSync(join(project, file), 'utf8')),
+	);
+	assert.deepEqual(spread, []);
+});

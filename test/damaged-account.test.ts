@@ -129,7 +129,12 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 			train: async (account, asOfMs) =>
 				summaries(
 					await trainAccount(store, {
-						...{ account, asOfMs, isOfNow: true, seed: 1, keepsChoice: true, onProgress: () => {} },
+						account,
+						asOfMs,
+						isOfNow: true,
+						seed: 1,
+						keepsChoice: true,
+						onProgress: () => {},
 						goals: await store.control.goals(account.id),
 					}),
 				),

@@ -147,7 +147,11 @@ export class MixedLoad {
 				return { vid, sid: null, atMs, body };
 			});
 			const events = names.map((name) => ({
-				...{ tid: `T-${name}`, subid: name, cid: `C-${name}`, evt: 'newsletter', rvn: 1 },
+				tid: `T-${name}`,
+				subid: name,
+				cid: `C-${name}`,
+				evt: 'newsletter',
+				rvn: 1,
 				receivedAtMs: atMs + 1000,
 			}));
 			await store.transact(accountId, () => storeHistory(hits.slice(0, 10), events));

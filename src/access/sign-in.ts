@@ -148,7 +148,9 @@ export class SignIn {
 		if (person?.totpStep === null) return this.begin(id, email, method, client);
 		const token = newToken();
 		await this.#control.sessions.addLink(id, {
-			...{ hash: hashToken(token), proves: method, lifetimeMs: secondFactorMs },
+			hash: hashToken(token),
+			proves: method,
+			lifetimeMs: secondFactorMs,
 		});
 		return { secondFactor: token };
 	}
@@ -190,7 +192,9 @@ export async function newLoginLink(
 ): Promise<{ email: string; link: string; expiresAt: string }> {
 	const token = newToken();
 	const { expiresAtMs } = await control.sessions.addLink(id, {
-		...{ hash: hashToken(token), proves: null, lifetimeMs: linkLifetimeMs },
+		hash: hashToken(token),
+		proves: null,
+		lifetimeMs: linkLifetimeMs,
 	});
 	const link = `${consoleUrl}/console/sign-in?link=${token}`;
 	return { email, link, expiresAt: new Date(expiresAtMs).toISOString() };

@@ -131,8 +131,13 @@ export function answeredUpload(
 		refusal?.code ?? (reply.statusCode === 200 ? 'simulated' : conflicting > 0 ? 'conflict' : 'stored');
 	const rows = conflicting > 0 ? `rows ${reply.getHeader('x-conflicting-rows')} of data` : '';
 	return {
-		...{ clientId: key.clientId, aid: aid !== null && directory.account(aid) ? aid : null, cause, atMs },
-		...{ requestId: request.id, keyId: key.id, detail: (refusal?.detail ?? rows).slice(0, maxDetailLength) },
+		clientId: key.clientId,
+		aid: aid !== null && directory.account(aid) ? aid : null,
+		cause,
+		atMs,
+		requestId: request.id,
+		keyId: key.id,
+		detail: (refusal?.detail ?? rows).slice(0, maxDetailLength),
 	};
 }
 

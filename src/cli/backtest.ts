@@ -55,7 +55,9 @@ It takes as long as that many trainings. A server may run beside it.`,
 			const extent = await reader.historyExtent(store.now());
 			const report = await backtest(reader, {
 				...cutsForBacktest(extent, goal, options.cuts, options.at),
-				...{ goal, seed: options.seed, at: options.at },
+				goal,
+				seed: options.seed,
+				at: options.at,
 				onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
 			}).finally(() => progress.end());
 			if (options.html !== undefined) {

@@ -99,8 +99,12 @@ async function fill(
 	const experiment = await demoExperiment(store, account, { days: options.days, untilMs });
 	const welcomes = experiment && { fromMs: experiment.fromMs, toMs: endOf(experiment) };
 	const entries = demoStream({
-		...{ seed: options.seed, visitors: options.visitors, days: options.days, untilMs },
-		...{ shop: `${url}/demo/`, ...(welcomes && { welcomes }) },
+		seed: options.seed,
+		visitors: options.visitors,
+		days: options.days,
+		untilMs,
+		shop: `${url}/demo/`,
+		...(welcomes && { welcomes }),
 	});
 	const progress = showProgress(process.stderr, 'hits and events', options.json ?? false);
 	const vids = await loadStream(
@@ -117,9 +121,13 @@ async function fill(
 	const issued = vid === undefined ? undefined : await issue(store, aid, { vid, ttl: caskLifetimeMs });
 	const hits = entries.filter(({ type }) => type === 'hit').length;
 	return {
-		...{ aid, client: account.client, ...(key !== undefined && { key }) },
+		aid,
+		client: account.client,
+		...(key !== undefined && { key }),
 		...(experiment && { experiment: experiment.name }),
-		...{ visitors: vids.size, hits, events: entries.length - hits },
+		visitors: vids.size,
+		hits,
+		events: entries.length - hits,
 		...(vid !== undefined && issued && { vid, cask: issued.cask, caskExpiresAt: issued.expiresAt }),
 	};
 }

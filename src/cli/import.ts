@@ -42,7 +42,10 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 			// Loaded here, since no other command should wait for it.
 			const { HistoryImport } = await import('../import/history-import.ts');
 			using history = await HistoryImport.begin({
-				...{ store, accountId, channelRules, nowMs: store.now() },
+				store,
+				accountId,
+				channelRules,
+				nowMs: store.now(),
 				onProblem: printProblems(),
 			});
 			const reports: FileReport[] = [];

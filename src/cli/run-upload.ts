@@ -185,7 +185,15 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 		if (!json)
 			printLine(planText({ rows: summary.rows, bad, resumed, header: file.header, usage, batchSize }));
 		await uploadFile({
-			...{ caskade, file, aid, simulate, batchSize, outcomes, progress, stop: stop.signal, call },
+			caskade,
+			file,
+			aid,
+			simulate,
+			batchSize,
+			outcomes,
+			progress,
+			stop: stop.signal,
+			call,
 			onBatch() {
 				waiting.answered();
 				bar.update('uploaded', outcomes.known, summary.rows);

@@ -101,11 +101,16 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 		const rates = await measureBaseRates(reader, goals, nowMs);
 		const pages = batchScores(store, id, {
 			goals: goals.map((goal, index) => ({
-				...{ goal, baseRate: rates.get(goal.name) },
+				goal,
+				baseRate: rates.get(goal.name),
 				model: models[index],
 				lift: lifts[index],
 			})),
-			...{ scope, eachAtItsLastHit, explain, nowMs, fromLog: options.asOf !== undefined },
+			scope,
+			eachAtItsLastHit,
+			explain,
+			nowMs,
+			fromLog: options.asOf !== undefined,
 			cadences: await reader.cadences(nowMs),
 			...(options.visitors !== undefined && { wanted: readVisitorList(options.visitors, counts) }),
 			onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),

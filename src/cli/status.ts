@@ -58,11 +58,11 @@ interface ServerStatus {
 	readonly requestsWaiting?: unknown;
 }
 
-async function statusOfStore(store: OpenStore): Promise<ServerStatus> {
+async function statusOfStore(store: OpenStore) {
 	const { servers, url, lastBackupAt = null } = await store.status();
 	const idle = store.takesManyServers ? 'running' : 'starting';
 	const server = url === undefined ? { state: servers > 0 ? idle : 'stopped' } : await askServer(url);
-	return { ...server, ...{ servers, ...(await waitingIn(store)), lastBackupAt } };
+	return { ...server, servers, ...(await waitingIn(store)), lastBackupAt };
 }
 
 async function askServer(url: string): Promise<ServerStatus> {
@@ -73,8 +73,15 @@ async function askServer(url: string): Promise<ServerStatus> {
 		const { control: controlSchema, accounts: accountSchema } = schemas;
 		const uptimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(startedAt)) / 1000));
 		return {
-			...{ url, state, version, commit, controlSchema, accountSchema },
-			...{ startedAt, uptimeSeconds, requestsWaiting },
+			url,
+			state,
+			version,
+			commit,
+			controlSchema,
+			accountSchema,
+			startedAt,
+			uptimeSeconds,
+			requestsWaiting,
 		};
 	} catch (error) {
 		return { url, state: `no answer (${(error as NodeJS.ErrnoException).code ?? reasonOf(error)})` };

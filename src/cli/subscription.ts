@@ -68,11 +68,16 @@ function addOptions(command: Command): Command {
 function shownOf({ subscription: { subid, owner, evt }, payments, course }: PaidJourney) {
 	const { state, cadence, dueAtMs, endedAtMs, recurringPence } = course;
 	return {
-		...{ subid, vid: owner, evt, state },
+		subid,
+		vid: owner,
+		evt,
+		state,
 		cadenceDays: cadence && Math.round(cadence.days * 100) / 100,
 		cadenceFrom: cadence?.from ?? null,
 		startedAt: isoTime(payments[0]?.atMs as number),
-		...{ dueAt: isoTime(dueAtMs), endedAt: isoTime(endedAtMs), recurringPence },
+		dueAt: isoTime(dueAtMs),
+		endedAt: isoTime(endedAtMs),
+		recurringPence,
 	};
 }
 

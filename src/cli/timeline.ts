@@ -15,8 +15,11 @@ export async function accountCourses(
 	const { readCourses } = await import('../reports/courses.ts');
 	const reading = readCourses(
 		{
-			...{ asOfMs: asOf ?? store.now(), isPast: asOf !== undefined },
-			...{ needsPaths: false, lookbackDays: 0, paymentProviders: new Set() },
+			asOfMs: asOf ?? store.now(),
+			isPast: asOf !== undefined,
+			needsPaths: false,
+			lookbackDays: 0,
+			paymentProviders: new Set(),
 		},
 		{ ...renewalDays, ...period },
 	);

@@ -78,7 +78,8 @@ export function printLiftMeasures(report: ExperimentReport): void {
 	printRecord({
 		experiment: report.experiment,
 		model: report.method,
-		...{ treated: groupText(report.treated), 'held out': groupText(report.holdout) },
+		treated: groupText(report.treated),
+		'held out': groupText(report.holdout),
 		'not known yet': counted(report.waiting, 'visitor'),
 		...Object.fromEntries(report.tried.map(({ method, qini }) => [`Qini, ${method}`, withInterval(qini, 3)])),
 	});

@@ -106,8 +106,10 @@ URL. With another URL, failures count from the beginning.`,
 			const known = await store.control.webhook(account.id, id);
 			const { withCid = known.withCid, allowPrivate = known.allowPrivate } = options;
 			const settings = {
-				...{ url: options.url ?? known.url, events: options.events ?? known.events },
-				...{ withCid, allowPrivate },
+				url: options.url ?? known.url,
+				events: options.events ?? known.events,
+				withCid,
+				allowPrivate,
 			};
 			await checkReceiver(settings);
 			print(options, shown(await store.control.updateWebhook(account.id, id, settings)));

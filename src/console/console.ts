@@ -87,8 +87,14 @@ export function createConsole(options: ConsoleOptions): Console {
 		const open = await entrance.signedIn(request);
 		if (!open) return entrance.toSignIn(request);
 		const all = {
-			...{ request, store, directory, now, ...open },
-			...{ signIn: entrance.signIn, sso: entrance.sso, consoleUrl: entrance.consoleUrl },
+			request,
+			store,
+			directory,
+			now,
+			...open,
+			signIn: entrance.signIn,
+			sso: entrance.sso,
+			consoleUrl: entrance.consoleUrl,
 			isFresh: entrance.isFresh(open),
 			formToken: formToken(open.token),
 			note: async () => {},
@@ -196,7 +202,10 @@ export function createConsole(options: ConsoleOptions): Console {
 		const calendar = calendarOf(view.timezone);
 		let notes: Promise<DayNote[]> | undefined;
 		return {
-			...{ account, view, calendar, trainings },
+			account,
+			view,
+			calendar,
+			trainings,
 			dayNotes: () => (notes ??= dayNotes(store.control, account.id, calendar)),
 			report: (query) => reports.report(reportedAccount(account), query),
 			kept: (key, make) => kept.value([account.id, key], make),

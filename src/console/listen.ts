@@ -19,8 +19,11 @@ export interface ConsolePort {
 /** A form of a rule, or of an address of a webhook, is small. */
 const maxFormBytes = 64 * 1024;
 const timeouts = {
-	...{ headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 },
-	...{ connectionsCheckingInterval: 1000, requireHostHeader: true },
+	headersTimeout: 10_000,
+	requestTimeout: 30_000,
+	keepAliveTimeout: 72_000,
+	connectionsCheckingInterval: 1000,
+	requireHostHeader: true,
 };
 
 const passedHeaders = ['cookie', 'origin', 'sec-fetch-site', 'user-agent', 'host'] as const;
@@ -79,7 +82,8 @@ function requestOf(request: FastifyRequest, isProxy: Parameters<typeof clientOf>
 	const { method, url, body, headers, raw } = request;
 	const mark = url.indexOf('?');
 	return {
-		...{ method: method === 'HEAD' ? 'GET' : method, path: mark < 0 ? url : url.slice(0, mark) },
+		method: method === 'HEAD' ? 'GET' : method,
+		path: mark < 0 ? url : url.slice(0, mark),
 		query: mark < 0 ? '' : url.slice(mark + 1),
 		form: typeof body === 'string' ? body : '',
 		headers: Object.fromEntries(

@@ -32,7 +32,8 @@ export class LivePages {
 				if (isFirst && !isPage) return void end(204);
 				if (isFirst)
 					response.writeHead(200, {
-						...{ 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+						'content-type': 'text/event-stream',
+						'cache-control': 'no-store',
 						// Proxies would hold it back until it is long.
 						'x-accel-buffering': 'no',
 					});

@@ -14,10 +14,18 @@ export type Rows = 'visitors' | EventKind | 'subscriptions';
 
 /** The rows of a column of any report. Other figures are of no rows, or of those of the whole report. */
 const rowsOf: Readonly<Record<string, Rows>> = {
-	...{ visits: 'visitors', visitors: 'visitors', hits: 'visitors' },
-	...{ subscriptions: 'acquisition', new: 'acquisition', acquisitionPence: 'acquisition' },
-	...{ renewals: 'renewal', renewalPence: 'renewal', refunds: 'refund', refundPence: 'refund' },
-	...{ netPence: 'subscriptions', changePence: 'subscriptions' },
+	visits: 'visitors',
+	visitors: 'visitors',
+	hits: 'visitors',
+	subscriptions: 'acquisition',
+	new: 'acquisition',
+	acquisitionPence: 'acquisition',
+	renewals: 'renewal',
+	renewalPence: 'renewal',
+	refunds: 'refund',
+	refundPence: 'refund',
+	netPence: 'subscriptions',
+	changePence: 'subscriptions',
 };
 
 /** Reports on subscriptions that were acquired in their period. All their figures are of these. */
@@ -26,7 +34,10 @@ const eventReports: ReadonlySet<string> = new Set(['activity', 'attribution', 'm
 
 /** What an account's touches are told apart by next. */
 const nextBy: Partial<Record<TouchDimension, TouchDimension>> = {
-	...{ channel: 'source', source: 'campaign', medium: 'campaign', campaign: 'landing' },
+	channel: 'source',
+	source: 'campaign',
+	medium: 'campaign',
+	campaign: 'landing',
 };
 
 /** Where the figures of a report lead to. Nowhere for who may not see single visitors, but to the figures below. */

@@ -48,8 +48,11 @@ export function viewOf(query: URLSearchParams, { timezone }: { timezone: string 
 	if (days === undefined)
 		return { from: null, to: null, period: 'all', texts: { ...own, period: 'all' }, timezone: zone };
 	return {
-		...{ from: addDays(today, 1 - days), to: addDays(today, 1), period: String(days) },
-		...{ texts: days === defaultDays ? own : { ...own, period: String(days) }, timezone: zone },
+		from: addDays(today, 1 - days),
+		to: addDays(today, 1),
+		period: String(days),
+		texts: days === defaultDays ? own : { ...own, period: String(days) },
+		timezone: zone,
 	};
 }
 

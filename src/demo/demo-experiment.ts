@@ -31,8 +31,13 @@ export async function demoExperiment(
 	// From the beginning of a day, as of which a model can be trained.
 	const fromMs = Math.floor((untilMs - share * days * dayMs) / dayMs) * dayMs;
 	return control.createExperiment(id, {
-		...{ name, segment: segment.id, rule: segment.rule, goal: goal.name },
-		...{ holdoutPercent: 50, fromMs, toMs: untilMs },
+		name,
+		segment: segment.id,
+		rule: segment.rule,
+		goal: goal.name,
+		holdoutPercent: 50,
+		fromMs,
+		toMs: untilMs,
 	});
 }
 

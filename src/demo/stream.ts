@@ -33,7 +33,9 @@ export function demoStream({ seed, visitors, days, untilMs, shop, welcomes }: De
 		const chance = new Chance(seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(visitor + 1, 0x85ebca6b)));
 		const arrivalMs = arrivalBetween(chance.random, untilMs - days * dayMs, untilMs);
 		const story = new VisitorStory(chance, {
-			...{ visitor, run: untilMs.toString(36), shop },
+			visitor,
+			run: untilMs.toString(36),
+			shop,
 			welcomes: isWelcomed(seed, visitor) ? welcomes : undefined,
 		});
 		entries.push(...story.tell(arrivalMs, untilMs));

@@ -83,7 +83,9 @@ function readHit(fields: Static<typeof hitLine>, atMs: number, { channelRules }:
 	if (userAgent && isBot(userAgent)) return { type: 'bot' };
 	const body = toHitRecord(fields, channelRules, device || deviceOf(userAgent || undefined));
 	return {
-		...{ type: 'hit', atMs, visitor },
+		type: 'hit',
+		atMs,
+		visitor,
 		visit: visit || null,
 		body: channel ? { ...body, channel } : body,
 	};

@@ -90,7 +90,9 @@ export class InputFile implements Disposable {
 		if (this.#handle === null) yield* process.stdin;
 		else
 			yield* createReadStream('', {
-				...{ fd: this.#handle, autoClose: false, highWaterMark: chunkBytes },
+				fd: this.#handle,
+				autoClose: false,
+				highWaterMark: chunkBytes,
 				...(this.size !== null && { start: 0 }),
 			});
 	}

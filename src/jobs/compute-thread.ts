@@ -44,7 +44,9 @@ async function train(store: Store, { aid, goal, isInBackground, ...options }: Tr
 		throw new OperatorError(`The account has no goal ${goal}; 'caskade goal list ${aid}' shows all.`);
 	await learnCadences(store, account.id, store.now());
 	const training = {
-		...{ ...options, account, goals: chosen },
+		...options,
+		account,
+		goals: chosen,
 		onProgress: (progress: TrainingProgress) => send({ type: 'progress', progress }),
 	};
 	return isInBackground
@@ -62,11 +64,16 @@ async function trainOnExperiment(store: Store & PageReads, job: LiftJob) {
 	const nowMs = store.now();
 	requireEnded(experiment, account, nowMs);
 	const { entrants } = await entrantsIn(store, account, {
-		...{ rule: experiment.rule, goal, asOfMs: nowMs },
+		rule: experiment.rule,
+		goal,
+		asOfMs: nowMs,
 		period: { fromMs: experiment.fromMs, toMs: endOf(experiment) },
 	});
 	return trainExperiment(store, {
-		...{ account, goal, experiment, seed: job.seed },
+		account,
+		goal,
+		experiment,
+		seed: job.seed,
 		entrants: entrants.map(({ person, ...entrant }) => ({
 			...entrant,
 			isTreated: drawOf(experiment, person).group === 'treated',

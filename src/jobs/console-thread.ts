@@ -24,7 +24,11 @@ const onError = (error: unknown, path: string) =>
 const store = await openStore(place.database, { ...place, mustExist: true });
 const directory = await AccessDirectory.load(store.control, (error) => onError(error, 'control database'));
 const pages = createConsole({
-	...{ store, directory, monotonicMs, onError, now: store.now },
+	store,
+	directory,
+	monotonicMs,
+	onError,
+	now: store.now,
 	...entrance,
 	makeReport: (account, query, signal) =>
 		compute(place, { type: 'report', account, query, isInBackground: true }, { signal, isKept: true }),

@@ -139,7 +139,10 @@ export class ScoreUpkeep {
 			throw error;
 		}
 		const next = await followLevel(historyReader(this.#store, account), {
-			...{ goal, scope: model.scope, levels, nowMs },
+			goal,
+			scope: model.scope,
+			levels,
+			nowMs,
 			model: applied,
 			trainedToMs: Date.parse(report.asOf ?? model.createdAt),
 		});
@@ -147,7 +150,11 @@ export class ScoreUpkeep {
 		await control.setModelLevels(id, model, next);
 		const week = next.weeks.at(-1);
 		this.#options.report({
-			...{ type: 'level', aid, goal: goal.name, scope: model.scope, version: model.version },
+			type: 'level',
+			aid,
+			goal: goal.name,
+			scope: model.scope,
+			version: model.version,
 			predicted: week?.predicted ?? null,
 			observed: week?.observed ?? null,
 			isOutside: week?.isOutside ?? false,

@@ -30,7 +30,8 @@ function describeEvents(
 		const countOf = (of: EventKind) => own.filter(({ kind }) => kind === of).length;
 		return {
 			...totalOf([{ amounts: amountsOf(own) }]),
-			...{ renewals: countOf('renewal'), refunds: countOf('refund') },
+			renewals: countOf('renewal'),
+			refunds: countOf('refund'),
 		};
 	});
 }
@@ -54,7 +55,13 @@ export const activityReport = reportThat({
 		if (!journeys) {
 			const rows = (await read((options) => readCameIn(upTo(spans, asOfMs), options))).map(
 				({ hits, visits, subscriptions, renewals, refunds, ...pence }, place) => ({
-					...{ ...name(place), hits, visits, subscriptions, renewals, refunds, ...pence },
+					...name(place),
+					hits,
+					visits,
+					subscriptions,
+					renewals,
+					refunds,
+					...pence,
 					netPence: netPence(pence),
 				}),
 			);
@@ -66,8 +73,13 @@ export const activityReport = reportThat({
 			: null;
 		const rows = describeEvents(journeys, spans).map(
 			({ subscriptions, renewals, refunds, ...pence }, place) => ({
-				...{ ...name(place), hits: null, visits: visits?.[place] ?? null },
-				...{ subscriptions, renewals, refunds, ...pence },
+				...name(place),
+				hits: null,
+				visits: visits?.[place] ?? null,
+				subscriptions,
+				renewals,
+				refunds,
+				...pence,
 			}),
 		);
 		const counted = journeys.map(({ subscription }) => ({

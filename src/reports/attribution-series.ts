@@ -59,8 +59,10 @@ export function attributionSeries(
 				{
 					[every]: span.name,
 					...dimensionsOf(name, by),
-					...{ visitors: came?.visitors ?? null, visits: came?.visits ?? null },
-					...{ subscriptions, netPence: net },
+					visitors: came?.visitors ?? null,
+					visits: came?.visits ?? null,
+					subscriptions,
+					netPence: net,
 					conversionRate: came ? ratio(credited, came.visitors) : null,
 				},
 			];

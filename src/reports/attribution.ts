@@ -146,7 +146,8 @@ export function attribute(
 				name,
 				row: {
 					...dimensionsOf(name, by),
-					...{ visitors: of?.visitors ?? null, visits: of?.visits ?? null },
+					visitors: of?.visitors ?? null,
+					visits: of?.visits ?? null,
 					assistRatio: assists[label] ?? null,
 					models: Object.fromEntries(credited),
 				},
@@ -262,9 +263,12 @@ function matrixOf(
 	});
 	return [
 		tableOf('Subscriptions', (row) => ({
-			...{ visitors: row.visitors, visits: row.visits, assistRatio: row.assistRatio },
+			visitors: row.visitors,
+			visits: row.visits,
+			assistRatio: row.assistRatio,
 			...byModel(row, ({ subscriptions }) => subscriptions),
-			...{ markovLow: row.models.markov?.low ?? null, markovHigh: row.models.markov?.high ?? null },
+			markovLow: row.models.markov?.low ?? null,
+			markovHigh: row.models.markov?.high ?? null,
 		})),
 		tableOf('Net revenue', (row) => byModel(row, (amounts) => amounts.netPence, 'Pence')),
 		{

@@ -86,7 +86,9 @@ export async function entrantsIn(
 			if (!match) continue;
 			const { atMs, profile } = match;
 			entries.set(history.vid, {
-				...{ atMs, channel: profile.lastChannel, device: profile.device },
+				atMs,
+				channel: profile.lastChannel,
+				device: profile.device,
 				score: model?.probability(profile, atMs) ?? 0,
 				isConverted: outcomeAt(history, profile, atMs),
 			});

@@ -84,21 +84,30 @@ export async function planExperiment(
 		return planned <= maxPlannedWeeks ? planned : null;
 	};
 	return {
-		...{ goal: goal.name, weeksOfHistory: weeks, enteredInFirstWeek: enteredBy[1] as number },
+		goal: goal.name,
+		weeksOfHistory: weeks,
+		enteredInFirstWeek: enteredBy[1] as number,
 		entersAWeek: rounded(entersAWeek, 1),
-		...{ conversionRate: rounded(sums.mean, 6), varianceReduction: rounded(varianceReduction, 4) },
+		conversionRate: rounded(sums.mean, 6),
+		varianceReduction: rounded(varianceReduction, 4),
 		plans: heldOutPercents.flatMap((holdoutPercent) =>
 			liftPercents.map((relativeLiftPercent): PlannedExperiment => {
 				const wanted = {
-					...{ rate: sums.mean, relativeLift: relativeLiftPercent / 100, varianceReduction },
+					rate: sums.mean,
+					relativeLift: relativeLiftPercent / 100,
+					varianceReduction,
 					holdoutShare: holdoutPercent / 100,
 				};
 				const [visitors, visitorsAtEveryLook] = (['ordinary', 'anytime'] as const).map((interval) =>
 					visitorsNeeded(wanted, interval),
 				) as [number, number];
 				return {
-					...{ holdoutPercent, relativeLiftPercent, visitors, weeks: weeksUntil(visitors) },
-					...{ visitorsAtEveryLook, weeksAtEveryLook: weeksUntil(visitorsAtEveryLook) },
+					holdoutPercent,
+					relativeLiftPercent,
+					visitors,
+					weeks: weeksUntil(visitors),
+					visitorsAtEveryLook,
+					weeksAtEveryLook: weeksUntil(visitorsAtEveryLook),
 				};
 			}),
 		),

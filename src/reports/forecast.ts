@@ -306,13 +306,19 @@ export const forecastReport = reportThat({
 		{
 			title: `Expected in the next ${days} days, with bounds that hold four times of five`,
 			rows: rows.map(({ part, expectedPence, lowPence, highPence }) => ({
-				...{ part, expectedPence, lowPence, highPence },
+				part,
+				expectedPence,
+				lowPence,
+				highPence,
 			})),
 		},
 		{
 			title: `What the forecast of ${days} days ago said, and what came`,
 			rows: rows.map(({ part, earlierPence, earlierLowPence, earlierHighPence, camePence }) => ({
-				...{ part, expectedPence: earlierPence, lowPence: earlierLowPence, highPence: earlierHighPence },
+				part,
+				expectedPence: earlierPence,
+				lowPence: earlierLowPence,
+				highPence: earlierHighPence,
 				camePence,
 			})),
 		},

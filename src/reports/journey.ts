@@ -72,7 +72,8 @@ export function spansOf(
 	if (!Number.isFinite(fromMs) || fromMs > lastMs) return [];
 	return calendar.spans(length, fromMs, lastMs).map((span) => ({
 		...span,
-		...{ fromMs: Math.max(span.fromMs, period.fromMs), toMs: Math.min(span.toMs, period.toMs) },
+		fromMs: Math.max(span.fromMs, period.fromMs),
+		toMs: Math.min(span.toMs, period.toMs),
 	}));
 }
 

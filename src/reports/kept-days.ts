@@ -203,7 +203,11 @@ function compareTexts(a: unknown, b: unknown): number {
 }
 
 const ofEverything: JourneyOptions = {
-	...{ asOfMs: Number.MAX_SAFE_INTEGER, isPast: false, lookbackDays: 0, visitsBy: null, needsPaths: false },
+	asOfMs: Number.MAX_SAFE_INTEGER,
+	isPast: false,
+	lookbackDays: 0,
+	visitsBy: null,
+	needsPaths: false,
 	period: { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY },
 	paymentProviders: new Set(),
 };
@@ -257,7 +261,8 @@ export async function* checkDays(
 			yield { check, ok: true, detail: `the figures kept of ${kept} days follow from the log` };
 		else
 			yield {
-				...{ check, ok: false },
+				check,
+				ok: false,
 				detail: `the figures kept of ${wrong.length} of ${kept} days, such as ${wrong[0]}, do not follow from the log: 'caskade visitor rebuild ${aid}' makes all anew`,
 			};
 	}

@@ -154,7 +154,8 @@ export const lifetimeValueReport = reportThat({
 		return [
 			curves([mean, ...cohorts], {
 				title: valueTitle,
-				...{ money, across: monthsAcross },
+				money,
+				across: monthsAcross,
 			}),
 			bars(table.slice(0, rows.length), 'ltvProjectedPence', { title: expected, money, bounds }),
 		];

@@ -89,7 +89,8 @@ export function differenceOf(
 	const difference = unadjusted - slope * (treated.meanOfX - holdout.meanOfX);
 	const anytime = error * anytimeMultiplier(treated.count + holdout.count, holdoutShare);
 	return {
-		...{ difference, unadjusted },
+		difference,
+		unadjusted,
 		low: difference - ordinaryMultiplier * error,
 		high: difference + ordinaryMultiplier * error,
 		anytimeLow: difference - anytime,

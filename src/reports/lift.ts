@@ -107,9 +107,14 @@ function figuresOf(units: readonly Unit[], group: ExperimentGroup, reads: number
 	const { acquisitionPence, renewalPence, refundPence } = amounts;
 	const conversions = known.filter((unit) => unit.isConverted).length;
 	return {
-		...{ visitors: known.length, waiting: own.length - known.length },
-		...{ conversions, conversionRate: ratio(conversions, known.length, 6) },
-		...{ acquisitionPence, renewalPence, refundPence, netPence: netPence(amounts) },
+		visitors: known.length,
+		waiting: own.length - known.length,
+		conversions,
+		conversionRate: ratio(conversions, known.length, 6),
+		acquisitionPence,
+		renewalPence,
+		refundPence,
+		netPence: netPence(amounts),
 		netPerVisitorPence: ratio(netPence(amounts), known.length, 2),
 		read: reads === undefined || own.length === 0 ? null : Math.min(1, rounded(reads / own.length, 2)),
 	};
@@ -137,8 +142,13 @@ function liftOf(units: readonly Unit[], outcome: Outcome, holdoutShare: number, 
 	const both = Math.min(treated.count, holdout.count) > 0;
 	const unadjusted = both ? rounded(treated.mean - holdout.mean, digits) : null;
 	return {
-		...{ difference: unadjusted, unadjusted, low: null, high: null },
-		...{ anytimeLow: null, anytimeHigh: null, varianceReduction: null },
+		difference: unadjusted,
+		unadjusted,
+		low: null,
+		high: null,
+		anytimeLow: null,
+		anytimeHigh: null,
+		varianceReduction: null,
 	};
 }
 
@@ -149,10 +159,18 @@ function rowOf(part: LiftRow['part'], value: string, units: readonly Unit[], hol
 	const rate = liftOf(units, isConverted, holdoutShare, 6);
 	const net = liftOf(units, paid, holdoutShare, 2);
 	return {
-		...{ part, value, treatedVisitors: treated.length, holdoutVisitors: holdout.length },
-		...{ treatedRate: rateOf(treated), holdoutRate: rateOf(holdout) },
-		...{ rateDifference: rate.difference, rateLow: rate.low, rateHigh: rate.high },
-		...{ netDifferencePence: net.difference, netLowPence: net.low, netHighPence: net.high },
+		part,
+		value,
+		treatedVisitors: treated.length,
+		holdoutVisitors: holdout.length,
+		treatedRate: rateOf(treated),
+		holdoutRate: rateOf(holdout),
+		rateDifference: rate.difference,
+		rateLow: rate.low,
+		rateHigh: rate.high,
+		netDifferencePence: net.difference,
+		netLowPence: net.low,
+		netHighPence: net.high,
 	};
 }
 
@@ -266,27 +284,30 @@ export const liftReport = reportThat<LiftBody>({
 		'Of an experiment, by group: visitors from the moment at which they first fulfilled the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is the treated less the held-out: of the conversion rate, and of net pence per visitor, plain and with the largest thousandth cut off (`winsorised`). `low` and `high` are the ordinary 95 % interval, of one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold at every look. `varianceReduction` is what the score at entry takes away of the variance. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
 	parameters: ['experiment', 'asOf', 'timezone'],
 	columns: {
-		...{ conversionRate: shares, read: shares, difference: shares, low: shares, high: shares },
-		...{ anytimeLow: { ...shares, heading: 'low, at every look' } },
-		...{ anytimeHigh: { ...shares, heading: 'high, at every look' } },
-		...{ anytimeLowPence: { heading: 'low, at every look' } },
-		...{ anytimeHighPence: { heading: 'high, at every look' } },
-		...{ varianceReduction: { ...shares, heading: 'less variance' } },
-		...{ netPerVisitorPence: { heading: 'net per visitor' } },
-		...{
-			treatedRate: shares,
-			holdoutRate: shares,
-			rateDifference: shares,
-			rateLow: shares,
-			rateHigh: shares,
-		},
+		conversionRate: shares,
+		read: shares,
+		difference: shares,
+		low: shares,
+		high: shares,
+		anytimeLow: { ...shares, heading: 'low, at every look' },
+		anytimeHigh: { ...shares, heading: 'high, at every look' },
+		anytimeLowPence: { heading: 'low, at every look' },
+		anytimeHighPence: { heading: 'high, at every look' },
+		varianceReduction: { ...shares, heading: 'less variance' },
+		netPerVisitorPence: { heading: 'net per visitor' },
+		treatedRate: shares,
+		holdoutRate: shares,
+		rateDifference: shares,
+		rateLow: shares,
+		rateHigh: shares,
 	},
 	async make({ account, control, query, asOfMs, calendar, read, entrants }) {
 		const experiments = await control.experiments(account.id);
 		const experiment = chosenExperiment(experiments, query.experiment);
 		if (!experiment)
 			return {
-				...{ experiment: null, rows: [] },
+				experiment: null,
+				rows: [],
 				warnings: ["The account has no experiment; 'caskade experiment create' begins one."],
 			};
 		const { name, segment, rule, holdoutPercent, fromMs } = experiment;
@@ -324,16 +345,18 @@ export const liftReport = reportThat<LiftBody>({
 			asOfMs,
 		};
 		return {
-			...{
-				experiment: name,
-				servedSegment: segment,
-				goal: goal.name,
-				holdoutPercent,
-				...daysOf(experiment, calendar),
-			},
-			...{ groups, leftOut: about.leftOut, lift, scoredBy: about.scoredBy },
+			experiment: name,
+			servedSegment: segment,
+			goal: goal.name,
+			holdoutPercent,
+			...daysOf(experiment, calendar),
+			groups,
+			leftOut: about.leftOut,
+			lift,
+			scoredBy: about.scoredBy,
 			rows: [rowOf('all', '', known, holdoutShare), ...explored(known, holdoutShare)],
-			...{ warnings: warningsOf(found), notes: notesOf(found) },
+			warnings: warningsOf(found),
+			notes: notesOf(found),
 		};
 	},
 	parts({ groups, lift, rows }): readonly SideTable[] | null {
@@ -376,16 +399,21 @@ export const liftReport = reportThat<LiftBody>({
 		const some = rows.filter(({ part, rateDifference }) => part !== 'all' && rateDifference !== null);
 		return [
 			bars(looks(lift.conversionRate), 'difference', {
-				...{ title: 'Conversion rate: treated less held out, 95 %', isShare: true, bounds },
+				title: 'Conversion rate: treated less held out, 95 %',
+				isShare: true,
+				bounds,
 			}),
 			bars(looks(lift.netPencePerVisitor), 'difference', {
-				...{ title: 'Net per visitor: treated less held out, 95 %', money, bounds },
+				title: 'Net per visitor: treated less held out, 95 %',
+				money,
+				bounds,
 			}),
 			bars(
 				some.map(({ part, value, ...row }) => ({ part, value, ...row })),
 				'rateDifference',
 				{
-					...{ title: 'Exploration: conversion rate by channel and device', isShare: true },
+					title: 'Exploration: conversion rate by channel and device',
+					isShare: true,
 					bounds: ['rateLow', 'rateHigh'],
 				},
 			),

@@ -203,7 +203,10 @@ function flatRow({ subscriptions, recurringPence, ...row }: NamedRow): FlatRow {
 		...(names as GroupValues),
 		...subscriptions,
 		...penceOf(recurringPence),
-		...{ refundPence, customerChurn, grossRevenueRetention, netRevenueRetention },
+		refundPence,
+		customerChurn,
+		grossRevenueRetention,
+		netRevenueRetention,
 	};
 }
 

@@ -118,7 +118,9 @@ function compared(outcomes: readonly Outcome[]): Omit<PromiseRow, 'goal' | 'week
 			chances.reduce((sum, chance) => sum + chance, 0),
 			2,
 		),
-		...{ low, high, observed },
+		low,
+		high,
+		observed,
 		result:
 			known.length === 0 ? 'waiting' : observed > high ? 'more came' : observed < low ? 'fewer came' : 'kept',
 	};

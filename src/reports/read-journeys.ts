@@ -120,7 +120,8 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	visitors.end();
 	const journeys = subscriptions.map((subscription, place) => ({ subscription, path: paths[place] ?? [] }));
 	const converted = acquiredIn(journeys, period).map(({ subscription: { convertedAtMs }, path }) => ({
-		...{ path, convertedAtMs },
+		path,
+		convertedAtMs,
 	}));
 	lost.decide(asOfMs, lostAfterMs(converted, lookbackDays));
 	return { journeys, lost, visits };

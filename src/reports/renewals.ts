@@ -120,7 +120,9 @@ function survivorsOf(ages: readonly Age[]): Survivors[] {
 	return ages
 		.filter(({ atRisk }) => atRisk > 0)
 		.map(({ atRisk, stayed }, place) => ({
-			...{ age: place + 1, atRisk, renewed: stayed },
+			age: place + 1,
+			atRisk,
+			renewed: stayed,
 			...survival.step(stayed, atRisk),
 		}));
 }
@@ -159,20 +161,22 @@ export const renewalsReport = reportThat({
 				})),
 			{
 				title: 'Left after so many renewals, with the 95 % interval',
-				...{ isShare: true, across: 'renewals' },
+				isShare: true,
+				across: 'renewals',
 			},
 		),
 });
 
 function rowPerAge({ eligible, renewed, survivors, ...group }: NamedRow): FlatRow[] {
 	const ages = survivors.map(({ age, atRisk, renewed: stayed, share, low, high }, place) => ({
-		...{ age, eligible: eligible[place] as number, renewed: renewed[place] as number },
-		...{
-			atRisk,
-			stayed,
-			survivors: share,
-			...{ low, high },
-		},
+		age,
+		eligible: eligible[place] as number,
+		renewed: renewed[place] as number,
+		atRisk,
+		stayed,
+		survivors: share,
+		low,
+		high,
 	}));
 	const none = { age: null, eligible: null, renewed: null, atRisk: null, stayed: null, survivors: null };
 	return (ages.length > 0 ? ages : [{ ...none, low: null, high: null }]).map((age) => ({

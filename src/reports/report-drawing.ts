@@ -65,7 +65,8 @@ export function bars(
 	const isGrouped = new Set(table.map(({ model }) => model)).size > 1;
 	const rows = table.slice(0, maxBars).map(({ model = null, ...row }) => ({
 		names: Object.values(row).filter((cell) => typeof cell === 'string'),
-		...{ model, value: Number(row[column] ?? 0) },
+		model,
+		value: Number(row[column] ?? 0),
 		within: (bounds ?? []).map((name) => row[name]).filter((bound) => typeof bound === 'number'),
 	}));
 	if (rows.length === 0) return null;

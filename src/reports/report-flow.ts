@@ -41,8 +41,12 @@ export function stepFlowDrawing(flows: readonly StepFlow[], title: string): Html
 	const height = Math.max(...columns.map((column) => layOut(column, scale)));
 	const nodeOf = (step: number, name: string) => columns[step - 1]?.get(name) as Node;
 	const ends = flows.map((flow) => ({
-		...{ flow, thickness: sizeOf(flow) * scale, fromY: 0, toY: 0 },
-		...{ left: nodeOf(flow.step, flow.from), right: nodeOf(flow.step + 1, flow.to) },
+		flow,
+		thickness: sizeOf(flow) * scale,
+		fromY: 0,
+		toY: 0,
+		left: nodeOf(flow.step, flow.from),
+		right: nodeOf(flow.step + 1, flow.to),
 	}));
 	// In the order of the nodes that they go to, and come from, so that few cross.
 	for (const end of ends.toSorted((a, b) => a.right.y - b.right.y)) {

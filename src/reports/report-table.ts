@@ -71,7 +71,10 @@ export function shownTables(
 	isLong: boolean,
 ): readonly ShownTable[] {
 	const shown = ({ title, rows, columns }: SideTable): ShownTable => ({
-		...{ title, lines: [], rows, columns: { ...definition.columns, ...columns } },
+		title,
+		lines: [],
+		rows,
+		columns: { ...definition.columns, ...columns },
 	});
 	const main = (of: Report): readonly SideTable[] =>
 		(isLong ? null : definition.parts?.(of)) ?? [
@@ -198,7 +201,9 @@ export function shownColumns(rows: readonly FlatRow[], styles: ColumnStyles = {}
 		const heading = `${styles[whole]?.heading ?? headingOf(whole)}${number}`;
 		return {
 			...styles[whole],
-			...{ name, isPence, heading: isAmbiguous ? `${heading} amount` : heading },
+			name,
+			isPence,
+			heading: isAmbiguous ? `${heading} amount` : heading,
 			isNumber: rows.every((row) => typeof row[name] !== 'string'),
 			isFraction: rows.some((row) => typeof row[name] === 'number' && !Number.isInteger(row[name])),
 		};

@@ -44,7 +44,9 @@ export function retainedCohorts(
 	maxAges: number,
 ): NamedRow[] {
 	return cohortsOf(journeys, { by, calendar }).map(({ month, values, members }) => ({
-		...{ month, ...values, ...retained(month, members, asOfMs, calendar, maxAges) },
+		month,
+		...values,
+		...retained(month, members, asOfMs, calendar, maxAges),
 	}));
 }
 
@@ -67,7 +69,9 @@ function retained(
 	const whenOver = (values: readonly number[]) =>
 		values.map((value, age) => ((ends[age] as number) <= asOfMs ? value : null));
 	return {
-		...{ subscriptions: members.length, active: whenOver(active), pence: whenOver(pence) },
+		subscriptions: members.length,
+		active: whenOver(active),
+		pence: whenOver(pence),
 		activeNow: members.filter(({ course }) => course.state !== 'ended').length,
 		penceToDate: sumOf(paid, (each) => each),
 	};
@@ -90,7 +94,10 @@ export function retentionByAge(cohorts: readonly RetainedCohort[]): RetentionAtA
 		const before = sum((cohort) => (age === 0 ? cohort.subscriptions : (cohort.active[age - 1] as number)));
 		if (before > 0) left = survival.step(active, before);
 		ages.push({
-			...{ age, subscriptions, active, ...left },
+			age,
+			subscriptions,
+			active,
+			...left,
 			pencePerSubscription: Math.round(pence / subscriptions),
 		});
 	}
@@ -176,7 +183,8 @@ export const retentionReport = reportThat({
 			),
 			{
 				title: 'Left at the end of each month after that of the acquisition, with the 95 % interval',
-				...{ isShare: true, across: monthsAcross },
+				isShare: true,
+				across: monthsAcross,
 			},
 		),
 });
@@ -191,7 +199,13 @@ function rowOfAge({
 	pencePerSubscription,
 }: RetentionAtAge): FlatRow {
 	return {
-		...{ age, subscriptions, active, mean: shareText(active, subscriptions), survival: share },
-		...{ low, high, paidEachPence: pencePerSubscription },
+		age,
+		subscriptions,
+		active,
+		mean: shareText(active, subscriptions),
+		survival: share,
+		low,
+		high,
+		paidEachPence: pencePerSubscription,
 	};
 }

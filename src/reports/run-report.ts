@@ -50,7 +50,8 @@ function earlierQuery(
 	const days = compare === 'year' ? 52 * 7 : 7 * Math.ceil(daysBetween(from, to) / 7);
 	return {
 		...query,
-		...{ from: addDays(from, -days), to: addDays(to, -days) },
+		from: addDays(from, -days),
+		to: addDays(to, -days),
 		asOf: calendar.daysBefore(asOfMs, days),
 	};
 }
@@ -72,7 +73,11 @@ async function makeReport(
 	const wanted = wantedTouch(query);
 	const period = periodOf(query, calendar);
 	const options: JourneyOptions = {
-		...{ asOfMs, period, isPast: query.asOf !== null, lookbackDays: query.lookbackDays, visitsBy: null },
+		asOfMs,
+		period,
+		isPast: query.asOf !== null,
+		lookbackDays: query.lookbackDays,
+		visitsBy: null,
 		needsPaths: true,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};
@@ -93,7 +98,12 @@ async function makeReport(
 		return segment === null ? matching : source.inSegment(segment, matching);
 	};
 	const source: ReportSource = {
-		...{ account, control: store.control, query, asOfMs, calendar, period },
+		account,
+		control: store.control,
+		query,
+		asOfMs,
+		calendar,
+		period,
 		read: (reading) => store.read(account.id, reading(options)),
 		async journeys(needs = 'touches') {
 			const visitsBy = needs === 'visits' ? query.by : null;

@@ -127,12 +127,15 @@ function waysOf(journeys: readonly Pick<Journey, 'path'>[], lost: LostPaths, by:
 	const subscribed = journeys.map(({ path }) => ({
 		names:
 			path.length === 0 ? [none] : stepsOf(path.map((touch) => nameOf(labels.numberOf(labelOf(touch, by))))),
-		...{ subscriptions: 1, lost: 0 },
+		subscriptions: 1,
+		lost: 0,
 	}));
 	const others = lost
 		.labelled((label) => labels.numberOf(label))
 		.map(({ labels: path, visitors }) => ({
-			...{ names: stepsOf(path.map(nameOf)), subscriptions: 0, lost: visitors },
+			names: stepsOf(path.map(nameOf)),
+			subscriptions: 0,
+			lost: visitors,
 		}));
 	return [...subscribed, ...others];
 }

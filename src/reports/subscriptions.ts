@@ -71,15 +71,24 @@ export const subscriptionsReport = reportThat({
 			const { subscriptions: _, ...pence } = amountsOf(steps);
 			const last = path.at(-1);
 			return {
-				...{ subid, evt, acquired: calendar.dayOf(acquiredAtMs(subscription)) },
-				...{ state: courses.get(subid) ?? null, renewals: count(steps, 'renewal') },
-				...{ refunds: count(steps, 'refund'), ...pence, netPence: netPence(pence) },
-				...{ channel: last?.channel ?? null, campaign: last?.campaign ?? null, touches: path.length },
+				subid,
+				evt,
+				acquired: calendar.dayOf(acquiredAtMs(subscription)),
+				state: courses.get(subid) ?? null,
+				renewals: count(steps, 'renewal'),
+				refunds: count(steps, 'refund'),
+				...pence,
+				netPence: netPence(pence),
+				channel: last?.channel ?? null,
+				campaign: last?.campaign ?? null,
+				touches: path.length,
 				vid: owner,
 			};
 		};
 		return {
-			...{ basis, having, rows: shown.map(rowOf) },
+			basis,
+			having,
+			rows: shown.map(rowOf),
 			totals: totalOf(counted.map(({ steps }) => ({ amounts: amountsOf(steps) }))),
 			...(shown.length < counted.length && {
 				notes: [`These are the latest ${maxRows} of ${counted.length} subscriptions.`],

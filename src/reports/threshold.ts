@@ -113,8 +113,11 @@ export function bestCut(goal: string, later: LaterMeasures, worth: Worth): BestC
 	compileRule(rule, [goal]);
 	return {
 		...roundedRow({ ...best, cut: shown }),
-		...{ cutLow: rounded(cutLow, 4), cutHigh: rounded(cutHigh, 4) },
-		...{ profitLowPence: Math.round(profitLow), profitHighPence: Math.round(profitHigh), rule },
+		cutLow: rounded(cutLow, 4),
+		cutHigh: rounded(cutHigh, 4),
+		profitLowPence: Math.round(profitLow),
+		profitHighPence: Math.round(profitHigh),
+		rule,
 	};
 }
 
@@ -165,7 +168,9 @@ export const thresholdReport = reportThat({
 		const about = { goal: goal.name, costPence, valuePence };
 		if (!active)
 			return {
-				...{ ...about, best: null, rows: [] },
+				...about,
+				best: null,
+				rows: [],
 				warnings: [
 					`The goal ${goal.name} has no active model, so there is no score to choose by; see 'caskade train'.`,
 				],
@@ -178,7 +183,10 @@ export const thresholdReport = reportThat({
 			);
 		const best = bestCut(goal.name, later, { costPence, valuePence });
 		return {
-			...{ ...about, model: active.version, best: best ?? null, rows: rows.map(roundedRow) },
+			...about,
+			model: active.version,
+			best: best ?? null,
+			rows: rows.map(roundedRow),
 			notes: [
 				best
 					? `Best: from ${best.cut} on (95 %: ${best.cutLow} to ${best.cutHigh}). The rule of its segment: ${best.rule}`

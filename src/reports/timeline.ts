@@ -101,8 +101,13 @@ function visitEntry({ sid, profile }: VisitorRecord['visits'][number], asOfMs: n
 	const { firstAtMs, lastAtMs, lastChannel, landingPage, hits } = profile;
 	const isOver = lastAtMs <= asOfMs;
 	return {
-		...{ at: isoTime(firstAtMs), what: 'visit', sid, channel: lastChannel, landingPage },
-		...{ hits: isOver ? hits : null, lastHitAt: isOver ? isoTime(lastAtMs) : null },
+		at: isoTime(firstAtMs),
+		what: 'visit',
+		sid,
+		channel: lastChannel,
+		landingPage,
+		hits: isOver ? hits : null,
+		lastHitAt: isOver ? isoTime(lastAtMs) : null,
 	};
 }
 
@@ -163,8 +168,11 @@ function stepEntries({ subscription: { subid, steps }, course }: CoursedJourney)
 		const isThere = before.some(({ kind }) => kind === 'reactivated') ? 'reactivated' : 'active';
 		const stateThen = last?.kind === 'ended' ? 'ended' : entry.what === 'due' ? 'at risk' : isThere;
 		return {
-			...{ at: isoTime(atMs), ...entry, state: last ? stateThen : null },
-			...{ recurringPence: last?.recurringPence ?? null, subid },
+			at: isoTime(atMs),
+			...entry,
+			state: last ? stateThen : null,
+			recurringPence: last?.recurringPence ?? null,
+			subid,
 		};
 	});
 }
@@ -187,7 +195,9 @@ function messageEntries(messages: readonly KeptMessage[]): MessageEntry[] {
 		const { timestamp, data } = message as { timestamp?: string; data?: Record<string, unknown> };
 		const { aid: _aid, vid: _vid, cid: _cid, sequence: _sequence, since: _since, ...told } = data ?? {};
 		return {
-			...{ at: timestamp ?? createdAt, what: type, told },
+			at: timestamp ?? createdAt,
+			what: type,
+			told,
 			messages: same.map(({ webhook, deliveredAt }) => ({ webhook, deliveredAt })),
 		};
 	});
@@ -199,10 +209,12 @@ export function timelineRows(entries: readonly TimelineEntry[], withSubids: bool
 		const step = 'revenuePence' in entry ? entry : undefined;
 		const shares = 'shares' in entry ? entry.shares : null;
 		return {
-			...{ at: entry.at, what: entry.what },
+			at: entry.at,
+			what: entry.what,
 			...(withSubids && { subid: 'subid' in entry ? entry.subid : null }),
 			about: aboutOf(entry),
-			...{ revenuePence: step?.revenuePence ?? null, state: step?.state ?? null },
+			revenuePence: step?.revenuePence ?? null,
+			state: step?.state ?? null,
 			recurringPence: step?.recurringPence ?? null,
 			...Object.fromEntries(pathModels.map((model) => [model, shares?.[model] ?? null])),
 		};

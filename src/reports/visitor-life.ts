@@ -85,8 +85,12 @@ export function arrivalsOf(
 export function shownLife(aid: string, { record, timeline }: VisitorLife) {
 	const { vid, profile, subscriptionEvents, identityLinks, memberships } = record;
 	const visits = record.visits.map(({ sid, profile: visit }) => ({
-		...{ sid, startedAt: isoTime(visit.firstAtMs), lastHitAt: isoTime(visit.lastAtMs) },
-		...{ hits: visit.hits, channel: visit.lastChannel, landingPage: visit.landingPage },
+		sid,
+		startedAt: isoTime(visit.firstAtMs),
+		lastHitAt: isoTime(visit.lastAtMs),
+		hits: visit.hits,
+		channel: visit.lastChannel,
+		landingPage: visit.landingPage,
 	}));
-	return { ...{ aid, vid, profile, subscriptionEvents, identityLinks, memberships }, visits, timeline };
+	return { aid, vid, profile, subscriptionEvents, identityLinks, memberships, visits, timeline };
 }

@@ -50,7 +50,10 @@ export function placedSegments(
 	const before = known.get(experiments);
 	if (before?.segments === segments) return before.ofSegments;
 	const placed = experiments.map((experiment, place) => ({
-		...{ experiment, fromMs: experiment.fromMs, untilMs: endOf(experiment), bit: 1 << place },
+		experiment,
+		fromMs: experiment.fromMs,
+		untilMs: endOf(experiment),
+		bit: 1 << place,
 		treated: { experiment: experiment.name, group: 'treated' as const },
 		holdout: { experiment: experiment.name, group: 'holdout' as const },
 	}));

@@ -76,7 +76,9 @@ export async function visitorChanges(
 	return {
 		scores: scoreChanges(account, models, looks),
 		segments: await segmentChanges(store, account, looks),
-		...{ moments: all.length, looks: chosenMs.length, without },
+		moments: all.length,
+		looks: chosenMs.length,
+		without,
 	};
 }
 

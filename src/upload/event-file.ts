@@ -68,7 +68,8 @@ export class EventFile {
 	async *rows(onBytes: (bytes: Buffer) => void = () => {}): AsyncGenerator<EventRow[]> {
 		const { separator, map, isInPounds } = this.#format;
 		const file = new RowFile({
-			...{ name: this.input.name, separator },
+			name: this.input.name,
+			separator,
 			columns: [...new Set([...requiredFields.map((field) => this.#columnOf(field)), ...Object.values(map)])],
 			numbers: isInPounds ? undefined : this.#columnOf('rvn'),
 			advice: (missing, header) => this.#adviseOn(missing, header),

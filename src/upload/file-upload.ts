@@ -42,7 +42,11 @@ export async function uploadFile(options: FileUploadOptions): Promise<void> {
 			}
 	}
 	await caskade.subscriptions.uploadAll<NumberedEvent>(aid, pending(), {
-		...{ ...call, simulate, batchSize, concurrency, onBad: 'skip' },
+		...call,
+		simulate,
+		batchSize,
+		concurrency,
+		onBad: 'skip',
 		onBatch(batch) {
 			const record = toRecord(batch);
 			progress?.add(record);

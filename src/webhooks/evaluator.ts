@@ -133,7 +133,14 @@ export class Evaluator {
 
 function beginningAt(nowMs: number): EvaluationState {
 	return {
-		...{ sinceMs: nowMs, logToMs: nowMs, savedAtMs: 0, revision: 0, madeFor: '' },
-		...{ sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: true, recount: null },
+		sinceMs: nowMs,
+		logToMs: nowMs,
+		savedAtMs: 0,
+		revision: 0,
+		madeFor: '',
+		sweepAtMs: nowMs,
+		sweepAfterId: 0,
+		isSweepDone: true,
+		recount: null,
 	};
 }

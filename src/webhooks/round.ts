@@ -92,7 +92,9 @@ export class Round {
 			...state,
 			madeFor,
 			...(reason === 'started' && { sinceMs: nowMs, logToMs: nowMs }),
-			...{ sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false },
+			sweepAtMs: nowMs,
+			sweepAfterId: 0,
+			isSweepDone: false,
 			recount: begunAgain(state.recount, reason),
 		};
 		await this.save([], nowMs);
@@ -186,7 +188,10 @@ export class Round {
 		for (const visitor of visitors) {
 			const person = persons.get(visitor.vid)?.person ?? visitor.vid;
 			const { change, standings } = await compareVisitor(visitor, {
-				...{ account: this.#account, state: this.state, mode, nowMs },
+				account: this.#account,
+				state: this.state,
+				mode,
+				nowMs,
 				heldOut: heldOutOf(experiments, person, nowMs),
 				scoresOf: (profile) => this.#scoresOf(profile),
 			});
@@ -223,7 +228,10 @@ export class Round {
 			const sequence = this.#nextSequence(nowMs);
 			if (transition.type === 'segment.entered') sequences.set(transition.segment, sequence);
 			return messagesTo(this.#account.webhooks, {
-				...{ type: transition.type, aid: this.#account.aid, sequence, atMs: nowMs },
+				type: transition.type,
+				aid: this.#account.aid,
+				sequence,
+				atMs: nowMs,
 				subject: { vid, cid },
 				data: dataOf(this.#account, transition, nowMs),
 			});
@@ -245,7 +253,10 @@ export class Round {
 		nowMs: number,
 	): NewMessage[] {
 		return messagesTo(this.#account.webhooks, {
-			...{ type, aid: this.#account.aid, sequence: this.#nextSequence(nowMs), atMs: nowMs },
+			type,
+			aid: this.#account.aid,
+			sequence: this.#nextSequence(nowMs),
+			atMs: nowMs,
 			data: data as Readonly<Record<string, unknown>>,
 		});
 	}
@@ -264,8 +275,14 @@ export class Round {
 		const { store, onMessages } = this.#options;
 		const state = { ...this.state, savedAtMs: nowMs };
 		const step = {
-			...{ held: this.#held, sequence: this.#sequence, state, nowMs, visitors },
-			...{ messages: [], conflictIds: [], ...others },
+			held: this.#held,
+			sequence: this.#sequence,
+			state,
+			nowMs,
+			visitors,
+			messages: [],
+			conflictIds: [],
+			...others,
 		};
 		await store.transact(this.#account.id, () => saveEvaluation(step));
 		this.#held = { ...this.#held, sequence: this.#sequence };

@@ -33,7 +33,9 @@ export async function sendTest(
 	const { url, allowPrivate } = webhook;
 	const beganMs = performance.now();
 	const { status, problem } = await send({
-		...{ url, allowPrivate, body },
+		url,
+		allowPrivate,
+		body,
 		headers: signedHeaders(webhook, { id: messageId(message), body, atMs }),
 	});
 	const tookMs = Math.round(performance.now() - beganMs);

@@ -31,7 +31,11 @@ const header = `{"alg":"HS256","typ":"JWT","kid":"${key.kid}"}`;
 const payload = (fields: Record<string, unknown> = {}) => {
 	const seconds = nowMs / 1000;
 	return JSON.stringify({
-		...{ aid: subject.aid, sub: vid, scope: 'vid', iat: seconds, exp: seconds + 86_400 },
+		aid: subject.aid,
+		sub: vid,
+		scope: 'vid',
+		iat: seconds,
+		exp: seconds + 86_400,
 		...fields,
 	});
 };

@@ -32,7 +32,10 @@ test('account delete needs the name of the account twice', async (t) => {
 	);
 	assert.equal(((await caskadeJson(['account', 'list', ...at])) as object[]).length, 2);
 	assert.deepEqual(await caskadeJson(['account', 'delete', 'c-a-x', '--yes', 'c-a-x', ...at]), {
-		...{ deleted: 'c-a-x', events: 0, hits: 0, visitors: 0 },
+		deleted: 'c-a-x',
+		events: 0,
+		hits: 0,
+		visitors: 0,
 	});
 	assert.match(
 		(await caskade(['account', 'delete', 'c-a-y', '--yes', 'c-a-y', ...at])).stdout,

@@ -47,22 +47,18 @@ test('account create takes every setting that it shows', async (t) => {
 	]);
 	const { createdAt: _, ...shown } = created as { createdAt: string };
 	assert.deepEqual(shown, {
-		...{
-			aid: 'c-a-x',
-			client: 'x',
-			origins: [],
-			explains: true,
-			tellsExperiments: false,
-			channelRules: [rule],
-		},
-		...{
-			timezone: 'Europe/London',
-			paymentProviders: ['pay.example.com'],
-			renewalDays: { newsletter: 30, 'a gift, or two': 365 },
-			currency: 'EUR',
-			disabledAt: null,
-			ownDatabase: null,
-		},
+		aid: 'c-a-x',
+		client: 'x',
+		origins: [],
+		explains: true,
+		tellsExperiments: false,
+		channelRules: [rule],
+		timezone: 'Europe/London',
+		paymentProviders: ['pay.example.com'],
+		renewalDays: { newsletter: 30, 'a gift, or two': 365 },
+		currency: 'EUR',
+		disabledAt: null,
+		ownDatabase: null,
 	});
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [created]);
 	assertRefused(

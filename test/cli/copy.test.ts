@@ -63,7 +63,9 @@ async function fill(
 async function setUpScoring(store: OpenStore, aid: string): Promise<void> {
 	const { control } = store;
 	const { id } = await control.updateAccount(aid, {
-		...{ explains: true, renewalDays: { gift: 365 }, currency: 'EUR' },
+		explains: true,
+		renewalDays: { gift: 365 },
+		currency: 'EUR',
 		channelRules: [{ channel: 'partner', pattern: 'utm_source=ours' }],
 	});
 	await control.importSecret(id);
@@ -104,13 +106,21 @@ async function addPerson({ control }: OpenStore, aid: string): Promise<void> {
 /** A webhook whose secret was rotated, and rows of each of its tables. */
 async function setUpWebhook(store: OpenStore, accountId: number): Promise<void> {
 	const { id } = await store.control.createWebhook(accountId, {
-		...{ url: 'https://crm.example/?q="Ü"', events: ['segment.left'], withCid: true, allowPrivate: false },
+		url: 'https://crm.example/?q="Ü"',
+		events: ['segment.left'],
+		withCid: true,
+		allowPrivate: false,
 	});
 	await store.control.rotateWebhookSecret(accountId, id);
 	await store.control.setWebhookFailing(id, 1);
 	await store.control.createExperiment(accountId, {
-		...{ name: 'offer', segment: 'new', rule: 'true', goal: 'subscription' },
-		...{ holdoutPercent: 12.5, fromMs: 1, toMs: null },
+		name: 'offer',
+		segment: 'new',
+		rule: 'true',
+		goal: 'subscription',
+		holdoutPercent: 12.5,
+		fromMs: 1,
+		toMs: null,
 	});
 	await store.transact(accountId, function* () {
 		const message = { webhook: id, sequence: 2 ** 52, type: 'segment.left', vid: 'v', body: '{}' } as const;

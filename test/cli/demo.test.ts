@@ -81,7 +81,9 @@ test('profiles match the log, sales belong to their buyers, and all segments but
 	const at = ['--database', newFolder(t)];
 	await caskadeJson(['demo', '--visitors', '1000', ...at]);
 	assert.deepEqual(await caskadeJson(['visitor', 'rebuild', 'c-a-demo-local', ...at]), {
-		...{ aid: 'c-a-demo-local', visitors: 1000, changed: 0 },
+		aid: 'c-a-demo-local',
+		visitors: 1000,
+		changed: 0,
 	});
 	const store = await openFor(t, at[1] as string);
 	const { id } = await store.control.account('c-a-demo-local');

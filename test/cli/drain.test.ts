@@ -94,8 +94,11 @@ test('HTTP/2: streams in flight are answered during the delay, and the client op
 	await once(session, 'connect');
 	const begin = () =>
 		session.request({
-			...{ ':method': 'POST', ':path': '/subscription' },
-			...{ 'x-api-key': key, 'content-type': 'application/json', expect: '100-continue' },
+			':method': 'POST',
+			':path': '/subscription',
+			'x-api-key': key,
+			'content-type': 'application/json',
+			expect: '100-continue',
 		});
 	const first = begin();
 	await once(first, 'continue');

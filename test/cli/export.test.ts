@@ -101,7 +101,11 @@ test('an export reads events as fast as they are taken, not all at once', async 
 	const store = await openFor(t, address);
 	const id = await addAccount(store, 'c-a-acme-uk');
 	const event = (number: number) => ({
-		...{ tid: `T-${number}`, subid: `S-${number}`, cid: null, evt: 'newsletter'.repeat(20), rvn: 1 },
+		tid: `T-${number}`,
+		subid: `S-${number}`,
+		cid: null,
+		evt: 'newsletter'.repeat(20),
+		rvn: 1,
 		receivedAtMs: 1000 + number,
 	});
 	// More than fits into a pipe and the buffers at its ends.

@@ -68,7 +68,8 @@ test('the bands of a goal and what it counts can be changed, nothing else can', 
 	const update = (...args: string[]) => caskade(['goal', 'update', 'c-a-x', ...args, ...at]);
 	assert.deepEqual(await caskadeJson(['goal', 'update', 'c-a-x', 'return', '--bands', '60,95.5', ...at]), {
 		...beginning.find(({ name }) => name === 'return'),
-		...{ mediumFrom: 60, highFrom: 95.5 },
+		mediumFrom: 60,
+		highFrom: 95.5,
 	});
 	assert.match(
 		(await update('return', '--bands', '5,7')).stdout,

@@ -154,7 +154,10 @@ test('invalid lines are reported by number and field and not stored, and the exi
 	assert.doesNotMatch(ended.stderr, /:101:/);
 	assert.match(ended.stdout, /many\.ndjson +250 +0 +0 +0 +250/);
 	assert.deepEqual((await importJson(file('empty', ''))).stored, {
-		...{ hits: 0, events: 0, repeated: 0, conflicts: 0 },
+		hits: 0,
+		events: 0,
+		repeated: 0,
+		conflicts: 0,
 	});
 });
 
@@ -189,11 +192,11 @@ function manyLines(visitors: number): string[] {
 	return Array.from({ length: visitors }, (_, visitor) => {
 		const startMinutes = visitor % 1000;
 		const hits = [0, 5, 20, 400, 410].map((minutes, index) => ({
-			...{ type: 'hit', at: at(startMinutes + minutes), visitor: `user-${visitor}` },
-			...{
-				url: `https://shop.example/${index}`,
-				events: index === 4 ? [{ name: 'checkout', tid: `T-${visitor}` }] : [],
-			},
+			type: 'hit',
+			at: at(startMinutes + minutes),
+			visitor: `user-${visitor}`,
+			url: `https://shop.example/${index}`,
+			events: index === 4 ? [{ name: 'checkout', tid: `T-${visitor}` }] : [],
 		}));
 		const sale = { type: 'subscription', tid: `T-${visitor}`, subid: `S-${visitor}`, evt: 'newsletter' };
 		return [...hits, { ...sale, at: at(startMinutes + 405) }].map((line) => JSON.stringify(line));
@@ -258,7 +261,10 @@ test('a killed import is completed by running it again; nothing is stored twice 
 
 	const report = await killed.importJson(path);
 	assert.deepEqual(report.stored, {
-		...{ hits: 5 * visitors - hits, events: 0, repeated: hits + events, conflicts: 0 },
+		hits: 5 * visitors - hits,
+		events: 0,
+		repeated: hits + events,
+		conflicts: 0,
 	});
 	const again = await knownOf(killed, path);
 	assert.deepEqual(again.stored, { hits: 0, events: 0, repeated: 6 * visitors, conflicts: 0 });

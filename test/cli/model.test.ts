@@ -31,8 +31,14 @@ test('model list compares versions by their results on later rows', async (t) =>
 	const later = trainedOnVisitors('logistic').report.later;
 	const { createdAt, ...logistic } = models[0] as Record<string, unknown>;
 	assert.deepEqual(logistic, {
-		...{ goal: 'subscription', scope: 'vid', version: first, active: false, kind: 'logistic' },
-		...{ auc: later?.auc.value, logLoss: later?.logLoss, baseRateLogLoss: later?.baseRateLogLoss },
+		goal: 'subscription',
+		scope: 'vid',
+		version: first,
+		active: false,
+		kind: 'logistic',
+		auc: later?.auc.value,
+		logLoss: later?.logLoss,
+		baseRateLogLoss: later?.baseRateLogLoss,
 	});
 	assert.match(String(createdAt), /^\d{4}-\d{2}-\d{2}T/);
 	assert.deepEqual(
@@ -60,7 +66,12 @@ test('model show prints the report in words, or as JSON', async (t) => {
 	assert.deepEqual(
 		{ ...shown, createdAt: '' },
 		{
-			...{ aid, goal: 'subscription', scope: 'vid', version: first, active: false, createdAt: '' },
+			aid,
+			goal: 'subscription',
+			scope: 'vid',
+			version: first,
+			active: false,
+			createdAt: '',
 			levels: null,
 			report: JSON.parse(JSON.stringify(report)),
 		},
@@ -109,7 +120,8 @@ test('model use refuses a model that cannot score, and changes nothing', async (
 	assertRefused(await use('subscription', version), /cannot be applied: its format is 99, not 4/);
 	const { model, report } = trainedOnVisitors('logistic');
 	const refused = await store.control.insertModel(id, {
-		...{ goal: 'subscription', scope: 'vid' },
+		goal: 'subscription',
+		scope: 'vid',
 		body: JSON.stringify({ ...model, kind: 'prior' }),
 		report: JSON.stringify({ ...report, kind: 'prior' }),
 	});

@@ -71,7 +71,11 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	const store = await openFor(t, at[1] as string);
 	const { id } = await store.control.account(aid);
 	const told = (await store.read(id, visitorsFrom(0, 50, 1))).map(({ vid, profile }, place) => ({
-		...{ vid, goal: 'subscription', atMs: profile.lastAtMs, band: 'low' as const, millionths: 1000 * place },
+		vid,
+		goal: 'subscription',
+		atMs: profile.lastAtMs,
+		band: 'low' as const,
+		millionths: 1000 * place,
 	}));
 	await store.transact(id, () => keepServedScores(told));
 	await keepJudgedModel(store, id);
@@ -80,7 +84,8 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		{ ...(lift as object), asOf: null, notes: null },
 		{
 			...((await caskadeJson(['experiment', 'report', aid, 'welcome-back', ...at])) as object),
-			...{ asOf: null, notes: null },
+			asOf: null,
+			notes: null,
 		},
 	);
 	assertRefused(await caskade(['report', 'ltv', aid, 'offer', ...at]), /ltv is not about an experiment/);

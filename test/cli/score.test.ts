@@ -116,7 +116,9 @@ test('as of a time, the model has seen nothing later either', async (t) => {
 	const { model, report } = trainedOnVisitors('logistic');
 	const { id } = await store.control.account(aid);
 	const earlier = await store.control.insertModel(id, {
-		...{ goal: 'subscription', scope: 'vid', body: JSON.stringify(model) },
+		goal: 'subscription',
+		scope: 'vid',
+		body: JSON.stringify(model),
 		report: JSON.stringify({ ...report, asOf }),
 	});
 	assert.equal(((await caskadeJson(score)) as Line[])[0]?.model, earlier.version);

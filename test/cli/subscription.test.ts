@@ -12,7 +12,11 @@ const day = (days: number) => new Date(Date.UTC(2026, 0, 1) + days * 86_400_000)
 function events(): string[] {
 	const paid = (subid: string, days: number, rvn: number, evt = 'membership') =>
 		JSON.stringify({
-			...{ type: 'subscription', tid: `${subid}-${days}-${rvn}`, subid, evt, rvn },
+			type: 'subscription',
+			tid: `${subid}-${days}-${rvn}`,
+			subid,
+			evt,
+			rvn,
 			at: day(days),
 		});
 	const monthly = [0, 30, 60, 90, 120, 150, 180].map((at) => paid('monthly', at, 999));
@@ -34,15 +38,16 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 	const asOf = ['--as-of', day(190), ...at];
 	const list = (await caskadeJson(['subscription', 'list', aid, ...asOf])) as Record<string, unknown>[];
 	assert.deepEqual(list[0], {
-		...{
-			subid: 'monthly',
-			vid: null,
-			evt: 'membership',
-			state: 'active',
-			cadenceDays: 30,
-			cadenceFrom: 'own',
-		},
-		...{ startedAt: day(0), dueAt: day(210), endedAt: null, recurringPence: 999 },
+		subid: 'monthly',
+		vid: null,
+		evt: 'membership',
+		state: 'active',
+		cadenceDays: 30,
+		cadenceFrom: 'own',
+		startedAt: day(0),
+		dueAt: day(210),
+		endedAt: null,
+		recurringPence: 999,
 	});
 	const lines = list.map(({ subid, state, cadenceDays, cadenceFrom, endedAt, recurringPence }) =>
 		[subid, state, cadenceDays, cadenceFrom, endedAt, recurringPence].join(' '),
@@ -118,8 +123,16 @@ test('one event alone, or none, is told without a cadence', async (t) => {
 	await caskade(['import', aid, file, ...at]);
 	assert.deepEqual(await caskadeJson(['subscription', 'list', aid, ...at]), [
 		{
-			...{ subid: 'gift', vid: null, evt: 'gift', state: 'active', cadenceDays: null, cadenceFrom: null },
-			...{ startedAt: day(100), dueAt: null, endedAt: null, recurringPence: 0 },
+			subid: 'gift',
+			vid: null,
+			evt: 'gift',
+			state: 'active',
+			cadenceDays: null,
+			cadenceFrom: null,
+			startedAt: day(100),
+			dueAt: null,
+			endedAt: null,
+			recurringPence: 0,
 		},
 	]);
 	const { stdout } = await caskade(['report', 'movement', aid, ...at]);

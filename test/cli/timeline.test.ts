@@ -49,11 +49,18 @@ for (const engine of enginesAboveContract)
 			sale('T-4', 'S-2', 8, 900),
 		]);
 		const message = (webhook: string, sequence: number, type: 'segment.left' | 'score.band.changed') => ({
-			...{ webhook, sequence, type, vid },
+			webhook,
+			sequence,
+			type,
+			vid,
 			body: JSON.stringify({
-				...{ type, timestamp: day(38 + sequence) },
+				type,
+				timestamp: day(38 + sequence),
 				data: {
-					...{ aid, vid, cid: 'C-secret', sequence },
+					aid,
+					vid,
+					cid: 'C-secret',
+					sequence,
 					...(type === 'segment.left' ? { segment: 'keen', name: 'Keen' } : { goal: 'return', band: 'high' }),
 				},
 			}),

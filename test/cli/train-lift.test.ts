@@ -28,8 +28,12 @@ async function withExperiment(t: TestContext) {
 	t.after(() => store.close());
 	const id = await addAccount(store, aid);
 	await store.control.createGoal(id, {
-		...{ name: 'signup', evts: ['signup'], horizonDays: 7, counts: 'acquisition' },
-		...{ mediumFrom: 50, highFrom: 90 },
+		name: 'signup',
+		evts: ['signup'],
+		horizonDays: 7,
+		counts: 'acquisition',
+		mediumFrom: 50,
+		highFrom: 90,
 	});
 	const about = { segment: 'high-intent', rule, goal: 'signup', holdoutPercent: 50 };
 	const experiment = await store.control.createExperiment(id, { ...about, name: 'offer', fromMs, toMs });
@@ -45,7 +49,9 @@ async function withExperiment(t: TestContext) {
 		const isPersuaded = channel === 'email' && drawOf(experiment, vid).group === 'treated';
 		if (random() < (isPersuaded ? 0.5 : 1 / 6))
 			hits.push({
-				...{ vid, sid: null, atMs: atMs + hourMs },
+				vid,
+				sid: null,
+				atMs: atMs + hourMs,
 				body: body({ channel, events: [{ name: 'signup' }] }),
 			});
 	}
@@ -75,15 +81,15 @@ test('train --lift learns from an experiment, and scores then carry lift', async
 		[model && { ...model, createdAt: '' }],
 		[
 			{
-				...{
-					goal: 'signup',
-					scope: 'lift',
-					version: model?.version,
-					active: true,
-					createdAt: '',
-					kind: 'lift',
-				},
-				...{ auc: null, logLoss: null, baseRateLogLoss: null },
+				goal: 'signup',
+				scope: 'lift',
+				version: model?.version,
+				active: true,
+				createdAt: '',
+				kind: 'lift',
+				auc: null,
+				logLoss: null,
+				baseRateLogLoss: null,
 			},
 		],
 	);
@@ -117,8 +123,11 @@ test('train --lift learns from an experiment, and scores then carry lift', async
 
 	// A goal that almost nobody has reached, an experiment that goes on, and one that does not exist.
 	await store.control.createExperiment(id, {
-		...{ ...about, segment: 'new', name: 'next' },
-		...{ fromMs: toMs, toMs: null },
+		...about,
+		segment: 'new',
+		name: 'next',
+		fromMs: toMs,
+		toMs: null,
 	});
 	assertRefused(
 		await caskade(['train', aid, '--lift', 'offer', '--goal', 'subscription', ...at]),

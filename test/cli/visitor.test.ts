@@ -42,8 +42,12 @@ test('visitor show prints profile, visits, events and shown keys', async (t) => 
 	const shown = (await caskadeJson(command('show', buyer.freshVid))) as Record<string, unknown>;
 	assert.deepEqual(shown.visits, [
 		{
-			...{ sid: buyer.freshSid, startedAt: at, lastHitAt: at, hits: 1 },
-			...{ channel: 'direct', landingPage: 'pricing' },
+			sid: buyer.freshSid,
+			startedAt: at,
+			lastHitAt: at,
+			hits: 1,
+			channel: 'direct',
+			landingPage: 'pricing',
 		},
 	]);
 	assert.deepEqual(shown.subscriptionEvents, [{ ...sale, receivedAt: at }]);
@@ -125,7 +129,10 @@ test('visitor erase erases one visitor, or all of a customer, beside a server', 
 	const erased = { hits: 1, visits: 1, events: 1, links: 2 };
 	const customer = command('erase', '--cid', 'C-shown', '--yes');
 	assert.deepEqual(await caskadeJson(customer), {
-		...{ aid: 'c-a-acme-uk', vids: [buyer.freshVid], revoked: 2, ...erased },
+		aid: 'c-a-acme-uk',
+		vids: [buyer.freshVid],
+		revoked: 2,
+		...erased,
 	});
 	assertRefused(await caskade(command('show', buyer.freshVid)), /has no visitor/);
 	const second = await caskade(command('erase', other.freshVid, '--yes'));
@@ -135,7 +142,13 @@ test('visitor erase erases one visitor, or all of a customer, beside a server', 
 	assert.equal((await writer.storeHit(accountId, again)).vid, again.freshVid);
 	// Forgetting twice is no error.
 	assert.deepEqual(await caskadeJson(customer), {
-		...{ aid: 'c-a-acme-uk', vids: [], revoked: 0, hits: 0, visits: 0, events: 0, links: 0 },
+		aid: 'c-a-acme-uk',
+		vids: [],
+		revoked: 0,
+		hits: 0,
+		visits: 0,
+		events: 0,
+		links: 0,
 	});
 	assert.equal((await caskade(command('erase', buyer.freshVid, '--yes'))).code, 0);
 });
@@ -145,7 +158,8 @@ test('visitor erase --dry-run says what would be erased, and erases nothing', as
 	const would = { vids: [buyer.freshVid], hits: 1, visits: 1, events: 1, links: 2 };
 	for (const whom of [[buyer.freshVid], ['--cid', 'C-shown']])
 		assert.deepEqual(await caskadeJson(command('erase', ...whom, '--dry-run')), {
-			...{ aid: 'c-a-acme-uk', ...would },
+			aid: 'c-a-acme-uk',
+			...would,
 		});
 	assert.equal((await caskade(command('show', buyer.freshVid))).code, 0);
 });
@@ -206,7 +220,9 @@ test('visitor erase needs either a visitor or a customer', async (t) => {
 test('visitor rebuild prints how many visitors differed from the log', async (t) => {
 	const { store, accountId, command } = await startWithBuyer(t);
 	assert.deepEqual(await caskadeJson(command('rebuild')), {
-		...{ aid: 'c-a-acme-uk', visitors: 2, changed: 0 },
+		aid: 'c-a-acme-uk',
+		visitors: 2,
+		changed: 0,
 	});
 	await store.transact(accountId, () =>
 		(function* () {

@@ -88,7 +88,10 @@ test('the packed client runs in an empty project, also on Node 20, with types an
 	// Workers have no module of Node's.
 	const { outputFiles } = await build({
 		stdin: { contents: "export * from 'caskade-client'", resolveDir: folder },
-		...{ bundle: true, write: false, platform: 'neutral', format: 'esm' },
+		bundle: true,
+		write: false,
+		platform: 'neutral',
+		format: 'esm',
 	});
 	assert.doesNotMatch(outputFiles[0]?.text ?? '', /\bprocess\.|\bBuffer\b|node:/);
 });

@@ -106,7 +106,8 @@ test('uploadAll outlives a server that is away for two minutes, and no longer', 
 		let backAtMs = Number.POSITIVE_INFINITY;
 		const transport = new Transport(
 			{
-				...{ url: service.url, apiKey: service.key },
+				url: service.url,
+				apiKey: service.key,
 				fetch: async (input, init) => {
 					if (answered === 2) backAtMs = Math.min(backAtMs, clock.now() + awayMs);
 					if (answered >= 2 && clock.now() < backAtMs) return fetch(nowhere);

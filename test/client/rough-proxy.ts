@@ -41,8 +41,13 @@ export async function startRoughProxy(
 	const random = seededRandom(seed);
 	const possible = fates.filter((fate) => stalls || fate !== 'stall');
 	const done: Record<Fate | 'forwarded', number> = {
-		...{ forwarded: 0, 'cut before': 0, 'cut after': 0, 'cut within': 0, stall: 0 },
-		...{ '504 before': 0, '504 after': 0 },
+		forwarded: 0,
+		'cut before': 0,
+		'cut after': 0,
+		'cut within': 0,
+		stall: 0,
+		'504 before': 0,
+		'504 after': 0,
 	};
 	const agent = new SecureAgent({ keepAlive: true, rejectUnauthorized: false });
 	const server: Server = createServer(certificate, async (incoming, response) => {
@@ -92,7 +97,8 @@ async function forward(
 ): Promise<Answer> {
 	const isSecure = target.startsWith('https:');
 	const options: RequestOptions = {
-		...{ method: incoming.method, headers: incoming.headers },
+		method: incoming.method,
+		headers: incoming.headers,
 		...(isSecure && { agent }),
 	};
 	const outgoing = (isSecure ? secureRequest : request)(`${target}${incoming.url}`, options);

@@ -68,7 +68,9 @@ export async function uploadAsStranger(
 	writeFileSync(join(folder, 'ca.pem'), pair.cert);
 	const proxy = await startRoughProxy(t, service.url, pair, { share, seed });
 	await using client = new TestProcess(process.execPath, [join(folder, 'upload.js')], {
-		...{ URL: proxy.url, KEY: service.key, UPLOADS: String(uploads) },
+		URL: proxy.url,
+		KEY: service.key,
+		UPLOADS: String(uploads),
 		NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
 	});
 	const { code, stdout, stderr } = await client.ended;

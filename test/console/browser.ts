@@ -56,7 +56,12 @@ export class Browser {
 	async #ask(method: string, address: string, form: string, headers: Headers): Promise<Shown> {
 		const { pathname, search } = new URL(address, consoleUrl);
 		const request: ConsoleRequest = {
-			...{ method, path: pathname, query: search.slice(1), form, address: this.#address, isSecure: true },
+			method,
+			path: pathname,
+			query: search.slice(1),
+			form,
+			address: this.#address,
+			isSecure: true,
 			headers: {
 				cookie: [...this.cookies].map((pair) => pair.join('=')).join('; '),
 				'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',

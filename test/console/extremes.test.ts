@@ -46,11 +46,9 @@ async function addVisitors(
 	const hits = visits.map(({ channel, campaign, name }, number) => {
 		const url = `https://shop.example/?utm_source=${encodeURIComponent(name)}&utm_campaign=${encodeURIComponent(campaign)}`;
 		return {
-			...{
-				vid: id(number),
-				sid: null,
-				atMs: nowMs - 60 * dayMs + Math.floor((number * 50 * dayMs) / visits.length),
-			},
+			vid: id(number),
+			sid: null,
+			atMs: nowMs - 60 * dayMs + Math.floor((number * 50 * dayMs) / visits.length),
 			body: body({
 				channel,
 				url,
@@ -64,11 +62,11 @@ async function addVisitors(
 		number % 3 > 0
 			? []
 			: [0, 30].map((days) => ({
-					...{
-						tid: days === 0 ? `${name} ${number}` : `${name} ${number} again`,
-						subid: `${name} ${number}`,
-					},
-					...{ cid: `${name} ${number}`, evt: name, rvn: 499 },
+					tid: days === 0 ? `${name} ${number}` : `${name} ${number} again`,
+					subid: `${name} ${number}`,
+					cid: `${name} ${number}`,
+					evt: name,
+					rvn: 499,
 					receivedAtMs: (hits[number]?.atMs ?? 0) + days * dayMs + 1000,
 				})),
 	);

@@ -22,7 +22,11 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
 	t.after(() => directory.stop());
 	const pages = createConsole({
-		...{ store, directory, consoleUrl, now: store.now, monotonicMs: () => performance.now() },
+		store,
+		directory,
+		consoleUrl,
+		now: store.now,
+		monotonicMs: () => performance.now(),
 		train: () => Promise.reject(new Error('nothing is trained here')),
 		onError: (error) => errors.push(error),
 		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),

@@ -41,7 +41,11 @@ export async function consoleHere(
 	const directory = await AccessDirectory.load(store.control, onError);
 	t.after(() => directory.stop());
 	const console = createConsole({
-		...{ store, directory, onError, consoleUrl, now: () => clock.now },
+		store,
+		directory,
+		onError,
+		consoleUrl,
+		now: () => clock.now,
 		...settings,
 		monotonicMs: () => clock.monotonicMs,
 		train: (training, onProgress) =>
@@ -61,7 +65,12 @@ export async function consoleHere(
 		return (await newLoginLink(store.control, person, settings.consoleUrl ?? consoleUrl)).link;
 	};
 	return {
-		...{ store, console, directory, clock, errors, link },
+		store,
+		console,
+		directory,
+		clock,
+		errors,
+		link,
 		async person(email, grants) {
 			const browser = new Browser(console);
 			await browser.open(await link(email, grants));

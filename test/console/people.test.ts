@@ -297,7 +297,13 @@ for (const engine of enginesAboveContract)
 			const here = await consoleHere(t, engine, { consoleUrl: url });
 			const ask = (address: string, isSecure: boolean) =>
 				here.console.answer({
-					...{ method: 'GET', path: '/console/sign-in', query: '', form: '', headers: {}, address, isSecure },
+					method: 'GET',
+					path: '/console/sign-in',
+					query: '',
+					form: '',
+					headers: {},
+					address,
+					isSecure,
 				});
 			assert.equal((await ask('127.0.0.1', false)).status, 200);
 			const refused = await ask('192.0.2.1', false);

@@ -45,7 +45,11 @@ async function withDemo(t: Lasting) {
 	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
 	t.after(() => directory.stop());
 	const console = createConsole({
-		...{ store, directory, consoleUrl, now: store.now, monotonicMs: () => performance.now() },
+		store,
+		directory,
+		consoleUrl,
+		now: store.now,
+		monotonicMs: () => performance.now(),
 		onError: (error) => errors.push(error),
 		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
 		train: (training, onProgress) =>

@@ -45,7 +45,9 @@ async function withVisitors(t: Lasting, engine: Engine) {
 		const boughtMs = atMs + (number === 2 ? 1 : 3) * hourMs;
 		if ([0, 1, 2, 4].includes(number))
 			await upload(writer, id, [subscriptionEvent({ tid: `T-${number}`, subid: `S-${number}`, cid })], {
-				...{ atMs: boughtMs, requestId: `r-${number}`, keyId: key.id },
+				atMs: boughtMs,
+				requestId: `r-${number}`,
+				keyId: key.id,
 			});
 	}
 	await foldAll(store, id);
@@ -71,7 +73,9 @@ for (const engine of enginesAboveContract)
 				rules.map((rule) => compileRule(rule)),
 			);
 			assert.deepEqual(found, {
-				...{ all: 10, visitors: 10, base: { matching: 10, recent: 9, subscribed: 4 } },
+				all: 10,
+				visitors: 10,
+				base: { matching: 10, recent: 9, subscribed: 4 },
 				rules: [
 					{ matching: 4, recent: 4, subscribed: 2 },
 					{ matching: 10, recent: 9, subscribed: 4 },

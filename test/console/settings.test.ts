@@ -13,9 +13,13 @@ const soloPath = '/console/c-a-solo/settings';
 const password = 'correct horse battery';
 
 const settings = {
-	...{ action: 'account', timezone: 'Europe/London', currency: 'EUR', explains: 'on' },
+	action: 'account',
+	timezone: 'Europe/London',
+	currency: 'EUR',
+	explains: 'on',
 	channelRules: 'partner=*.partner.example/*\r\npodcast=*?*utm_source=pod*\r\n',
-	...{ origins: 'https://www.example.com', paymentProviders: 'pay.example.com' },
+	origins: 'https://www.example.com',
+	paymentProviders: 'pay.example.com',
 	renewalDays: 'newsletter=30\r\nmagazine=90',
 };
 
@@ -67,8 +71,12 @@ for (const engine of enginesAboveContract)
 			assert.equal((await olga.post(path, { action: 'create goal', ...goal })).status, 303);
 			const find = async () => (await store.control.goals(id)).find(({ name }) => name === 'trial');
 			assert.deepEqual(await find(), {
-				...{ name: 'trial', evts: ['trial', 'signup'], counts: 'any', horizonDays: 14 },
-				...{ mediumFrom: 40, highFrom: 80 },
+				name: 'trial',
+				evts: ['trial', 'signup'],
+				counts: 'any',
+				horizonDays: 14,
+				mediumFrom: 40,
+				highFrom: 80,
 			});
 			const refused = await olga.post(path, { action: 'update goal', goal: 'trial', bands: '80,40' });
 			assert.match(refused.body, /Bands: It must be two percentiles below 100/);

@@ -15,7 +15,9 @@ test('the page of the system tells what status, doctor and the metrics of the se
 	const { link } = await newLoginLink(control, person, url);
 	const headers = { 'sec-fetch-site': 'same-origin' };
 	const entered = await fetch(`${url}/console/sign-in`, {
-		...{ method: 'POST', headers, redirect: 'manual' },
+		method: 'POST',
+		headers,
+		redirect: 'manual',
 		body: new URLSearchParams({ link: new URL(link).searchParams.get('link') as string }),
 	});
 	const cookie = (entered.headers.get('set-cookie') as string).split(';')[0] as string;
@@ -28,7 +30,8 @@ test('the page of the system tells what status, doctor and the metrics of the se
 	assert.match(page, /caskade_http_requests_total\{operation=/);
 	const token = /name="token" value="([^"]+)"/.exec(page)?.[1] as string;
 	const checked = await fetch(`${url}/console/system`, {
-		...{ method: 'POST', headers: { ...headers, cookie } },
+		method: 'POST',
+		headers: { ...headers, cookie },
 		body: new URLSearchParams({ token, action: 'doctor' }),
 	});
 	const checks = await checked.text();

@@ -17,7 +17,11 @@ for (const engine of enginesAboveContract)
 		t.after(() => directory.stop());
 		const late = Promise.withResolvers<void>();
 		const pages = createConsole({
-			...{ store, directory, consoleUrl, now: store.now, monotonicMs: () => performance.now() },
+			store,
+			directory,
+			consoleUrl,
+			now: store.now,
+			monotonicMs: () => performance.now(),
 			train: () => Promise.reject(new Error('nothing is trained here')),
 			onError: (error) => assert.fail(String(error)),
 			async makeReport(account, query) {

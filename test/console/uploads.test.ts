@@ -42,7 +42,8 @@ for (const engine of enginesAboveContract)
 		);
 		await upload(writer, id, [subscriptionEvent({ tid: 'T-3', rvn: 5 })], {
 			...arrival,
-			...{ atMs: clock.now, requestId: 'r-2' },
+			atMs: clock.now,
+			requestId: 'r-2',
 		});
 		const day = '2026-11-21';
 		const { clientId = 0 } = { ...directory.account('c-a-one') };
@@ -56,8 +57,12 @@ for (const engine of enginesAboveContract)
 				{ ...counted, cause: 'stored', requests: 13, day: '2026-11-20' },
 			],
 			Array.from({ length: 120 }, (_, number) => ({
-				...{ ...counted, cause: 'invalid_request', atMs: clock.now - number * 1000, keyId: key.id },
-				...{ requestId: `refused-${number}`, detail: `data[${number}].tid is required ${hostile}` },
+				...counted,
+				cause: 'invalid_request',
+				atMs: clock.now - number * 1000,
+				keyId: key.id,
+				requestId: `refused-${number}`,
+				detail: `data[${number}].tid is required ${hostile}`,
 			})),
 		);
 		assert.equal((await store.control.uploadAnswers.problems(clientId, 'c-a-one')).length, 100);

@@ -20,7 +20,9 @@ function logEntry(entry: DemoEntry): LogEntry {
 		return { type: 'subscription', atMs: entry.atMs, tid, subid, evt, revenuePence };
 	}
 	return {
-		...{ type: 'hit', atMs: entry.atMs, sid: String(entry.visit) },
+		type: 'hit',
+		atMs: entry.atMs,
+		sid: String(entry.visit),
 		page: pageOf(entry.fields.url),
 		channel: channelOf(entry.fields),
 		device: '',

@@ -5,7 +5,10 @@ import { demoStream } from '../../src/demo/stream.ts';
 
 test('the shop pays for each click on an advertisement, also where the demo adds more visitors', () => {
 	const entries = demoStream({
-		...{ seed: 1, visitors: 200, days: 100, untilMs: Date.UTC(2026, 5, 1) },
+		seed: 1,
+		visitors: 200,
+		days: 100,
+		untilMs: Date.UTC(2026, 5, 1),
 		shop: 'http://127.0.0.1:8080/demo/',
 	});
 	const clicks = entries.filter(

@@ -164,8 +164,13 @@ async function addCustomer(at: readonly string[], folder: string, crm: string): 
 			events: [{ name: 'checkout', tid: 'order-1' }],
 		},
 		{
-			...{ type: 'subscription', at: '2026-01-31T10:05:00Z', tid: 'order-1', subid: 'sub-77' },
-			...{ cid: 'customer-42', evt: 'newsletter', rvn: 499 },
+			type: 'subscription',
+			at: '2026-01-31T10:05:00Z',
+			tid: 'order-1',
+			subid: 'sub-77',
+			cid: 'customer-42',
+			evt: 'newsletter',
+			rvn: 499,
 		},
 	];
 	const file = join(folder, 'history.ndjson');

@@ -121,8 +121,11 @@ for (const engine of enginesAboveContract)
 				saveSpending([{ day: '2026-01-05', channel: 'paid search', campaign: '', pence: 2000 }]),
 			);
 			const told = ([vid, day, band, millionths]: readonly [string, number, Band, number]) => ({
-				...{ vid: vidOf(vid.charCodeAt(0) - 'A'.charCodeAt(0) + 1), goal: 'subscription' },
-				...{ atMs: day0Ms + day * dayMs, band, millionths },
+				vid: vidOf(vid.charCodeAt(0) - 'A'.charCodeAt(0) + 1),
+				goal: 'subscription',
+				atMs: day0Ms + day * dayMs,
+				band,
+				millionths,
 			});
 			const served = [
 				...[['E', 4, 'low', 100_000] as const, ['F', 5, 'low', 200_000] as const].map(told),
@@ -134,8 +137,13 @@ for (const engine of enginesAboveContract)
 			await keepJudgedModel(store, accountId);
 			// So few are held out that none of these is.
 			await store.control.createExperiment(accountId, {
-				...{ name: 'offer', segment: 'returning', rule: 'visitor.visits >= 2', goal: 'subscription' },
-				...{ holdoutPercent: 1e-6, fromMs: day0Ms, toMs: asOf },
+				name: 'offer',
+				segment: 'returning',
+				rule: 'visitor.visits >= 2',
+				goal: 'subscription',
+				holdoutPercent: 1e-6,
+				fromMs: day0Ms,
+				toMs: asOf,
 			});
 			for (const { kind } of allReports)
 				made.set(kind, await report(store, accountId, kind, { asOf, ...asked[kind] }));

@@ -59,7 +59,10 @@ test('a goal of renewals is about the subscription that is due next, of those th
 
 test('a subscription of which nobody knows how often it is paid is active, and due at no known time', () => {
 	assert.deepEqual(scored(500, [paid(1, 'C', 'gift')])?.renewing, {
-		...{ subid: 'C', evt: 'gift', paidAtMs: startMs + dayMs, cover: null },
+		subid: 'C',
+		evt: 'gift',
+		paidAtMs: startMs + dayMs,
+		cover: null,
 	});
 });
 

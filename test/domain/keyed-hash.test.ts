@@ -26,8 +26,15 @@ test('the hash is HalfSipHash-2-4 with an output of 64 bits', () => {
 });
 
 const experimentWith = (secret: Buffer, holdoutPercent: number): Experiment => ({
-	...{ name: 'offer', segment: 'new', rule: 'true', goal: 'subscription', holdoutPercent },
-	...{ secret: secret.toString('base64url'), fromMs: 0, toMs: null, stoppedAtMs: null },
+	name: 'offer',
+	segment: 'new',
+	rule: 'true',
+	goal: 'subscription',
+	holdoutPercent,
+	secret: secret.toString('base64url'),
+	fromMs: 0,
+	toMs: null,
+	stoppedAtMs: null,
 });
 
 test('draws have the share that was asked for, and experiments are independent of each other', () => {

@@ -10,8 +10,11 @@ function course(events: readonly (readonly [day: number, pence: number])[], day:
 	const known = events
 		.filter(([at]) => at <= day)
 		.map(([at, revenuePence]) => ({
-			...{ subid: 'S', evt: 'membership', atMs: at * dayMs },
-			...{ revenuePence, shownAtMs: null },
+			subid: 'S',
+			evt: 'membership',
+			atMs: at * dayMs,
+			revenuePence,
+			shownAtMs: null,
 		}));
 	const paid = { evt: 'membership', payments: paymentsOf(subscriptionOf(known, null)) };
 	const setDays = cadenceDays > 0 ? { membership: cadenceDays } : {};
@@ -138,7 +141,11 @@ test('what was paid for a year is not over because less was paid meanwhile', () 
 	] as const;
 	const others = [0, 30, 60].map((at) => [at, 999] as const);
 	const known = [...events].map(([at, revenuePence]) => ({
-		...{ subid: 'S', evt: 'membership', atMs: at * dayMs, revenuePence, shownAtMs: null },
+		subid: 'S',
+		evt: 'membership',
+		atMs: at * dayMs,
+		revenuePence,
+		shownAtMs: null,
 	}));
 	const paidOf = (all: readonly (readonly [number, number])[]) => ({
 		evt: 'membership',

@@ -118,24 +118,26 @@ function askedOf(query: ReportQuery, asOfMs: number): Asked {
 	const timezone = query.timezone ?? 'UTC';
 	const { evt, period, basis, lookbackDays, halfLifeDays, months, every, intervals } = query;
 	return {
-		...{
-			evt,
-			period,
-			basis,
-			lookbackDays,
-			halfLifeDays,
-			months,
-			every,
-			intervals,
-			asOfMs,
-			timezone,
-		},
+		evt,
+		period,
+		basis,
+		lookbackDays,
+		halfLifeDays,
+		months,
+		every,
+		intervals,
+		asOfMs,
+		timezone,
 		touch: Object.fromEntries(
 			touchFields.flatMap((name) => (query[name] === null ? [] : [[name, query[name]]])),
 		),
 		moreHitsThan: query.segment === null ? -1 : busyHits,
-		...{ groups: query.by, by: query.by.filter(isOfTouches), models: query.model },
-		...{ from: query.from, to: query.to, ...boundsOf(query.from, query.to, timezone) },
+		groups: query.by,
+		by: query.by.filter(isOfTouches),
+		models: query.model,
+		from: query.from,
+		to: query.to,
+		...boundsOf(query.from, query.to, timezone),
 	};
 }
 
@@ -160,7 +162,9 @@ function earlierThan(asked: Asked, than: 'previous' | 'year'): Asked {
 	const before = (day: string) => String(Temporal.PlainDate.from(day).subtract({ days }));
 	return {
 		...asked,
-		...{ from: before(from), to: before(to), ...boundsOf(before(from), before(to), timezone) },
+		from: before(from),
+		to: before(to),
+		...boundsOf(before(from), before(to), timezone),
 		asOfMs: asOf.subtract({ days }).epochMilliseconds,
 	};
 }

@@ -222,13 +222,18 @@ const regular = fc.record({
 export const regularPayments: fc.Arbitrary<Happening> = fc
 	.tuple(fc.array(regular, { minLength: 1, maxLength: 80, size: 'max' }), fc.nat(hourMs))
 	.map(([subscriptions, afterMs]) => ({
-		...{ does: 'import', afterMs, visitors: [], isRepeated: false },
+		does: 'import',
+		afterMs,
+		visitors: [],
+		isRepeated: false,
 		sales: subscriptions.flatMap(
 			({ everyDays, pence, change, payments, endedDays, hours, isRefunded }, number) => {
 				// Reports by day have at most a thousand days.
 				const count = Math.min(payments, 1 + Math.floor(500 / everyDays));
 				const sales = Array.from({ length: count }, (_, place) => ({
-					...{ tid: null, cid: null, subid: manySubids + number },
+					tid: null,
+					cid: null,
+					subid: manySubids + number,
 					rvn: change && place >= change.after ? change.pence : pence,
 					behindMs:
 						((count - 1 - place) * everyDays + endedDays) * dayMs + (300 - (hours[place] ?? 0)) * hourMs,
@@ -250,10 +255,16 @@ export const abandonedPlan: fc.Arbitrary<Happening> = fc
 		afterMs: fc.nat(hourMs),
 	})
 	.map(({ paidOnce, paidAgain, daysAgo, afterMs }) => ({
-		...{ does: 'import', afterMs, visitors: [], isRepeated: false },
+		does: 'import',
+		afterMs,
+		visitors: [],
+		isRepeated: false,
 		sales: Array.from({ length: paidOnce + paidAgain }, (_, number) => {
 			const first = {
-				...{ tid: null, cid: null, subid: manySubids + 100 + number, rvn: 7777 },
+				tid: null,
+				cid: null,
+				subid: manySubids + 100 + number,
+				rvn: 7777,
 				behindMs: daysAgo * dayMs + number * hourMs,
 			};
 			return number < paidAgain ? [first, { ...first, behindMs: first.behindMs - 30 * dayMs }] : [first];
@@ -294,16 +305,23 @@ export const arrivals: fc.Arbitrary<Happening> = fc
 		})),
 	}))
 	.map(({ visitors, afterMs }) => ({
-		...{ does: 'import', afterMs, isRepeated: false },
+		does: 'import',
+		afterMs,
+		isRepeated: false,
 		visitors: visitors.flatMap((visitor, number) => {
 			const who = everybody + number;
 			const shown = { who, hits: 1, everyMs: 1, visit: null, cid: null };
 			const sales = Array.from({ length: visitor.subscriptions }, (_, sale) => ({
-				...{ ...shown, tid: 1000 + manySales * number + sale, from: 4, behindMs: visitor.daysAgo * dayMs },
+				...shown,
+				tid: 1000 + manySales * number + sale,
+				from: 4,
+				behindMs: visitor.daysAgo * dayMs,
 			}));
 			return [
 				...visitor.arrivals.map(({ from, agoDays }, place) => ({
-					...{ ...shown, tid: null, from },
+					...shown,
+					tid: null,
+					from,
 					behindMs: (visitor.daysAgo + agoDays) * dayMs + (1 + place) * hourMs,
 				})),
 				...sales,
@@ -311,12 +329,11 @@ export const arrivals: fc.Arbitrary<Happening> = fc
 		}),
 		sales: visitors.flatMap(({ subscriptions, daysAgo }, number) =>
 			Array.from({ length: subscriptions }, (_, sale) => ({
-				...{
-					tid: 1000 + manySales * number + sale,
-					cid: null,
-					subid: 1000 + manySales * number + sale,
-				},
-				...{ rvn: 499, behindMs: daysAgo * dayMs },
+				tid: 1000 + manySales * number + sale,
+				cid: null,
+				subid: 1000 + manySales * number + sale,
+				rvn: 499,
+				behindMs: daysAgo * dayMs,
 			})),
 		),
 	}));

@@ -108,9 +108,14 @@ export class Playing {
 				...(place === shows && tid !== null ? [{ name: 'order', tid: `T-${tid}` }] : []),
 			];
 			return {
-				...{ page, url: `https://shop.example${page}${query}`, referrer, title: `hit ${this.#number++}` },
-				...{ events, cid: place === shows && cid !== null ? `C-${cid}` : null },
-				...{ channel, device: place % 2 ? 'phone' : 'desktop' },
+				page,
+				url: `https://shop.example${page}${query}`,
+				referrer,
+				title: `hit ${this.#number++}`,
+				events,
+				cid: place === shows && cid !== null ? `C-${cid}` : null,
+				channel,
+				device: place % 2 ? 'phone' : 'desktop',
 			};
 		});
 	}
@@ -139,7 +144,9 @@ export class Playing {
 			const some = bodies.slice(from, isAtOnce ? from + maxGroup : from + 1);
 			const hits = some.map(
 				(body, place): ArrivingHit => ({
-					...{ vid: cookie?.vid ?? null, sid: sids[how.visit](), body },
+					vid: cookie?.vid ?? null,
+					sid: sids[how.visit](),
+					body,
 					// A group without a cookie is of one browser.
 					freshVid: idOf(`visitor ${isTogether ? some[0]?.title : body.title}`),
 					freshSid: idOf(`visit ${body.title}`),

@@ -163,8 +163,10 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 		const figuresOf = {
 			...(row.subscriptions as Readonly<Record<string, number>>),
 			...Object.fromEntries(pence.map(([kind, value]) => [`${kind}Pence`, value])),
-			...{ refundPence: row.refundPence, churn: row.customerChurn },
-			...{ retention: row.netRevenueRetention, grossRetention: row.grossRevenueRetention },
+			refundPence: row.refundPence,
+			churn: row.customerChurn,
+			retention: row.netRevenueRetention,
+			grossRetention: row.grossRevenueRetention,
 		};
 		for (const [figure, value] of Object.entries(figuresOf))
 			figures.set(`${row[asked.every ?? 'month']} ${groupOf(row, asked)}: ${figure}`, value);

@@ -66,8 +66,12 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 				return { vid: String(vid), sid: String(sid), atMs: Number(at), text, body: JSON.parse(text) };
 			}),
 			events: events.map(({ tid, subid, cid, evt, rvn, received_at }) => ({
-				...{ tid: String(tid), subid: String(subid), cid: cid as string | null },
-				...{ evt: String(evt), rvn: Number(rvn), atMs: Number(received_at) },
+				tid: String(tid),
+				subid: String(subid),
+				cid: cid as string | null,
+				evt: String(evt),
+				rvn: Number(rvn),
+				atMs: Number(received_at),
 			})),
 			kept: {
 				links: links

@@ -108,8 +108,12 @@ test('HTTP/2 has no half-close: closing within a request closes the connection, 
 		session.on('error', () => {});
 		await once(session, 'connect');
 		const stream = session.request({
-			...{ ':method': 'POST', ':path': '/subscription', expect: '100-continue' },
-			...{ 'x-api-key': key, 'content-type': 'application/json', 'content-length': 100 },
+			':method': 'POST',
+			':path': '/subscription',
+			expect: '100-continue',
+			'x-api-key': key,
+			'content-type': 'application/json',
+			'content-length': 100,
 		});
 		stream.on('error', () => {});
 		await once(stream, key === 'wrong' ? 'response' : 'continue');

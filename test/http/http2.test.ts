@@ -67,7 +67,10 @@ test('a request whose body does not end times out after two minutes, however muc
 	t.mock.timers.enable({ apis: ['setTimeout'] });
 	for (const length of [{}, { 'content-length': 1000 }]) {
 		const stream = session.request({
-			...{ ':method': 'POST', ':path': '/hit', 'content-type': 'application/json', expect: '100-continue' },
+			':method': 'POST',
+			':path': '/hit',
+			'content-type': 'application/json',
+			expect: '100-continue',
 			...length,
 		});
 		const answer = answerOf(stream);

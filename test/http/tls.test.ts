@@ -44,7 +44,13 @@ async function startTls(t: TestContext, plan: Partial<UsagePlan> = {}): Promise<
 		await store.close();
 	});
 	return {
-		...{ server, store, aid, key, logged, certFile, keyFile },
+		server,
+		store,
+		aid,
+		key,
+		logged,
+		certFile,
+		keyFile,
 		async stored() {
 			const { id } = await store.control.account(aid);
 			const events = await Array.fromAsync(subscriptionEvents(store, id));

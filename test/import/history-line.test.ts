@@ -37,7 +37,11 @@ test('a hit gets page, channel and device like a live one', () => {
 	});
 	assert.deepEqual(whose, { type: 'hit', atMs: Date.UTC(2026, 0, 31, 10), visitor: 'user-1', visit: null });
 	assert.deepEqual(body, {
-		...{ page: 'Pricing', title: null, cid: 'C-1', channel: 'email', device: 'mobile' },
+		page: 'Pricing',
+		title: null,
+		cid: 'C-1',
+		channel: 'email',
+		device: 'mobile',
 		url: 'https://shop.example/Pricing/?utm_source=news&utm_medium=email',
 		referrer: 'https://www.google.com/search',
 		events: [{ name: 'checkout', tid: 'T-1', rvn: 499, currency: 'GBP' }],

@@ -23,7 +23,8 @@ function optionsAt(nowMs: number) {
 	const stopping = new AbortController();
 	const report = (one: RetentionReport) => reports.push(one);
 	return {
-		...{ reports, stopping },
+		reports,
+		stopping,
 		options: {
 			keepHitsDays: 30,
 			keepTouches: false,

@@ -127,7 +127,11 @@ test('the scores of an active model are compared with the outcomes, week by week
 	assert.ok(first?.type === 'level');
 	const { predicted, observed, ...rest } = first;
 	assert.deepEqual(rest, {
-		...{ type: 'level', aid: 'c-a-acme-uk', goal: 'return', scope: 'vid', version: name.version },
+		type: 'level',
+		aid: 'c-a-acme-uk',
+		goal: 'return',
+		scope: 'vid',
+		version: name.version,
 		isOutside: rest.isOutside,
 	});
 	assert.ok(predicted !== null && observed !== null);

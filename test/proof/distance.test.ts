@@ -21,7 +21,8 @@ for (const type of ['subscription', 'hit'])
 		await using proxy = await PostgresProxy.start(address);
 		const path = join(temporaryFolder(t), 'history.ndjson');
 		const line = (n: number) => ({
-			...{ type, at: new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString() },
+			type,
+			at: new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString(),
 			...(type === 'hit'
 				? { visitor: `user-${n % 700}` }
 				: { tid: `T-${n}`, subid: `S-${n}`, evt: 'newsletter' }),

@@ -40,10 +40,16 @@ function fileOf(name: string, line: (index: number) => object): string {
 
 const files = {
 	subscriptions: fileOf('subscriptions.ndjson', (index) => ({
-		...{ type: 'subscription', tid: `T-${index}`, subid: `S-${index % 5000}`, evt: 'newsletter', rvn: 499 },
+		type: 'subscription',
+		tid: `T-${index}`,
+		subid: `S-${index % 5000}`,
+		evt: 'newsletter',
+		rvn: 499,
 	})),
 	hits: fileOf('hits.ndjson', (index) => ({
-		...{ type: 'hit', visitor: `user-${Math.floor(index / 5)}`, url: `https://shop.example/${index % 50}` },
+		type: 'hit',
+		visitor: `user-${Math.floor(index / 5)}`,
+		url: `https://shop.example/${index % 50}`,
 	})),
 };
 

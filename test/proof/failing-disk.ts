@@ -137,7 +137,10 @@ if (import.meta.main) {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-proof-'));
 	try {
 		const total = await failingDisk({
-			...{ folder, rounds, uploads, seed: Date.now() & 0x7fff_ffff },
+			folder,
+			rounds,
+			uploads,
+			seed: Date.now() & 0x7fff_ffff,
 			progress: (round, { counts }) =>
 				process.stderr.write(`round ${round} of ${rounds}: ${JSON.stringify(counts)}\n`),
 		});

@@ -7,7 +7,11 @@ import { isMismatched, visitorsNeeded } from '../../src/reports/lift-estimate.ts
 import { baseRate, drawnGroups, type Simulated, simulate } from '../reports/simulated-experiments.ts';
 
 const daily: Simulated = {
-	...{ holdoutShare: 0.1, visitorsADay: 100, days: 120, relativeLift: 0, outcome: 'conversion' },
+	holdoutShare: 0.1,
+	visitorsADay: 100,
+	days: 120,
+	relativeLift: 0,
+	outcome: 'conversion',
 };
 const problems: string[] = [];
 const expect = (isSo: boolean, what: string) => {

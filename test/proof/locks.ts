@@ -63,8 +63,11 @@ export async function tangle({ address, seed, isOver }: TangleOptions) {
 		url: `https://shop.example/${randomBytes(4).toString('hex')}`,
 	});
 	const sale = () => ({
-		...{ tid: freshTid(), subid: pick(subids), cid: maybe(0.4, () => pick(cids)) },
-		...{ evt: 'newsletter', rvn: below(5) - 1 },
+		tid: freshTid(),
+		subid: pick(subids),
+		cid: maybe(0.4, () => pick(cids)),
+		evt: 'newsletter',
+		rvn: below(5) - 1,
 	});
 	const several = <Item>(max: number, item: () => Item) => Array.from({ length: 1 + below(max) }, item);
 	const moment = () => receivedAtMs + below(600) * 1000;
@@ -78,7 +81,10 @@ export async function tangle({ address, seed, isOver }: TangleOptions) {
 		upload: (accountId) => upload(writer(), accountId, several(6, sale), { atMs: moment() }),
 		import(accountId) {
 			const hits = several(6, () => ({
-				...{ vid: pick(importedVids), sid: null, atMs: moment(), body: body(shown()) },
+				vid: pick(importedVids),
+				sid: null,
+				atMs: moment(),
+				body: body(shown()),
 			}));
 			const sales = several(3, () => ({ ...sale(), receivedAtMs: moment() }));
 			return store().transact(accountId, () => storeHistory(hits, sales));

@@ -89,13 +89,23 @@ function historyOf({ hits, sales = [] }: PlainVisitor, number: number) {
 	return {
 		vid,
 		hits: hits.map(({ atMs, visit, page = '/', channel = 'direct', events = [] }) => ({
-			...{ type: 'hit' as const, atMs, sid: `${vid.slice(0, 20)}${visit}`, page, channel, device: 'desktop' },
-			...{ events, tieBreak: `${number} ${page} ${channel}` },
+			type: 'hit' as const,
+			atMs,
+			sid: `${vid.slice(0, 20)}${visit}`,
+			page,
+			channel,
+			device: 'desktop',
+			events,
+			tieBreak: `${number} ${page} ${channel}`,
 		})),
 		events: sales.map(({ atMs, evt, pence }, index) => {
 			const entry: SubscriptionEntry = {
-				...{ type: 'subscription', atMs, tid: `${number}-${index}`, subid: `${number}` },
-				...{ evt, revenuePence: pence },
+				type: 'subscription',
+				atMs,
+				tid: `${number}-${index}`,
+				subid: `${number}`,
+				evt,
+				revenuePence: pence,
 			};
 			return { entry, knownFromMs: atMs, knownUntilMs: Number.POSITIVE_INFINITY };
 		}),

@@ -17,7 +17,9 @@ export function cdnowVisitors(histories: Histories): PlainVisitor[] {
 	return [...histories.values()].map((purchases) => ({
 		hits: [{ atMs: (purchases[0]?.atMs ?? 0) + dayMs / 2, visit: 0 }],
 		sales: purchases.map(({ atMs, dollars }) => ({
-			...{ atMs: atMs + dayMs / 2, evt: 'purchase', pence: Math.round(dollars * 100) },
+			atMs: atMs + dayMs / 2,
+			evt: 'purchase',
+			pence: Math.round(dollars * 100),
 		})),
 	}));
 }
@@ -37,7 +39,10 @@ async function backtestOf(
 ): Promise<BacktestReport> {
 	const extent = await reader.historyExtent(Number.POSITIVE_INFINITY);
 	return backtest(reader, {
-		...{ ...cutsForBacktest(extent, goal, cuts, at), goal, seed, at },
+		...cutsForBacktest(extent, goal, cuts, at),
+		goal,
+		seed,
+		at,
 		onProgress: () => {},
 	});
 }

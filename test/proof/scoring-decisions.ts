@@ -53,7 +53,10 @@ export async function signallessAims(): Promise<Aim[]> {
 		const extent = await reader.historyExtent(Number.POSITIVE_INFINITY);
 		for (const when of ['cut', 'hit'] as const) {
 			const { all, cuts } = await backtest(reader, {
-				...{ ...cutsForBacktest(extent, sale, 1, when), goal: sale, seed, at: when },
+				...cutsForBacktest(extent, sale, 1, when),
+				goal: sale,
+				seed,
+				at: when,
 				onProgress: () => {},
 			});
 			if (cuts.some(({ kind }) => kind !== 'prior')) served++;

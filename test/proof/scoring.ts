@@ -230,7 +230,8 @@ if (import.meta.main) {
 	if (missing.length > 0) throw new Error(`These data files are missing: ${missing.join(', ')}`);
 	const { values, positionals } = parseArgs({
 		options: {
-			...{ without: { type: 'string', multiple: true }, on: { type: 'string' } },
+			without: { type: 'string', multiple: true },
+			on: { type: 'string' },
 			emails: { type: 'string' },
 		},
 		allowPositionals: true,

@@ -66,7 +66,8 @@ async function checkKeys(world: World, elsewhere: World, check: Check): Promise<
 		{
 			line: () => 'POST /subscription',
 			body: (aid) => ({ aid, simulate: true, data: [{ tid: 'T', subid: 'S', evt: 'e' }] }),
-			...{ key: 'uploadKey', found: 200 },
+			key: 'uploadKey',
+			found: 200,
 		},
 		{
 			line: () => 'POST /subscription/receipts',

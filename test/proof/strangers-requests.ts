@@ -81,7 +81,10 @@ function wellFormed(world: World, chance: Chance): Shape {
 	});
 	const data = Array.from({ length: 1 + chance.below(5) }, (_, index) => event(index));
 	const post = (target: string, headers: [string, string][], body: object): Shape => ({
-		...{ method: 'POST', target, headers, body: Buffer.from(JSON.stringify(body)) },
+		method: 'POST',
+		target,
+		headers,
+		body: Buffer.from(JSON.stringify(body)),
 	});
 	const get = (target: string, ...headers: [string, string][]): Shape => ({ method: 'GET', target, headers });
 	const cask = chance.is(0.5) ? visitor.cask : caskOf(world, aid, 'sid', visitor.sid);

@@ -105,7 +105,11 @@ export async function startWorld(address: string, flags: readonly string[] = [])
 	];
 	const hidden = [...signingKeys.map(({ secret }) => secret), address.replace(/^sqlite:/, '')];
 	return {
-		...{ server, store, own, other, signingKeys },
+		server,
+		store,
+		own,
+		other,
+		signingKeys,
 		secrets: [...hidden, ...keysOf(own), ...keysOf(other), marker, other.visitor.vid, other.visitor.sid],
 		unlogged: [
 			...hidden,

@@ -444,7 +444,9 @@ if (import.meta.main) {
 	try {
 		const addresses = [await addressOf('plain'), await addressOf('secure')] as const;
 		const { accessChecks, answers, cut, hostileSessions, logLines, memoryMiB } = await strangers({
-			...{ addresses, seed, requests: Number(process.argv[2] ?? 20_000) },
+			addresses,
+			seed,
+			requests: Number(process.argv[2] ?? 20_000),
 		});
 		console.log(`${accessChecks} checks of access: nobody got in.`);
 		const total = Object.values(answers).reduce((sum, count) => sum + count, 0);

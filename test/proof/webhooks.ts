@@ -328,7 +328,10 @@ async function main(): Promise<void> {
 		for (const { name, processes, fresh } of engines) {
 			const seed = Date.now() % 1e6;
 			const killed = await webhooksKilled({
-				...{ address: await fresh(), processes, kills, seed },
+				address: await fresh(),
+				processes,
+				kills,
+				seed,
 				lifeMs: 3000,
 			});
 			console.log(name, `${processes} processes`, `seed ${seed}`, killed);

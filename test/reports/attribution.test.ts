@@ -12,8 +12,14 @@ import { examples } from '../quick.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, madeUpLost, touch } from './made-up.ts';
 
 const options = (fields: Partial<AttributionOptions> = {}): AttributionOptions => ({
-	...{ by: ['channel'], models: attributionModels, period: allTime, basis: 'event', halfLifeDays: 7 },
-	...{ intervals: false, random: seededRandom(1), ...fields },
+	by: ['channel'],
+	models: attributionModels,
+	period: allTime,
+	basis: 'event',
+	halfLifeDays: 7,
+	intervals: false,
+	random: seededRandom(1),
+	...fields,
 });
 
 test('the weights of a path add up to 1', () => {
@@ -211,8 +217,11 @@ test('a small example is right in every model', () => {
 		options(),
 	);
 	assert.deepEqual(totals, {
-		...{ subscriptions: 3, acquisitionPence: 1999, renewalPence: 500 },
-		...{ refundPence: -250, netPence: 2249 },
+		subscriptions: 3,
+		acquisitionPence: 1999,
+		renewalPence: 500,
+		refundPence: -250,
+		netPence: 2249,
 	});
 	const column = (model: (typeof attributionModels)[number]) =>
 		Object.fromEntries(
@@ -231,14 +240,23 @@ test('a small example is right in every model', () => {
 		'paid search': [0, 0],
 	});
 	assert.deepEqual(column('linear'), {
-		...{ email: [1.1667, 1000], '(none)': [1, 499], direct: [0.5, 500], 'paid search': [0.3333, 250] },
+		email: [1.1667, 1000],
+		'(none)': [1, 499],
+		direct: [0.5, 500],
+		'paid search': [0.3333, 250],
 	});
 	assert.deepEqual(column('position'), {
-		...{ email: [1.1, 950], '(none)': [1, 499], direct: [0.5, 500], 'paid search': [0.4, 300] },
+		email: [1.1, 950],
+		'(none)': [1, 499],
+		direct: [0.5, 500],
+		'paid search': [0.4, 300],
 	});
 	// P = 1/4 + 3/4·1/3 = 1/2; without email it is 0, without direct 1/4, without paid search 1/4.
 	assert.deepEqual(column('markov'), {
-		...{ email: [1, 833], '(none)': [1, 499], direct: [0.5, 500], 'paid search': [0.5, 417] },
+		email: [1, 833],
+		'(none)': [1, 499],
+		direct: [0.5, 500],
+		'paid search': [0.5, 417],
 	});
 	assert.deepEqual(
 		rows.map(({ channel, assistRatio }) => [channel, assistRatio]),

@@ -16,7 +16,10 @@ test('cohorts of a tenth of CDNOW match those of a script over the raw file', {
 	const store = await openFor(t, `sqlite:${join(temporaryFolder(t), 'data')}`);
 	const id = await addAccount(store, 'c-a-cdnow');
 	const events = cdnowEvents(cdnowSample).map(({ at, ...event }) => ({
-		...{ ...event, cid: null, evt: 'purchase', receivedAtMs: Date.parse(at) },
+		...event,
+		cid: null,
+		evt: 'purchase',
+		receivedAtMs: Date.parse(at),
 	}));
 	for (let from = 0; from < events.length; from += 1000)
 		await store.transact(id, () => storeHistory([], events.slice(from, from + 1000)));

@@ -88,8 +88,13 @@ test('pages have styles for dark screens, for paper and for small screens', () =
 
 test('a report says in words what it is about', () => {
 	const report = {
-		...{ aid: 'c-a-x', timezone: 'Europe/London', currency: 'GBP', rows: [] },
-		...{ from: '2026-06-01', to: '2026-07-01', asOf: '2026-07-05T09:30:00.000Z' },
+		aid: 'c-a-x',
+		timezone: 'Europe/London',
+		currency: 'GBP',
+		rows: [],
+		from: '2026-06-01',
+		to: '2026-07-01',
+		asOf: '2026-07-05T09:30:00.000Z',
 	};
 	assert.match(
 		headOf(report).join('\n'),

@@ -50,8 +50,12 @@ for (const engine of enginesAboveContract)
 		await foldAll(store, accountId);
 		const { plans, ...history } = await plan();
 		assert.deepEqual(history, {
-			...{ goal: 'subscription', weeksOfHistory: 12, enteredInFirstWeek: 60, entersAWeek: 20 },
-			...{ conversionRate: 0.25, varianceReduction: 0 },
+			goal: 'subscription',
+			weeksOfHistory: 12,
+			enteredInFirstWeek: 60,
+			entersAWeek: 20,
+			conversionRate: 0.25,
+			varianceReduction: 0,
 		});
 		assert.equal(plans.length, 12);
 		const of = (held: number, lift: number) => {

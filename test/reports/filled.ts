@@ -21,14 +21,22 @@ export type Entry = ({ type: 'hit' } & HistoryHit) | ({ type: 'event' } & Histor
 /** A page view, `day` days after 1 January 2026. */
 export function visit(visitor: number, day: number, tid: string | null, channel = 'email'): Entry {
 	return {
-		...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + day * dayMs },
+		type: 'hit',
+		vid: vidOf(visitor),
+		sid: null,
+		atMs: day0Ms + day * dayMs,
 		body: body({ channel, events: tid === null ? [] : [{ name: 'order', tid }] }),
 	};
 }
 
 export function sale(tid: string, subid: string, day: number, rvn: number): Entry {
 	return {
-		...{ type: 'event', tid, subid, cid: null, evt: 'newsletter', rvn },
+		type: 'event',
+		tid,
+		subid,
+		cid: null,
+		evt: 'newsletter',
+		rvn,
 		receivedAtMs: day0Ms + day * dayMs,
 	};
 }

@@ -146,7 +146,10 @@ for (const engine of engines) {
 						const { visitor, again, channel, referrer, tid } = step;
 						const shown = tid === null ? [] : [{ name: 'order', tid: `T-${tid}` }];
 						const hit: Entry = {
-							...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs },
+							type: 'hit',
+							vid: vidOf(visitor),
+							sid: null,
+							atMs,
 							body: body({ channel, referrer, events: shown }),
 						};
 						await add(store, id, [

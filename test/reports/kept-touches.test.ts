@@ -15,7 +15,10 @@ import { day0Ms } from './made-up.ts';
 /** All hits are older than may be. */
 const prune = (store: OpenStore, keepTouches: boolean) =>
 	pruneAll(store, {
-		...{ keepHitsDays: 30, keepTouches, everyMs: 1, now: () => day0Ms + 300 * dayMs },
+		keepHitsDays: 30,
+		keepTouches,
+		everyMs: 1,
+		now: () => day0Ms + 300 * dayMs,
 		report: (each) => assert.equal(each.type, 'pruned', JSON.stringify(each)),
 		signal: new AbortController().signal,
 	});

@@ -15,7 +15,11 @@ import { examples } from '../quick.ts';
 import { baseRate, drawnGroups, looksOf, type Simulated, simulate } from './simulated-experiments.ts';
 
 const daily: Simulated = {
-	...{ holdoutShare: 0.5, visitorsADay: 100, days: 40, relativeLift: 0, outcome: 'conversion' },
+	holdoutShare: 0.5,
+	visitorsADay: 100,
+	days: 40,
+	relativeLift: 0,
+	outcome: 'conversion',
 };
 
 test('without an effect, looking every day rarely finds one, although ordinary intervals often do', () => {
@@ -88,7 +92,8 @@ test('the interval that holds at every look is shortest at the first look', () =
 
 test('differences have a direction and a unit, and an unrelated number known before changes nothing', () => {
 	const amounts = fc.array(fc.tuple(fc.integer({ min: -500, max: 5000 }), fc.integer({ min: 0, max: 99 })), {
-		...{ minLength: 120, maxLength: 150 },
+		minLength: 120,
+		maxLength: 150,
 	});
 	fc.assert(
 		fc.property(amounts, amounts, fc.integer({ min: 1, max: 9 }), (some, others, unit) => {

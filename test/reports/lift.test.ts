@@ -30,8 +30,13 @@ const groupsOf = (made: Report) => made.groups as Groups;
 /** The same figures, from the made-up visitors and nothing else. */
 function byHand(lives: readonly Life[], experiment: Experiment, atMs: number) {
 	const none = () => ({
-		...{ visitors: 0, waiting: 0, conversions: 0, acquisitionPence: 0, renewalPence: 0 },
-		...{ refundPence: 0, netPence: 0 },
+		visitors: 0,
+		waiting: 0,
+		conversions: 0,
+		acquisitionPence: 0,
+		renewalPence: 0,
+		refundPence: 0,
+		netPence: 0,
 	});
 	const groups = { treated: none(), holdout: none() };
 	for (const { vid, hits, events } of lives) {
@@ -137,7 +142,10 @@ for (const engine of engines)
 				string,
 			];
 			const cid = (vid: string, day: number, name: string) => ({
-				...{ vid, sid: null, atMs: fromMs + day * dayMs, body: body({ cid: name }) },
+				vid,
+				sid: null,
+				atMs: fromMs + day * dayMs,
+				body: body({ cid: name }),
 			});
 			const twice = (vid: string, day: number) => [
 				view(vid, fromMs + day * dayMs),
@@ -151,7 +159,9 @@ for (const engine of engines)
 					hits: [
 						cid(laptop, 2, 'c-1'),
 						{
-							...{ vid: laptop, sid: null, atMs: fromMs + 5 * dayMs },
+							vid: laptop,
+							sid: null,
+							atMs: fromMs + 5 * dayMs,
 							body: body({ events: [{ name: 'order', tid: 'T-1' }] }),
 						},
 					],

@@ -75,7 +75,13 @@ export async function storeLives(store: Store, id: number, lives: readonly Life[
 /** Adds the experiment that they are in. */
 export function begin({ control }: Store, id: number, fields: Partial<Experiment> = {}): Promise<Experiment> {
 	return control.createExperiment(id, {
-		...{ name: 'offer', segment: 'considering', rule, goal: 'subscription', holdoutPercent: 50 },
-		...{ fromMs, toMs, ...fields },
+		name: 'offer',
+		segment: 'considering',
+		rule,
+		goal: 'subscription',
+		holdoutPercent: 50,
+		fromMs,
+		toMs,
+		...fields,
 	});
 }

@@ -11,8 +11,12 @@ export const allTime = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE
 /** A touch of a channel, `day` days after 1 January 2026. */
 export function touch(channel: string, day: number): Touch {
 	return {
-		...{ atMs: day0Ms + day * dayMs, channel, source: null, medium: null },
-		...{ campaign: null, landing: null },
+		atMs: day0Ms + day * dayMs,
+		channel,
+		source: null,
+		medium: null,
+		campaign: null,
+		landing: null,
 	};
 }
 
@@ -25,7 +29,10 @@ export function journey(
 ): Journey {
 	const { owner = subid, evt = 'newsletter', shownDay } = fields;
 	const events = payments.map(([day, revenuePence]) => ({
-		...{ subid, evt, revenuePence, atMs: day0Ms + day * dayMs },
+		subid,
+		evt,
+		revenuePence,
+		atMs: day0Ms + day * dayMs,
 		shownAtMs: shownDay === undefined ? null : day0Ms + shownDay * dayMs,
 	}));
 	return { subscription: subscriptionOf(events, owner), path };

@@ -8,8 +8,13 @@ import { coverage, type Rule, sharesOf, trueShares } from '../proof/markov.ts';
 import { allTime, journey, lostPaths, touch } from './made-up.ts';
 
 const options: AttributionOptions = {
-	...{ by: ['channel'], models: ['markov'], period: allTime, basis: 'event', halfLifeDays: 7 },
-	...{ intervals: true, random: seededRandom(1) },
+	by: ['channel'],
+	models: ['markov'],
+	period: allTime,
+	basis: 'event',
+	halfLifeDays: 7,
+	intervals: true,
+	random: seededRandom(1),
 };
 
 test('a visitor is lost who has stayed away longer than 99 of 100 subscribers', () => {

@@ -20,7 +20,12 @@ function attribution(models: readonly AttributionModel[]): Report {
 		journeys,
 		{ lost: lostPaths([{ labels: ['social'], visitors: 2 }]) },
 		{
-			...{ by: ['channel'], models, period: allTime, basis: 'event', halfLifeDays: 7, intervals: false },
+			by: ['channel'],
+			models,
+			period: allTime,
+			basis: 'event',
+			halfLifeDays: 7,
+			intervals: false,
 			random: seededRandom(1),
 		},
 	);

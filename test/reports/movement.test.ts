@@ -54,17 +54,18 @@ test('a month opens with what the month before closed with, and tells what came 
 	assert.deepEqual(rows[1]?.row, {
 		subscriptions: { opening: 2, new: 1, reactivated: 0, ended: 1, closing: 2 },
 		recurringPence: {
-			...{
-				opening: 1600,
-				new: 700,
-				reactivated: 0,
-				expansion: 0,
-				contraction: 0,
-				ended: 1000,
-				closing: 1300,
-			},
+			opening: 1600,
+			new: 700,
+			reactivated: 0,
+			expansion: 0,
+			contraction: 0,
+			ended: 1000,
+			closing: 1300,
 		},
-		...{ refundPence: 0, customerChurn: 0.5, grossRevenueRetention: 0.375, netRevenueRetention: 0.375 },
+		refundPence: 0,
+		customerChurn: 0.5,
+		grossRevenueRetention: 0.375,
+		netRevenueRetention: 0.375,
 	});
 	const january = rows[0]?.row;
 	assert.deepEqual([january?.refundPence, january?.recurringPence.expansion], [-300, 100]);

@@ -51,19 +51,22 @@ const withOurs = [
 ];
 
 const attribution = (by: readonly ('channel' | 'campaign')[]): Report => ({
-	...{
-		aid: 'c-a-x',
-		from: null,
-		to: null,
-		asOf: '2026-02-01T00:00:00.000Z',
-		timezone: 'UTC',
-		currency: 'GBP',
-	},
+	aid: 'c-a-x',
+	from: null,
+	to: null,
+	asOf: '2026-02-01T00:00:00.000Z',
+	timezone: 'UTC',
+	currency: 'GBP',
 	...attribute(
 		withOurs,
 		{ lost: lostPaths() },
 		{
-			...{ by, models: ['linear'], period: allTime, basis: 'event', halfLifeDays: 7, intervals: false },
+			by,
+			models: ['linear'],
+			period: allTime,
+			basis: 'event',
+			halfLifeDays: 7,
+			intervals: false,
 			random: seededRandom(1),
 		},
 	),
@@ -71,7 +74,12 @@ const attribution = (by: readonly ('channel' | 'campaign')[]): Report => ({
 		withOurs,
 		{ lost: lostPaths() },
 		{
-			...{ by, models: ['linear'], period: allTime, basis: 'event', halfLifeDays: 7, intervals: false },
+			by,
+			models: ['linear'],
+			period: allTime,
+			basis: 'event',
+			halfLifeDays: 7,
+			intervals: false,
 			random: seededRandom(1),
 		},
 	).rows as never,

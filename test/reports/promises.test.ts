@@ -100,7 +100,8 @@ for (const engine of engines)
 			const results = rows.filter(({ band }) => band === 'all').map(({ result }) => result);
 			assert.deepEqual(results, ['fewer came', 'fewer came']);
 			const early = await report(store, accountId, 'promises', {
-				...{ asOf: mondayMs + 8 * dayMs, goal: 'subscription' },
+				asOf: mondayMs + 8 * dayMs,
+				goal: 'subscription',
 			});
 			const [first] = early.rows as unknown as PromiseRow[];
 			assert.ok(first && first.waiting > 0 && first.visitors > 0 && first.waiting > first.visitors);

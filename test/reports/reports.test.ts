@@ -22,7 +22,10 @@ const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => su
 
 test('negative revenue is a refund, the first other event the acquisition, later ones are renewals', () => {
 	const event = (tid: string, day: number, revenuePence: number) => ({
-		...{ subid: 'S', evt: `of ${tid}`, revenuePence, atMs: day0Ms + day * dayMs },
+		subid: 'S',
+		evt: `of ${tid}`,
+		revenuePence,
+		atMs: day0Ms + day * dayMs,
 		shownAtMs: tid === 'B' ? day0Ms : null,
 	});
 	const all = [event('D', 9, 500), event('B', 5, 500), event('C', 5, 0), event('A', 1, -100)];
@@ -104,16 +107,28 @@ test('lifetime value is the revenue up to the end of each month, per subscriptio
 		rows.map(({ projected: _, ...row }) => row),
 		[
 			{
-				...{ month: '2026-01', subscriptions: 2, penceToDate: 2000, ltvToDatePence: 1000 },
-				...{ cumulativePence: [2000, 2000, 2000, null], ltvPence: [1000, 1000, 1000, null] },
+				month: '2026-01',
+				subscriptions: 2,
+				penceToDate: 2000,
+				ltvToDatePence: 1000,
+				cumulativePence: [2000, 2000, 2000, null],
+				ltvPence: [1000, 1000, 1000, null],
 			},
 			{
-				...{ month: '2026-02', subscriptions: 1, penceToDate: 1400, ltvToDatePence: 1400 },
-				...{ cumulativePence: [700, 1400, null, null], ltvPence: [700, 1400, null, null] },
+				month: '2026-02',
+				subscriptions: 1,
+				penceToDate: 1400,
+				ltvToDatePence: 1400,
+				cumulativePence: [700, 1400, null, null],
+				ltvPence: [700, 1400, null, null],
 			},
 			{
-				...{ month: '2026-04', subscriptions: 1, penceToDate: 300, ltvToDatePence: 300 },
-				...{ cumulativePence: [null, null, null, null], ltvPence: [null, null, null, null] },
+				month: '2026-04',
+				subscriptions: 1,
+				penceToDate: 300,
+				ltvToDatePence: 300,
+				cumulativePence: [null, null, null, null],
+				ltvPence: [null, null, null, null],
 			},
 		],
 	);
@@ -221,7 +236,8 @@ test('paths are counted with repeats collapsed', () => {
 		period: allTime,
 		basis: 'event',
 		top: 10,
-		...{ pages: [], distinctPages: 0 },
+		pages: [],
+		distinctPages: 0,
 	});
 	assert.deepEqual(report.rows, [
 		{ path: ['email', 'direct'], repeats: [3, 1], subscriptions: 2, netPence: 1000, share: 0.6667 },
@@ -267,9 +283,12 @@ test('renewals are counted among subscriptions whose time to renew is over, each
 	const [monthly, annual] = describe([...paid, ...yearly]);
 	const rate = { subscriptions: 3, refundRate: 0.3333 };
 	assert.deepEqual(monthly, {
-		...{ evt: 'newsletter', periodDays: 30.44, ...rate },
+		evt: 'newsletter',
+		periodDays: 30.44,
+		...rate,
 		// Within half a period after the due day. C has renewed, but others of its age still have time.
-		...{ eligible: [2, 1], renewed: [1, 1] },
+		eligible: [2, 1],
+		renewed: [1, 1],
 		survivors: [
 			{ age: 1, atRisk: 2, renewed: 1, share: 0.5, low: 0.0945, high: 0.9055 },
 			{ age: 2, atRisk: 1, renewed: 1, share: 0.5, low: 0.0945, high: 0.9055 },
@@ -285,16 +304,30 @@ test('renewals are counted among subscriptions whose time to renew is over, each
 
 test('coverage counts events by how they were joined', () => {
 	const event = (vid: string | null, named: 0 | 1 | 2, revenuePence: number) => ({
-		...{ atMs: day0Ms, evt: 'newsletter', vid, named, revenuePence },
+		atMs: day0Ms,
+		evt: 'newsletter',
+		vid,
+		named,
+		revenuePence,
 	});
 	assert.deepEqual(
 		describeCoverage([event('V', 2, 5), event('V', 0, 7), event(null, 0, 9), event(null, 0, -1)], {
-			...{ period: allTime, calendar: utc },
+			period: allTime,
+			calendar: utc,
 		}),
 		[
 			{
-				...{ month: '2026-01', evt: 'newsletter', events: 4, tid: 1, cid: 0, subid: 1, unjoined: 2 },
-				...{ tidPence: 5, cidPence: 0, subidPence: 7, unjoinedPence: 8 },
+				month: '2026-01',
+				evt: 'newsletter',
+				events: 4,
+				tid: 1,
+				cid: 0,
+				subid: 1,
+				unjoined: 2,
+				tidPence: 5,
+				cidPence: 0,
+				subidPence: 7,
+				unjoinedPence: 8,
 			},
 		],
 	);
@@ -314,13 +347,23 @@ test('spending is compared with the revenue it brought', () => {
 	);
 	assert.deepEqual(rows, [
 		{
-			...{ channel: 'email', spentPence: 1500, subscriptions: 2, netPence: 2000 },
-			...{ costPerSubscriptionPence: 750, returnRatio: 1.3333, paybackMonth: 0 },
+			channel: 'email',
+			spentPence: 1500,
+			subscriptions: 2,
+			netPence: 2000,
+			costPerSubscriptionPence: 750,
+			returnRatio: 1.3333,
+			paybackMonth: 0,
 			recovered: [1.3333, 1.3333, 1.3333],
 		},
 		{
-			...{ channel: 'display', spentPence: 900, subscriptions: 0, netPence: 0 },
-			...{ costPerSubscriptionPence: null, returnRatio: 0, paybackMonth: null },
+			channel: 'display',
+			spentPence: 900,
+			subscriptions: 0,
+			netPence: 0,
+			costPerSubscriptionPence: null,
+			returnRatio: 0,
+			paybackMonth: null,
 			recovered: [0, 0, 0],
 		},
 	]);

@@ -28,8 +28,12 @@ test('cohorts are counted at the end of each month, and survival does not rise w
 	const rows = retainedCohorts(journeys, { by: [], asOfMs, calendar: utc }, 24);
 	const [january, february, april] = rows;
 	assert.deepEqual(january, {
-		...{ month: '2026-01', subscriptions: 3, active: [3, 2, 2, null], pence: [1500, 1000, 1000, null] },
-		...{ activeNow: 2, penceToDate: 4500 },
+		month: '2026-01',
+		subscriptions: 3,
+		active: [3, 2, 2, null],
+		pence: [1500, 1000, 1000, null],
+		activeNow: 2,
+		penceToDate: 4500,
 	});
 	assert.deepEqual([february?.active, february?.activeNow], [[5, 3, null], 3]);
 	assert.deepEqual([april?.active, april?.activeNow, april?.penceToDate], [[null], 1, 500]);

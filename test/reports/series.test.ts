@@ -40,8 +40,13 @@ for (const engine of enginesAboveContract)
 				({ month, channel }) => month === '2026-01' && channel === 'email',
 			),
 			{
-				...{ month: '2026-01', channel: 'email', visitors: 2, visits: 3 },
-				...{ subscriptions: 1, netPence: 500, conversionRate: 0.5 },
+				month: '2026-01',
+				channel: 'email',
+				visitors: 2,
+				visits: 3,
+				subscriptions: 1,
+				netPence: 500,
+				conversionRate: 0.5,
 			},
 		);
 	});

@@ -121,16 +121,14 @@ export const plans: readonly Plan[] = [
 ];
 
 export const trouble: Trouble = {
-	...{
-		late: 0.15,
-		lateDays: 12,
-		missing: 0.01,
-		early: 0.1,
-		pause: 0.03,
-		refund: 0.03,
-		riseDay: 400,
-		rise: 0.2,
-	},
+	late: 0.15,
+	lateDays: 12,
+	missing: 0.01,
+	early: 0.1,
+	pause: 0.03,
+	refund: 0.03,
+	riseDay: 400,
+	rise: 0.2,
 };
 
 interface Told {
@@ -176,11 +174,9 @@ export function ratesOf(simulated: readonly Simulated[], days: number): Told[] {
 			return [
 				{ what: `churn, ${name}`, told: lost / opening, truth: trulyLost / trulyThere, of: opening },
 				{
-					...{
-						what: `renewals, ${name}`,
-						told: sum(ages.map(({ renewed }) => renewed)) / atRisk,
-						of: atRisk,
-					},
+					what: `renewals, ${name}`,
+					told: sum(ages.map(({ renewed }) => renewed)) / atRisk,
+					of: atRisk,
 					truth: dues.filter(({ isRenewed }) => isRenewed).length / dues.length,
 				},
 			];
@@ -204,7 +200,8 @@ export function projectionsOf(simulated: readonly Simulated[], day: number) {
 			.flatMap(({ subscription }) => wholes.get(subscription.subid)?.steps ?? [])
 			.filter(({ kind, atMs }) => kind === 'renewal' && atMs > asOfMs && atMs <= asOfMs + 365 * dayMs);
 		return {
-			...{ what, came: sum(cameAfter.map(({ revenuePence }) => revenuePence)) },
+			what,
+			came: sum(cameAfter.map(({ revenuePence }) => revenuePence)),
 			...projectionOf(own, renewalRatesOf(own), asOfMs),
 		};
 	});

@@ -135,8 +135,15 @@ export function drawnGroups(
 	const random = seededRandom(seed);
 	const secret = Buffer.from(Array.from({ length: 32 }, () => Math.floor(random() * 256)));
 	const experiment: Experiment = {
-		...{ name: 'x', segment: 's', rule: 'true', goal: 'g', holdoutPercent },
-		...{ secret: secret.toString('base64url'), fromMs: 0, toMs: 90 * dayMs, stoppedAtMs: null },
+		name: 'x',
+		segment: 's',
+		rule: 'true',
+		goal: 'g',
+		holdoutPercent,
+		secret: secret.toString('base64url'),
+		fromMs: 0,
+		toMs: 90 * dayMs,
+		stoppedAtMs: null,
 	};
 	const counts = { treated: 0, holdout: 0 };
 	for (let visitor = 0; visitor < visitors; visitor++) {

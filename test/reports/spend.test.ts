@@ -10,14 +10,20 @@ const spendRows = (model: AttributionModel, spent: number, unpaid = 0) => {
 	const path = (number: number) => [touch(name(number % (spent + unpaid)), 5)];
 	return describeSpending(
 		Array.from({ length: spent }, (_, number) => ({
-			...{ day: '2026-01-01', channel: name(number), campaign: '', pence: 100 + (number % 7) },
+			day: '2026-01-01',
+			channel: name(number),
+			campaign: '',
+			pence: 100 + (number % 7),
 		})),
 		Array.from({ length: 3 * (spent + unpaid) }, (_, number) =>
 			journey(`S-${number}`, [[9, 100]], path(number)),
 		),
 		lostPaths([{ labels: ['channel 0'], visitors: 1 }]),
 		{
-			...{ by: ['channel'], model, halfLifeDays: 7, period: allTime },
+			by: ['channel'],
+			model,
+			halfLifeDays: 7,
+			period: allTime,
 			calendar: new Calendar('UTC'),
 		},
 	);

@@ -31,9 +31,14 @@ const hit = fc
 	})
 	.map(
 		({ visitor, minute, channel, tid, cid }): Entry => ({
-			...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + minute * minuteMs },
+			type: 'hit',
+			vid: vidOf(visitor),
+			sid: null,
+			atMs: day0Ms + minute * minuteMs,
 			body: body({
-				...{ channel, cid: cid === null ? null : `C-${cid}`, url: `https://shop.example/${minute}` },
+				channel,
+				cid: cid === null ? null : `C-${cid}`,
+				url: `https://shop.example/${minute}`,
 				events: tid === null ? [] : [{ name: 'order', tid: `T-${tid}` }],
 			}),
 		}),
@@ -46,19 +51,20 @@ const event = fc
 	})
 	.map(
 		({ tid, minute, rvn }): Entry => ({
-			...{
-				type: 'event',
-				tid: `T-${tid}`,
-				subid: `S-${tid % 3}`,
-				cid: tid % 4 === 0 ? `C-${tid % 4}` : null,
-			},
-			...{ evt: 'newsletter', rvn, receivedAtMs: day0Ms + minute * minuteMs },
+			type: 'event',
+			tid: `T-${tid}`,
+			subid: `S-${tid % 3}`,
+			cid: tid % 4 === 0 ? `C-${tid % 4}` : null,
+			evt: 'newsletter',
+			rvn,
+			receivedAtMs: day0Ms + minute * minuteMs,
 		}),
 	);
 /** Each `tid` once, and no two things at the same time: else what comes first would depend on the order of arrival. */
 const scripts = fc
 	.uniqueArray(fc.oneof(hit, event), {
-		...{ minLength: 4, maxLength: 24 },
+		minLength: 4,
+		maxLength: 24,
 		selector: (entry) => (entry.type === 'event' ? entry.tid : `${entry.atMs}`),
 	})
 	.map((entries) => [...new Map(entries.map((entry) => [momentOf(entry), entry])).values()]);

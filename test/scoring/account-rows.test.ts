@@ -29,7 +29,8 @@ function readerOf(visitors: readonly MadeUpVisitor[]): AccountHistory {
 				.flatMap((vid) => (byVid.get(vid)?.events ?? []).map(({ receivedAtMs }) => receivedAtMs))
 				.filter((atMs) => atMs <= untilMs);
 			return {
-				...{ hits: times.length, uploads: uploads.length },
+				hits: times.length,
+				uploads: uploads.length,
 				fromMs: times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
 				toMs: [...times, ...uploads].reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
 			};
@@ -53,11 +54,16 @@ function readerOf(visitors: readonly MadeUpVisitor[]): AccountHistory {
 					? []
 					: [
 							{
-								...{ vid, hits },
+								vid,
+								hits,
 								events: events.map(({ tid, subid, evt, rvn, receivedAtMs }) => ({
 									entry: {
-										...{ type: 'subscription' as const, atMs: receivedAtMs },
-										...{ tid, subid, evt, revenuePence: rvn },
+										type: 'subscription' as const,
+										atMs: receivedAtMs,
+										tid,
+										subid,
+										evt,
+										revenuePence: rvn,
 									},
 									knownFromMs: receivedAtMs,
 									knownUntilMs: Number.POSITIVE_INFINITY,
@@ -160,7 +166,10 @@ test('the time after the end of a log does not count as a time without conversio
 
 test('the number of rows is bounded for many visitors', async () => {
 	const { rows } = await accountRows(readerOf(madeUpVisitors(1500)), {
-		...{ goals, asOfMs: logEndMs, seed: 1, rows: 1000 },
+		goals,
+		asOfMs: logEndMs,
+		seed: 1,
+		rows: 1000,
 		onProgress: () => {},
 	});
 	for (const { goal, dataset } of rows) {

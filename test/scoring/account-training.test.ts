@@ -86,7 +86,9 @@ test('a model better than the base rate is active until a newer one replaces it;
 	assert.deepEqual(second?.former?.auc, first?.report.later?.auc);
 	assert.equal(second?.outcome, 'active');
 	const stored = await store.control.modelReport(account.id, {
-		...{ goal: 'return', scope: 'vid', version: String(second?.version) },
+		goal: 'return',
+		scope: 'vid',
+		version: String(second?.version),
 	});
 	assert.deepEqual(JSON.parse(stored), JSON.parse(JSON.stringify(second?.report)));
 	const [earlier] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
@@ -190,7 +192,8 @@ function scheduleAt(store: OpenStore, nowMs: () => number) {
 	const stopping = new AbortController();
 	const report = (one: ScheduleReport) => reports.push(one);
 	return {
-		...{ reports, stopping },
+		reports,
+		stopping,
 		options: {
 			everyMs: hourMs,
 			now: nowMs,

@@ -30,7 +30,10 @@ test('a back-test trains as of each cut on what was known then, and compares wit
 	const plan = cutsForBacktest(extent, sale, 2, 'hit');
 	const progress: number[] = [];
 	const report = await backtest(reader, {
-		...{ goal: sale, ...plan, seed: 1, at: 'hit' },
+		goal: sale,
+		...plan,
+		seed: 1,
+		at: 'hit',
 		onProgress: (done) => progress.push(done),
 	});
 	assert.deepEqual(
@@ -109,8 +112,12 @@ test('between trainings scores are compared with outcomes, week by week, and not
 	const model: GoalModel = { version: '1', probability: () => 0.1, reasons: () => [] };
 	const follow = (days: number, levels?: Parameters<typeof followLevel>[1]['levels']) =>
 		followLevel(reader, {
-			...{ goal: sale, scope: 'vid', model, levels },
-			...{ trainedToMs: madeUpStartMs + 85 * dayMs, nowMs: madeUpStartMs + days * dayMs },
+			goal: sale,
+			scope: 'vid',
+			model,
+			levels,
+			trainedToMs: madeUpStartMs + 85 * dayMs,
+			nowMs: madeUpStartMs + days * dayMs,
 		});
 	const first = await follow(100);
 	assert.ok(

@@ -10,7 +10,10 @@ const rows = 200;
 function block(number: number, logisticLoss: number, boostingLoss: number): ComparedModels {
 	const judged = datasetOf(
 		Array.from({ length: rows }, (_, row) => ({
-			...{ numeric: [0, 0], categorical: [''], atMs: row, group: `${number} ${row}` },
+			numeric: [0, 0],
+			categorical: [''],
+			atMs: row,
+			group: `${number} ${row}`,
 			label: row % 4 === 0 ? 1 : 0,
 		})),
 	);
@@ -21,7 +24,8 @@ function block(number: number, logisticLoss: number, boostingLoss: number): Comp
 		losses: Float64Array.from({ length: rows }, (_, row) => loss + (row % 10) / 1000),
 	});
 	return {
-		...{ judged, baseLosses: new Float64Array(rows).fill(0.9) },
+		judged,
+		baseLosses: new Float64Array(rows).fill(0.9),
 		logistic: () => trial(logisticLoss),
 		boosting: (trees) => trial(trees === 5 ? boostingLoss : 1),
 	};
@@ -31,24 +35,20 @@ test('boosting is chosen if it is better in most blocks of time, not by one bloc
 	const chosen = (...boostingLosses: number[]) => {
 		const choice = choose(boostingLosses.map((loss, number) => block(number, 0.5, loss)));
 		const [sentence = ''] = choiceSentences({
-			...{
-				rows,
-				visitors: rows,
-				conversions: 50,
-				convertedRows: 50,
-				baseRate: 0.25,
-				seed: 1,
-				overlaps: false,
-			},
-			...{
-				kind: choice.kind,
-				verdict: 'served',
-				choice,
-				levels: [],
-				later: undefined,
-				topFeatures: [],
-				leaks: [],
-			},
+			rows,
+			visitors: rows,
+			conversions: 50,
+			convertedRows: 50,
+			baseRate: 0.25,
+			seed: 1,
+			overlaps: false,
+			kind: choice.kind,
+			verdict: 'served',
+			choice,
+			levels: [],
+			later: undefined,
+			topFeatures: [],
+			leaks: [],
 		});
 		assert.ok(choice.boostingGain.low > 0);
 		return [choice.kind, choice.trees, sentence.split(', ').slice(-2).join(', ')];

@@ -15,7 +15,13 @@ import { readerOf } from '../proof/plain-visitors.ts';
 const days = 60;
 const asOfMs = madeUpStartMs + days * dayMs;
 const others = madeUpHistories({
-	...{ visitors: 250, days, seed: 1, level: () => -1, signal: 1, visits: 3, withinDays: 5 },
+	visitors: 250,
+	days,
+	seed: 1,
+	level: () => -1,
+	signal: 1,
+	visits: 3,
+	withinDays: 5,
 });
 const goal: Goal = { name: 'sale', evts: ['sale', 'visit'], ...goalDefaults, horizonDays: 14 };
 
@@ -68,7 +74,11 @@ async function follow({ reader }: ReturnType<typeof limitedReader>) {
 	for (const scope of ['vid', 'sid'] as const)
 		assert.ok(
 			await followLevel(reader, {
-				...{ goal, scope, model, levels: undefined, nowMs: asOfMs },
+				goal,
+				scope,
+				model,
+				levels: undefined,
+				nowMs: asOfMs,
 				trainedToMs: asOfMs - 15 * dayMs,
 			}),
 		);

@@ -22,7 +22,8 @@ function withRandomWeights(model: Model, random: () => number): Model {
 	if (model.kind === 'prior') return model;
 	if (model.kind === 'boosting')
 		return {
-			...{ ...model, ...level },
+			...model,
+			...level,
 			trees: model.trees.map((tree) => ({ ...tree, value: tree.value.map(some) })),
 		};
 	const { linear, missing } = model.weights;

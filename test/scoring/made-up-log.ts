@@ -37,7 +37,12 @@ export function madeUpVisitor(seed: number, number: number): MadeUpVisitor {
 			const buys = page === 'pricing' && random() < 0.15;
 			const tid = `T-${vid.slice(0, 12)}-${hits.length}`;
 			const body: HitRecord = {
-				...{ page, url: `https://shop.example/${page}`, referrer: null, title: page, device, channel },
+				page,
+				url: `https://shop.example/${page}`,
+				referrer: null,
+				title: page,
+				device,
+				channel,
 				events: buys ? [{ name: 'begin', tid }] : random() < 0.1 ? [{ name: 'video' }] : [],
 				cid: null,
 			};

@@ -18,8 +18,14 @@ const renewing = { email: 0.9, paid: 0.5 };
 
 function visitHit(atMs: number, channel: string) {
 	const body = {
-		...{ page: '/', url: 'https://shop.example/', referrer: null, title: '/', device: 'mobile', channel },
-		...{ events: [], cid: null },
+		page: '/',
+		url: 'https://shop.example/',
+		referrer: null,
+		title: '/',
+		device: 'mobile',
+		channel,
+		events: [],
+		cid: null,
 	} as const;
 	return hitEntry({ sid: `S${atMs}`, atMs, body, text: JSON.stringify(body) });
 }
@@ -34,8 +40,12 @@ function subscriber(number: number): VisitorHistory & { channel: keyof typeof re
 	const events = [];
 	for (let goesOn = true; goesOn && paidMs < knownToMs; goesOn = random() < renewing[channel]) {
 		const entry: SubscriptionEntry = {
-			...{ type: 'subscription', atMs: Math.round(paidMs), tid: `${subid}-${events.length}` },
-			...{ subid, evt: 'news', revenuePence: 999 },
+			type: 'subscription',
+			atMs: Math.round(paidMs),
+			tid: `${subid}-${events.length}`,
+			subid,
+			evt: 'news',
+			revenuePence: 999,
 		};
 		events.push({ entry, knownFromMs: entry.atMs, knownUntilMs: Number.POSITIVE_INFINITY });
 		paidMs += (monthDays + 4 * random() - 2) * dayMs;

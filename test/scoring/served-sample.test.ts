@@ -8,7 +8,11 @@ import type { ServedScore } from '../../src/store/account/served-scores.ts';
 
 const noonMs = Date.UTC(2026, 10, 23, 12);
 const told = (band: GoalScore['band'], score: number, goal = 'subscription'): GoalScore => ({
-	...{ goal, score, band, percentile: 50, model: 'prior' },
+	goal,
+	score,
+	band,
+	percentile: 50,
+	model: 'prior',
 });
 
 function sampled() {

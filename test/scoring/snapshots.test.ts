@@ -18,12 +18,17 @@ import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 const horizonMs = 2 * dayMs;
 const goals = [['*'], ['visit'], ['pricing-seen', 'membership']].map((evts) => ({
-	...{ evts, counts: 'any' as const },
+	evts,
+	counts: 'any' as const,
 }));
 
 function planAt(asOfMs: number, cutShare = 0.5): SnapshotPlan {
 	return {
-		...{ asOfMs, horizonMs, goals, cutShare, hitShare: 0.7 },
+		asOfMs,
+		horizonMs,
+		goals,
+		cutShare,
+		hitShare: 0.7,
 		cutsMs: cutsOf(startMs, asOfMs - horizonMs, 8),
 	};
 }

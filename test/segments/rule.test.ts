@@ -103,7 +103,11 @@ describe('lift', () => {
 			null,
 			[
 				{
-					...{ goal: 'subscription', score: 0.3, percentile: 50, band: 'low', model: 'prior' },
+					goal: 'subscription',
+					score: 0.3,
+					percentile: 50,
+					band: 'low',
+					model: 'prior',
 					...(lift !== undefined && { lift }),
 				},
 			],

@@ -29,7 +29,13 @@ export async function addLongLog(
 	const log = longLog(hits, endMs);
 	const entries = log.map(
 		({ sid: visit, atMs, text }): LogEntry => ({
-			...{ type: 'hit', atMs, sid: visit, page: 'pricing', channel: 'direct', device: 'desktop', events: [] },
+			type: 'hit',
+			atMs,
+			sid: visit,
+			page: 'pricing',
+			channel: 'direct',
+			device: 'desktop',
+			events: [],
 			tieBreak: text,
 		}),
 	);

@@ -95,7 +95,13 @@ test('nothing but the fields of an event is sent', async (t) => {
 	});
 	using input = InputFile.open(fileOf(t, 'tid,subid,evt,name,rvn\nT-1,S-1,e,Ann Smith,5\n'));
 	await sendRows({
-		...{ caskade, aid: service.aid, simulate: false, batchSize: 30, progress: null, call: {}, onBatch() {} },
+		caskade,
+		aid: service.aid,
+		simulate: false,
+		batchSize: 30,
+		progress: null,
+		call: {},
+		onBatch() {},
 		file: new EventFile(input, { map: {}, isInPounds: false }),
 		outcomes: new RowOutcomes(1),
 		stop: new AbortController().signal,

@@ -118,7 +118,12 @@ test('two runs of one upload share its progress', (t) => {
 		format: { map: {}, isInPounds: false },
 	};
 	const batch = (row: number): BatchRecord => ({
-		...{ requestId: 'r', runs: [[row, row]], duplicates: [], conflicts: [], rejected: [], isRepeated: false },
+		requestId: 'r',
+		runs: [[row, row]],
+		duplicates: [],
+		conflicts: [],
+		rejected: [],
+		isRepeated: false,
 	});
 	using first = ProgressFile.open(path, identity, () => assert.fail());
 	using second = ProgressFile.open(path, identity, () => assert.fail());

@@ -34,7 +34,10 @@ test('a URL with an address that is not public is refused, however it is written
 
 test('a name of this machine is refused', async () => {
 	const { status, problem } = await send({
-		...{ url: 'https://localhost:1/', allowPrivate: false, headers: {}, body: '{}' },
+		url: 'https://localhost:1/',
+		allowPrivate: false,
+		headers: {},
+		body: '{}',
 	});
 	assert.deepEqual([status, problem], [null, notPublic]);
 });
@@ -89,9 +92,13 @@ test('a name that becomes private after it was public is never connected to', as
 	const problems: unknown[] = [];
 	for (let attempt = 1; attempt <= 10; attempt++) {
 		const delivery = {
-			...{ url: `https://rebinding.test:${port}/`, allowPrivate: false, headers: {}, body: '{}' },
+			url: `https://rebinding.test:${port}/`,
+			allowPrivate: false,
+			headers: {},
+			body: '{}',
 			// Only what goes to a public address waits for an answer.
-			...{ agent, timeoutMs: attempt % 5 === 2 ? 30_000 : 50 },
+			agent,
+			timeoutMs: attempt % 5 === 2 ? 30_000 : 50,
 		};
 		const { status, problem } = await send(delivery, find);
 		assert.equal(status, null);

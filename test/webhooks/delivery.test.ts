@@ -16,7 +16,12 @@ async function run(site: Site, holder = 'one') {
 	const stopping = new AbortController();
 	const reports: DeliveryReport[] = [];
 	const job = new WebhookJob({
-		...{ store: site.store, directory, scorer, holder, signal: stopping.signal, random: () => 0 },
+		store: site.store,
+		directory,
+		scorer,
+		holder,
+		signal: stopping.signal,
+		random: () => 0,
 		report: (report) => reports.push(report),
 	});
 	const ended = job.run();

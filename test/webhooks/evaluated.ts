@@ -82,7 +82,10 @@ export class Site {
 	): Promise<string> {
 		const { withCid = false, url = 'http://127.0.0.1:9/' } = options;
 		const { id } = await this.store.control.createWebhook(this.accountId, {
-			...{ url, events, withCid, allowPrivate: true },
+			url,
+			events,
+			withCid,
+			allowPrivate: true,
 		});
 		return id;
 	}

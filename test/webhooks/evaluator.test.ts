@@ -36,8 +36,12 @@ for (const engine of enginesAboveContract)
 				type: 'segment.entered',
 				timestamp: new Date(site.nowMs).toISOString(),
 				data: {
-					...{ aid, vid: visitor.vid, sequence: last?.data.sequence },
-					...{ segment: 'returning', name: 'Returning visitors', since: new Date(site.nowMs).toISOString() },
+					aid,
+					vid: visitor.vid,
+					sequence: last?.data.sequence,
+					segment: 'returning',
+					name: 'Returning visitors',
+					since: new Date(site.nowMs).toISOString(),
 				},
 			});
 			const sequences = messages.map(({ data }) => data.sequence);
@@ -59,8 +63,13 @@ for (const engine of enginesAboveContract)
 			await evaluator.settle();
 			const { control } = site.store;
 			const experiment = await control.createExperiment(site.accountId, {
-				...{ name: 'offer', segment: 'new', rule: 'visitor.visits <= 1', goal: 'subscription' },
-				...{ holdoutPercent: 50, fromMs: site.nowMs, toMs: null },
+				name: 'offer',
+				segment: 'new',
+				rule: 'visitor.visits <= 1',
+				goal: 'subscription',
+				holdoutPercent: 50,
+				fromMs: site.nowMs,
+				toMs: null,
 			});
 			await evaluator.settle();
 			assert.deepEqual(await site.news(), ['segments.recomputed started', 'segments.recomputed changed']);

@@ -19,7 +19,8 @@ export async function checkServedWebhook(address: string): Promise<void> {
 	await eventually('a server that runs begins', () => receiver.types.includes('segments.recomputed'), 5000);
 	const headers = { 'content-type': 'application/json', 'user-agent': 'Mozilla/5.0 Firefox/140.0' };
 	const hit = await fetch(`${server.url}/hit`, {
-		...{ method: 'POST', headers },
+		method: 'POST',
+		headers,
 		body: JSON.stringify({ aid, url: 'https://shop.example/pricing', cid: 'customer-1' }),
 	});
 	const { vid } = (await hit.json()) as { vid: string };

@@ -132,7 +132,10 @@ function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
 		const [now, before] = [found.get(channel), earlier.get(channel)];
 		const netPence = Number(now?.netPence ?? 0);
 		return {
-			...{ channel, visits: now?.visits ?? 0, subscriptions: now?.subscriptions ?? 0, netPence },
+			channel,
+			visits: now?.visits ?? 0,
+			subscriptions: now?.subscriptions ?? 0,
+			netPence,
 			changePence: netPence - Number(before?.netPence ?? 0),
 		};
 	});

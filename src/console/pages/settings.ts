@@ -71,7 +71,8 @@ const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted
 		const evts = linesOf(form, 'evt', 'Events', goalEvent);
 		if (evts.length === 0) throw new OperatorError('Events: Name one event on each line; * is every upload.');
 		await store.control.createGoal(account.id, {
-			...{ name, evts: [...new Set(evts)] },
+			name,
+			evts: [...new Set(evts)],
 			counts: fieldOf(form, 'counts', 'Counts', oneOf(goalCounts)),
 			horizonDays: fieldOf(form, 'horizonDays', 'Days', positiveNumber(365)),
 			...fieldOf(form, 'bands', 'Bands', bandsOf),
@@ -102,7 +103,9 @@ const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted
 		const name = optionalField(form, 'name', 'Name', displayName);
 		await requireProof(asked);
 		const { id, key } = await store.control.issueKey(account.client, plan, {
-			...{ scope, name, expiresInMs: days === undefined ? undefined : days * dayMs },
+			scope,
+			name,
+			expiresInMs: days === undefined ? undefined : days * dayMs,
 		});
 		await note('key issued', id);
 		return {

@@ -84,7 +84,9 @@ async function answersByDay(asked: AskedOfAccount): Promise<{ rows: FlatRow[]; c
 }
 
 const causeTexts: Readonly<Record<string, string>> = {
-	...{ stored: 'stored', simulated: 'simulated', conflict: 'stored, with conflicts' },
+	stored: 'stored',
+	simulated: 'simulated',
+	conflict: 'stored, with conflicts',
 };
 
 function causeText(cause: string): string {

@@ -218,7 +218,7 @@ async function lifeSection(
 	}));
 	const title = 'One life, one line';
 	return html`<section class="figure" aria-labelledby="life"><h2 id="life">${title}</h2>
-${lanes.length > 0 && lifeLine({ ...{ title, fromMs, toMs: nowMs, levels, lanes }, dayOf: (ms) => calendar.dayOf(ms) })}
+${lanes.length > 0 && lifeLine({ title, fromMs, toMs: nowMs, levels, lanes, dayOf: (ms) => calendar.dayOf(ms) })}
 ${noteList(notes)}
 <footer><details><summary>What this is</summary><p>Above, what the active models say of the visitor after each visit and event, and today, knowing what was known then; below, what happened, and by the same models and rules the segments. Scores and segments are computed when they are read, so what pages were served then is not kept. The tables beneath have the same.</p></details>
 <a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
@@ -279,7 +279,8 @@ function timelineSection(
 		String(text ?? '').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => calendar.timeOf(Date.parse(iso)));
 	const rows = timelineRows(latest, journeys.length > 1).map((row) => ({
 		...row,
-		...{ at: local(row.at), about: local(row.about) },
+		at: local(row.at),
+		about: local(row.about),
 	}));
 	const link = (to: number, name: string) => html`<a href="${request.path}?page=${to}#timeline">${name}</a> `;
 	const isCut = record.visits.length === maxRead;

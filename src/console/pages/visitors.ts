@@ -85,17 +85,16 @@ function chosenRule({
 	const segment = account.segments.find((one) => one.id === id);
 	if (segment)
 		return {
-			...{ name: `the segment ${segment.name}`, rule: segment.rule },
+			name: `the segment ${segment.name}`,
+			rule: segment.rule,
 			command: `npx caskade segment members ${account.aid} ${segment.id}`,
 		};
 	const [goal, band] = [query.get('goal'), query.get('band')];
 	const isKnown = account.goals.some(({ name }) => name === goal) && bands.some((one) => one === band);
 	return isKnown
 		? {
-				...{
-					name: `the band ${band} of ${goal}`,
-					rule: `bands[${JSON.stringify(goal)}] == ${JSON.stringify(band)}`,
-				},
+				name: `the band ${band} of ${goal}`,
+				rule: `bands[${JSON.stringify(goal)}] == ${JSON.stringify(band)}`,
 				command: `npx caskade score ${account.aid} --goal ${goal}`,
 			}
 		: undefined;

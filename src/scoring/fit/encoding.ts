@@ -132,7 +132,8 @@ export function learnEncoding(
 			...encodeTexts(dataset, encoding),
 		];
 		return {
-			...{ rows: dataset.rows, labels: dataset.labels },
+			rows: dataset.rows,
+			labels: dataset.labels,
 			linear: columns.map(({ linear }) => linear),
 			missing: columns.map(({ bins }, column) =>
 				column < learned.length ? rowsWithout(bins) : new Uint32Array(),
@@ -170,8 +171,11 @@ function learnNumeric({ names, cuts, transformed, bins }: PreparedNumbers, colum
 	).map(Math.floor);
 	const binOfPrepared = Uint8Array.from(counts, (_, bin) => (bin === 0 ? 0 : binOf(ends, bin)));
 	const encoding: NumericEncoding = {
-		...{ name: names[column] as string, mean, scale },
-		...{ lowest: inverseOfSignedLog(lowest), highest: inverseOfSignedLog(highest) },
+		name: names[column] as string,
+		mean,
+		scale,
+		lowest: inverseOfSignedLog(lowest),
+		highest: inverseOfSignedLog(highest),
 		cuts: ends.map((end) => cuts[column]?.[end - 1] as number),
 	};
 	const encode = (values: Float32Array, binned: Uint16Array) => {

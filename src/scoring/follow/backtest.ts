@@ -156,7 +156,9 @@ export async function backtest(reader: AccountHistory, options: BacktestOptions)
 			reader,
 			options,
 			{
-				...{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs, drawn: drawn.vids },
+				cutMs,
+				untilMs: cutsMs[index + 1] ?? untilMs,
+				drawn: drawn.vids,
 				knownToMs: untilMs + horizonMsOf(goal),
 			},
 			numbers,
@@ -214,7 +216,9 @@ export async function scoresAsOf(
 	onShare: (share: number) => void = () => {},
 ): Promise<{ kind: string; outcomes: Outcomes }> {
 	const { rows, vids } = await accountRows(reader, {
-		...{ goals: [goal], asOfMs: cutMs, seed },
+		goals: [goal],
+		asOfMs: cutMs,
+		seed,
 		onProgress: (done) => onShare((shareOfReading * Math.min(done, drawn.length)) / drawn.length),
 	});
 	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
@@ -224,7 +228,9 @@ export async function scoresAsOf(
 		byRecency: [0, 0, 0],
 	};
 	const { model } = train(dataset, {
-		...{ seed, horizonMs, delayMs: delayMsOf(goal) },
+		seed,
+		horizonMs,
+		delayMs: delayMsOf(goal),
 		onProgress: (share) => onShare(shareOfReading + (1 - shareOfReading) * share),
 	});
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));

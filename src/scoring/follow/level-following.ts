@@ -73,7 +73,8 @@ function compare(rows: readonly Scored[]): Omit<LevelWeek, 'fromMs' | 'toMs'> {
 	);
 	return {
 		visitors: misses.size,
-		...{ predicted, observed },
+		predicted,
+		observed,
 		isOutside: Math.abs(observed - predicted) * rows.length > 1.96 * Math.sqrt(variance),
 	};
 }

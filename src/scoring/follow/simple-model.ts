@@ -29,8 +29,14 @@ export function simpleModel(dataset: Dataset): ((profile: Profile, nowMs: number
 	const { encoding, encode } = learnEncoding(simple, numbers);
 	const { weights } = fitLogistic(encode(simple, numbers), strength);
 	const scorer = new Scorer({
-		...{ format: modelFormat, kind: 'logistic', features, baseRate: 0, encoding, weights },
-		...{ horizonMs: 0, levels: [0] },
+		format: modelFormat,
+		kind: 'logistic',
+		features,
+		baseRate: 0,
+		encoding,
+		weights,
+		horizonMs: 0,
+		levels: [0],
 	});
 	const rowOf = profileRows(features);
 	return (profile, nowMs) => scorer.score(rowOf(profile, nowMs));

@@ -122,7 +122,9 @@ export async function trainAccount(
 	const total = await store.read(account.id, countVisitors());
 	onProgress({ step: 'read', what: account.aid, done: 0, total });
 	const { rows, history, asOfMs, vids } = await accountRows(reader, {
-		...{ goals, asOfMs: training.asOfMs, seed },
+		goals,
+		asOfMs: training.asOfMs,
+		seed,
 		onProgress: (done) => onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
 	});
 	const rates = await measureBaseRates(reader, goals, asOfMs, vids);
@@ -147,7 +149,9 @@ export async function trainAccount(
 		for (const [place, { goal, horizonMs, dataset }] of left) {
 			onShare(place, 0);
 			models[place] = await trainOn(dataset, {
-				...{ seed, horizonMs, delayMs: delayMsOf(goal) },
+				seed,
+				horizonMs,
+				delayMs: delayMsOf(goal),
 				onProgress: (share) => onShare(place, share),
 			});
 			onShare(place, 1);
@@ -159,8 +163,12 @@ export async function trainAccount(
 		const { model, report } = models[place] as Trained;
 		trained.push(
 			await keep(store, training, JSON.stringify(model), {
-				...{ goal: goal.name, counts: goal.counts, horizonDays: goal.horizonDays },
-				...{ scope, asOf: isoTime(asOfMs), history },
+				goal: goal.name,
+				counts: goal.counts,
+				horizonDays: goal.horizonDays,
+				scope,
+				asOf: isoTime(asOfMs),
+				history,
 				baseRates: rates.get(goal.name)?.byRecency ?? [],
 				...report,
 			}),

@@ -115,15 +115,23 @@ export async function trainExperiment(
 			seed,
 			onProgress: (share) =>
 				onProgress({
-					...{ step: 'train', what: `lift of ${goal.name}` },
-					...{ done: Math.floor(share * stepsOfTraining), total: stepsOfTraining },
+					step: 'train',
+					what: `lift of ${goal.name}`,
+					done: Math.floor(share * stepsOfTraining),
+					total: stepsOfTraining,
 				}),
 		},
 	);
 	const stored: ExperimentReport = {
-		...{ kind: 'lift', goal: goal.name, scope: 'lift', experiment: experiment.name },
-		...{ asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, counts: goal.counts },
-		...{ waiting: entrants.length - known.length, ...report },
+		kind: 'lift',
+		goal: goal.name,
+		scope: 'lift',
+		experiment: experiment.name,
+		asOf: isoTime(asOfMs),
+		horizonDays: goal.horizonDays,
+		counts: goal.counts,
+		waiting: entrants.length - known.length,
+		...report,
 	};
 	const { version } = await store.control.insertModel(
 		account.id,

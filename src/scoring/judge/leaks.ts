@@ -26,7 +26,8 @@ export function likelyLeaks(dataset: Dataset): LikelyLeak[] {
 			const codes = dataset.categorical[column] as Uint32Array;
 			const texts = dataset.texts[column] as readonly string[];
 			const values = texts.map((text, code) => ({
-				...{ feature: name, text },
+				feature: name,
+				text,
 				has: (row: number) => codes[row] === code,
 			}));
 			return leaksOf(dataset, sample, sample.categorical[column] as Uint32Array, values);

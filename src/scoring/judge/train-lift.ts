@@ -107,9 +107,13 @@ export function trainLift(
 	return {
 		model,
 		report: {
-			...{ seed, ...groups, meanLift: rateOf(groups.treated) - rateOf(groups.holdout) },
+			seed,
+			...groups,
+			meanLift: rateOf(groups.treated) - rateOf(groups.holdout),
 			tried: tried.map(({ method, qini }) => ({ method, qini })),
-			...{ method: best.method, serves: best.qini.low > 0, fifths: fifthsOf(rows, best) },
+			method: best.method,
+			serves: best.qini.low > 0,
+			fifths: fifthsOf(rows, best),
 		},
 	};
 }

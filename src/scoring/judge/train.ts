@@ -72,8 +72,16 @@ export function train(
 	): Trained => ({
 		model: prior,
 		report: {
-			...{ ...counts, baseRate, seed, kind: prior.kind, verdict, overlaps: false },
-			...{ later: undefined, topFeatures: [], leaks: [], levels: [] },
+			...counts,
+			baseRate,
+			seed,
+			kind: prior.kind,
+			verdict,
+			overlaps: false,
+			later: undefined,
+			topFeatures: [],
+			leaks: [],
+			levels: [],
 			...judged,
 		},
 	});
@@ -122,8 +130,15 @@ export function train(
 	return {
 		model: { ...model, levels },
 		report: {
-			...{ ...counts, baseRate, seed, kind: model.kind, verdict: 'served', choice, ...(fit && { fit }) },
-			...{ overlaps, later },
+			...counts,
+			baseRate,
+			seed,
+			kind: model.kind,
+			verdict: 'served',
+			choice,
+			...(fit && { fit }),
+			overlaps,
+			later,
 			levels: levelReports(dataset, recent),
 			topFeatures: topFeatures(scorer, dataset),
 			leaks: likelyLeaks(dataset),

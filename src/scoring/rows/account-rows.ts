@@ -83,12 +83,10 @@ export async function accountRows(reader: AccountHistory, options: RowsOptions):
 	const others = goals.filter(({ counts }) => counts !== 'renewal');
 	const collectors = [...Map.groupBy(others, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
 		const plan: SnapshotPlan = {
-			...{
-				asOfMs,
-				horizonMs,
-				goals: ofHorizon,
-				hitShare: without.has('rows after hits') ? 0 : Math.min(1, rows / 2 / hits),
-			},
+			asOfMs,
+			horizonMs,
+			goals: ofHorizon,
+			hitShare: without.has('rows after hits') ? 0 : Math.min(1, rows / 2 / hits),
 			cutShare: without.has('rows at cuts')
 				? 0
 				: Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
@@ -146,7 +144,8 @@ export async function accountRows(reader: AccountHistory, options: RowsOptions):
 		history: {
 			hits: extent.hits,
 			...(Number.isFinite(extent.fromMs) && { from: isoTime(extent.fromMs), to: isoTime(extent.toMs) }),
-			...{ visitors: listed.total, sampledShare: listed.share },
+			visitors: listed.total,
+			sampledShare: listed.share,
 			silentDays: Math.floor((options.asOfMs - asOfMs) / dayMs),
 		},
 	};

@@ -67,7 +67,11 @@ export async function measureBaseRates(
 				? Number.NEGATIVE_INFINITY
 				: Math.min(toMs - periodMs, (earliest?.atMs ?? toMs) - 1);
 		for await (const { recency, labels } of sampleOutcomes(reader, {
-			...{ goals: ofPlan, fromMs, toMs, nowMs, vids },
+			goals: ofPlan,
+			fromMs,
+			toMs,
+			nowMs,
+			vids,
 		}))
 			for (const [index, label] of labels.entries()) {
 				const count = counts[index]?.[recency] as Count;

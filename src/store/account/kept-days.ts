@@ -62,7 +62,9 @@ export function* keptDays(fromDay: string, toDay: string): Reading<KeptDay[]> {
 		values: [fromDay, toDay],
 	});
 	return rows.map(({ day, since, figures }) => ({
-		...{ day: String(day), sinceMs: Number(since), figures: figures as string | null },
+		day: String(day),
+		sinceMs: Number(since),
+		figures: figures as string | null,
 	}));
 }
 
@@ -73,7 +75,10 @@ export function* daysKept(fromDay: string, toDay: string): Reading<(KeptDay & { 
 		values: [fromDay, toDay],
 	});
 	return rows.map(({ day, since, made }) => ({
-		...{ day: String(day), sinceMs: Number(since), figures: null, isMade: Boolean(made) },
+		day: String(day),
+		sinceMs: Number(since),
+		figures: null,
+		isMade: Boolean(made),
 	}));
 }
 

@@ -34,8 +34,11 @@ export function* servedScores(fromMs: number, toMs: number): Reading<ServedScore
 		values: [Math.max(0, fromMs), Math.min(Number.MAX_SAFE_INTEGER, toMs)],
 	});
 	return rows.map(({ vid, goal, at, band, score }) => ({
-		...{ vid: String(vid), goal: String(goal), atMs: Number(at) },
-		...{ band: band as Band, millionths: Number(score) },
+		vid: String(vid),
+		goal: String(goal),
+		atMs: Number(at),
+		band: band as Band,
+		millionths: Number(score),
 	}));
 }
 

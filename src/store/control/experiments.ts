@@ -35,9 +35,15 @@ export function* recordExperimentReads(reads: readonly ExperimentRead[]): Steps<
 /** Converts a row of `experiment`. */
 export function toExperiment(row: Selectable<ControlTables['experiment']>): Experiment {
 	return {
-		...{ name: row.name, segment: row.segment, rule: row.rule, goal: row.goal },
-		...{ holdoutPercent: row.holdout_percent, secret: row.secret },
-		...{ fromMs: row.from_at, toMs: row.to_at, stoppedAtMs: row.stopped_at },
+		name: row.name,
+		segment: row.segment,
+		rule: row.rule,
+		goal: row.goal,
+		holdoutPercent: row.holdout_percent,
+		secret: row.secret,
+		fromMs: row.from_at,
+		toMs: row.to_at,
+		stoppedAtMs: row.stopped_at,
 	};
 }
 
@@ -108,9 +114,18 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 				const { numInsertedOrUpdatedRows } = await transaction
 					.insertInto('experiment')
 					.values({
-						...{ account_id: accountId, name, segment, rule, goal, secret },
-						...{ holdout_percent: holdoutPercent, from_at: fromMs, to_at: toMs, stopped_at: null },
-						...{ created_at: now(), seq: await nextSeq(transaction, 'experiment') },
+						account_id: accountId,
+						name,
+						segment,
+						rule,
+						goal,
+						secret,
+						holdout_percent: holdoutPercent,
+						from_at: fromMs,
+						to_at: toMs,
+						stopped_at: null,
+						created_at: now(),
+						seq: await nextSeq(transaction, 'experiment'),
 					})
 					.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
 					.executeTakeFirstOrThrow();
@@ -140,8 +155,11 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 					.insertInto('experiment_read')
 					.values(
 						reads.map(({ accountId, experiment, group, register, rank }) => ({
-							...{ account_id: accountId, name: experiment, held_out: group === 'holdout' ? 1 : 0 },
-							...{ register, rank },
+							account_id: accountId,
+							name: experiment,
+							held_out: group === 'holdout' ? 1 : 0,
+							register,
+							rank,
 						})),
 					)
 					.onConflict((conflict) =>

@@ -39,7 +39,10 @@ export class NamedViewStore {
 			.orderBy('id')
 			.execute();
 		return rows.map(({ id, user_id, name, page, query }) => ({
-			...{ id, name, page, query },
+			id,
+			name,
+			page,
+			query,
 			isShared: user_id === null,
 		}));
 	}

@@ -55,7 +55,13 @@ export class PeopleStore {
 			await database
 				.insertInto('user')
 				.values({
-					...{ id, email, password: null, totp_secret: null, totp_step: null, issuer: null, subject: null },
+					id,
+					email,
+					password: null,
+					totp_secret: null,
+					totp_step: null,
+					issuer: null,
+					subject: null,
 					created_at: this.#doors.now(),
 				})
 				.execute();

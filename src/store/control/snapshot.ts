@@ -99,7 +99,11 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 		keys.map((key) => [
 			key.hash,
 			{
-				...{ id: key.id, hash: key.hash, clientId: key.client_id, client: key.client, scope: key.scope },
+				id: key.id,
+				hash: key.hash,
+				clientId: key.client_id,
+				client: key.client,
+				scope: key.scope,
 				plan: plans.get(key.plan) as UsagePlan,
 				expiresAtMs: key.expires_at ?? Number.POSITIVE_INFINITY,
 			},

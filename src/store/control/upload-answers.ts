@@ -90,7 +90,11 @@ export class UploadAnswerStore {
 			.orderBy('cause')
 			.execute();
 		return rows.map((row) => ({
-			...{ clientId, aid: row.aid || null, day: row.day, cause: row.cause, requests: row.requests },
+			clientId,
+			aid: row.aid || null,
+			day: row.day,
+			cause: row.cause,
+			requests: row.requests,
 		}));
 	}
 
@@ -104,8 +108,13 @@ export class UploadAnswerStore {
 			.orderBy('at', 'desc')
 			.execute();
 		return rows.map((row) => ({
-			...{ clientId, aid: row.aid || null, atMs: row.at, requestId: row.request_id, keyId: row.key_id },
-			...{ cause: row.cause, detail: row.detail },
+			clientId,
+			aid: row.aid || null,
+			atMs: row.at,
+			requestId: row.request_id,
+			keyId: row.key_id,
+			cause: row.cause,
+			detail: row.detail,
 		}));
 	}
 }

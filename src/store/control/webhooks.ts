@@ -45,7 +45,11 @@ function toWebhook(row: Row): StoredWebhook {
 export function toActiveWebhook(row: Row): ActiveWebhook {
 	const { id, url, events, withCid, allowPrivate } = toWebhook(row);
 	return {
-		...{ id, url, events, withCid, allowPrivate },
+		id,
+		url,
+		events,
+		withCid,
+		allowPrivate,
 		secret: row.secret,
 		previous:
 			row.previous_secret === null ? null : { secret: row.previous_secret, untilMs: row.previous_until ?? 0 },
@@ -134,7 +138,8 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 		/** The previous secret signs as well for a day. */
 		async rotateWebhookSecret(accountId: number, id: string): Promise<WebhookSecret> {
 			const { secret } = await update(accountId, id, ({ secret: previous }) => ({
-				...{ secret: newSecret(), previous_secret: previous },
+				secret: newSecret(),
+				previous_secret: previous,
 				previous_until: now() + previousSecretMs,
 			}));
 			return { id, secret };

@@ -28,15 +28,13 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	assert.ok(answer.headers.get('x-request-id') && answer.headers.get('ratelimit'));
 	const report = (await answer.json()) as { totals: unknown; rows: { channel: string }[]; basis: string };
 	assert.deepEqual(report.totals, {
-		...{
-			subscriptions: 1,
-			acquisitionPence: 499,
-			renewalPence: 499,
-			refundPence: 0,
-			netPence: 998,
-			visitors: 1,
-			visits: 1,
-		},
+		subscriptions: 1,
+		acquisitionPence: 499,
+		renewalPence: 499,
+		refundPence: 0,
+		netPence: 998,
+		visitors: 1,
+		visits: 1,
 	});
 	assert.deepEqual(
 		[report.rows.map(({ channel }) => channel), report.basis],

@@ -11,8 +11,13 @@ interface Answer {
 test('a held-out visitor does not get the segment, wherever a page asks', async () => {
 	const { url, store, accountId, aid, hit, refresh } = await open();
 	const experiment = await store.control.createExperiment(accountId, {
-		...{ name: 'offer', segment: 'new', rule: 'visitor.visits <= 1', goal: 'subscription' },
-		...{ holdoutPercent: 50, fromMs: store.now(), toMs: null },
+		name: 'offer',
+		segment: 'new',
+		rule: 'visitor.visits <= 1',
+		goal: 'subscription',
+		holdoutPercent: 50,
+		fromMs: store.now(),
+		toMs: null,
 	});
 	await store.control.updateAccount(aid, { tellsExperiments: true });
 	await refresh();

@@ -83,8 +83,10 @@ test('a model that cannot be applied is no error: the base rate is served, and t
 	const service = await withModels(t);
 	const { store, aid, accountId, cask, server, logged, at } = service;
 	const { version } = await store.control.insertModel(accountId, {
-		...{ goal: 'subscription', scope: 'vid' },
-		...{ body: '{"format":99}', report: '{}' },
+		goal: 'subscription',
+		scope: 'vid',
+		body: '{"format":99}',
+		report: '{}',
 	});
 	await store.control.activateModel(accountId, { goal: 'subscription', scope: 'vid', version });
 	await server.directory.refresh();

@@ -10,7 +10,12 @@ import { hit } from './visitors.ts';
 export function experimentsContract(engine: Engine): void {
 	suite(`experiments on ${engine.name}`, () => {
 		const about = (segment: string, fromMs: number) => ({
-			...{ segment, rule: 'true', goal: 'subscription', holdoutPercent: 12.5, fromMs, toMs: null },
+			segment,
+			rule: 'true',
+			goal: 'subscription',
+			holdoutPercent: 12.5,
+			fromMs,
+			toMs: null,
 		});
 
 		test('servers know an experiment until it is stopped, and its segment stays as it is', async () => {

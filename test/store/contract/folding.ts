@@ -105,7 +105,13 @@ function* readLog(): Steps<{ of: string; entry: LogEntry }[]> {
 			const { page, channel, device, events: fired } = JSON.parse(text);
 			const names = fired.map(({ name }: { name: string }) => name);
 			const entry: LogEntry = {
-				...{ type: 'hit', atMs: Number(row.at), sid: String(row.sid), page, channel, device, events: names },
+				type: 'hit',
+				atMs: Number(row.at),
+				sid: String(row.sid),
+				page,
+				channel,
+				device,
+				events: names,
 				tieBreak: text,
 			};
 			return { of: String(row.vid), entry };

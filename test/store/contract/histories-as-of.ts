@@ -128,7 +128,10 @@ export function historiesContract(engine: Engine): void {
 				],
 			});
 			assert.deepEqual(await place.read(accountId, historyExtent(ever)), {
-				...{ hits: 4, uploads: 2, fromMs: startMs + minuteMs, toMs: startMs + 6 * minuteMs },
+				hits: 4,
+				uploads: 2,
+				fromMs: startMs + minuteMs,
+				toMs: startMs + 6 * minuteMs,
 			});
 			const vids = [first?.vid ?? '', second?.vid ?? ''];
 			assert.deepEqual((await place.read(accountId, firstHits(vids, ever))).map(({ atMs }) => atMs).sort(), [
@@ -146,8 +149,10 @@ export function historiesContract(engine: Engine): void {
 			const { place, accountId } = await start();
 			assert.deepEqual(await historiesAt(place, accountId, ever), []);
 			assert.deepEqual(await place.read(accountId, historyExtent(ever)), {
-				...{ hits: 0, uploads: 0 },
-				...{ fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY },
+				hits: 0,
+				uploads: 0,
+				fromMs: Number.POSITIVE_INFINITY,
+				toMs: Number.NEGATIVE_INFINITY,
 			});
 		});
 

@@ -35,7 +35,10 @@ export function peopleContract(engine: Engine): void {
 				const directory = await AccessDirectory.load(control, (error) => assert.fail(String(error)));
 				directories.push(directory);
 				const signIn = new SignIn({
-					...{ control, directory, now: () => clock.now, monotonicMs: () => clock.monotonicMs },
+					control,
+					directory,
+					now: () => clock.now,
+					monotonicMs: () => clock.monotonicMs,
 				});
 				return { directory, signIn };
 			};

@@ -125,8 +125,12 @@ export function asOfContract(engine: Engine): void {
 			) => {
 				const options = {
 					goals: defaultGoals.map((goal, index) => ({ goal, model: models[index], baseRate: undefined })),
-					...{ scope: 'vid' as const, eachAtItsLastHit: false, explain: false, cadences: noCadences },
-					...{ nowMs: startMs + hours * hourMs, fromLog },
+					scope: 'vid' as const,
+					eachAtItsLastHit: false,
+					explain: false,
+					cadences: noCadences,
+					nowMs: startMs + hours * hourMs,
+					fromLog,
 				};
 				const listed = wanted && {
 					wanted: (async function* () {

@@ -63,7 +63,9 @@ export function subscriptionContract(engine: Engine): void {
 			await sends(serving, 2, { tid: 'R-1' });
 			await sends(serving, 3, { tid: 'R-2', cid: 'C-unknown' });
 			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
-				...{ A: [vid, 2], 'R-1': [vid, 0], 'R-2': [vid, 0] },
+				A: [vid, 2],
+				'R-1': [vid, 0],
+				'R-2': [vid, 0],
 			});
 			const subscriptions = await subscriptionsOf(t, serving, vid);
 			assert.deepEqual(
@@ -106,11 +108,15 @@ export function subscriptionContract(engine: Engine): void {
 			await sends(serving, 2, { tid: 'R-1' });
 			await sends(serving, 3, { tid: 'R-2' });
 			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
-				...{ A: [renewer.vid, 0], 'R-1': [renewer.vid, 2], 'R-2': [renewer.vid, 0] },
+				A: [renewer.vid, 0],
+				'R-1': [renewer.vid, 2],
+				'R-2': [renewer.vid, 0],
 			});
 			const buyer = await shows(serving, { tid: 'A' });
 			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
-				...{ A: [buyer.vid, 2], 'R-1': [renewer.vid, 2], 'R-2': [buyer.vid, 0] },
+				A: [buyer.vid, 2],
+				'R-1': [renewer.vid, 2],
+				'R-2': [buyer.vid, 0],
 			});
 			assert.equal((await subscriptionsOf(t, serving, renewer.vid))?.count, 1);
 			assert.equal((await subscriptionsOf(t, serving, buyer.vid))?.count, 2);
@@ -126,8 +132,10 @@ export function subscriptionContract(engine: Engine): void {
 			await sends(serving, 3, { tid: 'sale', cid: 'C-1' });
 			await sends(serving, 4, { tid: 'sale of the other', cid: 'C-2' });
 			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
-				...{ nobody: [one.vid, 0], refund: [other.vid, 1] },
-				...{ sale: [one.vid, 1], 'sale of the other': [other.vid, 1] },
+				nobody: [one.vid, 0],
+				refund: [other.vid, 1],
+				sale: [one.vid, 1],
+				'sale of the other': [other.vid, 1],
 			});
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
@@ -143,7 +151,9 @@ export function subscriptionContract(engine: Engine): void {
 			const renewer = await shows(serving, { tid: 'R-2' });
 			await sends(serving, 3, { tid: 'R-2' });
 			assert.deepEqual(await ownersIn(store, accountId), {
-				...{ A: [renewer.vid, 0], 'R-1': [renewer.vid, 0], 'R-2': [renewer.vid, 2] },
+				A: [renewer.vid, 0],
+				'R-1': [renewer.vid, 0],
+				'R-2': [renewer.vid, 2],
 			});
 			await assertAsTheLogSays(store, accountId);
 		});
@@ -258,7 +268,10 @@ export function subscriptionContract(engine: Engine): void {
 			await store.transact(accountId, () => storeHistory(visits, []));
 			const [buyer, customer] = visits.map(({ vid }) => vid);
 			assert.deepEqual(await ownersIn(store, accountId), {
-				...{ A: [buyer, 2], 'R-1': [buyer, 0], 'R-2': [customer, 1], 'R-3': [buyer, 0] },
+				A: [buyer, 2],
+				'R-1': [buyer, 0],
+				'R-2': [customer, 1],
+				'R-3': [buyer, 0],
 			});
 			await assertAsTheLogSays(store, accountId);
 		});

@@ -74,7 +74,14 @@ export async function startProxiedService(
 	});
 	assert.ok(writer);
 	return {
-		...{ address, proxy, store, server, writer, acme, globex, logged },
+		address,
+		proxy,
+		store,
+		server,
+		writer,
+		acme,
+		globex,
+		logged,
 		upload: (tids, client = acme) => uploadTids(server.url, client, tids),
 		uploadUntilStored: async (tid) => {
 			await becomes(

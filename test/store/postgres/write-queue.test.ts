@@ -27,7 +27,9 @@ async function start(t: TestContext, address: string) {
 	const queue = new WriteQueue(
 		uploadGroups((id) => ({ schema: schemas.account(id) })),
 		{
-			...{ pool, connections: 4, length: 1000 },
+			pool,
+			connections: 4,
+			length: 1000,
 			onCommit: ({ size }) => groups.push(size),
 			onError: () => {},
 			onWaiting: () => {},

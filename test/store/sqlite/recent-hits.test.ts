@@ -44,7 +44,10 @@ test('a visitor has about sixty recent hits at most, and all hits are read in or
 		times.slice(0, 100),
 	);
 	assert.deepEqual(await store.read(accountId, historyExtent(receivedAtMs + 99)), {
-		...{ hits: 100, uploads: 0, fromMs: receivedAtMs, toMs: receivedAtMs + 99 },
+		hits: 100,
+		uploads: 0,
+		fromMs: receivedAtMs,
+		toMs: receivedAtMs + 99,
 	});
 	assert.equal((await store.read(accountId, historyExtent(Number.MAX_SAFE_INTEGER))).hits, hits);
 });

@@ -96,7 +96,11 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 		yield [forgetDays(added.map(({ received_at }) => received_at))];
 		if (hits.length === 0) return { ...ownersAmong(added, found), fresh };
 		storedHits = yield* storePastHits(hits, {
-			...{ links, linked, long: new Set(longLogs.keys()), crowd, added },
+			links,
+			linked,
+			long: new Set(longLogs.keys()),
+			crowd,
+			added,
 			owners: [...found.holders, ...found.subscriptions].map(({ vid }) => String(vid)),
 		});
 		if (storedHits > 0)

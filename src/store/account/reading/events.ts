@@ -99,7 +99,9 @@ function selectTraced(condition: string, values: Select['values'], limit: number
 function toTraced(row: Row): TracedEvent {
 	const receivedAtMs = Number(row.received_at);
 	return {
-		...{ ...eventOf(row), receivedAt: isoTime(receivedAtMs), receivedAtMs },
+		...eventOf(row),
+		receivedAt: isoTime(receivedAtMs),
+		receivedAtMs,
 		...arrivedBy(row.request_id),
 		vid: row.vid == null ? null : String(row.vid),
 		named: Number(row.named) as Owner['named'],

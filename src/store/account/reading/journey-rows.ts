@@ -209,7 +209,8 @@ function* withOwnersAsOf(
 		const owner = owners.get(cell(row, 'tid'));
 		return {
 			...event,
-			...{ vid: owner?.vid ?? null, named: owner?.named ?? 0 },
+			vid: owner?.vid ?? null,
+			named: owner?.named ?? 0,
 			shownAtMs: owner?.named === 2 ? event.shownAtMs : null,
 		};
 	});
@@ -400,7 +401,10 @@ export function* spendingRows(): Reading<
 		sql: 'SELECT day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */',
 	});
 	return rows.map(({ day, channel, campaign, pence }) => ({
-		...{ day: String(day), channel: String(channel), campaign: String(campaign), pence: Number(pence) },
+		day: String(day),
+		channel: String(channel),
+		campaign: String(campaign),
+		pence: Number(pence),
 	}));
 }
 

@@ -47,7 +47,9 @@ function* sampledPayments(asOfMs: number): Reading<Paid[]> {
 			.map(({ id, subid, evt, rvn, received_at }) => ({
 				id: Number(id),
 				subid: String(subid),
-				...{ evt: String(evt), revenuePence: Number(rvn), atMs: Number(received_at) },
+				evt: String(evt),
+				revenuePence: Number(rvn),
+				atMs: Number(received_at),
 			}))
 			.sort((a, b) => a.atMs - b.atMs || a.id - b.id);
 		for (const ofOne of Map.groupBy(events, ({ subid }) => subid).values()) paid.push(paidBy(ofOne));

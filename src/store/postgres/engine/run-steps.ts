@@ -258,7 +258,9 @@ async function send(client: pg.PoolClient, statement: Statement): Promise<readon
 		? { text: text() }
 		: statementOn(client, `${tables.node?.shard ?? ''} ${tables.schema} ${shape} ${sql}`, text);
 	const config = {
-		...{ ...prepared, values: parameters, query_timeout: timeoutMs },
+		...prepared,
+		values: parameters,
+		query_timeout: timeoutMs,
 		...(statement.asTuples && { rowMode: 'array' }),
 	};
 	return (await client.query<Row>(config)).rows;

@@ -95,7 +95,8 @@ function checkDatabase(check: string, path: string, kind: DatabaseKind, open: ()
 	} catch (error) {
 		const reason = reasonOf(error);
 		return {
-			...{ check, ok: false },
+			check,
+			ok: false,
 			detail: error instanceof StorageError ? `${reason}: restore a backup` : damaged(reason),
 		};
 	} finally {
