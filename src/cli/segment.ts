@@ -2,7 +2,6 @@ import { Argument, Option } from 'commander';
 import { refusing } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { displayName, plainName } from '../format/values.ts';
-import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
@@ -10,7 +9,7 @@ import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
 import { Command } from './command.ts';
-import { type CommonOptions, print, printError, printJson } from './output.ts';
+import { type CommonOptions, print, printJson } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const idArgument = () =>
@@ -165,27 +164,17 @@ async function checkedRule(store: Store, accountId: number, text: string): Promi
 /** Counts the matches, with the scores that a server would serve. */
 async function countIn(
 	store: Store & PageReads,
-	{ id, aid }: Account,
+	{ aid }: Account,
 	rule: Rule,
 	{ quiet, onMatch }: { quiet: boolean; onMatch?: (vid: string) => void },
 ): Promise<MatchCount> {
-	const nowMs = store.now();
 	const account = (await store.control.accessSnapshot()).accounts.get(aid);
 	if (!account) throw new OperatorError(`The account ${aid} is disabled, or its client is.`);
-	const servingReader = store.startReading();
 	const progress = showProgress(process.stderr, 'visitors', quiet);
+	const onProgress = (done: number, total: number) => progress.update(`testing ${aid}`, done, total);
 	try {
-		const scorer = scorerOf(store, { reader: servingReader, now: () => nowMs, onError: printError });
-		return await countMatches(
-			(reading) => store.read(id, reading),
-			rule,
-			(profile) => scorer.scores(account, 'vid', profile, false),
-			{ nowMs, cadences: account.cadences },
-			(done, total) => progress.update(`testing ${aid}`, done, total),
-			onMatch,
-		);
+		return await countMatches(store, account, rule, onProgress, onMatch);
 	} finally {
 		progress.end();
-		await servingReader.close();
 	}
 }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
 	isFromPayment,
 	isWanted,
@@ -7,12 +6,12 @@ import {
 	touchDimensions,
 	wantedTouch,
 } from '../domain/touch.ts';
-import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { Rule } from '../segments/rule.ts';
-import { ruleFacts } from '../segments/rule-facts.ts';
+import { scoredFacts } from '../segments/rule-facts.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import { latestTouches, type TouchRow } from '../store/account/reading/journey-rows.ts';
-import { profilesOf, vidsAfter } from '../store/account/reading/visitors.ts';
+import { profilePages } from '../store/account/reading/visitors.ts';
 import type { AskedOfAccount } from './page.ts';
 
 /** Some visitors of whom a page asks. */
@@ -54,9 +53,7 @@ export async function visitorsWhoCame(
 	return { vids: [...vids], lookedThrough: read };
 }
 
-/** Of the visitors of an account, those with the lowest `vid`s, which are random. */
 const maxVisitors = 10_000;
-const visitorsAtOnce = 250;
 
 /** Who matches a rule now. */
 export async function visitorsMatching(
@@ -66,28 +63,14 @@ export async function visitorsMatching(
 ): Promise<VisitorList> {
 	const nowMs = now();
 	const found: string[] = [];
-	const reader = store.startReading();
-	const onError = (error: unknown) => {
-		throw error;
-	};
-	try {
-		const scorer = scorerOf(store, { reader, now, onError });
-		let looked = 0;
-		for (let last = ''; found.length < limit && looked < maxVisitors; ) {
-			const vids = await store.read(account.id, vidsAfter(last, visitorsAtOnce));
-			if (vids.length === 0) return { vids: found };
-			last = vids.at(-1) as string;
-			looked += vids.length;
-			for (const [vid, profile] of await store.read(account.id, profilesOf(vids))) {
-				const scores = rule.readsScores ? await scorer.scores(account, 'vid', profile, false) : [];
-				if (found.length < limit && rule.matches(ruleFacts(profile, scores, nowMs, account.cadences)))
-					found.push(vid);
-			}
-			// Other pages are asked for meanwhile.
-			await nextTurn();
-		}
-		return { vids: found, lookedThrough: looked };
-	} finally {
-		await reader.close();
+	let looked = 0;
+	await using scorer = openScorer(store, nowMs);
+	for await (const profiles of profilePages(store, account.id)) {
+		looked += profiles.size;
+		for (const [vid, profile] of profiles)
+			if (rule.matches(await scoredFacts(rule, scorer, account, profile, nowMs))) found.push(vid);
+		if (found.length >= limit || looked >= maxVisitors)
+			return { vids: found.slice(0, limit), lookedThrough: looked };
 	}
+	return { vids: found };
 }

@@ -6,9 +6,9 @@ import { outcomesIn } from '../scoring/follow/backtest.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { endOfLog } from '../scoring/serve/base-rate.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';
-import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
-import { ruleFacts } from '../segments/rule-facts.ts';
+import { scoredFacts } from '../segments/rule-facts.ts';
 import { historyReader, type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
 import { eventsIn } from '../store/account/reading/journey-rows.ts';
 import { personsOf, sharingCids } from '../store/account/reading/persons.ts';
@@ -78,13 +78,13 @@ export async function entrantsIn(
 	const model = await modelBefore(store, account.id, goal, period.fromMs);
 	const outcomeAt = await outcomeReader(store, account, goal, asOfMs);
 	const entries = new Map<string, Entry>();
-	const { firstMatch, readsScores, close } = await ruleReader(store, account, rule, asOfMs);
+	const compiled = compileRule(rule);
+	const known = (await store.control.accessSnapshot()).accounts.get(account.aid);
+	await using scorer = openScorer(store, asOfMs);
 	const histories = (vids: readonly string[]) => historiesOf(store, account.id, vids, asOfMs);
-	try {
-		for await (const history of histories(await visitorsIn(store, account.id, within))) {
-			const match = await firstMatch(history, within);
-			if (!match) continue;
-			const { atMs, profile } = match;
+	for await (const history of histories(await visitorsIn(store, account.id, within)))
+		for (const { atMs, profile } of looksIn(history, within)) {
+			if (!compiled.matches(await scoredFacts(compiled, scorer, known, profile, atMs))) continue;
 			entries.set(history.vid, {
 				atMs,
 				channel: profile.lastChannel,
@@ -92,10 +92,8 @@ export async function entrantsIn(
 				score: model?.probability(profile, atMs) ?? 0,
 				isConverted: outcomeAt(history, profile, atMs),
 			});
+			break;
 		}
-	} finally {
-		await close();
-	}
 	const families = await familiesOf(store, account.id, [...entries.keys()], asOfMs);
 	const entrants: Entrant[] = [];
 	let leftOut = 0;
@@ -117,7 +115,7 @@ export async function entrantsIn(
 		}
 	}
 	for (const [vid, entry] of entries) entrants.push({ ...entry, person: vid, vids: [vid] });
-	return { entrants, leftOut, scoredBy: model?.version ?? null, readsScores };
+	return { entrants, leftOut, scoredBy: model?.version ?? null, readsScores: compiled.readsScores };
 }
 
 /** The newest usable model of visitors that has learned from nothing later than a moment. */
@@ -165,48 +163,15 @@ async function outcomeReader(
 	};
 }
 
-interface RuleReader {
-	readonly readsScores: boolean;
-	/** The first moment in a period after which the visitor fulfils the rule, of hits and of what became known of uploads. */
-	firstMatch(
-		history: VisitorHistory,
-		period: Period,
-	): Promise<{ readonly atMs: number; readonly profile: Profile } | undefined>;
-	close(): Promise<void>;
-}
-
-async function ruleReader(
-	store: Reader,
-	{ aid }: ReportedAccount,
-	text: string,
-	asOfMs: number,
-): Promise<RuleReader> {
-	const rule = compileRule(text);
-	const account = (await store.control.accessSnapshot()).accounts.get(aid);
-	const reader = store.startReading();
-	const scorer = scorerOf(store, { reader, now: () => asOfMs, onError: fail });
-	return {
-		readsScores: rule.readsScores,
-		async firstMatch(history, period) {
-			const known = history.events.map(({ knownFromMs }) => knownFromMs);
-			const all = new Set([...history.hits.map(({ atMs }) => atMs), ...known]);
-			const moments = [...all].filter((atMs) => isIn(period, atMs)).sort((a, b) => a - b);
-			for (const [place, profile] of profilesAt(history, moments).entries()) {
-				// What is uploaded before the first hit belongs to nobody yet.
-				if (!profile) continue;
-				const atMs = moments[place] as number;
-				const scores =
-					rule.readsScores && account ? await scorer.scores(account, 'vid', profile, false, atMs) : [];
-				if (rule.matches(ruleFacts(profile, scores, atMs, account?.cadences))) return { atMs, profile };
-			}
-			return undefined;
-		},
-		close: () => reader.close(),
-	};
-}
-
-function fail(error: unknown): never {
-	throw error;
+/** The moments of a period at which a visitor may begin to fulfil a rule: of hits, and of what became known of uploads. */
+function looksIn(history: VisitorHistory, period: Period) {
+	const known = history.events.map(({ knownFromMs }) => knownFromMs);
+	const all = new Set([...history.hits.map(({ atMs }) => atMs), ...known]);
+	const moments = [...all].filter((atMs) => isIn(period, atMs)).sort((a, b) => a - b);
+	// What is uploaded before the first hit belongs to nobody yet: there is no profile.
+	return profilesAt(history, moments).flatMap((profile, place) =>
+		profile ? [{ profile, atMs: moments[place] as number }] : [],
+	);
 }
 
 /** Visitors with a hit or an upload in a period. */

@@ -1,6 +1,6 @@
-import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
-import { ruleFacts } from '../segments/rule-facts.ts';
+import { scoredFacts } from '../segments/rule-facts.ts';
 import { profilesAsOf } from '../store/account/reading/histories.ts';
 import { profilesOf } from '../store/account/reading/visitors.ts';
 import type { PageReads } from '../store/serving.ts';
@@ -24,24 +24,13 @@ export async function segmentMembers(
 ): Promise<Set<string>> {
 	const rule = compileRule((await store.control.segment(accountId, segmentId)).rule);
 	const account = (await store.control.accessSnapshot()).accounts.get(aid);
-	const servingReader = store.startReading();
 	const members = new Set<string>();
-	try {
-		const scorer = scorerOf(store, { reader: servingReader, now: () => asOfMs, onError: fail });
-		for (let first = 0; first < vids.length; first += pageVisitors) {
-			const page = vids.slice(first, first + pageVisitors);
-			const profiles = await store.read(accountId, isPast ? profilesAsOf(page, asOfMs) : profilesOf(page));
-			for (const [vid, profile] of profiles) {
-				const scores = rule.readsScores && account ? await scorer.scores(account, 'vid', profile, false) : [];
-				if (rule.matches(ruleFacts(profile, scores, asOfMs, account?.cadences))) members.add(vid);
-			}
-		}
-	} finally {
-		await servingReader.close();
+	await using scorer = openScorer(store, asOfMs);
+	for (let first = 0; first < vids.length; first += pageVisitors) {
+		const page = vids.slice(first, first + pageVisitors);
+		const profiles = await store.read(accountId, isPast ? profilesAsOf(page, asOfMs) : profilesOf(page));
+		for (const [vid, profile] of profiles)
+			if (rule.matches(await scoredFacts(rule, scorer, account, profile, asOfMs))) members.add(vid);
 	}
 	return members;
-}
-
-function fail(error: unknown): never {
-	throw error;
 }

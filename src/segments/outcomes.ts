@@ -1,16 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { kindOf } from '../domain/event-kind.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
-import { type GoalScore, scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import { type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
-import { countVisitors, profilesOf, vidsAfter } from '../store/account/reading/visitors.ts';
+import { countVisitors, profilePages } from '../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import type { Rule } from './rule.ts';
-import { ruleFacts } from './rule-facts.ts';
+import { scoredFacts } from './rule-facts.ts';
 
 /** What became of those who matched a rule. */
 export interface RuleOutcome {
@@ -36,7 +35,6 @@ export interface RuleOutcomes {
 export const outcomeDays = 30;
 /** Bounds how long a page takes. */
 const maxVisitors = 10_000;
-const vidsPerRead = 250;
 /** After so many hits of a visitor it is looked, evenly spread over all. */
 const maxMoments = 50;
 
@@ -54,38 +52,23 @@ export async function ruleOutcomes(
 	const all = await store.read(account.id, countVisitors());
 	const counts = rules.map(noOutcome);
 	const base = noOutcome();
-	const needsScores = rules.some(({ readsScores }) => readsScores);
-	const reader = store.startReading();
-	const scorer = scorerOf(store, { reader, now: () => nowMs, onError: fail });
+	const needed = { readsScores: rules.some(({ readsScores }) => readsScores) };
+	await using scorer = openScorer(store, nowMs);
 	/** For each rule, whether it matches. */
 	const matchesAt = async (profile: Profile, atMs: number): Promise<boolean[]> => {
-		const scores: readonly GoalScore[] = needsScores
-			? await scorer.scores(account, 'vid', profile, false, atMs)
-			: [];
-		const facts = ruleFacts(profile, scores, atMs, account.cadences);
+		const facts = await scoredFacts(needed, scorer, account, profile, atMs);
 		return rules.map((rule) => rule.matches(facts));
 	};
-	let visitors = 0;
-	try {
-		for (let last = ''; visitors < maxSample; ) {
-			const vids = await store.read(account.id, vidsAfter(last, Math.min(vidsPerRead, maxSample - visitors)));
-			if (vids.length === 0) break;
-			last = vids.at(-1) as string;
-			visitors += vids.length;
-			for (const profile of (await store.read(account.id, profilesOf(vids))).values()) {
-				base.matching++;
-				for (const [place, isMatch] of (await matchesAt(profile, nowMs)).entries())
-					if (isMatch) (counts[place] as RuleOutcome).matching++;
-			}
-			for (const history of await store.read(account.id, visitorHistories(vids, nowMs)))
-				await addRecent(history, nowMs, matchesAt, [base, ...counts]);
-			// Other pages are asked for meanwhile.
-			await nextTurn();
+	for await (const profiles of profilePages(store, account.id, maxSample)) {
+		for (const profile of profiles.values()) {
+			base.matching++;
+			for (const [place, isMatch] of (await matchesAt(profile, nowMs)).entries())
+				if (isMatch) (counts[place] as RuleOutcome).matching++;
 		}
-	} finally {
-		await reader.close();
+		for (const history of await store.read(account.id, visitorHistories([...profiles.keys()], nowMs)))
+			await addRecent(history, nowMs, matchesAt, [base, ...counts]);
 	}
-	return { all, visitors, base, rules: counts };
+	return { all, visitors: base.matching, base, rules: counts };
 }
 
 /** @param outcomes of everybody, then of each rule */
@@ -131,8 +114,4 @@ function lastAcquisitionMs({ events }: VisitorHistory): number {
 
 function noOutcome(): RuleOutcome {
 	return { matching: 0, recent: 0, subscribed: 0 };
-}
-
-function fail(error: unknown): never {
-	throw error;
 }

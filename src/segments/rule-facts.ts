@@ -1,7 +1,9 @@
 import { visitFacts, visitorFacts } from '../domain/facts.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { TabledCadences } from '../domain/subscription-cadence.ts';
-import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
+import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Rule } from './rule.ts';
 import type { RuleFacts } from './rule-environment.ts';
 
 /**
@@ -22,6 +24,21 @@ export function ruleFacts(
 		bands: new Map(scores.map(({ goal, band }) => [goal, band])),
 		lifts: liftsByGoal(scores),
 	};
+}
+
+/**
+ * The same for a rule, with the scores that it reads.
+ * @param account none where it is disabled: then nothing is scored
+ */
+export async function scoredFacts(
+	{ readsScores }: Pick<Rule, 'readsScores'>,
+	scorer: VisitorScorer,
+	account: KnownAccount | undefined,
+	profile: Profile,
+	atMs: number,
+): Promise<RuleFacts> {
+	const scores = readsScores && account ? await scorer.scores(account, 'vid', profile, false, atMs) : [];
+	return ruleFacts(profile, scores, atMs, account?.cadences);
 }
 
 const none: ReadonlyMap<string, number> = new Map();

@@ -2,13 +2,13 @@ import { activeSubscriptions, scoredFor } from '../domain/active-subscriptions.t
 import type { Profile } from '../domain/profile.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';
-import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
+import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import { visitorHistories } from '../store/account/reading/histories.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { matchingSegments, readScores } from './matching.ts';
-import { ruleFacts } from './rule-facts.ts';
+import { scoredFacts } from './rule-facts.ts';
 
 /** What a model says of a visitor at a moment. */
 export interface ScoreChange {
@@ -123,24 +123,18 @@ async function segmentChanges(
 	account: KnownAccount,
 	looks: Looks,
 ): Promise<SegmentChange[]> {
-	const { segments, cadences } = account;
-	const reader = store.startReading();
-	const scorer = scorerOf(store, { reader, now: () => looks.at(-1)?.atMs ?? 0, onError: fail });
+	const { segments } = account;
+	const needed = { readsScores: readScores(segments) };
+	await using scorer = openScorer(store, looks.at(-1)?.atMs ?? 0);
 	const changes: SegmentChange[] = [];
 	let before = new Set<string>();
-	try {
-		for (const { atMs, profile } of looks) {
-			const scores = readScores(segments) ? await scorer.scores(account, 'vid', profile, false, atMs) : [];
-			const matching = new Set(
-				matchingSegments(segments, ruleFacts(profile, scores, atMs, cadences)).map(({ id }) => id),
-			);
-			for (const { id, name } of segments)
-				if (matching.has(id) !== before.has(id))
-					changes.push({ atMs, segment: id, name, isIn: matching.has(id) });
-			before = matching;
-		}
-	} finally {
-		await reader.close();
+	for (const { atMs, profile } of looks) {
+		const facts = await scoredFacts(needed, scorer, account, profile, atMs);
+		const matching = new Set(matchingSegments(segments, facts).map(({ id }) => id));
+		for (const { id, name } of segments)
+			if (matching.has(id) !== before.has(id))
+				changes.push({ atMs, segment: id, name, isIn: matching.has(id) });
+		before = matching;
 	}
 	return changes;
 }
@@ -158,8 +152,4 @@ async function activeModels(
 			if (!(error instanceof UnusableModelError)) throw error;
 		}
 	return opened;
-}
-
-function fail(error: unknown): never {
-	throw error;
 }

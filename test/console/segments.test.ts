@@ -85,13 +85,7 @@ for (const engine of enginesAboveContract)
 			});
 			for (const [place, rule] of rules.entries()) {
 				// What `caskade segment test` counts.
-				const { matching } = await countMatches(
-					(reading) => store.read(accountId, reading),
-					compileRule(rule),
-					() => [],
-					{ nowMs: store.now(), cadences: (account() as KnownAccount).cadences },
-					() => {},
-				);
+				const { matching } = await countMatches(store, account() as KnownAccount, compileRule(rule));
 				assert.equal(found.rules[place]?.matching, matching);
 			}
 			const ada = await person('ada@example.com', analyst);

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
-import { noCadences } from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
-import { countMatches, type MatchCount, type ScoresOf } from '../../src/segments/count.ts';
+import { countMatches, type MatchCount } from '../../src/segments/count.ts';
 import { compileRule } from '../../src/segments/rule.ts';
+import { openStore } from '../../src/store/open.ts';
 import { hit, startMs } from '../domain/log.ts';
-import { addAccount, openFor } from '../store/engines.ts';
+import { addAccount } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 import { storeVisitors } from './stored-visitors.ts';
 
@@ -17,61 +16,57 @@ function profileOfVisits(visits: number): Profile | null {
 	);
 }
 
-const scoresOf: ScoresOf = ({ visits }) => [
-	{ goal: 'return', score: visits / 10, percentile: 50, band: 'medium', model: 'prior' },
-];
-
-const nobodyAsks = () => {
-	throw new Error('asked for scores');
-};
-
-/** Counts in a store of visitors that have 1, 2, 3, 4 visits by turns. */
+/** A store of visitors that have 1, 2, 3, 4 visits by turns, five days after the first ones. */
 async function storeOf(t: TestContext, visitors: number) {
-	const folder = join(temporaryFolder(t), 'data');
-	const store = await openFor(t, `sqlite:${folder}`);
+	const store = await openStore(`sqlite:${temporaryFolder(t)}/data`, { now: () => startMs + 5 * dayMs });
+	t.after(() => store.close());
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(
 		store,
 		accountId,
 		Array.from({ length: visitors }, (_, index) => profileOfVisits((index % 4) + 1)),
 	);
-	return (
+	const count = async (
 		rule: string,
-		scores: ScoresOf,
-		onProgress: (done: number, total: number) => void = () => {},
-	): Promise<MatchCount> =>
-		countMatches(
-			(reading) => store.read(accountId, reading),
-			compileRule(rule),
-			scores,
-			{ nowMs: startMs + 5 * dayMs, cadences: noCadences },
-			onProgress,
-		);
+		onProgress?: (done: number, total: number) => void,
+	): Promise<MatchCount> => {
+		const account = (await store.control.accessSnapshot()).accounts.get('c-a-acme-uk');
+		assert.ok(account);
+		return countMatches(store, account, compileRule(rule), onProgress);
+	};
+	return { store, accountId, count };
 }
 
 test('all visitors are evaluated as of one moment, a page at a time', async (t) => {
-	const count = await storeOf(t, 1234);
+	const { count } = await storeOf(t, 634);
 	const seen: [number, number][] = [];
 	const rule = 'visitor.visits >= 2 && visitor.daysSinceLast < 3.5';
-	assert.deepEqual(await count(rule, nobodyAsks, (done, total) => seen.push([done, total])), {
-		visitors: 1234,
-		matching: 616,
+	assert.deepEqual(await count(rule, (done, total) => seen.push([done, total])), {
+		visitors: 634,
+		matching: 316,
 	});
 	assert.deepEqual(seen, [
-		[500, 1234],
-		[1000, 1234],
-		[1234, 1234],
+		[250, 634],
+		[500, 634],
+		[634, 634],
 	]);
 });
 
-test('scores are computed only if the rule reads them', async (t) => {
-	const count = await storeOf(t, 8);
-	assert.equal((await count('scores["return"] > 0.25', scoresOf)).matching, 4);
-	await assert.rejects(count('scores["return"] > 0.25', nobodyAsks), /asked for scores/);
-	assert.equal((await count('visitor.visits == 1', nobodyAsks)).matching, 2);
+test('a rule may read scores; where a model cannot be used they are base rates, as on pages', async (t) => {
+	const { store, accountId, count } = await storeOf(t, 8);
+	const rule = 'scores["subscription"] < 0.5 && visitor.visits == 1';
+	assert.equal((await count(rule)).matching, 2);
+	const { version } = await store.control.insertModel(accountId, {
+		goal: 'subscription',
+		scope: 'vid',
+		body: '{"format":99}',
+		report: '{}',
+	});
+	await store.control.activateModel(accountId, { goal: 'subscription', scope: 'vid', version });
+	assert.equal((await count(rule)).matching, 2);
 });
 
 test('an account without visitors has a count of 0', async (t) => {
-	const count = await storeOf(t, 0);
-	assert.deepEqual(await count('true', nobodyAsks), { visitors: 0, matching: 0 });
+	const { count } = await storeOf(t, 0);
+	assert.deepEqual(await count('true'), { visitors: 0, matching: 0 });
 });

@@ -1,10 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Band } from '../../domain/standing.ts';
-import { countVisitors, profilesOf, vidsAfter } from '../../store/account/reading/visitors.ts';
+import { countVisitors, profilePages } from '../../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../../store/control/control-store.ts';
 import type { PageReads } from '../../store/serving.ts';
 import type { Store } from '../../store/store.ts';
-import { scorerOf } from './visitor-scorer.ts';
+import { openScorer } from './visitor-scorer.ts';
 
 /** The scores of the visitors of one band of a goal. */
 export interface BandScores {
@@ -27,7 +26,6 @@ export interface ScoreDistribution {
 	readonly histogram: readonly { readonly from: number; readonly to: number; readonly visitors: number }[];
 }
 
-const vidsPerRead = 250;
 const maxDrawn = 10_000;
 /** Ends of the bars: 1, 2 and 5 hundred-thousandths, and so on up to 1. */
 const ends = [-5, -4, -3, -2, -1].flatMap((power) => [1, 2, 5].map((times) => Number(`${times}e${power}`)));
@@ -38,40 +36,26 @@ export async function scoreDistribution(
 	account: KnownAccount,
 	goal: string,
 ): Promise<ScoreDistribution> {
-	const nowMs = store.now();
 	const all = await store.read(account.id, countVisitors());
 	const bands = (['high', 'medium', 'low'] as const).map(
 		(band): BandScores => ({ band, visitors: 0, predicted: 0, lowest: 1, highest: 0 }),
 	);
 	const scores: number[] = [];
 	let drawn = 0;
-	const reader = store.startReading();
-	const onError = (error: unknown) => {
-		throw error;
-	};
-	try {
-		const scorer = scorerOf(store, { reader, now: () => nowMs, onError });
-		for (let last = ''; drawn < maxDrawn; ) {
-			const vids = await store.read(account.id, vidsAfter(last, vidsPerRead));
-			if (vids.length === 0) break;
-			last = vids.at(-1) as string;
-			drawn += vids.length;
-			for (const profile of (await store.read(account.id, profilesOf(vids))).values()) {
-				const made = await scorer.scores(account, 'vid', profile, false);
-				const own = made.find((one) => one.goal === goal);
-				const band = bands.find((one) => one.band === own?.band);
-				if (!own || !band) continue;
-				band.visitors++;
-				band.predicted += own.score;
-				band.lowest = Math.min(band.lowest, own.score);
-				band.highest = Math.max(band.highest, own.score);
-				scores.push(own.score);
-			}
-			// Other pages are asked for meanwhile.
-			await nextTurn();
+	await using scorer = openScorer(store, store.now());
+	for await (const profiles of profilePages(store, account.id, maxDrawn)) {
+		drawn += profiles.size;
+		for (const profile of profiles.values()) {
+			const made = await scorer.scores(account, 'vid', profile, false);
+			const own = made.find((one) => one.goal === goal);
+			const band = bands.find((one) => one.band === own?.band);
+			if (!own || !band) continue;
+			band.visitors++;
+			band.predicted += own.score;
+			band.lowest = Math.min(band.lowest, own.score);
+			band.highest = Math.max(band.highest, own.score);
+			scores.push(own.score);
 		}
-	} finally {
-		await reader.close();
 	}
 	return { all, drawn, bands: bands.filter(({ visitors }) => visitors > 0), histogram: histogramOf(scores) };
 }

@@ -5,9 +5,9 @@ import { scoredFor } from '../../domain/active-subscriptions.ts';
 import type { CaskScope, ModelScope } from '../../domain/cask-scope.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { KnownAccount, ModelName } from '../../store/control/control-store.ts';
-import type { ServingReader } from '../../store/serving.ts';
+import type { PageReads, ServingReader } from '../../store/serving.ts';
 import type { Store } from '../../store/store.ts';
-import type { GoalModel } from './goal-model.ts';
+import { type GoalModel, UnusableModelError } from './goal-model.ts';
 import { ModelCache, type Models } from './model-cache.ts';
 import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
@@ -217,5 +217,23 @@ export function scorerOf(
 	return new VisitorScorer({
 		...options,
 		models: new ModelCache({ read, monotonicMs, onError: options.onError }),
+	});
+}
+
+/**
+ * A scorer for a page or a command, which says what pages would be told: a model that cannot be used counts as there, by its
+ * base rate. It reads by connections of its own, so dispose of it.
+ * @param nowMs the moment that scores are of, and that recent visitors are as of
+ */
+export function openScorer(
+	store: Pick<Store, 'control'> & PageReads,
+	nowMs: number,
+): VisitorScorer & AsyncDisposable {
+	const reader = store.startReading();
+	const onError = (error: unknown) => {
+		if (!(error instanceof UnusableModelError)) throw error;
+	};
+	return Object.assign(scorerOf(store, { reader, now: () => nowMs, onError }), {
+		[Symbol.asyncDispose]: () => reader.close(),
 	});
 }

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Profile } from '../../../domain/profile.ts';
 import { type Reading, rowsOf, type Select } from '../../steps.ts';
+import type { Store } from '../../store.ts';
 
 export function* countVisitors(): Reading<number> {
 	const [row] = yield* rowsOf({ sql: 'SELECT count(*) AS number FROM @visitor /* count visitors */' });
@@ -47,6 +49,29 @@ export function* vidsAfter(vid: string, limit: number): Reading<string[]> {
 		values: [vid, limit],
 	});
 	return rows.map((row) => String(row.vid));
+}
+
+/** Bounds memory: a profile has a few kilobytes. */
+const pageVisitors = 250;
+
+/**
+ * The profiles of visitors by `vid`, a page at a time; others are served between two pages.
+ * @param max how many: those with the lowest `vid`s, which are random, so they are a fair sample
+ */
+export async function* profilePages(
+	store: Pick<Store, 'read'>,
+	accountId: number,
+	max = Number.POSITIVE_INFINITY,
+): AsyncGenerator<ReadonlyMap<string, Profile>> {
+	let read = 0;
+	for (let last = ''; read < max; ) {
+		const vids = await store.read(accountId, vidsAfter(last, Math.min(pageVisitors, max - read)));
+		if (vids.length === 0) return;
+		last = vids.at(-1) as string;
+		read += vids.length;
+		yield await store.read(accountId, profilesOf(vids));
+		await nextTurn();
+	}
 }
 
 /** Visitors with a hit in a period: of one day, because it is one statement. */
