@@ -4,90 +4,30 @@ import { type Decayed, decay, type EventCount, type Profile } from './profile.ts
 import { noCadences, type TabledCadences } from './subscription-cadence.ts';
 
 /** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
-export interface VisitorNumbers {
-	readonly hits: number;
-	/** Hits that were of a page. */
-	readonly pages: number;
-	readonly visits: number;
-	/** Days (UTC) with a hit. */
-	readonly activeDays: number;
-	readonly dwellMinutes: number;
-	readonly daysSinceFirst: number;
-	readonly daysSinceLast: number;
-	readonly minutesSinceLast: number;
-	/**
-	 * Exponentially decayed counts: an event one half-life (1, 7 or 30 days) ago counts half, two half-lives ago a
-	 * quarter.
-	 */
-	readonly recentHits1d: number;
-	readonly recentHits7d: number;
-	readonly recentHits30d: number;
-	readonly recentVisits1d: number;
-	readonly recentVisits7d: number;
-	readonly recentVisits30d: number;
-	readonly recentEvents1d: number;
-	readonly recentEvents7d: number;
-	readonly recentEvents30d: number;
-	readonly subscriptions: number;
-	readonly renewals: number;
-	readonly revenuePence: number;
-	readonly recentSubscriptions1d: number;
-	readonly recentSubscriptions7d: number;
-	readonly recentSubscriptions30d: number;
-	/** Infinity without a subscription, so that `< 30` is false and `> 30` is true. */
-	readonly daysSinceSubscription: number;
-	readonly device: string;
-	readonly firstChannel: string;
-	readonly lastChannel: string;
-	readonly landingPage: string;
-}
-
-/** The visitor's facts for segment rules as of a moment; for a visit's profile, about that visit only. */
-export interface VisitorFacts extends VisitorNumbers {
-	/** Subscriptions that have not ended: they are paid for, or due and may still be renewed. */
-	readonly activeSubscriptions: number;
-	/** Pages seen in the last 7 days; at most 50. */
-	readonly pages7d: readonly string[];
-	readonly pages30d: readonly string[];
-	/** Channels of the visits; at most 50. */
-	readonly channels: readonly string[];
-	/** Counts of page events by name. A Map, because names come from pages and may be `constructor`. */
-	readonly events: ReadonlyMap<string, number>;
-	/** Counts of subscription events by `evt`. */
-	readonly evts: ReadonlyMap<string, number>;
-}
-
+export type VisitorNumbers = Readonly<ReturnType<typeof visitorNumbers>>;
+/** The visitor's facts for segment rules, which can read each of them. */
+export type VisitorFacts = Readonly<ReturnType<typeof visitorFacts>>;
 /** Facts about the latest visit, for segment rules. */
-export interface VisitFacts {
-	readonly hits: number;
-	/** From the first hit of the visit to its last. */
-	readonly dwellMinutes: number;
-	readonly channel: string;
-	readonly landingPage: string;
-	/** Pages and events of this visit; at most 50 of each. */
-	readonly pagesSeen: readonly string[];
-	readonly eventsFired: readonly string[];
-}
+export type VisitFacts = Readonly<ReturnType<typeof visitFacts>>;
 
 /** The visitor's facts as of `nowMs`; zero or empty where nothing is known. */
-export function visitorFacts(
-	profile: Profile | null,
-	nowMs: number,
-	cadences: TabledCadences = noCadences,
-): VisitorFacts {
+export function visitorFacts(profile: Profile | null, nowMs: number, cadences: TabledCadences = noCadences) {
 	return {
 		...visitorNumbers(profile, nowMs),
+		/** Subscriptions that have not ended: they are paid for, or due and may still be renewed. */
 		activeSubscriptions: activeSubscriptions(profile, nowMs, cadences).length,
+		/** Pages seen in the last 7 days; at most 50, as of channels. */
 		pages7d: seenSince(profile, nowMs - 7 * dayMs),
 		pages30d: seenSince(profile, nowMs - 30 * dayMs),
 		channels: (profile?.channels ?? []).map(([channel]) => channel),
+		/** Maps, because names come from pages and may be `constructor`. */
 		events: counts(profile?.events),
 		evts: counts(profile?.subscriptions?.evts),
 	};
 }
 
 /** Without lists, which take longer to build than everything else. */
-export function visitorNumbers(profile: Profile | null, nowMs: number): VisitorNumbers {
+export function visitorNumbers(profile: Profile | null, nowMs: number) {
 	const sinceMs = (atMs: number | undefined) => (atMs === undefined ? 0 : Math.max(0, nowMs - atMs));
 	const lastHitAtMs = profile?.visit?.lastHitAtMs ?? profile?.lastAtMs;
 	const subscriptions = profile?.subscriptions;
@@ -102,13 +42,16 @@ export function visitorNumbers(profile: Profile | null, nowMs: number): VisitorN
 	);
 	return {
 		hits: profile?.hits ?? 0,
+		/** Hits that were of a page. */
 		pages: profile?.pages ?? 0,
 		visits: profile?.visits ?? 0,
+		/** Days (UTC) with a hit. */
 		activeDays: profile?.activeDays ?? 0,
 		dwellMinutes: (profile?.dwellMs ?? 0) / minuteMs,
 		daysSinceFirst: sinceMs(profile?.firstAtMs) / dayMs,
 		daysSinceLast: sinceMs(lastHitAtMs) / dayMs,
 		minutesSinceLast: sinceMs(lastHitAtMs) / minuteMs,
+		/** Exponentially decayed counts: an event one half-life (1, 7 or 30 days) ago counts half, two half-lives ago a quarter. */
 		recentHits1d,
 		recentHits7d,
 		recentHits30d,
@@ -124,6 +67,7 @@ export function visitorNumbers(profile: Profile | null, nowMs: number): VisitorN
 		recentSubscriptions1d,
 		recentSubscriptions7d,
 		recentSubscriptions30d,
+		/** Infinity without a subscription, so that `< 30` is false and `> 30` is true. */
 		daysSinceSubscription: subscriptions ? sinceMs(subscriptions.lastAtMs) / dayMs : Number.POSITIVE_INFINITY,
 		device: profile?.device ?? '',
 		firstChannel: profile?.firstChannel ?? '',
@@ -132,15 +76,24 @@ export function visitorNumbers(profile: Profile | null, nowMs: number): VisitorN
 	};
 }
 
-export function visitFacts(profile: Profile | null): VisitFacts {
+export function visitFacts(profile: Profile | null) {
 	const visit = profile?.visit;
 	if (!profile || !visit)
-		return { hits: 0, dwellMinutes: 0, channel: '', landingPage: '', pagesSeen: [], eventsFired: [] };
+		return {
+			hits: 0,
+			dwellMinutes: 0,
+			channel: '',
+			landingPage: '',
+			pagesSeen: [],
+			eventsFired: [] as string[],
+		};
 	return {
 		hits: visit.hits,
+		/** From the first hit of the visit to its last. */
 		dwellMinutes: (visit.lastHitAtMs - visit.startedAtMs) / minuteMs,
 		channel: profile.lastChannel ?? '',
 		landingPage: visit.landingPage ?? '',
+		/** Pages and events of this visit; at most 50 of each. */
 		pagesSeen: seenSince(profile, visit.startedAtMs),
 		eventsFired: profile.events.filter(([, , atMs]) => atMs >= visit.startedAtMs).map(([name]) => name),
 	};

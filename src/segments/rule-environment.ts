@@ -1,5 +1,5 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
-import type { VisitFacts, VisitorFacts } from '../domain/facts.ts';
+import { type VisitFacts, type VisitorFacts, visitFacts, visitorFacts } from '../domain/facts.ts';
 
 /**
  * The variables of a rule. The maps are keyed by goal; `bands` contains low, medium or high. Rules ask for lifts by `lift("GOAL")`.
@@ -19,51 +19,15 @@ export const liftVariable = 'lifts';
 type CelType = 'double' | 'string' | 'list<string>' | 'map<string, double>';
 
 /** The CEL type of each fact. Numbers are always doubles, so that 5 / 2 is 2.5. */
-const visitorTypes: Record<keyof VisitorFacts, CelType> = {
-	hits: 'double',
-	pages: 'double',
-	visits: 'double',
-	activeDays: 'double',
-	dwellMinutes: 'double',
-	daysSinceFirst: 'double',
-	daysSinceLast: 'double',
-	minutesSinceLast: 'double',
-	recentHits1d: 'double',
-	recentHits7d: 'double',
-	recentHits30d: 'double',
-	recentVisits1d: 'double',
-	recentVisits7d: 'double',
-	recentVisits30d: 'double',
-	recentEvents1d: 'double',
-	recentEvents7d: 'double',
-	recentEvents30d: 'double',
-	subscriptions: 'double',
-	renewals: 'double',
-	revenuePence: 'double',
-	recentSubscriptions1d: 'double',
-	recentSubscriptions7d: 'double',
-	recentSubscriptions30d: 'double',
-	daysSinceSubscription: 'double',
-	device: 'string',
-	firstChannel: 'string',
-	lastChannel: 'string',
-	landingPage: 'string',
-	activeSubscriptions: 'double',
-	pages7d: 'list<string>',
-	pages30d: 'list<string>',
-	channels: 'list<string>',
-	events: 'map<string, double>',
-	evts: 'map<string, double>',
-};
+function typesOf(facts: VisitorFacts | VisitFacts): Record<string, CelType> {
+	return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, celTypeOf(value)]));
+}
 
-const visitTypes: Record<keyof VisitFacts, CelType> = {
-	hits: 'double',
-	dwellMinutes: 'double',
-	channel: 'string',
-	landingPage: 'string',
-	pagesSeen: 'list<string>',
-	eventsFired: 'list<string>',
-};
+function celTypeOf(value: VisitorFacts[keyof VisitorFacts]): CelType {
+	if (typeof value === 'number') return 'double';
+	if (typeof value === 'string') return 'string';
+	return Array.isArray(value) ? 'list<string>' : 'map<string, double>';
+}
 
 /** The variables, their types and the parser's limits. */
 export const ruleEnvironment = withWholeNumbers(
@@ -71,8 +35,8 @@ export const ruleEnvironment = withWholeNumbers(
 		limits: { maxAstNodes: 200, maxDepth: 32 },
 	}),
 )
-	.registerVariable({ name: 'visitor', schema: visitorTypes })
-	.registerVariable({ name: 'visit', schema: visitTypes })
+	.registerVariable({ name: 'visitor', schema: typesOf(visitorFacts(null, 0)) })
+	.registerVariable({ name: 'visit', schema: typesOf(visitFacts(null)) })
 	.registerVariable('scores', 'map<string, double>')
 	.registerVariable('percentiles', 'map<string, double>')
 	.registerVariable('bands', 'map<string, string>')
