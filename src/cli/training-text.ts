@@ -3,7 +3,6 @@ import { counted, formatNumber } from '../format/numbers.ts';
 import type { GoalReport, TrainedGoal } from '../scoring/judge/account-training.ts';
 import type { ExperimentReport, TrainedLift } from '../scoring/judge/experiment-training.ts';
 import type { GroupCounts } from '../scoring/judge/train-lift.ts';
-import { featureText } from '../scoring/pages/feature-words.ts';
 import { trainingReportPage } from '../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
@@ -16,6 +15,7 @@ import {
 	verdictOf,
 	withInterval,
 } from '../scoring/pages/report-text.ts';
+import { featureText } from '../scoring/rows/known-features.ts';
 import { printLine, printRecord, printTable } from './output.ts';
 
 export interface PrintedTraining {

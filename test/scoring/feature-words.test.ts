@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { featureText } from '../../src/scoring/pages/feature-words.ts';
+import { featureText } from '../../src/scoring/rows/known-features.ts';
 import { profileFeatures } from '../../src/scoring/rows/profile-features.ts';
 import { histogramOf } from '../../src/scoring/serve/score-bands.ts';
 

@@ -14,7 +14,6 @@ import {
 	modelReport,
 	useModel,
 } from '../../scoring/judge/model-versions.ts';
-import { featureText } from '../../scoring/pages/feature-words.ts';
 import { laterFigures, measureRows } from '../../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
@@ -24,6 +23,7 @@ import {
 	percent,
 	verdictOf,
 } from '../../scoring/pages/report-text.ts';
+import { featureText } from '../../scoring/rows/known-features.ts';
 import { scoreDistribution } from '../../scoring/serve/score-bands.ts';
 import { redirect } from '../exchange.ts';
 import { besideTables, reportSection, tablePart } from '../figures.ts';

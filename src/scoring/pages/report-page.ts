@@ -1,6 +1,6 @@
 import { type Html, html } from '../../format/html.ts';
 import type { LaterMeasures, TrainingReport } from '../judge/report.ts';
-import { featureText } from './feature-words.ts';
+import { featureText } from '../rows/known-features.ts';
 import {
 	blue,
 	calibrationFigure,

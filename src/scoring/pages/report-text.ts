@@ -11,7 +11,7 @@ import {
 	type TopFeature,
 	type TrainingReport,
 } from '../judge/report.ts';
-import { featureText } from './feature-words.ts';
+import { featureText } from '../rows/known-features.ts';
 
 export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;

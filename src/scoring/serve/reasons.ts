@@ -3,6 +3,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../durations.ts';
 import type { Scorer } from '../fit/scorer.ts';
 import { absentRow, type FeatureRow, type FeatureSet } from '../rows/features.ts';
+import { knownNumbers, knownTexts, renewalNumbers } from '../rows/known-features.ts';
 import { recencyOf } from '../rows/recency.ts';
 
 interface ProfileAt {
@@ -17,65 +18,6 @@ type Phrase = (known: ProfileAt, name: string) => string | undefined;
 
 /** Names come from hits, which anybody may send. */
 const maxNameCharacters = 60;
-
-/** The fact that a number belongs to. The numbers of one fact count together, so that no two reasons say the same. */
-const factOfNumber: Readonly<Record<string, string>> = {
-	hits: 'hits',
-	pages: 'hits',
-	hitsPerVisit: 'hits',
-	recentHits1d: 'hits',
-	recentHits7d: 'hits',
-	recentHits30d: 'hits',
-	visitHits: 'hits',
-	differentPages30d: 'differentPages',
-	visits: 'visits',
-	activeDays: 'visits',
-	recentVisits7d: 'visits',
-	recentVisits30d: 'visits',
-	dwellMinutes: 'dwell',
-	visitDwellMinutes: 'dwell',
-	daysSinceFirst: 'first',
-	daysSinceLast: 'last',
-	inactiveShare: 'last',
-	recentEvents7d: 'events',
-	recentEvents30d: 'events',
-	subscriptions: 'subscriptions',
-	renewals: 'subscriptions',
-	recentSubscriptions7d: 'subscriptions',
-	recentSubscriptions30d: 'subscriptions',
-	recentSubscriptions90d: 'subscriptions',
-	recentSubscriptions365d: 'subscriptions',
-	daysSinceSubscription: 'subscriptions',
-	daysPerSubscription: 'subscriptions',
-	revenuePence: 'revenue',
-	pencePerSubscription: 'revenue',
-	subscriptionOverdue: 'subscriptions',
-	visitOverdue: 'last',
-	cadenceDays: 'due',
-	daysUntilDue: 'due',
-	periodPassed: 'due',
-	visitTrend: 'visits',
-};
-
-/** Counts that fade. They raise a score because of what was done, and lower it because that was long ago. */
-const recentNumbers: ReadonlySet<string> = new Set([
-	'recentHits1d',
-	'recentHits7d',
-	'recentHits30d',
-	'recentVisits7d',
-	'recentVisits30d',
-	'visitTrend',
-]);
-
-/** The kind of fact that a text belongs to; its value is the fact's name. */
-const kindOfText: Readonly<Record<string, string>> = {
-	device: 'device',
-	firstChannel: 'channel',
-	lastChannel: 'channel',
-	landingPage: 'page',
-	lastPage: 'page',
-	lastEvt: 'evt',
-};
 
 const phrases: Readonly<Record<string, Phrase>> = {
 	hits: ({ profile }) => count(profile.hits, 'hit'),
@@ -157,22 +99,26 @@ export function factsOf(
 		columnsOf.getOrInsertComputed(sameFact(fact, profile), () => []).push(column);
 	// `Object.is`, because a missing number is NaN.
 	for (const [column, { name, absent }] of features.numeric.entries())
-		if (!Object.is(row.numeric[column], absent ?? Number.NaN))
-			add(
-				which === 'lower' && recentNumbers.has(name)
-					? 'last'
-					: (factOfNumber[name] ?? name.replace(/^channelShare:/, 'channel:')),
-				column,
-			);
+		if (!Object.is(row.numeric[column], absent ?? Number.NaN)) add(factOf(name, which), column);
 	for (const [index, { name, absent }] of features.categorical.entries()) {
 		const value = row.categorical[index] as string;
-		if (value !== absent) add(`${kindOfText[name]}:${value}`, features.numeric.length + index);
+		if (value !== absent) add(`${knownTexts[name]?.kind}:${value}`, features.numeric.length + index);
 	}
 	return [...columnsOf].flatMap(([fact, columns]) => {
 		const [, kind = '', name = ''] = /^(\w+):?(.*)$/su.exec(fact) ?? [];
 		const phrase = phrases[kind]?.({ profile, nowMs }, name);
 		return phrase === undefined ? [] : [{ fact, phrase, columns }];
 	});
+}
+
+function numberOf(name: string) {
+	return knownNumbers[name] ?? renewalNumbers[name];
+}
+
+function factOf(name: string, which: 'raise' | 'lower'): string {
+	const known = numberOf(name);
+	if (which === 'lower' && known?.fades) return 'last';
+	return known?.fact ?? name.replace(/^channelShare:/, 'channel:');
 }
 
 /** Merges facts that would say the same of a visitor with hardly any history. */
@@ -185,16 +131,6 @@ function sameFact(fact: string, { hits, visits, pageTimes, events, subscriptions
 	if (fact.startsWith('evt:') && subscriptions?.count === 1) return 'subscriptions';
 	return fact;
 }
-
-/** The least that any scored visitor has: none has no hit. */
-const leastNumbers: Readonly<Record<string, number>> = {
-	hits: 1,
-	pages: 1,
-	hitsPerVisit: 1,
-	visitHits: 1,
-	visits: 1,
-	activeDays: 1,
-};
 
 /** What the time since the last visit is compared with: as a reason that raises, with long ago; else with just now. */
 const otherTimes: Readonly<Record<'raise' | 'lower', Readonly<Record<string, number>>>> = {
@@ -210,9 +146,9 @@ export function comparedRow(features: FeatureSet, row: FeatureRow, which: 'raise
 	const { numeric, categorical } = absentRow(features);
 	return {
 		numeric: features.numeric.map(({ name }, column) =>
-			which === 'lower' && recentNumbers.has(name)
+			which === 'lower' && numberOf(name)?.fades
 				? Math.max(1, row.numeric[column] as number)
-				: (otherTimes[which][name] ?? leastNumbers[name] ?? (numeric[column] as number)),
+				: (otherTimes[which][name] ?? numberOf(name)?.least ?? (numeric[column] as number)),
 		),
 		categorical,
 	};
