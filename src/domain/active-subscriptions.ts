@@ -1,7 +1,7 @@
 import { type Goal, namesUpload } from './goal.ts';
 import type { Profile } from './profile.ts';
 import { stepsOf } from './subscription.ts';
-import type { TabledCadences } from './subscription-cadence.ts';
+import type { Cadences } from './subscription-cadence.ts';
 import { courseOf, paymentsOf } from './subscription-course.ts';
 
 /** A subscription that has not ended: it is paid for, or due and may still be renewed. */
@@ -27,12 +27,11 @@ interface Cover {
 export function activeSubscriptions(
 	profile: Profile | null,
 	nowMs: number,
-	tabled: TabledCadences,
+	cadences: Cadences,
 ): ActiveSubscription[] {
 	if (!profile?.subscriptions) return [];
 	const { latest, subids, lastAtMs, lastEvt } = profile.subscriptions;
 	if (!latest) return subids.map((subid) => ({ subid, evt: lastEvt, paidAtMs: lastAtMs, cover: null }));
-	const cadences = tabled.asOf(nowMs);
 	return latest.flatMap(([subid, evt, events]) => {
 		const steps = stepsOf(events.map(([atMs, revenuePence]) => ({ atMs, evt, revenuePence })));
 		const payments = paymentsOf({ steps });
@@ -59,10 +58,10 @@ export function scoredFor(
 	goal: Pick<Goal, 'evts' | 'counts'>,
 	profile: Profile,
 	nowMs: number,
-	tabled: TabledCadences,
+	cadences: Cadences,
 ): Scored | undefined {
 	if (goal.counts !== 'renewal') return {};
-	const [first, ...others] = activeSubscriptions(profile, nowMs, tabled).filter(({ evt }) =>
+	const [first, ...others] = activeSubscriptions(profile, nowMs, cadences).filter(({ evt }) =>
 		namesUpload(goal, evt),
 	);
 	if (!first) return undefined;

@@ -1,7 +1,7 @@
 import { dayMs, minuteMs } from '../durations.ts';
 import { activeSubscriptions } from './active-subscriptions.ts';
 import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
-import { noCadences, type TabledCadences } from './subscription-cadence.ts';
+import { type Cadences, noCadences } from './subscription-cadence.ts';
 
 /** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
 export type VisitorNumbers = Readonly<ReturnType<typeof visitorNumbers>>;
@@ -11,7 +11,7 @@ export type VisitorFacts = Readonly<ReturnType<typeof visitorFacts>>;
 export type VisitFacts = Readonly<ReturnType<typeof visitFacts>>;
 
 /** The visitor's facts as of `nowMs`; zero or empty where nothing is known. */
-export function visitorFacts(profile: Profile | null, nowMs: number, cadences: TabledCadences = noCadences) {
+export function visitorFacts(profile: Profile | null, nowMs: number, cadences: Cadences = noCadences) {
 	return {
 		...visitorNumbers(profile, nowMs),
 		/** Subscriptions that have not ended: they are paid for, or due and may still be renewed. */

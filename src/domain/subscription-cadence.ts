@@ -52,40 +52,60 @@ const minRenewed = 0.05;
 export const monthDays = 365.25 / 12;
 /** Of plans. Cadences within a tenth of so many months are that: months have 28 to 31 days. */
 const calendarMonths = [1, 2, 3, 4, 6, 12, 24];
+/** Plans of four weeks, sold as such, bring thirteen payments a year instead of twelve. */
+const fourWeeksDays = [28, 56, 84];
 /** What plans are mostly sold for. */
 const soldMonths = [1, 3, 6, 12, 24];
 
 /** The whole months of a cadence; undefined if it is none of the usual ones. */
 export function calendarMonthsOf(cadenceDays: number): number | undefined {
+	if (fourWeeksDays.some((days) => Math.abs(cadenceDays - days) < 0.5)) return undefined;
 	return calendarMonths.find((months) => Math.abs(cadenceDays / (months * monthDays) - 1) <= 0.1);
 }
 
-interface CadenceTerms {
-	readonly asOfMs: number;
-	/** By `evt`, as the operator has set them. */
-	readonly setDays: ReadonlyMap<string, number>;
+/** What was learned about cadences from many subscriptions, short enough to be known by every server. */
+export interface CadenceTable {
+	/** The cadences of the most frequent prices of an `evt`, in days from the shortest, and whom they were learned from. */
+	readonly prices: readonly (readonly [
+		evt: string,
+		pricePence: number,
+		days: readonly number[],
+		from?: CadenceSource,
+	])[];
+	readonly evts: readonly (readonly [evt: string, days: readonly number[]])[];
+	readonly all: readonly number[];
 }
 
-/** What similar subscriptions tell about the cadences of a price. */
-interface Peers {
-	/** The cadences of a price or of near ones, from the shortest. @param own votes that do not count */
-	ofPrice(pricePence: number, own: number): readonly number[] | undefined;
-	/** The cadence of a price above all known ones below it. */
-	longerFor(pricePence: number): readonly number[] | undefined;
-	/** The cadences of all prices, from the shortest. @param own votes that do not count */
-	ofAll(own: number): readonly number[];
+/** What others tell about a subscription. */
+interface Told {
+	/** Possible cadences, in days from the shortest. */
+	readonly modes: readonly number[];
+	readonly from: CadenceSource;
 }
 
-/** The cadences of subscriptions, as of a moment. */
+export const emptyCadenceTable: CadenceTable = { prices: [], evts: [], all: [] };
+
+/** The cadences of subscriptions, by what was learned from many. */
 export class Cadences {
-	readonly #terms: CadenceTerms;
-	readonly #byEvt: ReadonlyMap<string, Peers>;
-	readonly #all: Peers;
+	readonly #byPrice: ReadonlyMap<string, ReadonlyMap<number, Told>>;
+	readonly #byEvt: ReadonlyMap<string, readonly number[]>;
+	readonly #all: readonly number[];
+	readonly #setDays: ReadonlyMap<string, number>;
 
-	constructor(byEvt: ReadonlyMap<string, Peers>, all: Peers, terms: CadenceTerms) {
-		this.#byEvt = byEvt;
+	/** @param setDays by `evt`, as the operator has set them */
+	constructor({ prices, evts, all }: CadenceTable, setDays: Readonly<Record<string, number>>) {
+		const ofEvts = Map.groupBy(prices, ([evt]) => evt);
+		this.#byPrice = new Map(
+			ofEvts
+				.entries()
+				.map(([evt, own]) => [
+					evt,
+					new Map(own.map(([, pence, modes, from = 'price']) => [pence, { modes, from }])),
+				]),
+		);
+		this.#byEvt = new Map(evts);
 		this.#all = all;
-		this.#terms = terms;
+		this.#setDays = new Map(Object.entries(setDays));
 	}
 
 	/**
@@ -93,16 +113,16 @@ export class Cadences {
 	 * that is not over when the next payment comes, so that nothing is lost before its own time.
 	 * @returns null for payments of which nothing is known
 	 */
-	of({ evt, payments }: Paid): readonly (Cadence | null)[] {
-		const set = this.#terms.setDays.get(evt);
+	of({ evt, payments }: Paid, asOfMs: number): readonly (Cadence | null)[] {
+		const set = this.#setDays.get(evt);
 		if (set !== undefined) return payments.map(() => ({ days: set, from: 'account' }));
 		const cadences: (Cadence | null)[] = payments.map(() => null);
 		for (const plan of plansOf(payments)) {
 			const own = plan.gapsDays.length > 1 ? this.#own(evt, plan) : undefined;
 			for (const place of plan.places) {
-				const untilMs = payments[place + 1]?.atMs ?? this.#terms.asOfMs;
+				const untilMs = payments[place + 1]?.atMs ?? asOfMs;
 				const silentDays = (untilMs - (payments[place] as Payment).atMs) / dayMs;
-				cadences[place] = own ?? this.#peers(evt, payments[place] as Payment, plan, silentDays);
+				cadences[place] = own ?? this.#ofOthers(evt, payments[place] as Payment, plan, silentDays);
 			}
 		}
 		return cadences;
@@ -111,127 +131,76 @@ export class Cadences {
 	/** Its own, in the days that others of its price have, if these are about the same: few times are not exact. */
 	#own(evt: string, { gapsDays, lastPence }: Plan): Cadence {
 		const days = usualDays(gapsDays);
-		const modes = this.#byEvt.get(evt)?.ofPrice(lastPence, minVotes) ?? [];
-		return { days: modes.find((mode) => isAbout(mode, days)) ?? days, from: 'own' };
+		const mode = this.#ofPrice(evt, lastPence)?.modes.find((each) => isAbout(each, days));
+		return { days: mode ?? wholeDays(days), from: 'own' };
 	}
 
 	/** What similar subscriptions tell about one with at most one time between payments. */
-	#peers(evt: string, { pricePence }: Payment, { gapsDays }: Plan, silentDays: number): Cadence | null {
+	#ofOthers(evt: string, { pricePence }: Payment, { gapsDays }: Plan, silentDays: number): Cadence | null {
 		const [gapDays] = gapsDays;
-		const group = this.#byEvt.get(evt);
-		const sources: readonly (readonly [CadenceSource, () => readonly number[] | undefined])[] = [
-			['price', () => group?.ofPrice(pricePence, gapsDays.length)],
-			['event', () => group?.longerFor(pricePence) ?? group?.ofAll(gapsDays.length)],
-			['account', () => this.#all.ofPrice(pricePence, gapsDays.length)],
-			['account', () => this.#all.longerFor(pricePence) ?? this.#all.ofAll(gapsDays.length)],
+		const sources: readonly (Told | undefined)[] = [
+			this.#ofPrice(evt, pricePence),
+			{ modes: this.#byEvt.get(evt) ?? [], from: 'event' },
+			{ modes: this.#all, from: 'account' },
 		];
-		for (const [from, modesOf] of sources) {
-			const modes = modesOf() ?? [];
+		for (const { modes, from } of sources.filter((told) => told !== undefined)) {
+			const isSame = gapDays !== undefined && modes.some((days) => isAbout(gapDays, days));
 			// Its own time tells more than those of other prices, unless they are about the same.
-			const isTold =
-				from === 'price' || gapDays === undefined || modes.some((days) => isAbout(gapDays, days));
-			if (modes.length > 0 && isTold) return { days: likelyDays(modes, gapDays, silentDays), from };
+			if (modes.length === 0 || !(isSame || from === 'price' || gapDays === undefined)) continue;
+			return { days: likelyDays(modes, gapDays, silentDays), from: isSame ? 'own' : from };
 		}
-		return gapDays === undefined ? null : { days: gapDays, from: 'own' };
-	}
-}
-
-/** What was learned about cadences from many subscriptions, short enough to be known by every server. */
-export interface CadenceTable {
-	/** The cadences of the most frequent prices of an `evt`, in days from the shortest. */
-	readonly prices: readonly (readonly [evt: string, pricePence: number, days: readonly number[]])[];
-	readonly evts: readonly (readonly [evt: string, days: readonly number[]])[];
-	readonly all: readonly number[];
-}
-
-export const emptyCadenceTable: CadenceTable = { prices: [], evts: [], all: [] };
-
-const maxTabledPrices = 100;
-const maxTabledEvts = 30;
-
-/** Learns the cadences of subscriptions from all of them, or a sample, as of a moment. */
-export class LearnedCadences {
-	readonly #byEvt = new Map<string, PeerGroup>();
-	readonly #all = new PeerGroup();
-	readonly #asOfMs: number;
-
-	constructor(subscriptions: Iterable<Paid>, asOfMs: number) {
-		this.#asOfMs = asOfMs;
-		for (const { evt, payments } of subscriptions) {
-			const group = this.#byEvt.getOrInsertComputed(evt, () => new PeerGroup());
-			for (const plan of plansOf(payments)) {
-				const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
-				const last = payments[plan.places.at(-1) as number] as Payment;
-				const silentDays = (asOfMs - last.atMs) / dayMs;
-				for (const peers of [group, this.#all])
-					if (days !== undefined) peers.add(days, plan.pricesPence);
-					else if (last === payments.at(-1) && last.refundedAtMs === null)
-						peers.addSilent(silentDays, last.pricePence);
-			}
-		}
+		return gapDays === undefined ? null : { days: wholeDays(gapDays), from: 'own' };
 	}
 
-	/** @param setDays by `evt`, as the operator has set them */
-	with(setDays: Readonly<Record<string, number>>): Cadences {
-		const terms = { asOfMs: this.#asOfMs, setDays: new Map(Object.entries(setDays)) };
-		return new Cadences(this.#byEvt, this.#all, terms);
-	}
-
-	table(): CadenceTable {
-		const evts = [...this.#byEvt].sort(([, a], [, b]) => b.all.size - a.all.size).slice(0, maxTabledEvts);
-		const prices = evts
-			.flatMap(([evt, group]) => group.prices().map(([pence, votes]) => ({ evt, group, pence, votes })))
-			.sort((a, b) => b.votes - a.votes)
-			.slice(0, maxTabledPrices);
-		return {
-			prices: prices.flatMap(({ evt, group, pence }) => {
-				const days = group.ofPrice(pence, 0) ?? group.longerFor(pence) ?? [];
-				return days.length > 0 ? [[evt, pence, days] as const] : [];
-			}),
-			evts: evts.map(([evt, group]) => [evt, group.ofAll(0)]),
-			all: this.#all.ofAll(0),
-		};
-	}
-}
-
-export class TabledCadences {
-	readonly #byEvt: ReadonlyMap<string, Peers>;
-	readonly #all: Peers;
-	readonly #setDays: ReadonlyMap<string, number>;
-
-	/** @param setDays by `evt`, as the operator has set them */
-	constructor({ prices, evts, all }: CadenceTable, setDays: Readonly<Record<string, number>>) {
-		const ofEvt = Map.groupBy(prices, ([evt]) => evt);
-		this.#byEvt = new Map(
-			evts.map(([evt, days]) => [
-				evt,
-				tabledPeers(new Map((ofEvt.get(evt) ?? []).map(([, pence, each]) => [pence, each])), days),
-			]),
-		);
-		this.#all = tabledPeers(new Map(), all);
-		this.#setDays = new Map(Object.entries(setDays));
-	}
-
-	asOf(asOfMs: number): Cadences {
-		return new Cadences(this.#byEvt, this.#all, { asOfMs, setDays: this.#setDays });
+	/** The cadences of a price, else of the nearest known one. */
+	#ofPrice(evt: string, pricePence: number): Told | undefined {
+		const byPrice = this.#byPrice.get(evt) ?? new Map<number, Told>();
+		const exact = byPrice.get(pricePence);
+		if (exact) return exact;
+		const near = [...byPrice].filter(([price]) => isAbout(price, pricePence));
+		const distance = ([price]: readonly [number, unknown]) => Math.abs(price - pricePence);
+		return near.sort((a, b) => distance(a) - distance(b))[0]?.[1];
 	}
 }
 
 /** Where nothing was learned: only a subscription's own payments tell how often it is paid. */
-export const noCadences = new TabledCadences(emptyCadenceTable, {});
+export const noCadences = new Cadences(emptyCadenceTable, {});
 
-function tabledPeers(byPrice: ReadonlyMap<number, readonly number[]>, all: readonly number[]): Peers {
+const maxTabledPrices = 200;
+const maxTabledEvts = 100;
+
+/** What subscriptions, all or a sample, tell about cadences as of a moment. */
+export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): CadenceTable {
+	const byEvt = new Map<string, PeerGroup>();
+	const all = new PeerGroup();
+	for (const { evt, payments } of subscriptions) {
+		const group = byEvt.getOrInsertComputed(evt, () => new PeerGroup());
+		for (const plan of plansOf(payments)) {
+			const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
+			const last = payments[plan.places.at(-1) as number] as Payment;
+			const silentDays = (asOfMs - last.atMs) / dayMs;
+			for (const peers of [group, all])
+				if (days !== undefined) peers.add(days, plan.pricesPence);
+				else if (last === payments.at(-1) && last.refundedAtMs === null)
+					peers.addSilent(silentDays, last.pricePence);
+		}
+	}
+	const evts = [...byEvt].sort(([, a], [, b]) => b.all.size - a.all.size).slice(0, maxTabledEvts);
+	const prices = evts
+		.flatMap(([evt, group]) => group.prices().map(([pence, votes]) => ({ evt, group, pence, votes })))
+		.sort((a, b) => b.votes - a.votes)
+		.slice(0, maxTabledPrices);
 	return {
-		ofPrice: (pence) => {
-			const exact = byPrice.get(pence);
-			if (exact) return exact;
-			const [nearest] = [...byPrice]
-				.filter(([price]) => isAbout(price, pence))
-				.sort(([a], [b]) => Math.abs(a - pence) - Math.abs(b - pence));
-			return nearest?.[1];
-		},
-		longerFor: () => undefined,
-		ofAll: () => all,
+		prices: prices.flatMap(({ evt, group, pence }) => {
+			const ofOthers = group.all.modes.length === 0 && {
+				modes: all.ofPrice(pence).modes,
+				from: 'account' as const,
+			};
+			const { modes, from } = ofOthers || group.ofPrice(pence);
+			return modes.length > 0 ? [[evt, pence, modes, from] as const] : [];
+		}),
+		evts: evts.map(([evt, group]) => [evt, group.all.modes]),
+		all: all.all.modes,
 	};
 }
 
@@ -322,30 +291,27 @@ function medianOf(sorted: ArrayLike<number>): number {
 }
 
 /** What is known of the subscriptions of one `evt`, or of all. */
-class PeerGroup implements Peers {
+class PeerGroup {
 	readonly all = new Votes();
 	readonly #byPrice = new Map<number, Votes>();
 	/** Prices by their size, so that the near ones are found among any number. */
 	readonly #bySize = new Map<number, Votes>();
-	readonly #near = new Map<number, Votes>();
-	readonly #longer = new Map<number, readonly number[] | undefined>();
 
 	add(days: number, pricesPence: Iterable<number>): void {
 		this.all.add(days);
-		for (const price of pricesPence) {
-			this.#byPrice.getOrInsertComputed(price, newVotes).add(days);
-			this.#bySize.getOrInsertComputed(sizeOf(price), newVotes).add(days);
-		}
+		for (const price of pricesPence) for (const votes of this.#votesFor(price)) votes.add(days);
 	}
 
 	addSilent(days: number, pricePence: number): void {
 		this.all.addSilent(days);
-		this.#byPrice.getOrInsertComputed(pricePence, newVotes).addSilent(days);
-		this.#bySize.getOrInsertComputed(sizeOf(pricePence), newVotes).addSilent(days);
+		for (const votes of this.#votesFor(pricePence)) votes.addSilent(days);
 	}
 
-	ofAll(own: number): readonly number[] {
-		return this.all.modes(own);
+	#votesFor(pricePence: number): readonly Votes[] {
+		return [
+			this.#byPrice.getOrInsertComputed(pricePence, newVotes),
+			this.#bySize.getOrInsertComputed(sizeOf(pricePence), newVotes),
+		];
 	}
 
 	/** All prices, with the number of subscriptions that have each. */
@@ -353,33 +319,27 @@ class PeerGroup implements Peers {
 		return [...this.#byPrice].map(([price, votes]) => [price, votes.size]);
 	}
 
-	/** Near are prices up to half as high again, or as low. */
-	ofPrice(pricePence: number, own: number): readonly number[] | undefined {
-		const modes = this.#byPrice.get(pricePence)?.modes(own) ?? [];
-		if (modes.length > 0) return modes;
-		const size = sizeOf(pricePence);
-		const known = this.#near.has(size);
-		const near = this.#near.getOrInsertComputed(size, newVotes);
-		if (!known)
-			for (let step = -nearSteps; step <= nearSteps; step++) near.addAll(this.#bySize.get(size + step));
-		return near.modes(own);
+	/** The cadences of a price, else of near ones, up to half as high again or as low, else that of a longer plan. */
+	ofPrice(pricePence: number): Told {
+		const exact = this.#byPrice.get(pricePence)?.modes ?? [];
+		if (exact.length > 0) return { modes: exact, from: 'price' };
+		const near = new Votes();
+		for (let step = -nearSteps; step <= nearSteps; step++)
+			near.addAll(this.#bySize.get(sizeOf(pricePence) + step));
+		if (near.modes.length > 0) return { modes: near.modes, from: 'price' };
+		return { modes: this.#longerThan(pricePence), from: 'event' };
 	}
 
 	/**
-	 * A plan of several months costs less than so many plans of one,
+	 * The cadence of a price above all known ones below it. A plan of several months costs less than so many plans of one,
 	 * so ten times the price of a month is that of a year, of which nobody need have renewed yet.
 	 */
-	longerFor(pricePence: number): readonly number[] | undefined {
-		const size = sizeOf(pricePence);
-		return this.#longer.getOrInsertComputed(size, () => this.#longerThan(pricePence));
-	}
-
-	#longerThan(pricePence: number): readonly number[] | undefined {
+	#longerThan(pricePence: number): readonly number[] {
 		const lower = [...this.#byPrice]
-			.filter(([price, votes]) => price > 0 && price < pricePence && votes.modes(0).length > 0)
+			.filter(([price, votes]) => price > 0 && price < pricePence && votes.modes.length > 0)
 			.reduce((best, [price]) => Math.max(best, price), 0);
-		if (lower === 0) return undefined;
-		const days = this.#byPrice.get(lower)?.modes(0).at(-1) as number;
+		if (lower === 0) return [];
+		const days = this.#byPrice.get(lower)?.modes.at(-1) as number;
 		// Dearer, but not for longer.
 		if (isWithin(otherPlan, lower, pricePence)) return [days];
 		const months = (days / monthDays) * (pricePence / lower);
@@ -422,9 +382,8 @@ class Votes {
 		for (const each of others.#silentDays) this.#silentDays.push(each);
 	}
 
-	/** The cadences that many have, from the shortest. @param own votes that do not count */
-	modes(own: number): readonly number[] {
-		if (this.#days.length <= own) return [];
+	/** The cadences that many have, from the shortest. To be asked once all have voted. */
+	get modes(): readonly number[] {
 		this.#modes ??= modesOf(this.#days).filter((days) => this.#isPlausible(days));
 		return this.#modes;
 	}
@@ -451,7 +410,7 @@ function modesOf(days: readonly number[]): readonly number[] {
 	return modes.map(wholeDays).sort((a, b) => a - b);
 }
 
-/** Without the fractions that change with every subscription: a cadence is the same whoever reads it. */
+/** Few times are not exact: months have 28 to 31 days, and payments come late. */
 function wholeDays(days: number): number {
 	const months = calendarMonthsOf(days);
 	return months === undefined ? Math.max(1, Math.round(days)) : months * monthDays;

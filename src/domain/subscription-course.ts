@@ -101,7 +101,7 @@ export function courseOf(
 	cadences: Cadences,
 	asOfMs: number,
 ): Course {
-	const of = cadences.of({ evt, payments });
+	const of = cadences.of({ evt, payments }, asOfMs);
 	const movements: Movement[] = [];
 	const renewed: (boolean | null)[] = [];
 	let recurringPence = 0;

@@ -1,10 +1,4 @@
-import {
-	type Cadences,
-	calendarMonthsOf,
-	LearnedCadences,
-	type Payment,
-	TabledCadences,
-} from '../domain/subscription-cadence.ts';
+import { Cadences, cadenceTableOf, calendarMonthsOf, type Payment } from '../domain/subscription-cadence.ts';
 import { type Course, courseOf, paymentsOf } from '../domain/subscription-course.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
@@ -52,8 +46,8 @@ export function* readCoursesWith(
 ): Reading<CoursedJourney[]> {
 	if (subids.length === 0) return [];
 	const journeys = (yield* readSubscriptionsWith(subids, asOfMs)).map(withPayments);
-	const cadences = new TabledCadences(yield* learnedCadences(asOfMs), setDays);
-	return coursesBy(journeys, cadences.asOf(asOfMs), asOfMs);
+	const cadences = new Cadences(yield* learnedCadences(asOfMs), setDays);
+	return coursesBy(journeys, cadences, asOfMs);
 }
 
 export function coursesOf(
@@ -63,7 +57,7 @@ export function coursesOf(
 ): CoursedJourney[] {
 	const all = journeys.map(withPayments);
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
-	return coursesBy(all, new LearnedCadences(paid, asOfMs).with(setDays), asOfMs);
+	return coursesBy(all, new Cadences(cadenceTableOf(paid, asOfMs), setDays), asOfMs);
 }
 
 type WithPayments = Omit<CoursedJourney, 'course'>;

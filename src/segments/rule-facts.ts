@@ -1,6 +1,6 @@
 import { visitFacts, visitorFacts } from '../domain/facts.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { TabledCadences } from '../domain/subscription-cadence.ts';
+import type { Cadences } from '../domain/subscription-cadence.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Rule } from './rule.ts';
@@ -14,7 +14,7 @@ export function ruleFacts(
 	profile: Profile | null,
 	scores: readonly GoalScore[],
 	nowMs: number,
-	cadences?: TabledCadences,
+	cadences?: Cadences,
 ): RuleFacts {
 	return {
 		visitor: visitorFacts(profile, nowMs, cadences),

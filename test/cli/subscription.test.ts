@@ -42,10 +42,10 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		vid: null,
 		evt: 'membership',
 		state: 'active',
-		cadenceDays: 30,
+		cadenceDays: 30.44,
 		cadenceFrom: 'own',
 		startedAt: day(0),
-		dueAt: day(210),
+		dueAt: '2026-07-30T10:30:00.000Z',
 		endedAt: null,
 		recurringPence: 999,
 	});
@@ -53,7 +53,7 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		[subid, state, cadenceDays, cadenceFrom, endedAt, recurringPence].join(' '),
 	);
 	assert.deepEqual(lines.slice(1), [
-		'paused reactivated 30 own  1099',
+		'paused reactivated 30.44 own  1099',
 		'annual active 365.25 event  833',
 		'gift active 91.31 account  667',
 		'due at risk 30.44 price  999',
@@ -64,7 +64,7 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 	const then = (await caskadeJson(['subscription', 'list', aid, '--as-of', day(40), ...at])) as typeof list;
 	assert.deepEqual(
 		then.map(({ subid, state, cadenceFrom }) => `${subid} ${state} ${cadenceFrom}`),
-		['monthly active price', 'paused active price', 'annual active event'],
+		['monthly active own', 'paused active own', 'annual active event'],
 	);
 	const atRisk = (await caskadeJson([
 		...['subscription', 'list', aid, '--state', 'at risk', '--evt', 'membership', ...asOf],
@@ -93,7 +93,8 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		[
 			`${day(5)} acquisition membership 999 active 999`,
 			`${day(35)} renewal membership 999 active 999`,
-			`${day(65)} ended   ended 0`,
+			// Due after a month, which is not a whole number of days.
+			`2026-03-07T10:30:00.000Z ended   ended 0`,
 			`${day(170)} renewal membership 1099 reactivated 1099`,
 		],
 	);

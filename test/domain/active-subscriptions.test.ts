@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { scoredFor } from '../../src/domain/active-subscriptions.ts';
 import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
-import { monthDays, TabledCadences } from '../../src/domain/subscription-cadence.ts';
+import { Cadences, monthDays } from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
 import { hit, startMs } from './log.ts';
 
-const cadences = new TabledCadences(
+const cadences = new Cadences(
 	{
 		prices: [],
 		evts: [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { subscriptionOf } from '../../src/domain/subscription.ts';
-import { LearnedCadences } from '../../src/domain/subscription-cadence.ts';
+import { Cadences, cadenceTableOf } from '../../src/domain/subscription-cadence.ts';
 import { courseOf, paymentsOf, recurringPenceOf } from '../../src/domain/subscription-course.ts';
 import { dayMs } from '../../src/durations.ts';
 
@@ -21,7 +21,7 @@ function course(events: readonly (readonly [day: number, pence: number])[], day:
 	const asOfMs = day * dayMs;
 	const { movements, dueAtMs, endedAtMs, ...rest } = courseOf(
 		paid,
-		new LearnedCadences([paid], asOfMs).with(setDays),
+		new Cadences(cadenceTableOf([paid], asOfMs), setDays),
 		asOfMs,
 	);
 	const dayOf = (ms: number | null) => ms && ms / dayMs;
@@ -157,7 +157,7 @@ test('what was paid for a year is not over because less was paid meanwhile', () 
 	]);
 	const paid = { evt: 'membership', payments: paymentsOf(subscriptionOf(known, null)) };
 	const asOfMs = 300 * dayMs;
-	const cadences = new LearnedCadences([paid, paidOf(others), yearly, yearly], asOfMs).with({});
+	const cadences = new Cadences(cadenceTableOf([paid, paidOf(others), yearly, yearly], asOfMs), {});
 	const { state, dueAtMs } = courseOf(paid, cadences, asOfMs);
 	assert.equal(state, 'active');
 	assert.ok((dueAtMs as number) > asOfMs);
@@ -168,9 +168,9 @@ test('where nothing tells how often it is paid, a subscription does not end and 
 	assert.deepEqual(stateOn([...[[0, 999] as const], [3, -999]], 4, 0), ['ended', null, 3, 0]);
 });
 
-test('recurring revenue is per month: of a year a twelfth, of other times in proportion', () => {
+test('recurring revenue is per month: of a year a twelfth, of four weeks and other times in proportion', () => {
 	assert.deepEqual(
-		[30, 31, 28, 91, 182, 365, 7].map((days) => recurringPenceOf(1200, days)),
-		[1200, 1200, 1200, 400, 200, 100, Math.round((1200 * 365.25) / 12 / 7)],
+		[30, 31, 28.6, 91, 182, 365, 28, 7].map((days) => recurringPenceOf(1200, days)),
+		[1200, 1200, 1200, 400, 200, 100, 1304, Math.round((1200 * 365.25) / 12 / 7)],
 	);
 });

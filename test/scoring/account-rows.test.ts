@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultGoals, goalDefaults } from '../../src/domain/goal.ts';
 import { hitEntry } from '../../src/domain/hit.ts';
-import { monthDays, TabledCadences } from '../../src/domain/subscription-cadence.ts';
+import { Cadences, monthDays } from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
 import { type AccountRows, accountRows } from '../../src/scoring/rows/account-rows.ts';
 import type { Dataset } from '../../src/scoring/rows/dataset.ts';
@@ -13,7 +13,7 @@ import { logEndMs, type MadeUpVisitor, madeUpVisitors } from './made-up-log.ts';
 const asOfMs = logEndMs - 10 * dayMs;
 const goals = [...defaultGoals, { name: 'soon', evts: ['*'], ...goalDefaults, horizonDays: 1 }];
 
-const monthly = new TabledCadences({ prices: [], evts: [['membership', [monthDays]]], all: [] }, {});
+const monthly = new Cadences({ prices: [], evts: [['membership', [monthDays]]], all: [] }, {});
 
 /** Logs in memory, read as a store reads them. */
 function readerOf(visitors: readonly MadeUpVisitor[]): AccountHistory {

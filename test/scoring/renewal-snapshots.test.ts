@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hitEntry } from '../../src/domain/hit.ts';
 import type { SubscriptionEntry } from '../../src/domain/profile.ts';
-import { monthDays, TabledCadences } from '../../src/domain/subscription-cadence.ts';
+import { Cadences, monthDays } from '../../src/domain/subscription-cadence.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { mean } from '../../src/scoring/fit/measure.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
@@ -11,7 +11,7 @@ import type { VisitorHistory } from '../../src/store/account/reading/histories.t
 
 const startMs = Date.UTC(2026, 0, 1);
 const knownToMs = startMs + 400 * dayMs;
-const cadences = new TabledCadences({ prices: [], evts: [['news', [monthDays]]], all: [] }, {});
+const cadences = new Cadences({ prices: [], evts: [['news', [monthDays]]], all: [] }, {});
 const goal = { evts: ['*'], counts: 'renewal' } as const;
 /** How many renew in time, by channel: what nobody but this simulation knows. */
 const renewing = { email: 0.9, paid: 0.5 };

@@ -1,7 +1,7 @@
 import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
 import { delayMsOf, type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { TabledCadences } from '../../domain/subscription-cadence.ts';
+import type { Cadences } from '../../domain/subscription-cadence.ts';
 import { OperatorError } from '../../errors.ts';
 import { counted } from '../../format/numbers.ts';
 import {
@@ -280,7 +280,7 @@ export async function drawnVisitors(
 /** How visitors are scored, and their outcomes known. */
 interface Judging {
 	readonly goal: Goal;
-	readonly cadences: TabledCadences;
+	readonly cadences: Cadences;
 	/** Everything that came of the last scores is known. */
 	readonly knownToMs: number;
 }

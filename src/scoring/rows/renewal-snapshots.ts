@@ -5,14 +5,14 @@ import {
 } from '../../domain/active-subscriptions.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { TabledCadences } from '../../domain/subscription-cadence.ts';
+import type { Cadences } from '../../domain/subscription-cadence.ts';
 import { sameOccasionMs } from '../../domain/subscription-course.ts';
 import type { VisitorHistory } from '../../store/account/reading/histories.ts';
 import { maxRowsOfOne, profilesAt, type Snapshot } from './snapshots.ts';
 
 export interface RenewalPlan {
 	readonly goal: Pick<Goal, 'evts' | 'counts'>;
-	readonly cadences: TabledCadences;
+	readonly cadences: Cadences;
 	/** Outcomes are known up to this moment. */
 	readonly knownToMs: number;
 }

@@ -1,7 +1,7 @@
 import { scoredFor } from '../../domain/active-subscriptions.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { TabledCadences } from '../../domain/subscription-cadence.ts';
+import type { Cadences } from '../../domain/subscription-cadence.ts';
 import {
 	profileAtEnd,
 	type VisitorHistory,
@@ -39,7 +39,7 @@ export interface BatchOptions {
 	readonly eachAtItsLastHit: boolean;
 	readonly explain: boolean;
 	/** As of the moment of the scores. */
-	readonly cadences: TabledCadences;
+	readonly cadences: Cadences;
 	/** The moment of the scores. */
 	readonly nowMs: number;
 	/** The moment is in the past: profiles are made from the log up to then. */

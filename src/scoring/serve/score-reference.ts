@@ -2,7 +2,7 @@ import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
 import { type Goal, hasReachedSince, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Band } from '../../domain/standing.ts';
-import type { TabledCadences } from '../../domain/subscription-cadence.ts';
+import type { Cadences } from '../../domain/subscription-cadence.ts';
 import { recencies, recencyOf } from '../rows/recency.ts';
 import { type BaseRate, baseRateFor, priorRateOf, smoothedRate } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
@@ -63,9 +63,9 @@ export class ScoreReferenceBuilder {
 		reached: number;
 	})[];
 	readonly #nowMs: number;
-	readonly #cadences: TabledCadences;
+	readonly #cadences: Cadences;
 
-	constructor(goals: readonly ReferenceOf[], nowMs: number, cadences: TabledCadences) {
+	constructor(goals: readonly ReferenceOf[], nowMs: number, cadences: Cadences) {
 		this.#goals = goals.map((goal) => ({ ...goal, present: [], absent: [], of: 0, reached: 0 }));
 		this.#nowMs = nowMs;
 		this.#cadences = cadences;

@@ -4,7 +4,7 @@ import type { Goal } from '../../domain/goal.ts';
 import type { Person } from '../../domain/person.ts';
 import type { Segment } from '../../domain/segment.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
-import { emptyCadenceTable, TabledCadences } from '../../domain/subscription-cadence.ts';
+import { Cadences, emptyCadenceTable } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
 import type { ActiveWebhook } from '../../domain/webhook.ts';
 import { type AccountSettings, accountSettings } from './accounts.ts';
@@ -33,7 +33,7 @@ export interface KnownAccount extends AccountSettings {
 	/** Base rates of goals without a model, by goal name; see `BaseRate`. Goals that were never counted are missing. */
 	readonly baseRates: ReadonlyMap<string, readonly number[]>;
 	/** How often its subscriptions are paid; nothing until it was learned. */
-	readonly cadences: TabledCadences;
+	readonly cadences: Cadences;
 	/** Times of revocations by `vid` or `sid`, as long as a revoked cask could still be valid. */
 	readonly revocations: ReadonlyMap<string, number>;
 	/** Those that are not disabled. */
@@ -163,7 +163,7 @@ async function selectUsableAccounts(
 						base_rates === null ? [] : [[name, JSON.parse(base_rates)]],
 					),
 				),
-				cadences: new TabledCadences(
+				cadences: new Cadences(
 					account.cadences === null ? emptyCadenceTable : JSON.parse(account.cadences),
 					JSON.parse(account.renewal_days),
 				),

@@ -1,6 +1,6 @@
 import { hitEntry } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
-import { TabledCadences } from '../../../domain/subscription-cadence.ts';
+import { Cadences } from '../../../domain/subscription-cadence.ts';
 import { ask, type Reading, rowsOf } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 import { type JoinedEvent, joinedEvents } from './joined-events.ts';
@@ -45,7 +45,7 @@ export interface AccountHistory {
 	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]>;
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
 	/** How often subscriptions are paid, as was known at a moment. */
-	cadences(asOfMs: number): Promise<TabledCadences>;
+	cadences(asOfMs: number): Promise<Cadences>;
 }
 
 export function historyReader(
@@ -54,7 +54,7 @@ export function historyReader(
 	{ id, renewalDays }: { readonly id: number; readonly renewalDays: Readonly<Record<string, number>> },
 ): AccountHistory {
 	const read = <T>(reading: Reading<T>) => store.read(id, reading);
-	let known: { readonly asOfMs: number; readonly cadences: Promise<TabledCadences> } | undefined;
+	let known: { readonly asOfMs: number; readonly cadences: Promise<Cadences> } | undefined;
 	return {
 		historyExtent: (...options) => read(historyExtent(...options)),
 		hitsBefore: (...options) => read(hitsBefore(...options)),
@@ -66,7 +66,7 @@ export function historyReader(
 			if (known?.asOfMs !== asOfMs)
 				known = {
 					asOfMs,
-					cadences: read(learnedCadences(asOfMs)).then((table) => new TabledCadences(table, renewalDays)),
+					cadences: read(learnedCadences(asOfMs)).then((table) => new Cadences(table, renewalDays)),
 				};
 			return known.cadences;
 		},

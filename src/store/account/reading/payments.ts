@@ -1,5 +1,5 @@
 import { type Step, stepsOf } from '../../../domain/subscription.ts';
-import { type CadenceTable, LearnedCadences, type Paid } from '../../../domain/subscription-cadence.ts';
+import { type CadenceTable, cadenceTableOf, type Paid } from '../../../domain/subscription-cadence.ts';
 import { paymentsOf } from '../../../domain/subscription-course.ts';
 import { type Reading, rowsOf } from '../../steps.ts';
 import { type OfNames, rowsOfNames } from './rows.ts';
@@ -59,7 +59,7 @@ function* sampledPayments(asOfMs: number): Reading<Paid[]> {
 
 /** What the payments up to a moment tell about how often subscriptions are paid. */
 export function* learnedCadences(asOfMs: number): Reading<CadenceTable> {
-	return new LearnedCadences(yield* sampledPayments(asOfMs), asOfMs).table();
+	return cadenceTableOf(yield* sampledPayments(asOfMs), asOfMs);
 }
 
 function paidBy(events: readonly Step[]): Paid {
