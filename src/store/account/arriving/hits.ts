@@ -129,7 +129,7 @@ function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[
 	return unique(ids).map((id) => [id, items.get(id) as Item] as const);
 }
 
-/** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0011`. */
+/** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0009`. */
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const vids = unique(hits.map(({ vid }) => vid));
 	const links = hits.flatMap(({ vid, freshVid, atMs, body }) => linksOfHit(vid ?? freshVid, atMs, body));
