@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { RequestCounter } from '../src/access/request-counter.ts';
 import { monotonicMs } from '../src/clock.ts';
 import type { Experiment } from '../src/domain/experiment.ts';
 import type { Profile } from '../src/domain/profile.ts';
@@ -21,7 +22,6 @@ import { openModel } from '../src/scoring/serve/goal-model.ts';
 import { ModelCache } from '../src/scoring/serve/model-cache.ts';
 import { ServedSample } from '../src/scoring/serve/served-sample.ts';
 import { VisitorScorer } from '../src/scoring/serve/visitor-scorer.ts';
-import { ExperimentReads } from '../src/segments/experiment-reads.ts';
 import { VisitorReads } from '../src/segments/visitor-reads.ts';
 import { storeHistory } from '../src/store/account/arriving/past-history.ts';
 import { visitorsFrom } from '../src/store/account/reading/visitors.ts';
@@ -135,8 +135,8 @@ try {
 		};
 		const cache = new ModelCache({ read: async () => body, onError: fail, monotonicMs });
 		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onError: fail });
-		const experimentReads = new ExperimentReads(async () => {}, fail);
-		const reads = new VisitorReads(reader, scorer, () => nowMs, experimentReads);
+		const counter = new RequestCounter(async () => {}, fail);
+		const reads = new VisitorReads(reader, scorer, () => nowMs, counter);
 		const read = (index: number, explain = false) =>
 			reads.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' }, explain);
 		await read(0);
@@ -146,7 +146,7 @@ try {
 		for (const isFresh of [false, true]) {
 			const readerOf = (sampled: boolean) => () => {
 				const sample = sampled ? new ServedSample({ keep: () => {}, everyMs: 1000 }) : undefined;
-				const made = new VisitorReads(reader, scorer, () => nowMs, experimentReads, sample);
+				const made = new VisitorReads(reader, scorer, () => nowMs, counter, sample);
 				return (index: number) =>
 					made.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' });
 			};
@@ -161,7 +161,7 @@ try {
 			account,
 			(experiments) => {
 				const asked: KnownAccount = { ...account, experiments };
-				const made = new VisitorReads(reader, scorer, () => nowMs, experimentReads);
+				const made = new VisitorReads(reader, scorer, () => nowMs, counter);
 				return (index) =>
 					made.segments({ account: asked, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' });
 			},

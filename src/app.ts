@@ -3,10 +3,9 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Admission } from './access/admission.ts';
 import { Authorizer } from './access/authorizer.ts';
 import type { AccessDirectory } from './access/directory.ts';
-import { KeyUses } from './access/key-uses.ts';
 import type { Quota } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
-import { UploadAnswerCounter } from './access/upload-answers.ts';
+import { RequestCounter } from './access/request-counter.ts';
 import { demo } from './api/demo.ts';
 import { docs } from './api/docs.ts';
 import { health } from './api/health.ts';
@@ -46,7 +45,6 @@ import { createServer } from './node-http.ts';
 import type { ReportRunner } from './reports/report-runner.ts';
 import type { ServedSample } from './scoring/serve/served-sample.ts';
 import type { VisitorScorer } from './scoring/serve/visitor-scorer.ts';
-import { ExperimentReads } from './segments/experiment-reads.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
 import type { Schemas } from './store/migrations.ts';
@@ -179,7 +177,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		const seconds = reply.elapsedTime / 1000;
 		metrics.answered(operation, status, seconds);
 		const upload = answeredUpload(request, reply, directory, now());
-		if (upload) uploadAnswers.add(upload);
+		if (upload) counter.answerUpload(upload);
 		if (logsRequests) log.debug({ requestId: request.id, operation, status, seconds }, 'answered');
 		done();
 	});
@@ -213,24 +211,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
 
-	const uses = new KeyUses(
-		(used) => writer.recordKeyUses(used),
-		(error) => log.error({ reason: reasonOf(error) }, 'uses of keys are not recorded'),
+	const counter = new RequestCounter(
+		(counts) => writer.recordCounts(counts),
+		(error) => log.error({ reason: reasonOf(error) }, 'what was counted of requests is not recorded'),
 	);
-	app.addHook('onClose', () => uses.stop());
-	const experimentReads = new ExperimentReads(
-		(counted) => writer.recordExperimentReads(counted),
-		(error) => log.error({ reason: reasonOf(error) }, 'reads of experiments are not counted'),
-	);
-	app.addHook('onClose', () => experimentReads.stop());
-	const uploadAnswers = new UploadAnswerCounter(
-		(answers, problems) => writer.recordUploadAnswers(answers, problems),
-		(error) => log.error({ reason: reasonOf(error) }, 'answers of uploads are not counted'),
-	);
-	app.addHook('onClose', () => uploadAnswers.stop());
+	app.addHook('onClose', () => counter.stop());
 	const admission = new Admission({
 		directory,
-		uses,
+		counter,
 		rate: writer.tokens
 			? new SharedRateLimiter(writer.tokens, monotonicMs)
 			: new LocalRateLimiter(monotonicMs),
@@ -258,7 +246,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	};
 
 	const authorizer = new Authorizer(directory, now);
-	const reads = new VisitorReads(reader, scorer, now, experimentReads, options.served);
+	const reads = new VisitorReads(reader, scorer, now, counter, options.served);
 	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = {
 		isDraining: options.isDraining,

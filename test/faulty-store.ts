@@ -24,9 +24,7 @@ const calmWriter: ServingWriter = {
 	settleQuotas: async (settlements) =>
 		settlements.map(({ seq, used }) => ({ seq, used, leased: used + 100, leasedByAll: used + 100 })),
 	probe: async () => {},
-	recordKeyUses: async () => {},
-	recordExperimentReads: async () => {},
-	recordUploadAnswers: async () => {},
+	recordCounts: async () => {},
 	queueDepth: 0,
 	stop: async () => {},
 };

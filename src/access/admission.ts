@@ -4,10 +4,10 @@ import type { RateLimit } from '../domain/token-bucket.ts';
 import { monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
-import type { KeyUses } from './key-uses.ts';
 import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining, retryAfter } from './limit-headers.ts';
 import type { Quota } from './quota.ts';
 import type { LocalRateLimiter, RateDecision, RateLimiter } from './rate-limit.ts';
+import type { RequestCounter } from './request-counter.ts';
 
 /** Why a request was refused before its body was read. */
 export type Refusal = 'browser' | 'key' | 'rate' | 'quota';
@@ -39,7 +39,7 @@ export class Admission {
 	readonly #own: LocalRateLimiter;
 	readonly #quota: Quota;
 	readonly #now: () => number;
-	readonly #uses: KeyUses;
+	readonly #counter: RequestCounter;
 	readonly #onRefusal: (refusal: Refusal) => void;
 	readonly #policies = new WeakMap<UsagePlan, { month: string; text: string }>();
 
@@ -51,13 +51,13 @@ export class Admission {
 		quota: Quota;
 		/** Milliseconds since 1970; determines the month of the quota. */
 		now: () => number;
-		uses: KeyUses;
+		counter: RequestCounter;
 		onRefusal: (refusal: Refusal) => void;
 	}) {
 		this.#directory = options.directory;
 		this.#quota = options.quota;
 		this.#now = options.now;
-		this.#uses = options.uses;
+		this.#counter = options.counter;
 		this.#rate = options.rate;
 		this.#own = options.own;
 		this.#onRefusal = options.onRefusal;
@@ -69,7 +69,7 @@ export class Admission {
 		const key = this.#directory.key(headers['x-api-key']);
 		const nowMs = this.#now();
 		if (key?.scope !== scope || key.expiresAtMs <= nowMs) throw this.#refuse('key', forbidden);
-		this.#uses.add(key.id, nowMs);
+		this.#counter.useKey(key.id, nowMs);
 		return key;
 	}
 

@@ -47,7 +47,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 		.command('list')
 		.summary('list keys')
 		.description(
-			`List keys, without their secrets. 'lastUsedAt' is recorded once a minute, and when a server stops. A key that is
+			`List keys, without their secrets. 'lastUsedAt' is recorded every five seconds, and when a server stops. A key that is
 expired or revoked is refused like one that does not exist.`,
 		)
 		.option('--client <name>', "only this client's keys")

@@ -1,6 +1,6 @@
+import { RequestCounter } from '../access/request-counter.ts';
 import { drawOf, type Experiment } from '../domain/experiment.ts';
 import { dayMs } from '../durations.ts';
-import { ExperimentReads } from '../segments/experiment-reads.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import type { DemoEntry } from './entry.ts';
@@ -60,13 +60,13 @@ export async function countReads(
 			.filter(({ atMs }) => atMs < (toMs ?? Number.POSITIVE_INFINITY))
 			.map(({ visitor }) => visitor),
 	);
-	const reads = new ExperimentReads(
-		(all) => control.recordExperimentReads(all),
+	const counter = new RequestCounter(
+		({ experimentReads = [] }) => control.recordExperimentReads(experimentReads),
 		(error) => {
 			throw error;
 		},
 	);
 	for (const visitor of [...back].slice(0, Math.round(readShare * back.size)))
-		reads.add(accountId, experiment, drawOf(experiment, vids.get(visitor) as string));
-	await reads.stop();
+		counter.readExperiment(accountId, experiment, drawOf(experiment, vids.get(visitor) as string));
+	await counter.stop();
 }

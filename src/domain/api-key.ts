@@ -4,13 +4,6 @@ import { hash, randomBytes } from 'node:crypto';
 export const keyScopes = ['upload', 'read'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
-/** When a key was used. */
-export interface KeyUse {
-	readonly keyId: string;
-	/** Milliseconds since 1970. */
-	readonly atMs: number;
-}
-
 /** Lets people and secret scanners recognise a key. */
 const prefix = 'caskade_key_';
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { RequestCounter } from '../access/request-counter.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import { type Assignment, drawOf, type Experiment } from '../domain/experiment.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -8,7 +9,6 @@ import type { ServedSample } from '../scoring/serve/served-sample.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/serving.ts';
-import type { ExperimentReads } from './experiment-reads.ts';
 import { type PlacedExperiment, type PlacedSegment, placedSegments, type SegmentName } from './held-out.ts';
 import { matchingSegments, readScores } from './matching.ts';
 import { ruleFacts } from './rule-facts.ts';
@@ -52,7 +52,7 @@ export class VisitorReads {
 	readonly #reader: ServingReader;
 	readonly #scorer: VisitorScorer;
 	readonly #now: () => number;
-	readonly #experimentReads: Pick<ExperimentReads, 'add'>;
+	readonly #counter: Pick<RequestCounter, 'readExperiment'>;
 	readonly #entered = new LRUCache<string, Entered>({ max: maxEntered });
 	readonly #sample: ServedSample | undefined;
 
@@ -64,13 +64,13 @@ export class VisitorReads {
 		reader: ServingReader,
 		scorer: VisitorScorer,
 		now: () => number,
-		experimentReads: Pick<ExperimentReads, 'add'>,
+		counter: Pick<RequestCounter, 'readExperiment'>,
 		sample?: ServedSample | undefined,
 	) {
 		this.#reader = reader;
 		this.#scorer = scorer;
 		this.#now = now;
-		this.#experimentReads = experimentReads;
+		this.#counter = counter;
 		this.#sample = sample;
 	}
 
@@ -138,7 +138,7 @@ export class VisitorReads {
 	#isHeldOut(entered: Entered, { experiment, bit }: PlacedExperiment): boolean {
 		if ((entered.drawn & bit) === 0) {
 			const draw = drawOf(experiment, entered.person);
-			this.#experimentReads.add(entered.accountId, experiment, draw);
+			this.#counter.readExperiment(entered.accountId, experiment, draw);
 			entered.drawn |= bit;
 			if (draw.group === 'holdout') entered.heldOut |= bit;
 		}

@@ -1,5 +1,4 @@
 import type { Deadline } from '../deadline.ts';
-import type { KeyUse } from '../domain/api-key.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -8,7 +7,7 @@ import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { UploadOutcome } from './account/arriving/events.ts';
 import type { Receipt } from './account/reading/receipts.ts';
-import type { ExperimentRead, UploadAnswers, UploadProblem } from './control/control-store.ts';
+import type { RequestCounts } from './control/control-store.ts';
 
 export interface Upload extends Arrival {
 	readonly events: readonly SubscriptionEvent[];
@@ -47,12 +46,8 @@ export interface RequestWriter {
 	probe(): Promise<void>;
 	/** Number of requests waiting for the store. */
 	readonly queueDepth: number;
-	/** Records when keys were used last. */
-	recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
-	/** Counts visitors of experiments who asked for segments. */
-	recordExperimentReads(reads: readonly ExperimentRead[]): Promise<void>;
-	/** Counts how uploads were answered, and keeps the latest with a problem. */
-	recordUploadAnswers(answers: readonly UploadAnswers[], problems: readonly UploadProblem[]): Promise<void>;
+	/** Records what was counted of requests. */
+	recordCounts(counts: RequestCounts): Promise<void>;
 }
 
 /** The writes of a serving process. Every method resolves only when its outcome is durable. */

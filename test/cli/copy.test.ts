@@ -145,10 +145,10 @@ async function recordUsage(store: OpenStore, keyId: string, usedKeyId: string): 
 	const { quotaPerMonth } = await store.control.plan('plan-of-acme');
 	await writer.settleQuotas([{ keyId, month, used: 0, seq: 1, ask: { kind: 'lease', quotaPerMonth } }]);
 	await writer.settleQuotas([{ keyId, month, used: 17, seq: 2, ask: { kind: 'return' } }]);
-	await writer.recordExperimentReads([
-		{ accountId: 1, experiment: 'offer', group: 'holdout', register: 7, rank: 3 },
-	]);
-	await writer.recordKeyUses([{ keyId: usedKeyId, atMs: receivedAtMs }]);
+	await writer.recordCounts({
+		experimentReads: [{ accountId: 1, experiment: 'offer', group: 'holdout', register: 7, rank: 3 }],
+		keyUses: [{ keyId: usedKeyId, atMs: receivedAtMs }],
+	});
 	await writer.stop();
 }
 

@@ -48,15 +48,15 @@ for (const engine of enginesAboveContract)
 		const day = '2026-11-21';
 		const { clientId = 0 } = { ...directory.account('c-a-one') };
 		const counted = { clientId, aid: 'c-a-one', day };
-		await writer.recordUploadAnswers([{ ...counted, cause: 'stored', requests: 2 }], []);
-		await writer.recordUploadAnswers(
-			[
+		await writer.recordCounts({ uploadAnswers: [{ ...counted, cause: 'stored', requests: 2 }] });
+		await writer.recordCounts({
+			uploadAnswers: [
 				{ ...counted, cause: 'stored', requests: 3 },
 				{ ...counted, cause: 'rate_limit_exceeded', requests: 7, aid: null },
 				{ ...counted, cause: 'stored', requests: 11, aid: 'c-a-two' },
 				{ ...counted, cause: 'stored', requests: 13, day: '2026-11-20' },
 			],
-			Array.from({ length: 120 }, (_, number) => ({
+			uploadProblems: Array.from({ length: 120 }, (_, number) => ({
 				...counted,
 				cause: 'invalid_request',
 				atMs: clock.now - number * 1000,
@@ -64,7 +64,7 @@ for (const engine of enginesAboveContract)
 				requestId: `refused-${number}`,
 				detail: `data[${number}].tid is required ${hostile}`,
 			})),
-		);
+		});
 		assert.equal((await store.control.uploadAnswers.problems(clientId, 'c-a-one')).length, 100);
 		assert.deepEqual(JSON.parse((await ada.get(`${path}/answers.json`)).body), [
 			{ day: '2026-11-20', rate_limit_exceeded: 0, stored: 13 },

@@ -25,16 +25,15 @@ import { UploadAnswerStore } from './upload-answers.ts';
 import { webhookStore } from './webhooks.ts';
 
 export type { Account, AccountSettings } from './accounts.ts';
-export type { ExperimentRead } from './experiments.ts';
 export { type ApiKey, isUsable, type KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
 export type { NamedView, StoredView } from './named-views.ts';
 export type { StoredNote } from './notes.ts';
 export type { Identity, StoredPerson } from './people.ts';
+export type { ExperimentRead, RequestCounts, UploadAnswers, UploadProblem } from './request-counts.ts';
 export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export { type ControlContent, type ControlTable, type ControlTables, copiedTables } from './tables.ts';
-export type { UploadAnswers, UploadProblem } from './upload-answers.ts';
 export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */

@@ -1,36 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Selectable } from 'kysely';
-import { type CountedBits, distinctCount } from '../../domain/distinct-count.ts';
+import { distinctCount } from '../../domain/distinct-count.ts';
 import { type Experiment, type ExperimentGroup, endOf } from '../../domain/experiment.ts';
 import { OperatorError } from '../../errors.ts';
-import type { Steps } from '../steps.ts';
+import type { ExperimentRead } from './request-counts.ts';
 import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
 
 /** That have not ended: reads keep a bit for each. */
 const maxExperiments = 32;
-
-/** A visitor of an experiment who asked for its segment. */
-export interface ExperimentRead extends CountedBits {
-	readonly accountId: number;
-	readonly experiment: string;
-	readonly group: ExperimentGroup;
-}
-
-/** Counts visitors who asked for segments. Servers may do so in any order, and again. */
-export function* recordExperimentReads(reads: readonly ExperimentRead[]): Steps<void> {
-	yield [
-		{
-			sql: 'INSERT INTO @experiment_read AS counted (account_id, name, held_out, register, rank) ?rows ON CONFLICT (account_id, name, held_out, register) DO UPDATE SET rank = excluded.rank WHERE excluded.rank > counted.rank /* experiment reads */',
-			rows: reads.map(({ accountId, experiment, group, register, rank }) => [
-				accountId,
-				experiment,
-				group === 'holdout' ? 1 : 0,
-				register,
-				rank,
-			]),
-		},
-	];
-}
 
 /** Converts a row of `experiment`. */
 export function toExperiment(row: Selectable<ControlTables['experiment']>): Experiment {

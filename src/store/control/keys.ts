@@ -14,7 +14,7 @@ export interface ApiKey {
 	readonly plan: string;
 	readonly scope: KeyScope;
 	readonly createdAt: string;
-	/** Its latest request, as of about a minute ago. */
+	/** Its latest request, as of a few seconds ago. */
 	readonly lastUsedAt: string | null;
 	readonly expiresAt: string | null;
 	readonly revokedAt: string | null;

@@ -161,18 +161,22 @@ export function controlContract(engine: Engine): void {
 			const lastUsed = async () => (await control.keys()).map(({ lastUsedAt }) => lastUsedAt);
 			const at = (ms: number) => new Date(ms).toISOString();
 			assert.deepEqual(await lastUsed(), [null, null, null]);
-			await writer.recordKeyUses([
-				{ keyId: second, atMs: 7000 },
-				{ keyId: first, atMs: 5000 },
-				{ keyId: 'k_gone', atMs: 5000 },
-			]);
+			await writer.recordCounts({
+				keyUses: [
+					{ keyId: second, atMs: 7000 },
+					{ keyId: first, atMs: 5000 },
+					{ keyId: 'k_gone', atMs: 5000 },
+				],
+			});
 			assert.deepEqual(await lastUsed(), [at(5000), at(7000), null]);
-			await writer.recordKeyUses([
-				{ keyId: first, atMs: 9000 },
-				{ keyId: second, atMs: 6000 },
-			]);
+			await writer.recordCounts({
+				keyUses: [
+					{ keyId: first, atMs: 9000 },
+					{ keyId: second, atMs: 6000 },
+				],
+			});
 			assert.deepEqual(await lastUsed(), [at(9000), at(7000), null]);
-			await writer.recordKeyUses([]);
+			await writer.recordCounts({ keyUses: [] });
 		});
 
 		test('the standard plan always exists; others can be created once, and changed', async (t) => {

@@ -59,9 +59,9 @@ export function experimentsContract(engine: Engine): void {
 			}
 			// Some by a server, some where none runs.
 			const [some, others] = [[...highest.values()].slice(0, 700), [...highest.values()].slice(700)];
-			await writer.recordExperimentReads(some);
+			await writer.recordCounts({ experimentReads: some });
 			await store.control.recordExperimentReads(others);
-			await writer.recordExperimentReads(reads.slice(0, 1));
+			await writer.recordCounts({ experimentReads: reads.slice(0, 1) });
 			const lower = [...highest.values()].map((read) => ({ ...read, rank: Math.max(1, read.rank - 1) }));
 			await store.control.recordExperimentReads(lower);
 			await store.control.recordExperimentReads([]);

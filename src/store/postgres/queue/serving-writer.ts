@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Deadline } from '../../../deadline.ts';
-import type { KeyUse } from '../../../domain/api-key.ts';
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../../domain/quota-lease.ts';
 import type { UsagePlan } from '../../../domain/usage-plan.ts';
 import { dayMs } from '../../../durations.ts';
 import { NoConnectionError, reasonOf } from '../../../errors.ts';
 import type { UploadOutcome } from '../../account/arriving/events.ts';
-import { type ExperimentRead, recordExperimentReads } from '../../control/experiments.ts';
-import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
-import { recordUploadAnswers, type UploadAnswers, type UploadProblem } from '../../control/upload-answers.ts';
+import { type RequestCounts, recordCounts } from '../../control/request-counts.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../../serving.ts';
 import type { Steps } from '../../steps.ts';
@@ -172,16 +169,8 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		return this.#transactAgain(() => settleQuotas(this.#serverId, settlements));
 	}
 
-	recordKeyUses(uses: readonly KeyUse[]): Promise<void> {
-		return this.#transactAgain(() => recordKeyUses(uses));
-	}
-
-	recordExperimentReads(reads: readonly ExperimentRead[]): Promise<void> {
-		return this.#transactAgain(() => recordExperimentReads(reads));
-	}
-
-	recordUploadAnswers(answers: readonly UploadAnswers[], problems: readonly UploadProblem[]): Promise<void> {
-		return this.#transactAgain(() => recordUploadAnswers(answers, problems));
+	recordCounts(counts: RequestCounts): Promise<void> {
+		return this.#transactAgain(() => recordCounts(counts));
 	}
 
 	/** Repeats steps once after a transient failure. */

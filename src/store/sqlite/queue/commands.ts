@@ -1,4 +1,3 @@
-import type { KeyUse } from '../../../domain/api-key.ts';
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../../domain/quota-lease.ts';
 import {
@@ -17,10 +16,8 @@ import {
 	type UploadOutcome,
 } from '../../account/arriving/events.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
-import { type ExperimentRead, recordExperimentReads } from '../../control/experiments.ts';
-import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
-import { recordUploadAnswers, type UploadAnswers, type UploadProblem } from '../../control/upload-answers.ts';
+import { type RequestCounts, recordCounts } from '../../control/request-counts.ts';
 import type { Steps, Value } from '../../steps.ts';
 import type { Connection } from '../engine/connection.ts';
 import { runSteps } from '../engine/run-steps.ts';
@@ -123,21 +120,8 @@ export const controlCommands = {
 		return { value: runSteps(connection, settleQuotas(input.serverId, input.settlements)), keep: true };
 	},
 
-	recordKeyUses(connection: Connection, uses: readonly KeyUse[]): CommandResult<null> {
-		runSteps(connection, recordKeyUses(uses));
-		return { value: null, keep: true };
-	},
-
-	recordExperimentReads(connection: Connection, reads: readonly ExperimentRead[]): CommandResult<null> {
-		runSteps(connection, recordExperimentReads(reads));
-		return { value: null, keep: true };
-	},
-
-	recordUploadAnswers(
-		connection: Connection,
-		{ answers, problems }: { answers: readonly UploadAnswers[]; problems: readonly UploadProblem[] },
-	): CommandResult<null> {
-		runSteps(connection, recordUploadAnswers(answers, problems));
+	recordCounts(connection: Connection, counts: RequestCounts): CommandResult<null> {
+		runSteps(connection, recordCounts(counts));
 		return { value: null, keep: true };
 	},
 

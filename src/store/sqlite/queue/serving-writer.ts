@@ -111,14 +111,8 @@ export async function startServingWriter(
 			return stored;
 		},
 		settleQuotas: (settlements) => control('settleQuotas', { serverId, settlements }),
-		async recordExperimentReads(reads) {
-			await control('recordExperimentReads', reads);
-		},
-		async recordUploadAnswers(answers, problems) {
-			await control('recordUploadAnswers', { answers, problems });
-		},
-		async recordKeyUses(uses) {
-			await control('recordKeyUses', uses);
+		async recordCounts(counts) {
+			await control('recordCounts', counts);
 		},
 		async probe() {
 			await disk.check();

@@ -1,0 +1,118 @@
+import { LRUCache } from 'lru-cache';
+import { countedBits, registers } from '../domain/distinct-count.ts';
+import { type Draw, type Experiment, experimentGroups } from '../domain/experiment.ts';
+import type {
+	ExperimentRead,
+	RequestCounts,
+	UploadAnswers,
+	UploadProblem,
+} from '../store/control/control-store.ts';
+
+/** A crash loses so much of the counts at most. */
+const recordEveryMs = 5000;
+/** Of the problems of that time. The counts have all. */
+const maxProblems = 100;
+
+/** Answers of which nobody learns anything but their number. */
+const onlyCounted: ReadonlySet<string> = new Set([
+	...['stored', 'simulated', 'rate_limit_exceeded', 'quota_exceeded', 'forbidden'],
+]);
+
+/** What was counted since it was last recorded. */
+class Counted {
+	/** When each key was used last. */
+	keyUses = new Map<string, number>();
+	experimentReads = new Map<string, ExperimentRead>();
+	readonly uploadAnswers = new Map<string, UploadAnswers>();
+	uploadProblems: UploadProblem[] = [];
+
+	addAnswers(answers: UploadAnswers): void {
+		const { clientId, aid, day, cause } = answers;
+		const name = `${clientId} ${aid} ${day} ${cause}`;
+		const requests = (this.uploadAnswers.get(name)?.requests ?? 0) + answers.requests;
+		this.uploadAnswers.set(name, { ...answers, requests });
+	}
+
+	/** Takes back what could not be recorded. Later uses and reads count. */
+	addEarlier(earlier: Counted): void {
+		this.keyUses = new Map([...earlier.keyUses, ...this.keyUses]);
+		this.experimentReads = new Map([...earlier.experimentReads, ...this.experimentReads]);
+		for (const answers of earlier.uploadAnswers.values()) this.addAnswers(answers);
+		this.uploadProblems = [...earlier.uploadProblems, ...this.uploadProblems].slice(-maxProblems);
+	}
+}
+
+/**
+ * Counts what requests are to leave behind: when keys were used, visitors of experiments who ask for segments, and how
+ * uploads are answered. In memory, and told to the store every few seconds, so that a request costs no write more.
+ */
+export class RequestCounter {
+	readonly #record: (counts: RequestCounts) => Promise<void>;
+	readonly #onError: (error: unknown) => void;
+	readonly #timer: NodeJS.Timeout;
+	#counted = new Counted();
+	/**
+	 * The highest rank of each register, by the experiment's secret: of treated visitors, then of those held out. Once most
+	 * visitors were counted, there is nothing new to tell.
+	 */
+	readonly #ranks = new LRUCache<string, Uint8Array>({ max: 1000 });
+
+	constructor(record: (counts: RequestCounts) => Promise<void>, onError: (error: unknown) => void) {
+		this.#record = record;
+		this.#onError = onError;
+		this.#timer = setInterval(() => void this.#tell(), recordEveryMs).unref();
+	}
+
+	useKey(keyId: string, atMs: number): void {
+		this.#counted.keyUses.set(keyId, atMs);
+	}
+
+	readExperiment(accountId: number, { name, secret }: Experiment, { group, bits }: Draw): void {
+		const { register, rank } = countedBits(bits);
+		let ranks = this.#ranks.get(secret);
+		if (!ranks) {
+			ranks = new Uint8Array(experimentGroups.length * registers);
+			this.#ranks.set(secret, ranks);
+		}
+		const place = register + registers * experimentGroups.indexOf(group);
+		if ((ranks[place] as number) >= rank) return;
+		ranks[place] = rank;
+		const read = { accountId, experiment: name, group, register, rank };
+		this.#counted.experimentReads.set(`${secret} ${place}`, read);
+	}
+
+	answerUpload(answered: UploadProblem): void {
+		const { clientId, aid, cause, atMs } = answered;
+		const day = new Date(atMs).toISOString().slice(0, 10);
+		this.#counted.addAnswers({ clientId, aid, cause, day, requests: 1 });
+		if (onlyCounted.has(cause)) return;
+		const { uploadProblems } = this.#counted;
+		uploadProblems.push(answered);
+		if (uploadProblems.length > maxProblems) uploadProblems.shift();
+	}
+
+	async #tell(): Promise<void> {
+		const told = this.#counted;
+		const { keyUses, experimentReads, uploadAnswers, uploadProblems } = told;
+		// Each problem is among the answers.
+		if (keyUses.size + experimentReads.size + uploadAnswers.size === 0) return;
+		this.#counted = new Counted();
+		try {
+			await this.#record({
+				keyUses: Array.from(keyUses, ([keyId, atMs]) => ({ keyId, atMs })),
+				experimentReads: [...experimentReads.values()],
+				uploadAnswers: [...uploadAnswers.values()],
+				uploadProblems,
+			});
+		} catch (error) {
+			this.#counted.addEarlier(told);
+			this.#onError(error);
+		}
+	}
+
+	/** To be called once no more requests are admitted. */
+	async stop(): Promise<void> {
+		clearInterval(this.#timer);
+		await this.#tell();
+	}
+}
