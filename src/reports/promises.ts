@@ -5,7 +5,7 @@ import { OperatorError } from '../errors.ts';
 import { outcomesIn } from '../scoring/follow/backtest.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { endOfLog } from '../scoring/serve/base-rate.ts';
-import { type AccountHistory, historyReader } from '../store/account/reading/histories.ts';
+import { type AccountHistory, historiesOf, historyReader } from '../store/account/reading/histories.ts';
 import { type ServedScore, servedScores } from '../store/account/served-scores.ts';
 import type { Calendar } from './calendar.ts';
 import { rounded } from './journey.ts';
@@ -41,7 +41,6 @@ interface Outcome {
 	readonly label: 0 | 1 | undefined;
 }
 
-const vidsPerRead = 250;
 const bandsInOrder = ['high', 'medium', 'low'] as const;
 
 /**
@@ -68,25 +67,23 @@ export async function comparePromises(
 	const knownToMs = await endOfLog(reader, asOfMs);
 	const cadences = await reader.cadences(asOfMs);
 	const outcomes = new Map<string, Outcome[]>(goals.map(({ name }) => [name, []]));
-	const vids = [...drawn.keys()];
-	for (let from = 0; from < vids.length; from += vidsPerRead)
-		for (const history of await reader.visitorHistories(vids.slice(from, from + vidsPerRead), asOfMs)) {
-			const own = drawn.get(history.vid) as ServedScore[];
-			const profiles = profilesAt(
-				history,
-				own.map(({ atMs }) => atMs),
-			);
-			for (const goal of goals) {
-				const outcomesAt = outcomesIn(history, { goal, cadences, knownToMs });
-				for (const [place, { goal: name, atMs, band, millionths }] of own.entries()) {
-					const profile = profiles[place];
-					if (name !== goal.name || !profile) continue;
-					const isOver = goal.counts === 'renewal' || atMs + horizonMsOf(goal) <= knownToMs;
-					const label = isOver ? outcomesAt(profile, atMs)[0]?.label : undefined;
-					outcomes.get(name)?.push({ week: weekOf(atMs), band, chance: millionths / 1e6, label });
-				}
+	for await (const history of historiesOf(reader, [...drawn.keys()], asOfMs)) {
+		const own = drawn.get(history.vid) as ServedScore[];
+		const profiles = profilesAt(
+			history,
+			own.map(({ atMs }) => atMs),
+		);
+		for (const goal of goals) {
+			const outcomesAt = outcomesIn(history, { goal, cadences, knownToMs });
+			for (const [place, { goal: name, atMs, band, millionths }] of own.entries()) {
+				const profile = profiles[place];
+				if (name !== goal.name || !profile) continue;
+				const isOver = goal.counts === 'renewal' || atMs + horizonMsOf(goal) <= knownToMs;
+				const label = isOver ? outcomesAt(profile, atMs)[0]?.label : undefined;
+				outcomes.get(name)?.push({ week: weekOf(atMs), band, chance: millionths / 1e6, label });
 			}
 		}
+	}
 	return [...outcomes].flatMap(([goal, all]) =>
 		[...Map.groupBy(all, ({ week }) => week)]
 			.sort(([a], [b]) => (a < b ? -1 : 1))

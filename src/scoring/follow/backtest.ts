@@ -7,7 +7,7 @@ import { counted } from '../../format/numbers.ts';
 import {
 	type AccountHistory,
 	type HistoryExtent,
-	profileAtEnd,
+	historiesOf,
 	type VisitorHistory,
 } from '../../store/account/reading/histories.ts';
 import {
@@ -128,18 +128,14 @@ export function cutsForBacktest(
 }
 
 export const defaultMaxScores = 50_000;
-const vidsPerPage = 250;
 const vidsPerList = 5000;
 /** Of the time that a cut takes, about. */
 const shareOfReading = 0.3;
 
-interface Outcomes {
-	readonly labels: number[];
-	readonly served: number[];
-	readonly base: number[];
-	readonly simple: number[];
-	readonly groups: number[];
-}
+/** By score: the outcome, what was served, what others would have been, and the number of the visitor. */
+type Outcomes = Readonly<Record<'labels' | 'served' | 'base' | 'simple' | 'groups', number[]>>;
+
+const noOutcomes = (): Outcomes => ({ labels: [], served: [], base: [], simple: [], groups: [] });
 
 /**
  * For each cut, trains on what was known then, scores the visitors as a page or a batch would have done, and compares
@@ -148,40 +144,31 @@ interface Outcomes {
 export async function backtest(reader: AccountHistory, options: BacktestOptions): Promise<BacktestReport> {
 	const { goal, cutsMs, untilMs, onProgress } = options;
 	const numbers = new Map<string, number>();
-	const cuts: { report: CutReport; outcomes: Outcomes }[] = [];
+	const cuts: CutReport[] = [];
+	const all = noOutcomes();
 	const drawn = await drawnVisitors(reader, options.maxScores ?? defaultMaxScores);
 	for (const [index, cutMs] of cutsMs.entries()) {
 		onProgress(index, cutsMs.length);
+		const period = { cutMs, untilMs: cutsMs[index + 1] ?? untilMs, knownToMs: untilMs + horizonMsOf(goal) };
 		const { kind, outcomes } = await scoresAsOf(
 			reader,
 			options,
-			{
-				cutMs,
-				untilMs: cutsMs[index + 1] ?? untilMs,
-				drawn: drawn.vids,
-				knownToMs: untilMs + horizonMsOf(goal),
-			},
+			{ ...period, drawn: drawn.vids },
 			numbers,
 			(share) => onProgress(index + share, cutsMs.length),
 		);
-		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
+		cuts.push(reportOf(new Date(cutMs).toISOString(), kind, outcomes));
+		for (const column of Object.keys(all) as (keyof Outcomes)[])
+			for (const value of outcomes[column]) all[column].push(value);
 	}
 	onProgress(cutsMs.length, cutsMs.length);
-	const join = (of: (outcomes: Outcomes) => number[]) => cuts.flatMap(({ outcomes }) => of(outcomes));
-	const withModel = cuts.filter(({ report }) => report.kind !== 'prior').length;
-	const outcomes: Outcomes = {
-		labels: join(({ labels }) => labels),
-		served: join(({ served }) => served),
-		base: join(({ base }) => base),
-		simple: join(({ simple }) => simple),
-		groups: join(({ groups }) => groups),
-	};
+	const withModel = cuts.filter(({ kind }) => kind !== 'prior').length;
 	return {
-		cuts: cuts.map(({ report }) => report),
-		all: reportOf('all', `${withModel} of ${cuts.length} with a model of ${goal.name}`, outcomes),
+		cuts,
+		all: reportOf('all', `${withModel} of ${cuts.length} with a model of ${goal.name}`, all),
 		gains: {
-			overBaseRate: gainOver(outcomes.base, outcomes),
-			overSimple: outcomes.simple.length > 0 ? gainOver(outcomes.simple, outcomes) : null,
+			overBaseRate: gainOver(all.base, all),
+			overSimple: all.simple.length > 0 ? gainOver(all.simple, all) : null,
 		},
 		visitors: { drawn: drawn.vids.length, all: drawn.all },
 	};
@@ -235,31 +222,30 @@ export async function scoresAsOf(
 	});
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
-	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
+	const outcomes = noOutcomes();
 	const judging = { goal, cadences: await reader.cadences(cutMs), knownToMs };
-	const judged =
+	const [momentsOf, lastMs] =
 		at === 'cut'
-			? visitorsAt(reader, drawn, judging, cutMs)
-			: hitsAfter(reader, drawn, judging, { fromMs: cutMs, untilMs, seed, maxScores });
-	for await (const { vid, profile, atMs, label, scored } of judged) {
-		const base = baseRateFor(rates, goal, profile, atMs);
-		outcomes.labels.push(label);
-		outcomes.base.push(base);
-		outcomes.served.push(served?.probability(profile, atMs, scored) ?? base);
-		outcomes.simple.push(simple?.(profile, atMs) ?? base);
-		if (!numbers.has(vid)) numbers.set(vid, numbers.size);
-		outcomes.groups.push(numbers.get(vid) as number);
+			? [() => [cutMs], cutMs]
+			: [await hitsDrawn(reader, { fromMs: cutMs, untilMs, seed, maxScores }), untilMs];
+	const readToMs = goal.counts === 'renewal' ? knownToMs : lastMs + horizonMsOf(goal);
+	for await (const history of historiesOf(reader, drawn, readToMs)) {
+		const momentsMs = momentsOf(history);
+		const outcomesAt = outcomesIn(history, judging);
+		for (const [index, profile] of profilesAt(history, momentsMs).entries()) {
+			const atMs = momentsMs[index] as number;
+			// Not all are known at a cut.
+			for (const { label, scored } of profile ? outcomesAt(profile, atMs) : []) {
+				const base = baseRateFor(rates, goal, profile, atMs);
+				outcomes.labels.push(label);
+				outcomes.base.push(base);
+				outcomes.served.push(served?.probability(profile, atMs, scored) ?? base);
+				outcomes.simple.push(simple?.(profile, atMs) ?? base);
+				outcomes.groups.push(numbers.getOrInsert(history.vid, numbers.size));
+			}
+		}
 	}
 	return { kind: model.kind, outcomes };
-}
-
-interface ScoredVisitor {
-	readonly vid: string;
-	/** The moment as of which the visitor is scored. */
-	readonly atMs: number;
-	readonly profile: Profile;
-	readonly scored: Scored;
-	readonly label: 0 | 1;
 }
 
 /** Samples visitors evenly. */
@@ -285,16 +271,11 @@ interface Judging {
 	readonly knownToMs: number;
 }
 
-/** The moment up to which a history must be read, to know the outcomes of scores as of another. */
-function readToMs({ goal, knownToMs }: Judging, scoredToMs: number): number {
-	return goal.counts === 'renewal' ? knownToMs : scoredToMs + horizonMsOf(goal);
-}
-
 /** What a visitor is scored for, and the outcome; nothing where they are not scored, or it is not known yet. */
 export function outcomesIn(
 	history: VisitorHistory,
 	{ goal, cadences, knownToMs }: Judging,
-): (profile: Profile, atMs: number) => readonly Pick<ScoredVisitor, 'scored' | 'label'>[] {
+): (profile: Profile, atMs: number) => readonly { readonly scored: Scored; readonly label: 0 | 1 }[] {
 	const labelsAt = outcomesOf(history, { goals: [goal], horizonMs: horizonMsOf(goal) });
 	return (profile, atMs) => {
 		const scored = scoredFor(goal, profile, atMs, cadences);
@@ -306,58 +287,16 @@ export function outcomesIn(
 	};
 }
 
-/** The visitors known at a cut, with their profiles and outcomes. */
-async function* visitorsAt(
+/** Draws hits of a period: of all visitors, each has the same chance, as pages ask after each. */
+async function hitsDrawn(
 	reader: AccountHistory,
-	vids: readonly string[],
-	judging: Judging,
-	cutMs: number,
-): AsyncGenerator<ScoredVisitor> {
-	for (let from = 0; from < vids.length; from += vidsPerPage) {
-		const then = await reader.visitorHistories(vids.slice(from, from + vidsPerPage), cutMs);
-		const later = await reader.visitorHistories(
-			then.map(({ vid }) => vid),
-			readToMs(judging, cutMs),
-		);
-		for (const [index, history] of then.entries()) {
-			const profile = profileAtEnd(history);
-			for (const outcome of outcomesIn(later[index] ?? history, judging)(profile, cutMs))
-				yield { vid: history.vid, atMs: cutMs, profile, ...outcome };
-		}
-	}
-}
-
-interface HitPeriod {
-	readonly fromMs: number;
-	readonly untilMs: number;
-	readonly seed: number;
-	readonly maxScores: number;
-}
-
-/** Hits of a period, each with its visitor as of then. Every hit has the same chance, as pages ask after each. */
-async function* hitsAfter(
-	reader: AccountHistory,
-	vids: readonly string[],
-	judging: Judging,
-	{ fromMs, untilMs, seed, maxScores }: HitPeriod,
-): AsyncGenerator<ScoredVisitor> {
+	{ fromMs, untilMs, seed, maxScores }: { fromMs: number; untilMs: number; seed: number; maxScores: number },
+): Promise<(history: VisitorHistory) => number[]> {
 	const [before, after] = [await reader.historyExtent(fromMs), await reader.historyExtent(untilMs)];
 	const share = maxScores / Math.max(1, after.hits - before.hits);
 	const random = seededRandom(seed);
-	for (let from = 0; from < vids.length; from += vidsPerPage)
-		for (const history of await reader.visitorHistories(
-			vids.slice(from, from + vidsPerPage),
-			readToMs(judging, untilMs),
-		)) {
-			const momentsMs = history.hits
-				.map(({ atMs }) => atMs)
-				.filter((atMs) => atMs > fromMs && atMs <= untilMs && random() < share);
-			const outcomeAt = outcomesIn(history, judging);
-			for (const [index, profile] of profilesAt(history, momentsMs).entries()) {
-				const atMs = momentsMs[index] as number;
-				for (const outcome of outcomeAt(profile, atMs)) yield { vid: history.vid, atMs, profile, ...outcome };
-			}
-		}
+	return ({ hits }) =>
+		hits.map(({ atMs }) => atMs).filter((atMs) => atMs > fromMs && atMs <= untilMs && random() < share);
 }
 
 function reportOf(cut: string, kind: string, outcomes: Outcomes): CutReport {

@@ -1,7 +1,11 @@
 import { delayMsOf, type Goal, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs } from '../../durations.ts';
-import type { AccountHistory, VisitorHistory } from '../../store/account/reading/histories.ts';
+import {
+	type AccountHistory,
+	historiesOf,
+	type VisitorHistory,
+} from '../../store/account/reading/histories.ts';
 import { endOfHistory } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
 import { type Recency, recencies, recencyOf } from '../rows/recency.ts';
@@ -26,7 +30,6 @@ const minPriorConversions = 0.5;
 const places = 40;
 const hitsPerPlace = 25;
 const visitorsPerPlace = 50;
-const visitorsPerRead = 250;
 /** Hits from this period are sampled, or from a quarter of the horizon if that is longer. */
 const minPeriodMs = 7 * dayMs;
 
@@ -135,21 +138,21 @@ export async function* sampleOutcomes(
 	if (goal.counts === 'renewal') {
 		const plan = { goal, cadences: await reader.cadences(nowMs), knownToMs: toMs };
 		const random = seededRandom(1);
-		for await (const history of histories(reader, vids ?? (await spreadVisitors(reader)), nowMs))
+		for await (const history of historiesOf(reader, vids ?? (await spreadVisitors(reader)), nowMs))
 			for (const snapshot of renewalSnapshots(history, plan, random)) {
 				const { profile, atMs, knownAtMs = atMs } = snapshot;
 				if (knownAtMs > fromMs) yield { history, recency: recencyOf(profile, atMs, horizonMs), ...snapshot };
 			}
 		return;
 	}
-	for await (const history of histories(reader, vids ?? (await spreadVisitors(reader)), nowMs)) {
+	for await (const history of historiesOf(reader, vids ?? (await spreadVisitors(reader)), nowMs)) {
 		const lastAtMs = lastBefore(history, toMs);
 		const recency = lastAtMs === undefined ? 0 : recencyOf({ lastAtMs }, toMs, horizonMs);
 		// Visitors who are present are sampled by their hits.
 		if (recency !== 0) yield* outcomesAt(history, [toMs], recency, { goals, horizonMs });
 	}
 	const moments = await spreadHits(reader, fromMs, toMs);
-	for await (const history of histories(reader, [...moments.keys()], nowMs)) {
+	for await (const history of historiesOf(reader, [...moments.keys()], nowMs)) {
 		// The store gives the latest hits of a visitor with very many.
 		const firstMs = history.hits[0]?.atMs ?? Number.POSITIVE_INFINITY;
 		const known = [...(moments.get(history.vid) ?? [])].filter((atMs) => atMs >= firstMs);
@@ -170,15 +173,6 @@ function outcomesAt(
 		const atMs = momentsMs[index] as number;
 		return { history, atMs, recency, profile, labels: labelsAt(atMs) };
 	});
-}
-
-async function* histories(
-	reader: AccountHistory,
-	vids: readonly string[],
-	nowMs: number,
-): AsyncGenerator<VisitorHistory> {
-	for (let from = 0; from < vids.length; from += visitorsPerRead)
-		yield* await reader.visitorHistories(vids.slice(from, from + visitorsPerRead), nowMs);
 }
 
 /** When a visitor was last active; undefined before the first activity. */

@@ -73,6 +73,18 @@ export function historyReader(
 	};
 }
 
+const visitorsPerRead = 250;
+
+/** The histories of many visitors, a page of them at a time. Of those who had none by then, there is none. */
+export async function* historiesOf(
+	reader: Pick<AccountHistory, 'visitorHistories'>,
+	vids: readonly string[],
+	asOfMs: number,
+): AsyncGenerator<VisitorHistory> {
+	for (let from = 0; from < vids.length; from += visitorsPerRead)
+		yield* await reader.visitorHistories(vids.slice(from, from + visitorsPerRead), asOfMs);
+}
+
 /** Hits of visitors per statement: many times what a page of ordinary visitors has. */
 const maxHits = 20_000;
 /** Only the latest hits of a visitor are used, whoever is read with it. One `vid` may send hits for months. */
