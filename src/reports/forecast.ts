@@ -1,37 +1,24 @@
+import type { SubscriptionStep } from '../domain/subscription.ts';
 import { dayMs } from '../durations.ts';
 import { seededRandom } from '../scoring/rows/random.ts';
 import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
+import { withColumns } from './report-table.ts';
+import { boundsOf, normal } from './simulated.ts';
 
 /** What was paid for a subscription, in order of time. */
 export interface PaidSubscription {
-	readonly steps: readonly {
-		readonly kind: 'acquisition' | 'renewal' | 'refund';
-		readonly atMs: number;
-		readonly revenuePence: number;
-	}[];
+	readonly steps: readonly Pick<SubscriptionStep, 'kind' | 'atMs' | 'revenuePence'>[];
 }
 
 const parts = ['acquisitions', 'renewals of new', 'renewals of present', 'refunds', 'net'] as const;
 type Part = (typeof parts)[number];
 
 /** An amount, with the bounds that four of five simulated futures keep. */
-export interface Expected {
+interface Expected {
 	readonly pence: number;
 	readonly lowPence: number;
 	readonly highPence: number;
-}
-
-/** What is expected, and what of a forecast that was made so many days ago has come. */
-export interface ForecastRow {
-	readonly part: Part;
-	readonly expectedPence: number;
-	readonly lowPence: number;
-	readonly highPence: number;
-	readonly earlierPence: number;
-	readonly earlierLowPence: number;
-	readonly earlierHighPence: number;
-	readonly camePence: number;
 }
 
 const simulations = 1000;
@@ -91,7 +78,6 @@ export function forecast(
 	/** Of the variance of a sum of random payments: their mean square by their mean. */
 	const grain = pences > 0 ? squares / pences : 0;
 	const random = seededRandom(1);
-	const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 	const partsOf = (count: number, moved: number, ofNew: number, ofPresent: number): Record<Part, number> => {
 		const acquisitions = count * known.firstPence;
 		const [renewalsOfNew, renewalsOfPresent] = [ofNew * moved, ofPresent * moved];
@@ -104,17 +90,20 @@ export function forecast(
 			net: acquisitions + renewalsOfNew + renewalsOfPresent + refunds,
 		};
 	};
-	const paid = (mean: number) => Math.max(0, mean + Math.sqrt(Math.max(0, mean) * grain) * normal());
+	const paid = (mean: number) => Math.max(0, mean + Math.sqrt(Math.max(0, mean) * grain) * normal(random));
 	const middle = partsOf(arrivals, 1, arrivals * ofOne, present);
 	const futures = Array.from({ length: simulations }, () => {
-		const count = Math.max(0, arrivals + spread * normal());
-		return partsOf(count, Math.exp(level * normal()), paid(count * ofOne), paid(present));
+		const count = Math.max(0, arrivals + spread * normal(random));
+		return partsOf(count, Math.exp(level * normal(random)), paid(count * ofOne), paid(present));
 	});
 	return Object.fromEntries(
 		parts.map((part) => {
-			const sorted = Float64Array.from(futures, (future) => future[part]).sort();
-			const at = (share: number) => Math.round(sorted[Math.round(share * (simulations - 1))] as number);
-			return [part, { pence: Math.round(middle[part]), lowPence: at(0.1), highPence: at(0.9) }];
+			const [low, high] = boundsOf(
+				futures.map((future) => future[part]),
+				0.1,
+			);
+			const [pence, lowPence, highPence] = [middle[part], low, high].map(Math.round);
+			return [part, { pence, lowPence, highPence }];
 		}),
 	) as Record<Part, Expected>;
 }
@@ -255,18 +244,11 @@ export function cameSince(
 	for (const { steps } of subscriptions) {
 		const acquiredMs = steps.find(({ kind }) => kind === 'acquisition')?.atMs;
 		if (acquiredMs === undefined) continue;
+		const renewals = acquiredMs >= fromMs ? 'renewals of new' : 'renewals of present';
+		const partOf = { acquisition: 'acquisitions', renewal: renewals, refund: 'refunds' } as const;
 		for (const { kind, atMs, revenuePence } of steps) {
 			if (atMs < fromMs || atMs >= toMs) continue;
-			const ofNew = acquiredMs >= fromMs;
-			const part =
-				kind === 'refund'
-					? 'refunds'
-					: kind === 'acquisition'
-						? 'acquisitions'
-						: ofNew
-							? 'renewals of new'
-							: 'renewals of present';
-			came[part] += revenuePence;
+			came[partOf[kind]] += revenuePence;
 			came.net += revenuePence;
 		}
 	}
@@ -287,40 +269,27 @@ export const forecastReport = reportThat({
 		const earlierMs = asOfMs - days * dayMs;
 		const [next, earlier] = [forecast(subscriptions, asOfMs, days), forecast(subscriptions, earlierMs, days)];
 		const came = cameSince(subscriptions, earlierMs, asOfMs);
-		const rows = parts.map((part): ForecastRow => {
-			const { pence, lowPence, highPence } = next[part];
-			return {
-				part,
-				expectedPence: pence,
-				lowPence,
-				highPence,
-				earlierPence: earlier[part].pence,
-				earlierLowPence: earlier[part].lowPence,
-				earlierHighPence: earlier[part].highPence,
-				camePence: came[part],
-			};
+		const rows = parts.map((part) => {
+			const { pence: expectedPence, ...bounds } = next[part];
+			const { pence: earlierPence, lowPence: earlierLowPence, highPence: earlierHighPence } = earlier[part];
+			const before = { earlierPence, earlierLowPence, earlierHighPence, camePence: came[part] };
+			return { part, expectedPence, ...bounds, ...before };
 		});
 		return { days, rows };
 	},
 	parts: ({ rows, days }) => [
 		{
 			title: `Expected in the next ${days} days, with bounds that hold four times of five`,
-			rows: rows.map(({ part, expectedPence, lowPence, highPence }) => ({
-				part,
-				expectedPence,
-				lowPence,
-				highPence,
-			})),
+			rows: withColumns(rows, ['part', 'expectedPence', 'lowPence', 'highPence']),
 		},
 		{
 			title: `What the forecast of ${days} days ago said, and what came`,
-			rows: rows.map(({ part, earlierPence, earlierLowPence, earlierHighPence, camePence }) => ({
-				part,
-				expectedPence: earlierPence,
-				lowPence: earlierLowPence,
-				highPence: earlierHighPence,
-				camePence,
-			})),
+			rows: withColumns(rows, ['part', 'earlierPence', 'earlierLowPence', 'earlierHighPence', 'camePence']),
+			columns: {
+				earlierPence: { heading: 'expected' },
+				earlierLowPence: { heading: 'low' },
+				earlierHighPence: { heading: 'high' },
+			},
 		},
 	],
 	draw: ({ rows }, table, money) =>

@@ -138,14 +138,6 @@ export function isMismatched(treated: number, holdout: number, holdoutShare: num
 	return (holdout - expected) ** 2 > largestChiSquare * expected * (1 - holdoutShare);
 }
 
-const winsorisedShare = 0.999;
-
-/** The 99.9th percentile of the values, by the nearest rank: what is above counts as this much. Infinity of none. */
-export function winsorisedAt(values: readonly number[]): number {
-	const sorted = Float64Array.from(values).sort();
-	return sorted[Math.ceil(winsorisedShare * sorted.length) - 1] ?? Number.POSITIVE_INFINITY;
-}
-
 /** Of the standard normal distribution, at 80 %. */
 const powerMultiplier = 0.841621;
 

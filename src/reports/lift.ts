@@ -14,7 +14,8 @@ import { addDays, type Calendar } from './calendar.ts';
 import type { Entrant, Entrants } from './experiment-entries.ts';
 import { type Amounts, amountsOf, type Journey, netPence, noAmounts, ratio, rounded } from './journey.ts';
 import { none } from './label.ts';
-import { type Difference, differenceOf, GroupSums, isMismatched, winsorisedAt } from './lift-estimate.ts';
+import { type Difference, differenceOf, GroupSums, isMismatched } from './lift-estimate.ts';
+import { valueAt } from './percentile.ts';
 import { goalsAsked } from './promises.ts';
 import { readJourneys } from './read-journeys.ts';
 import { type ReportBody, reportThat, type SideTable } from './report.ts';
@@ -75,6 +76,8 @@ type Outcome = (unit: Unit) => number;
 
 const isConverted: Outcome = (unit) => Number(unit.isConverted);
 const paid: Outcome = (unit) => unit.netPence;
+/** Amounts above this percentile count as much as it. */
+const winsorisedShare = 0.999;
 /** Less than this share of the treated, and the page does not seem to ask. */
 const leastRead = 0.5;
 
@@ -326,7 +329,7 @@ export const liftReport = reportThat<LiftBody>({
 		};
 		const known = units.filter((unit) => unit.isConverted !== undefined);
 		const holdoutShare = holdoutPercent / 100;
-		const capPence = winsorisedAt(known.map(paid));
+		const capPence = valueAt(known.map(paid), winsorisedShare) ?? Number.POSITIVE_INFINITY;
 		const lift = {
 			conversionRate: liftOf(known, isConverted, holdoutShare, 6),
 			netPencePerVisitor: liftOf(known, paid, holdoutShare, 2),

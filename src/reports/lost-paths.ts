@@ -1,6 +1,7 @@
 import type { Touch } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
 import { LabelNumbers } from './label-numbers.ts';
+import { valueAt } from './percentile.ts';
 
 /**
  * How long a visitor without a subscription must have stayed away to be lost: longer than 99 of 100 subscribers ever did on their
@@ -18,8 +19,7 @@ export function lostAfterMs(
 			longestMs = Math.max(longestMs, (path[place + 1]?.atMs ?? convertedAtMs) - atMs);
 		return [longestMs];
 	});
-	const sorted = Float64Array.from(waits).sort();
-	const longestMs = sorted[Math.ceil(0.99 * sorted.length) - 1] ?? Number.POSITIVE_INFINITY;
+	const longestMs = valueAt(waits, 0.99) ?? Number.POSITIVE_INFINITY;
 	return Math.min(lookbackDays * dayMs, Math.max(dayMs, longestMs));
 }
 

@@ -1,4 +1,5 @@
 import { creditShares, MarkovChain } from './markov.ts';
+import { boundsOf, poisson } from './simulated.ts';
 
 /** Visitors who did the same: paths that led to subscriptions, or one that led to none. */
 export interface SimilarVisitors {
@@ -14,8 +15,6 @@ export interface ShareInterval {
 }
 
 const resamples = 200;
-/** From this mean on, the normal distribution approximates Poisson well. */
-const normalFrom = 30;
 
 /**
  * The 95 % intervals of the shares of credit, from 200 bootstrap samples of visitors. How often one of n equal visitors
@@ -39,9 +38,8 @@ export function shareIntervals(
 		return creditShares(chain.removalEffects());
 	});
 	return Array.from({ length: labels }, (_, label) => {
-		const sorted = Float64Array.from(shares, (each) => each[label] as number).sort();
-		const cut = Math.floor(0.025 * resamples);
-		return { low: sorted[cut] as number, high: sorted[resamples - 1 - cut] as number };
+		const [low, high] = boundsOf(shares.map((each) => each[label] as number));
+		return { low, high };
 	});
 }
 
@@ -68,15 +66,4 @@ function packTransitions(
 		if (lost) add(lost, false);
 	}
 	return { transitions, starts };
-}
-
-function poisson(mean: number, random: () => number): number {
-	if (mean >= normalFrom) {
-		const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-		return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal));
-	}
-	const limit = Math.exp(-mean);
-	let number = 0;
-	for (let product = random(); product > limit; product *= random()) number++;
-	return number;
 }

@@ -27,6 +27,14 @@ export function numbered(name: string, values: readonly Cell[], first = 1): Flat
 	return Object.fromEntries(values.map((value, place) => [`${name}_${first + place}`, value]));
 }
 
+/** Rows with some of their columns. */
+export function withColumns<Row extends FlatRow>(
+	rows: readonly Row[],
+	names: readonly (keyof Row)[],
+): FlatRow[] {
+	return rows.map((row) => Object.fromEntries(names.map((name) => [name, row[name] as Cell])));
+}
+
 /** The columns of all rows, in order. */
 function columnsOf(rows: readonly FlatRow[]): string[] {
 	return [...new Set(rows.flatMap((row) => Object.keys(row)))];

@@ -8,6 +8,7 @@ import { rounded } from './journey.ts';
 import { goalsAsked } from './promises.ts';
 import { reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
+import { boundsOf, poisson } from './simulated.ts';
 
 /** What it brings to treat all visitors who are scored at least so high, of 1,000 who are scored. */
 export interface CutRow {
@@ -119,24 +120,6 @@ export function bestCut(goal: string, later: LaterMeasures, worth: Worth): BestC
 		profitHighPence: Math.round(profitHigh),
 		rule,
 	};
-}
-
-function boundsOf(values: readonly number[]): [low: number, high: number] {
-	const sorted = Float64Array.from(values).sort();
-	const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] as number;
-	return [at(0.025), at(0.975)];
-}
-
-/** A Poisson number: by products of chances (Knuth) where the mean is small, else from the normal distribution. */
-function poisson(mean: number, random: () => number): number {
-	if (mean > 30) {
-		const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-		return Math.max(0, Math.round(mean + Math.sqrt(mean) * normal));
-	}
-	const least = Math.exp(-mean);
-	let count = -1;
-	for (let product = 1; product > least; count++) product *= random();
-	return Math.max(0, count);
 }
 
 function roundedRow({ cut, treated, conversions, profitPence }: CutRow): CutRow {

@@ -9,8 +9,8 @@ import {
 	GroupSums,
 	isMismatched,
 	visitorsNeeded,
-	winsorisedAt,
 } from '../../src/reports/lift-estimate.ts';
+import { valueAt } from '../../src/reports/percentile.ts';
 import { examples } from '../quick.ts';
 import { baseRate, drawnGroups, looksOf, type Simulated, simulate } from './simulated-experiments.ts';
 
@@ -120,10 +120,11 @@ test('differences have a direction and a unit, and an unrelated number known bef
 	);
 });
 
-test('amounts above the 99.9th percentile of both groups count as that', () => {
-	assert.equal(winsorisedAt(Array.from({ length: 2000 }, (_, place) => place + 1)), 1998);
-	assert.equal(winsorisedAt([5, 1]), 5);
-	assert.equal(winsorisedAt([]), Number.POSITIVE_INFINITY);
+test('a percentile is one of the values, by the nearest rank', () => {
+	const values = Array.from({ length: 2000 }, (_, place) => place + 1);
+	assert.equal(valueAt(values, 0.999), 1998);
+	assert.equal(valueAt([5, 1], 0.999), 5);
+	assert.equal(valueAt([], 0.999), undefined);
 });
 
 test('the same seed gives the same looks', () => {
