@@ -14,13 +14,7 @@ const summed = ['tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
 const columns = [...counted, ...summed];
 
 /** Events by how they were joined. */
-export type Coverage = Readonly<Record<(typeof columns)[number], number>>;
-
-/** The events of a month and `evt`. */
-export interface CoverageRow extends Coverage {
-	readonly month: string;
-	readonly evt: string;
-}
+type Coverage = Record<(typeof columns)[number], number>;
 
 type CoveredEvent = Pick<JourneyEvent, 'atMs' | 'evt' | 'revenuePence' | 'vid' | 'named'>;
 
@@ -28,8 +22,8 @@ type CoveredEvent = Pick<JourneyEvent, 'atMs' | 'evt' | 'revenuePence' | 'vid' |
 export function describeCoverage(
 	events: readonly CoveredEvent[],
 	{ period, calendar }: Pick<Terms, 'period' | 'calendar'>,
-): CoverageRow[] {
-	const rows = new Map<string, { -readonly [Column in keyof CoverageRow]: CoverageRow[Column] }>();
+) {
+	const rows = new Map<string, Coverage & { month: string; evt: string }>();
 	for (const { atMs, evt, revenuePence, vid, named } of events) {
 		if (!isIn(period, atMs)) continue;
 		const month = calendar.monthOf(atMs);

@@ -9,31 +9,7 @@ import { rounded } from './journey.ts';
 import { GroupSums, visitorsNeeded } from './lift-estimate.ts';
 import type { ReportedAccount } from './report-query.ts';
 
-/** How long it takes to see a lift. */
-interface PlannedExperiment {
-	readonly holdoutPercent: number;
-	readonly relativeLiftPercent: number;
-	/** For one look that is planned ahead: visitors of both groups, and weeks until they have entered and their horizon is over. */
-	readonly visitors: number;
-	/** Null where it takes longer than ten years. */
-	readonly weeks: number | null;
-	/** The same where somebody may look at any time. */
-	readonly visitorsAtEveryLook: number;
-	readonly weeksAtEveryLook: number | null;
-}
-
-export interface ExperimentPlan {
-	readonly goal: string;
-	/** Of the account's history, how many weeks were looked at. */
-	readonly weeksOfHistory: number;
-	readonly enteredInFirstWeek: number;
-	/** In each of the last weeks, on average: at first, also those enter who have been there for long. */
-	readonly entersAWeek: number;
-	readonly conversionRate: number;
-	/** What the score at entry takes away of the variance. */
-	readonly varianceReduction: number;
-	readonly plans: readonly PlannedExperiment[];
-}
+export type ExperimentPlan = Awaited<ReturnType<typeof planExperiment>>;
 
 const weekMs = 7 * dayMs;
 /** The account's history is looked at as if an experiment had begun so many weeks ago. */
@@ -54,7 +30,7 @@ export async function planExperiment(
 	account: ReportedAccount,
 	{ rule, goal }: { readonly rule: string; readonly goal: Goal },
 	nowMs: number,
-): Promise<ExperimentPlan> {
+) {
 	const extent = await store.read(account.id, historyExtent(nowMs));
 	const weeks = Math.min(maxWeeks, Math.floor((nowMs - extent.fromMs) / weekMs));
 	if (!(weeks >= 1)) throw new OperatorError('There is less than a week of hits to plan by.');
@@ -76,6 +52,7 @@ export async function planExperiment(
 			: ((enteredBy[weeks] as number) - (enteredBy[weeks - last] as number)) / last;
 	const ofXAndY = sums.varianceOfX * sums.variance();
 	const varianceReduction = ofXAndY > 0 ? sums.covariance ** 2 / ofXAndY : 0;
+	/** Null where it takes longer than ten years. */
 	const weeksUntil = (visitors: number): number | null => {
 		const entered = enteredBy.findIndex((count) => count >= visitors);
 		const missing = visitors - (enteredBy[weeks] as number);
@@ -87,11 +64,13 @@ export async function planExperiment(
 		goal: goal.name,
 		weeksOfHistory: weeks,
 		enteredInFirstWeek: enteredBy[1] as number,
+		// In each of the last weeks, on average: at first, also those enter who have been there for long.
 		entersAWeek: rounded(entersAWeek, 1),
 		conversionRate: rounded(sums.mean, 6),
+		// What the score at entry takes away of the variance.
 		varianceReduction: rounded(varianceReduction, 4),
 		plans: heldOutPercents.flatMap((holdoutPercent) =>
-			liftPercents.map((relativeLiftPercent): PlannedExperiment => {
+			liftPercents.map((relativeLiftPercent) => {
 				const wanted = {
 					rate: sums.mean,
 					relativeLift: relativeLiftPercent / 100,
@@ -104,6 +83,7 @@ export async function planExperiment(
 				return {
 					holdoutPercent,
 					relativeLiftPercent,
+					// Of both groups, for one look that is planned ahead, and until they have entered and their horizon is over.
 					visitors,
 					weeks: weeksUntil(visitors),
 					visitorsAtEveryLook,

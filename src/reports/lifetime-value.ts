@@ -10,33 +10,10 @@ import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 
-/** Subscriptions acquired in one month. Lists are by age in calendar months. */
-export interface LifetimeValueRow {
-	readonly month: string;
-	readonly subscriptions: number;
-	/**
-	 * Their revenue up to the end of the month of acquisition, of the next month, and so on; null for months that have
-	 * not ended.
-	 */
-	readonly cumulativePence: readonly (number | null)[];
-	/** The same per subscription. */
-	readonly ltvPence: readonly (number | null)[];
-	/** Up to now: the current month's cohort has nothing else. */
-	readonly penceToDate: number;
-	readonly ltvToDatePence: number;
-	/** What all who are there are expected to pay in the next year. */
-	readonly projected: Projection;
-}
-
-/** A row with the values of its dimensions. */
-type NamedRow = LifetimeValueRow & Readonly<Record<string, unknown>>;
-
-/** All cohorts that have reached an age. */
-export interface ValueAtAge {
-	readonly age: number;
-	readonly subscriptions: number;
-	readonly ltvPence: number;
-}
+/** What subscriptions that were acquired in one month earn, by age in calendar months. */
+type Earnings = ReturnType<typeof earningsOf>;
+/** A row with its month and the values of its dimensions. */
+type NamedRow = Earnings & { readonly projected: Projection } & Readonly<Record<string, unknown>>;
 
 type LifetimeTerms = Pick<Terms, 'by' | 'period' | 'asOfMs' | 'calendar'> & { readonly months: number };
 
@@ -59,7 +36,7 @@ export function lifetimeValues(journeys: readonly PaidJourney[], terms: Lifetime
 			const projected = projectionOf(own, rates, asOfMs);
 			return [{ month, ...values, ...earningsOf(month, own, terms, ages), projected }];
 		})
-		.sort((a, b) => compareTexts(a.month, b.month) || b.subscriptions - a.subscriptions);
+		.sort((a, b) => compareTexts(String(a.month), String(b.month)) || b.subscriptions - a.subscriptions);
 }
 
 function earningsOf(
@@ -67,7 +44,7 @@ function earningsOf(
 	members: readonly PaidJourney[],
 	{ asOfMs, calendar }: LifetimeTerms,
 	ages: number,
-): Omit<LifetimeValueRow, 'month' | 'projected'> {
+) {
 	const pence = penceByAge(month, members, calendar);
 	const penceToDate = sumOf(pence, (each) => each);
 	let sum = 0;
@@ -78,8 +55,10 @@ function earningsOf(
 	const each = (value: number) => rounded(value / members.length, 2);
 	return {
 		subscriptions: members.length,
+		// Nulls for months that have not ended.
 		cumulativePence,
 		ltvPence: cumulativePence.map((value) => (value === null ? null : each(value))),
+		// Up to now: the current month's cohort has nothing else.
 		penceToDate,
 		ltvToDatePence: each(penceToDate),
 	};
@@ -89,16 +68,17 @@ function earningsOf(
  * What a subscription of any cohort earns up to an age: the sum over the ages of what those earn at an age who have reached it. A
  * mean of whole values would fall where the last ages are those of other cohorts.
  */
-export function valueByAge(rows: readonly LifetimeValueRow[]): ValueAtAge[] {
-	const ages: ValueAtAge[] = [];
+export function valueByAge(rows: readonly Earnings[]) {
 	let value = 0;
-	for (const { age, sum } of byAge(rows, ({ cumulativePence }) => cumulativePence)) {
-		const subscriptions = sum((row) => row.subscriptions);
-		const before = (row: LifetimeValueRow) => (age === 0 ? 0 : (row.cumulativePence[age - 1] as number));
-		value += sum((row) => (row.cumulativePence[age] as number) - before(row)) / subscriptions;
-		ages.push({ age, subscriptions, ltvPence: rounded(value, 2) });
-	}
-	return ages;
+	return Array.from(
+		byAge(rows, ({ cumulativePence }) => cumulativePence),
+		({ age, sum }) => {
+			const subscriptions = sum((row) => row.subscriptions);
+			const before = (row: Earnings) => (age === 0 ? 0 : (row.cumulativePence[age - 1] as number));
+			value += sum((row) => (row.cumulativePence[age] as number) - before(row)) / subscriptions;
+			return { age, subscriptions, ltvPence: rounded(value, 2) };
+		},
+	);
 }
 
 const valueTitle = 'Revenue per subscription, up to the end of each month after that of the acquisition';
@@ -135,7 +115,7 @@ export const lifetimeValueReport = reportThat({
 			name,
 			points: values.map((value, age) => ({ x: String(age), y: value })),
 		});
-		const meanOf = (name: string, some: readonly ValueAtAge[]) =>
+		const meanOf = (name: string, some: typeof all) =>
 			curveOf(
 				name,
 				some.map(({ ltvPence }) => ltvPence),
@@ -147,7 +127,7 @@ export const lifetimeValueReport = reportThat({
 				: rows
 						.filter(({ ltvPence }) => ltvPence.filter((value) => value !== null).length > 1)
 						.slice(-drawnCohorts)
-						.map(({ month, ltvPence }) => curveOf(month, ltvPence));
+						.map(({ month, ltvPence }) => curveOf(String(month), ltvPence));
 		const mean = meanOf('all', all);
 		const expected = 'Expected of a subscription in the next year, with its bounds';
 		const bounds = ['ltvProjectedLowPence', 'ltvProjectedHighPence'] as const;
@@ -181,7 +161,11 @@ function flatRow({
 }
 
 /** In the columns of the others. Bounds do not add up. */
-function totalRow(rows: readonly NamedRow[], all: readonly ValueAtAge[], dimensions: number): FlatRow {
+function totalRow(
+	rows: readonly NamedRow[],
+	all: ReturnType<typeof valueByAge>,
+	dimensions: number,
+): FlatRow {
 	const subscriptions = sumOf(rows, (row) => row.subscriptions);
 	const names = Object.keys(rows[0] as NamedRow).slice(1, 1 + dimensions);
 	return {

@@ -12,57 +12,19 @@ import { counted, formatNumber, formatShare } from '../format/numbers.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
 import { addDays, type Calendar } from './calendar.ts';
 import type { Entrant, Entrants } from './experiment-entries.ts';
-import { type Amounts, amountsOf, type Journey, netPence, noAmounts, ratio, rounded } from './journey.ts';
+import { type Amounts, amountsOf, type Journey, netPence, ratio, rounded, totalOf } from './journey.ts';
 import { none } from './label.ts';
 import { type Difference, differenceOf, GroupSums, isMismatched } from './lift-estimate.ts';
 import { valueAt } from './percentile.ts';
 import { goalsAsked } from './promises.ts';
 import { readJourneys } from './read-journeys.ts';
-import { type ReportBody, reportThat, type SideTable } from './report.ts';
+import { reportThat, type SideTable, styled } from './report.ts';
 import { bars } from './report-drawing.ts';
-
-/** What the visitors of a group whose horizon is over have brought since they entered. */
-export interface GroupFigures extends Omit<Amounts, 'subscriptions'> {
-	readonly visitors: number;
-	/** Their horizon is not over. */
-	readonly waiting: number;
-	readonly conversions: number;
-	readonly conversionRate: number | null;
-	readonly netPence: number;
-	readonly netPerVisitorPence: number | null;
-	/** Of all who entered, about the share whom somebody asked the segments of; null of a past moment. */
-	readonly read: number | null;
-}
 
 /** The treated less the held-out. Nulls where there are too few visitors for an interval. */
 type Lift = { readonly [Name in keyof Difference]: number | null };
 
-interface LiftRow {
-	readonly part: 'all' | 'channel' | 'device';
-	/** The channel, or the device, at the entry. */
-	readonly value: string;
-	readonly treatedVisitors: number;
-	readonly holdoutVisitors: number;
-	readonly treatedRate: number | null;
-	readonly holdoutRate: number | null;
-	readonly rateDifference: number | null;
-	readonly rateLow: number | null;
-	readonly rateHigh: number | null;
-	readonly netDifferencePence: number | null;
-	readonly netLowPence: number | null;
-	readonly netHighPence: number | null;
-}
-
-interface LiftBody extends ReportBody {
-	readonly experiment: string | null;
-	readonly rows: readonly LiftRow[];
-	readonly groups?: Readonly<Record<ExperimentGroup, GroupFigures>>;
-	readonly lift?: {
-		readonly conversionRate: Lift;
-		readonly netPencePerVisitor: Lift;
-		readonly winsorisedNetPencePerVisitor: Lift;
-	};
-}
+export type GroupFigures = ReturnType<typeof figuresOf>;
 
 /** An entrant with what the visitor has brought. */
 interface Unit extends Entrant {
@@ -100,25 +62,23 @@ function unitsOf(
 	});
 }
 
-function figuresOf(units: readonly Unit[], group: ExperimentGroup, reads: number | undefined): GroupFigures {
+/**
+ * What the visitors of a group whose horizon is over have brought since they entered; those of the others are `waiting`.
+ * @param reads how often somebody asked their segments; undefined of a past moment
+ */
+function figuresOf(units: readonly Unit[], group: ExperimentGroup, reads: number | undefined) {
 	const own = units.filter((unit) => unit.group === group);
 	const known = own.filter((unit) => unit.isConverted !== undefined);
-	const amounts = { ...noAmounts };
-	for (const unit of known)
-		for (const name of ['acquisitionPence', 'renewalPence', 'refundPence'] as const)
-			amounts[name] += unit.amounts[name];
-	const { acquisitionPence, renewalPence, refundPence } = amounts;
+	const { subscriptions: _, netPence, ...pence } = totalOf(known);
 	const conversions = known.filter((unit) => unit.isConverted).length;
 	return {
 		visitors: known.length,
 		waiting: own.length - known.length,
 		conversions,
 		conversionRate: ratio(conversions, known.length, 6),
-		acquisitionPence,
-		renewalPence,
-		refundPence,
-		netPence: netPence(amounts),
-		netPerVisitorPence: ratio(netPence(amounts), known.length, 2),
+		...pence,
+		netPence,
+		netPerVisitorPence: ratio(netPence, known.length, 2),
 		read: reads === undefined || own.length === 0 ? null : Math.min(1, rounded(reads / own.length, 2)),
 	};
 }
@@ -155,7 +115,13 @@ function liftOf(units: readonly Unit[], outcome: Outcome, holdoutShare: number, 
 	};
 }
 
-function rowOf(part: LiftRow['part'], value: string, units: readonly Unit[], holdoutShare: number): LiftRow {
+/** @param value the channel, or the device, at the entry */
+function rowOf(
+	part: 'all' | 'channel' | 'device',
+	value: string,
+	units: readonly Unit[],
+	holdoutShare: number,
+) {
 	const of = (group: ExperimentGroup) => units.filter((unit) => unit.group === group);
 	const [treated, holdout] = [of('treated'), of('holdout')];
 	const rateOf = (some: readonly Unit[]) => ratio(some.filter(isConverted).length, some.length, 6);
@@ -178,7 +144,7 @@ function rowOf(part: LiftRow['part'], value: string, units: readonly Unit[], hol
 }
 
 /** By channel and by device at the entry, those with the most visitors first. */
-function explored(units: readonly Unit[], holdoutShare: number): LiftRow[] {
+function explored(units: readonly Unit[], holdoutShare: number) {
 	return (['channel', 'device'] as const).flatMap((part) =>
 		[...Map.groupBy(units, (unit) => unit[part] || none)]
 			.sort(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
@@ -189,7 +155,7 @@ function explored(units: readonly Unit[], holdoutShare: number): LiftRow[] {
 interface Found extends Pick<Entrants, 'leftOut' | 'scoredBy' | 'readsScores'> {
 	readonly experiment: Experiment;
 	readonly groups: Readonly<Record<ExperimentGroup, GroupFigures>>;
-	readonly lift: NonNullable<LiftBody['lift']>;
+	readonly lift: { readonly conversionRate: Lift };
 	/** The day of the first hit, where that is later than the begin of the experiment. */
 	readonly logBegins: string | null;
 	/** Of winsorised amounts, as it is shown. */
@@ -277,9 +243,7 @@ function daysOf({ fromMs, ...ends }: Experiment, calendar: Calendar) {
 /** An experiment has its own period. */
 const allTime = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
 
-const shares = { isShare: true } as const;
-
-export const liftReport = reportThat<LiftBody>({
+export const liftReport = reportThat({
 	kind: 'lift',
 	title: 'Lift',
 	summary: 'what serving a segment earned, by an experiment, and how sure that is',
@@ -287,22 +251,14 @@ export const liftReport = reportThat<LiftBody>({
 		'Of an experiment, by group: visitors from the moment at which they first fulfilled the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is the treated less the held-out: of the conversion rate, and of net pence per visitor, plain and with the largest thousandth cut off (`winsorised`). `low` and `high` are the ordinary 95 % interval, of one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold at every look. `varianceReduction` is what the score at entry takes away of the variance. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
 	parameters: ['experiment', 'asOf', 'timezone'],
 	columns: {
-		conversionRate: shares,
-		read: shares,
-		difference: shares,
-		low: shares,
-		high: shares,
-		anytimeLow: { ...shares, heading: 'low, at every look' },
-		anytimeHigh: { ...shares, heading: 'high, at every look' },
+		...styled(['conversionRate', 'read', 'difference', 'low', 'high'], { isShare: true }),
+		...styled(['treatedRate', 'holdoutRate', 'rateDifference', 'rateLow', 'rateHigh'], { isShare: true }),
+		anytimeLow: { isShare: true, heading: 'low, at every look' },
+		anytimeHigh: { isShare: true, heading: 'high, at every look' },
 		anytimeLowPence: { heading: 'low, at every look' },
 		anytimeHighPence: { heading: 'high, at every look' },
-		varianceReduction: { ...shares, heading: 'less variance' },
+		varianceReduction: { isShare: true, heading: 'less variance' },
 		netPerVisitorPence: { heading: 'net per visitor' },
-		treatedRate: shares,
-		holdoutRate: shares,
-		rateDifference: shares,
-		rateLow: shares,
-		rateHigh: shares,
 	},
 	async make({ account, control, query, asOfMs, calendar, read, entrants }) {
 		const experiments = await control.experiments(account.id);
@@ -310,6 +266,8 @@ export const liftReport = reportThat<LiftBody>({
 		if (!experiment)
 			return {
 				experiment: null,
+				groups: undefined,
+				lift: undefined,
 				rows: [],
 				warnings: ["The account has no experiment; 'caskade experiment create' begins one."],
 			};
@@ -388,7 +346,7 @@ export const liftReport = reportThat<LiftBody>({
 			},
 			{
 				title: 'Exploration: by channel and device at the entry, with ordinary intervals',
-				rows: rows as readonly (LiftRow & Record<string, string | number | null>)[],
+				rows,
 			},
 		];
 	},

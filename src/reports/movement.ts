@@ -2,38 +2,14 @@ import type { Movement } from '../domain/subscription-course.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import type { Span } from './calendar.ts';
 import { type CoursedJourney, warningsOf } from './courses.ts';
-import { type GroupValues, groupsOf } from './grouping.ts';
+import { columnOf, type GroupValues, groupsOf } from './grouping.ts';
 import { firstEventMs, isIn, placeOf, ratio, spansOf, type Terms } from './journey.ts';
-import { type FlatRow, reportThat, type SideTable } from './report.ts';
+import { type FlatRow, reportThat } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
+import { withColumns } from './report-table.ts';
 
-/** Of one span, by what happened. Opening and what was added, less what was lost, is closing. */
-interface Balance {
-	readonly opening: number;
-	readonly new: number;
-	readonly reactivated: number;
-	readonly ended: number;
-	readonly closing: number;
-}
-
-interface RecurringBalance extends Balance {
-	readonly expansion: number;
-	readonly contraction: number;
-}
-
-export interface MovementRow {
-	readonly subscriptions: Balance;
-	/** Per month. */
-	readonly recurringPence: RecurringBalance;
-	readonly refundPence: number;
-	/** Of the subscriptions at the opening, the share that is not there at the closing. */
-	readonly customerChurn: number | null;
-	/** Of the recurring pence at the opening, what the same subscriptions pay at the closing, without and with expansion. */
-	readonly grossRevenueRetention: number | null;
-	readonly netRevenueRetention: number | null;
-}
-
+export type MovementRow = ReturnType<typeof rowOf>;
 /** A row with the name of its span and the values of its dimensions. */
 type NamedRow = MovementRow & Readonly<Record<string, unknown>>;
 
@@ -93,7 +69,8 @@ function closingOf(opening: Opening, { counts, pence }: Tally): [subscriptions: 
 	];
 }
 
-function rowOf(tally: Tally, opening: Opening): MovementRow {
+/** Of one span: opening and what was added, less what was lost, is closing. Recurring pence are per month. */
+function rowOf(tally: Tally, opening: Opening) {
 	const { counts, pence, refundPence, lost, lessPence, morePence } = tally;
 	const [closing, closingPence] = closingOf(opening, tally);
 	const { new: added, reactivated, ended } = counts;
@@ -101,7 +78,9 @@ function rowOf(tally: Tally, opening: Opening): MovementRow {
 		subscriptions: { opening: opening.subscriptions, new: added, reactivated, ended, closing },
 		recurringPence: { opening: opening.pence, ...pence, closing: closingPence },
 		refundPence,
+		// Of the subscriptions at the opening, the share that is not there at the closing.
 		customerChurn: ratio(lost, opening.subscriptions),
+		// Of the recurring pence at the opening, what the same subscriptions pay at the closing, without and with expansion.
 		grossRevenueRetention: ratio(opening.pence - lessPence, opening.pence),
 		netRevenueRetention: ratio(opening.pence - lessPence + morePence, opening.pence),
 	};
@@ -165,23 +144,18 @@ export const movementReport = reportThat({
 		return { by, every, rows, warnings: isLatest ? warningsOf(journeys) : [] };
 	},
 	table: ({ rows }) => rows.map(flatRow),
-	parts({ rows }) {
-		const tableOf = (title: string, partOf: (row: NamedRow) => object): SideTable => ({
-			title,
-			rows: rows.map((row) => {
-				const { subscriptions, recurringPence, refundPence, ...others } = row;
-				const { customerChurn, grossRevenueRetention, netRevenueRetention, ...names } = others;
-				return { ...names, ...partOf(row) } as FlatRow;
-			}),
-		});
+	parts({ rows, by, every }) {
+		const table = rows.map(flatRow);
+		const names = [every, ...by.map(columnOf)];
+		const counts = ['opening', 'new', 'reactivated', 'ended', 'closing'];
+		const pence = ['opening', 'new', 'reactivated', 'expansion', 'contraction', 'ended', 'closing', 'refund'];
+		const ofPence = [...pence.map((name) => `${name}Pence`), 'grossRevenueRetention', 'netRevenueRetention'];
 		return [
-			tableOf('Subscriptions', ({ subscriptions, customerChurn }) => ({ ...subscriptions, customerChurn })),
-			tableOf('Recurring revenue a month, and refunds', (row) => ({
-				...penceOf(row.recurringPence),
-				refundPence: row.refundPence,
-				grossRevenueRetention: row.grossRevenueRetention,
-				netRevenueRetention: row.netRevenueRetention,
-			})),
+			{ title: 'Subscriptions', rows: withColumns(table, [...names, ...counts, 'customerChurn']) },
+			{
+				title: 'Recurring revenue a month, and refunds',
+				rows: withColumns(table, [...names, ...ofPence]),
+			},
 		];
 	},
 	draw({ by, every, rows }, _, money, notes) {
@@ -197,19 +171,12 @@ export const movementReport = reportThat({
 	},
 });
 
-function flatRow({ subscriptions, recurringPence, ...row }: NamedRow): FlatRow {
-	const { refundPence, customerChurn, grossRevenueRetention, netRevenueRetention, ...names } = row;
-	return {
-		...(names as GroupValues),
-		...subscriptions,
-		...penceOf(recurringPence),
-		refundPence,
-		customerChurn,
-		grossRevenueRetention,
-		netRevenueRetention,
-	};
-}
-
-function penceOf(balance: RecurringBalance): FlatRow {
-	return Object.fromEntries(Object.entries(balance).map(([name, value]) => [`${name}Pence`, value]));
+/** Counts under their names, amounts in columns of their own. */
+function flatRow(row: NamedRow): FlatRow {
+	const cells = Object.entries(row).flatMap(([name, value]) => {
+		if (typeof value !== 'object' || value === null) return [[name, value]];
+		const unit = name === 'subscriptions' ? '' : 'Pence';
+		return Object.entries(value).map(([part, amount]) => [`${part}${unit}`, amount]);
+	});
+	return Object.fromEntries(cells);
 }

@@ -10,12 +10,11 @@ import {
 	netPence,
 	ratio,
 	type Terms,
-	type Totals,
 	totalOf,
 } from './journey.ts';
 import { conversion, labelOf, labelText, none, start, touchLabelsOf } from './label.ts';
-import { type Percentiles, percentilesOf } from './percentile.ts';
-import { type PageSeen, type PagesSeen, readPagesSeen } from './read-pages.ts';
+import { percentilesOf } from './percentile.ts';
+import { type PagesSeen, readPagesSeen } from './read-pages.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { stepFlowDrawing } from './report-flow.ts';
 import { pathParameters } from './report-query.ts';
@@ -43,26 +42,10 @@ export interface PathRow {
 	readonly share: number | null;
 }
 
-export interface Paths {
-	readonly totals: Totals;
-	readonly lengths: readonly { readonly touches: number; readonly subscriptions: number }[];
-	/** From the path's first touch. */
-	readonly daysToConvert: Percentiles;
-	/** From showing the `tid` on a page to receiving the sale. */
-	readonly approvalDays: Percentiles;
-	/** How often one label, or the start, was followed by another, or by the conversion. Over all paths. */
-	readonly transitions: readonly Transition[];
-	readonly pages: readonly PageSeen[];
-	readonly rows: readonly PathRow[];
-	/** How many there are, although the most frequent are listed only. */
-	readonly distinct: { readonly paths: number; readonly transitions: number; readonly pages: number };
-	readonly notes: readonly string[];
-}
-
 const maxTransitions = 500;
 
 /** Describes the paths of subscriptions. @param journeys in the order of `subid` */
-export function describePaths(journeys: readonly Journey[], options: PathsOptions): Paths {
+export function describePaths(journeys: readonly Journey[], options: PathsOptions) {
 	const { by, period, basis, top, pages, distinctPages } = options;
 	const counted = countedJourneys(journeys, period, basis);
 	const labels = touchLabelsOf(counted, [], by);
@@ -101,11 +84,13 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 		lengths: [...lengths]
 			.sort(([a], [b]) => a - b)
 			.map(([touches, subscriptions]) => ({ touches, subscriptions })),
+		// From the path's first touch.
 		daysToConvert: percentilesOf(
 			acquired.flatMap(({ path: [first], subscription }) =>
 				first ? [(subscription.convertedAtMs - first.atMs) / dayMs] : [],
 			),
 		),
+		// From showing the `tid` on a page to receiving the sale.
 		approvalDays: percentilesOf(
 			acquired.flatMap(({ subscription: { shownAtMs, acquisition } }) =>
 				shownAtMs !== null && acquisition ? [(acquisition.atMs - shownAtMs) / dayMs] : [],

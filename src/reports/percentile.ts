@@ -6,8 +6,6 @@ export function valueAt(values: readonly number[], share: number): number | unde
 	return sorted[Math.ceil(share * sorted.length) - 1];
 }
 
-export type Percentiles = ReturnType<typeof percentilesOf>;
-
 /** The 50th, 75th and 90th percentiles of a list; nulls if it is empty. */
 export function percentilesOf(values: readonly number[]) {
 	const at = (share: number) => {

@@ -1,9 +1,3 @@
-/** How many of several things of known chances come: bounds that are left by chance in at most one of twenty cases. */
-export interface CountBounds {
-	readonly low: number;
-	readonly high: number;
-}
-
 /** What is left out at either end of the distribution. */
 const negligible = 1e-14;
 
@@ -13,7 +7,7 @@ const negligible = 1e-14;
  * exactly, one trial after another: Hong (2013), "On computing the distribution function for the Poisson binomial
  * distribution", section 2.5. What has less than 1e-14 at either end is dropped on the way, so that n trials cost n·√n.
  */
-export function countBounds(chances: readonly number[]): CountBounds {
+export function countBounds(chances: readonly number[]) {
 	let probabilities = new Float64Array([1]);
 	let first = 0;
 	for (const chance of chances) {

@@ -8,30 +8,11 @@ import { endOfLog } from '../scoring/serve/base-rate.ts';
 import { type AccountHistory, historiesOf, historyReader } from '../store/account/reading/histories.ts';
 import { type ServedScore, servedScores } from '../store/account/served-scores.ts';
 import type { Calendar } from './calendar.ts';
+import { sumOf } from './cohorts.ts';
 import { rounded } from './journey.ts';
 import { countBounds } from './poisson-binomial.ts';
 import { reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
-
-/** What the scores of a week said, and what came of it. */
-export interface PromiseRow {
-	readonly goal: string;
-	/** The Monday of the week in which pages were told the scores. */
-	readonly week: string;
-	readonly band: Band | 'all';
-	/** Visitors whose outcome is known. */
-	readonly visitors: number;
-	/** Visitors for whom it is not over yet. */
-	readonly waiting: number;
-	/** The sum of the scores: how many of these visitors were to reach the goal. */
-	readonly predicted: number;
-	/** Of how many that is no surprise. */
-	readonly low: number;
-	readonly high: number;
-	/** How many did. */
-	readonly observed: number;
-	readonly result: 'kept' | 'more came' | 'fewer came' | 'waiting';
-}
 
 interface Outcome {
 	readonly week: string;
@@ -40,6 +21,9 @@ interface Outcome {
 	/** Undefined while it is not known. */
 	readonly label: 0 | 1 | undefined;
 }
+
+/** What the scores of a week, from its Monday, said, and what came of it. */
+export type PromiseRow = Awaited<ReturnType<typeof comparePromises>>[number];
 
 const bandsInOrder = ['high', 'medium', 'low'] as const;
 
@@ -52,7 +36,7 @@ export async function comparePromises(
 	goals: readonly Goal[],
 	served: readonly ServedScore[],
 	{ asOfMs, calendar }: { readonly asOfMs: number; readonly calendar: Calendar },
-): Promise<PromiseRow[]> {
+) {
 	const weekOf = weeksIn(calendar, served);
 	const drawn = new Map<string, ServedScore[]>();
 	const taken = new Set<string>();
@@ -103,24 +87,23 @@ function weeksIn(calendar: Calendar, served: readonly ServedScore[]): (atMs: num
 	return (atMs) => weeks.findLast(({ fromMs }) => fromMs <= atMs)?.name ?? '';
 }
 
-function compared(outcomes: readonly Outcome[]): Omit<PromiseRow, 'goal' | 'week' | 'band'> {
+function compared(outcomes: readonly Outcome[]) {
 	const known = outcomes.filter(({ label }) => label !== undefined);
 	const chances = known.map(({ chance }) => chance);
 	const observed = known.filter(({ label }) => label === 1).length;
 	const { low, high } = countBounds(chances);
+	const predicted = rounded(sumOf(chances, Number), 2);
+	const asPredicted = observed > high ? 'more came' : observed < low ? 'fewer came' : 'kept';
 	return {
 		visitors: known.length,
+		// Their outcome is not known yet.
 		waiting: outcomes.length - known.length,
-		predicted: rounded(
-			chances.reduce((sum, chance) => sum + chance, 0),
-			2,
-		),
+		predicted,
 		low,
 		high,
 		observed,
-		result:
-			known.length === 0 ? 'waiting' : observed > high ? 'more came' : observed < low ? 'fewer came' : 'kept',
-	};
+		result: known.length === 0 ? 'waiting' : asPredicted,
+	} as const;
 }
 
 /** The account's goals that a report is about. @throws OperatorError where there is none of that name */

@@ -52,7 +52,9 @@ const manyOwners = 200_000;
 export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	const { asOfMs, period, lookbackDays, visitsBy, needsPaths } = options;
 	const isWhole = readsAll(options);
-	const { subscriptions, others } = yield* readSubscriptions(options, isWhole);
+	const { subscriptions, others } = subscriptionsOf(
+		isWhole ? yield* eventsUpTo(asOfMs, options.isPast) : yield* eventsOfPeriod(period, asOfMs),
+	);
 	if (!needsPaths)
 		return {
 			journeys: subscriptions.map((subscription) => ({ subscription, path: [] })),
@@ -110,8 +112,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		yield* touchesOfVisitors(owners, asOfMs, visitors.take);
 		visitors.end();
 		if (visitsBy) {
-			const toMs = Math.min(period.toMs, asOfMs + 1);
-			const seen = yield* visitorsTouchedIn({ fromMs: atLeast(period.fromMs), toMs });
+			const seen = yield* visitorsTouchedIn(upTo(asOfMs, period));
 			for (const vid of owners) seen.delete(vid);
 			subscribed = yield* visitorsWithEvents([...seen], asOfMs);
 			yield* touchesOfVisitors([...seen].sort(), asOfMs, visitors.take);
@@ -132,16 +133,9 @@ function readsAll({ isPast, period }: Pick<JourneyOptions, 'isPast' | 'period'>)
 	return isPast || !(Number.isFinite(period.fromMs) || Number.isFinite(period.toMs));
 }
 
-function atLeast(fromMs: number): number {
-	return Math.max(fromMs, Number.MIN_SAFE_INTEGER);
-}
-
-/** @returns also visitors with events of other visitors' subscriptions */
-function* readSubscriptions(
-	{ asOfMs, isPast, period }: JourneyOptions,
-	isWhole: boolean,
-): Reading<{ subscriptions: Subscription[]; others: string[] }> {
-	return subscriptionsOf(isWhole ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsOfPeriod(period, asOfMs));
+/** What of a period is not later than a moment, in numbers that a database has. */
+function upTo(asOfMs: number, { fromMs, toMs }: Period): Period {
+	return { fromMs: Math.max(fromMs, Number.MIN_SAFE_INTEGER), toMs: Math.min(toMs, asOfMs + 1) };
 }
 
 /** Some subscriptions up to a moment, by their first event, without their touches. */
@@ -150,6 +144,7 @@ export function* readSubscriptionsWith(subids: readonly string[], asOfMs: number
 	return subscriptions.map((subscription) => ({ subscription, path: [] }));
 }
 
+/** @returns also visitors with events of other visitors' subscriptions */
 function subscriptionsOf(events: JourneyEvent[]): { subscriptions: Subscription[]; others: string[] } {
 	const ofSubscription = Map.groupBy(
 		events.sort((a, b) => a.atMs - b.atMs || a.id - b.id),
@@ -176,8 +171,8 @@ function isNoRefund({ revenuePence }: JourneyEvent): boolean {
 	return revenuePence >= 0;
 }
 
-function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Reading<JourneyEvent[]> {
-	const some = yield* eventsIn({ fromMs: atLeast(fromMs), toMs: Math.min(toMs, asOfMs + 1) });
+function* eventsOfPeriod(period: Period, asOfMs: number): Reading<JourneyEvent[]> {
+	const some = yield* eventsIn(upTo(asOfMs, period));
 	return yield* eventsOfSubscriptions([...new Set(some.map(({ subid }) => subid))], asOfMs);
 }
 
@@ -206,7 +201,7 @@ export function* readArrivals(
 	if (!first || !last) return visits;
 	const readOrigin = originReader({ paymentProviders, visitsBy: null }, new LabelNumbers());
 	let place = 0;
-	const period = { fromMs: first.fromMs, toMs: Math.min(last.toMs, asOfMs + 1) };
+	const period = upTo(asOfMs, { fromMs: first.fromMs, toMs: last.toMs });
 	yield* arrivalsIn(period, (atMs, text) => {
 		while (atMs >= (spans[place] as Period).toMs) place++;
 		const origin = readOrigin(text);
@@ -279,7 +274,5 @@ class Visitors {
 /** Reads the events of a period. */
 export function* readEvents(options: JourneyOptions): Reading<JourneyEvent[]> {
 	const { asOfMs, isPast, period } = options;
-	return readsAll(options)
-		? yield* eventsUpTo(asOfMs, isPast)
-		: yield* eventsIn({ fromMs: atLeast(period.fromMs), toMs: Math.min(period.toMs, asOfMs + 1) });
+	return readsAll(options) ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsIn(upTo(asOfMs, period));
 }

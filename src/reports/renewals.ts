@@ -2,39 +2,12 @@ import { graceDays } from '../domain/subscription-cadence.ts';
 import type { Course } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
 import { type CoursedJourney, isPaid, type PaidJourney, planOf, warningsOf } from './courses.ts';
-import { type GroupValues, groupsOf } from './grouping.ts';
+import { groupsOf } from './grouping.ts';
 import { acquiredIn, ratio, rounded, type Terms } from './journey.ts';
-import { type FlatRow, reportThat } from './report.ts';
+import { type FlatRow, reportThat, styled } from './report.ts';
 import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
-import { type ShareWithBounds, Survival } from './share-interval.ts';
-
-interface RenewalsRow {
-	/** The acquisition's event type. */
-	readonly evt: string;
-	/** The median of their cadences; null if nothing tells how often they are paid. */
-	readonly periodDays: number | null;
-	readonly subscriptions: number;
-	/** The number of subscriptions that could have renewed once, twice, and so on. */
-	readonly eligible: readonly number[];
-	/** The number of them that did. */
-	readonly renewed: readonly number[];
-	/** The share of subscriptions with a refund. */
-	readonly refundRate: number | null;
-	/** The share that remains at each age (Kaplan–Meier), with its 95 % interval. */
-	readonly survivors: readonly Survivors[];
-}
-
-/** A row with the values of its dimensions. */
-type NamedRow = RenewalsRow & Readonly<Record<string, unknown>>;
-
-interface Survivors extends ShareWithBounds {
-	/** In payments after the first. */
-	readonly age: number;
-	/** Subscriptions that had renewed every time before, and whose time to renew again is over. */
-	readonly atRisk: number;
-	readonly renewed: number;
-}
+import { Survival } from './share-interval.ts';
 
 const maxAges = 60;
 
@@ -42,7 +15,7 @@ const maxAges = 60;
 export function describeRenewals(
 	journeys: readonly CoursedJourney[],
 	{ by, period, asOfMs }: Pick<Terms, 'by' | 'period' | 'asOfMs'>,
-): NamedRow[] {
+) {
 	const counted = acquiredIn(journeys, period).filter(isPaid);
 	return groupsOf(counted, by)
 		.flatMap(({ values, members }) =>
@@ -56,6 +29,7 @@ export function describeRenewals(
 			return {
 				...values,
 				evt: subscription.evt,
+				// The median of their cadences; null if nothing tells how often they are paid.
 				periodDays: days.length > 0 ? rounded(medianOf(days), 2) : null,
 				subscriptions: own.length,
 				eligible: ages.map(({ eligible }) => eligible),
@@ -76,8 +50,10 @@ function medianOf(values: readonly number[]): number {
 }
 
 interface Age {
+	/** How many could have renewed so often, and how many of them did. */
 	eligible: number;
 	renewed: number;
+	/** Those that had renewed every time before, and whose time to renew again is over, and how many of them did. */
 	atRisk: number;
 	stayed: number;
 }
@@ -115,7 +91,8 @@ function chancesSince({ cadence, renewed }: Course, lastAtMs: number, asOfMs: nu
 	return Math.max(0, Math.floor(sinceDays / cadence.days));
 }
 
-function survivorsOf(ages: readonly Age[]): Survivors[] {
+/** The share that remains after each payment but the first (Kaplan–Meier), with its 95 % interval. */
+function survivorsOf(ages: readonly Age[]) {
 	const survival = new Survival();
 	return ages
 		.filter(({ atRisk }) => atRisk > 0)
@@ -135,12 +112,7 @@ export const renewalsReport = reportThat({
 		'By first touch, and `evt` and cadence of the subscription. `survivors` has, by the number of renewals: the subscriptions that had renewed each time before and whose next time is over (`atRisk`), how many of them renewed again (`renewed`), and the product of these shares (`share`).',
 	parameters: [...pathParameters, 'period'],
 	knowsPlans: true,
-	columns: {
-		refundRate: { isShare: true },
-		survivors: { isShare: true },
-		low: { isShare: true },
-		high: { isShare: true },
-	},
+	columns: styled(['refundRate', 'survivors', 'low', 'high'], { isShare: true }),
 	async make({ query, period, asOfMs, courses }) {
 		const { lookbackDays, by } = query;
 		const journeys = await courses();
@@ -167,7 +139,12 @@ export const renewalsReport = reportThat({
 		),
 });
 
-function rowPerAge({ eligible, renewed, survivors, ...group }: NamedRow): FlatRow[] {
+function rowPerAge({
+	eligible,
+	renewed,
+	survivors,
+	...group
+}: ReturnType<typeof describeRenewals>[number]): FlatRow[] {
 	const ages = survivors.map(({ age, atRisk, renewed: stayed, share, low, high }, place) => ({
 		age,
 		eligible: eligible[place] as number,
@@ -180,7 +157,7 @@ function rowPerAge({ eligible, renewed, survivors, ...group }: NamedRow): FlatRo
 	}));
 	const none = { age: null, eligible: null, renewed: null, atRisk: null, stayed: null, survivors: null };
 	return (ages.length > 0 ? ages : [{ ...none, low: null, high: null }]).map((age) => ({
-		...(group as GroupValues),
+		...group,
 		...age,
 	}));
 }

@@ -104,6 +104,11 @@ export interface SideTable {
 /** How columns are shown, by name. Several of one name have a number each, as `ltvPence_3`: the number is left out here. */
 export type ColumnStyles = Readonly<Record<string, ColumnStyle>>;
 
+/** The same style for several columns. */
+export function styled(names: readonly string[], style: ColumnStyle): ColumnStyles {
+	return Object.fromEntries(names.map((name) => [name, style]));
+}
+
 export interface ColumnStyle {
 	/** For people, where the name says too little. */
 	readonly heading?: string;

@@ -4,37 +4,15 @@ import { byAge, cohortsOf, sumOf } from './cohorts.ts';
 import { isPaid, type PaidJourney, warningsOf } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
 import { acquiredIn, penceByAge, type Terms } from './journey.ts';
-import { type FlatRow, reportThat } from './report.ts';
+import { type FlatRow, reportThat, styled } from './report.ts';
 import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 import { type ShareWithBounds, Survival, shareText } from './share-interval.ts';
 
-/** Subscriptions acquired in one month. Lists are by age in calendar months; null for months that are not over. */
-export interface RetainedCohort {
-	readonly month: string;
-	readonly subscriptions: number;
-	/** How many were there at the end of the month. */
-	readonly active: readonly (number | null)[];
-	/** What was paid in it, less what was paid back. */
-	readonly pence: readonly (number | null)[];
-	/** How many are there now, and what they have paid: the current month's cohort has nothing else. */
-	readonly activeNow: number;
-	readonly penceToDate: number;
-}
-
-/**
- * All cohorts that have reached an age, weighted by their size. `share` is what is left after each month in turn: of fewer and
- * older cohorts alone, it might rise again.
- */
-export interface RetentionAtAge extends ShareWithBounds {
-	readonly age: number;
-	readonly subscriptions: number;
-	readonly active: number;
-	readonly pencePerSubscription: number;
-}
-
-/** A row with the values of its dimensions. */
+/** Subscriptions acquired in one month. */
+export type RetainedCohort = ReturnType<typeof retained>;
+/** A row with its month and the values of its dimensions. */
 type NamedRow = RetainedCohort & Readonly<Record<string, unknown>>;
 
 /** By month of acquisition, then by group. @param maxAges how many months after the acquisition are told */
@@ -56,7 +34,7 @@ function retained(
 	asOfMs: number,
 	calendar: Calendar,
 	maxAges: number,
-): Omit<RetainedCohort, 'month'> {
+) {
 	const now = monthsBetween(month, calendar.monthOf(asOfMs));
 	const ages = Array.from({ length: Math.min(now + 1, maxAges + 1) }, (_, age) => age);
 	const ends = ages.map((age) => calendar.startOfMonth(addMonths(month, age + 1)));
@@ -70,8 +48,10 @@ function retained(
 		values.map((value, age) => ((ends[age] as number) <= asOfMs ? value : null));
 	return {
 		subscriptions: members.length,
+		// Lists are by age in calendar months: how many were there at its end, and what was paid in it, less refunds.
 		active: whenOver(active),
 		pence: whenOver(pence),
+		// The current month's cohort has nothing else.
 		activeNow: members.filter(({ course }) => course.state !== 'ended').length,
 		penceToDate: sumOf(paid, (each) => each),
 	};
@@ -82,26 +62,26 @@ function isThereAt(movements: readonly Movement[], ms: number): boolean {
 	return last !== undefined && last.kind !== 'ended';
 }
 
-/** The weighted means of cohorts, by age. */
-export function retentionByAge(cohorts: readonly RetainedCohort[]): RetentionAtAge[] {
-	const ages: RetentionAtAge[] = [];
+/**
+ * All cohorts that have reached an age, weighted by their size. `share` is what is left after each month in turn: of fewer and
+ * older cohorts alone, it might rise again.
+ */
+export function retentionByAge(
+	cohorts: readonly Pick<RetainedCohort, 'subscriptions' | 'active' | 'pence'>[],
+) {
 	const survival = new Survival();
 	let left: ShareWithBounds = { share: 1, low: 0, high: 1 };
-	for (const { age, sum } of byAge(cohorts, ({ active }) => active)) {
-		const subscriptions = sum((cohort) => cohort.subscriptions);
-		const active = sum((cohort) => cohort.active[age] as number);
-		const pence = sum((cohort) => cohort.pence[age] as number);
-		const before = sum((cohort) => (age === 0 ? cohort.subscriptions : (cohort.active[age - 1] as number)));
-		if (before > 0) left = survival.step(active, before);
-		ages.push({
-			age,
-			subscriptions,
-			active,
-			...left,
-			pencePerSubscription: Math.round(pence / subscriptions),
-		});
-	}
-	return ages;
+	return Array.from(
+		byAge(cohorts, ({ active }) => active),
+		({ age, sum }) => {
+			const subscriptions = sum((cohort) => cohort.subscriptions);
+			const active = sum((cohort) => cohort.active[age] as number);
+			const pence = sum((cohort) => cohort.pence[age] as number);
+			const before = sum((cohort) => (age === 0 ? cohort.subscriptions : (cohort.active[age - 1] as number)));
+			if (before > 0) left = survival.step(active, before);
+			return { age, subscriptions, active, ...left, pencePerSubscription: Math.round(pence / subscriptions) };
+		},
+	);
 }
 
 /** The same by group, the one with most subscriptions first. */
@@ -128,9 +108,7 @@ export const retentionReport = reportThat({
 	columns: {
 		active: { isShaded: true, heading: 'month' },
 		paidPence: { isShaded: true, heading: 'month' },
-		survival: { isShare: true },
-		low: { isShare: true },
-		high: { isShare: true },
+		...styled(['survival', 'low', 'high'], { isShare: true }),
 	},
 	tableTitle: 'Left at the end of each month after that of the acquisition',
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
@@ -189,23 +167,8 @@ export const retentionReport = reportThat({
 		),
 });
 
-function rowOfAge({
-	age,
-	subscriptions,
-	active,
-	share,
-	low,
-	high,
-	pencePerSubscription,
-}: RetentionAtAge): FlatRow {
-	return {
-		age,
-		subscriptions,
-		active,
-		mean: shareText(active, subscriptions),
-		survival: share,
-		low,
-		high,
-		paidEachPence: pencePerSubscription,
-	};
+function rowOfAge(at: ReturnType<typeof retentionByAge>[number]): FlatRow {
+	const { share: survival, low, high, pencePerSubscription: paidEachPence, ...counts } = at;
+	const mean = shareText(counts.active, counts.subscriptions);
+	return { ...counts, mean, survival, low, high, paidEachPence };
 }

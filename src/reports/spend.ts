@@ -55,28 +55,13 @@ export interface SpendOptions extends Pick<Terms, 'by' | 'halfLifeDays' | 'perio
 	readonly model: AttributionModel;
 }
 
-export interface SpendRow extends Dimensions {
-	readonly spentPence: number;
-	/** Credited by the model, like the amounts. */
-	readonly subscriptions: number;
-	/** Everything that these subscriptions have brought since. */
-	readonly netPence: number;
-	readonly costPerSubscriptionPence: number | null;
-	/** Return per pound spent. */
-	readonly returnRatio: number | null;
-	/** The number of calendar months after the acquisition until the spending was recovered; null if it is not. */
-	readonly paybackMonth: number | null;
-	/** The share of the spending that was recovered by the end of each calendar month after the acquisition, from 0. */
-	readonly recovered: readonly (number | null)[];
-}
-
 /** The cost of subscriptions where spending is known. @param journeys in the order of `subid` */
 export function describeSpending(
 	spending: readonly Spending[],
 	journeys: readonly Journey[],
 	lost: LostPaths,
 	{ by, model, halfLifeDays, period, calendar }: SpendOptions,
-): { rows: SpendRow[]; warnings: string[]; notes?: string[] } {
+) {
 	const spent = new Map<string, number>();
 	for (const { day, channel, campaign, pence } of spending) {
 		if (!isIn(period, calendar.startOfDay(day))) continue;
@@ -134,6 +119,7 @@ export function describeSpending(
 				netPence,
 				costPerSubscriptionPence: subscriptions === 0 ? null : ratio(spentPence, credited, 2),
 				returnRatio: ratio(netPence, spentPence),
+				// In calendar months after that of the acquisition, from 0, as in `recovered`; null if it is not recovered.
 				paybackMonth: payback < 0 ? null : payback,
 				recovered: byAge.map((_, age) => ratio(netAt(age, label), spentPence)),
 			};

@@ -25,24 +25,8 @@ export interface StepFlow {
 	readonly lost: number;
 }
 
-/** A row at one step: who came to it, and what became of them next. */
-export interface StepNode {
-	readonly step: number;
-	readonly name: string;
-	readonly paths: number;
-	readonly converted: number;
-	readonly lost: number;
-	readonly wentOn: number;
-}
-
 const maxSteps = 5;
 const maxNames = 12;
-
-interface Steps {
-	/** The most frequent of each step first. */
-	readonly flows: readonly StepFlow[];
-	readonly notes: readonly string[];
-}
 
 /** Paths that went the same way. Equal touches that follow each other are one step. */
 interface Way {
@@ -53,12 +37,12 @@ interface Way {
 
 /**
  * The flow of paths by steps, those of subscriptions and lost ones together. Each step has the twelve most frequent rows, or
- * eleven and the others as one.
+ * eleven and the others as one; the most frequent of each step come first.
  */
-export function stepFlows(journeys: readonly Pick<Journey, 'path'>[], lost: LostPaths, by: Grouping): Steps {
+export function stepFlows(journeys: readonly Pick<Journey, 'path'>[], lost: LostPaths, by: Grouping) {
 	const ways = waysOf(journeys, lost, by);
 	const steps = Array.from({ length: maxSteps }, (_, place) => namesAt(ways, place));
-	const flows = new Map<string, { -readonly [Field in keyof StepFlow]: StepFlow[Field] }>();
+	const flows = new Map<string, StepFlow>();
 	const beyond = { subscriptions: 0, lost: 0 };
 	const nameAt = (names: readonly string[], place: number) => {
 		const name = names[place] as string;
@@ -101,11 +85,11 @@ export function stepFlows(journeys: readonly Pick<Journey, 'path'>[], lost: Lost
 	};
 }
 
-/** The rows of each step, the most frequent first. */
-export function stepNodes(flows: readonly StepFlow[]): StepNode[] {
+/** The rows of each step, the most frequent first: who came to it, and what became of them next. */
+export function stepNodes(flows: readonly StepFlow[]) {
 	const nodes = Map.groupBy(flows, ({ step, from }) => `${step} ${from}`);
 	return [...nodes.values()]
-		.map((own): StepNode => {
+		.map((own) => {
 			const { step, from } = own[0] as StepFlow;
 			const sum = (some: readonly StepFlow[]) => sumOf(some, sizeOf);
 			const paths = sum(own);
@@ -145,10 +129,7 @@ function stepsOf(names: readonly string[]): string[] {
 }
 
 /** The most frequent names at a place of paths. */
-function namesAt(
-	ways: readonly Way[],
-	place: number,
-): { kept: ReadonlySet<string>; distinct: number; others: number } {
+function namesAt(ways: readonly Way[], place: number) {
 	const counts = new Map<string, number>();
 	for (const way of ways) {
 		const name = way.names[place];
@@ -160,15 +141,12 @@ function namesAt(
 	return { kept: new Set(kept.map(([name]) => name)), distinct: sorted.length, others };
 }
 
-function add(
-	flows: Map<string, { -readonly [Field in keyof StepFlow]: StepFlow[Field] }>,
-	flow: StepFlow,
-): void {
+function add(flows: Map<string, StepFlow>, flow: StepFlow): void {
 	const key = `${flow.step}\u001f${flow.from}\u001f${flow.to}`;
-	const known = flows.get(key);
-	if (!known) flows.set(key, { ...flow });
-	else {
-		known.subscriptions += flow.subscriptions;
-		known.lost += flow.lost;
-	}
+	const { subscriptions, lost } = flows.get(key) ?? { subscriptions: 0, lost: 0 };
+	flows.set(key, {
+		...flow,
+		subscriptions: subscriptions + flow.subscriptions,
+		lost: lost + flow.lost,
+	});
 }

@@ -1,32 +1,9 @@
 import type { EventKind } from '../domain/event-kind.ts';
-import type { SubscriptionState } from '../domain/subscription-course.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { readCoursesWith } from './courses.ts';
 import { acquiredAtMs, amountsOf, countedSteps, netPence, totalOf } from './journey.ts';
 import { reportThat } from './report.ts';
 import { commonParameters } from './report-query.ts';
-
-/** A subscription with what of it counts. */
-export interface SubscriptionRow {
-	readonly subid: string;
-	readonly evt: string;
-	/** The day of its acquisition; of its first refund where there are only refunds. */
-	readonly acquired: string;
-	/** As it is now. Null where there are only refunds. */
-	readonly state: SubscriptionState | null;
-	readonly renewals: number;
-	readonly refunds: number;
-	readonly acquisitionPence: number;
-	readonly renewalPence: number;
-	readonly refundPence: number;
-	readonly netPence: number;
-	/** Of the last touch before it; null without one. */
-	readonly channel: string | null;
-	readonly campaign: string | null;
-	readonly touches: number;
-	/** Null where it is joined to nobody. */
-	readonly vid: string | null;
-}
 
 /** More are for a program, by smaller periods. */
 const maxRows = 10_000;
@@ -66,7 +43,7 @@ export const subscriptionsReport = reportThat({
 		);
 		const count = (steps: readonly { readonly kind: EventKind }[], of: EventKind) =>
 			steps.filter(({ kind }) => kind === of).length;
-		const rowOf = ({ subscription, path, steps }: (typeof shown)[number]): SubscriptionRow => {
+		const rowOf = ({ subscription, path, steps }: (typeof shown)[number]) => {
 			const { subid, evt, owner } = subscription;
 			const { subscriptions: _, ...pence } = amountsOf(steps);
 			const last = path.at(-1);

@@ -10,25 +10,9 @@ import { reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 import { boundsOf, poisson } from './simulated.ts';
 
-/** What it brings to treat all visitors who are scored at least so high, of 1,000 who are scored. */
-export interface CutRow {
-	readonly cut: number;
-	/** Of 1,000. */
-	readonly treated: number;
-	/** Of the treated, who reach the goal. */
-	readonly conversions: number;
-	readonly profitPence: number;
-}
-
-/** The cut with the largest profit, with the interval that resampling gives. */
-export interface BestCut extends CutRow {
-	readonly cutLow: number;
-	readonly cutHigh: number;
-	readonly profitLowPence: number;
-	readonly profitHighPence: number;
-	/** A rule for a segment of those above the cut. */
-	readonly rule: string;
-}
+type CutRow = ReturnType<typeof rowsOf>[number];
+/** The cut with the largest profit, with the interval that resampling gives, and a rule for a segment of those above it. */
+export type BestCut = NonNullable<ReturnType<typeof bestCut>>;
 
 interface Worth {
 	readonly costPence: number;
@@ -60,7 +44,8 @@ function binsOf({ roc, rows, convertedRows }: LaterMeasures): Bin[] {
 	});
 }
 
-function rowsOf(bins: readonly Bin[], { costPence, valuePence }: Worth): CutRow[] {
+/** What it brings to treat all visitors who are scored at least so high, of 1,000 who are scored. */
+function rowsOf(bins: readonly Bin[], { costPence, valuePence }: Worth) {
 	const all = bins.reduce((sum, { converted, others }) => sum + converted + others, 0);
 	let [treated, conversions] = [0, 0];
 	return bins.map(({ cut, converted, others }) => {
@@ -83,7 +68,7 @@ function bestOf(rows: readonly CutRow[]): CutRow | undefined {
  * visitors, spread as the rows are.
  * @returns undefined where treating nobody is best
  */
-export function bestCut(goal: string, later: LaterMeasures, worth: Worth): BestCut | undefined {
+export function bestCut(goal: string, later: LaterMeasures, worth: Worth) {
 	const bins = binsOf(later);
 	const best = bestOf(rowsOf(bins, worth));
 	if (!best) return undefined;
