@@ -196,12 +196,17 @@ export function columnSums({ rows, linear, missing }: EncodedRows, values: Float
 /** The lower triangle of the mean loss's Hessian without the penalty, by rows. */
 function hessianOf(rows: EncodedRows, logOdds: Float64Array): Float64Array[] {
 	const stride = Math.max(1, Math.ceil(rows.rows / maxRowsForHessian));
-	const taken = Math.ceil(rows.rows / stride);
-	const curvature = new Float64Array(taken);
-	for (let index = 0; index < taken; index++) {
+	const curvature = new Float64Array(Math.ceil(rows.rows / stride));
+	for (let index = 0; index < curvature.length; index++) {
 		const rate = logistic(logOdds[index * stride] as number);
-		curvature[index] = (rate * (1 - rate)) / taken;
+		curvature[index] = (rate * (1 - rate)) / curvature.length;
 	}
+	return columnProducts(rows, curvature, stride);
+}
+
+/** For each two parameters, the sum of their columns' products, weighted: the lower triangle, by rows; of every n-th row. */
+export function columnProducts(rows: EncodedRows, weights: Float64Array, stride = 1): Float64Array[] {
+	const taken = weights.length;
 	const numbers = rows.linear.map((values) => {
 		const some = new Float32Array(taken);
 		for (let index = 0; index < taken; index++) some[index] = values[index * stride] as number;
@@ -217,7 +222,7 @@ function hessianOf(rows: EncodedRows, logOdds: Float64Array): Float64Array[] {
 	return columns.map((values, a) => {
 		const weighted = new Float64Array(values.length);
 		for (let index = 0; index < weighted.length; index++)
-			weighted[index] = (values[index] as number) * (curvature[index] as number);
+			weighted[index] = (values[index] as number) * (weights[index] as number);
 		const row = new Float64Array(a + 1);
 		for (let b = 0; b <= a; b++) row[b] = product(weighted, columns[b] as Float32Array);
 		return row;
@@ -240,8 +245,8 @@ export function product(a: Float64Array, b: Float32Array | Float64Array): number
 	return s0 + s1 + s2 + s3;
 }
 
-/** The Cholesky factor of a Hessian, given its lower triangle, with a penalty on all weights but the intercept. */
-function choleskyFactor(hessian: readonly Float64Array[], penalty: number): Float64Array[] {
+/** The Cholesky factor of a matrix, given its lower triangle, with a penalty on all weights but the intercept. */
+export function choleskyFactor(hessian: readonly Float64Array[], penalty: number): Float64Array[] {
 	const a = hessian.map((row) => row.slice());
 	for (const [index, row] of a.entries()) {
 		if (index > 0) (row[index] as number) += penalty;
@@ -256,7 +261,7 @@ function choleskyFactor(hessian: readonly Float64Array[], penalty: number): Floa
 }
 
 /** Solves A·x = b, given the factor of A. */
-function solve(factor: readonly Float64Array[], b: Float64Array): Float64Array {
+export function solve(factor: readonly Float64Array[], b: Float64Array): Float64Array {
 	const x = b.slice();
 	for (const [index, row] of factor.entries()) {
 		for (let k = 0; k < index; k++) (x[index] as number) -= (row[k] as number) * (x[k] as number);
