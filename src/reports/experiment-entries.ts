@@ -9,7 +9,7 @@ import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/
 import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { scoredFacts } from '../segments/rule-facts.ts';
-import { historyReader, type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
+import { historiesOf, historyReader, type VisitorHistory } from '../store/account/reading/histories.ts';
 import { eventsIn } from '../store/account/reading/journey-rows.ts';
 import { personsOf, sharingCids } from '../store/account/reading/persons.ts';
 import { visitorsSeenIn } from '../store/account/reading/visitors.ts';
@@ -81,7 +81,8 @@ export async function entrantsIn(
 	const compiled = compileRule(rule);
 	const known = (await store.control.accessSnapshot()).accounts.get(account.aid);
 	await using scorer = openScorer(store, asOfMs);
-	const histories = (vids: readonly string[]) => historiesOf(store, account.id, vids, asOfMs);
+	const reader = historyReader(store, account);
+	const histories = (vids: readonly string[]) => historiesOf(reader, vids, asOfMs);
 	for await (const history of histories(await visitorsIn(store, account.id, within)))
 		for (const { atMs, profile } of looksIn(history, within)) {
 			if (!compiled.matches(await scoredFacts(compiled, scorer, known, profile, atMs))) continue;
@@ -187,16 +188,6 @@ async function visitorsIn(
 	}
 	for (const { vid } of await store.read(accountId, eventsIn({ fromMs, toMs }))) if (vid) vids.add(vid);
 	return [...vids].sort();
-}
-
-async function* historiesOf(
-	store: Pick<Store, 'read'>,
-	accountId: number,
-	vids: readonly string[],
-	asOfMs: number,
-): AsyncGenerator<VisitorHistory> {
-	for (let from = 0; from < vids.length; from += vidsPerRead)
-		yield* await store.read(accountId, visitorHistories(vids.slice(from, from + vidsPerRead), asOfMs));
 }
 
 interface Member {

@@ -9,29 +9,19 @@ const maxFeatures = 10;
 
 /** The features that move scores most, with their direction, over rows sampled evenly over time. */
 export function topFeatures(scorer: Scorer, dataset: Dataset): TopFeature[] {
-	const { features, numeric, categorical, texts, ...rows } = sampleOf(dataset, sampledRows);
-	const contributions = Array.from(featureRows({ features, numeric, categorical, texts, ...rows }), (row) =>
-		scorer.contributions(row),
-	);
+	const sample = sampleOf(dataset, sampledRows);
+	const { features, numeric, categorical, texts } = sample;
+	const contributions = Array.from(featureRows(sample), (row) => scorer.contributions(row));
 	const names = [...features.numeric, ...features.categorical].map(({ name }) => name);
 	return names
 		.map((name, feature): TopFeature => {
 			const moves = contributions.map((row) => row[feature] as number);
 			const values = numeric[feature];
 			const meanLogOdds = moves.reduce((sum, move) => sum + Math.abs(move), 0) / moves.length;
-			return values
-				? { name, meanLogOdds, direction: directionOf(values, moves) }
-				: {
-						name,
-						meanLogOdds,
-						...strongestText(
-							Array.from(
-								categorical[feature - numeric.length] as Uint32Array,
-								(code) => texts[feature - numeric.length]?.[code] as string,
-							),
-							moves,
-						),
-					};
+			if (values) return { name, meanLogOdds, direction: directionOf(values, moves) };
+			const text = feature - numeric.length;
+			const ofRows = Array.from(categorical[text] as Uint32Array, (code) => texts[text]?.[code] as string);
+			return { name, meanLogOdds, ...strongestText(ofRows, moves) };
 		})
 		.filter(({ meanLogOdds }) => meanLogOdds > 0)
 		.sort((a, b) => b.meanLogOdds - a.meanLogOdds)

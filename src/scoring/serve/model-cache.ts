@@ -28,29 +28,24 @@ const retryAfterMs = 5000;
 /** A broken model stays broken; a newer version's model becomes usable when this server is upgraded. */
 const retryUnusableAfterMs = 600_000;
 
+interface CacheOptions {
+	/** Reads a model as JSON. */
+	readonly read: (accountId: number, name: ModelName) => Promise<string>;
+	/** Called when a model cannot be read or used, so that its base rate is served. */
+	readonly onError: (error: unknown) => void;
+	/** A monotonic clock: one that steps back would delay the next attempt to read a model. */
+	readonly monotonicMs: () => number;
+	readonly maxCharacters?: number;
+}
+
 /** Keeps models ready to score, and evicts the least recently used. */
 export class ModelCache implements Models {
-	readonly #read: (accountId: number, name: ModelName) => Promise<string>;
-	readonly #onError: (error: unknown) => void;
-	readonly #monotonicMs: () => number;
+	readonly #options: CacheOptions;
 	readonly #entries: LRUCache<string, CachedModel>;
 	readonly #reading = new Map<string, Promise<GoalModel | undefined>>();
 
-	/**
-	 *
-	 * @param options.read reads a model as JSON
-	 * @param options.onError called when a model cannot be read or used, so that its base rate is served
-	 */
-	constructor(options: {
-		read: (accountId: number, name: ModelName) => Promise<string>;
-		onError: (error: unknown) => void;
-		/** A monotonic clock: one that steps back would delay the next attempt to read a model. */
-		monotonicMs: () => number;
-		maxCharacters?: number;
-	}) {
-		this.#read = options.read;
-		this.#onError = options.onError;
-		this.#monotonicMs = options.monotonicMs;
+	constructor(options: CacheOptions) {
+		this.#options = options;
 		const maxSize = options.maxCharacters ?? maxCharacters;
 		this.#entries = new LRUCache({
 			maxSize,
@@ -62,7 +57,7 @@ export class ModelCache implements Models {
 	get(accountId: number, name: ModelName): GoalModel | undefined | Promise<GoalModel | undefined> {
 		const key = keyOf(accountId, name);
 		const entry = this.#entries.get(key);
-		if (entry && this.#monotonicMs() < entry.retryAtMs) return entry.model;
+		if (entry && this.#options.monotonicMs() < entry.retryAtMs) return entry.model;
 		const reading = this.#reading.get(key) ?? this.#load(key, accountId, name);
 		this.#reading.set(key, reading);
 		return reading;
@@ -75,15 +70,15 @@ export class ModelCache implements Models {
 	async #load(key: string, accountId: number, name: ModelName): Promise<GoalModel | undefined> {
 		let entry: CachedModel;
 		try {
-			const body = await this.#read(accountId, name);
+			const body = await this.#options.read(accountId, name);
 			const model = openModel(name.version, body);
 			entry = { model, characters: body.length, retryAtMs: Number.POSITIVE_INFINITY };
 		} catch (error) {
 			const isUnusable = error instanceof UnusableModelError;
 			const waitMs = isUnusable ? retryUnusableAfterMs : retryAfterMs;
-			entry = { model: undefined, characters: 0, retryAtMs: this.#monotonicMs() + waitMs };
+			entry = { model: undefined, characters: 0, retryAtMs: this.#options.monotonicMs() + waitMs };
 			const ofWhat = `account ${accountId}, goal ${name.goal}, ${name.scope}`;
-			this.#onError(
+			this.#options.onError(
 				isUnusable
 					? new UnusableModelError(`${ofWhat}: ${error.message}; the base rate is served`, { cause: error })
 					: error,
