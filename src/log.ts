@@ -4,6 +4,9 @@ import type { LogThrottle } from './log-throttle.ts';
 
 export type Log = pino.Logger;
 
+/** What background work says, on whichever thread. */
+export type WorkLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
+
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 

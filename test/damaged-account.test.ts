@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { pruneAll } from '../src/jobs/retention.ts';
-import { summaries, trainDue } from '../src/jobs/scheduled-training.ts';
+import { trainDue } from '../src/jobs/scheduled-training.ts';
 import { trainAccount } from '../src/scoring/judge/account-training.ts';
 import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
@@ -28,7 +28,7 @@ import {
 	subscriptionEvent,
 } from './store/engines.ts';
 import { sessionOn } from './store/postgres/service.ts';
-import { addClient, browserUserAgent, event, serveAt } from './support.ts';
+import { addClient, browserUserAgent, collectWork, event, serveAt } from './support.ts';
 
 /** What may have become of an account's file, and what the log then says of it. */
 const damages: Readonly<Record<string, readonly [damage: (file: string) => void, reason: RegExp]>> = {
@@ -116,32 +116,35 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 		assert.match(doctor.stdout, new RegExp(`ok    account ${sound.aid}:`));
 		const migrate = await caskade(['migrate', '--database', address]);
 		assert.match(migrate.stderr, new RegExp(`All databases have the newest schema except ${lost.aid} `));
-		const reports: { type: string; aid?: string }[] = [];
+		const { log, lines } = collectWork();
 		const round = {
 			now: Date.now,
 			signal: new AbortController().signal,
-			report: (one: object) => reports.push(one as never),
+			log,
 		};
 		await pruneAll(store, { ...round, keepHitsDays: 1, keepTouches: false, everyMs: 1000 });
 		await trainDue(store, {
 			...round,
 			everyMs: 1000,
 			train: async (account, asOfMs) =>
-				summaries(
-					await trainAccount(store, {
-						account,
-						asOfMs,
-						isOfNow: true,
-						seed: 1,
-						keepsChoice: true,
-						onProgress: () => {},
-						goals: await store.control.goals(account.id),
-					}),
-				),
+				trainAccount(store, {
+					account,
+					asOfMs,
+					isOfNow: true,
+					seed: 1,
+					keepsChoice: true,
+					onProgress: () => {},
+					goals: await store.control.goals(account.id),
+				}),
 		});
 		assert.deepEqual(
-			reports.filter(({ type }) => type === 'error').map(({ aid }) => aid),
-			[lost.aid, lost.aid],
+			lines
+				.filter(([text]) => text.endsWith(' failed'))
+				.map(([text, fields]) => [text, 'aid' in fields && fields.aid]),
+			[
+				['retention failed', lost.aid],
+				['training failed', lost.aid],
+			],
 		);
 
 		rmSync(file, { recursive: true, force: true });

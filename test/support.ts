@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { AccessDirectory } from '../src/access/directory.ts';
 import { standardPlan, type UsagePlan } from '../src/domain/usage-plan.ts';
-import { createLog, type Log } from '../src/log.ts';
+import { createLog, type Log, type WorkLog } from '../src/log.ts';
 import { type ServeOptions, type ServerSettings, type Serving, serve } from '../src/serve.ts';
 import type { StoredSubscriptionEvent } from '../src/store/account/reading/events.ts';
 import { subscriptionEvents } from '../src/store/account/reading/events.ts';
@@ -89,6 +89,13 @@ export interface HitAnswer {
 
 export const browserUserAgent =
 	'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+
+/** The log of background work, and its lines: the text, and the fields. */
+export function collectWork(): { readonly log: WorkLog; readonly lines: [text: string, fields: object][] } {
+	const lines: [text: string, fields: object][] = [];
+	const add = (fields: object, text: string) => lines.push([text, fields]);
+	return { lines, log: { info: add, warn: add, error: add } };
+}
 
 export function collectLog(lines: string[]): Log {
 	return createLog('debug', { write: (line) => lines.push(line) });

@@ -2,10 +2,8 @@ import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ServedScore } from '../store/account/served-scores.ts';
 import type { StorePlace } from '../store/store.ts';
-import { compute } from './compute.ts';
 import type { BackgroundData, BackgroundWork, FromBackground, ToBackground } from './messages.ts';
-import { summaries } from './scheduled-training.ts';
-import { SupervisedThread } from './supervised-thread.ts';
+import { Thread } from './thread.ts';
 
 /** The serving process's handle on its background work. */
 export interface Background {
@@ -32,8 +30,9 @@ const startAfterMs = 1000;
 const watchEveryMs = 500;
 const announceAfterMs = 100;
 const endsWithinMs = 15_000;
-/** The same model comes from the same history, whenever it is trained. */
-const scheduledSeed = 1;
+/** The pause before a restart doubles up to the longest. It is reset once a thread has lived that long. */
+const firstRestartMs = 1000;
+const maxRestartMs = 60_000;
 
 /**
  * Does all background work on one thread, because a batch would block the event loop of the serving thread. The thread
@@ -46,89 +45,51 @@ export function startBackground(
 	{ endWithinMs = endsWithinMs } = {},
 ): Background {
 	const deliveries = { delivered: 0, failed: 0, disabled: 0 };
-	const stopping = new AbortController();
+	const levels = { foldingWaiting: 0, promisesBroken: 0 };
 	const changed = new Set<number>();
-	const broken = new Map<string, readonly string[]>();
-	let foldingWaiting = 0;
 	let hasWebhooks = false;
 	let watching: NodeJS.Timeout | undefined;
-	let thread: SupervisedThread<FromBackground, ToBackground> | undefined;
+	let thread: Thread<ToBackground, FromBackground> | undefined;
+	let restartMs = firstRestartMs;
 	let ended: Promise<void> | undefined;
 
-	const started = () => {
+	const start = () => {
 		clearTimeout(starting);
-		thread ??= new SupervisedThread<FromBackground, ToBackground>({
+		const startedMs = performance.now();
+		const workerData: BackgroundData = { place, work, hasWebhooks };
+		thread = new Thread({
 			file: new URL('./background-thread.ts', import.meta.url),
 			name: 'background',
-			workerData: (): BackgroundData => ({ place, work, hasWebhooks }),
-			onMessage,
-			endWithinMs,
-			onDeath(error) {
-				broken.clear();
-				log.error({ reason: reasonOf(error) }, 'background work failed, starting again');
+			workerData,
+			log,
+			onEvent(event) {
+				if ('counted' in event) deliveries[event.counted]++;
+				else levels[event.level] = event.amount;
+			},
+			onEnd(reason) {
+				if (ended) return;
+				levels.promisesBroken = 0;
+				log.error({ reason: reasonOf(reason) }, 'background work failed, starting again');
+				if (performance.now() - startedMs > maxRestartMs) restartMs = firstRestartMs;
+				starting = setTimeout(start, restartMs).unref();
+				restartMs = Math.min(maxRestartMs, 2 * restartMs);
 			},
 		});
 		return thread;
 	};
-	const starting = setTimeout(started, startAfterMs).unref();
+	let starting = setTimeout(start, startAfterMs).unref();
 
 	const post = (message: ToBackground) => {
-		if (!stopping.signal.aborted) started().post(message);
-	};
-
-	const onMessage = (message: FromBackground) => {
-		if (message.job === 'training') void train(message.aid, message.asOfMs);
-		else if (message.job === 'folding') {
-			if (message.type === 'waiting') foldingWaiting = message.count;
-			else log.error({ account: message.account, reason: message.reason }, 'folding failed');
-		} else if (message.job === 'days')
-			log.error({ account: message.aid, reason: message.reason }, 'keeping days failed');
-		else if (message.job === 'webhooks') {
-			if (message.type === 'attempts') {
-				deliveries.delivered += message.delivered;
-				deliveries.failed += message.failed;
-			} else if (message.type === 'disabled') {
-				deliveries.disabled++;
-				log.warn({ webhook: message.webhook, why: message.why }, 'webhook disabled');
-			} else log.error({ account: message.account, reason: message.reason }, 'webhooks failed');
-		} else if (message.job === 'retention') {
-			const { job: _, type, ...fields } = message;
-			if (type === 'pruned') log.info(fields, 'pruned');
-			else log.error(fields, 'retention failed');
-		} else if (message.type === 'promises') {
-			const { aid, broken: goals } = message;
-			const before = broken.get(aid);
-			if (goals.some((goal) => !before?.includes(goal)))
-				log.warn({ aid, goals }, 'scores have not kept what they promised, two weeks running');
-			broken.set(aid, goals);
-		} else {
-			const { job: _, type, ...fields } = message;
-			if (type === 'trained') log.info(fields, 'trained');
-			else if (type === 'level' && message.isOutside)
-				log.warn(fields, 'observed rate is outside the predicted interval');
-			else if (type === 'level') log.info(fields, 'scores compared');
-			else log.error(fields, 'training failed');
-		}
-	};
-
-	const train = async (aid: string, asOfMs: number) => {
-		const job = { type: 'training', aid, asOfMs, isOfNow: true, seed: scheduledSeed } as const;
-		try {
-			const all = { ...job, keepsChoice: true, isInBackground: true };
-			const trained = await compute(place, all, { signal: stopping.signal });
-			post({ type: 'trained', trained: summaries(trained) });
-		} catch (error) {
-			post({ type: 'not trained', reason: reasonOf(error) });
-		}
+		if (!ended) (thread ?? start()).post(message);
 	};
 
 	return {
 		deliveries,
 		get foldingWaiting() {
-			return foldingWaiting;
+			return levels.foldingWaiting;
 		},
 		get promisesBroken() {
-			return broken.values().reduce((sum, goals) => sum + goals.length, 0);
+			return levels.promisesBroken;
 		},
 		fold: (accountId) => post({ type: 'fold', accountId }),
 		keepServed: (accountId, scores) => post({ type: 'served', accountId, scores }),
@@ -151,10 +112,9 @@ export function startBackground(
 			look();
 		},
 		stop() {
-			stopping.abort();
 			clearTimeout(starting);
 			clearInterval(watching);
-			ended ??= thread?.stop({ type: 'stop' }) ?? Promise.resolve();
+			ended ??= thread?.stop(endWithinMs) ?? Promise.resolve();
 			return ended;
 		},
 	};

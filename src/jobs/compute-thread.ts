@@ -1,32 +1,21 @@
-import { parentPort } from 'node:worker_threads';
 import { drawOf, endOf } from '../domain/experiment.ts';
-import { OperatorError, reasonOf } from '../errors.ts';
-import type { TrainingProgress, TrainModel } from '../scoring/judge/account-training.ts';
+import { OperatorError } from '../errors.ts';
+import type { TrainModel } from '../scoring/judge/account-training.ts';
 import type { Trained } from '../scoring/judge/train.ts';
 import { openStore } from '../store/open.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
-import { runJob } from './job-thread.ts';
-import type {
-	ComputeData,
-	ComputeJob,
-	ComputeMessage,
-	LiftJob,
-	ModelJob,
-	ReportJob,
-	ResultOf,
-	TrainingJob,
-} from './messages.ts';
+import { serveThread } from './in-thread.ts';
+import type { ComputeData, ComputeJob, LiftJob, ModelJob, ReportJob, TrainingJob } from './messages.ts';
+import { runJob } from './run-job.ts';
 import { yieldToServing } from './yield-to-serving.ts';
 
 /** The thread of jobs, one at a time. It opens the databases itself, so that it works beside the serving process. */
 
-if (!parentPort) throw new Error('this file is the thread of a job');
-const port = parentPort;
+type Tell = (progress: unknown) => void;
+
 /** Models of a training that somebody waits for: each takes a core. */
 const modelsAtOnce = 2;
-
-const send = (message: ComputeMessage) => port.postMessage(message);
 
 async function makeReport(store: Store & PageReads, { account, query }: ReportJob): Promise<string> {
 	const { runReport } = await import('../reports/run-report.ts');
@@ -34,7 +23,7 @@ async function makeReport(store: Store & PageReads, { account, query }: ReportJo
 	return JSON.stringify(await runReport(store, account, query, paymentProviders));
 }
 
-async function train(store: Store, { aid, goal, isInBackground, ...options }: TrainingJob) {
+async function train(store: Store, { aid, goal, isInBackground, ...options }: TrainingJob, onProgress: Tell) {
 	const { trainAccount } = await import('../scoring/judge/account-training.ts');
 	const { learnCadences } = await import('./cadences.ts');
 	const account = await store.control.account(aid);
@@ -43,18 +32,13 @@ async function train(store: Store, { aid, goal, isInBackground, ...options }: Tr
 	if (goal !== undefined && chosen.length === 0)
 		throw new OperatorError(`The account has no goal ${goal}; 'caskade goal list ${aid}' shows all.`);
 	await learnCadences(store, account.id, store.now());
-	const training = {
-		...options,
-		account,
-		goals: chosen,
-		onProgress: (progress: TrainingProgress) => send({ type: 'progress', progress }),
-	};
+	const training = { ...options, account, goals: chosen, onProgress };
 	return isInBackground
 		? trainAccount(store, training)
 		: trainAccount(store, training, trainOnThread, modelsAtOnce);
 }
 
-async function trainOnExperiment(store: Store & PageReads, job: LiftJob) {
+async function trainOnExperiment(store: Store & PageReads, job: LiftJob, onProgress: Tell) {
 	const { requireEnded, trainExperiment } = await import('../scoring/judge/experiment-training.ts');
 	const { requireGoal } = await import('../scoring/judge/model-versions.ts');
 	const { entrantsIn } = await import('../reports/experiment-entries.ts');
@@ -78,33 +62,29 @@ async function trainOnExperiment(store: Store & PageReads, job: LiftJob) {
 			...entrant,
 			isTreated: drawOf(experiment, person).group === 'treated',
 		})),
-		onProgress: (progress) => send({ type: 'progress', progress }),
+		onProgress,
 	});
 }
 
 const trainOnThread: TrainModel = (dataset, { onProgress, ...options }) => {
-	const thread = { file: new URL('./model-thread.ts', import.meta.url), name: 'model', isKept: true };
-	return runJob<Trained, number>(thread, { dataset, options } satisfies ModelJob, { onProgress });
+	const job: ModelJob = { dataset, options };
+	const file = new URL('./model-thread.ts', import.meta.url);
+	return runJob<Trained, number>(file, 'model', job, { onProgress, isKept: true });
 };
 
-port.on('message', async ({ place, job }: ComputeData) => {
+function run(store: Store & PageReads, job: ComputeJob, onProgress: Tell) {
+	if (job.type === 'report') return makeReport(store, job);
+	if (job.type === 'lift') return trainOnExperiment(store, job, onProgress);
+	return train(store, job, onProgress);
+}
+
+serveThread(async ({ place, job }: ComputeData, onProgress) => {
 	if (job.isInBackground) yieldToServing();
+	const store = await openStore(place.database, { ...place, mustExist: true });
 	try {
-		const store = await openStore(place.database, { ...place, mustExist: true });
-		let result: ResultOf<ComputeJob>;
-		try {
-			result =
-				job.type === 'report'
-					? await makeReport(store, job)
-					: job.type === 'lift'
-						? await trainOnExperiment(store, job)
-						: await train(store, job);
-		} finally {
-			// Before the answer: a job that is done keeps nothing open.
-			await store.close();
-		}
-		send({ type: 'done', result });
-	} catch (error) {
-		send({ type: error instanceof OperatorError ? 'refused' : 'failed', reason: reasonOf(error) });
+		return await run(store, job, onProgress);
+	} finally {
+		// Before the answer: a job that is done keeps nothing open.
+		await store.close();
 	}
 });

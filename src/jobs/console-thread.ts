@@ -1,25 +1,22 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 import { AccessDirectory } from '../access/directory.ts';
 import { monotonicMs } from '../clock.ts';
 import { createConsole } from '../console/console.ts';
+import type { ConsoleRequest } from '../console/exchange.ts';
 import { openStore } from '../store/open.ts';
 import { compute } from './compute.ts';
-import type { ConsoleData, FromConsole, ToConsole } from './messages.ts';
+import { log, serveThread } from './in-thread.ts';
+import type { ConsoleData } from './messages.ts';
 import { yieldToServing } from './yield-to-serving.ts';
 
 /** The thread of the console. It opens the databases itself, and makes reports on a thread of theirs. */
 
-if (!parentPort) throw new Error('this file is the thread of the console');
-const port = parentPort;
 yieldToServing();
 const { place, entrance } = workerData as ConsoleData;
-const send = (message: FromConsole) => port.postMessage(message);
-const onError = (error: unknown, path: string) =>
-	send({
-		type: 'failed',
-		path,
-		cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
-	});
+const onError = (error: unknown, path: string) => {
+	const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+	log.error({ path, cause }, 'a page of the console failed');
+};
 
 const store = await openStore(place.database, { ...place, mustExist: true });
 const directory = await AccessDirectory.load(store.control, (error) => onError(error, 'control database'));
@@ -41,13 +38,11 @@ const pages = createConsole({
 		),
 });
 
-port.on('message', async (message: ToConsole) => {
-	if (message.type === 'request') {
-		send({ type: 'answer', id: message.id, answer: await pages.answer(message.request) });
-		return;
-	}
-	pages.stop();
-	await directory.stop();
-	await store.close();
-	port.close();
-});
+serveThread(
+	(request: ConsoleRequest) => pages.answer(request),
+	async () => {
+		pages.stop();
+		await directory.stop();
+		await store.close();
+	},
+);

@@ -1,4 +1,5 @@
 import { reasonOf } from '../errors.ts';
+import type { WorkLog } from '../log.ts';
 import { findAbandonedErasure } from '../store/account/removing/erasing.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import { eraseOne } from '../store/erasure.ts';
@@ -14,13 +15,10 @@ const abandonedAfterMs = 60_000;
 /** Pause for an account after an error. */
 const retryAfterErrorMs = 5000;
 
-export type FoldingReport =
-	/** Profiles and tasks waiting, in all accounts that are known to have some. */
-	| { readonly type: 'waiting'; readonly count: number }
-	| { readonly type: 'error'; readonly account?: number; readonly reason: string };
-
 export interface FoldingOptions {
-	readonly report: (report: FoldingReport) => void;
+	readonly log: WorkLog;
+	/** Told how many profiles and tasks wait, in all accounts that are known to have some. */
+	readonly onWaiting: (count: number) => void;
 	/** Stops the job after the current batch. */
 	readonly signal: AbortSignal;
 }
@@ -98,8 +96,7 @@ export class Folder {
 		if (count === (this.#counts.get(accountId) ?? 0)) return;
 		if (count > 0) this.#counts.set(accountId, count);
 		else this.#counts.delete(accountId);
-		const all = this.#counts.values().reduce((sum, one) => sum + one, 0);
-		this.#options.report({ type: 'waiting', count: all });
+		this.#options.onWaiting(this.#counts.values().reduce((sum, one) => sum + one, 0));
 	}
 
 	async #foldBatch(accountId: number, after: string): Promise<void> {
@@ -128,7 +125,6 @@ export class Folder {
 	}
 
 	#fail(error: unknown, account?: number): void {
-		const reason = reasonOf(error);
-		this.#options.report({ type: 'error', ...(account !== undefined && { account }), reason });
+		this.#options.log.error({ account, reason: reasonOf(error) }, 'folding failed');
 	}
 }

@@ -1,27 +1,25 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import type { WorkLog } from '../log.ts';
 import { graceMs, keepDays } from '../reports/kept-days.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, forEachAccount, type RoundError } from './each-account.ts';
+import { accountsInUse, forEachAccount, type RoundFailure, repeatedly } from './each-account.ts';
 
 /** Interval of rounds over all accounts, each of which looks for days that are over. */
 const everyMs = 600_000;
-
-export type KeptDaysReport = RoundError;
 
 /**
  * Keeps what came in on past days, for the console, at once and then periodically, until the signal is aborted. Several processes
  * may do this on one database: they keep the same.
  */
-export async function runKeptDays(
+export function runKeptDays(
 	store: Store,
-	options: { readonly report: (report: KeptDaysReport) => void; readonly signal: AbortSignal },
+	{ log, signal }: { readonly log: WorkLog; readonly signal: AbortSignal },
 ): Promise<void> {
-	const { signal } = options;
-	while (!signal.aborted) {
+	const fail = ({ aid, reason }: RoundFailure) => log.error({ account: aid, reason }, 'keeping days failed');
+	return repeatedly(signal, async () => {
 		let isMore = false;
-		await forEachAccount(store, accountsInUse(store), options, async ({ id }) => {
+		await forEachAccount(store, accountsInUse(store), { signal, fail }, async ({ id }) => {
 			if (await keepDays(store, id, signal)) isMore = true;
 		});
-		await delay(isMore ? graceMs : everyMs, undefined, { signal }).catch(() => {});
-	}
+		return isMore ? graceMs : everyMs;
+	});
 }

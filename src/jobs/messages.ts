@@ -1,18 +1,11 @@
 import type { EntranceSettings } from '../console/entrance.ts';
-import type { ConsoleAnswer, ConsoleRequest } from '../console/exchange.ts';
 import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
-import type { TrainedGoal, TrainingProgress } from '../scoring/judge/account-training.ts';
+import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import type { TrainedLift } from '../scoring/judge/experiment-training.ts';
-import type { Trained, TrainingOptions } from '../scoring/judge/train.ts';
+import type { TrainingOptions } from '../scoring/judge/train.ts';
 import type { Dataset } from '../scoring/rows/dataset.ts';
 import type { ServedScore } from '../store/account/served-scores.ts';
 import type { StorePlace } from '../store/store.ts';
-import type { DeliveryReport } from '../webhooks/channel.ts';
-import type { FoldingReport } from './folding.ts';
-import type { JobMessage } from './job-thread.ts';
-import type { KeptDaysReport } from './kept-days.ts';
-import type { RetentionReport } from './retention.ts';
-import type { ScheduleReport, TrainedSummary } from './scheduled-training.ts';
 
 /** Makes a report. The result is its JSON. */
 export interface ReportJob {
@@ -56,8 +49,6 @@ export type ResultOf<Job extends ComputeJob> = Job extends ReportJob
 		? TrainedLift
 		: readonly TrainedGoal[];
 
-export type ComputeMessage = JobMessage<ResultOf<ComputeJob>, TrainingProgress>;
-
 /** A message to the thread of jobs. */
 export interface ComputeData {
 	readonly place: StorePlace;
@@ -70,24 +61,11 @@ export interface ModelJob {
 	readonly options: Omit<TrainingOptions, 'onProgress'>;
 }
 
-/** The progress is the share that is done. */
-export type FromModel = JobMessage<Trained, number>;
-
 /** What the thread of the console starts with. */
 export interface ConsoleData {
 	readonly place: StorePlace;
 	readonly entrance: EntranceSettings;
 }
-
-export type ToConsole =
-	| { readonly type: 'request'; readonly id: number; readonly request: ConsoleRequest }
-	/** Finish what has begun, and end. */
-	| { readonly type: 'stop' };
-
-export type FromConsole =
-	| { readonly type: 'answer'; readonly id: number; readonly answer: ConsoleAnswer }
-	/** For the log. */
-	| { readonly type: 'failed'; readonly path: string; readonly cause: string };
 
 /** What a process does besides answering. Every part may run in several processes; they take turns by what is stored. */
 export interface BackgroundWork {
@@ -119,18 +97,13 @@ export type ToBackground =
 	/** Visitors of accounts with webhooks may have changed. */
 	| { readonly type: 'changed'; readonly accountIds: readonly number[] }
 	/** There is a webhook. */
-	| { readonly type: 'webhooks' }
-	/** The outcome of a training that the thread has asked for. */
-	| { readonly type: 'trained'; readonly trained: readonly TrainedSummary[] }
-	| { readonly type: 'not trained'; readonly reason: string }
-	/** Finish what has begun, and end. */
-	| { readonly type: 'stop' };
+	| { readonly type: 'webhooks' };
+
+/** How often something happened, for metrics. */
+export type Counted = 'delivered' | 'failed' | 'disabled';
+/** How much there is of something, for metrics. */
+export type Level = 'foldingWaiting' | 'promisesBroken';
 
 export type FromBackground =
-	| ({ readonly job: 'folding' } & FoldingReport)
-	| ({ readonly job: 'days' } & KeptDaysReport)
-	| ({ readonly job: 'retention' } & RetentionReport)
-	| ({ readonly job: 'webhooks' } & DeliveryReport)
-	| ({ readonly job: 'scores' } & ScheduleReport)
-	/** An account is to be trained, on a thread of its own. */
-	| { readonly job: 'training'; readonly aid: string; readonly asOfMs: number };
+	| { readonly counted: Counted }
+	| { readonly level: Level; readonly amount: number };

@@ -1,13 +1,7 @@
-import { parentPort } from 'node:worker_threads';
 import { train } from '../scoring/judge/train.ts';
-import type { FromModel, ModelJob } from './messages.ts';
+import { serveThread } from './in-thread.ts';
+import type { ModelJob } from './messages.ts';
 
 /** The thread that trains one model. */
 
-const send = (message: FromModel) => parentPort?.postMessage(message);
-parentPort?.on('message', ({ dataset, options }: ModelJob) =>
-	send({
-		type: 'done',
-		result: train(dataset, { ...options, onProgress: (progress) => send({ type: 'progress', progress }) }),
-	}),
-);
+serveThread(({ dataset, options }: ModelJob, onProgress) => train(dataset, { ...options, onProgress }));

@@ -1,16 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../durations.ts';
+import type { WorkLog } from '../log.ts';
 import { prune, pruneKept } from '../store/account/removing/pruning.ts';
 import { pruneServedScores } from '../store/account/served-scores.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Maintenance } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
-import { forEachAccount, type RoundError } from './each-account.ts';
-
-/** The result for one account in a round, if there was anything to do. */
-export type RetentionReport =
-	| { readonly type: 'pruned'; readonly aid: string; readonly hits: number }
-	| RoundError;
+import { forEachAccount, pause, type RoundFailure, repeatedly } from './each-account.ts';
 
 export interface RetentionOptions {
 	readonly keepHitsDays: number;
@@ -18,7 +13,7 @@ export interface RetentionOptions {
 	readonly keepTouches: boolean;
 	readonly everyMs: number;
 	readonly now: () => number;
-	readonly report: (report: RetentionReport) => void;
+	readonly log: WorkLog;
 	/** Stops the job after the current batch. */
 	readonly signal: AbortSignal;
 }
@@ -27,21 +22,23 @@ export interface RetentionOptions {
  * Deletes expired hits at once and then periodically, until the signal is aborted. Several processes may do this on one
  * database: row locks serialise them, and a process that finds nothing left is done.
  */
-export async function runRetention(store: Store & Maintenance, options: RetentionOptions): Promise<void> {
-	while (!options.signal.aborted) {
+export function runRetention(store: Store & Maintenance, options: RetentionOptions): Promise<void> {
+	return repeatedly(options.signal, async () => {
 		await pruneAll(store, options);
-		await pause(options.everyMs, options.signal);
-	}
+		return options.everyMs;
+	});
 }
 
 /**
- * Prunes every account once, disabled ones included. Errors are reported, and the account is retried in the next round.
+ * Prunes every account once, disabled ones included. Failures are logged, and the account is retried in the next round.
  */
 export function pruneAll(store: Store & Maintenance, options: RetentionOptions): Promise<void> {
+	const { log, signal } = options;
 	const beforeMs = options.now() - options.keepHitsDays * dayMs;
-	return forEachAccount(store, store.control.accounts(), options, async ({ id, aid }) => {
+	const fail = (failure: RoundFailure) => log.error(failure, 'retention failed');
+	return forEachAccount(store, store.control.accounts(), { signal, fail }, async ({ id, aid }) => {
 		const hits = await pruneAccount(store, id, beforeMs, options);
-		if (hits > 0) options.report({ type: 'pruned', aid, hits });
+		if (hits > 0) log.info({ aid, hits }, 'pruned');
 		// Also if nothing was deleted: the previous round may have failed before this step.
 		await store.purge(id, { rewrite: false });
 	});
@@ -53,14 +50,14 @@ async function pruneAccount(
 	beforeMs: number,
 	{ keepTouches, signal }: RetentionOptions,
 ): Promise<number> {
-	const hits = await repeat(() => store.transact(accountId, () => prune(beforeMs, keepTouches)), signal);
-	await repeat(() => store.transact(accountId, () => pruneServedScores(beforeMs, beforeMs)), signal);
-	if (!keepTouches) await repeat(() => store.transact(accountId, () => pruneKept(beforeMs)), signal);
+	const hits = await deletePages(() => store.transact(accountId, () => prune(beforeMs, keepTouches)), signal);
+	await deletePages(() => store.transact(accountId, () => pruneServedScores(beforeMs, beforeMs)), signal);
+	if (!keepTouches) await deletePages(() => store.transact(accountId, () => pruneKept(beforeMs)), signal);
 	return hits;
 }
 
 /** Deletes one page after another. Each pause is as long as the page took. @returns the number of deleted rows */
-async function repeat(prunePage: () => Promise<number>, signal: AbortSignal): Promise<number> {
+async function deletePages(prunePage: () => Promise<number>, signal: AbortSignal): Promise<number> {
 	let total = 0;
 	while (!signal.aborted) {
 		const beganMs = performance.now();
@@ -70,8 +67,4 @@ async function repeat(prunePage: () => Promise<number>, signal: AbortSignal): Pr
 		await pause(Math.max(pauseMs, performance.now() - beganMs), signal);
 	}
 	return total;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-	return delay(ms, undefined, { signal }).catch(() => {});
 }

@@ -1,5 +1,6 @@
 import type { CaskScope } from '../domain/cask-scope.ts';
 import { hourMs } from '../durations.ts';
+import type { WorkLog } from '../log.ts';
 import { followLevel } from '../scoring/follow/level-following.ts';
 import type { GoalReport } from '../scoring/judge/account-training.ts';
 import { measureBaseRates } from '../scoring/serve/base-rate.ts';
@@ -8,35 +9,15 @@ import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { learnCadences } from './cadences.ts';
-import { accountsInUse, forEachAccount, type RoundError } from './each-account.ts';
+import { accountsInUse, forEachAccount, type RoundFailure } from './each-account.ts';
 import { followPromises, pruneServed } from './promises.ts';
-
-/** The scores of a model in the latest week with known outcomes, and these outcomes. */
-interface FollowedLevel {
-	readonly goal: string;
-	readonly scope: 'vid' | 'sid';
-	readonly version: string;
-	readonly predicted: number | null;
-	readonly observed: number | null;
-	readonly isOutside: boolean;
-}
-
-/** Goals whose scores have left their bounds two weeks running. */
-interface FollowedPromises {
-	readonly type: 'promises';
-	readonly aid: string;
-	readonly broken: readonly string[];
-}
-
-export type UpkeepReport =
-	| FollowedPromises
-	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
-	| RoundError;
 
 export interface UpkeepOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	readonly report: (report: UpkeepReport) => void;
+	readonly log: WorkLog;
+	/** Told of how many goals scores have left their bounds two weeks running. */
+	readonly onBroken?: (goals: number) => void;
 	readonly signal: AbortSignal;
 }
 
@@ -47,6 +28,14 @@ const maxPauseMs = 6 * hourMs;
 const retryAfterMs = 600_000;
 /** Smaller relative changes are not worth a new revision for every server. */
 const minChange = 0.05;
+
+/** How failures of rounds in which models are trained or followed are logged. A training that is given up is none. */
+export function failingTraining(log: WorkLog, signal: AbortSignal) {
+	const fail = (failure: RoundFailure) => {
+		if (!signal.aborted) log.error(failure, 'training failed');
+	};
+	return { signal, fail };
+}
 
 /** Keeps base rates and cadences up to date between trainings, and compares scores with their outcomes. */
 export class ScoreUpkeep {
@@ -62,10 +51,11 @@ export class ScoreUpkeep {
 		this.#options = options;
 	}
 
-	/** Handles all accounts that are due. Failures are reported, and retried later. */
+	/** Handles all accounts that are due. Failures are logged, and retried later. */
 	round(): Promise<void> {
-		const { now } = this.#options;
-		return forEachAccount(this.#store, accountsInUse(this.#store), this.#options, async (account) => {
+		const { now, log, signal } = this.#options;
+		const failing = failingTraining(log, signal);
+		return forEachAccount(this.#store, accountsInUse(this.#store), failing, async (account) => {
 			const last = this.#measured.get(account.id);
 			if (last && Math.abs(now() - last.atMs) < last.pauseMs) return;
 			this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
@@ -105,8 +95,13 @@ export class ScoreUpkeep {
 		await pruneServed(this.#store, account.id, nowMs);
 		const broken = (await followPromises(this.#store, account, nowMs)).map(({ goal }) => goal);
 		this.#followed.set(account.id, { atMs: nowMs, broken });
-		if (broken.length > 0 || last?.broken.length)
-			this.#options.report({ type: 'promises', aid: account.aid, broken });
+		const { log, onBroken } = this.#options;
+		if (broken.some((goal) => !last?.broken.includes(goal)))
+			log.warn(
+				{ aid: account.aid, goals: broken },
+				'scores have not kept what they promised, two weeks running',
+			);
+		onBroken?.(this.#followed.values().reduce((sum, one) => sum + one.broken.length, 0));
 	}
 
 	async #followLevels(account: Account): Promise<void> {
@@ -148,16 +143,10 @@ export class ScoreUpkeep {
 		});
 		if (!next) return;
 		await control.setModelLevels(id, model, next);
-		const week = next.weeks.at(-1);
-		this.#options.report({
-			type: 'level',
-			aid,
-			goal: goal.name,
-			scope: model.scope,
-			version: model.version,
-			predicted: week?.predicted ?? null,
-			observed: week?.observed ?? null,
-			isOutside: week?.isOutside ?? false,
-		});
+		const { predicted = null, observed = null, isOutside = false } = next.weeks.at(-1) ?? {};
+		const { scope, version } = model;
+		const fields = { aid, goal: goal.name, scope, version, predicted, observed, isOutside };
+		if (isOutside) this.#options.log.warn(fields, 'observed rate is outside the predicted interval');
+		else this.#options.log.info(fields, 'scores compared');
 	}
 }

@@ -5,7 +5,7 @@ import type { VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { ServingStore } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
-import { Channel, type DeliveryReport } from '../webhooks/channel.ts';
+import { Channel, type ChannelReports } from '../webhooks/channel.ts';
 import { Evaluator } from '../webhooks/evaluator.ts';
 
 /** Minimum pause between two evaluations of an account, so that many entries share one. */
@@ -13,13 +13,12 @@ const minPauseMs = 400;
 const retryAfterErrorMs = 5000;
 const maxSleepMs = 1000;
 
-export interface WebhookJobOptions {
+export interface WebhookJobOptions extends ChannelReports {
 	readonly store: Store & ServingStore;
 	readonly directory: AccessDirectory;
 	readonly scorer: VisitorScorer;
 	/** Identifies this process among those that share the store. */
 	readonly holder: string;
-	readonly report: (report: DeliveryReport) => void;
 	readonly signal: AbortSignal;
 	readonly random?: () => number;
 }
@@ -76,7 +75,7 @@ export class WebhookJob {
 
 	/** Applies changes of webhooks in the control database. */
 	#followDirectory(): void {
-		const { directory, store, report, random = Math.random } = this.#options;
+		const { directory, store, log, count, random = Math.random } = this.#options;
 		if (directory.revision === this.#revision) return;
 		this.#revision = directory.revision;
 		const webhooks = new Set<string>();
@@ -95,7 +94,7 @@ export class WebhookJob {
 					continue;
 				}
 				void known?.stop();
-				const options = { store, accountId, report, random };
+				const options = { store, accountId, log, count, random };
 				this.#channels.set(webhook.id, { accountId, channel: new Channel(webhook, options) });
 			}
 		}
@@ -117,7 +116,7 @@ export class WebhookJob {
 	}
 
 	async #round(accountId: number, schedule: Schedule): Promise<void> {
-		const { directory, report } = this.#options;
+		const { directory, log } = this.#options;
 		const account = directory.accountsWithWebhooks.find(({ id }) => id === accountId);
 		if (!account) return;
 		schedule.dueAtMs = Number.POSITIVE_INFINITY;
@@ -127,7 +126,7 @@ export class WebhookJob {
 			({ againInMs } = await schedule.evaluator.round({ account, revision: directory.revision }));
 		} catch (error) {
 			if (error instanceof ConcurrentChangeError) againInMs = minPauseMs;
-			else report({ type: 'error', account: accountId, reason: reasonOf(error) });
+			else log.error({ account: accountId, reason: reasonOf(error) }, 'webhooks failed');
 		}
 		// `wake` may have been called meanwhile.
 		schedule.dueAtMs = Math.min(schedule.dueAtMs, performance.now() + againInMs);

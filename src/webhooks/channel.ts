@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ActiveWebhook, DisabledReason } from '../domain/webhook.ts';
 import { reasonOf } from '../errors.ts';
+import type { WorkLog } from '../log.ts';
 import { Agent as HttpAgent } from '../node-http.ts';
 import {
 	type Attempted,
@@ -36,18 +37,19 @@ const failingAfterMs = 60_000;
 /** How long stopping waits for answers. */
 const stopTimeoutMs = 2000;
 
-export interface ChannelOptions {
+/** Who is told how deliveries go. */
+export interface ChannelReports {
+	readonly log: WorkLog;
+	/** Counts attempts by their outcome, and webhooks that were disabled because they failed. */
+	readonly count: (what: 'delivered' | 'failed' | 'disabled') => void;
+}
+
+export interface ChannelOptions extends ChannelReports {
 	readonly store: Store;
 	readonly accountId: number;
-	readonly report: (report: DeliveryReport) => void;
 	/** Returns a random number from 0 to 1. */
 	readonly random: () => number;
 }
-
-export type DeliveryReport =
-	| { readonly type: 'attempts'; readonly delivered: number; readonly failed: number }
-	| { readonly type: 'disabled'; readonly webhook: string; readonly why: DisabledReason }
-	| { readonly type: 'error'; readonly account?: number; readonly reason: string };
 
 /** Delivers the messages of one webhook, so that a slow webhook does not delay others. */
 export class Channel {
@@ -129,7 +131,8 @@ export class Channel {
 	}
 
 	#fail(error: unknown): void {
-		this.#options.report({ type: 'error', account: this.#options.accountId, reason: reasonOf(error) });
+		const { accountId, log } = this.#options;
+		log.error({ account: accountId, reason: reasonOf(error) }, 'webhooks failed');
 	}
 
 	#transact<T>(begin: () => Steps<T>): Promise<T> {
@@ -184,7 +187,7 @@ export class Channel {
 		const dueAtMs = pauseMs === undefined ? null : atMs + pauseMs;
 		this.#attempted.push({ webhook, sequence, atMs, status, problem, dueAtMs });
 		const isOk = problem === null;
-		this.#options.report({ type: 'attempts', delivered: isOk ? 1 : 0, failed: isOk ? 0 : 1 });
+		this.#options.count(isOk ? 'delivered' : 'failed');
 		if (isOk) this.#limit = Math.min(maxInFlight, this.#limit + 1);
 		else this.#limit = Math.max(1, this.#limit >> 1);
 		if (retryAfterMs !== undefined && pauseMs !== undefined)
@@ -218,9 +221,10 @@ export class Channel {
 	async #disable(why: DisabledReason): Promise<void> {
 		this.#stopping.abort();
 		this.#pause.wake();
-		const { store, accountId, report } = this.#options;
+		const { store, accountId, log, count } = this.#options;
 		await store.control.setWebhookDisabled(accountId, this.#webhook.id, why);
-		report({ type: 'disabled', webhook: this.#webhook.id, why });
+		count('disabled');
+		log.warn({ webhook: this.#webhook.id, why }, 'webhook disabled');
 	}
 
 	/** Waits until some deliveries have ended, or there are more messages to send. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../../src/durations.ts';
-import { pruneAll, type RetentionReport, runRetention } from '../../src/jobs/retention.ts';
+import { pruneAll, runRetention } from '../../src/jobs/retention.ts';
 import { visitorRecord } from '../../src/store/account/reading/visitor-record.ts';
 import type { OpenStore } from '../../src/store/store.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
@@ -17,11 +17,11 @@ import {
 	startServingFor,
 	startWritingFor,
 } from '../store/engines.ts';
+import { collectWork } from '../support.ts';
 
 function optionsAt(nowMs: number) {
-	const reports: RetentionReport[] = [];
+	const { log, lines: reports } = collectWork();
 	const stopping = new AbortController();
-	const report = (one: RetentionReport) => reports.push(one);
 	return {
 		reports,
 		stopping,
@@ -30,7 +30,7 @@ function optionsAt(nowMs: number) {
 			keepTouches: false,
 			everyMs: 10,
 			now: () => nowMs,
-			report,
+			log,
 			signal: stopping.signal,
 		},
 	};
@@ -53,8 +53,8 @@ for (const engine of enginesAboveContract)
 		assert.deepEqual(reports, [], 'what is exactly as old as it may be stays');
 		await pruneAll(store, { ...options, now: () => receivedAtMs + 30 * dayMs + 1 });
 		assert.deepEqual(reports, [
-			{ type: 'pruned', aid: 'c-a-acme-uk', hits: 1 },
-			{ type: 'pruned', aid: 'c-a-other-us', hits: 1 },
+			['pruned', { aid: 'c-a-acme-uk', hits: 1 }],
+			['pruned', { aid: 'c-a-other-us', hits: 1 }],
 		]);
 		assert.equal(await hitsOf(store, accountId, old.vid), 0);
 		assert.equal(await hitsOf(store, otherId, other.vid), 0);
@@ -71,9 +71,10 @@ test('two concurrent jobs on one database prune everything exactly once', async 
 	const { reports, options } = optionsAt(receivedAtMs + 40 * dayMs);
 	await Promise.all([pruneAll(store, options), pruneAll(second, options)]);
 	await pruneAll(store, options);
-	const pruned = reports.map((report) =>
-		report.type === 'pruned' ? report.hits : assert.fail(report.reason),
-	);
+	const pruned = reports.map(([text, fields]) => {
+		assert.equal(text, 'pruned');
+		return (fields as { hits: number }).hits;
+	});
 	assert.equal(
 		pruned.reduce((sum, hits) => sum + hits, 0),
 		1200,
@@ -93,8 +94,8 @@ test('an account that fails is reported, and the others are pruned', async (t) =
 	const { reports, options } = optionsAt(receivedAtMs + 40 * dayMs);
 	await pruneAll(store, options);
 	assert.deepEqual(reports, [
-		{ type: 'error', aid: 'c-a-broken', reason: 'the file of account 2 is missing' },
-		{ type: 'pruned', aid: 'c-a-other-us', hits: 1 },
+		['retention failed', { aid: 'c-a-broken', reason: 'the file of account 2 is missing' }],
+		['pruned', { aid: 'c-a-other-us', hits: 1 }],
 	]);
 });
 
@@ -113,7 +114,7 @@ test('pruning is repeated until it is stopped', async (t) => {
 	await withinASecond('pruned', () => reports.length > 0);
 	stopping.abort();
 	await done;
-	assert.deepEqual(reports, [{ type: 'pruned', aid: 'c-a-acme-uk', hits: 1 }]);
+	assert.deepEqual(reports, [['pruned', { aid: 'c-a-acme-uk', hits: 1 }]]);
 });
 
 test('serve --keep-hits-days prunes at start, keeps serving, and stops cleanly', {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
-import { ScoreUpkeep, type UpkeepReport } from '../../src/jobs/score-upkeep.ts';
+import { ScoreUpkeep } from '../../src/jobs/score-upkeep.ts';
 import { HistoryWriter } from '../../src/store/history-writer.ts';
 import { startMs } from '../domain/log.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
@@ -15,6 +15,7 @@ import {
 	openFor,
 	subscriptionEvent,
 } from '../store/engines.ts';
+import { collectWork } from '../support.ts';
 
 const [sqlite] = engines as [Engine];
 const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
@@ -25,11 +26,11 @@ async function place(t: TestContext) {
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, accountId, madeUpVisitors(200));
 	const clock = { nowMs: logEndMs };
-	const reports: UpkeepReport[] = [];
+	const { log, lines: reports } = collectWork();
 	const stopping = new AbortController();
 	const upkeep = new ScoreUpkeep(store, {
 		now: () => clock.nowMs,
-		report: (report) => reports.push(report),
+		log,
 		signal: stopping.signal,
 	});
 	const ratesOf = async (goal: string) => (await store.control.baseRates(accountId)).get(goal);
@@ -90,7 +91,7 @@ test('a failing account is reported and retried after 10 minutes, and others are
 			? Promise.reject(new Error('the disk is on fire'))
 			: read(id, work)) as typeof read;
 	await upkeep.round();
-	assert.deepEqual(reports, [{ type: 'error', aid: 'c-a-acme-uk', reason: 'the disk is on fire' }]);
+	assert.deepEqual(reports, [['training failed', { aid: 'c-a-acme-uk', reason: 'the disk is on fire' }]]);
 	assert.equal(await ratesOf('return'), undefined);
 	assert.ok((await store.control.baseRates(other)).get('return'));
 	failing = false;
@@ -122,17 +123,14 @@ test('the scores of an active model are compared with the outcomes, week by week
 	const name = await store.control.insertModel(accountId, { goal: 'return', scope: 'vid', ...texts });
 	await store.control.activateModel(accountId, name);
 	await upkeep.round();
-	const [first] = reports;
-	assert.equal(first?.type, 'level');
-	assert.ok(first?.type === 'level');
-	const { predicted, observed, ...rest } = first;
+	const [[text, fields] = assert.fail()] = reports;
+	const { predicted, observed, isOutside, ...rest } = fields as Record<string, unknown>;
+	assert.equal(text, isOutside ? 'observed rate is outside the predicted interval' : 'scores compared');
 	assert.deepEqual(rest, {
-		type: 'level',
 		aid: 'c-a-acme-uk',
 		goal: 'return',
 		scope: 'vid',
 		version: name.version,
-		isOutside: rest.isOutside,
 	});
 	assert.ok(predicted !== null && observed !== null);
 	const levels = await store.control.modelLevels(accountId, name);
@@ -156,9 +154,10 @@ for (const engine of enginesAboveContract)
 		const accountId = await addAccount(store, aid);
 		const other = await addAccount(store, 'c-a-globex-uk', 'globex');
 		const clock = { nowMs: startMs };
+		const { log, lines } = collectWork();
 		const upkeep = new ScoreUpkeep(store, {
 			now: () => clock.nowMs,
-			report: (report) => assert.fail(JSON.stringify(report)),
+			log,
 			signal: new AbortController().signal,
 		});
 		await upkeep.round();
@@ -193,4 +192,5 @@ for (const engine of enginesAboveContract)
 		clock.nowMs += dayMs;
 		await upkeep.round();
 		assert.equal((await store.control.accessSnapshot()).revision, revision, 'nothing has changed');
+		assert.deepEqual(lines, []);
 	});

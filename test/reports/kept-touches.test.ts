@@ -9,19 +9,23 @@ import { eraseVisitor } from '../../src/store/erasure.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
 import type { OpenStore } from '../../src/store/store.ts';
 import { engines, enginesAboveContract, openFor } from '../store/engines.ts';
+import { collectWork } from '../support.ts';
 import { add, fill, report, sale, vidOf, visit } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 
 /** All hits are older than may be. */
-const prune = (store: OpenStore, keepTouches: boolean) =>
-	pruneAll(store, {
+async function prune(store: OpenStore, keepTouches: boolean): Promise<void> {
+	const { log, lines } = collectWork();
+	await pruneAll(store, {
 		keepHitsDays: 30,
 		keepTouches,
 		everyMs: 1,
 		now: () => day0Ms + 300 * dayMs,
-		report: (each) => assert.equal(each.type, 'pruned', JSON.stringify(each)),
+		log,
 		signal: new AbortController().signal,
 	});
+	for (const [text, fields] of lines) assert.equal(text, 'pruned', JSON.stringify(fields));
+}
 
 const attribution = (store: OpenStore, id: number) =>
 	report(store, id, 'attribution', { asOf: null, model: ['linear'] });

@@ -3,18 +3,15 @@ import { type TestContext, test } from 'node:test';
 import type { Goal } from '../../src/domain/goal.ts';
 import { goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
-import {
-	runScheduledTraining,
-	type ScheduleReport,
-	summaries,
-	trainDue,
-} from '../../src/jobs/scheduled-training.ts';
+import { runScheduledTraining, trainDue } from '../../src/jobs/scheduled-training.ts';
 import { trainAccount } from '../../src/scoring/judge/account-training.ts';
 import type { TrainingReport } from '../../src/scoring/judge/report.ts';
 import { train } from '../../src/scoring/judge/train.ts';
 import { useOf } from '../../src/scoring/pages/report-text.ts';
 import type { OpenStore } from '../../src/store/store.ts';
+import { eventually } from '../eventually.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
+import { collectWork } from '../support.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from './made-up-log.ts';
 
 const [sqlite] = engines as [Engine];
@@ -187,26 +184,25 @@ test('a version chosen by an operator stays active until training is run by hand
 	assert.equal(fifth?.active, true);
 });
 
+const told = ([text, fields]: [string, object]) => `${text} ${'aid' in fields && fields.aid}`;
+
 function scheduleAt(store: OpenStore, nowMs: () => number) {
-	const reports: ScheduleReport[] = [];
+	const { log, lines } = collectWork();
 	const stopping = new AbortController();
-	const report = (one: ScheduleReport) => reports.push(one);
 	return {
-		reports,
+		lines,
 		stopping,
 		options: {
 			everyMs: hourMs,
 			now: nowMs,
-			report,
+			log,
 			signal: stopping.signal,
 			train: async (account: Parameters<typeof trainAt>[1], asOfMs: number) =>
-				summaries(
-					await trainAt(store, account, {
-						asOfMs,
-						keepsChoice: true,
-						goals: await store.control.goals(account.id),
-					}),
-				),
+				trainAt(store, account, {
+					asOfMs,
+					keepsChoice: true,
+					goals: await store.control.goals(account.id),
+				}),
 		},
 	};
 }
@@ -215,12 +211,12 @@ test('an account is trained on schedule when its newest model is old enough, whi
 	const { store, account } = await place(t);
 	await addAccount(store, 'c-a-empty');
 	let nowMs = Date.now();
-	const { reports, options } = scheduleAt(store, () => nowMs);
+	const { lines, options } = scheduleAt(store, () => nowMs);
 	await trainDue(store, options);
-	const trained = () => reports.splice(0).map((report) => (report.type === 'trained' ? report.aid : report));
+	const trained = () => lines.splice(0).map(told);
 	assert.deepEqual(
 		trained(),
-		Array(4).fill(account.aid),
+		Array(4).fill(`trained ${account.aid}`),
 		'two goals of visitors and of visits; nothing was due to renew; no word of the empty one',
 	);
 	await trainDue(store, options);
@@ -235,15 +231,14 @@ test('a failing account is reported and does not stop the training of others', a
 	await store.control.createAccount({ aid: 'c-a-broken', client: 'acme', origins: [] }, async () => {});
 	await store.control.createAccount({ aid: 'c-a-off', client: 'acme', origins: [] }, async () => {});
 	await store.control.setAccountDisabled('c-a-off', true);
-	const { reports, stopping, options } = scheduleAt(store, Date.now);
-	const report = (one: ScheduleReport) => {
-		reports.push(one);
-		if (reports.length === 6) stopping.abort();
-	};
-	await runScheduledTraining(store, { ...options, report });
-	assert.deepEqual(reports.map(({ type, aid }) => `${type} ${aid}`).sort(), [
-		'error c-a-broken',
-		'error c-a-broken',
+	const { lines, stopping, options } = scheduleAt(store, Date.now);
+	const ended = runScheduledTraining(store, options);
+	await eventually('all are told', () => lines.length === 6, 60_000);
+	stopping.abort();
+	await ended;
+	assert.deepEqual(lines.map(told).sort(), [
 		...Array(4).fill(`trained ${account.aid}`),
+		'training failed c-a-broken',
+		'training failed c-a-broken',
 	]);
 });

@@ -3,10 +3,10 @@ import { suite, test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { WebhookJob } from '../../src/jobs/webhooks.ts';
 import { deliveries } from '../../src/store/account/webhooks/outbox.ts';
-import type { DeliveryReport } from '../../src/webhooks/channel.ts';
 import { replayMessages } from '../../src/webhooks/old-messages.ts';
 import { eventually } from '../eventually.ts';
 import { enginesAboveContract } from '../store/engines.ts';
+import { collectWork } from '../support.ts';
 import { Site, secondMs } from './evaluated.ts';
 import { Receiver } from './receiver.ts';
 
@@ -14,7 +14,7 @@ import { Receiver } from './receiver.ts';
 async function run(site: Site, holder = 'one') {
 	const { directory, scorer } = await site.evaluator(holder);
 	const stopping = new AbortController();
-	const reports: DeliveryReport[] = [];
+	const counted: string[] = [];
 	const job = new WebhookJob({
 		store: site.store,
 		directory,
@@ -22,7 +22,8 @@ async function run(site: Site, holder = 'one') {
 		holder,
 		signal: stopping.signal,
 		random: () => 0,
-		report: (report) => reports.push(report),
+		log: collectWork().log,
+		count: (what) => counted.push(what),
 	});
 	const ended = job.run();
 	const stop = async () => {
@@ -36,7 +37,7 @@ async function run(site: Site, holder = 'one') {
 		await directory.refresh();
 		job.wake(site.accountId);
 	};
-	return { job, reports, stop, look };
+	return { job, counted, stop, look };
 }
 
 for (const engine of enginesAboveContract)
@@ -75,13 +76,9 @@ for (const engine of enginesAboveContract)
 			const { control } = site.store;
 			const { secret, ...known } = await control.webhook(site.accountId, id);
 			receiver.secret = secret;
-			const { job, reports, look } = await run(site);
+			const { job, counted, look } = await run(site);
 			site.useRealTime();
-			await eventually(
-				'a failure',
-				() => reports.some((one) => one.type === 'attempts' && one.failed > 0),
-				5000,
-			);
+			await eventually('a failure', () => counted.includes('failed'), 5000);
 			await control.setWebhookFailing(id, Date.now());
 			const updated = await control.updateWebhook(site.accountId, id, { ...known, url: receiver.url });
 			assert.equal(updated.failingSince, null);
@@ -142,7 +139,7 @@ for (const engine of enginesAboveContract)
 			receiver.answer = (index) =>
 				index > 0 ? 410 : (response) => response.writeHead(429, { 'retry-after': '120' }).end();
 			const id = await site.webhook(['segment.entered'], { url: receiver.url });
-			const { reports, look } = await run(site);
+			const { counted, look } = await run(site);
 			const next = async () =>
 				(await site.store.read(site.accountId, deliveries({ webhook: id, failed: true, limit: 1 })))[0]
 					?.nextAttemptAt;
@@ -162,7 +159,7 @@ for (const engine of enginesAboveContract)
 				},
 				5000,
 			);
-			await eventually('it is told', () => reports.some(({ type }) => type === 'disabled'));
+			await eventually('it is told', () => counted.includes('disabled'));
 		});
 
 		test('a webhook that fails for three days is disabled', async (t) => {
@@ -170,7 +167,7 @@ for (const engine of enginesAboveContract)
 			const receiver = await Receiver.start(site);
 			receiver.answer = () => 500;
 			const id = await site.webhook(['segment.entered'], { url: receiver.url });
-			const { reports, look } = await run(site);
+			const { counted, look } = await run(site);
 			const { control } = site.store;
 			const webhook = async () => (await control.webhooks(site.accountId))[0];
 			// The first message; a long break brings another summary.
@@ -196,7 +193,7 @@ for (const engine of enginesAboveContract)
 			const { createdAt, failingSince } = (await webhook()) ?? {};
 			assert.equal(failingSince, createdAt);
 			assert.ok(site.nowMs - Date.parse(createdAt ?? '') < 4 * dayMs);
-			await eventually('it is told', () => reports.some(({ type }) => type === 'disabled'));
+			await eventually('it is told', () => counted.includes('disabled'));
 		});
 
 		test('messages are replayed since a time, with the same ids', async (t) => {

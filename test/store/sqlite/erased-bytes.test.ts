@@ -6,6 +6,7 @@ import { dayMs, minuteMs } from '../../../src/durations.ts';
 import { pruneAll } from '../../../src/jobs/retention.ts';
 import { caskade, TestProcess } from '../../process.ts';
 import { takesLong } from '../../quick.ts';
+import { collectWork } from '../../support.ts';
 import { hit } from '../contract/visitors.ts';
 import {
 	engines,
@@ -110,14 +111,16 @@ test('no byte of hits deleted by retention stays in the files', { skip: takesLon
 	const { store, folder } = await startWithVisitors(t);
 	const odd = Array.from({ length: visitors / 2 }, (_, index) => name(2 * index + 1));
 	const texts = odd.flatMap((visitor) => [`${visitor}-title`, `${visitor}-url`, `${visitor}-page`]);
+	const { log, lines } = collectWork();
 	await pruneAll(store, {
 		keepHitsDays: 1,
 		keepTouches: false,
 		everyMs: 1,
 		now: () => receivedAtMs + 47 * 60 * minuteMs,
-		report: (report) => assert.equal(report.type, 'pruned'),
+		log,
 		signal: new AbortController().signal,
 	});
+	for (const [text] of lines) assert.equal(text, 'pruned');
 	assert.deepEqual(
 		await countIn(folder, texts),
 		texts.map(() => 0),
