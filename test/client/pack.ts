@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, '../..');
 export function packInto(project: string): string {
 	const copy = join(project, 'client');
 	cpSync(join(root, 'client'), copy, { recursive: true, filter: (path) => !/\/client\/dist$/.test(path) });
+	cpSync(join(root, 'LICENSE'), join(project, 'LICENSE'));
 	const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', project], {
 		cwd: copy,
 		encoding: 'utf8',
