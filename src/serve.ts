@@ -30,8 +30,8 @@ import type { ServingStore, ServingWriter } from './store/serving.ts';
 import type { OpenStore } from './store/store.ts';
 
 /** What a server needs of the command's settings; the rest is the process's own. */
-export type ServerSettings = Omit<ServeSettings, 'logLevel' | 'workers' | 'drainDelayMs'> &
-	Partial<Pick<ServeSettings, 'drainDelayMs'>>;
+export type ServerSettings = Partial<Omit<ServeSettings, 'logLevel' | 'workers'>> &
+	Pick<ServeSettings, 'database' | 'host' | 'port' | 'metricsHost'>;
 
 export interface ServeOptions {
 	readonly log: Log;

@@ -140,8 +140,6 @@ test('an import against the order is found, type imports and threads included', 
 
 /** What both engines have under one name, and whoever uses it names the engine. */
 const twins = /^store\/(sqlite|postgres)\//;
-/** Parsers of values, and the same as a flag takes them. */
-const sharedNames = new Set(['wholeNumber', 'positiveNumber']);
 
 test('no exported name stands for two things', () => {
 	const pattern = /^export (?:async )?(?:abstract )?(?:function\*?|class|interface|type|const) (\w+)/gm;
@@ -150,8 +148,7 @@ test('no exported name stands for two things', () => {
 		for (const [, name = ''] of readFileSync(join(root, file), 'utf8').matchAll(pattern))
 			places.set(name, (places.get(name) ?? new Set()).add(file));
 	const twice = [...places].filter(
-		([name, files]) =>
-			files.size > 1 && !sharedNames.has(name) && ![...files].every((file) => twins.test(file)),
+		([, files]) => files.size > 1 && ![...files].every((file) => twins.test(file)),
 	);
 	assert.deepEqual(
 		twice.map(([name, files]) => `${name}: ${[...files].join(', ')}`),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Command } from '../src/cli/command.ts';
+import { Command } from 'commander';
 import { type ServeSettings, serveOptions } from '../src/config.ts';
 import { type Serving, serve } from '../src/serve.ts';
 import { collectLog } from './support.ts';

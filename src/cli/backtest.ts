@@ -1,27 +1,18 @@
-import { Option } from 'commander';
-import { wholeNumber } from '../config.ts';
+import { wholeNumber } from '../format/values.ts';
 import type { BacktestReport } from '../scoring/follow/backtest.ts';
 import { requireGoal } from '../scoring/judge/model-versions.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
-import { type CommonOptions, printJson, printLine, printTable } from './output.ts';
+import { command } from './command.ts';
+import { printJson, printLine, printTable } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 import { showProgress } from './progress.ts';
 
-interface BacktestCommandOptions extends CommonOptions {
-	readonly goal: string;
-	readonly cuts: number;
-	readonly at: 'cut' | 'hit';
-	readonly seed: number;
-	readonly html?: string;
-}
-
-export function backtestCommand(): Command {
-	return new Command('backtest')
-		.summary('go back in time, train, score, and compare with the outcomes')
-		.description(
-			`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the later 60 % of the
+export const backtestCommand = command(
+	'backtest',
+	'go back in time, train, score, and compare with the outcomes',
+)
+	.description(
+		`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the later 60 % of the
 history. As of each moment it trains a model on what was known then, scores every visitor (of more than 50,000, evenly
 drawn ones), and compares the scores with what happened next. It stores nothing, and the model in use stays in use.
 
@@ -29,47 +20,42 @@ The scores are also compared with the base rate, and with logistic regression on
 say whether they are better. A model that is not better than both is not worth having.
 
 It takes as long as that many trainings. A server may run beside it.`,
-		)
-		.addArgument(aidArgument())
-		.requiredOption('--goal <name>', 'the goal')
-		.addOption(new Option('--cuts <number>', 'number of moments').default(6).argParser(wholeNumber(1, 50)))
-		.addOption(
-			new Option(
-				'--at <moment>',
-				'cut: all visitors as of the cut, as a batch does; hit: visitors right after their hits until the next cut, as pages do',
-			)
-				.choices(['cut', 'hit'])
-				.default('cut'),
-		)
-		.addOption(
-			new Option('--seed <number>', 'seed of random numbers').default(1).argParser(wholeNumber(0, 2 ** 31)),
-		)
-		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'))
-		.onAccount(async (store, account, options: BacktestCommandOptions) => {
-			const { aid } = account;
-			const goal = await requireGoal(store, account.id, options.goal);
-			// Loaded here, since no other command should wait for it.
-			const { backtest, cutsForBacktest } = await import('../scoring/follow/backtest.ts');
-			const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
-			const reader = historyReader(store, account);
-			const extent = await reader.historyExtent(store.now());
-			const report = await backtest(reader, {
-				...cutsForBacktest(extent, goal, options.cuts, options.at),
-				goal,
-				seed: options.seed,
-				at: options.at,
-				onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
-			}).finally(() => progress.end());
-			if (options.html !== undefined) {
-				const { backtestPage } = await import('../scoring/pages/backtest-page.ts');
-				writeOutputFile(options.html, backtestPage(`Back-test of ${goal.name}, ${aid}`, report));
-			}
-			if (options.json) printJson({ aid, goal: goal.name, horizonDays: goal.horizonDays, ...report });
-			else await print(report, options.html);
-		});
-}
+	)
+	.required('--goal <name>', 'the goal')
+	.option('--cuts <number>', 'number of moments', wholeNumber(1, 50), 6)
+	.option(
+		'--at <moment>',
+		'cut: all visitors as of the cut, as a batch does; hit: visitors right after their hits until the next cut, as pages do',
+		['cut', 'hit'],
+		'cut',
+	)
+	.option('--seed <number>', 'seed of random numbers', wholeNumber(0, 2 ** 31), 1)
+	.option('--html <file>', 'write the report as one HTML page, with charts')
+	.onAccount(async (store, account, options) => {
+		const { aid } = account;
+		const { cuts, at, seed, html } = options;
+		const goal = await requireGoal(store, account.id, options.goal);
+		// Loaded here, since no other command should wait for it.
+		const { backtest, cutsForBacktest } = await import('../scoring/follow/backtest.ts');
+		const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
+		const reader = historyReader(store, account);
+		const extent = await reader.historyExtent(store.now());
+		const report = await backtest(reader, {
+			...cutsForBacktest(extent, goal, cuts, at),
+			goal,
+			seed,
+			at,
+			onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
+		}).finally(() => progress.end());
+		if (html !== undefined) {
+			const { backtestPage } = await import('../scoring/pages/backtest-page.ts');
+			writeOutputFile(html, backtestPage(`Back-test of ${goal.name}, ${aid}`, report));
+		}
+		if (options.json) printJson({ aid, goal: goal.name, horizonDays: goal.horizonDays, ...report });
+		else await printReport(report, html);
+	});
 
-async function print(report: BacktestReport, file: string | undefined): Promise<void> {
+async function printReport(report: BacktestReport, file: string | undefined): Promise<void> {
 	const { backtestRows, backtestVerdict } = await import('../scoring/pages/backtest-text.ts');
 	printTable(backtestRows(report), '');
 	printLine('');

@@ -1,21 +1,18 @@
-import { Command } from './command.ts';
+import { command } from './command.ts';
 import { print, printLine } from './output.ts';
 
-export function backupCommand(): Command {
-	return new Command('backup')
-		.summary('copy everything into a new folder while servers run')
-		.description(
-			`Copy the control database and every account's database into DIR, which must be empty or not exist. DIR appears
-			when the copy is complete and on disk. Servers keep running. To restore, stop the server and start it on the copy:
+export const backupCommand = command('backup', 'copy everything into a new folder while servers run')
+	.description(
+		`Copy the control database and every account's database into DIR, which must be empty or not exist. DIR appears
+when the copy is complete and on disk. Servers keep running. To restore, stop the server and start it on the copy:
   caskade serve --database sqlite:DIR`,
-		)
-		.argument('<dir>', 'the new folder')
-		.onStore(async (store, options, dir: string) => {
-			const copies: { database: string; bytes: number }[] = [];
-			await store.backup(dir, (copy) => {
-				copies.push(copy);
-				if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
-			});
-			print(options, { dir, databases: copies }, `Backup complete in ${dir}.`);
+	)
+	.argument('<dir>', 'the new folder')
+	.onStore(async (store, options, dir) => {
+		const databases: { database: string; bytes: number }[] = [];
+		await store.backup(dir, (copy) => {
+			databases.push(copy);
+			if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
 		});
-}
+		print(options, { dir, databases }, `Backup complete in ${dir}.`);
+	});

@@ -1,8 +1,8 @@
-import { type Command as CommanderCommand, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { RuleError } from '../segments/rule-error.ts';
 import { newestSchemas } from '../store/migrations.ts';
 import { commit, version } from '../version.ts';
-import { Command } from './command.ts';
+import { type Buildable, bare } from './command.ts';
 import { handleBrokenPipe } from './output.ts';
 
 /** For example `0.1.0 (commit 025c25a01234, schemas: control 9, accounts 9 on SQLite, 8 on PostgreSQL)`. */
@@ -16,46 +16,35 @@ function fullVersion(): string {
 	return `${version} (${commit === undefined ? '' : `commit ${commit}, `}schemas: ${schemas.join(', ')})`;
 }
 
-/** Each command with its file, in the order of the help. A command loads its own file alone. */
-const commands: Readonly<Record<string, () => Promise<CommanderCommand>>> = {
-	serve: async () => (await import('./serve.ts')).serveCommand(),
-	account: async () => (await import('./account.ts')).accountCommand(),
-	client: async () => (await import('./client.ts')).clientCommand(),
-	plan: async () => (await import('./plan.ts')).planCommand(),
-	key: async () => (await import('./key.ts')).keyCommand(),
-	usage: async () => (await import('./usage.ts')).usageCommand(),
-	events: async () => (await import('./events.ts')).eventsCommand(),
-	export: async () => (await import('./export.ts')).exportCommand(),
-	goal: async () => (await import('./goal.ts')).goalCommand(),
-	model: async () => (await import('./model.ts')).modelCommand(),
-	score: async () => (await import('./score.ts')).scoreCommand(),
-	cask: async () => (await import('./cask.ts')).caskCommand(),
-	visitor: async () => (await import('./visitor.ts')).visitorCommand(),
-	import: async () => (await import('./import.ts')).importCommand(),
-	report: async () => (await import('./report.ts')).reportCommand(),
-	subscription: async () => (await import('./subscription.ts')).subscriptionCommand(),
-	spend: async () => (await import('./spend.ts')).spendCommand(),
-	upload: async () => (await import('./upload.ts')).uploadCommand(),
-	segment: async () => (await import('./segment.ts')).segmentCommand(),
-	experiment: async () => (await import('./experiment.ts')).experimentCommand(),
-	webhook: async () => (await import('./webhook.ts')).webhookCommand(),
-	user: async () => (await import('./user.ts')).userCommand(),
-	audit: async () => (await import('./audit.ts')).auditCommand(),
-	train: async () => (await import('./train.ts')).trainCommand(),
-	backtest: async () => (await import('./backtest.ts')).backtestCommand(),
-	backup: async () => (await import('./backup.ts')).backupCommand(),
-	copy: async () => (await import('./copy.ts')).copyCommand(),
-	migrate: async () => (await import('./migrate.ts')).migrateCommand(),
-	doctor: async () => (await import('./doctor.ts')).doctorCommand(),
-	status: async () => (await import('./status.ts')).statusCommand(),
-	demo: async () => (await import('./demo.ts')).demoCommand(),
-};
+/** In the order of the help. A command is in the file of its name, and loads that alone. */
+const names = [
+	...['serve', 'account', 'client', 'plan', 'key', 'usage', 'events', 'export', 'goal', 'model', 'score'],
+	...['cask', 'visitor', 'import', 'report', 'subscription', 'spend', 'upload', 'segment', 'experiment'],
+	...[
+		'webhook',
+		'user',
+		'audit',
+		'train',
+		'backtest',
+		'backup',
+		'copy',
+		'migrate',
+		'doctor',
+		'status',
+		'demo',
+	],
+];
+
+async function load(name: string): Promise<Command> {
+	const file: Readonly<Record<string, Buildable>> = await import(`./${name}.ts`);
+	return (file[`${name}Command`] as Buildable).build();
+}
 
 /** The command line, as Commander knows it, with the command of a name alone if there is one. */
 export async function program(name = ''): Promise<Command> {
-	const command = new Command('caskade')
-		.description(
-			`Caskade stores the subscription events that clients upload, durably and once.
+	const command = bare(
+		'caskade',
+		`Caskade stores the subscription events that clients upload, durably and once.
 
 A client owns accounts and API keys. Each account (c-a-acme-uk) has its own database. A key may write to the accounts
 of its client. The limits of a key come from its usage plan.
@@ -66,13 +55,11 @@ To let a client upload:
   caskade serve
 
 Commands may run while a server runs. Servers apply a change within a second.`,
-		)
+	)
 		.version(fullVersion())
 		.configureHelp({ showGlobalOptions: true })
 		.showHelpAfterError('(add --help for usage)');
-	const all = Object.entries(commands);
-	const named = all.filter(([each]) => each === name);
-	for (const [, load] of named.length > 0 ? named : all) command.addCommand(await load());
+	for (const each of names.includes(name) ? [name] : names) command.addCommand(await load(each));
 	return command;
 }
 

@@ -1,99 +1,64 @@
-import { Argument, Option } from 'commander';
-import { refusing, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
 import { countReads, demoExperiment, isInGroup } from '../demo/demo-experiment.ts';
 import { loadStream } from '../demo/load-stream.ts';
 import { demoSpending } from '../demo/spending.ts';
-import { demoStream } from '../demo/stream.ts';
+import { type DemoOptions, demoStream } from '../demo/stream.ts';
 import { undecidedVisitor } from '../demo/undecided-visitor.ts';
 import { endOf } from '../domain/experiment.ts';
 import { caskLifetimeMs } from '../domain/signing-key.ts';
 import { counted } from '../format/numbers.ts';
-import { accountToken } from '../format/values.ts';
+import { accountToken, wholeNumber } from '../format/values.ts';
 import { saveSpending, spendingRows } from '../store/account/reading/journey-rows.ts';
 import type { OpenStore } from '../store/store.ts';
-import { issue } from './cask.ts';
-import { Command } from './command.ts';
+import { newCask } from './cask.ts';
+import { command } from './command.ts';
+import { serverUrl } from './flag-values.ts';
 import { type CommonOptions, place, print, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
-import { serverUrl } from './server-url.ts';
 
-interface DemoCommandOptions extends CommonOptions {
-	readonly visitors: number;
-	readonly days: number;
-	readonly seed: number;
-	readonly url?: string;
-}
-
-/** What was stored, and what the next steps need. */
-interface DemoReport {
-	readonly aid: string;
-	readonly client: string;
-	/** Set if the demo's client had no key. */
-	readonly key?: string;
-	readonly visitors: number;
-	readonly hits: number;
-	readonly events: number;
-	/** Which has a true effect; see `docs/experiments.md`. */
-	readonly experiment?: string;
-	/** A visitor who has not bought yet. */
-	readonly vid?: string;
-	readonly cask?: string;
-	readonly caskExpiresAt?: string;
-}
-
-export function demoCommand(): Command {
-	return new Command('demo')
-		.summary('generate visitors, hits and uploads, to try scores and segments')
-		.description(
-			`Fill an account with generated visitors of a small shop: where they come from, what they look at, when they return,
-			and who subscribes and renews, in a shop that grows. More interested visitors subscribe more often, so there is something to score. If the
-			account does not exist, it is created with a client, a plan, a key and a segment.
+export const demoCommand = command('demo', 'generate visitors, hits and uploads, to try scores and segments')
+	.description(
+		`Fill an account with generated visitors of a small shop: where they come from, what they look at, when they return,
+and who subscribes and renews, in a shop that grows. More interested visitors subscribe more often, so there is something to score. If the
+account does not exist, it is created with a client, a plan, a key and a segment.
 
 It takes seconds, also beside a running server, and prints what to try next. Each run adds as many visitors;
 another --seed generates different ones.`,
-		)
-		.addArgument(new Argument('[aid]', 'account token').argParser(refusing(accountToken)).default(demoAid))
-		.addOption(new Option('--visitors <number>', 'how many').default(5000).argParser(wholeNumber(1, 50_000)))
-		.addOption(
-			new Option('--days <number>', 'how far back they go').default(365).argParser(wholeNumber(1, 730)),
-		)
-		.addOption(
-			new Option('--seed <number>', 'the same seed generates the same visitors')
-				.default(1)
-				.argParser(wholeNumber(0, 2 ** 31)),
-		)
-		.addOption(
-			new Option(
-				'--url <address>',
-				"the server's address in the printed commands (default: that of the server on the data folder, else http://127.0.0.1:8080, with the stage)",
-			).argParser(serverUrl),
-		)
-		.addCommonOptions()
-		.action((aid: string, options: DemoCommandOptions, command: Command) =>
-			withStore(
-				options,
-				async (store) => {
-					const url = options.url ?? (await store.status()).url ?? usualUrl(options);
-					const report = await fill(store, aid, url, options);
-					print(options, report, whatToTry(report, url, command));
-				},
-				{ create: true },
-			),
-		);
-}
+	)
+	.argument('[aid]', 'account token', accountToken, demoAid)
+	.option('--visitors <number>', 'how many', wholeNumber(1, 50_000), 5000)
+	.option('--days <number>', 'how far back they go', wholeNumber(1, 730), 365)
+	.option('--seed <number>', 'the same seed generates the same visitors', wholeNumber(0, 2 ** 31), 1)
+	.option(
+		'--url <address>',
+		"the server's address in the printed commands (default: that of the server on the data folder, else http://127.0.0.1:8080, with the stage)",
+		serverUrl,
+	)
+	.common()
+	.action((options, own, aid = demoAid) =>
+		withStore(
+			options,
+			async (store) => {
+				const url = options.url ?? (await store.status()).url ?? usualUrl(options);
+				const report = await fill(store, aid, url, options);
+				print(options, report, whatToTry(report, url, place(own)));
+			},
+			{ create: true },
+		),
+	);
 
 /** The address of a server that is started without flags. */
 function usualUrl({ stage }: CommonOptions): string {
 	return `http://127.0.0.1:8080${stage === undefined ? '' : `/${stage}`}`;
 }
 
+/** @returns what was stored, and what the next steps need */
 async function fill(
 	store: OpenStore,
 	aid: string,
 	url: string,
-	options: DemoCommandOptions,
-): Promise<DemoReport> {
+	options: CommonOptions & Pick<DemoOptions, 'visitors' | 'days' | 'seed'>,
+) {
 	const { account, key } = await openDemoAccount(store, aid);
 	const untilMs = Date.now();
 	const experiment = await demoExperiment(store, account, { days: options.days, untilMs });
@@ -118,24 +83,27 @@ async function fill(
 	await store.transact(account.id, () => saveSpending(spent));
 	if (experiment) await countReads(store, account.id, experiment, { entries, vids });
 	const vid = vids.get(undecidedVisitor(entries) ?? -1);
-	const issued = vid === undefined ? undefined : await issue(store, aid, { vid, ttl: caskLifetimeMs });
+	const issued = vid === undefined ? undefined : await newCask(store, aid, { vid, ttl: caskLifetimeMs });
 	const hits = entries.filter(({ type }) => type === 'hit').length;
 	return {
 		aid,
 		client: account.client,
+		// Where the demo's client had no key.
 		...(key !== undefined && { key }),
+		// Which has a true effect; see `docs/experiments.md`.
 		...(experiment && { experiment: experiment.name }),
 		visitors: vids.size,
 		hits,
 		events: entries.length - hits,
+		// Of a visitor who has not bought yet.
 		...(vid !== undefined && issued && { vid, cask: issued.cask, caskExpiresAt: issued.expiresAt }),
 	};
 }
 
 /** Commands to paste into a terminal. */
-function whatToTry(report: DemoReport, url: string, command: Command): string {
+function whatToTry(report: Awaited<ReturnType<typeof fill>>, url: string, at: string): string {
 	const { aid, key, visitors, hits, events, vid, cask, experiment } = report;
-	const caskade = (words: string) => `npx caskade ${words}${place(command)}`;
+	const caskade = (words: string) => `npx caskade ${words}${at}`;
 	const read = (path: string) => `curl -s${url.startsWith('https:') ? 'k' : ''} "${url}${path}?cask=$CASK"`;
 	const paragraphs: readonly (readonly string[])[] = [
 		[

@@ -1,30 +1,27 @@
 import { checkDays } from '../reports/kept-days.ts';
 import type { Check } from '../store/maintenance.ts';
-import { Command } from './command.ts';
+import { command } from './command.ts';
 import { printJson, printLine } from './output.ts';
 
-export function doctorCommand(): Command {
-	return new Command('doctor')
-		.summary('check the installation for problems')
-		.description(
-			`Check disk space, keys, the integrity and schema of every database, and the figures kept of past days. Changes
-			nothing. The exit code is 1 if something needs attention.`,
-		)
-		.onStore(async (store, options) => {
-			const checks: Check[] = [];
-			const show = (check: Check) => {
-				checks.push(check);
-				if (!options.json) printLine(`${check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
-			};
-			for await (const check of store.runChecks()) show(check);
-			// What cannot be read was told above, and reading an older schema would migrate it.
-			const isReadable = (aid: string) =>
-				checks.some(
-					({ check, ok, detail }) =>
-						check === `account ${aid}` && ok && !detail.includes("run 'caskade migrate'"),
-				);
-			for await (const check of checkDays(store, isReadable)) show(check);
-			if (options.json) printJson(checks);
-			if (checks.some((check) => !check.ok)) process.exitCode = 1;
-		});
-}
+export const doctorCommand = command('doctor', 'check the installation for problems')
+	.description(
+		`Check disk space, keys, the integrity and schema of every database, and the figures kept of past days. Changes
+nothing. The exit code is 1 if something needs attention.`,
+	)
+	.onStore(async (store, options) => {
+		const checks: Check[] = [];
+		const show = (check: Check) => {
+			checks.push(check);
+			if (!options.json) printLine(`${check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
+		};
+		for await (const check of store.runChecks()) show(check);
+		// What cannot be read was told above, and reading an older schema would migrate it.
+		const isReadable = (aid: string) =>
+			checks.some(
+				({ check, ok, detail }) =>
+					check === `account ${aid}` && ok && !detail.includes("run 'caskade migrate'"),
+			);
+		for await (const check of checkDays(store, isReadable)) show(check);
+		if (options.json) printJson(checks);
+		if (checks.some((check) => !check.ok)) process.exitCode = 1;
+	});

@@ -1,139 +1,121 @@
-import { Argument, Option } from 'commander';
-import { positiveNumber, refusing } from '../config.ts';
 import { type Experiment, stateOf } from '../domain/experiment.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { counted, formatNumber, formatShare } from '../format/numbers.ts';
-import { day, plainName } from '../format/values.ts';
+import { day, plainName, positiveNumber } from '../format/values.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';
 import { liftReport } from '../reports/lift.ts';
 import { reportedAccount } from '../reports/report-query.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
-import { type CommonOptions, print, printJson, printLine, printTable, withAccount } from './output.ts';
-import { optionOf, type PrintedOptions, printReport, withOutputs } from './report.ts';
+import { aidText, command, group } from './command.ts';
+import { print, printLine, printTable } from './output.ts';
+import { csvOutput, htmlOutput, optionOf, printReport } from './report.ts';
 
-const nameArgument = () => new Argument('<name>', 'name of the experiment').argParser(refusing(plainName));
-const segmentOption = () => new Option('--segment <id>', 'the segment to measure').makeOptionMandatory();
-const goalOption = () =>
-	new Option('--goal <name>', 'the goal that visitors should reach (default: subscription, else the first)');
-const dayOption = (flag: string, text: string) => new Option(`${flag} <day>`, text).argParser(refusing(day));
+const nameArgument = ['<name>', 'name of the experiment', plainName] as const;
+const segmentOption = ['--segment <id>', 'the segment to measure'] as const;
+const goalOption = [
+	'--goal <name>',
+	'the goal that visitors should reach (default: subscription, else the first)',
+] as const;
 const maxHoldoutPercent = 90;
 
-interface CreateOptions extends CommonOptions {
-	readonly segment: string;
-	readonly goal?: string;
-	readonly holdout: number;
-	readonly from?: string;
-	readonly to?: string;
-}
+const create = command('create', 'begin an experiment')
+	.description(
+		`Hold some visitors out of a segment. The segment's rule cannot change until the experiment has ended; the name of an
+experiment is never used again.`,
+	)
+	.argument(...nameArgument)
+	.required(...segmentOption)
+	.option(...goalOption)
+	.option('--holdout <percent>', 'share of visitors to hold out', positiveNumber(maxHoldoutPercent), 10)
+	.option('--from <day>', "the first day, in the account's time zone (default: now)", day)
+	.option('--to <day>', 'the day after the last one (default: until it is stopped)', day)
+	.onAccount(async (store, account, options, name) => {
+		const { control, now } = store;
+		const { segment, goal, holdout: holdoutPercent, from, to } = options;
+		const calendar = calendarOf(account.timezone);
+		const fromMs = from === undefined ? now() : calendar.startOfDay(from);
+		const toMs = to === undefined ? null : calendar.startOfDay(to);
+		if (toMs !== null && toMs <= Math.max(now(), fromMs))
+			throw new OperatorError('--to must be later than --from, and not over yet.');
+		if (from !== undefined && fromMs < calendar.startOfDay(calendar.dayOf(now())))
+			throw new OperatorError('--from cannot be past: nobody was held out then.');
+		const { rule } = await control.segment(account.id, segment);
+		const chosen = await chosenGoal(store, account, goal);
+		const created = await control.createExperiment(account.id, {
+			name,
+			segment,
+			rule,
+			goal: chosen.name,
+			holdoutPercent,
+			fromMs: Math.max(fromMs, now()),
+			toMs,
+		});
+		print(options, shown(created, now()));
+	});
 
-export function experimentCommand(): Command {
-	const command = new Command('experiment')
-		.summary('measure what serving a segment brings, with a control group')
-		.description(
-			`Measure what serving a segment brings. While an experiment runs, a share of the visitors is held out: pages and webhooks do
+const plan = command('plan', 'how long an experiment would take')
+	.description(
+		`Say how many visitors would enter an experiment, and how many weeks it takes until lifts of 5, 10 and 20 % are seen in four of
+five experiments, with 5, 10, 20 and 50 % held out, by the account's own last weeks.`,
+	)
+	.required(...segmentOption)
+	.option(...goalOption)
+	.onAccount(async (store, account, options) => {
+		const { segment } = options;
+		const { rule } = await store.control.segment(account.id, segment);
+		const goal = await chosenGoal(store, account, options.goal);
+		const planned = await planExperiment(store, reportedAccount(account), { rule, goal }, store.now());
+		print(options, { segment, ...planned }, () => printPlan(planned));
+	});
+
+const list = command('list', "list an account's experiments").onAccount(
+	async (store, { aid, id }, options) => {
+		const experiments = await store.control.experiments(id);
+		print(
+			options,
+			experiments.map((experiment) => shown(experiment, store.now())),
+			`No experiments. 'caskade experiment create ${aid} NAME --segment ID' begins one.`,
+		);
+	},
+);
+
+const stop = command('stop', 'end an experiment: all visitors get the segment again')
+	.argument(...nameArgument)
+	.onAccount(async (store, { id }, options, name) =>
+		print(options, shown(await store.control.stopExperiment(id, name), store.now())),
+	);
+
+const report = command('report', 'what serving the segment earned, and how sure that is')
+	.description(
+		"Print an experiment's report: the same as 'caskade report lift'. docs/experiments.md explains it.",
+	)
+	.argument('<aid>', aidText)
+	.argument(...nameArgument)
+	.with<{ asOf?: number; timezone?: string }>((own) =>
+		own.addOption(optionOf('asOf')).addOption(optionOf('timezone')),
+	)
+	.option(...csvOutput)
+	.conflicts('json')
+	.option(...htmlOutput)
+	.common()
+	.action((options, _, aid, experiment) => {
+		const { asOf = null, timezone = null } = options;
+		return printReport(liftReport, aid, { experiment, asOf, timezone }, options);
+	});
+
+export const experimentCommand = group(
+	'experiment',
+	'measure what serving a segment brings, with a control group',
+	`Measure what serving a segment brings. While an experiment runs, a share of the visitors is held out: pages and webhooks do
 not see the segment for them.
 
 docs/experiments.md says what that changes, and for whom.`,
-		);
-	command
-		.command('create')
-		.summary('begin an experiment')
-		.description(
-			`Hold some visitors out of a segment. The segment's rule cannot change until the experiment has ended; the name of an
-experiment is never used again.`,
-		)
-		.addArgument(aidArgument())
-		.addArgument(nameArgument())
-		.addOption(segmentOption())
-		.addOption(goalOption())
-		.addOption(
-			new Option('--holdout <percent>', 'share of visitors to hold out')
-				.default(10)
-				.argParser(positiveNumber(maxHoldoutPercent)),
-		)
-		.addOption(dayOption('--from', "the first day, in the account's time zone (default: now)"))
-		.addOption(dayOption('--to', 'the day after the last one (default: until it is stopped)'))
-		.addCommonOptions()
-		.action((aid: string, name: string, options: CreateOptions) =>
-			withAccount(options, aid, async (store, account) => {
-				const experiment = await newExperiment(store, account, name, options);
-				const created = await store.control.createExperiment(account.id, experiment);
-				print(options, shown(created, store.now()));
-			}),
-		);
-	command
-		.command('plan')
-		.summary('how long an experiment would take')
-		.description(
-			`Say how many visitors would enter an experiment, and how many weeks it takes until lifts of 5, 10 and 20 % are seen in four of
-five experiments, with 5, 10, 20 and 50 % held out, by the account's own last weeks.`,
-		)
-		.addArgument(aidArgument())
-		.addOption(segmentOption())
-		.addOption(goalOption())
-		.addCommonOptions()
-		.action((aid: string, options: CommonOptions & { segment: string; goal?: string }) =>
-			withAccount(options, aid, async (store, account) => {
-				const { rule } = await store.control.segment(account.id, options.segment);
-				const goal = await chosenGoal(store, account, options.goal);
-				const plan = await planExperiment(store, reportedAccount(account), { rule, goal }, store.now());
-				if (options.json) printJson({ segment: options.segment, ...plan });
-				else printPlan(plan);
-			}),
-		);
-	command
-		.command('list')
-		.description("list an account's experiments")
-		.addArgument(aidArgument())
-		.addCommonOptions()
-		.action((aid: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				const experiments = await store.control.experiments(id);
-				print(
-					options,
-					experiments.map((experiment) => shown(experiment, store.now())),
-					`No experiments. 'caskade experiment create ${aid} NAME --segment ID' begins one.`,
-				);
-			}),
-		);
-	command
-		.command('stop')
-		.description('end an experiment: all visitors get the segment again')
-		.addArgument(aidArgument())
-		.addArgument(nameArgument())
-		.addCommonOptions()
-		.action((aid: string, name: string, options: CommonOptions) =>
-			withAccount(options, aid, async (store, { id }) => {
-				print(options, shown(await store.control.stopExperiment(id, name), store.now()));
-			}),
-		);
-	withOutputs(
-		command
-			.command('report')
-			.summary('what serving the segment earned, and how sure that is')
-			.description(
-				"Print an experiment's report: the same as 'caskade report lift'. docs/experiments.md explains it.",
-			)
-			.addArgument(aidArgument())
-			.addArgument(nameArgument())
-			.addOption(optionOf('asOf'))
-			.addOption(optionOf('timezone')),
-	)
-		.addCommonOptions()
-		.action(
-			(aid: string, experiment: string, options: PrintedOptions & { asOf?: number; timezone?: string }) => {
-				const { asOf = null, timezone = null } = options;
-				return printReport(liftReport, aid, { experiment, asOf, timezone }, options);
-			},
-		);
-	return command;
-}
+	[create, plan, list, stop, report],
+);
 
 /** Without the secret. */
 function shown(experiment: Experiment, nowMs: number) {
@@ -141,33 +123,6 @@ function shown(experiment: Experiment, nowMs: number) {
 	const state = stateOf(experiment, nowMs);
 	const stoppedAt = isoTime(stoppedAtMs);
 	return { name, segment, goal, holdoutPercent, state, from: isoTime(fromMs), to: isoTime(toMs), stoppedAt };
-}
-
-async function newExperiment(
-	store: Store,
-	account: Account,
-	name: string,
-	{ segment, goal, holdout, from, to }: CreateOptions,
-): Promise<Omit<Experiment, 'secret' | 'stoppedAtMs'>> {
-	const { control, now } = store;
-	const calendar = calendarOf(account.timezone);
-	const fromMs = from === undefined ? now() : calendar.startOfDay(from);
-	const toMs = to === undefined ? null : calendar.startOfDay(to);
-	if (toMs !== null && toMs <= Math.max(now(), fromMs))
-		throw new OperatorError('--to must be later than --from, and not over yet.');
-	if (from !== undefined && fromMs < calendar.startOfDay(calendar.dayOf(now())))
-		throw new OperatorError('--from cannot be past: nobody was held out then.');
-	const { rule } = await control.segment(account.id, segment);
-	const chosen = await chosenGoal(store, account, goal);
-	return {
-		name,
-		segment,
-		rule,
-		goal: chosen.name,
-		holdoutPercent: holdout,
-		fromMs: Math.max(fromMs, now()),
-		toMs,
-	};
 }
 
 /** The goal of this name; without one, `subscription`, else the first. @throws OperatorError where there is none */

@@ -1,14 +1,12 @@
-import { once } from 'node:events';
-import { csvOption, databaseOption, stageOption } from '../config.ts';
+import { databaseSetting, stageSetting } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvRow } from '../format/csv.ts';
 import { subscriptionEvents } from '../store/account/reading/events.ts';
 import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { vidsAfter } from '../store/account/reading/visitors.ts';
 import type { Store } from '../store/store.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
-import { type CommonOptions, withAccount } from './output.ts';
+import { aidText, command, csvOption } from './command.ts';
+import { withStore, write } from './output.ts';
 
 const pageVisitors = 500;
 /** A hit may show a `cid`, too. */
@@ -17,50 +15,44 @@ const columns = [...new Set(['type', 'at', ...hitColumns, ...subscriptionEventFi
 
 type Line = Readonly<Record<string, unknown>>;
 
-export function exportCommand(): Command {
-	return new Command('export')
-		.summary("print an account's hits and subscription events, as import takes them")
-		.description(
-			`Print all hits and subscription events of an account in the form that 'caskade import' takes: one JSON object per line or,
+export const exportCommand = command(
+	'export',
+	"print an account's hits and subscription events, as import takes them",
+)
+	.description(
+		`Print all hits and subscription events of an account in the form that 'caskade import' takes: one JSON object per line or,
 with --csv, one row. Imported into an empty account, they give the same visits, joins, profiles and reports. Visitors get
 other vids there. The output is personal data: protect it like the database.
 
   caskade export c-a-acme-uk > acme.ndjson
   caskade import c-a-acme-copy acme.ndjson`,
-		)
-		.addArgument(aidArgument())
-		.addOption(csvOption())
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.action((aid: string, options: CommonOptions & { csv?: boolean }) =>
-			withAccount(options, aid, async (store, { id }) => {
-				if (options.csv) process.stdout.write(csvRow(columns));
-				await exportAll(store, id, async (line) => {
-					const text = options.csv ? rowOf(line) : `${JSON.stringify(line)}\n`;
-					if (!process.stdout.write(text)) await once(process.stdout, 'drain');
-				});
-			}),
-		);
-}
+	)
+	.argument('<aid>', aidText)
+	.option(...csvOption)
+	.setting(...databaseSetting)
+	.setting(...stageSetting)
+	.action((options, _, aid) =>
+		withStore(options, async (store) => {
+			const { id } = await store.control.account(aid);
+			if (options.csv) await write(csvRow(columns));
+			for await (const line of linesOf(store, id))
+				await write(options.csv ? rowOf(line) : `${JSON.stringify(line)}\n`);
+		}),
+	);
 
-/** Passes on one line at a time, so that an account of any size fits in memory. */
-async function exportAll(
-	store: Store,
-	accountId: number,
-	write: (line: Line) => Promise<void>,
-): Promise<void> {
+/** One line at a time, so that an account of any size fits in memory. */
+async function* linesOf(store: Store, accountId: number): AsyncGenerator<Line> {
 	for (let last: string | undefined = ''; last !== undefined; ) {
-		const after: string = last;
-		const vids = await store.read(accountId, vidsAfter(after, pageVisitors));
+		const vids: readonly string[] = await store.read(accountId, vidsAfter(last, pageVisitors));
 		for (const vid of vids) {
 			const record = await store.read(accountId, visitorRecord(vid));
 			for (const { at, sid, page: _, ...body } of record?.hits ?? [])
-				await write(withoutNulls({ type: 'hit', at, visitor: vid, visit: sid, ...body }));
+				yield withoutNulls({ type: 'hit', at, visitor: vid, visit: sid, ...body });
 		}
 		last = vids.at(-1);
 	}
 	for await (const { receivedAt, ...event } of subscriptionEvents(store, accountId))
-		await write(withoutNulls({ type: 'subscription', at: receivedAt, ...event }));
+		yield withoutNulls({ type: 'subscription', at: receivedAt, ...event });
 }
 
 function withoutNulls(fields: object): Line {

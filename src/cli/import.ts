@@ -3,24 +3,17 @@ import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import type { FileReport } from '../import/history-import.ts';
 import { InputFile } from '../import/input-file.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
-import { type ConflictsOption, conflictsOption, exitConflicts } from './conflicts.ts';
-import { type CommonOptions, printJson, printLine, printTable } from './output.ts';
+import { aidText, command } from './command.ts';
+import { conflictsOption, exitConflicts } from './conflicts.ts';
+import { print, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 
 /** Problems that are printed individually. */
 const maxPrintedProblems = 100;
 
-interface ImportCommandOptions extends CommonOptions, ConflictsOption {
-	readonly mapping?: string;
-}
-
-export function importCommand(): Command {
-	return new Command('import')
-		.summary('import past hits and subscription events')
-		.description(
-			`Import an account's history from files: one JSON object per line, or CSV with a header. They may be compressed by gzip.
+export const importCommand = command('import', 'import past hits and subscription events')
+	.description(
+		`Import an account's history from files: one JSON object per line, or CSV with a header. They may be compressed by gzip.
 
   {"type":"hit","at":"2026-01-31T10:00:00Z","visitor":"user-4711","url":"https://shop.example/pricing"}
   {"type":"subscription","at":"2026-01-31T10:05:00Z","tid":"order-1","subid":"order-1","evt":"newsletter"}
@@ -28,63 +21,56 @@ export function importCommand(): Command {
 Hits may also have visit, referrer, title, events, cid, userAgent, channel and device; subscription events cid and rvn.
 Invalid lines are reported by number and field and are not stored; the exit code is then 1. It is 3 if an event was not stored
 because its tid is stored with other content. Nothing is stored twice: to resume an interrupted import, run the same command again. Servers may keep running. See docs/import.md.`,
-		)
-		.addArgument(aidArgument())
-		.argument('<file...>', 'history files, - for standard input; fastest in order of time')
-		.option('--mapping <file>', 'write the vid of each visitor to this file')
-		.addOption(conflictsOption())
-		.onStore(async (store, options: ImportCommandOptions, aid: string, files: readonly string[]) => {
-			using opened = new DisposableStack();
-			const inputs = files.map((file) => opened.use(InputFile.open(file)));
-			const { id: accountId, channelRules } = await store.control.account(aid);
-			const mapping = options.mapping === undefined ? null : createFile(options.mapping);
-			const progress = showProgress(process.stderr, '', options.json ?? false);
-			// Loaded here, since no other command should wait for it.
-			const { HistoryImport } = await import('../import/history-import.ts');
-			using history = await HistoryImport.begin({
-				store,
-				accountId,
-				channelRules,
-				nowMs: store.now(),
-				onProblem: printProblems(),
-			});
-			const reports: FileReport[] = [];
-			let conflicts = 0;
-			try {
-				for (const input of inputs)
-					reports.push(
-						await history.read(input, (bytes) =>
-							progress.update(`read ${input.name}`, bytes, input.size ?? bytes),
-						),
-					);
-				const lines = reports.reduce((sum, { hits, events }) => sum + hits + events, 0);
-				const stored = await history.store(
-					(done) => progress.update('store', done, lines),
-					(visitor, vid) => {
-						if (mapping !== null) writeFileSync(mapping, `${JSON.stringify({ visitor, vid })}\n`);
-					},
-				);
-				progress.end();
-				if (stored.hits + stored.events > 0)
-					await store.control.notes.add(
-						accountId,
-						`History was imported: ${counted(stored.hits, 'hit')} and ${counted(stored.events, 'event')}.`,
-					);
-				conflicts = stored.conflicts;
-				if (options.json) printJson({ aid, files: reports, stored });
-				else {
-					printTable(reports, 'No files.');
-					printLine('');
-					printTable([stored], '');
-				}
-			} finally {
-				progress.end();
-			}
-			if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
-			else if (conflicts > 0 && options.conflicts === 'fail') process.exitCode = exitConflicts;
+	)
+	.argument('<aid>', aidText)
+	.argument('<file...>', 'history files, - for standard input; fastest in order of time')
+	.option('--mapping <file>', 'write the vid of each visitor to this file')
+	.option(...conflictsOption)
+	.onStore(async (store, options, aid, files) => {
+		using opened = new DisposableStack();
+		const inputs = files.map((file) => opened.use(InputFile.open(file)));
+		const { id: accountId, channelRules } = await store.control.account(aid);
+		const mapping = options.mapping === undefined ? null : createFile(options.mapping);
+		const progress = opened.adopt(showProgress(process.stderr, '', options.json ?? false), (bar) =>
+			bar.end(),
+		);
+		// Loaded here, since no other command should wait for it.
+		const { HistoryImport } = await import('../import/history-import.ts');
+		using history = await HistoryImport.begin({
+			store,
+			accountId,
+			channelRules,
+			nowMs: store.now(),
+			onProblem: printProblems(),
 		});
-}
-
+		const reports: FileReport[] = [];
+		for (const input of inputs)
+			reports.push(
+				await history.read(input, (bytes) =>
+					progress.update(`read ${input.name}`, bytes, input.size ?? bytes),
+				),
+			);
+		const lines = reports.reduce((sum, { hits, events }) => sum + hits + events, 0);
+		const stored = await history.store(
+			(done) => progress.update('store', done, lines),
+			(visitor, vid) => {
+				if (mapping !== null) writeFileSync(mapping, `${JSON.stringify({ visitor, vid })}\n`);
+			},
+		);
+		progress.end();
+		if (stored.hits + stored.events > 0)
+			await store.control.notes.add(
+				accountId,
+				`History was imported: ${counted(stored.hits, 'hit')} and ${counted(stored.events, 'event')}.`,
+			);
+		print(options, { aid, files: reports, stored }, () => {
+			printTable(reports, 'No files.');
+			printLine('');
+			printTable([stored], '');
+		});
+		if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
+		else if (stored.conflicts > 0 && options.conflicts === 'fail') process.exitCode = exitConflicts;
+	});
 function printProblems(): (file: string, line: number, problem: string) => void {
 	let printed = 0;
 	return (file, line, problem) => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import { reasonOf } from '../errors.ts';
 import { textTable } from '../format/text-table.ts';
@@ -17,7 +18,7 @@ export interface CommonOptions {
  * @param begin.create whether the command may create the data folder
  */
 export async function withStore<T>(
-	options: CommonOptions,
+	options: { readonly database: string; readonly stage?: string | undefined },
 	fn: (store: OpenStore) => Promise<T>,
 	{ create = false } = {},
 ): Promise<T> {
@@ -66,6 +67,11 @@ export function ignoreBrokenPipe(): void {
 	exitsOnBrokenPipe = false;
 }
 
+/** Prints a text, and waits where whoever reads it is slower. */
+export async function write(text: string): Promise<void> {
+	if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
+}
+
 export function printLine(line: string): void {
 	process.stdout.write(`${line}\n`);
 }
@@ -81,10 +87,16 @@ export function printJson(value: unknown): void {
 
 /**
  * Prints what a command has found or done: as JSON where that is asked for, else for people.
- * @param text for people: the line to print, or of a list the line where it is empty; by default a line for each property
+ * @param text for people: what prints it, or the line to print, or of a list the line where it is empty; by default a line for
+ * each property
  */
-export function print({ json }: CommonOptions, result: object, text?: string): void {
+export function print(
+	{ json }: Pick<CommonOptions, 'json'>,
+	result: object,
+	text?: string | (() => void),
+): void {
 	if (json) printJson(result);
+	else if (typeof text === 'function') text();
 	else if (Array.isArray(result)) printTable(result, text ?? '');
 	else if (text === undefined) printRecord({ ...result });
 	else printLine(text);

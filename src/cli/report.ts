@@ -1,5 +1,5 @@
-import { Argument, Option } from 'commander';
-import { refusing } from '../config.ts';
+import { Option } from 'commander';
+import { filled } from '../config.ts';
 import { paymentProviders } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { calendarOf } from '../reports/calendar.ts';
@@ -14,64 +14,72 @@ import {
 } from '../reports/report-query.ts';
 import { reportCsv, reportText } from '../reports/report-table.ts';
 import { allReports, reportOf } from '../reports/reports.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
-import { type CommonOptions, printJson, withStore } from './output.ts';
+import { aidText, command, merged } from './command.ts';
+import { type CommonOptions, print, withStore } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 
-export interface PrintedOptions extends CommonOptions {
-	readonly csv?: boolean;
-	readonly html?: string;
-	readonly long?: boolean;
-}
+export const csvOutput = ['--csv', 'print CSV, with whole pence'] as const;
+export const htmlOutput = ['--html <file>', 'write the report as one HTML page, with charts'] as const;
 
-export function reportCommand(): Command {
-	const command = new Command('report')
-		.summary('which visits led to which subscriptions, and what they were worth')
-		.description(
-			`Print a report of an account as a table; with --json, --csv or --html for programs, spreadsheets or browsers.
+export const reportCommand = command(
+	'report',
+	'which visits led to which subscriptions, and what they were worth',
+)
+	.description(
+		`Print a report of an account as a table; with --json, --csv or --html for programs, spreadsheets or browsers.
 
 ${allReports.map(({ kind, summary }) => `  ${kind.padEnd(12)}  ${summary}`).join('\n')}
 
 Days are in the account's time zone; --from is inclusive, --to exclusive. A flag that the report does not use is refused.
 docs/reports.md has every figure's formula. 'caskade spend import' stores what was spent, for the report spend.`,
-		)
-		.addArgument(new Argument('<report>').choices(allReports.map(({ kind }) => kind)))
-		.addArgument(aidArgument())
-		.addArgument(new Argument('[experiment]', 'of the report lift (default: the newest)'));
-	for (const name of parameterNames) if (name !== 'experiment') command.addOption(optionOf(name));
-	return withOutputs(command)
-		.addOption(
-			new Option(
-				'--long',
-				'one table, as in CSV, not several: in attribution with a row for each model, not a column',
-			).conflicts(['json', 'csv']),
-		)
-		.addCommonOptions()
-		.action((kind: string, aid: string, experiment: string | undefined, options: PrintedOptions) => {
-			const definition = reportOf(kind);
-			if (options.long && !definition.parts)
-				throw new OperatorError(`The report ${kind} does not use --long; leave it out.`);
-			if (experiment !== undefined && !definition.parameters.includes('experiment'))
-				throw new OperatorError(`The report ${kind} is not about an experiment; leave ${experiment} out.`);
-			const given = { ...givenQuery(definition, command), ...(experiment !== undefined && { experiment }) };
-			return printReport(definition, aid, given, options);
-		});
-}
-
-/** Adds what a report is printed as besides a table. */
-export function withOutputs(command: Command): Command {
-	return command
-		.addOption(new Option('--csv', 'print CSV, with whole pence').conflicts('json'))
-		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'));
-}
+	)
+	.argument(
+		'<report>',
+		'',
+		allReports.map(({ kind }) => kind),
+	)
+	.argument('<aid>', aidText)
+	.argument('[experiment]', 'of the report lift (default: the newest)')
+	.with((own) => {
+		for (const name of parameterNames) if (name !== 'experiment') own.addOption(optionOf(name));
+	})
+	.option(...csvOutput)
+	.conflicts('json')
+	.option(...htmlOutput)
+	.option(
+		'--long',
+		'one table, as in CSV, not several: in attribution with a row for each model, not a column',
+	)
+	.conflicts('json', 'csv')
+	.common()
+	.action((options, own, kind, aid, experiment) => {
+		const definition = reportOf(kind);
+		if (options.long && !definition.parts)
+			throw new OperatorError(`The report ${kind} does not use --long; leave it out.`);
+		if (experiment !== undefined && !definition.parameters.includes('experiment'))
+			throw new OperatorError(`The report ${kind} is not about an experiment; leave ${experiment} out.`);
+		const names = parameterNames.filter((name) => own.getOptionValueSource(name) === 'cli');
+		const unused = names.filter((name) => !definition.parameters.includes(name));
+		if (unused.length > 0) {
+			const flags = unused.map((name) => optionOf(name).long);
+			throw new OperatorError(`The report ${kind} does not use ${flags.join(', ')}; leave it out.`);
+		}
+		const given = Object.fromEntries(names.map((name) => [name, own.getOptionValue(name)]));
+		checkGiven(definition, given);
+		return printReport(
+			definition,
+			aid,
+			{ ...given, ...(experiment !== undefined && { experiment }) },
+			options,
+		);
+	});
 
 /** Makes a report and prints it. */
 export function printReport(
 	definition: ReportDefinition,
 	aid: string,
 	given: Partial<ReportQuery>,
-	options: PrintedOptions,
+	options: CommonOptions & { readonly csv?: boolean; readonly html?: string; readonly long?: boolean },
 ): Promise<void> {
 	return withStore(options, async (store) => {
 		const { long: isLong = false } = options;
@@ -84,11 +92,9 @@ export function printReport(
 			const notes = await dayNotes(store.control, account.id, calendarOf(report.timezone));
 			writeOutputFile(options.html, reportPage(definition, report, { isLong, notes }));
 		}
-		if (options.json) printJson(report);
-		else
-			process.stdout.write(
-				options.csv ? reportCsv(definition, report) : reportText(definition, report, isLong),
-			);
+		const textOf = () =>
+			options.csv ? reportCsv(definition, report) : reportText(definition, report, isLong);
+		print(options, report, () => process.stdout.write(textOf()));
 	});
 }
 
@@ -97,20 +103,9 @@ export function optionOf(name: ReportParameter): Option {
 	const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 	const description = otherwise === undefined ? text : `${text} (default: ${otherwise})`;
 	if (value === undefined) return new Option(`--no-${flag}`, description);
-	return new Option(`--${flag} <${value}>`, description).argParser((given: string, earlier: unknown) => {
-		const parsed = refusing((one) => parse(one, Date.now()))(given);
-		return value.endsWith('...') ? Object.assign({}, earlier, parsed) : parsed;
-	});
-}
-
-function givenQuery(definition: ReportDefinition, command: Command): Partial<ReportQuery> {
-	const names = parameterNames.filter((name) => command.getOptionValueSource(name) === 'cli');
-	const unused = names.filter((name) => !definition.parameters.includes(name));
-	if (unused.length > 0) {
-		const flags = unused.map((name) => optionOf(name).long);
-		throw new OperatorError(`The report ${definition.kind} does not use ${flags.join(', ')}; leave it out.`);
-	}
-	const given = Object.fromEntries(names.map((name) => [name, command.getOptionValue(name)]));
-	checkGiven(definition, given);
-	return given;
+	const parseNow = (given: string) => parse(given, Date.now()) as object;
+	return filled(
+		new Option(`--${flag} <${value}>`, description),
+		value.endsWith('...') ? merged(parseNow) : parseNow,
+	);
 }

@@ -11,7 +11,7 @@ import { keepAliveFetch } from '../upload/keep-alive-fetch.ts';
 import { ProgressFile } from '../upload/progress-file.ts';
 import { ReportFiles } from '../upload/report-files.ts';
 import { RowOutcomes } from '../upload/row-outcomes.ts';
-import { type ConflictsOption, exitConflicts } from './conflicts.ts';
+import { exitConflicts } from './conflicts.ts';
 import { printJson, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
 import { adviceOn, conflictText, filesText, outcomeText, planText, stopText } from './upload-text.ts';
@@ -29,7 +29,8 @@ const exitCodes = { rejected: 1, stopped: 2, conflicts: exitConflicts };
 const insecureCodes = /CERT|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
 
 /** The options of `caskade upload`. */
-export interface UploadOptions extends ConflictsOption {
+export interface UploadOptions {
+	readonly conflicts: 'fail' | 'ok';
 	readonly url: string;
 	readonly aid: string;
 	readonly keyFile?: string;

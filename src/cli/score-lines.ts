@@ -4,77 +4,47 @@ import type { GoalScore } from '../scoring/serve/score-reference.ts';
 
 type Line = VisitorRef & GoalScore & { readonly sid?: string; readonly at?: string };
 
-/** Writes scores, one after another. */
-export interface Printer {
-	line(scored: Line): string;
+/** Properties in the order of JSON. */
+const properties = [
+	...['visitor', 'vid', 'sid', 'at', 'goal', 'score', 'lift', 'percentile', 'band', 'model', 'reasons'],
+];
+/** Columns that CSV always has. */
+const usual = ['vid', 'goal', 'score', 'percentile', 'band', 'model'] as const;
+
+/** Writes scores, one after another: in JSON as one array, in NDJSON as an object a line. */
+export class ScoreWriter {
+	readonly #format: 'csv' | 'json' | 'ndjson';
+	readonly #columns: readonly (keyof Line)[];
+	#isBegun = false;
+
+	/** @param extra columns of CSV besides the usual ones, empty where there is nothing */
+	constructor(format: 'csv' | 'json' | 'ndjson', extra: readonly (keyof Line)[]) {
+		this.#format = format;
+		const isVisitor = (column: keyof Line) => column === 'visitor';
+		this.#columns = [...extra.filter(isVisitor), ...usual, ...extra.filter((column) => !isVisitor(column))];
+	}
+
+	line(scored: Line): string {
+		const between = this.#format === 'json' ? ',\n' : '';
+		const before = this.#isBegun ? between : this.#beginning;
+		this.#isBegun = true;
+		if (this.#format === 'csv')
+			return `${before}${this.#columns.map((column) => cellOf(scored[column])).join(',')}\n`;
+		return `${before}${JSON.stringify(scored, properties)}${this.#format === 'json' ? '' : '\n'}`;
+	}
+
+	get #beginning(): string {
+		if (this.#format === 'json') return '[\n';
+		return this.#format === 'csv' ? `${this.#columns.join(',')}\n` : '';
+	}
+
 	/** What comes after the last. */
-	readonly end: string;
+	get end(): string {
+		if (this.#format === 'json') return this.#isBegun ? '\n]\n' : '[]\n';
+		return this.#isBegun ? '' : this.#beginning;
+	}
 }
 
-function ordered({
-	visitor,
-	vid,
-	sid,
-	at,
-	goal,
-	score: probability,
-	lift,
-	percentile,
-	band,
-	model,
-	reasons,
-}: Line) {
-	return {
-		...(visitor !== undefined && { visitor }),
-		vid,
-		...(sid !== undefined && { sid }),
-		...(at !== undefined && { at }),
-		goal,
-		score: probability,
-		...(lift !== undefined && { lift }),
-		percentile,
-		band,
-		model,
-		...(reasons !== undefined && { reasons }),
-	};
-}
-
-/** An object a line. */
-export function ndjsonPrinter(): Printer {
-	return { line: (scored) => `${JSON.stringify(ordered(scored))}\n`, end: '' };
-}
-
-/** One array. */
-export function jsonPrinter(): Printer {
-	let lines = 0;
-	return {
-		line: (scored) => `${lines++ === 0 ? '[' : ','}\n${JSON.stringify(ordered(scored))}`,
-		get end() {
-			return lines === 0 ? '[]\n' : '\n]\n';
-		},
-	};
-}
-
-/** @param extra columns besides those that every score has, empty where there is nothing */
-export function csvPrinter(extra: readonly ('visitor' | 'sid' | 'at' | 'lift' | 'reasons')[]): Printer {
-	const own = ['vid', 'goal', 'score', 'percentile', 'band', 'model'] as const;
-	const columns = [
-		...extra.filter((column) => column === 'visitor'),
-		...own,
-		...extra.filter((column) => column !== 'visitor'),
-	];
-	const heading = `${columns.join(',')}\n`;
-	let lines = 0;
-	return {
-		line: (scored) => {
-			const fields = columns.map((column) => {
-				const value = scored[column] ?? '';
-				return csvCell(typeof value === 'object' ? value.join('; ') : value);
-			});
-			return `${lines++ === 0 ? heading : ''}${fields.join(',')}\n`;
-		},
-		get end() {
-			return lines === 0 ? heading : '';
-		},
-	};
+function cellOf(value: Line[keyof Line]): string {
+	return csvCell(typeof value === 'object' ? value.join('; ') : value);
 }

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { Option } from 'commander';
 import { moment } from '../config.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
@@ -8,15 +6,14 @@ import type { GoalReport } from '../scoring/judge/account-training.ts';
 import { requireGoal, usableModel } from '../scoring/judge/model-versions.ts';
 import type { GoalModel } from '../scoring/serve/goal-model.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
-import type { StoredModel } from '../store/control/control-store.ts';
+import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
-import { type CommonOptions, withStore } from './output.ts';
+import { command } from './command.ts';
+import { write } from './output.ts';
 import { showProgress } from './progress.ts';
-import { csvPrinter, jsonPrinter, ndjsonPrinter } from './score-lines.ts';
+import { ScoreWriter } from './score-lines.ts';
 
-interface ScoreOptions extends CommonOptions {
+interface ScoreOptions {
 	readonly goal?: string;
 	readonly model?: string;
 	readonly asOf?: number;
@@ -25,13 +22,12 @@ interface ScoreOptions extends CommonOptions {
 	readonly eachAtItsLastHit?: boolean;
 	readonly explain?: boolean;
 	readonly format: 'ndjson' | 'csv';
+	readonly json?: boolean;
 }
 
-export function scoreCommand(): Command {
-	return new Command('score')
-		.summary("print every visitor's scores, now or as of a time")
-		.description(
-			`Print every visitor's score, percentile and band for each goal, one JSON object per line (with --json, one
+export const scoreCommand = command('score', "print every visitor's scores, now or as of a time")
+	.description(
+		`Print every visitor's score, percentile and band for each goal, one JSON object per line (with --json, one
 array), to send to other systems or to test how well earlier scores predicted the outcomes.
 
 With --as-of, profiles are made from the log up to that time, and nothing later is used. The model is one that was
@@ -39,56 +35,38 @@ trained as of then or earlier ('caskade train AID --as-of TIME'), unless --model
 the visitors who were present within the goal's last horizon.
 
 With --each-at-its-last-hit, every visitor is scored as of its last hit, as a page was told; 'at' is that time.`,
-		)
-		.addArgument(aidArgument())
-		.option('--goal <name>', 'only this goal (default: all)')
-		.option(
-			'--model <version>',
-			'score with this version of the model of --goal, or prior (default: the active one)',
-		)
-		.addOption(
-			new Option('--as-of <time>', 'the time, such as 2026-11-01 or 2026-11-01T12:00:00Z').argParser(moment),
-		)
-		.option(
-			'--visitors <file>',
-			'only these visitors: one vid per line, or one object such as {"visitor":"c-17","vid":"…"}',
-		)
-		.addOption(
-			new Option('--scope <scope>', 'vid: visitors; sid: the latest visit of each visitor')
-				.choices(['vid', 'sid'])
-				.default('vid'),
-		)
-		.option(
-			'--each-at-its-last-hit',
-			'score each visitor as of its last hit, instead of all as of one moment',
-		)
-		.option('--explain', 'add reasons: what raises a high score, or lowers a low one')
-		.addOption(new Option('--format <format>', 'what to print').choices(['ndjson', 'csv']).default('ndjson'))
-		.addCommonOptions()
-		.action((aid: string, options: ScoreOptions) =>
-			withStore(options, (store) => score(store, aid, options)),
-		);
-}
+	)
+	.option('--goal <name>', 'only this goal (default: all)')
+	.option(
+		'--model <version>',
+		'score with this version of the model of --goal, or prior (default: the active one)',
+	)
+	.option('--as-of <time>', 'the time, such as 2026-11-01 or 2026-11-01T12:00:00Z', moment)
+	.option(
+		'--visitors <file>',
+		'only these visitors: one vid per line, or one object such as {"visitor":"c-17","vid":"…"}',
+	)
+	.option('--scope <scope>', 'vid: visitors; sid: the latest visit of each visitor', ['vid', 'sid'], 'vid')
+	.option('--each-at-its-last-hit', 'score each visitor as of its last hit, instead of all as of one moment')
+	.option('--explain', 'add reasons: what raises a high score, or lowers a low one')
+	.option('--format <format>', 'what to print', ['ndjson', 'csv'], 'ndjson')
+	.onAccount(score);
 
-async function score(store: Store, aid: string, options: ScoreOptions): Promise<void> {
-	const account = await store.control.account(aid);
-	const { id } = account;
+async function score(store: Store, account: Account, options: ScoreOptions): Promise<void> {
+	const { id, aid } = account;
 	const goals = await goalsToScore(store, id, options);
 	const models = await modelsOf(store, id, goals, options);
 	const lifts = await liftModelsOf(store, id, goals, options);
 	const { scope, eachAtItsLastHit = false, explain = false } = options;
 	const nowMs = options.asOf ?? store.now();
-	const printer = options.json
-		? jsonPrinter()
-		: options.format === 'csv'
-			? csvPrinter([
-					...(options.visitors === undefined ? [] : (['visitor'] as const)),
-					...(scope === 'vid' ? [] : (['sid'] as const)),
-					...(eachAtItsLastHit ? (['at'] as const) : []),
-					...(lifts.some(Boolean) ? (['lift'] as const) : []),
-					...(explain ? (['reasons'] as const) : []),
-				])
-			: ndjsonPrinter();
+	const extra = [
+		...(options.visitors === undefined ? [] : (['visitor'] as const)),
+		...(scope === 'vid' ? [] : (['sid'] as const)),
+		...(eachAtItsLastHit ? (['at'] as const) : []),
+		...(lifts.some(Boolean) ? (['lift'] as const) : []),
+		...(explain ? (['reasons'] as const) : []),
+	];
+	const writer = new ScoreWriter(options.json ? 'json' : options.format, extra);
 	// Loaded here, since no other command should wait for it.
 	const { batchScores } = await import('../scoring/serve/batch-scores.ts');
 	const { measureBaseRates } = await import('../scoring/serve/base-rate.ts');
@@ -119,11 +97,11 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 			counts.scored += page.length;
 			const lines = page.flatMap(({ scores, atMs, ...who }) => {
 				const at = atMs === undefined ? undefined : new Date(atMs).toISOString();
-				return scores.map((each) => printer.line({ ...who, ...(at !== undefined && { at }), ...each }));
+				return scores.map((each) => writer.line({ ...who, ...(at !== undefined && { at }), ...each }));
 			});
 			await write(lines.join(''));
 		}
-		await write(printer.end);
+		await write(writer.end);
 	} finally {
 		progress?.end();
 	}
@@ -197,8 +175,4 @@ async function liftModelsOf(
 async function learnedOnlyUntil(store: Store, accountId: number, model: StoredModel, untilMs: number) {
 	const { kind, asOf }: Partial<GoalReport> = JSON.parse(await store.control.modelReport(accountId, model));
 	return kind !== 'prior' && asOf !== undefined && Date.parse(asOf) <= untilMs;
-}
-
-async function write(text: string): Promise<void> {
-	if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
 }

@@ -1,20 +1,19 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
+import type { Command } from 'commander';
 import { defaultConsoleUrl, type ServeSettings, serveOptions } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
 import type { Log } from '../log.ts';
 import type { ServerSettings, Serving } from '../serve.ts';
 import { commit, version } from '../version.ts';
-import { Command } from './command.ts';
+import { command } from './command.ts';
 import { ignoreBrokenPipe, place, printLine } from './output.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
-export function serveCommand(): Command {
-	const command = new Command('serve')
-		.summary('run the service')
-		.description(
-			`Run the service until SIGTERM or SIGINT. Then /readyz answers 503. After --drain-delay-ms the service accepts no more
+export const serveCommand = command('serve', 'run the service')
+	.description(
+		`Run the service until SIGTERM or SIGINT. Then /readyz answers 503. After --drain-delay-ms the service accepts no more
 connections, answers what is in flight, and exits with code 0. A second signal ends it at once. What it has answered with
 201 survives any end, kill -9 included.
 
@@ -24,11 +23,11 @@ connections, answers what is in flight, and exits with code 0. A second signal e
 
 Only one server can run on a data folder at a time; on PostgreSQL any number can. --workers
 lets a server use several cores of this machine there. Logs are JSON lines on standard error.`,
-		)
-		.action(runServer);
-	for (const option of serveOptions()) command.addOption(option);
-	return command;
-}
+	)
+	.with<ServeSettings>((own) => {
+		for (const option of serveOptions()) own.addOption(option);
+	})
+	.action(runServer);
 
 /**
  * How much the heap of a thread may grow, in percent of what is in use, before all of it is collected. By default it may
@@ -36,12 +35,12 @@ lets a server use several cores of this machine there. Logs are JSON lines on st
  */
 const heapGrowingPercent = 50;
 
-async function runServer(settings: ServeSettings, command: Command): Promise<void> {
+async function runServer(settings: ServeSettings, own: Command): Promise<void> {
 	setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
 	ignoreBrokenPipe();
 	const { createLog } = await import('../log.ts');
 	const log = createLog(settings.logLevel);
-	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }), command);
+	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }), own);
 	if (settings.workers > 1) {
 		if (settings.database.startsWith('sqlite:'))
 			throw new OperatorError(
@@ -57,11 +56,11 @@ async function runServer(settings: ServeSettings, command: Command): Promise<voi
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	const pages = consoleUrl ? `, console: ${consoleUrl}` : '';
 	printLine(`Caskade serves at ${url} (reference: ${url}/docs${shop}${pages}). Stop it with Ctrl+C.`);
-	if (settings.demo) await offerDemo(server, place(command));
+	if (settings.demo) await offerDemo(server, place(own));
 }
 
 /** Runs one of several processes that share the port. The primary prints, and serves the metrics. */
-async function serveAsWorker(settings: ServeSettings, log: Log, command: Command): Promise<void> {
+async function serveAsWorker(settings: ServeSettings, log: Log, own: Command): Promise<void> {
 	let stop = async () => {};
 	let stopping = false;
 	const onStop = async () => {
@@ -86,7 +85,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log, command: Command
 	);
 	const message: FromWorker = { type: 'serving', url: server.url };
 	process.send?.(message);
-	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server, place(command));
+	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server, place(own));
 }
 
 const defaultConsolePort = 8081;

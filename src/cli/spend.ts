@@ -1,4 +1,3 @@
-import { Argument } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import { day } from '../format/values.ts';
@@ -7,42 +6,39 @@ import { InputFile } from '../import/input-file.ts';
 import { RowFile } from '../import/row-file.ts';
 import type { Spending } from '../reports/spend.ts';
 import { saveSpending } from '../store/account/reading/journey-rows.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
+import { command, group } from './command.ts';
 import { print } from './output.ts';
 
 const rowsPerTransaction = 500;
 
-export function spendCommand(): Command {
-	const command = new Command('spend')
-		.summary('what was spent on channels and campaigns')
-		.description("What was spent on channels and campaigns, for 'caskade report spend'.");
-	command
-		.command('import')
-		.summary('import daily spending from CSV')
-		.description(
-			`Import spending from CSV with a header: day (2026-01-31, in the account's time zone), channel, pence, and campaign if it
+const importSpending = command('import', 'import daily spending from CSV')
+	.description(
+		`Import spending from CSV with a header: day (2026-01-31, in the account's time zone), channel, pence, and campaign if it
 was spent on one. It replaces what was stored for the same day, channel and campaign, so a file may be imported again. If a
 line is wrong, nothing is stored.
 
   day,channel,campaign,pence
   2026-01-31,paid search,brand,125000`,
-		)
-		.addArgument(aidArgument())
-		.addArgument(new Argument('<file>', 'CSV'))
-		.onAccount(async (store, { aid, id }, options, file: string) => {
-			const rows = await readSpending(file);
-			for (let from = 0; from < rows.length; from += rowsPerTransaction)
-				await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
-			const pence = rows.reduce((sum, row) => sum + row.pence, 0);
-			print(
-				options,
-				{ aid, rows: rows.length, pence },
-				`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`,
-			);
-		});
-	return command;
-}
+	)
+	.argument('<file>', 'CSV')
+	.onAccount(async (store, { aid, id }, options, file) => {
+		const rows = await readSpending(file);
+		for (let from = 0; from < rows.length; from += rowsPerTransaction)
+			await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
+		const pence = rows.reduce((sum, row) => sum + row.pence, 0);
+		print(
+			options,
+			{ aid, rows: rows.length, pence },
+			`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`,
+		);
+	});
+
+export const spendCommand = group(
+	'spend',
+	'what was spent on channels and campaigns',
+	"What was spent on channels and campaigns, for 'caskade report spend'.",
+	[importSpending],
+);
 
 /** @throws OperatorError that names the first wrong lines */
 async function readSpending(file: string): Promise<Spending[]> {

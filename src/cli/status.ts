@@ -1,61 +1,45 @@
-import { Option } from 'commander';
+import { text } from 'node:stream/consumers';
 import { reasonOf } from '../errors.ts';
 import { request } from '../node-http.ts';
 import type { OpenStore } from '../store/store.ts';
 import { waitingIn } from '../store/waiting-work.ts';
-import { Command } from './command.ts';
-import { type CommonOptions, printJson, printRecord, withStore } from './output.ts';
-import { serverUrl } from './server-url.ts';
+import { command } from './command.ts';
+import { serverUrl } from './flag-values.ts';
+import { print, printRecord, withStore } from './output.ts';
 
-interface StatusOptions extends CommonOptions {
-	readonly url?: string;
-}
-
-export function statusCommand(): Command {
-	return new Command('status')
-		.summary('see how the running server is')
-		.description(
-			`Print the address of the server on the data folder, its version and newest schemas, since when it runs, how many
-			requests wait for the store, how much background work waits in the accounts, and when the last backup began. The exit
-			code is 1 if no server runs, or it is not ready.
+export const statusCommand = command('status', 'see how the running server is')
+	.description(
+		`Print the address of the server on the data folder, its version and newest schemas, since when it runs, how many
+requests wait for the store, how much background work waits in the accounts, and when the last backup began. The exit
+code is 1 if no server runs, or it is not ready.
 
 On PostgreSQL, servers may be on other machines: their number is printed. --url asks one of them.`,
-		)
-		.addOption(
-			new Option(
-				'--url <address>',
-				'print what this server says, and nothing of the data: https://api.example.com',
-			).argParser(serverUrl),
-		)
-		.addCommonOptions()
-		.action(async (options: StatusOptions) => {
-			const status =
-				options.url === undefined ? await withStore(options, statusOfStore) : await askServer(options.url);
-			const { uptimeSeconds } = status;
-			if (status.state !== 'ready' && status.state !== 'running') process.exitCode = 1;
-			if (options.json) printJson(status);
-			else
-				printRecord({
-					...status,
-					...(uptimeSeconds !== undefined && {
-						uptimeSeconds: `${uptimeSeconds} (${readable(uptimeSeconds)})`,
-					}),
-				});
-		});
-}
+	)
+	.option(
+		'--url <address>',
+		'print what this server says, and nothing of the data: https://api.example.com',
+		serverUrl,
+	)
+	.common()
+	.action(async (options) => {
+		const status: ServerStatus =
+			options.url === undefined ? await withStore(options, statusOfStore) : await askServer(options.url);
+		const { state, uptimeSeconds } = status;
+		if (state !== 'ready' && state !== 'running') process.exitCode = 1;
+		print(options, status, () =>
+			printRecord({
+				...status,
+				...(uptimeSeconds !== undefined && {
+					uptimeSeconds: `${uptimeSeconds} (${readable(uptimeSeconds)})`,
+				}),
+			}),
+		);
+	});
 
-/** What a server says of itself. */
 interface ServerStatus {
-	readonly url?: string;
 	/** `ready`, or why not. */
 	readonly state: string;
-	readonly version?: unknown;
-	readonly commit?: unknown;
-	readonly controlSchema?: unknown;
-	readonly accountSchema?: unknown;
-	readonly startedAt?: unknown;
 	readonly uptimeSeconds?: number;
-	readonly requestsWaiting?: unknown;
 }
 
 async function statusOfStore(store: OpenStore) {
@@ -65,24 +49,16 @@ async function statusOfStore(store: OpenStore) {
 	return { ...server, servers, ...(await waitingIn(store)), lastBackupAt };
 }
 
-async function askServer(url: string): Promise<ServerStatus> {
+/** What a server says of itself. */
+async function askServer(url: string) {
 	try {
 		const { version, commit, schemas, startedAt, requestsWaiting } = await getJson(`${url}/healthz`);
 		if (typeof startedAt !== 'string') return { url, state: 'another program answers' };
 		const { status: state } = await getJson(`${url}/readyz`);
 		const { control: controlSchema, accounts: accountSchema } = schemas;
 		const uptimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(startedAt)) / 1000));
-		return {
-			url,
-			state,
-			version,
-			commit,
-			controlSchema,
-			accountSchema,
-			startedAt,
-			uptimeSeconds,
-			requestsWaiting,
-		};
+		const known = { version, commit, controlSchema, accountSchema, startedAt, uptimeSeconds };
+		return { url, state, ...known, requestsWaiting };
 	} catch (error) {
 		return { url, state: `no answer (${(error as NodeJS.ErrnoException).code ?? reasonOf(error)})` };
 	}
@@ -96,21 +72,19 @@ function getJson(url: string): Promise<any> {
 	const ask = url.startsWith('https:') ? process.getBuiltinModule('node:https').request : request;
 	return new Promise((resolve, reject) => {
 		const asked = ask(url, { timeout: answerTimeoutMs, rejectUnauthorized: false }, (response) => {
-			let text = '';
-			response.setEncoding('utf8').on('data', (part) => {
-				text += part;
-			});
-			response.on('error', reject).on('end', () => {
-				try {
-					resolve(JSON.parse(text) ?? {});
-				} catch {
-					resolve({});
-				}
-			});
+			text(response).then((answer) => resolve(parsed(answer)), reject);
 		});
 		asked.on('timeout', () => asked.destroy(new Error('timed out')));
 		asked.on('error', reject).end();
 	});
+}
+
+function parsed(answer: string): unknown {
+	try {
+		return JSON.parse(answer) ?? {};
+	} catch {
+		return {};
+	}
 }
 
 /** For example `2 d 3 h` or `41 min 7 s`. */

@@ -1,12 +1,10 @@
-import { Option } from 'commander';
-import { moment, wholeNumber } from '../config.ts';
+import { moment } from '../config.ts';
+import { wholeNumber } from '../format/values.ts';
 import type { LiftJob, ResultOf, TrainingJob } from '../jobs/messages.ts';
-import type { TrainedGoal } from '../scoring/judge/account-training.ts';
-import { aidArgument } from './aid-argument.ts';
-import { Command } from './command.ts';
-import { type CommonOptions, printJson } from './output.ts';
+import { aidText, command } from './command.ts';
+import { type CommonOptions, print } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
-import { type Progress, showProgress } from './progress.ts';
+import { showProgress } from './progress.ts';
 
 interface TrainOptions extends CommonOptions {
 	readonly goal?: string;
@@ -14,14 +12,11 @@ interface TrainOptions extends CommonOptions {
 	readonly seed: number;
 	readonly report?: string;
 	readonly verbose?: boolean;
-	readonly lift?: string;
 }
 
-export function trainCommand(): Command {
-	return new Command('train')
-		.summary("train the models of an account's goals")
-		.description(
-			`Train a model for each goal of an account on its own history, for visitors and for single visits. Models are
+export const trainCommand = command('train', "train the models of an account's goals")
+	.description(
+		`Train a model for each goal of an account on its own history, for visitors and for single visits. Models are
 judged on a later period than they learned from. Two lines tell how good each is, and whether it is in use; the report is
 stored. A model that is better than the
 base rate becomes active. Without one, everybody gets the base rate. 'caskade serve --train-every 6h' trains on schedule.
@@ -30,74 +25,58 @@ With --as-of, nothing later is used, as if the command had run then. If the acti
 and 'caskade score AID --as-of TIME' uses the new one.
 
 With --lift, train instead for whom being treated changes most, on an experiment that has ended.`,
-		)
-		.addArgument(aidArgument())
-		.addOption(new Option('--goal <name>', 'only this goal; with --lift, instead of that of the experiment'))
-		.addOption(
-			new Option(
-				'--as-of <time>',
-				'use nothing later than this time, such as 2026-11-21 or 2026-11-21T10:30:00Z',
-			).argParser(moment),
-		)
-		.addOption(
-			new Option('--seed <number>', 'seed of random numbers; the same seed gives the same models')
-				.default(1)
-				.argParser(wholeNumber(0, 2 ** 31)),
-		)
-		.addOption(new Option('--verbose', 'print how the models were trained and judged'))
-		.addOption(new Option('--report <file>', 'write the report as one HTML page, with charts'))
-		.addOption(
-			new Option('--lift <experiment>', 'train what being treated adds to the scores').conflicts([
-				'asOf',
-				'report',
-			]),
-		)
-		.addCommonOptions()
-		.action((aid: string, options: TrainOptions) =>
-			options.lift === undefined
-				? trainAndPrint(aid, options)
-				: trainLiftAndPrint(aid, options.lift, options),
-		);
-}
+	)
+	.argument('<aid>', aidText)
+	.option('--goal <name>', 'only this goal; with --lift, instead of that of the experiment')
+	.option(
+		'--as-of <time>',
+		'use nothing later than this time, such as 2026-11-21 or 2026-11-21T10:30:00Z',
+		moment,
+	)
+	.option(
+		'--seed <number>',
+		'seed of random numbers; the same seed gives the same models',
+		wholeNumber(0, 2 ** 31),
+		1,
+	)
+	.option('--verbose', 'print how the models were trained and judged')
+	.option('--report <file>', 'write the report as one HTML page, with charts')
+	.option('--lift <experiment>', 'train what being treated adds to the scores')
+	.conflicts('asOf', 'report')
+	.common()
+	.action((options, _, aid) =>
+		options.lift === undefined ? trainAndPrint(aid, options) : trainLiftAndPrint(aid, options.lift, options),
+	);
 
 async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> {
-	const asOfMs = options.asOf ?? Date.now();
-	const trained = await trainWithProgress(aid, asOfMs, options);
+	const { goal, seed, asOf: givenMs, verbose = false, report: reportFile } = options;
+	const asOfMs = givenMs ?? Date.now();
+	const about = { aid, goal, asOfMs, isOfNow: givenMs === undefined, seed };
+	const job = { type: 'training', ...about, keepsChoice: false, isInBackground: false } as const;
+	const trained = await computed(job, options);
 	const { printTraining, trainingPage } = await import('./training-text.ts');
-	const asOf = trained[0]?.report.asOf ?? new Date(asOfMs).toISOString();
-	const printed = { aid, asOf, trained };
-	if (options.report !== undefined)
-		writeOutputFile(options.report, trainingPage(printed), 'The models are stored, but the report');
-	if (options.json) printJson({ aid, asOf: new Date(asOfMs).toISOString(), goals: trained });
-	else printTraining(printed, { verbose: options.verbose ?? false, reportFile: options.report });
+	const now = new Date(asOfMs).toISOString();
+	const printed = { aid, asOf: trained[0]?.report.asOf ?? now, trained };
+	if (reportFile !== undefined)
+		writeOutputFile(reportFile, trainingPage(printed), 'The models are stored, but the report');
+	print(options, { aid, asOf: now, goals: trained }, () => printTraining(printed, { verbose, reportFile }));
 }
 
 async function trainLiftAndPrint(aid: string, experiment: string, options: TrainOptions): Promise<void> {
-	const { goal, seed, json } = options;
+	const { goal, seed, verbose = false } = options;
 	const trained = await computed({ type: 'lift', aid, experiment, goal, seed }, options);
 	const { printTrainedLift } = await import('./training-text.ts');
-	if (json) printJson({ aid, ...trained });
-	else printTrainedLift(trained, options.verbose ?? false);
-}
-
-function trainWithProgress(
-	aid: string,
-	asOfMs: number,
-	options: TrainOptions,
-): Promise<readonly TrainedGoal[]> {
-	const { goal, asOf, seed } = options;
-	const about = { aid, goal, asOfMs, isOfNow: asOf === undefined, seed };
-	return computed({ type: 'training', ...about, keepsChoice: false, isInBackground: false }, options);
+	print(options, { aid, ...trained }, () => printTrainedLift(trained, verbose));
 }
 
 async function computed<Job extends TrainingJob | LiftJob>(
 	job: Job,
-	{ database, stage, json }: TrainOptions,
+	{ database, stage, json = false }: TrainOptions,
 ): Promise<ResultOf<Job>> {
 	const { compute } = await import('../jobs/compute.ts');
-	const bar = (unit: string) => showProgress(process.stderr, unit, json ?? false);
-	const bars: Readonly<Record<'read' | 'train', Progress>> = { read: bar('visitors'), train: bar('steps') };
-	let step: 'read' | 'train' = 'read';
+	const bar = (unit: string) => showProgress(process.stderr, unit, json);
+	const bars = { read: bar('visitors'), train: bar('steps') };
+	let step: keyof typeof bars = 'read';
 	try {
 		return await compute({ database, stage }, job, {
 			onProgress: (progress) => {

@@ -1,17 +1,14 @@
-import { InvalidArgumentError, Option } from 'commander';
-import { duration, Setting } from '../config.ts';
+import { InvalidArgumentError } from 'commander';
+import { duration } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
-import { Command } from './command.ts';
+import { command } from './command.ts';
 import { conflictsOption } from './conflicts.ts';
 import { type CommonOptions, withStore } from './output.ts';
-import type { UploadOptions } from './run-upload.ts';
 
-export function uploadCommand(): Command {
-	return new Command('upload')
-		.summary('upload a file of subscription events, as a client does')
-		.description(
-			`Upload a file of subscription events to a server with an API key, at the rate of its plan. The file is CSV with a
+export const uploadCommand = command('upload', 'upload a file of subscription events, as a client does')
+	.description(
+		`Upload a file of subscription events to a server with an API key, at the rate of its plan. The file is CSV with a
 header (tid,subid,cid,evt,rvn), separated by commas, semicolons or tabs, or has one JSON object per line. It may be compressed
 by gzip. Other columns are not sent. The key is read from --key-file or from CASKADE_KEY.
 
@@ -26,41 +23,39 @@ Of standard input (-), the files are stdin.report.csv and stdin.rejected.csv. It
 
 Exit codes: 0 if all rows are stored; 1 if some were rejected, or if something must be changed first, such as the key; 2 if it
 stopped and the same command continues; 3 if rows were not stored because their tid is stored with other content.`,
-		)
-		.argument('<file>', 'events, CSV or one JSON object per line; - for standard input')
-		.addOption(
-			new Setting(
-				'--url <url>',
-				'URL of the server, for example https://api.example.com (default: that of the server on the data folder)',
-			),
-		)
-		.requiredOption('--aid <aid>', 'account token')
-		.addOption(new Setting('--key-file <file>', 'file with the API key'))
-		.option('--simulate', 'do everything except storing; counts toward the quota')
-		.addOption(
-			new Option('--on-bad <what>', 'if rows are invalid: stop before anything is sent, or skip them')
-				.choices(['stop', 'skip'])
-				.default('stop'),
-		)
-		.addOption(conflictsOption())
-		.option('--separator <character>', 'what separates columns, if the header does not tell', separator)
-		.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {})
-		.addOption(
-			new Option('--pounds <field>', 'the field is in pounds, for example 4.99 or £1,234').choices(['rvn']),
-		)
-		.addOption(
-			new Option('--retry-for <time>', 'how long to try each request, for example 90s or 1h')
-				.default(120_000, '2m')
-				.argParser(duration),
-		)
-		.addCommonOptions()
-		.action(async (path: string, options: Omit<UploadOptions, 'url'> & CommonOptions & { url?: string }) => {
-			const url = options.url ?? (await localUrl(options));
-			// Loaded here, since no other command should wait for it.
-			const { upload } = await import('./run-upload.ts');
-			await upload(path, { ...options, url });
-		});
-}
+	)
+	.argument('<file>', 'events, CSV or one JSON object per line; - for standard input')
+	.setting(
+		'--url <url>',
+		'URL of the server, for example https://api.example.com (default: that of the server on the data folder)',
+	)
+	.required('--aid <aid>', 'account token')
+	.setting('--key-file <file>', 'file with the API key')
+	.option('--simulate', 'do everything except storing; counts toward the quota')
+	.option(
+		'--on-bad <what>',
+		'if rows are invalid: stop before anything is sent, or skip them',
+		['stop', 'skip'],
+		'stop',
+	)
+	.option(...conflictsOption)
+	.option('--separator <character>', 'what separates columns, if the header does not tell', separator)
+	.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {})
+	.option('--pounds <field>', 'the field is in pounds, for example 4.99 or £1,234', ['rvn'])
+	.option(
+		'--retry-for <time>',
+		'how long to try each request, for example 90s or 1h',
+		duration,
+		120_000,
+		'2m',
+	)
+	.common()
+	.action(async (options, _, path) => {
+		const url = options.url ?? (await localUrl(options));
+		// Loaded here, since no other command should wait for it.
+		const { upload } = await import('./run-upload.ts');
+		await upload(path, { ...options, url });
+	});
 
 /** @throws OperatorError where no server runs on the data folder */
 async function localUrl(options: CommonOptions): Promise<string> {

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Command } from '../../src/cli/command.ts';
+import { Command } from 'commander';
 import { serveOptions } from '../../src/config.ts';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
