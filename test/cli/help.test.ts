@@ -29,7 +29,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'plan delete': /no usable key is tied to/,
 	key: /API keys/,
 	'key issue': /Issue a key/,
-	'key list': /recorded once a minute/,
+	'key list': /recorded every five seconds/,
 	'key revoke': /Revoke a key/,
 	usage: /use of this month's quota/,
 	segment: /visitors that match a rule/,
