@@ -30,7 +30,7 @@ import { type Dimensions, dimensionsOf, type Grouping, isOfTouches, none, touchL
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
-import { type Cell, type FlatRow, reportThat, type SideTable } from './report.ts';
+import { type Cell, type FlatRow, reportThat, type SideTable, styled } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
@@ -273,7 +273,7 @@ function matrixOf(
 		tableOf('Net revenue', (row) => byModel(row, (amounts) => amounts.netPence, 'Pence')),
 		{
 			...tableOf('Conversion rate', (row) => byModel(row, ({ conversionRate }) => conversionRate)),
-			columns: Object.fromEntries(models.map((model) => [model, { isShare: true }])),
+			columns: styled(models, { isShare: true }),
 		},
 		tableOf('Net revenue per visitor', (row) =>
 			byModel(row, ({ netPerVisitorPence }) => netPerVisitorPence, 'Pence'),
@@ -292,12 +292,8 @@ export const attributionReport = reportThat({
 		'For each row and model: subscriptions; acquisition, renewal, refund and net pence; and the share of all subscriptions. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `visits` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every'],
 	columns: {
-		share: { isShare: true },
-		conversionRate: { isShare: true },
-		low: { isOptional: true },
-		high: { isOptional: true },
-		markovLow: { isOptional: true },
-		markovHigh: { isOptional: true },
+		...styled(['share', 'conversionRate'], { isShare: true }),
+		...styled(['low', 'high', 'markovLow', 'markovHigh'], { isOptional: true }),
 	},
 	async make({ query, period, asOfMs, calendar, journeys: read }) {
 		const { basis, lookbackDays, halfLifeDays, model: models, by, every } = query;

@@ -10,8 +10,7 @@ import { commonParameters } from './report-query.ts';
 import { unknownNames } from './unknown-names.ts';
 
 const counted = ['events', 'tid', 'cid', 'subid', 'unjoined'] as const;
-const summed = ['tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
-const columns = [...counted, ...summed];
+const columns = [...counted, 'tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
 
 /** Events by how they were joined. */
 type Coverage = Record<(typeof columns)[number], number>;

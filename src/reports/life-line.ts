@@ -1,6 +1,6 @@
 import { type Html, html } from '../format/html.ts';
 import { marksBetween } from './report-curves.ts';
-import { maxSeries } from './report-drawing.ts';
+import { legendOf, maxSeries } from './report-drawing.ts';
 import { shortened } from './report-table.ts';
 
 /** A share that holds from a moment until the next. */
@@ -76,5 +76,5 @@ export function lifeLine({ title, fromMs, toMs, dayOf, levels, lanes }: LifeLine
 		);
 	return html`<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg class="life" viewBox="0 0 ${width} ${bottom + 26}" role="img" aria-label="${title}">${drawn.length > 0 && grid}${dates}
 ${inLanes}${lines}</svg></div>
-${drawn.length > 0 && html`<p>${drawn.map(({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `)}</p>`}`;
+${drawn.length > 0 && html`<p>${legendOf(drawn)}</p>`}`;
 }

@@ -4,7 +4,7 @@ import { formatNumber } from '../format/numbers.ts';
 import type { SpanLength } from './calendar.ts';
 import { type DayNote, noteList, notesByPlace } from './day-notes.ts';
 import { columnOf } from './grouping.ts';
-import { maxSeries, picture } from './report-drawing.ts';
+import { characterWidth, legendOf, maxSeries, picture } from './report-drawing.ts';
 
 /** A value for each of some places across, with the bounds of its interval where there is one. */
 export interface CurvePoint {
@@ -37,9 +37,6 @@ interface CurveTitles {
 export const monthsAcross = 'months after that of the acquisition';
 
 const [width, height, right, top, bottom] = [440, 240, 18, 14, 30];
-/** A character of 13 pixels is about so wide. */
-const characterWidth = 8;
-
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
 export function curves(
 	all: readonly Curve[],
@@ -124,15 +121,12 @@ export function curves(
 		return html`<path class="noted" d="M${x} ${height - below}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
 `;
 	});
-	const legend = drawn.map(
-		({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `,
-	);
 	const rest = all.length - drawn.length;
 	return picture(
 		title,
 		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
 ${noteMarks}${lines}</svg>`,
-		html`${drawn.length > 1 && html`<p>${legend}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
+		html`${drawn.length > 1 && html`<p>${legendOf(drawn)}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
 	);
 }
 

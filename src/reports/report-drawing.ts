@@ -45,7 +45,7 @@ const maxBars = 70;
 const [width, barHeight] = [440, 20];
 const nameLength = 22;
 /** A character of 13 pixels is at most so wide, but for a few. */
-const characterWidth = 8;
+export const characterWidth = 8;
 
 interface BarTitles {
 	readonly title: string;
@@ -117,6 +117,13 @@ export function picture(title: string, drawing: Html, after: HtmlValue = null): 
 	return html`<figure class="picture"><figcaption>${title}</figcaption>
 <div class="wide many" tabindex="0" role="group" aria-label="${title}">${drawing}</div>${after}</figure>
 `;
+}
+
+/** Which colour is whose. */
+export function legendOf(series: readonly { readonly name: string }[]): Html[] {
+	return series.map(
+		({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `,
+	);
 }
 
 /** The line of an interval, with ends. Empty without bounds. */

@@ -3,6 +3,7 @@ import { type EventLabel, eventLabelNames, eventLabels } from '../domain/subscri
 import { type TouchDimension, touchDimensions, touchNames } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { day, pastMoment, positiveNumber, wholeNumber } from '../format/values.ts';
+import type { Account } from '../store/control/accounts.ts';
 import { type SpanLength, spanLengths } from './calendar.ts';
 import type { RenewalDays } from './courses.ts';
 import type { Basis } from './journey.ts';
@@ -11,15 +12,10 @@ import { type AttributionModel, attributionModels, defaultHalfLifeDays, defaultM
 import { defaultLookbackDays } from './path.ts';
 
 /** The account that a report is about. */
-export interface ReportedAccount {
-	readonly id: number;
-	readonly aid: string;
-	readonly timezone: string;
-	readonly paymentProviders: readonly string[];
-	readonly renewalDays: RenewalDays;
-	/** What amounts are in. */
-	readonly currency: string;
-}
+export type ReportedAccount = Pick<
+	Account,
+	'id' | 'aid' | 'timezone' | 'paymentProviders' | 'renewalDays' | 'currency'
+>;
 
 /** What of an account reports need. It is passed to a thread, so that it is no more. */
 export function reportedAccount(account: ReportedAccount): ReportedAccount {

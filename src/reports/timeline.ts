@@ -2,69 +2,20 @@ import type { Subscription } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { counted, formatShare } from '../format/numbers.ts';
-import type { ScoreChange, SegmentChange, VisitorChanges } from '../segments/visitor-changes.ts';
+import type { ScoreChange, VisitorChanges } from '../segments/visitor-changes.ts';
 import type { KeptMessage, VisitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { CoursedJourney } from './courses.ts';
 import { rounded } from './journey.ts';
 import { type PathModel, pathModels, weightsOf } from './model.ts';
 import { defaultLookbackDays, pathOf } from './path.ts';
-import type { ColumnStyles, FlatRow } from './report.ts';
+import { type ColumnStyles, type FlatRow, styled } from './report.ts';
 
 /** What happened at a moment, with fields of its kind. Times are ISO 8601, UTC. */
-export type TimelineEntry = VisitEntry | TouchEntry | StepEntry | ScoreEntry | SegmentEntry | MessageEntry;
-
-interface VisitEntry {
-	readonly at: string;
-	readonly what: 'visit';
-	readonly sid: string;
-	readonly channel: string | null;
-	readonly landingPage: string | null;
-	/** Null where it went on after the moment as of which the timeline is. */
-	readonly hits: number | null;
-	readonly lastHitAt: string | null;
-}
-
-interface TouchEntry extends Omit<Touch, 'atMs'> {
-	readonly at: string;
-	readonly what: 'touch';
-	/** Null where it led to none. */
-	readonly subid: string | null;
-	/** Its share of the subscription, by model. */
-	readonly shares: Readonly<Record<PathModel, number>> | null;
-}
-
-interface StepEntry {
-	readonly at: string;
-	/** `acquisition`, `renewal`, `refund`; `ended` and `due` where nothing came. */
-	readonly what: string;
-	readonly evt: string | null;
-	readonly revenuePence: number | null;
-	/** After it, and what is paid a month then. */
-	readonly state: string | null;
-	readonly recurringPence: number | null;
-	readonly subid: string;
-}
-
-/** A score that has jumped, or the first one. */
-interface ScoreEntry extends Omit<ScoreChange, 'atMs'> {
-	readonly at: string;
-	readonly what: 'score';
-}
-
-interface SegmentEntry extends Omit<SegmentChange, 'atMs'> {
-	readonly at: string;
-	readonly what: 'segment';
-}
-
-/** What webhooks were to be told. */
-interface MessageEntry {
-	readonly at: string;
-	/** The type of the message. */
-	readonly what: string;
-	/** What the message says. */
-	readonly told: Readonly<Record<string, unknown>>;
-	readonly messages: readonly { readonly webhook: string; readonly deliveredAt: string | null }[];
-}
+export type TimelineEntry =
+	| ReturnType<typeof visitEntry>
+	| ReturnType<
+			typeof touchEntries | typeof stepEntries | typeof changeEntries | typeof messageEntries
+	  >[number];
 
 interface TimelineSource {
 	/** Null if the visitor is not known. */
@@ -97,22 +48,24 @@ export function timelineOf({ record, touches, journeys, changes, asOfMs }: Timel
 		.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
 }
 
-function visitEntry({ sid, profile }: VisitorRecord['visits'][number], asOfMs: number): VisitEntry {
+function visitEntry({ sid, profile }: VisitorRecord['visits'][number], asOfMs: number) {
 	const { firstAtMs, lastAtMs, lastChannel, landingPage, hits } = profile;
 	const isOver = lastAtMs <= asOfMs;
 	return {
 		at: isoTime(firstAtMs),
-		what: 'visit',
+		what: 'visit' as const,
 		sid,
 		channel: lastChannel,
 		landingPage,
+		// Null where it went on after the moment as of which the timeline is.
 		hits: isOver ? hits : null,
 		lastHitAt: isOver ? isoTime(lastAtMs) : null,
 	};
 }
 
-function touchEntries(touches: readonly Touch[], journeys: readonly CoursedJourney[]): TouchEntry[] {
-	const led = new Map<Touch, { subid: string; shares: Record<PathModel, number> }[]>();
+/** With the subscriptions that each touch led to, and its share of them; nulls where it led to none. */
+function touchEntries(touches: readonly Touch[], journeys: readonly CoursedJourney[]) {
+	const led = new Map<Touch, { subid: string | null; shares: Record<PathModel, number> | null }[]>();
 	for (const { subscription } of journeys) {
 		const path = pathOf(touches, subscription.convertedAtMs, defaultLookbackDays);
 		for (const [place, shares] of sharesOf(path, subscription).entries()) {
@@ -122,9 +75,13 @@ function touchEntries(touches: readonly Touch[], journeys: readonly CoursedJourn
 	}
 	return touches.flatMap((touch) => {
 		const { atMs, ...origin } = touch;
-		return (led.get(touch) ?? [{ subid: null, shares: null }]).map(
-			(each): TouchEntry => ({ at: isoTime(atMs), what: 'touch', ...origin, ...each }),
-		);
+		const what = 'touch' as const;
+		return (led.get(touch) ?? [{ subid: null, shares: null }]).map((each) => ({
+			at: isoTime(atMs),
+			what,
+			...origin,
+			...each,
+		}));
 	});
 }
 
@@ -151,8 +108,8 @@ function byModel<Value>(of: (model: PathModel) => Value): Record<PathModel, Valu
 	return Object.fromEntries(pathModels.map((model) => [model, of(model)])) as Record<PathModel, Value>;
 }
 
-/** What happened to a subscription, and what it was after that. */
-function stepEntries({ subscription: { subid, steps }, course }: CoursedJourney): StepEntry[] {
+/** What happened to a subscription, or did not (`ended`, `due`), and what it was after that, with what is paid a month then. */
+function stepEntries({ subscription: { subid, steps }, course }: CoursedJourney) {
 	const { movements = [], state = null, dueAtMs = null } = course ?? {};
 	const happened = new Set(steps.map(({ atMs }) => atMs));
 	const silent = (what: 'ended' | 'due', atMs: number) =>
@@ -177,7 +134,8 @@ function stepEntries({ subscription: { subid, steps }, course }: CoursedJourney)
 	});
 }
 
-function changeEntries({ scores, segments }: VisitorChanges): TimelineEntry[] {
+/** Scores that have jumped, and the first one; segments. */
+function changeEntries({ scores, segments }: VisitorChanges) {
 	return [
 		...scores.flatMap(({ atMs, ...score }) =>
 			score.change === null || score.reasons.length > 0
@@ -189,7 +147,7 @@ function changeEntries({ scores, segments }: VisitorChanges): TimelineEntry[] {
 }
 
 /** Changes of segments, bands and goals, with the webhooks that they were sent to. */
-function messageEntries(messages: readonly KeptMessage[]): MessageEntry[] {
+function messageEntries(messages: readonly KeptMessage[]) {
 	return [...Map.groupBy(messages, ({ sequence }) => sequence).values()].map((same) => {
 		const [{ createdAt, type, message }] = same as [KeptMessage, ...KeptMessage[]];
 		const { timestamp, data } = message as { timestamp?: string; data?: Record<string, unknown> };
@@ -222,11 +180,11 @@ export function timelineRows(entries: readonly TimelineEntry[], withSubids: bool
 }
 
 /** Columns of these rows that are shown in another way than their names say. */
-export const timelineColumns: ColumnStyles = Object.fromEntries([
-	['about', { isLong: true }],
-	...['subid', 'revenuePence', 'state', 'recurringPence'].map((name) => [name, { isOptional: true }]),
-	...pathModels.map((model) => [model, { isShare: true, isOptional: true }]),
-]);
+export const timelineColumns: ColumnStyles = {
+	about: { isLong: true },
+	...styled(['subid', 'revenuePence', 'state', 'recurringPence'], { isOptional: true }),
+	...styled(pathModels, { isShare: true, isOptional: true }),
+};
 
 function aboutOf(entry: TimelineEntry): string | null {
 	if ('shares' in entry) {
@@ -247,7 +205,7 @@ function aboutOf(entry: TimelineEntry): string | null {
 	return `${told.join(' ')}, sent to ${sent.join(', ')}`;
 }
 
-function scoreText({ goal, score, change, reasons }: ScoreEntry): string {
+function scoreText({ goal, score, change, reasons }: Omit<ScoreChange, 'atMs'>): string {
 	const points = change === null ? '' : ` (${change < 0 ? '−' : '+'}${formatShare(Math.abs(change))})`;
 	return `${goal} ${formatShare(score)}${points}${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`;
 }
