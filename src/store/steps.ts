@@ -73,6 +73,71 @@ export type Reading<Outcome> = Transaction<ReadStep, Outcome>;
 /** A transaction that may write. Everything that reads can be part of one. */
 export type Steps<Outcome> = Transaction<WriteStep, Outcome>;
 
+/** A statement that can be asked by itself: `yield*` gives its rows. */
+type Asked<Step> = Step & { [Symbol.iterator](): Transaction<Step, readonly Row[]> };
+
+/** SQL that is written into a statement as it is. */
+class Raw {
+	readonly text: string | number;
+
+	constructor(text: string | number) {
+		this.text = text;
+	}
+}
+
+/** Writes SQL, or a number that is the same in each call, into `sql` or `select`. Never for what a client has sent. */
+export function raw(text: string | number): Raw {
+	return new Raw(text);
+}
+
+type Filling = Value | readonly string[] | Raw;
+
+/**
+ * A statement with its values in their places. An array is a list: after `IN` what a column may be, elsewhere a table with
+ * the column `key`.
+ */
+export function sql(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Asked<Query> {
+	return new Statement('', texts, fillings);
+}
+
+/** The same of a statement that only reads: `SELECT` is put in front. */
+export function select(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Asked<Select> {
+	return new Statement('SELECT ', texts, fillings) as Asked<Select>;
+}
+
+/** Texts without `raw`, which are the same in each call. */
+const knownTexts = new WeakMap<TemplateStringsArray, string>();
+
+class Statement implements Query {
+	readonly sql: string;
+	readonly values: NonNullable<Query['values']>;
+
+	constructor(verb: string, texts: TemplateStringsArray, fillings: readonly Filling[]) {
+		const values = fillings.filter((filling): filling is Exclude<Filling, Raw> => !(filling instanceof Raw));
+		this.values = values;
+		this.sql =
+			values.length < fillings.length
+				? textOf(verb, texts, fillings)
+				: knownTexts.getOrInsertComputed(texts, () => textOf(verb, texts, fillings));
+	}
+
+	*[Symbol.iterator](): Transaction<this, readonly Row[]> {
+		const [rows = []] = yield [this];
+		return rows;
+	}
+}
+
+function textOf(verb: string, texts: TemplateStringsArray, fillings: readonly Filling[]): string {
+	let text = `${verb}${texts[0]}`;
+	for (const [index, filling] of fillings.entries()) {
+		if (filling instanceof Raw) text += filling.text;
+		else if (!Array.isArray(filling)) text += '?';
+		else text += text.endsWith('IN ') ? '?list' : '?each';
+		text += texts[index + 1];
+	}
+	return text;
+}
+
 type RowsOf<Batch> = { readonly [Name in keyof Batch]: readonly Row[] };
 
 /** Asks for a batch of statements that do not depend on each other's rows, by name. @returns the rows of each */

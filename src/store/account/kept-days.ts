@@ -1,6 +1,6 @@
 import { samePageMs } from '../../domain/touch.ts';
 import { dayMs } from '../../durations.ts';
-import { type Query, type Reading, rowsOf, type Select, type Steps } from '../steps.ts';
+import { type Query, type Reading, raw, type Select, type Steps, select, sql } from '../steps.ts';
 
 /**
  * What came in on past days is kept, so that nobody counts it again. A row is a day in UTC. What a request stores is of today,
@@ -22,10 +22,7 @@ export function forgetDays(momentsMs: Iterable<number>): Query {
 		days.add(Math.floor(ms / dayMs));
 		days.add(Math.floor((ms + samePageMs) / dayMs));
 	}
-	return {
-		sql: 'DELETE FROM @kept_day WHERE day IN ?list /* forget days */',
-		values: [[...days].map((day) => utcDay(day * dayMs))],
-	};
+	return sql`DELETE FROM @kept_day WHERE day IN ${[...days].map((day) => utcDay(day * dayMs))} /* forget days */`;
 }
 
 /**
@@ -34,17 +31,15 @@ export function forgetDays(momentsMs: Iterable<number>): Query {
  */
 export function* forgetAcquisitionsOf(subids: readonly string[]): Reading<Query> {
 	const [named = [], following = []] = yield (['named > 0', 'named = 0'] as const).map(
-		(part): Select => ({
-			sql: `SELECT MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ?list AND ${part} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
-			values: [subids],
-		}),
+		(part): Select =>
+			select`MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ${subids} AND ${raw(part)} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
 	);
 	return forgetDays([...named, ...following].map(({ received_at }) => Number(received_at)));
 }
 
 /** Forgets all, so that they are made again. */
 export function* forgetAllDays(): Steps<void> {
-	yield [{ sql: 'DELETE FROM @kept_day /* forget all days */' }];
+	yield* sql`DELETE FROM @kept_day /* forget all days */`;
 }
 
 /** A day that is kept, or asked for. */
@@ -57,10 +52,8 @@ export interface KeptDay {
 
 /** The rows of days from one to another, both included, in order. */
 export function* keptDays(fromDay: string, toDay: string): Reading<KeptDay[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT day, since, figures FROM @kept_day WHERE day >= ? AND day <= ? ORDER BY day /* kept days */',
-		values: [fromDay, toDay],
-	});
+	const rows =
+		yield* select`day, since, figures FROM @kept_day WHERE day >= ${fromDay} AND day <= ${toDay} ORDER BY day /* kept days */`;
 	return rows.map(({ day, since, figures }) => ({
 		day: String(day),
 		sinceMs: Number(since),
@@ -70,10 +63,8 @@ export function* keptDays(fromDay: string, toDay: string): Reading<KeptDay[]> {
 
 /** The same without the figures of those that have some. */
 export function* daysKept(fromDay: string, toDay: string): Reading<(KeptDay & { isMade: boolean })[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT day, since, figures IS NOT NULL AS made FROM @kept_day WHERE day >= ? AND day <= ? ORDER BY day /* days kept */',
-		values: [fromDay, toDay],
-	});
+	const rows =
+		yield* select`day, since, figures IS NOT NULL AS made FROM @kept_day WHERE day >= ${fromDay} AND day <= ${toDay} ORDER BY day /* days kept */`;
 	return rows.map(({ day, since, made }) => ({
 		day: String(day),
 		sinceMs: Number(since),
@@ -95,10 +86,5 @@ export function* beginDays(days: readonly string[], nowMs: number): Steps<void> 
 
 /** Keeps the figures of a day, unless it has changed since it was asked for. */
 export function* keepDay({ day, sinceMs }: KeptDay, figures: string): Steps<void> {
-	yield [
-		{
-			sql: 'UPDATE @kept_day SET figures = ? WHERE day = ? AND since = ? /* keep day */',
-			values: [figures, day, sinceMs],
-		},
-	];
+	yield* sql`UPDATE @kept_day SET figures = ${figures} WHERE day = ${day} AND since = ${sinceMs} /* keep day */`;
 }

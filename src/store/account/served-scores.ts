@@ -1,6 +1,6 @@
 import type { Band } from '../../domain/standing.ts';
 import { dayMs } from '../../durations.ts';
-import { type Query, type Reading, rowsOf, type Steps } from '../steps.ts';
+import { type Query, type Reading, type Steps, select } from '../steps.ts';
 
 /** A score that a page was told. */
 export interface ServedScore {
@@ -29,10 +29,8 @@ export function* keepServedScores(scores: readonly ServedScore[]): Steps<void> {
 
 /** The kept scores of a period, in order. */
 export function* servedScores(fromMs: number, toMs: number): Reading<ServedScore[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT vid, goal, at, band, score FROM @served_score WHERE at >= ? AND at < ? ORDER BY at, vid, goal /* served scores */',
-		values: [Math.max(0, fromMs), Math.min(Number.MAX_SAFE_INTEGER, toMs)],
-	});
+	const rows =
+		yield* select`vid, goal, at, band, score FROM @served_score WHERE at >= ${Math.max(0, fromMs)} AND at < ${Math.min(Number.MAX_SAFE_INTEGER, toMs)} ORDER BY at, vid, goal /* served scores */`;
 	return rows.map(({ vid, goal, at, band, score }) => ({
 		vid: String(vid),
 		goal: String(goal),
@@ -81,9 +79,8 @@ export function keepFigure({ name, atMs, body }: KeptFigure): Query {
 
 /** The kept figures whose names begin so, earliest first. */
 export function* keptFigures(prefix: string): Reading<KeptFigure[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT name, at, body FROM @kept_figure WHERE name >= ? AND name < ? ORDER BY at, name /* kept figures */',
-		values: [prefix, `${prefix}\uffff`],
-	});
+	const end = `${prefix}\uffff`;
+	const rows =
+		yield* select`name, at, body FROM @kept_figure WHERE name >= ${prefix} AND name < ${end} ORDER BY at, name /* kept figures */`;
 	return rows.map(({ name, at, body }) => ({ name: String(name), atMs: Number(at), body: String(body) }));
 }

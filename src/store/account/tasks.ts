@@ -1,4 +1,4 @@
-import { type Query, type Reading, rowsOf } from '../steps.ts';
+import { type Query, type Reading, select } from '../steps.ts';
 
 /**
  * Queues work for the background. `c:…` and `s:…`: assign the events of a customer id, or of a subscription, to their
@@ -14,9 +14,7 @@ export function addTasks(names: readonly string[]): Query {
 
 /** The last task, up to an id, that assigns events to their owners. */
 export function* lastAssignment(untilId: number): Reading<number | null> {
-	const [last] = yield* rowsOf({
-		sql: "SELECT max(id) AS id FROM @task WHERE id <= ? AND (name >= 'c:' AND name < 'd' OR name >= 's:' AND name < 't') /* last assignment */",
-		values: [untilId],
-	});
+	const [last] =
+		yield* select`max(id) AS id FROM @task WHERE id <= ${untilId} AND (name >= 'c:' AND name < 'd' OR name >= 's:' AND name < 't') /* last assignment */`;
 	return last?.id == null ? null : Number(last.id);
 }

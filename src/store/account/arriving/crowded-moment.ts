@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { HitRecord } from '../../../domain/hit.ts';
-import { type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { type Reading, type Row, raw, type Steps, select } from '../../steps.ts';
 
 /** The maximum number of rows of a long log that an import reads in one transaction. */
 export const maxRead = 1000;
@@ -30,11 +30,8 @@ export function isCrowded(
 
 /** Reads a crowded moment. This takes a while, so it should be done without locks. */
 export function* readCrowded({ vid, atMs }: Moment): Reading<CrowdedMoment> {
-	const [last] = yield* rowsOf({ sql: 'SELECT max(id) AS id FROM @hit /* crowded moment */' });
-	const rows = yield* rowsOf({
-		sql: 'SELECT body FROM @logged_hit WHERE vid = ? AND at = ? /* crowded moment */',
-		values: [vid, atMs],
-	});
+	const [last] = yield* select`max(id) AS id FROM @hit /* crowded moment */`;
+	const rows = yield* select`body FROM @logged_hit WHERE vid = ${vid} AND at = ${atMs} /* crowded moment */`;
 	return { vid, atMs, digests: new Set(rows.map(digestOfRow)), toId: Number(last?.id ?? 0) };
 }
 
@@ -43,10 +40,7 @@ export function* catchUp(crowded: CrowdedMoment): Steps<void> {
 	let rows: readonly Row[];
 	do {
 		[rows = []] = yield [
-			{
-				sql: `SELECT id, vid, at, body FROM @hit WHERE id > ? ORDER BY id LIMIT ${maxRead} /* crowded moment */`,
-				values: [crowded.toId],
-			},
+			select`id, vid, at, body FROM @hit WHERE id > ${crowded.toId} ORDER BY id LIMIT ${raw(maxRead)} /* crowded moment */`,
 		];
 		for (const row of rows)
 			if (row.vid === crowded.vid && Number(row.at) === crowded.atMs) crowded.digests.add(digestOfRow(row));

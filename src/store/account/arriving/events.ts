@@ -8,7 +8,17 @@ import {
 	subscriptionEntry,
 	subscriptionEventFields,
 } from '../../../domain/subscription-event.ts';
-import { ask, type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import {
+	ask,
+	type Query,
+	type Reading,
+	type Row,
+	raw,
+	rowsOf,
+	type Select,
+	type Steps,
+	select,
+} from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { holdersOf, ownersOf } from '../owners/identity-links.ts';
 import {
@@ -147,10 +157,7 @@ function* outcomesOf(uploads: readonly Arriving[], fresh: ReadonlySet<string>): 
 }
 
 function eventsByTid(tids: readonly string[]): Select {
-	return {
-		sql: `SELECT ${subscriptionEventFields.join(', ')} FROM @subscription_event WHERE tid IN ?list /* find conflicts */`,
-		values: [tids],
-	};
+	return select`${raw(subscriptionEventFields.join(', '))} FROM @subscription_event WHERE tid IN ${tids} /* find conflicts */`;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { continuesVisit, type HistoryHit, visitTimeoutMs } from '../../../domain/hit.ts';
-import { type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { type Query, type Row, raw, type Steps, select } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	type CrowdedMoment,
@@ -44,10 +44,10 @@ export function* fitting<Hit extends HistoryHit>(
 		const times = hits.map(({ atMs }) => atMs);
 		return { vid, hits, fromMs: Math.min(...times), toMs: Math.max(...times) };
 	});
-	const ends = yield long.map(({ vid, fromMs, toMs }) => ({
-		sql: `SELECT at FROM @hit WHERE vid = ? AND at >= ? AND at <= ? ORDER BY at LIMIT 1 OFFSET ${maxRead} /* fitting history */`,
-		values: [vid, fromMs, toMs],
-	}));
+	const ends = yield long.map(
+		({ vid, fromMs, toMs }) =>
+			select`at FROM @hit WHERE vid = ${vid} AND at >= ${fromMs} AND at <= ${toMs} ORDER BY at LIMIT 1 OFFSET ${raw(maxRead)} /* fitting history */`,
+	);
 	const parts = long.map(({ vid, hits, fromMs }, index) => {
 		const endMs = Number(ends[index]?.[0]?.at ?? Number.POSITIVE_INFINITY);
 		const moment = { vid, atMs: fromMs };
@@ -63,10 +63,7 @@ export function* fitting<Hit extends HistoryHit>(
 
 /** The logs of visitors, whole. They must be read under the visitors' lock. */
 export function knownHistory(vids: readonly string[]): Query {
-	return {
-		sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
-		values: [vids],
-	};
+	return select`vid, sid, at, body FROM @hit WHERE vid IN ${vids} /* known history */`;
 }
 
 /**
@@ -125,10 +122,8 @@ function selectNear(vid: string, hits: readonly PastHit[], crowd: CrowdedMoment 
 
 /** The start of visits that were read only in part. */
 function* startsOf(rows: readonly Row[]): Steps<Map<string, number>> {
-	const starts = yield* rowsOf({
-		sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* starts of visits */',
-		values: [unique(rows.map(({ sid }) => String(sid)))],
-	});
+	const starts =
+		yield* select`key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ${unique(rows.map(({ sid }) => String(sid)))} AS list /* starts of visits */`;
 	return new Map(starts.map(({ sid, at }) => [String(sid), Number(at)]));
 }
 

@@ -8,7 +8,7 @@ import {
 	storedEvent,
 } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { ask, type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, rowsOf, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import {
@@ -104,10 +104,8 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 			owners: [...found.holders, ...found.subscriptions].map(({ vid }) => String(vid)),
 		});
 		if (storedHits > 0)
-			following = yield* rowsOf({
-				sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE tid IN ?list AND vid IS NOT NULL /* following history */',
-				values: [[...fresh]],
-			});
+			following =
+				yield* select`DISTINCT vid FROM @subscription_event WHERE tid IN ${[...fresh]} AND vid IS NOT NULL /* following history */`;
 		return { ...(yield* findOwners(added)), fresh, hasVisitors: true };
 	});
 	// The hits may have moved these events already, with their subscriptions, to visitors who lose them now.
@@ -180,8 +178,8 @@ function* storePastHits(
 
 function rename(before: string, after: string): Query[] {
 	return [
-		{ sql: 'UPDATE @hit SET sid = ? WHERE sid = ? /* rename visit */', values: [after, before] },
-		{ sql: 'DELETE FROM @visit WHERE sid = ? /* rename visit */', values: [before] },
+		sql`UPDATE @hit SET sid = ${after} WHERE sid = ${before} /* rename visit */`,
+		sql`DELETE FROM @visit WHERE sid = ${before} /* rename visit */`,
 	];
 }
 

@@ -7,7 +7,7 @@ import {
 	ownerOf,
 	tidKey,
 } from '../../../domain/ownership.ts';
-import { ask, type Query, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, raw, rowsOf, type Select, type Steps, select, sql } from '../../steps.ts';
 import { addTasks } from '../tasks.ts';
 import {
 	followSubscriptions,
@@ -150,10 +150,7 @@ export function* lockContested(keys: readonly string[], erasing = false): Steps<
 	}
 	const named = (kind: string) =>
 		keys.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
-	const found = yield* rowsOf({
-		sql: 'SELECT tid FROM @subscription_event WHERE cid IN ?list /* events of links */',
-		values: [named('c:')],
-	});
+	const found = yield* select`tid FROM @subscription_event WHERE cid IN ${named('c:')} /* events of links */`;
 	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid))]);
 	const rows = yield* rowsOf(lockEvents([...tids], erasing));
 	return { ...(yield* contestedAmong(rows)), popular: [...popular] };
@@ -200,10 +197,7 @@ function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
  * @param erasing whether to include events of visitors who are being erased
  */
 export function lockEvents(tids: readonly string[], erasing = true): Query {
-	return {
-		sql: `SELECT tid, subid, cid, vid, named FROM @subscription_event WHERE tid IN ?list${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* lock events */`,
-		values: [tids],
-	};
+	return sql`SELECT tid, subid, cid, vid, named FROM @subscription_event WHERE tid IN ${tids}${raw(erasing ? '' : notErasing)} ORDER BY tid FOR UPDATE /* lock events */`;
 }
 
 /**

@@ -1,5 +1,16 @@
 import { decidingOrder, type Owner, ownerOf } from '../../../domain/ownership.ts';
-import { ask, type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import {
+	ask,
+	type Query,
+	type Reading,
+	type Row,
+	raw,
+	rowsOf,
+	type Select,
+	type Steps,
+	select,
+	sql,
+} from '../../steps.ts';
 import { addTasks } from '../tasks.ts';
 
 /** The owners of subscriptions that have one. */
@@ -90,10 +101,7 @@ function keysOf(subids: readonly string[]): string[] {
 
 /** The number of events that name nobody, of each subscription. Counting stops just above the limit. */
 function countFollowing(subids: readonly string[]): Select {
-	return {
-		sql: `SELECT key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${notErasing} ORDER BY id LIMIT ${maxFollowing + 1}) AS first) AS events FROM ?each AS list /* count following */`,
-		values: [subids],
-	};
+	return select`key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${raw(notErasing)} ORDER BY id LIMIT ${raw(maxFollowing + 1)}) AS first) AS events FROM ${subids} AS list /* count following */`;
 }
 
 /** As many subscriptions as have few such events together. @param counts rows of `countFollowing` */
@@ -108,10 +116,7 @@ function fewOf(counts: readonly Row[]): { subid: string; events: number }[] {
 }
 
 function lockFollowing(by: 'subid' | 'tid', names: readonly string[], more = ''): Query {
-	return {
-		sql: `SELECT tid, subid, vid FROM @subscription_event WHERE ${by} IN ?list AND named = 0${notErasing} ORDER BY tid FOR UPDATE${more} /* following */`,
-		values: [names],
-	};
+	return sql`SELECT tid, subid, vid FROM @subscription_event WHERE ${raw(by)} IN ${names} AND named = 0${raw(notErasing)} ORDER BY tid FOR UPDATE${raw(more)} /* following */`;
 }
 
 function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, string>): Steps<Set<string>> {
@@ -149,10 +154,7 @@ export function* followOn(
 	const { rows, page } = yield* ask({
 		lock: { lock: 'exclusive', keys: keysOf([subid]) },
 		rows: ownersOfSubscriptions([subid]),
-		page: {
-			sql: `SELECT id, tid FROM @subscription_event WHERE subid = ? AND named = 0 AND id > ? ORDER BY id LIMIT ${maxFollowing} /* follow */`,
-			values: [subid, afterId],
-		},
+		page: select`id, tid FROM @subscription_event WHERE subid = ${subid} AND named = 0 AND id > ${afterId} ORDER BY id LIMIT ${raw(maxFollowing)} /* follow */`,
 	});
 	const following = yield* rowsOf(
 		lockFollowing(

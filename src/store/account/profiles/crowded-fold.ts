@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Profile } from '../../../domain/profile.ts';
-import { type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { type Reading, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { assignEvents, type IdentityLink, lockContested, saveLinks } from '../owners/identity-links.ts';
 import { addTasks } from '../tasks.ts';
@@ -44,12 +44,7 @@ export function* enterCrowd(
 	{ atMs, before }: { atMs: number; before: Row[string] | undefined },
 ): Steps<Crowd> {
 	const crowd = { ...subject, vid, atMs, mark: `${randomUUID()} ${before ?? null}` };
-	yield [
-		{
-			sql: `UPDATE ${tableOf(subject)} SET folded_to = ?, refolded = ? WHERE ${subject.key} = ? /* enter crowd */`,
-			values: [atMs, crowd.mark, subject.name],
-		},
-	];
+	yield* sql`UPDATE ${raw(tableOf(subject))} SET folded_to = ${atMs}, refolded = ${crowd.mark} WHERE ${raw(subject.key)} = ${subject.name} /* enter crowd */`;
 	return crowd;
 }
 
@@ -69,10 +64,8 @@ export function* foldCrowd({ key, name, vid, atMs, mark }: Crowd): Reading<Folde
 	const { entries, hits, links } = yield* readMoment({ key, name }, atMs);
 	const profile = foldOn(mark.slice(idLength + 1), entries);
 	if (key === 'sid') return { profile, touches: [], links: [] };
-	const unfounded = yield* rowsOf({
-		sql: 'SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL LIMIT 1 /* unfounded */',
-		values: [vid],
-	});
+	const unfounded =
+		yield* select`key FROM @claim WHERE vid = ${vid} AND unfounded IS NOT NULL LIMIT 1 /* unfounded */`;
 	const touches = yield* touchesWithin(hits);
 	return { profile, touches, links: unfounded.length > 0 ? links : [] };
 }
@@ -81,10 +74,7 @@ export function* foldCrowd({ key, name, vid, atMs, mark }: Crowd): Reading<Folde
 export function* foundCrowd({ vid, mark }: Crowd, links: readonly IdentityLink[]): Steps<boolean> {
 	const { events, vids, popular } = yield* lockContested(unique(links.map(({ key }) => key)));
 	yield [lockVisitors(unique([vid, ...vids]))];
-	const [row] = yield* rowsOf({
-		sql: 'SELECT refolded FROM @visitor WHERE vid = ? /* crowd */',
-		values: [vid],
-	});
+	const [row] = yield* select`refolded FROM @visitor WHERE vid = ${vid} /* crowd */`;
 	if (row?.refolded !== mark) return false;
 	yield [saveLinks(links), addTasks(popular)];
 	const moved = yield* assignEvents(events);
@@ -96,9 +86,7 @@ export function* foundCrowd({ vid, mark }: Crowd, links: readonly IdentityLink[]
 export function* leaveCrowd(crowd: Crowd, { profile, touches }: FoldedCrowd): Steps<void> {
 	const { key, name, vid, atMs, mark } = crowd;
 	yield [lockVisitors([vid])];
-	const left = yield* rowsOf({
-		sql: `UPDATE ${tableOf(crowd)} SET refolded = ? WHERE ${key} = ? AND refolded = ? RETURNING ${key} /* leave crowd */`,
-		values: [JSON.stringify(profile), name, mark],
-	});
+	const left =
+		yield* sql`UPDATE ${raw(tableOf(crowd))} SET refolded = ${JSON.stringify(profile)} WHERE ${raw(key)} = ${name} AND refolded = ${mark} RETURNING ${raw(key)} /* leave crowd */`;
 	if (left.length > 0 && key === 'vid') yield* replaceTouches(vid, { fromMs: atMs - 1, toMs: atMs }, touches);
 }

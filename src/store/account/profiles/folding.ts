@@ -1,4 +1,4 @@
-import { ask, type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, raw, rowsOf, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { assignEvents, type ContestedEvents, lockContested, saveLinks } from '../owners/identity-links.ts';
 import { followFew, followOn } from '../owners/subscription-owners.ts';
@@ -59,9 +59,7 @@ interface Task {
 }
 
 function nextTasks(condition: string, max: number): Query {
-	return {
-		sql: `SELECT id, name, position FROM @task WHERE ${condition} ORDER BY id LIMIT ${max} /* next tasks */`,
-	};
+	return select`id, name, position FROM @task WHERE ${raw(condition)} ORDER BY id LIMIT ${raw(max)} /* next tasks */`;
 }
 
 function toTask({ id, name, position }: Row): Task {
@@ -74,10 +72,8 @@ function* nextOf(
 	after: string,
 	max: number,
 ): Steps<readonly Row[]> {
-	const next = (name: string): Query => ({
-		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT ${max} /* what waits */`,
-		values: [name],
-	});
+	const next = (name: string): Query =>
+		select`${raw(key)}, vid FROM @${raw(table)} WHERE folded_to IS NOT NULL AND ${raw(key)} > ${name} ORDER BY ${raw(key)} LIMIT ${raw(max)} /* what waits */`;
 	const { found, first } = yield* ask({
 		found: next(after),
 		first: next(''),
@@ -103,9 +99,8 @@ export function* countWaiting(): Steps<number> {
 	// PostgreSQL uses the index of what waits only for its order, as long as it has no statistics.
 	const count = (table: 'visitor' | 'visit', key: 'vid' | 'sid') =>
 		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE folded_to IS NOT NULL ORDER BY ${key} LIMIT 1000) AS first)`;
-	const rows = yield* rowsOf({
-		sql: `SELECT ${count('visitor', 'vid')} + ${count('visit', 'sid')} + (SELECT count(*) FROM (SELECT 1 FROM @task LIMIT 1000) AS first) AS number /* count what waits */`,
-	});
+	const rows =
+		yield* select`${raw(count('visitor', 'vid'))} + ${raw(count('visit', 'sid'))} + (SELECT count(*) FROM (SELECT 1 FROM @task LIMIT 1000) AS first) AS number /* count what waits */`;
 	return Number(rows[0]?.number);
 }
 
@@ -114,10 +109,7 @@ function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const rows = yield* rowsOf(loadVisitors(unique([vid, ...(links?.vids ?? [])])));
 	const row = rows.find((each) => each.vid === vid);
 	if (!row || row.folded_to === null) return undefined;
-	const [state] = yield* rowsOf({
-		sql: 'SELECT folded_to, refolded FROM @visitor WHERE vid = ? /* fold visitor */',
-		values: [vid],
-	});
+	const [state] = yield* select`folded_to, refolded FROM @visitor WHERE vid = ${vid} /* fold visitor */`;
 	const subject = { key: 'vid', name: vid } as const;
 	const crowd = reachedCrowd(subject, vid, state);
 	if (crowd) return crowd;
@@ -132,14 +124,9 @@ function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const touches = yield* touchesWithin(read.hits);
 	yield* replaceTouches(vid, { fromMs, toMs: read.isEnd ? Number.NaN : read.toMs }, touches);
 	if (!read.isEnd)
-		yield [
-			{
-				sql: 'UPDATE @visitor SET folded_to = ?, refolded = ? WHERE vid = ? /* fold visitor */',
-				values: [read.toMs, JSON.stringify(profile), vid],
-			},
-		];
+		yield* sql`UPDATE @visitor SET folded_to = ${read.toMs}, refolded = ${JSON.stringify(profile)} WHERE vid = ${vid} /* fold visitor */`;
 	else if (profile && profile.hits > 0) yield [saveVisitors([[vid, profile]]), ...isFolded([vid], [])];
-	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
+	else yield [sql`DELETE FROM @visitor WHERE vid = ${vid} /* fold visitor */`];
 	return undefined;
 }
 
@@ -157,11 +144,8 @@ function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
 		unfounded,
 		visitors: [row],
 	} = yield* ask({
-		unfounded: {
-			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${maxAssigned} /* unfounded */`,
-			values: [vid],
-		},
-		visitors: { sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
+		unfounded: select`key FROM @claim WHERE vid = ${vid} AND unfounded IS NOT NULL ORDER BY key LIMIT ${raw(maxAssigned)} /* unfounded */`,
+		visitors: select`folded_to FROM @visitor WHERE vid = ${vid} /* unfounded */`,
 	});
 	if (unfounded.length === 0 || !row || row.folded_to === null) return undefined;
 	const { links, isEnd } = yield* readOn({ key: 'vid', name: vid }, Number(row.folded_to));
@@ -179,10 +163,7 @@ function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<
 	const gone = read.isEnd ? found.last : [];
 	yield [
 		saveLinks(read.links),
-		{
-			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list AND unfounded IS NOT NULL /* unfounded */',
-			values: [vid, gone],
-		},
+		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${gone} AND unfounded IS NOT NULL /* unfounded */`,
 		addTasks(found.popular),
 	];
 	const moved = yield* assignEvents(found.events);
@@ -193,10 +174,7 @@ function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<
 function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
 	// The visitor's lock covers its visits.
 	yield [{ settle: [vid] }, loadVisitors([vid])];
-	const [row] = yield* rowsOf({
-		sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */',
-		values: [sid],
-	});
+	const [row] = yield* select`folded_to, refolded FROM @visit WHERE sid = ${sid} /* fold visit */`;
 	if (!row || row.folded_to === null) return undefined;
 	const subject = { key: 'sid', name: sid } as const;
 	const crowd = reachedCrowd(subject, vid, row);
@@ -205,14 +183,9 @@ function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
 	if (read.isCrowded) return yield* enterCrowd(subject, vid, { atMs: read.toMs, before: row.refolded });
 	const profile = foldOn(row.refolded, read.entries);
 	if (!read.isEnd)
-		yield [
-			{
-				sql: 'UPDATE @visit SET folded_to = ?, refolded = ? WHERE sid = ? /* fold visit */',
-				values: [read.toMs, JSON.stringify(profile), sid],
-			},
-		];
+		yield* sql`UPDATE @visit SET folded_to = ${read.toMs}, refolded = ${JSON.stringify(profile)} WHERE sid = ${sid} /* fold visit */`;
 	else if (profile) yield [saveVisits([[sid, { vid, profile }]]), ...isFolded([], [sid])];
-	else yield [{ sql: 'DELETE FROM @visit WHERE sid = ? /* fold visit */', values: [sid] }];
+	else yield [sql`DELETE FROM @visit WHERE sid = ${sid} /* fold visit */`];
 	return undefined;
 }
 
@@ -247,16 +220,13 @@ function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
 }
 
 function endTasks(names: readonly string[], untilId: number): Query {
-	return {
-		sql: 'DELETE FROM @task WHERE name IN ?list AND id <= ? /* tasks done */',
-		values: [names, untilId],
-	};
+	return sql`DELETE FROM @task WHERE name IN ${names} AND id <= ${untilId} /* tasks done */`;
 }
 
 /** @param position undefined at the end */
 function goOn({ id }: Task, position: number | undefined): Query {
-	if (position === undefined) return { sql: 'DELETE FROM @task WHERE id = ? /* task done */', values: [id] };
-	return { sql: 'UPDATE @task SET position = ? WHERE id = ? /* task */', values: [position, id] };
+	if (position === undefined) return sql`DELETE FROM @task WHERE id = ${id} /* task done */`;
+	return sql`UPDATE @task SET position = ${position} WHERE id = ${id} /* task */`;
 }
 
 /**
@@ -264,10 +234,8 @@ function goOn({ id }: Task, position: number | undefined): Query {
  * @returns the id of the last event; undefined at the end
  */
 function* assignOn(cid: string, position: number): Steps<number | undefined> {
-	const page = yield* rowsOf({
-		sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${maxAssigned} /* assign */`,
-		values: [cid, position],
-	});
+	const page =
+		yield* select`id, tid FROM @subscription_event WHERE cid = ${cid} AND id > ${position} ORDER BY id LIMIT ${raw(maxAssigned)} /* assign */`;
 	const { events, vids } = yield* lockContested([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);
@@ -278,15 +246,13 @@ function* assignOn(cid: string, position: number): Steps<number | undefined> {
 
 /** Rebuilds the next visitors, in the order of their `vid`, because more is now derived from their logs. */
 function* refoldAfter(taskId: number, vid: string): Steps<void> {
-	const rows = yield* rowsOf({
-		sql: `SELECT vid FROM @visitor WHERE vid > ? ORDER BY vid LIMIT ${maxVisitors} /* refold */`,
-		values: [vid],
-	});
+	const rows =
+		yield* select`vid FROM @visitor WHERE vid > ${vid} ORDER BY vid LIMIT ${raw(maxVisitors)} /* refold */`;
 	yield* refold(rows.map((row) => String(row.vid)));
 	const last = rows.at(-1);
 	yield [
 		last
-			? { sql: 'UPDATE @task SET name = ? WHERE id = ? /* refold */', values: [`v:${last.vid}`, taskId] }
-			: { sql: 'DELETE FROM @task WHERE id = ? /* refold */', values: [taskId] },
+			? sql`UPDATE @task SET name = ${`v:${last.vid}`} WHERE id = ${taskId} /* refold */`
+			: sql`DELETE FROM @task WHERE id = ${taskId} /* refold */`,
 	];
 }

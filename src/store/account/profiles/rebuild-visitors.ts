@@ -1,5 +1,16 @@
 import { emptyProfile } from '../../../domain/profile.ts';
-import { ask, type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import {
+	ask,
+	type Query,
+	type Reading,
+	type Row,
+	raw,
+	rowsOf,
+	type Select,
+	type Steps,
+	select,
+	sql,
+} from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	assignEvents,
@@ -26,10 +37,8 @@ const namedAnywhere = ['hit', 'visitor', 'claim', 'subscription_event'];
 /** The next visitors in the order of their `vid`. */
 export function* visitorsAfter(vid: string, limit: number): Reading<string[]> {
 	const pages = yield namedAnywhere.map(
-		(table): Select => ({
-			sql: `SELECT DISTINCT vid FROM @${table} WHERE vid > ? ORDER BY vid LIMIT ${limit} /* visitors after */`,
-			values: [vid],
-		}),
+		(table): Select =>
+			select`DISTINCT vid FROM @${raw(table)} WHERE vid > ${vid} ORDER BY vid LIMIT ${raw(limit)} /* visitors after */`,
 	);
 	const vids = new Set(pages.flatMap((rows) => rows.map((row) => String(row.vid))));
 	return [...vids].sort().slice(0, limit);
@@ -56,14 +65,8 @@ export function* repairVisits(afterId: number): Steps<{ changed: number; lastId:
 		yield [lockVisitors(unique(wrong.flatMap(({ vid, owner }) => [String(vid), owner as string | null])))];
 		yield wrong.map(({ sid, owner }) =>
 			owner === null
-				? {
-						sql: 'DELETE FROM @visit WHERE sid = ? AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* repair visits */',
-						values: [String(sid)],
-					}
-				: {
-						sql: 'UPDATE @visit SET vid = ? WHERE sid = ? /* repair visits */',
-						values: [owner as string, String(sid)],
-					},
+				? sql`DELETE FROM @visit WHERE sid = ${String(sid)} AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* repair visits */`
+				: sql`UPDATE @visit SET vid = ${owner as string} WHERE sid = ${String(sid)} /* repair visits */`,
 		);
 	}
 	return { changed: wrong.length, lastId: Number(last.id) };
@@ -78,10 +81,7 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 	const left = vids.filter((vid) => !short.includes(vid));
 	if (short.length === 0) return { changed: 0, left };
 	const contested = yield* takeLinks(short);
-	const hits = yield* rowsOf({
-		sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* rebuild */',
-		values: [short],
-	});
+	const hits = yield* select`vid, sid, at, body FROM @hit WHERE vid IN ${short} /* rebuild */`;
 	yield [saveLinks(hits.flatMap(linksOfRow))];
 	const moved = yield* assignEvents(contested);
 	const changed = yield* refold([...new Set([...short, ...moved])], [], 2 * maxReplayed);
@@ -96,23 +96,14 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 	const { taken, shown } = yield* ask({
 		lock: { lock: 'exclusive', keys: 'all' },
-		taken: {
-			sql: 'DELETE FROM @claim WHERE vid IN ?list AND kept IS NULL RETURNING key /* take links */',
-			values: [vids],
-		},
+		taken: sql`DELETE FROM @claim WHERE vid IN ${vids} AND kept IS NULL RETURNING key /* take links */`,
 		// In a damaged database, some hits may have no link.
-		shown: {
-			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
-			values: [vids],
-		},
+		shown: select`vid, at, body FROM @hit WHERE vid IN ${vids} AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
 	});
 	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
 	const { events, popular } = yield* lockContested(unique(keys));
 	const { found } = yield* ask({
-		found: {
-			sql: 'SELECT tid FROM @subscription_event WHERE vid IN ?list /* take links */',
-			values: [vids],
-		},
+		found: select`tid FROM @subscription_event WHERE vid IN ${vids} /* take links */`,
 		queued: addTasks(popular),
 	});
 	const own = yield* rowsOf(lockEvents(found.map(({ tid }) => String(tid))));
@@ -147,17 +138,12 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
  * key
  */
 export function* unverifyLinks(vid: string, after: string): Steps<string | undefined> {
-	const links = yield* rowsOf({
-		sql: `SELECT key FROM @claim WHERE vid = ? AND key > ? ORDER BY key LIMIT ${pageRows} /* rebuild */`,
-		values: [vid, after],
-	});
+	const links =
+		yield* select`key FROM @claim WHERE vid = ${vid} AND key > ${after} ORDER BY key LIMIT ${raw(pageRows)} /* rebuild */`;
 	const keys = links.map(({ key }) => String(key));
 	yield [
 		lockVisitors([vid]),
-		{
-			sql: 'UPDATE @claim SET unfounded = 1 WHERE vid = ? AND key IN ?list AND kept IS NULL /* rebuild */',
-			values: [vid, keys],
-		},
+		sql`UPDATE @claim SET unfounded = 1 WHERE vid = ${vid} AND key IN ${keys} AND kept IS NULL /* rebuild */`,
 	];
 	return keys.at(-1);
 }
@@ -168,10 +154,7 @@ export function* unverifyLinks(vid: string, after: string): Steps<string | undef
 export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPlace | undefined> {
 	const { hits } = yield* ask({
 		settle: { settle: [vid] },
-		hits: {
-			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* rebuild */`,
-			values: [vid, atMs, id],
-		},
+		hits: select`id, sid, at FROM @hit WHERE vid = ${vid} AND (at, id) > (${atMs}, ${id}) ORDER BY at, id LIMIT ${raw(pageRows)} /* rebuild */`,
 	});
 	const firsts = new Map(hits.toReversed().map((hit) => [String(hit.sid), Number(hit.at)]));
 	yield [lockVisitors([vid])];
@@ -188,10 +171,7 @@ export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPl
 
 /** Assigns a page of a visitor's events to their owners. @returns the id of the last; undefined at the end */
 export function* reassignEvents(vid: string, afterId: number): Steps<number | undefined> {
-	const page: Query = {
-		sql: 'SELECT id, tid FROM @subscription_event WHERE vid = ? AND id > ? ORDER BY id LIMIT 50 /* rebuild */',
-		values: [vid, afterId],
-	};
+	const page: Query = select`id, tid FROM @subscription_event WHERE vid = ${vid} AND id > ${afterId} ORDER BY id LIMIT 50 /* rebuild */`;
 	const rows = yield* rowsOf(page);
 	const { events, vids } = yield* lockContested(rows.map(({ tid }) => `t:${tid}`));
 	yield [lockVisitors(vids)];

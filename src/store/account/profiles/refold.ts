@@ -1,6 +1,6 @@
 import { profileOf } from '../../../domain/profile.ts';
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
-import { ask, type Query, type Row, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { addTasks } from '../tasks.ts';
 import { loggedHit } from './log-piece.ts';
 import { loadFreeVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
@@ -59,10 +59,7 @@ function countEntries(vids: readonly string[], max: number): Query {
 		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${max + 1}) AS first)`;
 	// The background handles links that lost their hit, in log order. Visitors being erased are not rebuilt.
 	const never = `CASE WHEN EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = list.key AND unfounded IS NOT NULL) OR EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || list.key) THEN ${max + 1} ELSE 0 END`;
-	return {
-		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} + ${never} AS entries FROM ?each AS list /* count entries */`,
-		values: [vids],
-	};
+	return select`key AS vid, ${raw(count('hit', 'at'))} + ${raw(count('subscription_event', 'received_at'))} + ${raw(never)} AS entries FROM ${vids} AS list /* count entries */`;
 }
 
 /** The value of `folded_to` before anything is replayed. */
@@ -73,7 +70,7 @@ export function waitToBeFolded(vids: readonly string[], sids: readonly string[])
 	const wait = `SET folded_to = ${nothingFolded}, refolded = NULL`;
 	return [
 		{ sql: `UPDATE @visitor ${wait} WHERE vid IN ?list /* wait */`, values: [vids], wakes: true },
-		{ sql: `UPDATE @visit ${wait} WHERE sid IN ?list AND vid IN ?list /* wait */`, values: [sids, vids] },
+		sql`UPDATE @visit ${raw(wait)} WHERE sid IN ${sids} AND vid IN ${vids} /* wait */`,
 	];
 }
 
@@ -85,15 +82,9 @@ export function waitToBeFolded(vids: readonly string[], sids: readonly string[])
  */
 export function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
 	const found = yield* ask({
-		hits: { sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* replay */', values: [vids] },
-		events: {
-			sql: 'SELECT vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IN ?list /* replay */',
-			values: [vids],
-		},
-		visits: {
-			sql: 'SELECT sid, profile, folded_to FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ?list) /* replay */',
-			values: [vids],
-		},
+		hits: select`vid, sid, at, body FROM @hit WHERE vid IN ${vids} /* replay */`,
+		events: select`vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IN ${vids} /* replay */`,
+		visits: select`sid, profile, folded_to FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ${vids}) /* replay */`,
 		touches: loadTouches(vids),
 	});
 	const logged = found.hits.map(loggedHit);
@@ -121,7 +112,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 		),
 		saveVisitors(changedVisitors),
 		saveVisits(changedVisits),
-		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* replay */', values: [gone] },
+		sql`DELETE FROM @visitor WHERE vid IN ${gone} /* replay */`,
 		...touches.queries,
 	];
 	return changedVisitors.length + changedVisits.length + gone.length + touches.changed;
@@ -131,7 +122,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 export function isFolded(vids: readonly string[], sids: readonly string[]): Query[] {
 	const done = 'SET folded_to = NULL, refolded = NULL';
 	return [
-		{ sql: `UPDATE @visitor ${done} WHERE vid IN ?list /* folded */`, values: [vids] },
-		{ sql: `UPDATE @visit ${done} WHERE sid IN ?list /* folded */`, values: [sids] },
+		sql`UPDATE @visitor ${raw(done)} WHERE vid IN ${vids} /* folded */`,
+		sql`UPDATE @visit ${raw(done)} WHERE sid IN ${sids} /* folded */`,
 	];
 }

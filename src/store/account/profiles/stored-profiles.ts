@@ -1,5 +1,5 @@
 import { isLatest, type LogEntry, type Profile } from '../../../domain/profile.ts';
-import { ask, type Query, type Row, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, type Steps, select, sql } from '../../steps.ts';
 
 /** Profiles of visitors by `vid`, or of visits by `sid`, as they were loaded. */
 export class LoadedProfiles {
@@ -32,10 +32,7 @@ export class LoadedProfiles {
 
 /** Locks visitors, so that no hit is added to them before the transaction ends. */
 export function lockVisitors(vids: readonly string[]): Query {
-	return {
-		sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* lock visitors */',
-		values: [vids],
-	};
+	return sql`SELECT vid FROM @visitor WHERE vid IN ${vids} ORDER BY vid FOR UPDATE /* lock visitors */`;
 }
 
 /** Locks visitors and loads their profiles. */
@@ -53,17 +50,14 @@ const loadingVisitors =
 export function* loadFreeVisitors(vids: readonly string[]): Steps<{ rows: readonly Row[]; busy: string[] }> {
 	const { rows, all } = yield* ask({
 		rows: { sql: `${loadingVisitors} SKIP LOCKED /* load free visitors */`, values: [vids] },
-		all: { sql: 'SELECT vid FROM @visitor WHERE vid IN ?list /* load free visitors */', values: [vids] },
+		all: select`vid FROM @visitor WHERE vid IN ${vids} /* load free visitors */`,
 	});
 	const free = new Set(rows.map(({ vid }) => vid));
 	return { rows, busy: all.filter(({ vid }) => !free.has(vid)).map(({ vid }) => String(vid)) };
 }
 
 export function loadVisits(sids: readonly string[]): Query {
-	return {
-		sql: 'SELECT sid, vid, profile, folded_to FROM @visit WHERE sid IN ?list /* load visits */',
-		values: [sids],
-	};
+	return select`sid, vid, profile, folded_to FROM @visit WHERE sid IN ${sids} /* load visits */`;
 }
 
 export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {

@@ -1,7 +1,7 @@
 import type { HitRecord } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry } from '../../../domain/profile.ts';
 import { type Touch, touchOf } from '../../../domain/touch.ts';
-import { type Query, type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { type Query, type Reading, type Row, type Steps, select, sql } from '../../steps.ts';
 import { forgetDays } from '../kept-days.ts';
 
 /**
@@ -75,10 +75,7 @@ export function saveTouches(touches: readonly StoredTouch[]): Query {
 
 /** The touches of visitors that follow from their logs. */
 export function loadTouches(vids: readonly string[]): Query {
-	return {
-		sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list AND kept IS NULL ORDER BY vid, at /* load touches */',
-		values: [vids],
-	};
+	return select`vid, at, origin FROM @touch WHERE vid IN ${vids} AND kept IS NULL ORDER BY vid, at /* load touches */`;
 }
 
 /** Replaces the touches of visitors by those of their logs, and counts the visitors whose touches differed. */
@@ -107,10 +104,7 @@ export function correctTouches(
 		changed: wrong.length,
 		queries: [
 			forgetDays(moments),
-			{
-				sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NULL /* correct touches */',
-				values: [wrong],
-			},
+			sql`DELETE FROM @touch WHERE vid IN ${wrong} AND kept IS NULL /* correct touches */`,
 			{ ...save, rows: wrong.flatMap((vid) => wanted.get(vid) ?? []) },
 		],
 	};
@@ -118,10 +112,8 @@ export function correctTouches(
 
 /** The touches of a part of a visitor's log. */
 export function* touchesWithin(hits: readonly LoggedHit[]): Reading<StoredTouch[]> {
-	const began = yield* rowsOf({
-		sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* visits began */',
-		values: [[...new Set(hits.map(({ entry }) => entry.sid))]],
-	});
+	const began =
+		yield* select`key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ${[...new Set(hits.map(({ entry }) => entry.sid))]} AS list /* visits began */`;
 	return touchesOf(hits, new Map(began.map(({ sid, at }) => [String(sid), Number(at)])));
 }
 
@@ -131,10 +123,8 @@ export function* replaceTouches(
 	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 	touches: readonly StoredTouch[],
 ): Steps<void> {
-	const deleted = yield* rowsOf({
-		sql: 'DELETE FROM @touch WHERE vid = ? AND at > ? AND at <= ? AND kept IS NULL RETURNING at /* replace touches */',
-		values: [vid, fromMs, Number.isNaN(toMs) ? Number.MAX_SAFE_INTEGER : toMs],
-	});
+	const deleted =
+		yield* sql`DELETE FROM @touch WHERE vid = ${vid} AND at > ${fromMs} AND at <= ${Number.isNaN(toMs) ? Number.MAX_SAFE_INTEGER : toMs} AND kept IS NULL RETURNING at /* replace touches */`;
 	yield [
 		saveTouches(touches),
 		forgetDays([...deleted.map(({ at }) => Number(at)), ...touches.map(({ atMs }) => atMs)]),

@@ -1,7 +1,7 @@
 import { hitEntry } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
 import { Cadences } from '../../../domain/subscription-cadence.ts';
-import { ask, type Reading, rowsOf } from '../../steps.ts';
+import { ask, type Reading, select } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 import { type JoinedEvent, joinedEvents } from './joined-events.ts';
 import { learnedCadences } from './payments.ts';
@@ -93,14 +93,8 @@ const maxHitsPerVisitor = 5000;
 /** The extent of the history up to a moment. */
 export function* historyExtent(asOfMs: number): Reading<HistoryExtent> {
 	const { hits, uploads } = yield* ask({
-		hits: {
-			sql: 'SELECT count(*) AS number, min(at) AS first, max(at) AS last FROM @every_hit WHERE at <= ? /* extent */',
-			values: [asOfMs],
-		},
-		uploads: {
-			sql: 'SELECT count(*) AS number, max(received_at) AS last FROM @subscription_event WHERE received_at <= ? /* extent */',
-			values: [asOfMs],
-		},
+		hits: select`count(*) AS number, min(at) AS first, max(at) AS last FROM @every_hit WHERE at <= ${asOfMs} /* extent */`,
+		uploads: select`count(*) AS number, max(received_at) AS last FROM @subscription_event WHERE received_at <= ${asOfMs} /* extent */`,
 	});
 	const numberOr = (value: unknown, none: number) => (value === null ? none : Number(value));
 	const [hit, upload] = [hits[0], uploads[0]];
@@ -114,10 +108,8 @@ export function* historyExtent(asOfMs: number): Reading<HistoryExtent> {
 
 /** The latest hits up to a moment, latest first. */
 export function* hitsBefore(atMs: number, limit: number): Reading<HitMoment[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT vid, at FROM @every_hit WHERE at <= ? ORDER BY at DESC LIMIT ? /* hits before */',
-		values: [atMs, limit],
-	});
+	const rows =
+		yield* select`vid, at FROM @every_hit WHERE at <= ${atMs} ORDER BY at DESC LIMIT ${limit} /* hits before */`;
 	return rows.map(({ vid, at }) => ({ vid: String(vid), atMs: Number(at) }));
 }
 
@@ -126,10 +118,8 @@ export function* hitsBefore(atMs: number, limit: number): Reading<HitMoment[]> {
  * text. Visitors without one are left out.
  */
 export function* firstHits(vids: readonly string[], asOfMs: number): Reading<FirstHit[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT begun.vid, begun.at, begun.body FROM (SELECT vid, min(at) AS at FROM @logged_hit WHERE vid IN ?list AND at <= ? GROUP BY vid) AS first JOIN @logged_hit AS begun ON begun.vid = first.vid AND begun.at = first.at /* first hits */',
-		values: [vids, asOfMs],
-	});
+	const rows =
+		yield* select`begun.vid, begun.at, begun.body FROM (SELECT vid, min(at) AS at FROM @logged_hit WHERE vid IN ${vids} AND at <= ${asOfMs} GROUP BY vid) AS first JOIN @logged_hit AS begun ON begun.vid = first.vid AND begun.at = first.at /* first hits */`;
 	const first = new Map<string, FirstHit>();
 	for (const row of rows) {
 		const [vid, body] = [String(row.vid), String(row.body)];

@@ -8,10 +8,12 @@ import { samePageMs } from '../../../domain/touch.ts';
 import {
 	type Query,
 	type Reading,
+	raw,
 	rowsOf,
 	type Select,
 	type Steps,
 	type Stream,
+	select,
 	tuplesOf,
 	type Value,
 } from '../../steps.ts';
@@ -223,10 +225,8 @@ export type TouchRow = readonly [vid: string, atMs: number, origin: string];
 export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Reading<void> {
 	yield [
 		inPages<TouchRow>(
-			(last) => ({
-				sql: `SELECT vid, at, origin FROM @touch WHERE (vid, at) > (?, ?) AND at <= ? ORDER BY vid, at LIMIT ${pageRows} /* each touch */`,
-				values: [last?.[0] ?? '', last?.[1] ?? Number.MIN_SAFE_INTEGER, asOfMs],
-			}),
+			(last) =>
+				select`vid, at, origin FROM @touch WHERE (vid, at) > (${last?.[0] ?? ''}, ${last?.[1] ?? Number.MIN_SAFE_INTEGER}) AND at <= ${asOfMs} ORDER BY vid, at LIMIT ${raw(pageRows)} /* each touch */`,
 			each(take),
 		),
 	];
@@ -241,10 +241,8 @@ export function* touchesOfVisitors(
 	yield [
 		forNames<TouchRow>(
 			vids,
-			(some) => ({
-				sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list AND at <= ? ORDER BY vid, at /* touches of */',
-				values: [some, asOfMs],
-			}),
+			(some) =>
+				select`vid, at, origin FROM @touch WHERE vid IN ${some} AND at <= ${asOfMs} ORDER BY vid, at /* touches of */`,
 			each(take),
 		),
 	];
@@ -262,10 +260,8 @@ export function* hitsOfVisitors(
 	yield [
 		forNames<HitRow>(
 			vids,
-			(some) => ({
-				sql: 'SELECT vid, at, body FROM @logged_hit WHERE vid IN ?list AND at > ? AND at <= ? /* hits of */',
-				values: [some, fromMs, untilMs],
-			}),
+			(some) =>
+				select`vid, at, body FROM @logged_hit WHERE vid IN ${some} AND at > ${fromMs} AND at <= ${untilMs} /* hits of */`,
 			take,
 		),
 	];
@@ -276,10 +272,8 @@ export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: num
 	const vids = new Set<string>();
 	yield [
 		inPages<[atMs: number, vid: string]>(
-			(last) => ({
-				sql: `SELECT at, vid FROM @touch WHERE (at, vid) > (?, ?) AND at < ? ORDER BY at, vid LIMIT ${pageRows} /* touched in */`,
-				values: [last?.[0] ?? fromMs, last?.[1] ?? '', toMs],
-			}),
+			(last) =>
+				select`at, vid FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs}, ${last?.[1] ?? ''}) AND at < ${toMs} ORDER BY at, vid LIMIT ${raw(pageRows)} /* touched in */`,
 			each(([, vid]) => vids.add(vid)),
 		),
 	];
@@ -294,10 +288,8 @@ export function* arrivalsIn(
 	const repeats = new Repeats();
 	yield [
 		inPages<[atMs: number, vid: string, origin: string]>(
-			(last) => ({
-				sql: `SELECT at, vid, origin FROM @touch WHERE (at, vid) > (?, ?) AND at < ? ORDER BY at, vid LIMIT ${pageRows} /* arrivals in */`,
-				values: [last?.[0] ?? fromMs - samePageMs, last?.[1] ?? '', toMs],
-			}),
+			(last) =>
+				select`at, vid, origin FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs - samePageMs}, ${last?.[1] ?? ''}) AND at < ${toMs} ORDER BY at, vid LIMIT ${raw(pageRows)} /* arrivals in */`,
 			each(([atMs, vid, origin]) => {
 				const isRepeat = repeats.add(atMs, vid, origin);
 				if (atMs >= fromMs && !isRepeat) take(atMs, origin);
@@ -312,10 +304,8 @@ export function* latestTouches(
 	limit: number,
 	last: TouchRow = ['', toMs, ''],
 ): Reading<TouchRow[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT vid, at, origin FROM @touch WHERE (at, vid) < (?, ?) AND at >= ? ORDER BY at DESC, vid DESC LIMIT ? /* latest touches */',
-		values: [last[1], last[0], fromMs, limit],
-	});
+	const rows =
+		yield* select`vid, at, origin FROM @touch WHERE (at, vid) < (${last[1]}, ${last[0]}) AND at >= ${fromMs} ORDER BY at DESC, vid DESC LIMIT ${limit} /* latest touches */`;
 	return rows.map(({ vid, at, origin }) => [String(vid), Number(at), String(origin)]);
 }
 
@@ -342,26 +332,25 @@ class Repeats {
 export function* firstVisitMs(): Reading<number> {
 	// With `min`, SQLite would read them all.
 	const firsts = yield [
-		{ sql: 'SELECT at FROM @every_hit ORDER BY at LIMIT 1 /* first hit */' },
-		{ sql: 'SELECT at FROM @touch ORDER BY at LIMIT 1 /* first touch */' },
+		select`at FROM @every_hit ORDER BY at LIMIT 1 /* first hit */`,
+		select`at FROM @touch ORDER BY at LIMIT 1 /* first touch */`,
 	];
 	return Math.min(...firsts.flat().map(({ at }) => Number(at)));
 }
 
 /** When the first event was received; infinite if there is none. */
 export function* firstReceivedMs(): Reading<number> {
-	const [row] = yield* rowsOf({
-		sql: 'SELECT received_at FROM @subscription_event ORDER BY received_at LIMIT 1 /* first event */',
-	});
+	const [row] =
+		yield* select`received_at FROM @subscription_event ORDER BY received_at LIMIT 1 /* first event */`;
 	return row ? Number(row.received_at) : Number.POSITIVE_INFINITY;
 }
 
 /** How many hits there are in each of some spans. */
 export function* hitsIn(spans: readonly { fromMs: number; toMs: number }[]): Reading<number[]> {
-	const counts = yield spans.map(({ fromMs, toMs }) => ({
-		sql: 'SELECT count(*) AS hits FROM @every_hit WHERE at >= ? AND at < ? /* hits in */' as const,
-		values: [fromMs, toMs],
-	}));
+	const counts = yield spans.map(
+		({ fromMs, toMs }) =>
+			select`count(*) AS hits FROM @every_hit WHERE at >= ${fromMs} AND at < ${toMs} /* hits in */`,
+	);
 	return counts.map(([row]) => Number(row?.hits));
 }
 
@@ -370,10 +359,8 @@ export function* hitsByPart(
 	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 	partMs: number,
 ): Reading<Map<number, number>> {
-	const rows = yield* rowsOf({
-		sql: `SELECT at / ${partMs} AS part, count(*) AS hits FROM @every_hit WHERE at >= ? AND at < ? GROUP BY at / ${partMs} ORDER BY 1 /* hits by part */`,
-		values: [fromMs, toMs],
-	});
+	const rows =
+		yield* select`at / ${raw(partMs)} AS part, count(*) AS hits FROM @every_hit WHERE at >= ${fromMs} AND at < ${toMs} GROUP BY at / ${raw(partMs)} ORDER BY 1 /* hits by part */`;
 	return new Map(rows.map(({ part, hits }) => [Number(part), Number(hits)]));
 }
 
@@ -383,10 +370,8 @@ export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Re
 	yield [
 		forNames<[vid: string]>(
 			vids,
-			(some) => ({
-				sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE vid IN ?list AND received_at <= ? /* subscribers */',
-				values: [some, asOfMs],
-			}),
+			(some) =>
+				select`DISTINCT vid FROM @subscription_event WHERE vid IN ${some} AND received_at <= ${asOfMs} /* subscribers */`,
 			each(([vid]) => subscribers.add(vid)),
 		),
 	];
@@ -397,9 +382,8 @@ export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Re
 export function* spendingRows(): Reading<
 	{ day: string; channel: string; campaign: string; pence: number }[]
 > {
-	const rows = yield* rowsOf({
-		sql: 'SELECT day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */',
-	});
+	const rows =
+		yield* select`day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */`;
 	return rows.map(({ day, channel, campaign, pence }) => ({
 		day: String(day),
 		channel: String(channel),

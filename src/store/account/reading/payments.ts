@@ -1,7 +1,7 @@
 import { type Step, stepsOf } from '../../../domain/subscription.ts';
 import { type CadenceTable, cadenceTableOf, type Paid } from '../../../domain/subscription-cadence.ts';
 import { paymentsOf } from '../../../domain/subscription-course.ts';
-import { type Reading, rowsOf } from '../../steps.ts';
+import { type Reading, select } from '../../steps.ts';
 import { type OfNames, rowsOfNames } from './rows.ts';
 
 /** The sample: so many places among the events in order of arrival, and the subscriptions of so many events at each. */
@@ -21,19 +21,15 @@ function eventsWhere(condition: 'named > 0' | 'named = 0', asOfMs: number): OfNa
 
 /** The payments up to a moment of at most 2,000 subscriptions, spread evenly over time, whosever they are. */
 function* sampledPayments(asOfMs: number): Reading<Paid[]> {
-	const [extent] = yield* rowsOf({
-		sql: 'SELECT min(id) AS first, max(id) AS last FROM @subscription_event WHERE received_at <= ? /* sampled payments */',
-		values: [asOfMs],
-	});
+	const [extent] =
+		yield* select`min(id) AS first, max(id) AS last FROM @subscription_event WHERE received_at <= ${asOfMs} /* sampled payments */`;
 	if (!extent || extent.first === null) return [];
 	const [first, last] = [Number(extent.first), Number(extent.last)];
 	const subids = new Set<string>();
 	for (let place = 0; place < places; place++) {
 		const fromId = first + Math.floor(((last + 1 - first) * place) / places);
-		const rows = yield* rowsOf({
-			sql: 'SELECT subid FROM @subscription_event WHERE id >= ? AND received_at <= ? ORDER BY id LIMIT ? /* sampled payments */',
-			values: [fromId, asOfMs, eventsPerPlace],
-		});
+		const rows =
+			yield* select`subid FROM @subscription_event WHERE id >= ${fromId} AND received_at <= ${asOfMs} ORDER BY id LIMIT ${eventsPerPlace} /* sampled payments */`;
 		for (const { subid } of rows) subids.add(String(subid));
 	}
 	const paid: Paid[] = [];

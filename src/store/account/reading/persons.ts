@@ -1,4 +1,4 @@
-import { type Reading, rowsOf } from '../../steps.ts';
+import { type Reading, raw, select } from '../../steps.ts';
 
 /** Who had first shown the earliest customer id that a row of `claim`, `own`, is about. */
 const firstHolder =
@@ -18,10 +18,8 @@ export function* personsOf(
 	vids: readonly string[],
 	asOfMs = Number.MAX_SAFE_INTEGER,
 ): Reading<Map<string, JoinedPerson>> {
-	const rows = yield* rowsOf({
-		sql: `SELECT own.vid, own.at, ${firstHolder} AS person FROM @claim AS own WHERE own.at <= ? AND own.vid IN ?list AND own.key >= 'c:' AND own.key < 'd' ORDER BY own.at DESC, own.key DESC /* persons */`,
-		values: [asOfMs, vids],
-	});
+	const rows =
+		yield* select`own.vid, own.at, ${raw(firstHolder)} AS person FROM @claim AS own WHERE own.at <= ${asOfMs} AND own.vid IN ${vids} AND own.key >= 'c:' AND own.key < 'd' ORDER BY own.at DESC, own.key DESC /* persons */`;
 	// The first of each visitor comes last, and stays.
 	return new Map(
 		rows.map(({ vid, at, person }) => [String(vid), { person: String(person), sinceMs: Number(at) }]),
@@ -30,10 +28,8 @@ export function* personsOf(
 
 /** These visitors, and all who have shown one of their customer ids up to the moment. */
 export function* sharingCids(vids: readonly string[], asOfMs: number): Reading<string[]> {
-	const rows = yield* rowsOf({
-		sql: "SELECT DISTINCT other.vid FROM @claim AS own JOIN @claim AS other ON other.key = own.key WHERE own.vid IN ?list AND own.key >= 'c:' AND own.key < 'd' AND other.at <= ? /* sharing cids */",
-		values: [vids, asOfMs],
-	});
+	const rows =
+		yield* select`DISTINCT other.vid FROM @claim AS own JOIN @claim AS other ON other.key = own.key WHERE own.vid IN ${vids} AND own.key >= 'c:' AND own.key < 'd' AND other.at <= ${asOfMs} /* sharing cids */`;
 	return rows.map(({ vid }) => String(vid));
 }
 

@@ -1,9 +1,18 @@
-import { type Reading, type Row, rowsOf, type Select, tuplesOf, type Value } from '../../steps.ts';
+import {
+	type Reading,
+	type Row,
+	raw,
+	rowsOf,
+	type Select,
+	select,
+	tuplesOf,
+	type Value,
+} from '../../steps.ts';
 import { type ClientTable, clientTables } from '../tables.ts';
 
 /** The number of rows of a table, without recent hits that an engine stores separately. */
 export function* countRows(table: ClientTable): Reading<number> {
-	const [row] = yield* rowsOf({ sql: `SELECT count(*) AS number FROM @${table} /* count */` });
+	const [row] = yield* select`count(*) AS number FROM @${raw(table)} /* count */`;
 	return Number(row?.number);
 }
 

@@ -2,7 +2,7 @@ import type { HitRecord } from '../../../domain/hit.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../../domain/subscription-event.ts';
 import { isoTime } from '../../../format/iso-time.ts';
-import { ask, type Reading, rowsOf } from '../../steps.ts';
+import { ask, type Reading, raw, select } from '../../steps.ts';
 
 /** Everything stored about a visitor. Times are ISO 8601, UTC. */
 export interface VisitorRecord {
@@ -50,38 +50,17 @@ export function* visitorRecord(
 	vid: string,
 	maxHits = Number.MAX_SAFE_INTEGER,
 ): Reading<VisitorRecord | null> {
-	const erasing = yield* rowsOf({
-		sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */',
-		values: [`e:${vid}`],
-	});
+	const erasing = yield* select`1 AS one FROM @task WHERE name = ${`e:${vid}`} /* record */`;
 	if (erasing.length > 0) return null;
 	const { visitors, visits, hits, events, links, segments, standings, messages } = yield* ask({
-		visitors: { sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
-		visits: {
-			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ?) ORDER BY id DESC LIMIT ? /* record */',
-			values: [vid, maxHits],
-		},
-		hits: {
-			sql: 'SELECT sid, at, body FROM @logged_hit WHERE vid = ? ORDER BY at DESC, id DESC LIMIT ? /* record */',
-			values: [vid, maxHits],
-		},
-		events: {
-			sql: `SELECT ${storedEventColumns.join(', ')} FROM @subscription_event WHERE vid = ? ORDER BY received_at, id /* record */`,
-			values: [vid],
-		},
-		links: {
-			sql: "SELECT key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ? AND key <> 'r:' ORDER BY at, key /* record */",
-			values: [vid],
-		},
-		segments: {
-			sql: 'SELECT segment, since FROM @membership WHERE vid = ? ORDER BY since, segment /* record */',
-			values: [vid],
-		},
-		standings: { sql: 'SELECT body FROM @standing WHERE vid = ? /* record */', values: [vid] },
-		messages: {
-			sql: 'SELECT webhook, sequence, type, created_at, delivered_at, body FROM @outbox WHERE vid = ? ORDER BY sequence, webhook /* record */',
-			values: [vid],
-		},
+		visitors: select`profile FROM @visitor WHERE vid = ${vid} /* record */`,
+		visits: select`sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ${vid}) ORDER BY id DESC LIMIT ${maxHits} /* record */`,
+		hits: select`sid, at, body FROM @logged_hit WHERE vid = ${vid} ORDER BY at DESC, id DESC LIMIT ${maxHits} /* record */`,
+		events: select`${raw(storedEventColumns.join(', '))} FROM @subscription_event WHERE vid = ${vid} ORDER BY received_at, id /* record */`,
+		links: select`key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ${vid} AND key <> 'r:' ORDER BY at, key /* record */`,
+		segments: select`segment, since FROM @membership WHERE vid = ${vid} ORDER BY since, segment /* record */`,
+		standings: select`body FROM @standing WHERE vid = ${vid} /* record */`,
+		messages: select`webhook, sequence, type, created_at, delivered_at, body FROM @outbox WHERE vid = ${vid} ORDER BY sequence, webhook /* record */`,
 	});
 	const found = [visitors, hits, events, links, segments, standings, messages];
 	if (found.every((rows) => rows.length === 0)) return null;

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Profile } from '../../../domain/profile.ts';
-import { type Reading, rowsOf, type Select } from '../../steps.ts';
+import { type Reading, rowsOf, type Select, select } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 
 export function* countVisitors(): Reading<number> {
-	const [row] = yield* rowsOf({ sql: 'SELECT count(*) AS number FROM @visitor /* count visitors */' });
+	const [row] = yield* select`count(*) AS number FROM @visitor /* count visitors */`;
 	return Number(row?.number);
 }
 
@@ -20,10 +20,8 @@ export interface NumberedVisitor {
  * @param every only visitors whose id it divides
  */
 export function* visitorsFrom(afterId: number, limit: number, every = 1): Reading<NumberedVisitor[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT id, vid, profile FROM @visitor WHERE id > ? AND id % ? = 0 ORDER BY id LIMIT ? /* visitors */',
-		values: [afterId, every, limit],
-	});
+	const rows =
+		yield* select`id, vid, profile FROM @visitor WHERE id > ${afterId} AND id % ${every} = 0 ORDER BY id LIMIT ${limit} /* visitors */`;
 	return rows.map(({ id, vid, profile }) => ({
 		id: Number(id),
 		vid: String(vid),
@@ -33,7 +31,7 @@ export function* visitorsFrom(afterId: number, limit: number, every = 1): Readin
 
 /** Profiles as JSON. */
 export function selectProfiles(vids: readonly string[]): Select {
-	return { sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list /* profiles */', values: [vids] };
+	return select`vid, profile FROM @visitor WHERE vid IN ${vids} /* profiles */`;
 }
 
 /** The profiles of these visitors, by `vid`. */
@@ -44,10 +42,7 @@ export function* profilesOf(vids: readonly string[]): Reading<Map<string, Profil
 
 /** The next visitors in the order of their `vid`. */
 export function* vidsAfter(vid: string, limit: number): Reading<string[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT vid FROM @visitor WHERE vid > ? ORDER BY vid LIMIT ? /* vids */',
-		values: [vid, limit],
-	});
+	const rows = yield* select`vid FROM @visitor WHERE vid > ${vid} ORDER BY vid LIMIT ${limit} /* vids */`;
 	return rows.map((row) => String(row.vid));
 }
 
@@ -76,9 +71,7 @@ export async function* profilePages(
 
 /** Visitors with a hit in a period: of one day, because it is one statement. */
 export function* visitorsSeenIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<string[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT DISTINCT vid FROM @every_hit WHERE at >= ? AND at < ? /* seen in */',
-		values: [fromMs, toMs],
-	});
+	const rows =
+		yield* select`DISTINCT vid FROM @every_hit WHERE at >= ${fromMs} AND at < ${toMs} /* seen in */`;
 	return rows.map(({ vid }) => String(vid));
 }

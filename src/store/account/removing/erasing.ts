@@ -1,4 +1,5 @@
-import { ask, type Query, type Reading, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { cidKey } from '../../../domain/ownership.ts';
+import { ask, type Query, type Reading, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
@@ -38,10 +39,7 @@ export function* visitsAfter(
 ): Steps<{ sids: string[]; last: HitPlace | undefined }> {
 	const { rows } = yield* ask({
 		settle: { settle: [vid] },
-		rows: {
-			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* visits */`,
-			values: [vid, atMs, id],
-		},
+		rows: select`id, sid, at FROM @hit WHERE vid = ${vid} AND (at, id) > (${atMs}, ${id}) ORDER BY at, id LIMIT ${raw(pageRows)} /* visits */`,
 	});
 	const last = rows.length === pageRows ? rows.at(-1) : undefined;
 	return {
@@ -52,42 +50,32 @@ export function* visitsAfter(
 
 /** The time of the visitor's last hit; 0 if there is none. */
 export function* lastHitOf(vid: string): Reading<number> {
-	const [row] = yield* rowsOf({
-		sql: 'SELECT at FROM @logged_hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */',
-		values: [vid],
-	});
+	const [row] = yield* select`at FROM @logged_hit WHERE vid = ${vid} ORDER BY at DESC LIMIT 1 /* last hit */`;
 	return Number(row?.at ?? 0);
 }
 
 /** What the erasure of a visitor would erase. */
 export function* erasableOf(vid: string): Reading<Erased> {
-	const [row] = yield* rowsOf({
-		sql: `SELECT (SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
+	const [row] = yield* select`(SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
 				(SELECT count(*) FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = one.vid)) AS visits,
 				(SELECT count(*) FROM @subscription_event WHERE vid = one.vid) AS events,
 				(SELECT count(*) FROM @claim WHERE vid = one.vid AND key <> 'r:') AS links
-				FROM (SELECT CAST(? AS TEXT) AS vid) AS one /* erasable */`,
-		values: [vid],
-	});
+				FROM (SELECT CAST(${vid} AS TEXT) AS vid) AS one /* erasable */`;
 	const count = (name: keyof Erased) => Number(row?.[name] ?? 0);
 	return { hits: count('hits'), visits: count('visits'), events: count('events'), links: count('links') };
 }
 
 /** How many subscription events have a customer id and belong to no visitor who has shown it. */
 export function* otherEventsOf(cid: string): Reading<number> {
-	const [row] = yield* rowsOf({
-		sql: 'SELECT count(*) AS events FROM @subscription_event AS event WHERE cid = ? AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ?) /* erasable */',
-		values: [cid, `c:${cid}`],
-	});
+	const [row] =
+		yield* select`count(*) AS events FROM @subscription_event AS event WHERE cid = ${cid} AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ${cidKey(cid)}) /* erasable */`;
 	return Number(row?.events ?? 0);
 }
 
 /** A page of the visitors who have shown a customer id, in the order of their `vid`. */
 export function* visitorsOfCustomer(cid: string, after: string): Reading<string[]> {
-	const rows = yield* rowsOf({
-		sql: `SELECT DISTINCT vid FROM @claim WHERE key = ? AND vid > ? ORDER BY vid LIMIT ${pageRows} /* visitors of customer */`,
-		values: [`c:${cid}`, after],
-	});
+	const rows =
+		yield* select`DISTINCT vid FROM @claim WHERE key = ${cidKey(cid)} AND vid > ${after} ORDER BY vid LIMIT ${raw(pageRows)} /* visitors of customer */`;
 	return rows.map(({ vid }) => String(vid));
 }
 
@@ -110,7 +98,7 @@ export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 		lockVisitors([vid]),
 		// Before the visitor's row, which lists them, is deleted.
 		{ settle: [vid] },
-		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
 		touch(vid, nowMs),
 	];
 	const [messages = []] = yield [deleteMessagesAbout(vid), ...forgetVisitor(vid)];
@@ -118,22 +106,17 @@ export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 }
 
 function findTask(vid: string) {
-	return { sql: 'SELECT id FROM @task WHERE name = ? LIMIT 1 /* erase */', values: [taskOf(vid)] };
+	return select`id FROM @task WHERE name = ${taskOf(vid)} LIMIT 1 /* erase */`;
 }
 
 function touch(vid: string, nowMs: number) {
-	return {
-		sql: 'UPDATE @task SET position = ? WHERE name = ? /* erase */',
-		values: [nowMs, taskOf(vid)],
-	};
+	return sql`UPDATE @task SET position = ${nowMs} WHERE name = ${taskOf(vid)} /* erase */`;
 }
 
 /** A visitor whose erasure has made no progress since a moment. */
 export function* findAbandonedErasure(sinceMs: number): Reading<string | undefined> {
-	const [task] = yield* rowsOf({
-		sql: "SELECT name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ? ORDER BY name LIMIT 1 /* abandoned */",
-		values: [sinceMs],
-	});
+	const [task] =
+		yield* select`name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ${sinceMs} ORDER BY name LIMIT 1 /* abandoned */`;
 	return task && String(task.name).slice(2);
 }
 
@@ -149,10 +132,7 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 	const freed = yield* freeEvents(events, (event) => event.vid === vid, [vid]);
 	yield [
 		touch(vid, nowMs),
-		{
-			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list /* erase */',
-			values: [vid, links.map(({ key }) => String(key))],
-		},
+		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${links.map(({ key }) => String(key))} /* erase */`,
 	];
 	const shown = links.filter(({ key }) => key !== 'r:');
 	return { ...(yield* eraseHits(vid, hits)), events: freed, links: shown.length };
@@ -160,18 +140,9 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 
 function dataOf(vid: string) {
 	return {
-		events: {
-			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${maxErased / 2} /* erase */`,
-			values: [vid],
-		},
-		links: {
-			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${maxErased} /* erase */`,
-			values: [vid],
-		},
-		hits: {
-			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at LIMIT ${maxErased} /* erase */`,
-			values: [vid],
-		},
+		events: select`tid FROM @subscription_event WHERE vid = ${vid} ORDER BY received_at LIMIT ${raw(maxErased / 2)} /* erase */`,
+		links: select`key FROM @claim WHERE vid = ${vid} ORDER BY key LIMIT ${raw(maxErased)} /* erase */`,
+		hits: select`id, at FROM @hit WHERE vid = ${vid} ORDER BY at LIMIT ${raw(maxErased)} /* erase */`,
 	};
 }
 
@@ -180,16 +151,13 @@ function* endErasing(vid: string): Steps<boolean> {
 	yield [{ lock: 'exclusive', keys: 'all' }, lockVisitors([vid])];
 	const left = yield* ask(dataOf(vid));
 	if (Object.values(left).some((rows) => rows.length > 0)) return false;
-	const touches = yield* rowsOf({
-		sql: 'DELETE FROM @touch WHERE vid = ? RETURNING at /* erase */',
-		values: [vid],
-	});
+	const touches = yield* sql`DELETE FROM @touch WHERE vid = ${vid} RETURNING at /* erase */`;
 	yield [
 		forgetDays(touches.map(({ at }) => Number(at))),
-		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
 		deleteMessagesAbout(vid),
 		...forgetVisitor(vid),
-		{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
+		sql`DELETE FROM @task WHERE name = ${taskOf(vid)} /* erase */`,
 	];
 	return true;
 }
@@ -208,25 +176,18 @@ function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; vi
 	if (!last) return { hits: 0, visits: 0 };
 	const { deleted, touches } = yield* ask({
 		deleted: deleteHits(hits),
-		touches: {
-			sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? RETURNING at /* erase */',
-			values: [vid, Number(last.at)],
-		},
+		touches: sql`DELETE FROM @touch WHERE vid = ${vid} AND at <= ${Number(last.at)} RETURNING at /* erase */`,
 	});
 	yield [forgetDays([...deleted, ...touches].map(({ at }) => Number(at)))];
-	const visits = yield* rowsOf({
-		sql: 'DELETE FROM @visit WHERE sid IN ?list RETURNING sid /* erase */',
-		values: [unique(deleted.map(({ sid }) => String(sid)))],
-	});
+	const visits =
+		yield* sql`DELETE FROM @visit WHERE sid IN ${unique(deleted.map(({ sid }) => String(sid)))} RETURNING sid /* erase */`;
 	return { hits: deleted.length, visits: visits.length };
 }
 
 /** Removes a customer id from a page of its subscription events. @returns how many; 0 at the end */
 export function* freeCustomer(cid: string): Steps<number> {
-	const events = yield* rowsOf({
-		sql: `SELECT tid FROM @subscription_event WHERE cid = ? ORDER BY id LIMIT ${maxErased / 2} /* erase */`,
-		values: [cid],
-	});
+	const events =
+		yield* select`tid FROM @subscription_event WHERE cid = ${cid} ORDER BY id LIMIT ${raw(maxErased / 2)} /* erase */`;
 	return yield* freeEvents(events, (event) => event.cid === cid);
 }
 
@@ -246,10 +207,7 @@ function* freeEvents(
 	const free = events.filter(shouldFree);
 	yield [
 		lockVisitors(unique([...vids, ...others])),
-		{
-			sql: 'UPDATE @subscription_event SET cid = NULL WHERE tid IN ?list /* erase */',
-			values: [free.map(({ tid }) => tid)],
-		},
+		sql`UPDATE @subscription_event SET cid = NULL WHERE tid IN ${free.map(({ tid }) => tid)} /* erase */`,
 	];
 	const moved = yield* assignEvents(free.map((event) => ({ ...event, cid: null })));
 	yield* refold([...moved]);

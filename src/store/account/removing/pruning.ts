@@ -1,4 +1,4 @@
-import { ask, type Query, rowsOf, type Steps } from '../../steps.ts';
+import { ask, type Query, raw, rowsOf, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import {
@@ -26,10 +26,7 @@ const maxReplayed = 1000;
 export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	const { oldest } = yield* ask({
 		settle: { settle: { beforeMs, max: maxPruned } },
-		oldest: {
-			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at LIMIT ${maxPruned} /* prune */`,
-			values: [beforeMs],
-		},
+		oldest: select`id, vid, at, body FROM @hit WHERE at < ${beforeMs} ORDER BY at LIMIT ${raw(maxPruned)} /* prune */`,
 	});
 	const last = oldest.at(-1);
 	if (!last) return 0;
@@ -44,10 +41,7 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	yield [
 		forgetDays(deleted.map(({ at }) => Number(at))),
 		addTasks(contested.popular),
-		{
-			sql: 'DELETE FROM @visit WHERE sid IN ?list AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* prune */',
-			values: [sids],
-		},
+		sql`DELETE FROM @visit WHERE sid IN ${sids} AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* prune */`,
 	];
 	const moved = yield* assignEvents(contested.events);
 	yield* refold([...moved.union(new Set(vids))], sids, maxReplayed);
@@ -58,14 +52,8 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 function* moveLinks(short: readonly string[], links: readonly IdentityLink[], beforeMs: number): Steps<void> {
 	yield [withoutHit(links, beforeMs)];
 	const { shown } = yield* ask({
-		deleted: {
-			sql: 'DELETE FROM @claim WHERE vid IN ?list AND unfounded IS NOT NULL /* prune */',
-			values: [short],
-		},
-		shown: {
-			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* prune */`,
-			values: [short],
-		},
+		deleted: sql`DELETE FROM @claim WHERE vid IN ${short} AND unfounded IS NOT NULL /* prune */`,
+		shown: select`vid, at, body FROM @hit WHERE vid IN ${short} AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* prune */`,
 	});
 	yield [saveLinks(shown.flatMap(linksOfRow))];
 }
@@ -82,10 +70,7 @@ function pairsOf(links: readonly IdentityLink[]): string[][] {
 }
 
 function keepTouchesOf(vids: readonly string[], toMs: number): Query {
-	return {
-		sql: 'UPDATE @touch SET kept = 1 WHERE vid IN ?list AND at <= ? AND EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.vid = touch.vid) /* keep touches */',
-		values: [vids, toMs],
-	};
+	return sql`UPDATE @touch SET kept = 1 WHERE vid IN ${vids} AND at <= ${toMs} AND EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.vid = touch.vid) /* keep touches */`;
 }
 
 /** Keeps the links by which events are joined; without them, kept touches would lead to nothing. */
@@ -112,10 +97,8 @@ export function* pruneKept(beforeMs: number): Steps<number> {
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
 	const linked = unique(links.map(({ vid }) => vid));
 	yield [lockVisitors(unique([...touches.map(({ vid }) => String(vid)), ...linked, ...contested.vids]))];
-	const pruned = yield* rowsOf({
-		sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NOT NULL AND at <= ? RETURNING at /* prune kept */',
-		values: [unique(touches.map(({ vid }) => String(vid))), Number(touches.at(-1)?.at ?? 0)],
-	});
+	const pruned =
+		yield* sql`DELETE FROM @touch WHERE vid IN ${unique(touches.map(({ vid }) => String(vid)))} AND kept IS NOT NULL AND at <= ${Number(touches.at(-1)?.at ?? 0)} RETURNING at /* prune kept */`;
 	yield [
 		forgetDays(pruned.map(({ at }) => Number(at))),
 		{

@@ -1,6 +1,6 @@
 import { arrivedBy, type StoredEvent } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { ask, type Query, type Reading, rowsOf, type Steps } from '../../steps.ts';
+import { ask, type Query, type Reading, raw, rowsOf, type Steps, select, sql } from '../../steps.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { insertMessages, type NewMessage } from './outbox.ts';
 
@@ -74,9 +74,7 @@ export function* holdEvaluation(
 
 /** The progress of the evaluation; undefined before the first. */
 export function* evaluation(): Reading<Held | undefined> {
-	const [row] = yield* rowsOf({
-		sql: `SELECT ${columns} FROM @evaluation WHERE name = 'webhooks' /* evaluation */`,
-	});
+	const [row] = yield* select`${raw(columns)} FROM @evaluation WHERE name = 'webhooks' /* evaluation */`;
 	return row && toHeld(row);
 }
 
@@ -86,12 +84,7 @@ function toHeld({ holder, sequence, state }: Readonly<Record<string, unknown>>):
 
 /** Lets other processes evaluate. */
 export function* releaseEvaluation(holder: string): Steps<void> {
-	yield [
-		{
-			sql: "UPDATE @evaluation SET held_until = 0 WHERE name = 'webhooks' AND holder = ? /* release evaluation */",
-			values: [holder],
-		},
-	];
+	yield* sql`UPDATE @evaluation SET held_until = 0 WHERE name = 'webhooks' AND holder = ${holder} /* release evaluation */`;
 }
 
 /** The result for a visitor. */
@@ -123,9 +116,8 @@ export interface EvaluationStep {
  */
 export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 	const { held, sequence, state, nowMs, conflictIds } = step;
-	const [row] = yield* rowsOf({
-		sql: "SELECT holder, sequence FROM @evaluation WHERE name = 'webhooks' FOR UPDATE /* save evaluation */",
-	});
+	const [row] =
+		yield* sql`SELECT holder, sequence FROM @evaluation WHERE name = 'webhooks' FOR UPDATE /* save evaluation */`;
 	if (!row || row.holder !== held.holder || Number(row.sequence) !== held.sequence)
 		throw new ConcurrentChangeError('another process evaluates');
 	const [gone, kept] = [true, false].map((isGone) =>
@@ -134,7 +126,7 @@ export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 	// Locked or deleted here, so that no erasure misses what is written here.
 	const { there, left } = yield* ask({
 		there: lockVisitors(kept),
-		left: { sql: 'DELETE FROM @standing WHERE vid IN ?list RETURNING vid /* gone */', values: [gone] },
+		left: sql`DELETE FROM @standing WHERE vid IN ${gone} RETURNING vid /* gone */`,
 	});
 	const present = new Set([...there, ...left].map(({ vid }) => vid));
 	const visitors = step.visitors.filter(({ vid }) => present.has(vid));
@@ -158,19 +150,15 @@ export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 			sql: 'DELETE FROM @conflict WHERE id IN (SELECT CAST(column1 AS bigint) FROM (?rows) AS list) /* told */',
 			rows: conflictIds.map((id) => [id]),
 		},
-		{
-			sql: "UPDATE @evaluation SET sequence = ?, state = ? WHERE name = 'webhooks' /* save evaluation */",
-			values: [sequence, JSON.stringify(state)],
-		},
+		sql`UPDATE @evaluation SET sequence = ${sequence}, state = ${JSON.stringify(state)} WHERE name = 'webhooks' /* save evaluation */`,
 	];
 }
 
 /** Deletes what webhooks know about a visitor. */
 export function forgetVisitor(vid: string): Query[] {
-	return ['membership', 'standing', 'served_score'].map((table) => ({
-		sql: `DELETE FROM @${table} WHERE vid = ? /* erase */`,
-		values: [vid],
-	}));
+	return ['membership', 'standing', 'served_score'].map(
+		(table) => sql`DELETE FROM @${raw(table)} WHERE vid = ${vid} /* erase */`,
+	);
 }
 
 /** An upload that repeated `tid`s with different content. */
@@ -195,9 +183,8 @@ const maxConflicts = 200;
 
 /** Conflicts without a message so far, in order of arrival. */
 export function* waitingConflicts(): Reading<Conflict[]> {
-	const rows = yield* rowsOf({
-		sql: `SELECT id, at, request_id, tids FROM @conflict ORDER BY id LIMIT ${maxConflicts} /* conflicts */`,
-	});
+	const rows =
+		yield* select`id, at, request_id, tids FROM @conflict ORDER BY id LIMIT ${raw(maxConflicts)} /* conflicts */`;
 	return rows.map((row) => ({
 		id: Number(row.id),
 		atMs: Number(row.at),

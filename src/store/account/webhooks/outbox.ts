@@ -1,6 +1,16 @@
 import type { MessageType } from '../../../domain/webhook.ts';
 import { isoTime } from '../../../format/iso-time.ts';
-import { type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import {
+	type Query,
+	type Reading,
+	type Row,
+	raw,
+	rowsOf,
+	type Select,
+	type Steps,
+	select,
+	sql,
+} from '../../steps.ts';
 
 /** A process that has taken a message sends it within this time, or another one does. */
 export const messageLeaseMs = 30_000;
@@ -80,10 +90,8 @@ export function* takeDue(
 	webhook: string,
 	{ nowMs, leaseMs, limit }: { nowMs: number; leaseMs: number; limit: number },
 ): Steps<DueMessage[]> {
-	const rows = yield* rowsOf({
-		sql: 'UPDATE @outbox SET due_at = ?, attempts = attempts + 1, problem = NULL WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */',
-		values: [leaseMs, webhook, webhook, nowMs, limit],
-	});
+	const rows =
+		yield* sql`UPDATE @outbox SET due_at = ${leaseMs}, attempts = attempts + 1, problem = NULL WHERE webhook = ${webhook} AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ${webhook} AND due_at <= ${nowMs} ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */`;
 	return rows
 		.map((row) => ({
 			webhook,
@@ -97,18 +105,12 @@ export function* takeDue(
 
 /** Messages about a visitor, for `underWayUntil`. */
 export function messagesAbout(vid: string): Select {
-	return {
-		sql: 'SELECT due_at, attempts, problem FROM @outbox WHERE vid = ? /* messages about */',
-		values: [vid],
-	};
+	return select`due_at, attempts, problem FROM @outbox WHERE vid = ${vid} /* messages about */`;
 }
 
 /** The same, and deletes them. */
 export function deleteMessagesAbout(vid: string): Query {
-	return {
-		sql: 'DELETE FROM @outbox WHERE vid = ? RETURNING due_at, attempts, problem /* erase */',
-		values: [vid],
-	};
+	return sql`DELETE FROM @outbox WHERE vid = ${vid} RETURNING due_at, attempts, problem /* erase */`;
 }
 
 /** Until when one of these messages may be under way: a process has taken it, and not stored the outcome. 0 if none is. */
@@ -147,18 +149,14 @@ export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps
 
 /** How many messages wait to be delivered. */
 export function* countMessages(): Reading<number> {
-	const [row] = yield* rowsOf({
-		sql: 'SELECT count(*) AS number FROM @outbox WHERE due_at IS NOT NULL /* count messages */',
-	});
+	const [row] = yield* select`count(*) AS number FROM @outbox WHERE due_at IS NOT NULL /* count messages */`;
 	return Number(row?.number);
 }
 
 /** When the next message of each webhook is due, by its id. Webhooks without messages are left out. */
 export function* nextDue(webhooks: readonly string[]): Reading<Map<string, number>> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT key, (SELECT min(due_at) FROM @outbox AS outbox WHERE outbox.webhook = list.key AND due_at IS NOT NULL) AS due_at FROM ?each AS list /* next due */',
-		values: [webhooks],
-	});
+	const rows =
+		yield* select`key, (SELECT min(due_at) FROM @outbox AS outbox WHERE outbox.webhook = list.key AND due_at IS NOT NULL) AS due_at FROM ${webhooks} AS list /* next due */`;
 	return new Map(
 		rows.flatMap(({ key, due_at }) => (due_at === null ? [] : [[String(key), Number(due_at)] as const])),
 	);
@@ -169,10 +167,8 @@ const pageRows = 500;
 
 /** Deletes messages older than a moment. @returns how many; 0 at the end */
 export function* pruneMessages(beforeMs: number): Steps<number> {
-	const rows = yield* rowsOf({
-		sql: `DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ? ORDER BY created_at LIMIT ${pageRows}) RETURNING sequence /* prune messages */`,
-		values: [beforeMs],
-	});
+	const rows =
+		yield* sql`DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ${beforeMs} ORDER BY created_at LIMIT ${raw(pageRows)}) RETURNING sequence /* prune messages */`;
 	return rows.length;
 }
 
@@ -222,19 +218,15 @@ export function* replayPage(
 	webhook: string,
 	{ sinceMs, nowMs, after }: { sinceMs: number; nowMs: number; after: number },
 ): Steps<{ count: number; last: number | undefined }> {
-	const rows = yield* rowsOf({
-		sql: `UPDATE @outbox SET due_at = ?, delivered_at = NULL, attempts = 0 WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND sequence > ? AND created_at >= ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* replay */`,
-		values: [nowMs, webhook, webhook, after, sinceMs],
-	});
+	const rows =
+		yield* sql`UPDATE @outbox SET due_at = ${nowMs}, delivered_at = NULL, attempts = 0 WHERE webhook = ${webhook} AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ${webhook} AND sequence > ${after} AND created_at >= ${sinceMs} ORDER BY sequence LIMIT ${raw(pageRows)}) RETURNING sequence /* replay */`;
 	const last = Math.max(...rows.map(({ sequence }) => Number(sequence)));
 	return { count: rows.length, last: rows.length === pageRows ? last : undefined };
 }
 
 /** Deletes a page of a webhook's messages. @returns how many; 0 at the end */
 export function* deletePage(webhook: string): Steps<number> {
-	const rows = yield* rowsOf({
-		sql: `DELETE FROM @outbox WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* delete messages */`,
-		values: [webhook, webhook],
-	});
+	const rows =
+		yield* sql`DELETE FROM @outbox WHERE webhook = ${webhook} AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ${webhook} ORDER BY sequence LIMIT ${raw(pageRows)}) RETURNING sequence /* delete messages */`;
 	return rows.length;
 }

@@ -1,6 +1,6 @@
 import type { Profile } from '../../../domain/profile.ts';
 import type { Standing } from '../../../domain/standing.ts';
-import { ask, type Reading, type Row, rowsOf } from '../../steps.ts';
+import { ask, type Reading, type Row, rowsOf, select } from '../../steps.ts';
 import { selectProfiles } from '../reading/visitors.ts';
 
 /** A visitor, and what webhooks know about it. */
@@ -15,14 +15,8 @@ export interface EvaluatedVisitor {
 /** The visitors with hits or subscription events after a moment and up to another, and the time of the last of these. */
 export function* changedSince(afterMs: number, untilMs: number): Reading<Map<string, number>> {
 	const { hits, events } = yield* ask({
-		hits: {
-			sql: 'SELECT vid, max(at) AS at FROM @every_hit WHERE at > ? AND at <= ? GROUP BY vid /* changed since */',
-			values: [afterMs, untilMs],
-		},
-		events: {
-			sql: 'SELECT vid, max(received_at) AS at FROM @subscription_event WHERE received_at > ? AND received_at <= ? AND vid IS NOT NULL GROUP BY vid /* changed since */',
-			values: [afterMs, untilMs],
-		},
+		hits: select`vid, max(at) AS at FROM @every_hit WHERE at > ${afterMs} AND at <= ${untilMs} GROUP BY vid /* changed since */`,
+		events: select`vid, max(received_at) AS at FROM @subscription_event WHERE received_at > ${afterMs} AND received_at <= ${untilMs} AND vid IS NOT NULL GROUP BY vid /* changed since */`,
 	});
 	const changed = new Map<string, number>();
 	for (const row of [...hits, ...events]) {
@@ -43,20 +37,16 @@ export function* evaluatedPage(
 	afterId: number,
 	limit: number,
 ): Reading<{ visitors: EvaluatedVisitor[]; lastId: number | undefined }> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT id, vid, profile FROM @visitor WHERE id > ? ORDER BY id LIMIT ? /* evaluated page */',
-		values: [afterId, limit],
-	});
+	const rows =
+		yield* select`id, vid, profile FROM @visitor WHERE id > ${afterId} ORDER BY id LIMIT ${limit} /* evaluated page */`;
 	const last = rows.at(-1);
 	return { visitors: yield* withStandings(rows), lastId: last && Number(last.id) };
 }
 
 /** Visitors that webhooks know and who are gone, for example because their hits were too old. */
 export function* evaluatedWithoutVisitor(limit: number): Reading<EvaluatedVisitor[]> {
-	const rows = yield* rowsOf({
-		sql: 'SELECT standing.vid FROM @standing AS standing LEFT JOIN @visitor AS visitor ON visitor.vid = standing.vid WHERE visitor.vid IS NULL LIMIT ? /* evaluated without visitor */',
-		values: [limit],
-	});
+	const rows =
+		yield* select`standing.vid FROM @standing AS standing LEFT JOIN @visitor AS visitor ON visitor.vid = standing.vid WHERE visitor.vid IS NULL LIMIT ${limit} /* evaluated without visitor */`;
 	return yield* withStandings(rows.map(({ vid = null }) => ({ vid, profile: 'null' })));
 }
 
@@ -64,11 +54,8 @@ export function* evaluatedWithoutVisitor(limit: number): Reading<EvaluatedVisito
 function* withStandings(visitors: readonly Row[]): Reading<EvaluatedVisitor[]> {
 	const vids = visitors.map(({ vid }) => String(vid));
 	const { standings, members } = yield* ask({
-		standings: { sql: 'SELECT vid, body FROM @standing WHERE vid IN ?list /* standings */', values: [vids] },
-		members: {
-			sql: 'SELECT vid, segment FROM @membership WHERE vid IN ?list /* memberships */',
-			values: [vids],
-		},
+		standings: select`vid, body FROM @standing WHERE vid IN ${vids} /* standings */`,
+		members: select`vid, segment FROM @membership WHERE vid IN ${vids} /* memberships */`,
 	});
 	const bodies = new Map(standings.map(({ vid, body }) => [vid, String(body)]));
 	const memberships = Map.groupBy(members, ({ vid }) => vid);
@@ -90,9 +77,7 @@ function toStanding(body: string): Pick<Standing, 'bands' | 'goals'> {
 
 /** The customer id that each visitor has shown last; those without one are left out. */
 export function* customerIdsOf(vids: readonly string[]): Reading<Map<string, string>> {
-	const rows = yield* rowsOf({
-		sql: "SELECT vid, key FROM @claim WHERE vid IN ?list AND key >= 'c:' AND key < 'd' ORDER BY at /* customer ids */",
-		values: [vids],
-	});
+	const rows =
+		yield* select`vid, key FROM @claim WHERE vid IN ${vids} AND key >= 'c:' AND key < 'd' ORDER BY at /* customer ids */`;
 	return new Map(rows.map(({ vid, key }) => [String(vid), String(key).slice(2)]));
 }

@@ -1,5 +1,5 @@
 import type { LatestHits } from '../../account/arriving/hits.ts';
-import { type Query, type Row, rowsOf, type Settle, type Steps } from '../../steps.ts';
+import { type Query, type Row, raw, rowsOf, type Settle, type Steps, select, sql } from '../../steps.ts';
 
 /**
  * Hits are stored in `recent_hit`, in order of arrival, until they are settled: moved to `hit`, whose indexes by
@@ -43,10 +43,8 @@ export function* settling({ settle }: Settle): Steps<readonly Row[]> {
 		yield settlingOf(settle);
 		return [];
 	}
-	const oldest = yield* rowsOf({
-		sql: `SELECT id, vid FROM @recent_hit WHERE at < ? ORDER BY at, id LIMIT ${settle.max} /* oldest recent hits */`,
-		values: [settle.beforeMs],
-	});
+	const oldest =
+		yield* select`id, vid FROM @recent_hit WHERE at < ${settle.beforeMs} ORDER BY at, id LIMIT ${raw(settle.max)} /* oldest recent hits */`;
 	yield settlingOf([...new Set(oldest.map(({ vid }) => String(vid)))]);
 	// In a damaged database, no visitor lists some of the hits.
 	yield moving('?list', [oldest.map(({ id }) => String(id))]);
@@ -56,10 +54,7 @@ export function* settling({ settle }: Settle): Steps<readonly Row[]> {
 function settlingOf(vids: readonly string[]): Query[] {
 	return [
 		...moving(`(${listedBy})`, [vids]),
-		{
-			sql: 'UPDATE @visitor SET recent = NULL WHERE vid IN ?list AND recent IS NOT NULL /* settle */',
-			values: [vids],
-		},
+		sql`UPDATE @visitor SET recent = NULL WHERE vid IN ${vids} AND recent IS NOT NULL /* settle */`,
 	];
 }
 
