@@ -1,12 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import { hashApiKey, type KeyScope } from '../domain/api-key.ts';
+import { hashApiKey } from '../domain/api-key.ts';
 import { isLive, type Person } from '../domain/person.ts';
 import type { SigningKey } from '../domain/signing-key.ts';
-import type { UsagePlan } from '../domain/usage-plan.ts';
 import type {
 	AccessSnapshot,
 	ControlStore,
 	KnownAccount,
+	KnownKey,
 	KnownSession,
 } from '../store/control/control-store.ts';
 
@@ -14,18 +14,6 @@ import type {
  * Changes made on the command line must take effect within a second. Polling takes half of that, less the time to read.
  */
 const refreshEveryMs = 250;
-
-/** An API key that is known and not revoked. */
-export interface KnownKey {
-	readonly id: string;
-	readonly clientId: number;
-	/** The client's name. */
-	readonly client: string;
-	readonly plan: UsagePlan;
-	readonly scope: KeyScope;
-	/** Milliseconds since 1970; infinity where it never expires. */
-	readonly expiresAtMs: number;
-}
 
 /**
  * Keys, plans, accounts, signing keys and people of the control database, cached in memory, so that admitting a request needs no

@@ -1,7 +1,8 @@
 import type { RateLimit } from '../domain/token-bucket.ts';
 import { QueueFullError } from '../errors.ts';
+import type { KnownKey } from '../store/control/control-store.ts';
 import type { TokenLedger } from '../store/serving.ts';
-import type { KnownKey } from './directory.ts';
+
 import { TokenBuckets } from './token-buckets.ts';
 
 export interface RateDecision {

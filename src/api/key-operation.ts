@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, OwnLimit } from '../access/admission.ts';
-import type { AccessDirectory, KnownKey } from '../access/directory.ts';
+import type { AccessDirectory } from '../access/directory.ts';
 import { Deadline } from '../deadline.ts';
 import type { KeyScope } from '../domain/api-key.ts';
 import { ApiError } from '../errors.ts';
 import { sendError } from '../http/answer.ts';
 import { askForBody, checkBodyHeaders } from '../http/body.ts';
 import { accountCheck } from '../schema/subscription-request.ts';
-import type { KnownAccount } from '../store/control/control-store.ts';
+import type { KnownAccount, KnownKey } from '../store/control/control-store.ts';
 import { storeFailed } from './store-failed.ts';
 
 export interface KeyOperationOptions {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { KnownKey } from '../../src/access/directory.ts';
 import { ratePolicy, rateRemaining } from '../../src/access/limit-headers.ts';
 import { LocalRateLimiter } from '../../src/access/rate-limit.ts';
 import { standardPlan } from '../../src/domain/usage-plan.ts';
+import type { KnownKey } from '../../src/store/control/control-store.ts';
 
 const keyOf = (limit: { ratePerSecond: number; burst: number }): KnownKey => ({
 	id: 'key',

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { KnownKey } from '../../src/access/directory.ts';
 import { LocalRateLimiter, SharedRateLimiter } from '../../src/access/rate-limit.ts';
 import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../../src/domain/token-bucket.ts';
 import { standardPlan, type UsagePlan } from '../../src/domain/usage-plan.ts';
 import { QueueFullError } from '../../src/errors.ts';
+import type { KnownKey } from '../../src/store/control/control-store.ts';
 import type { TokenLedger } from '../../src/store/serving.ts';
 import { examples } from '../quick.ts';
 

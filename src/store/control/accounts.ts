@@ -9,7 +9,7 @@ import { shownAddress } from '../own-database.ts';
 import { insertGoal } from './goals.ts';
 import { insertNote } from './notes.ts';
 import { insertSegment } from './segments.ts';
-import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 /** Settings that the operator can change at any time. */
 export interface AccountSettings {
@@ -96,14 +96,15 @@ async function insertAccount(
 
 /** All accounts, or the named one. */
 export async function selectAccounts(database: ControlDatabase, aid?: string): Promise<Account[]> {
-	let query = database
+	const rows = await database
 		.selectFrom('account')
 		.innerJoin('client', 'client.id', 'account.client_id')
 		.selectAll('account')
 		.select('client.name as client')
-		.orderBy('account.id');
-	if (aid !== undefined) query = query.where('account.aid', '=', aid);
-	return (await query.execute()).map((row) => ({
+		.where(({ and }) => and(given({ 'account.aid': aid })))
+		.orderBy('account.id')
+		.execute();
+	return rows.map((row) => ({
 		id: row.id,
 		aid: row.aid,
 		client: row.client,
@@ -124,17 +125,7 @@ export async function selectOwnDatabases(database: ControlDatabase): Promise<Map
 	return new Map(rows.map((row) => [row.id, row.database as string]));
 }
 
-type SettingColumns = Pick<
-	ControlTables['account'],
-	| 'origins'
-	| 'explains'
-	| 'tells_experiments'
-	| 'channel_rules'
-	| 'timezone'
-	| 'payment_providers'
-	| 'renewal_days'
-	| 'currency'
->;
+type SettingColumns = ReturnType<typeof columnsOf>;
 
 /** The settings in a row of `account`. */
 export function accountSettings(row: SettingColumns): AccountSettings {
@@ -150,7 +141,7 @@ export function accountSettings(row: SettingColumns): AccountSettings {
 	};
 }
 
-function columnsOf(settings: AccountSettings): SettingColumns {
+function columnsOf(settings: AccountSettings) {
 	return {
 		origins: JSON.stringify(settings.origins),
 		explains: settings.explains ? 1 : 0,
@@ -258,8 +249,7 @@ export function accountStore({ database, change, now }: ControlDoors) {
 				await transaction
 					.updateTable('account')
 					.set({ import_secret: randomBytes(32).toString('base64url') })
-					.where('id', '=', id)
-					.where('import_secret', 'is', null)
+					.where(({ and }) => and({ id, import_secret: null }))
 					.execute();
 				const row = await transaction
 					.selectFrom('account')

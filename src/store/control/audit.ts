@@ -1,6 +1,6 @@
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import type { ControlDoors } from './tables.ts';
+import { type ControlDoors, given } from './tables.ts';
 
 /** Long enough to look into last year's books. */
 const keptMs = 400 * dayMs;
@@ -29,45 +29,37 @@ export interface AuditFilter {
 }
 
 /** Who looked at whom, and who changed what, for 400 days. */
-export class AuditStore {
-	readonly #doors: ControlDoors;
+export function auditStore({ database, now }: ControlDoors) {
+	return {
+		async add({ who, action, aid = null, about = null }: AuditEntry): Promise<void> {
+			const nowMs = now();
+			await database.insertInto('audit').values({ at: nowMs, who, action, aid, about }).execute();
+			await database
+				.deleteFrom('audit')
+				.where('at', '<', nowMs - keptMs)
+				.execute();
+		},
 
-	constructor(doors: ControlDoors) {
-		this.#doors = doors;
-	}
+		/** The latest first. */
+		async list({ aid, who, about, limit }: AuditFilter): Promise<StoredAuditEntry[]> {
+			const rows = await database
+				.selectFrom('audit')
+				.select(['at', 'who', 'action', 'aid', 'about'])
+				.where(({ and }) => and(given({ aid, who, about })))
+				.orderBy('id', 'desc')
+				.limit(limit)
+				.execute();
+			return rows.map(({ at, ...entry }) => ({ at: isoTime(at), ...entry }));
+		},
 
-	async add({ who, action, aid = null, about = null }: AuditEntry): Promise<void> {
-		const { database } = this.#doors;
-		const nowMs = this.#doors.now();
-		await database.insertInto('audit').values({ at: nowMs, who, action, aid, about }).execute();
-		await database
-			.deleteFrom('audit')
-			.where('at', '<', nowMs - keptMs)
-			.execute();
-	}
-
-	/** The latest first. */
-	async list({ aid, who, about, limit }: AuditFilter): Promise<StoredAuditEntry[]> {
-		let query = this.#doors.database.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
-		if (aid !== undefined) query = query.where('aid', '=', aid);
-		if (who !== undefined) query = query.where('who', '=', who);
-		if (about !== undefined) query = query.where('about', '=', about);
-		return (await query.execute()).map((row) => ({
-			at: isoTime(row.at),
-			who: row.who,
-			action: row.action,
-			aid: row.aid,
-			about: row.about,
-		}));
-	}
-
-	/** Of an erased visitor only stays that somebody did something with one. */
-	async forget(accountId: number, vid: string): Promise<void> {
-		await this.#doors.database
-			.updateTable('audit')
-			.set({ about: null })
-			.where('aid', '=', (eb) => eb.selectFrom('account').select('aid').where('id', '=', accountId))
-			.where('about', '=', vid)
-			.execute();
-	}
+		/** Of an erased visitor only stays that somebody did something with one. */
+		async forget(accountId: number, vid: string): Promise<void> {
+			await database
+				.updateTable('audit')
+				.set({ about: null })
+				.where('aid', '=', (eb) => eb.selectFrom('account').select('aid').where('id', '=', accountId))
+				.where('about', '=', vid)
+				.execute();
+		},
+	};
 }

@@ -92,8 +92,7 @@ export function caskStore({ database, change, now }: ControlDoors) {
 			const row = await database
 				.selectFrom('revocation')
 				.select('revoked_at')
-				.where('account_id', '=', accountId)
-				.where('subject', '=', subject)
+				.where(({ and }) => and({ account_id: accountId, subject }))
 				.executeTakeFirst();
 			return row?.revoked_at;
 		},

@@ -1,8 +1,8 @@
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import { selectAccounts } from './accounts.ts';
+import { clientId, selectAccounts } from './accounts.ts';
 import { areUsable, deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
-import type { ControlDatabase, ControlDoors } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 export interface Client {
 	readonly client: string;
@@ -15,7 +15,7 @@ export interface Client {
 
 /** All clients, or the named one. */
 async function selectClients(database: ControlDatabase, nowMs: number, name?: string): Promise<Client[]> {
-	let query = database
+	const rows = await database
 		.selectFrom('client')
 		.select(({ selectFrom, fn }) => [
 			'client.name',
@@ -31,9 +31,10 @@ async function selectClients(database: ControlDatabase, nowMs: number, name?: st
 				.where(areUsable(nowMs))
 				.as('keys'),
 		])
-		.orderBy('client.id');
-	if (name !== undefined) query = query.where('client.name', '=', name);
-	return (await query.execute()).map((row) => ({
+		.where(({ and }) => and(given({ 'client.name': name })))
+		.orderBy('client.id')
+		.execute();
+	return rows.map((row) => ({
 		client: row.name,
 		accounts: Number(row.accounts),
 		keys: Number(row.keys),
@@ -86,11 +87,7 @@ export function clientStore({ database, change, now }: ControlDoors) {
 						`Client ${name} still has ${has.join(' and ')}; end them first with 'caskade account delete AID' and 'caskade key revoke ID'.`,
 					);
 				await deleteKeys(transaction, keys);
-				const { id } = await transaction
-					.selectFrom('client')
-					.select('id')
-					.where('name', '=', name)
-					.executeTakeFirstOrThrow();
+				const id = await clientId(transaction, name);
 				for (const table of ['upload_answer', 'upload_problem'] as const)
 					await transaction.deleteFrom(table).where('client_id', '=', id).execute();
 				await transaction.deleteFrom('client').where('name', '=', name).execute();

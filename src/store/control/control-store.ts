@@ -1,18 +1,18 @@
 import { sql } from 'kysely';
 import { accountStore, selectAccount, selectAccounts, selectOwnDatabases } from './accounts.ts';
-import { AuditStore } from './audit.ts';
+import { auditStore } from './audit.ts';
 import { caskStore } from './casks.ts';
 import { clientStore } from './clients.ts';
 import { experimentStore } from './experiments.ts';
 import { goalStore } from './goals.ts';
 import { keyStore } from './keys.ts';
 import { modelStore } from './models.ts';
-import { NamedViewStore } from './named-views.ts';
-import { NoteStore } from './notes.ts';
-import { PeopleStore } from './people.ts';
+import { namedViewStore } from './named-views.ts';
+import { noteStore } from './notes.ts';
+import { peopleStore } from './people.ts';
 import { planStore, selectPlan } from './plans.ts';
 import { segmentStore } from './segments.ts';
-import { SessionStore } from './sessions.ts';
+import { sessionStore } from './sessions.ts';
 import { selectSnapshot } from './snapshot.ts';
 import {
 	type ControlContent,
@@ -21,7 +21,7 @@ import {
 	type ControlTable,
 	copiedTables,
 } from './tables.ts';
-import { UploadAnswerStore } from './upload-answers.ts';
+import { uploadAnswerStore } from './upload-answers.ts';
 import { webhookStore } from './webhooks.ts';
 
 export type { Account, AccountSettings } from './accounts.ts';
@@ -32,7 +32,7 @@ export type { StoredNote } from './notes.ts';
 export type { Identity, StoredPerson } from './people.ts';
 export type { ExperimentRead, RequestCounts, UploadAnswers, UploadProblem } from './request-counts.ts';
 export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
-export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
+export type { AccessSnapshot, KnownAccount, KnownKey } from './snapshot.ts';
 export { type ControlContent, type ControlTable, type ControlTables, copiedTables } from './tables.ts';
 export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
 
@@ -84,12 +84,12 @@ export function controlStore(
 		...planStore(doors),
 		...segmentStore(doors),
 		...webhookStore(doors),
-		people: new PeopleStore(doors),
-		sessions: new SessionStore(doors),
-		audit: new AuditStore(doors),
-		notes: new NoteStore(doors),
-		views: new NamedViewStore(doors),
-		uploadAnswers: new UploadAnswerStore(doors),
+		people: peopleStore(doors),
+		sessions: sessionStore(doors),
+		audit: auditStore(doors),
+		notes: noteStore(doors),
+		views: namedViewStore(doors),
+		uploadAnswers: uploadAnswerStore(doors),
 
 		async revision(): Promise<number> {
 			await readClock();

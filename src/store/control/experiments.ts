@@ -117,9 +117,7 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 				await transaction
 					.updateTable('experiment')
 					.set({ stopped_at: now() })
-					.where('account_id', '=', accountId)
-					.where('name', '=', name)
-					.where('stopped_at', 'is', null)
+					.where(({ and }) => and({ account_id: accountId, name, stopped_at: null }))
 					.execute();
 				return selectExperiment(transaction, accountId, name);
 			}),
@@ -156,8 +154,7 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 			const rows = await database
 				.selectFrom('experiment_read')
 				.select(['held_out', 'register', 'rank'])
-				.where('account_id', '=', accountId)
-				.where('name', '=', name)
+				.where(({ and }) => and({ account_id: accountId, name }))
 				.execute();
 			const of = (heldOut: number) => distinctCount(rows.filter((row) => row.held_out === heldOut));
 			return { treated: of(0), holdout: of(1) };

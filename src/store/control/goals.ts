@@ -84,8 +84,7 @@ export function goalStore({ database, change, now }: ControlDoors) {
 						high_from: changed.highFrom,
 						...(isOther && { base_rates: null }),
 					})
-					.where('account_id', '=', accountId)
-					.where('name', '=', name)
+					.where(({ and }) => and({ account_id: accountId, name }))
 					.execute();
 				return changed;
 			}),
@@ -96,8 +95,7 @@ export function goalStore({ database, change, now }: ControlDoors) {
 				await deleteModels(transaction, accountId, name);
 				const { numDeletedRows } = await transaction
 					.deleteFrom('goal')
-					.where('account_id', '=', accountId)
-					.where('name', '=', name)
+					.where(({ and }) => and({ account_id: accountId, name }))
 					.executeTakeFirstOrThrow();
 				if (numDeletedRows !== 1n) throw noSuchGoal(name);
 			}),
@@ -121,8 +119,7 @@ export function goalStore({ database, change, now }: ControlDoors) {
 					await transaction
 						.updateTable('goal')
 						.set({ base_rates: JSON.stringify(numbers) })
-						.where('account_id', '=', accountId)
-						.where('name', '=', name)
+						.where(({ and }) => and({ account_id: accountId, name }))
 						.execute();
 			}),
 	};

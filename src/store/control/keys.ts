@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { hashApiKey, type KeyScope, newApiKey } from '../../domain/api-key.ts';
-import { type Month, monthAt } from '../../domain/usage-plan.ts';
+import { monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { clientId } from './accounts.ts';
-import { type ControlDatabase, type ControlDoors, nextSeq } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, given, nextSeq } from './tables.ts';
 
 export interface ApiKey {
 	readonly id: string;
@@ -37,14 +37,8 @@ interface KeyOptions {
 }
 
 /** A newly issued key, including its secret. */
-export interface IssuedKey {
-	readonly id: string;
+export interface IssuedKey extends Omit<ApiKey, 'createdAt' | 'lastUsedAt' | 'revokedAt'> {
 	readonly key: string;
-	readonly client: string;
-	readonly name: string | null;
-	readonly plan: string;
-	readonly scope: KeyScope;
-	readonly expiresAt: string | null;
 }
 
 /** An API key's use of the current month's quota. */
@@ -76,16 +70,15 @@ export async function selectKeys(
 	{ id, client, plan }: KeyFilter = {},
 ): Promise<ApiKey[]> {
 	if (client !== undefined) await clientId(database, client);
-	let query = database
+	const rows = await database
 		.selectFrom('api_key')
 		.innerJoin('client', 'client.id', 'api_key.client_id')
 		.selectAll('api_key')
 		.select('client.name as client')
-		.orderBy('api_key.seq');
-	if (id !== undefined) query = query.where('api_key.id', '=', id);
-	if (client !== undefined) query = query.where('client.name', '=', client);
-	if (plan !== undefined) query = query.where('api_key.plan', '=', plan);
-	return (await query.execute()).map((row) => ({
+		.where(({ and }) => and(given({ 'api_key.id': id, 'client.name': client, 'api_key.plan': plan })))
+		.orderBy('api_key.seq')
+		.execute();
+	return rows.map((row) => ({
 		id: row.id,
 		client: row.client,
 		name: row.name,
@@ -113,41 +106,27 @@ export function firstOf(names: readonly string[]): string {
 	return `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
 }
 
-interface KeyMonth {
-	readonly id: string;
-	readonly client: string;
-	readonly plan: string;
-	readonly quota: number;
-	readonly month: Month;
-	readonly leased: number;
-	readonly used: number;
-	/** What each server has leased and not reported as used. */
-	readonly inHand: readonly { readonly serverId: string; readonly requests: number }[];
-}
-
 /** Selects the keys; all if empty. */
 interface UsageFilter {
 	readonly client?: string | undefined;
-	readonly keyId?: string;
+	readonly keyId?: string | undefined;
 }
 
-/** This month's usage of every key that is usable or was used. Consistent within a transaction. */
+/** This month's usage of every key that is usable or was used, and the leases. Consistent within a transaction. */
 async function selectUsage(
 	database: ControlDatabase,
 	nowMs: number,
+	month: string,
 	{ client, keyId }: UsageFilter,
-): Promise<KeyMonth[]> {
+) {
 	if (client !== undefined) await clientId(database, client);
-	const month = monthAt(nowMs);
-	let query = database
+	const keys = await database
 		.selectFrom('api_key')
 		.innerJoin('client', 'client.id', 'api_key.client_id')
 		.innerJoin('plan', 'plan.name', 'api_key.plan')
-		.leftJoin('usage', (join) =>
-			join.onRef('usage.key_id', '=', 'api_key.id').on('usage.month', '=', month.name),
-		)
+		.leftJoin('usage', (join) => join.onRef('usage.key_id', '=', 'api_key.id').on('usage.month', '=', month))
 		.select([
-			'api_key.id',
+			'api_key.id as key',
 			'client.name as client',
 			'api_key.plan',
 			'plan.quota_per_month as quota',
@@ -155,45 +134,15 @@ async function selectUsage(
 			'usage.used',
 		])
 		.where(({ or, eb }) => or([areUsable(nowMs), eb('usage.used', '>', 0)]))
-		.orderBy('api_key.seq');
-	if (client !== undefined) query = query.where('client.name', '=', client);
-	if (keyId !== undefined) query = query.where('api_key.id', '=', keyId);
-	const keys = await query.execute();
-	let leasesQuery = database.selectFrom('quota_lease').selectAll().where('month', '=', month.name);
-	if (keyId !== undefined) leasesQuery = leasesQuery.where('key_id', '=', keyId);
-	const leases = Map.groupBy(await leasesQuery.execute(), (lease) => lease.key_id);
-	return keys.map((key) => ({
-		...key,
-		month,
-		leased: key.leased ?? 0,
-		used: key.used ?? 0,
-		inHand: (leases.get(key.id) ?? []).map(({ server_id, leased, used }) => ({
-			serverId: server_id,
-			requests: leased - used,
-		})),
-	}));
-}
-
-function toUsage(months: readonly KeyMonth[], liveServers: readonly string[] | 'all'): KeyUsage[] {
-	const isAlive = (serverId: string) => liveServers === 'all' || liveServers.includes(serverId);
-	return months.map(({ id, client, plan, month, quota, leased, used, inHand }) => {
-		const held = inHand.reduce(
-			(sum, { serverId, requests }) => (isAlive(serverId) ? sum + requests : sum),
-			0,
-		);
-		const forfeited = leased - used - held;
-		return {
-			key: id,
-			client,
-			plan,
-			month: month.name,
-			quota,
-			used,
-			forfeited,
-			remaining: Math.max(0, quota - used - forfeited),
-			resetsAt: new Date(month.endMs).toISOString(),
-		};
-	});
+		.where(({ and }) => and(given({ 'client.name': client, 'api_key.id': keyId })))
+		.orderBy('api_key.seq')
+		.execute();
+	const leases = await database
+		.selectFrom('quota_lease')
+		.selectAll()
+		.where(({ and }) => and(given({ month, key_id: keyId })))
+		.execute();
+	return { keys, leases };
 }
 
 /**
@@ -208,12 +157,33 @@ export function keyStore(
 	},
 ) {
 	const usage = async (filter: UsageFilter): Promise<KeyUsage[]> => {
-		const months = await database
+		const month = monthAt(now());
+		const { keys, leases } = await database
 			.transaction()
 			.setIsolationLevel('repeatable read')
-			.execute((transaction) => selectUsage(transaction, now(), filter));
+			.execute((transaction) => selectUsage(transaction, now(), month.name, filter));
 		// Queried after the leases, so that a server that has just started does not count as dead.
-		return toUsage(months, await options.liveServers());
+		const live = await options.liveServers();
+		const held = Map.groupBy(
+			leases.filter(({ server_id }) => live === 'all' || live.includes(server_id)),
+			({ key_id }) => key_id,
+		);
+		return keys.map(({ key, client, plan, quota, leased, used: reported }) => {
+			const used = reported ?? 0;
+			const inHand = (held.get(key) ?? []).reduce((sum, lease) => sum + lease.leased - lease.used, 0);
+			const forfeited = (leased ?? 0) - used - inHand;
+			return {
+				key,
+				client,
+				plan,
+				month: month.name,
+				quota,
+				used,
+				forfeited,
+				remaining: Math.max(0, quota - used - forfeited),
+				resetsAt: isoTime(month.endMs),
+			};
+		});
 	};
 	return {
 		/** All keys in order of creation, or those of a client. @throws OperatorError where there is no such client */
@@ -254,8 +224,7 @@ export function keyStore(
 				await transaction
 					.updateTable('api_key')
 					.set({ revoked_at: now() })
-					.where('id', '=', id)
-					.where('revoked_at', 'is', null)
+					.where(({ and }) => and({ id, revoked_at: null }))
 					.execute();
 				const [key] = await selectKeys(transaction, { id });
 				if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);

@@ -55,8 +55,7 @@ function emptyModels(database: ControlDatabase, accountId: number, goal: string)
 	return database
 		.updateTable('model')
 		.set({ active: 0, body: deleted, report: '' })
-		.where('account_id', '=', accountId)
-		.where('goal', '=', goal);
+		.where(({ and }) => and({ account_id: accountId, goal }));
 }
 
 function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
@@ -74,10 +73,9 @@ async function selectModel(
 	const row = await database
 		.selectFrom('model')
 		.select(['active', 'body', 'report', 'levels'])
-		.where('account_id', '=', accountId)
-		.where('goal', '=', name.goal)
-		.where('scope', '=', name.scope)
-		.where('version', '=', name.version)
+		.where(({ and }) =>
+			and({ account_id: accountId, goal: name.goal, scope: name.scope, version: name.version }),
+		)
 		.where('body', '<>', deleted)
 		.executeTakeFirst();
 	if (!row) throw noSuchModel(name);
@@ -95,9 +93,7 @@ async function insertModel(
 	const ofTheDay = await database
 		.selectFrom('model')
 		.select('version')
-		.where('account_id', '=', accountId)
-		.where('goal', '=', goal)
-		.where('scope', '=', scope)
+		.where(({ and }) => and({ account_id: accountId, goal, scope }))
 		.where('version', 'like', `${day}.%`)
 		.execute();
 	const number = 1 + Math.max(0, ...ofTheDay.map(({ version }) => Number(version.slice(day.length + 1))));
@@ -126,16 +122,11 @@ async function activateModel(
 	const before = await database
 		.selectFrom('model')
 		.select('version')
-		.where('account_id', '=', accountId)
-		.where('goal', '=', goal)
-		.where('scope', '=', scope)
-		.where('active', '=', 1)
+		.where(({ and }) => and({ account_id: accountId, goal, scope, active: 1 }))
 		.executeTakeFirst();
 	const models = database
 		.updateTable('model')
-		.where('account_id', '=', accountId)
-		.where('goal', '=', goal)
-		.where('scope', '=', scope);
+		.where(({ and }) => and({ account_id: accountId, goal, scope }));
 	await models.set({ active: 0 }).execute();
 	if (version !== null) {
 		const { numUpdatedRows } = await models
@@ -213,8 +204,7 @@ export function modelStore({ database, change, now }: ControlDoors) {
 						`Model ${name.version} of goal ${name.goal} is active; activate another first.`,
 					);
 				await emptyModels(transaction, accountId, name.goal)
-					.where('scope', '=', name.scope)
-					.where('version', '=', name.version)
+					.where(({ and }) => and({ scope: name.scope, version: name.version }))
 					.execute();
 			}),
 
@@ -245,10 +235,7 @@ export function modelStore({ database, change, now }: ControlDoors) {
 				await transaction
 					.updateTable('model')
 					.set({ levels: JSON.stringify(levels) })
-					.where('account_id', '=', accountId)
-					.where('goal', '=', goal)
-					.where('scope', '=', scope)
-					.where('version', '=', version)
+					.where(({ and }) => and({ account_id: accountId, goal, scope, version }))
 					.execute();
 			}),
 	};

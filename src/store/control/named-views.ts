@@ -21,69 +21,60 @@ export interface StoredView extends NamedView {
 }
 
 /** Named views: a person's own, and those of an account. */
-export class NamedViewStore {
-	readonly #doors: ControlDoors;
-
-	constructor(doors: ControlDoors) {
-		this.#doors = doors;
-	}
-
-	/** Those of an account and the person's own there, by name. */
-	async list(accountId: number, personId: string): Promise<StoredView[]> {
-		const rows = await this.#doors.database
-			.selectFrom('named_view')
-			.selectAll()
-			.where('account_id', '=', accountId)
-			.where(({ eb, or }) => or([eb('user_id', '=', personId), eb('user_id', 'is', null)]))
-			.orderBy('name')
-			.orderBy('id')
-			.execute();
-		return rows.map(({ id, user_id, name, page, query }) => ({
-			id,
-			name,
-			page,
-			query,
-			isShared: user_id === null,
-		}));
-	}
-
-	/**
-	 * Saves a view; one of the same name is replaced.
-	 * @param personId null for everybody who sees the account
-	 * @throws OperatorError where there are too many
-	 */
-	save(accountId: number, personId: string | null, { name, page, query }: NamedView): Promise<void> {
-		const { change, now } = this.#doors;
-		return change(async (transaction) => {
-			const own = transaction
-				.deleteFrom('named_view')
-				.where('account_id', '=', accountId)
-				.where('user_id', personId === null ? 'is' : '=', personId);
-			await own.where('name', '=', name).execute();
-			const { count } = await transaction
+export function namedViewStore({ database, change, now }: ControlDoors) {
+	return {
+		/** Those of an account and the person's own there, by name. */
+		async list(accountId: number, personId: string): Promise<StoredView[]> {
+			const rows = await database
 				.selectFrom('named_view')
-				.select(({ fn }) => fn.countAll<number | string>().as('count'))
+				.selectAll()
 				.where('account_id', '=', accountId)
-				.where('user_id', personId === null ? 'is' : '=', personId)
-				.executeTakeFirstOrThrow();
-			if (Number(count) >= maxViews)
-				throw new OperatorError(`There are ${maxViews} views already; remove one first.`);
-			const id = `w_${randomBytes(6).toString('hex')}`;
-			await transaction
-				.insertInto('named_view')
-				.values({ id, account_id: accountId, user_id: personId, name, page, query, created_at: now() })
+				.where(({ eb, or }) => or([eb('user_id', '=', personId), eb('user_id', 'is', null)]))
+				.orderBy('name')
+				.orderBy('id')
 				.execute();
-		});
-	}
+			return rows.map(({ id, user_id, name, page, query }) => ({
+				id,
+				name,
+				page,
+				query,
+				isShared: user_id === null,
+			}));
+		},
 
-	/** Removes a view of the person's, or one of the account. @throws OperatorError where there is none */
-	async remove(accountId: number, personId: string | null, id: string): Promise<void> {
-		const { numDeletedRows } = await this.#doors.database
-			.deleteFrom('named_view')
-			.where('account_id', '=', accountId)
-			.where('user_id', personId === null ? 'is' : '=', personId)
-			.where('id', '=', id)
-			.executeTakeFirstOrThrow();
-		if (numDeletedRows !== 1n) throw new OperatorError('There is no such view; somebody has removed it.');
-	}
+		/**
+		 * Saves a view; one of the same name is replaced.
+		 * @param personId null for everybody who sees the account
+		 * @throws OperatorError where there are too many
+		 */
+		save(accountId: number, personId: string | null, { name, page, query }: NamedView): Promise<void> {
+			return change(async (transaction) => {
+				const own = transaction
+					.deleteFrom('named_view')
+					.where(({ and }) => and({ account_id: accountId, user_id: personId }));
+				await own.where('name', '=', name).execute();
+				const { count } = await transaction
+					.selectFrom('named_view')
+					.select(({ fn }) => fn.countAll<number | string>().as('count'))
+					.where(({ and }) => and({ account_id: accountId, user_id: personId }))
+					.executeTakeFirstOrThrow();
+				if (Number(count) >= maxViews)
+					throw new OperatorError(`There are ${maxViews} views already; remove one first.`);
+				const id = `w_${randomBytes(6).toString('hex')}`;
+				await transaction
+					.insertInto('named_view')
+					.values({ id, account_id: accountId, user_id: personId, name, page, query, created_at: now() })
+					.execute();
+			});
+		},
+
+		/** Removes a view of the person's, or one of the account. @throws OperatorError where there is none */
+		async remove(accountId: number, personId: string | null, id: string): Promise<void> {
+			const { numDeletedRows } = await database
+				.deleteFrom('named_view')
+				.where(({ and }) => and({ account_id: accountId, user_id: personId, id }))
+				.executeTakeFirstOrThrow();
+			if (numDeletedRows !== 1n) throw new OperatorError('There is no such view; somebody has removed it.');
+		},
+	};
 }

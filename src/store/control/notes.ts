@@ -35,56 +35,49 @@ export async function insertNote(
 }
 
 /** Notes on days: of people, and of what changes how figures come about. */
-export class NoteStore {
-	readonly #doors: ControlDoors;
+export function noteStore({ database, change, now }: ControlDoors) {
+	return {
+		/** Those of an account and of all accounts, the latest written first. */
+		async list(accountId: number): Promise<StoredNote[]> {
+			const rows = await database
+				.selectFrom('note')
+				.selectAll()
+				.where(({ eb, or }) => or([eb('account_id', '=', accountId), eb('account_id', 'is', null)]))
+				.orderBy('created_at', 'desc')
+				.orderBy('id')
+				.limit(maxRead)
+				.execute();
+			return rows.map(({ id, day, text, who, created_at }) => ({
+				id,
+				day,
+				text,
+				who,
+				createdAtMs: created_at,
+			}));
+		},
 
-	constructor(doors: ControlDoors) {
-		this.#doors = doors;
-	}
+		/** @param by missing where it is written by itself */
+		add(accountId: number, text: string, by?: { readonly day: string; readonly who: string }): Promise<void> {
+			return insertNote(database, accountId, text, now(), by);
+		},
 
-	/** Those of an account and of all accounts, the latest written first. */
-	async list(accountId: number): Promise<StoredNote[]> {
-		const rows = await this.#doors.database
-			.selectFrom('note')
-			.selectAll()
-			.where(({ eb, or }) => or([eb('account_id', '=', accountId), eb('account_id', 'is', null)]))
-			.orderBy('created_at', 'desc')
-			.orderBy('id')
-			.limit(maxRead)
-			.execute();
-		return rows.map(({ id, day, text, who, created_at }) => ({
-			id,
-			day,
-			text,
-			who,
-			createdAtMs: created_at,
-		}));
-	}
+		/** Writes for all accounts what happens once, whoever finds it first. */
+		async addOnce(text: string): Promise<void> {
+			const isKnown = async (of: ControlDatabase) =>
+				(await of.selectFrom('note').select('id').where('text', '=', text).executeTakeFirst()) !== undefined;
+			if (await isKnown(database)) return;
+			await change(async (transaction) => {
+				if (!(await isKnown(transaction))) await insertNote(transaction, null, text, now());
+			});
+		},
 
-	/** @param by missing where it is written by itself */
-	add(accountId: number, text: string, by?: { readonly day: string; readonly who: string }): Promise<void> {
-		const { database, now } = this.#doors;
-		return insertNote(database, accountId, text, now(), by);
-	}
-
-	/** Writes for all accounts what happens once, whoever finds it first. */
-	async addOnce(text: string): Promise<void> {
-		const { database, change, now } = this.#doors;
-		const isKnown = async (of: ControlDatabase) =>
-			(await of.selectFrom('note').select('id').where('text', '=', text).executeTakeFirst()) !== undefined;
-		if (await isKnown(database)) return;
-		await change(async (transaction) => {
-			if (!(await isKnown(transaction))) await insertNote(transaction, null, text, now());
-		});
-	}
-
-	/** Removes a note of an account. @throws OperatorError where there is none */
-	async remove(accountId: number, id: string): Promise<void> {
-		const { numDeletedRows } = await this.#doors.database
-			.deleteFrom('note')
-			.where('account_id', '=', accountId)
-			.where('id', '=', id)
-			.executeTakeFirstOrThrow();
-		if (numDeletedRows !== 1n) throw new OperatorError('There is no such note; somebody has removed it.');
-	}
+		/** Removes a note of an account. @throws OperatorError where there is none */
+		async remove(accountId: number, id: string): Promise<void> {
+			const { numDeletedRows } = await database
+				.deleteFrom('note')
+				.where(({ and }) => and({ account_id: accountId, id }))
+				.executeTakeFirstOrThrow();
+			if (numDeletedRows !== 1n) throw new OperatorError('There is no such note; somebody has removed it.');
+		},
+	};
 }

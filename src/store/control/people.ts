@@ -3,7 +3,7 @@ import type { Grant, Person } from '../../domain/person.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { selectAccount } from './accounts.ts';
-import type { ControlDatabase, ControlDoors } from './tables.ts';
+import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 /** A person as commands and pages show it. */
 export interface StoredPerson extends Person {
@@ -34,218 +34,211 @@ export interface Identity {
 }
 
 /** People, what they may do, and what proves them. */
-export class PeopleStore {
-	readonly #doors: ControlDoors;
+export function peopleStore({ database, change, now }: ControlDoors) {
+	return {
+		/** @throws OperatorError where there is one of that address, or no such account */
+		create(email: string, grants: readonly Grant[]): Promise<Person> {
+			return change(async (database) => {
+				const known = await database
+					.selectFrom('user')
+					.select('id')
+					.where('email', '=', email)
+					.executeTakeFirst();
+				if (known)
+					throw new OperatorError(
+						`${email} exists already; 'caskade user link ${email}' makes another link.`,
+					);
+				const id = `u_${randomBytes(6).toString('hex')}`;
+				await database
+					.insertInto('user')
+					.values({
+						id,
+						email,
+						password: null,
+						totp_secret: null,
+						totp_step: null,
+						issuer: null,
+						subject: null,
+						created_at: now(),
+					})
+					.execute();
+				for (const grant of grants) await insertGrant(database, id, grant);
+				return { id, email, grants };
+			});
+		},
 
-	constructor(doors: ControlDoors) {
-		this.#doors = doors;
-	}
+		/** Everybody, by address. */
+		list(): Promise<StoredPerson[]> {
+			return selectPeople(database);
+		},
 
-	/** @throws OperatorError where there is one of that address, or no such account */
-	create(email: string, grants: readonly Grant[]): Promise<Person> {
-		return this.#doors.change(async (database) => {
-			const known = await database
-				.selectFrom('user')
-				.select('id')
-				.where('email', '=', email)
-				.executeTakeFirst();
-			if (known)
-				throw new OperatorError(`${email} exists already; 'caskade user link ${email}' makes another link.`);
-			const id = `u_${randomBytes(6).toString('hex')}`;
-			await database
-				.insertInto('user')
-				.values({
-					id,
-					email,
-					password: null,
-					totp_secret: null,
-					totp_step: null,
-					issuer: null,
-					subject: null,
-					created_at: this.#doors.now(),
-				})
-				.execute();
-			for (const grant of grants) await insertGrant(database, id, grant);
-			return { id, email, grants };
-		});
-	}
-
-	/** Everybody, by address. */
-	list(): Promise<StoredPerson[]> {
-		return selectPeople(this.#doors.database);
-	}
-
-	/** @throws OperatorError where there is none of that address */
-	find(email: string): Promise<StoredPerson> {
-		return selectPerson(this.#doors.database, email);
-	}
-
-	/** Removes a person and ends their sessions. @throws OperatorError where there is none */
-	remove(email: string): Promise<void> {
-		return this.#doors.change(async (database) => {
-			const { id } = await selectPerson(database, email);
-			for (const table of ['session', 'login_link', 'recovery_code', 'grant', 'named_view'] as const)
-				await database.deleteFrom(table).where('user_id', '=', id).execute();
-			await database.deleteFrom('user').where('id', '=', id).execute();
-		});
-	}
-
-	/** Gives roles; on an account that the person has one for, in its place. @throws OperatorError where there is none */
-	grant(email: string, grants: readonly Grant[]): Promise<StoredPerson> {
-		return this.#doors.change(async (database) => {
-			const { id } = await selectPerson(database, email);
-			for (const grant of grants) await insertGrant(database, id, grant);
+		/** @throws OperatorError where there is none of that address */
+		find(email: string): Promise<StoredPerson> {
 			return selectPerson(database, email);
-		});
-	}
+		},
 
-	/** Takes roles away, `null` being the one on all accounts. @throws OperatorError where there is none */
-	revoke(email: string, aids: readonly (string | null)[]): Promise<StoredPerson> {
-		return this.#doors.change(async (database) => {
-			const { id } = await selectPerson(database, email);
-			for (const aid of aids) await deleteGrant(database, id, await accountIdOf(database, aid));
-			return selectPerson(database, email);
-		});
-	}
+		/** Removes a person and ends their sessions. @throws OperatorError where there is none */
+		remove(email: string): Promise<void> {
+			return change(async (database) => {
+				const { id } = await selectPerson(database, email);
+				for (const table of ['session', 'login_link', 'recovery_code', 'grant', 'named_view'] as const)
+					await database.deleteFrom(table).where('user_id', '=', id).execute();
+				await database.deleteFrom('user').where('id', '=', id).execute();
+			});
+		},
 
-	/** Undefined where there is nobody of that address. */
-	async credentials(email: string): Promise<Credentials | undefined> {
-		const row = await this.#doors.database
-			.selectFrom('user')
-			.selectAll()
-			.where('email', '=', email)
-			.executeTakeFirst();
-		if (!row) return undefined;
-		const { id, password, totp_secret: totpSecret, totp_step: totpStep } = row;
-		return { id, email, password, totpSecret, totpStep };
-	}
+		/** Gives roles; on an account that the person has one for, in its place. @throws OperatorError where there is none */
+		grant(email: string, grants: readonly Grant[]): Promise<StoredPerson> {
+			return change(async (database) => {
+				const { id } = await selectPerson(database, email);
+				for (const grant of grants) await insertGrant(database, id, grant);
+				return selectPerson(database, email);
+			});
+		},
 
-	/** @param password in the PHC format */
-	async setPassword(id: string, password: string): Promise<void> {
-		await this.#doors.change((database) =>
-			database.updateTable('user').set({ password }).where('id', '=', id).execute(),
-		);
-	}
+		/** Takes roles away, `null` being the one on all accounts. @throws OperatorError where there is none */
+		revoke(email: string, aids: readonly (string | null)[]): Promise<StoredPerson> {
+			return change(async (database) => {
+				const { id } = await selectPerson(database, email);
+				for (const aid of aids) await deleteGrant(database, id, await accountIdOf(database, aid));
+				return selectPerson(database, email);
+			});
+		},
 
-	/** Keeps a secret that no code has proved yet, so that it is not asked for. A proved one stays. */
-	async offerSecondFactor(id: string, secret: string): Promise<void> {
-		await this.#doors.change((database) =>
-			database
-				.updateTable('user')
-				.set({ totp_secret: secret })
-				.where('id', '=', id)
-				.where('totp_step', 'is', null)
-				.execute(),
-		);
-	}
+		/** Undefined where there is nobody of that address. */
+		async credentials(email: string): Promise<Credentials | undefined> {
+			const row = await database.selectFrom('user').selectAll().where('email', '=', email).executeTakeFirst();
+			if (!row) return undefined;
+			const { id, password, totp_secret: totpSecret, totp_step: totpStep } = row;
+			return { id, email, password, totpSecret, totpStep };
+		},
 
-	/**
-	 * Uses up a code's step, which proves a secret that was offered.
-	 * @returns false where this step or a later one was used before, by any server
-	 */
-	useStep(id: string, step: number): Promise<boolean> {
-		return this.#doors.change(async (database) => {
-			const { numUpdatedRows } = await database
-				.updateTable('user')
-				.set({ totp_step: step })
-				.where('id', '=', id)
-				.where('totp_secret', 'is not', null)
-				.where(({ or, eb }) => or([eb('totp_step', 'is', null), eb('totp_step', '<', step)]))
-				.executeTakeFirst();
-			return numUpdatedRows === 1n;
-		});
-	}
+		/** @param password in the PHC format */
+		async setPassword(id: string, password: string): Promise<void> {
+			await change((database) =>
+				database.updateTable('user').set({ password }).where('id', '=', id).execute(),
+			);
+		},
 
-	/** Signing in takes no second factor any more. */
-	async removeSecondFactor(id: string): Promise<void> {
-		await this.#doors.change(async (database) => {
-			await database
-				.updateTable('user')
-				.set({ totp_secret: null, totp_step: null })
-				.where('id', '=', id)
-				.execute();
-			await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
-		});
-	}
+		/** Keeps a secret that no code has proved yet, so that it is not asked for. A proved one stays. */
+		async offerSecondFactor(id: string, secret: string): Promise<void> {
+			await change((database) =>
+				database
+					.updateTable('user')
+					.set({ totp_secret: secret })
+					.where(({ and }) => and({ id, totp_step: null }))
+					.execute(),
+			);
+		},
 
-	/** @param hashes of new codes, which take the place of all earlier ones */
-	async setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void> {
-		await this.#doors.change(async (database) => {
-			await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
-			await database
-				.insertInto('recovery_code')
-				.values(hashes.map((hash) => ({ hash, user_id: id })))
-				.execute();
-		});
-	}
+		/**
+		 * Uses up a code's step, which proves a secret that was offered.
+		 * @returns false where this step or a later one was used before, by any server
+		 */
+		useStep(id: string, step: number): Promise<boolean> {
+			return change(async (database) => {
+				const { numUpdatedRows } = await database
+					.updateTable('user')
+					.set({ totp_step: step })
+					.where('id', '=', id)
+					.where('totp_secret', 'is not', null)
+					.where(({ or, eb }) => or([eb('totp_step', 'is', null), eb('totp_step', '<', step)]))
+					.executeTakeFirst();
+				return numUpdatedRows === 1n;
+			});
+		},
 
-	/** Uses up a recovery code. @returns false where there is none */
-	useRecoveryCode(id: string, hash: string): Promise<boolean> {
-		return this.#doors.change(async (database) => {
-			const { numDeletedRows } = await database
-				.deleteFrom('recovery_code')
+		/** Signing in takes no second factor any more. */
+		async removeSecondFactor(id: string): Promise<void> {
+			await change(async (database) => {
+				await database
+					.updateTable('user')
+					.set({ totp_secret: null, totp_step: null })
+					.where('id', '=', id)
+					.execute();
+				await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
+			});
+		},
+
+		/** @param hashes of new codes, which take the place of all earlier ones */
+		async setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void> {
+			await change(async (database) => {
+				await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
+				await database
+					.insertInto('recovery_code')
+					.values(hashes.map((hash) => ({ hash, user_id: id })))
+					.execute();
+			});
+		},
+
+		/** Uses up a recovery code. @returns false where there is none */
+		useRecoveryCode(id: string, hash: string): Promise<boolean> {
+			return change(async (database) => {
+				const { numDeletedRows } = await database
+					.deleteFrom('recovery_code')
+					.where(({ and }) => and({ user_id: id, hash }))
+					.executeTakeFirst();
+				return numDeletedRows === 1n;
+			});
+		},
+
+		/** How many recovery codes are left. */
+		async recoveryCodes(id: string): Promise<number> {
+			const { count } = await database
+				.selectFrom('recovery_code')
+				.select(({ fn }) => fn.countAll().as('count'))
 				.where('user_id', '=', id)
-				.where('hash', '=', hash)
-				.executeTakeFirst();
-			return numDeletedRows === 1n;
-		});
-	}
+				.executeTakeFirstOrThrow();
+			return Number(count);
+		},
 
-	/** How many recovery codes are left. */
-	async recoveryCodes(id: string): Promise<number> {
-		const { count } = await this.#doors.database
-			.selectFrom('recovery_code')
-			.select(({ fn }) => fn.countAll().as('count'))
-			.where('user_id', '=', id)
-			.executeTakeFirstOrThrow();
-		return Number(count);
-	}
-
-	/** Whom an identity is tied to. */
-	async withIdentity({ issuer, subject }: Identity): Promise<Pick<Person, 'id' | 'email'> | undefined> {
-		return this.#doors.database
-			.selectFrom('user')
-			.select(['id', 'email'])
-			.where('issuer', '=', issuer)
-			.where('subject', '=', subject)
-			.executeTakeFirst();
-	}
-
-	/** Unties whatever identity a person has. */
-	async removeIdentity(id: string): Promise<void> {
-		await this.#doors.change((database) =>
-			database.updateTable('user').set({ issuer: null, subject: null }).where('id', '=', id).execute(),
-		);
-	}
-
-	/**
-	 * Ties an identity to a person who has none yet.
-	 * @returns false where the person has another one, or somebody else has this one
-	 */
-	setIdentity(id: string, { issuer, subject }: Identity): Promise<boolean> {
-		return this.#doors.change(async (database) => {
-			const taken = await database
+		/** Whom an identity is tied to. */
+		async withIdentity({ issuer, subject }: Identity): Promise<Pick<Person, 'id' | 'email'> | undefined> {
+			return database
 				.selectFrom('user')
-				.select('id')
-				.where('issuer', '=', issuer)
-				.where('subject', '=', subject)
+				.select(['id', 'email'])
+				.where(({ and }) => and({ issuer, subject }))
 				.executeTakeFirst();
-			if (taken) return taken.id === id;
-			const { numUpdatedRows } = await database
-				.updateTable('user')
-				.set({ issuer, subject })
-				.where('id', '=', id)
-				.where('issuer', 'is', null)
-				.executeTakeFirst();
-			return numUpdatedRows === 1n;
-		});
-	}
+		},
+
+		/** Unties whatever identity a person has. */
+		async removeIdentity(id: string): Promise<void> {
+			await change((database) =>
+				database.updateTable('user').set({ issuer: null, subject: null }).where('id', '=', id).execute(),
+			);
+		},
+
+		/**
+		 * Ties an identity to a person who has none yet.
+		 * @returns false where the person has another one, or somebody else has this one
+		 */
+		setIdentity(id: string, { issuer, subject }: Identity): Promise<boolean> {
+			return change(async (database) => {
+				const taken = await database
+					.selectFrom('user')
+					.select('id')
+					.where(({ and }) => and({ issuer, subject }))
+					.executeTakeFirst();
+				if (taken) return taken.id === id;
+				const { numUpdatedRows } = await database
+					.updateTable('user')
+					.set({ issuer, subject })
+					.where(({ and }) => and({ id, issuer: null }))
+					.executeTakeFirst();
+				return numUpdatedRows === 1n;
+			});
+		},
+	};
 }
 
 /** Everybody, by address. */
 export async function selectPeople(database: ControlDatabase, email?: string): Promise<StoredPerson[]> {
-	let query = database.selectFrom('user').selectAll().orderBy('email');
-	if (email !== undefined) query = query.where('email', '=', email);
+	const people = await database
+		.selectFrom('user')
+		.selectAll()
+		.where(({ and }) => and(given({ email })))
+		.orderBy('email')
+		.execute();
 	const grants = Map.groupBy(
 		await database
 			.selectFrom('grant')
@@ -255,7 +248,7 @@ export async function selectPeople(database: ControlDatabase, email?: string): P
 			.execute(),
 		(row) => row.user_id,
 	);
-	return (await query.execute()).map((row) => ({
+	return people.map((row) => ({
 		id: row.id,
 		email: row.email,
 		grants: (grants.get(row.id) ?? []).map(({ aid, role }) => ({ aid, role })),
@@ -286,8 +279,7 @@ async function deleteGrant(
 ): Promise<void> {
 	await database
 		.deleteFrom('grant')
-		.where('user_id', '=', userId)
-		.where('account_id', accountId === null ? 'is' : '=', accountId)
+		.where(({ and }) => and({ user_id: userId, account_id: accountId }))
 		.execute();
 }
 

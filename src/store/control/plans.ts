@@ -15,7 +15,7 @@ export function toPlan(row: ControlTables['plan']): UsagePlan {
 	};
 }
 
-function fromPlan(plan: UsagePlan): Omit<ControlTables['plan'], 'created_at'> {
+function columnsOf(plan: UsagePlan) {
 	return {
 		name: plan.name,
 		rate_per_second: plan.ratePerSecond,
@@ -50,7 +50,7 @@ export function planStore({ database, change, now }: ControlDoors) {
 			change(async (transaction) => {
 				const { numInsertedOrUpdatedRows } = await transaction
 					.insertInto('plan')
-					.values({ ...fromPlan(plan), created_at: now() })
+					.values({ ...columnsOf(plan), created_at: now() })
 					.onConflict((conflict) => conflict.column('name').doNothing())
 					.executeTakeFirstOrThrow();
 				if (numInsertedOrUpdatedRows !== 1n)
@@ -61,7 +61,7 @@ export function planStore({ database, change, now }: ControlDoors) {
 		/** Changes a plan for all keys that are tied to it. @throws OperatorError where there is none */
 		updatePlan: (plan: UsagePlan): Promise<UsagePlan> =>
 			change(async (transaction) => {
-				await transaction.updateTable('plan').set(fromPlan(plan)).where('name', '=', plan.name).execute();
+				await transaction.updateTable('plan').set(columnsOf(plan)).where('name', '=', plan.name).execute();
 				return selectPlan(transaction, plan.name);
 			}),
 

@@ -77,8 +77,7 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 				await transaction
 					.updateTable('segment')
 					.set(changes)
-					.where('account_id', '=', accountId)
-					.where('id', '=', id)
+					.where(({ and }) => and({ account_id: accountId, id }))
 					.execute();
 				return { ...known, ...changes };
 			}),
@@ -90,8 +89,7 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 				await requireNoExperiment(transaction, accountId, id, now());
 				await transaction
 					.deleteFrom('segment')
-					.where('account_id', '=', accountId)
-					.where('id', '=', id)
+					.where(({ and }) => and({ account_id: accountId, id }))
 					.execute();
 				await insertNote(transaction, accountId, `The segment ${id} was deleted.`, now());
 			}),

@@ -27,131 +27,126 @@ export interface KnownSession {
 }
 
 /** Sessions and the links that begin them. Only hashes of their tokens are kept. */
-export class SessionStore {
-	readonly #doors: ControlDoors;
+export function sessionStore({ database, change, now }: ControlDoors) {
+	return {
+		/** Begins a session, and forgets those that are over. */
+		async begin(
+			personId: string,
+			{ hash, method, agent }: { hash: string; method: SignInMethod; agent: string },
+		): Promise<void> {
+			await change(async (database) => {
+				const nowMs = now();
+				await database
+					.deleteFrom('session')
+					.where(({ or, eb }) =>
+						or([
+							eb('created_at', '<=', nowMs - sessionLifetime.ms),
+							eb('used_at', '<=', nowMs - sessionLifetime.idleMs),
+						]),
+					)
+					.execute();
+				await database
+					.insertInto('session')
+					.values({ hash, user_id: personId, method, agent, created_at: nowMs, used_at: nowMs })
+					.execute();
+			});
+		},
 
-	constructor(doors: ControlDoors) {
-		this.#doors = doors;
-	}
+		/** Records that a session was used. */
+		async touch(hash: string): Promise<void> {
+			await change((database) =>
+				database.updateTable('session').set({ used_at: now() }).where('hash', '=', hash).execute(),
+			);
+		},
 
-	/** Begins a session, and forgets those that are over. */
-	async begin(
-		personId: string,
-		{ hash, method, agent }: { hash: string; method: SignInMethod; agent: string },
-	): Promise<void> {
-		await this.#doors.change(async (database) => {
-			const nowMs = this.#doors.now();
-			await database
-				.deleteFrom('session')
-				.where(({ or, eb }) =>
-					or([
-						eb('created_at', '<=', nowMs - sessionLifetime.ms),
-						eb('used_at', '<=', nowMs - sessionLifetime.idleMs),
-					]),
-				)
-				.execute();
-			await database
-				.insertInto('session')
-				.values({ hash, user_id: personId, method, agent, created_at: nowMs, used_at: nowMs })
-				.execute();
-		});
-	}
+		/** Those that have not ended, the latest first: of one person, or of everybody. */
+		async list(email?: string): Promise<ListedSession[]> {
+			if (email !== undefined) await selectPerson(database, email);
+			let query = database
+				.selectFrom('session')
+				.innerJoin('user', 'user.id', 'session.user_id')
+				.selectAll('session')
+				.select('user.email')
+				.orderBy('session.used_at', 'desc')
+				.orderBy('session.hash');
+			if (email !== undefined) query = query.where('user.email', '=', email);
+			return (await query.execute()).flatMap((row) =>
+				isLive({ createdAtMs: row.created_at, usedAtMs: row.used_at }, now())
+					? [
+							{
+								id: sessionId(row.hash),
+								email: row.email,
+								method: row.method,
+								agent: row.agent,
+								createdAt: isoTime(row.created_at),
+								usedAt: isoTime(row.used_at),
+							},
+						]
+					: [],
+			);
+		},
 
-	/** Records that a session was used. */
-	async touch(hash: string): Promise<void> {
-		await this.#doors.change((database) =>
-			database.updateTable('session').set({ used_at: this.#doors.now() }).where('hash', '=', hash).execute(),
-		);
-	}
+		/**
+		 * Ends a person's sessions: all, the one of an id, or all but one.
+		 * @returns how many there were
+		 */
+		end(email: string, { id, except }: { id?: string; except?: string } = {}): Promise<number> {
+			return change(async (database) => {
+				const person = await selectPerson(database, email);
+				let query = database.deleteFrom('session').where('user_id', '=', person.id);
+				if (id !== undefined)
+					query = query.where('hash', 'like', `${id.replaceAll(/[^0-9a-f]/g, '-') || '-'}%`);
+				if (except !== undefined) query = query.where('hash', '<>', except);
+				return Number((await query.executeTakeFirst()).numDeletedRows);
+			});
+		},
 
-	/** Those that have not ended, the latest first: of one person, or of everybody. */
-	async list(email?: string): Promise<ListedSession[]> {
-		const { database } = this.#doors;
-		if (email !== undefined) await selectPerson(database, email);
-		let query = database
-			.selectFrom('session')
-			.innerJoin('user', 'user.id', 'session.user_id')
-			.selectAll('session')
-			.select('user.email')
-			.orderBy('session.used_at', 'desc')
-			.orderBy('session.hash');
-		if (email !== undefined) query = query.where('user.email', '=', email);
-		return (await query.execute()).flatMap((row) =>
-			isLive({ createdAtMs: row.created_at, usedAtMs: row.used_at }, this.#doors.now())
-				? [
-						{
-							id: sessionId(row.hash),
-							email: row.email,
-							method: row.method,
-							agent: row.agent,
-							createdAt: isoTime(row.created_at),
-							usedAt: isoTime(row.used_at),
-						},
-					]
-				: [],
-		);
-	}
+		/**
+		 * Keeps a link with which to sign in once.
+		 * @param link.proves the method that was passed, where only a second factor is missing; `null` for a link
+		 */
+		async addLink(
+			personId: string,
+			link: { hash: string; proves: SignInMethod | null; lifetimeMs: number },
+		): Promise<{ expiresAtMs: number }> {
+			return change(async (database) => {
+				const nowMs = now();
+				const expiresAtMs = nowMs + link.lifetimeMs;
+				await database.deleteFrom('login_link').where('expires_at', '<=', nowMs).execute();
+				await database
+					.insertInto('login_link')
+					.values({ hash: link.hash, user_id: personId, proves: link.proves, expires_at: expiresAtMs })
+					.execute();
+				return { expiresAtMs };
+			});
+		},
 
-	/**
-	 * Ends a person's sessions: all, the one of an id, or all but one.
-	 * @returns how many there were
-	 */
-	end(email: string, { id, except }: { id?: string; except?: string } = {}): Promise<number> {
-		return this.#doors.change(async (database) => {
-			const person = await selectPerson(database, email);
-			let query = database.deleteFrom('session').where('user_id', '=', person.id);
-			if (id !== undefined)
-				query = query.where('hash', 'like', `${id.replaceAll(/[^0-9a-f]/g, '-') || '-'}%`);
-			if (except !== undefined) query = query.where('hash', '<>', except);
-			return Number((await query.executeTakeFirst()).numDeletedRows);
-		});
-	}
-
-	/**
-	 * Keeps a link with which to sign in once.
-	 * @param link.proves the method that was passed, where only a second factor is missing; `null` for a link
-	 */
-	async addLink(
-		personId: string,
-		link: { hash: string; proves: SignInMethod | null; lifetimeMs: number },
-	): Promise<{ expiresAtMs: number }> {
-		return this.#doors.change(async (database) => {
-			const nowMs = this.#doors.now();
-			const expiresAtMs = nowMs + link.lifetimeMs;
-			await database.deleteFrom('login_link').where('expires_at', '<=', nowMs).execute();
-			await database
-				.insertInto('login_link')
-				.values({ hash: link.hash, user_id: personId, proves: link.proves, expires_at: expiresAtMs })
-				.execute();
-			return { expiresAtMs };
-		});
-	}
-
-	/** Whom a link belongs to, as long as it is good. */
-	async linkOf(hash: string): Promise<{ email: string; proves: SignInMethod | null } | undefined> {
-		return this.#doors.database
-			.selectFrom('login_link')
-			.innerJoin('user', 'user.id', 'login_link.user_id')
-			.select(['user.email', 'login_link.proves'])
-			.where('login_link.hash', '=', hash)
-			.where('login_link.expires_at', '>', this.#doors.now())
-			.executeTakeFirst();
-	}
-
-	/** Uses a link up, with all others of that person. @returns false where another request has */
-	useLink(hash: string): Promise<boolean> {
-		return this.#doors.change(async (database) => {
-			const link = await database
-				.deleteFrom('login_link')
-				.where('hash', '=', hash)
-				.where('expires_at', '>', this.#doors.now())
-				.returning('user_id')
+		/** Whom a link belongs to, as long as it is good. */
+		async linkOf(hash: string): Promise<{ email: string; proves: SignInMethod | null } | undefined> {
+			return database
+				.selectFrom('login_link')
+				.innerJoin('user', 'user.id', 'login_link.user_id')
+				.select(['user.email', 'login_link.proves'])
+				.where('login_link.hash', '=', hash)
+				.where('login_link.expires_at', '>', now())
 				.executeTakeFirst();
-			if (!link) return false;
-			await database.deleteFrom('login_link').where('user_id', '=', link.user_id).execute();
-			return true;
-		});
-	}
+		},
+
+		/** Uses a link up, with all others of that person. @returns false where another request has */
+		useLink(hash: string): Promise<boolean> {
+			return change(async (database) => {
+				const link = await database
+					.deleteFrom('login_link')
+					.where('hash', '=', hash)
+					.where('expires_at', '>', now())
+					.returning('user_id')
+					.executeTakeFirst();
+				if (!link) return false;
+				await database.deleteFrom('login_link').where('user_id', '=', link.user_id).execute();
+				return true;
+			});
+		},
+	};
 }
 
 /** Names a session in lists and forms. */

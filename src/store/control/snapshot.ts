@@ -19,6 +19,18 @@ import { type KnownSession, selectSessions } from './sessions.ts';
 import type { ControlDatabase } from './tables.ts';
 import { selectActiveWebhooks, toActiveWebhook } from './webhooks.ts';
 
+/** An API key that is known and not revoked. */
+export interface KnownKey {
+	readonly id: string;
+	readonly clientId: number;
+	/** The client's name. */
+	readonly client: string;
+	readonly plan: UsagePlan;
+	readonly scope: KeyScope;
+	/** Milliseconds since 1970; infinity where it never expires. */
+	readonly expiresAtMs: number;
+}
+
 /** An account that is not disabled. */
 export interface KnownAccount extends AccountSettings {
 	readonly id: number;
@@ -44,19 +56,7 @@ export interface KnownAccount extends AccountSettings {
 export interface AccessSnapshot {
 	readonly revision: number;
 	/** Keys that are not revoked, by the SHA-256 of the key. */
-	readonly keys: ReadonlyMap<
-		string,
-		{
-			id: string;
-			hash: string;
-			clientId: number;
-			client: string;
-			plan: UsagePlan;
-			scope: KeyScope;
-			/** Infinity where it never expires. */
-			expiresAtMs: number;
-		}
-	>;
+	readonly keys: ReadonlyMap<string, KnownKey & { readonly hash: string }>;
 	/** By `aid`, without disabled accounts and those of disabled clients. */
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
 	/** Newest first. */
@@ -92,8 +92,7 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 		.innerJoin('client', 'client.id', 'api_key.client_id')
 		.selectAll('api_key')
 		.select('client.name as client')
-		.where('api_key.revoked_at', 'is', null)
-		.where('client.disabled_at', 'is', null)
+		.where(({ and }) => and({ 'api_key.revoked_at': null, 'client.disabled_at': null }))
 		.execute();
 	return new Map(
 		keys.map((key) => [
@@ -120,8 +119,7 @@ async function selectUsableAccounts(
 		.innerJoin('client', 'client.id', 'account.client_id')
 		.selectAll('account')
 		.select('client.name as client')
-		.where('account.disabled_at', 'is', null)
-		.where('client.disabled_at', 'is', null)
+		.where(({ and }) => and({ 'account.disabled_at': null, 'client.disabled_at': null }))
 		.execute();
 	const goals = byAccount(await database.selectFrom('goal').selectAll().orderBy('seq').execute());
 	const segments = byAccount(await database.selectFrom('segment').selectAll().orderBy('seq').execute());

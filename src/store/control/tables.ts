@@ -183,6 +183,13 @@ export interface ControlTables {
 
 export type ControlDatabase = Kysely<ControlTables>;
 
+/** For `and`: rows with these values. Fields that are undefined may have any, as Kysely leaves them out. */
+export function given<Fields extends object>(
+	fields: Fields,
+): { readonly [Name in keyof Fields]: Exclude<Fields[Name], undefined> } {
+	return fields as never;
+}
+
 /** How the parts of the control store reach the database. */
 export interface ControlDoors {
 	/** For reading, and for what running servers need not notice. */
