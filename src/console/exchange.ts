@@ -1,3 +1,5 @@
+import type { SignInClient } from '../access/sign-in.ts';
+import { agentInWords } from '../collect/device.ts';
 import type { MeasuredFigure } from '../metrics.ts';
 
 /** Where the page of the system is. What the serving thread knows is sent along with requests for it. */
@@ -52,4 +54,9 @@ export function download(name: string, body: string): ConsoleAnswer {
 		},
 		body,
 	};
+}
+
+/** Whoever asks, for the limit of guesses and the list of sessions. */
+export function signInClientOf({ address, headers }: ConsoleRequest): SignInClient {
+	return { address: address || undefined, agent: agentInWords(headers['user-agent']) };
 }

@@ -1,5 +1,33 @@
 import { OperatorError } from '../errors.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
+import type { Asked } from './page.ts';
+
+/**
+ * A form of one button.
+ * @param action what a page can do with it, one of its `actions`
+ * @param look `danger` where it cannot be undone
+ * @param path of the page, if it is another one
+ */
+export function formOf(
+	{ request, formToken }: Asked,
+	action: string,
+	fields: HtmlValue,
+	button: string,
+	{ look, path = request.path }: { look?: 'danger'; path?: string } = {},
+): Html {
+	return html`<form method="post" action="${path}">
+${hidden({ token: formToken, action })}${fields}
+<button${look && html` class="${look}"`}>${button}</button>
+</form>`;
+}
+
+/** Fields that nobody sees. */
+export function hidden(fields: Readonly<Record<string, HtmlValue>>): Html[] {
+	return Object.entries(fields).map(
+		([name, value]) => html`<input type="hidden" name="${name}" value="${value}">
+`,
+	);
+}
 
 /**
  * Reads a field of a form by the parser that the command's flag has.

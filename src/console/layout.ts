@@ -3,18 +3,21 @@ import { touchDimensions, touchNames } from '../domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { StoredView } from '../store/control/control-store.ts';
 import { scriptPaths, stylePath } from './assets.ts';
+import type { ConsoleAnswer } from './exchange.ts';
+import { hidden } from './form.ts';
 import { viewPath } from './links.ts';
 import type { Asked, ConsolePage } from './page.ts';
 import { nameOf } from './page-table.ts';
+import { allPages } from './pages.ts';
 import { saveView } from './save-view.ts';
 import { periodDays, queryText, type View } from './view.ts';
 
-interface Frame {
+/** What is around the content of a page. */
+export interface Frame {
 	readonly title: string;
 	/** Signed in; undefined on pages for everybody. */
 	readonly asked?: Asked | undefined;
 	readonly page?: ConsolePage | undefined;
-	readonly pages?: readonly ConsolePage[];
 	readonly view?: View | undefined;
 	/** Pages of the account under a name. */
 	readonly namedViews?: readonly StoredView[];
@@ -24,18 +27,10 @@ interface Frame {
 }
 
 /** A whole page. */
-export function layout({
-	title,
-	asked,
-	page,
-	pages = [],
-	view,
-	namedViews = [],
-	isBusy,
-	body,
-}: Frame): string {
+export function pageAnswer(status: number, frame: Frame): ConsoleAnswer {
+	const { title, asked, page, view, isBusy, body } = frame;
 	const account = asked?.account;
-	return html`<!doctype html>
+	const text = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -51,7 +46,7 @@ ${
 }</head>
 <body>
 <a class="skip" href="#main">To the content</a>
-${asked && menu(asked, page, pages, { view, namedViews })}
+${asked && menu(asked, frame)}
 <main id="main"${isBusy && html` aria-busy="true"`}${(isBusy || page?.isLive) && html` data-live`}>
 <div class="head"><h1>${title}</h1>
 ${view && asked && page?.takesView && viewForm(asked, view)}</div>
@@ -59,25 +54,21 @@ ${body}
 </main>
 </body>
 </html>
-`.toString();
+`;
+	return {
+		status,
+		headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
+		body: text.toString(),
+	};
 }
 
-function menu(
-	asked: Asked,
-	current: ConsolePage | undefined,
-	pages: readonly ConsolePage[],
-	{ view, namedViews }: { readonly view: View | undefined; readonly namedViews: readonly StoredView[] },
-): Html {
+function menu(asked: Asked, { page: current, view, namedViews = [] }: Frame): Html {
 	const { account, person, directory } = asked;
-	const shown = (isOfAccount: boolean) =>
-		pages.filter(
-			(page) =>
-				page.menu !== undefined &&
-				page.path.startsWith(':aid') === isOfAccount &&
-				(!isOfAccount || account !== undefined) &&
-				page.right !== null &&
-				may(person, isOfAccount ? (account?.aid ?? null) : null, page.right),
-		);
+	const shown = (isOfAccount: boolean) => {
+		const aid = isOfAccount ? account?.aid : null;
+		const own = allPages.filter(({ menu, path }) => menu && path.startsWith(':aid') === isOfAccount);
+		return own.filter(({ right }) => aid !== undefined && right !== null && may(person, aid, right));
+	};
 	const link = (page: ConsolePage) => {
 		const path = page.path.replace(':aid', account?.aid ?? '');
 		const query = page.takesView ? queryText(view) : '';
@@ -102,7 +93,7 @@ ${
 <ul>${shown(false).map(link)}</ul>
 <form class="person" method="post" action="/console/sign-out">
 <a href="/console/account">${person.email}</a>
-<input type="hidden" name="token" value="${asked.formToken}">
+${hidden({ token: asked.formToken })}
 <button>Sign out</button>
 </form>
 </nav>

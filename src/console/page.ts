@@ -27,20 +27,25 @@ export interface ConsolePage {
 	/** Whether it takes a period and filters. */
 	readonly takesView?: boolean;
 	get?(asked: Asked): Promise<Got>;
-	/** Changes something, and leads to a page, or shows once what cannot be seen again. */
-	post?(asked: Asked): Promise<Posted>;
+	/** What its forms can do, by their field `action`. */
+	readonly actions?: Actions<Asked>;
 }
 
 /** What is unfinished is shown, and asked for again. */
 export type Got = Html | ConsoleAnswer | { readonly unfinished: Html };
 
-/** A page instead of a lead to one says what is wrong with the form; it is shown with status 400. */
-export type Posted = Html | ConsoleAnswer | { readonly once: Html };
+/**
+ * Changes something, and leads to a page, back to its own where it names none, or shows once what cannot be seen again.
+ * Markup instead says what is wrong with the form; it is shown with status 400.
+ */
+export type Actions<Of> = Readonly<
+	Record<string, (asked: Of) => Promise<Html | ConsoleAnswer | { readonly once: Html } | undefined>>
+>;
 
 /** A page of an account. */
-export interface AccountPage extends ConsolePage {
+export interface AccountPage extends Omit<ConsolePage, 'actions'> {
 	get?(asked: AskedOfAccount): Promise<Got>;
-	post?(asked: AskedOfAccount): Promise<Posted>;
+	readonly actions?: Actions<AskedOfAccount>;
 }
 
 /** A request as a page sees it. */

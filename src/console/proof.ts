@@ -1,6 +1,6 @@
 import { OperatorError } from '../errors.ts';
 import { type HtmlValue, html } from '../format/html.ts';
-import { signInClientOf } from './entrance.ts';
+import { signInClientOf } from './exchange.ts';
 import type { Asked } from './page.ts';
 
 /** @throws OperatorError where the code of the form is not right */

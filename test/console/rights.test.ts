@@ -25,7 +25,7 @@ const parts: Readonly<Record<string, string>> = {
 /** Every page and form of the console, from its own list, so that none that is added later is forgotten. */
 const asked = allPages.flatMap((page) =>
 	(['get', 'post'] as const)
-		.filter((method) => page[method])
+		.filter((method) => page[method === 'get' ? 'get' : 'actions'])
 		.map((method) => ({ page, method, isOfAccount: page.path.split('/')[0] === ':aid' })),
 );
 
@@ -63,6 +63,19 @@ for (const engine of enginesAboveContract)
 			assert.match((await browser.get('/console/account')).body, /You are signed in as/, role);
 		}
 		assert.equal((await store.control.people.list()).length, personRoles.length, 'nothing was changed');
+	});
+
+for (const engine of enginesAboveContract)
+	test(`a form that names no action of its page is refused, on ${engine.name}`, async (t) => {
+		const { person, errors } = await consoleHere(t, engine);
+		const admin = await person('admin@example.com', [{ aid: null, role: 'admin' }]);
+		for (const { page } of asked.filter(({ method }) => method === 'post'))
+			for (const action of ['', 'none', 'constructor', '__proto__']) {
+				const { status, body } = await admin.post(addressOf(page.path, 'c-a-one'), { action });
+				assert.equal(status, 400, `${page.path} ${action}`);
+				assert.match(body, /The form names nothing that this page can do/);
+			}
+		assert.deepEqual(errors, []);
 	});
 
 for (const engine of enginesAboveContract)

@@ -8,11 +8,10 @@ import {
 import { OperatorError } from '../../errors.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { type ListedSession, type StoredPerson, sessionId } from '../../store/control/control-store.ts';
-import { redirect } from '../exchange.ts';
+import { formOf, hidden } from '../form.ts';
 import type { Asked, ConsolePage } from '../page.ts';
+import { pageTable, timeOf } from '../page-table.ts';
 import { requireCode, requirePassword } from '../proof.ts';
-
-const path = '/console/account';
 
 /** One's own password, second factor and sessions. */
 export const ownAccountPage: ConsolePage = {
@@ -31,94 +30,79 @@ ${query.get('sso') === 'taken' && html`<p class="problem" role="alert">This iden
 ${passwordForm(asked, stored)}
 ${await secondFactor(asked, stored, codes)}
 ${ssoForm(asked, stored)}
-${ownSessions(asked, sessions)}`;
+<section class="section"><h2>Where you are signed in</h2>
+${sessionTable(asked, sessions)}
+${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere else')}</section>`;
 	},
-	async post(asked) {
-		const action = actions[asked.form.get('action') ?? ''];
-		if (!action) throw new OperatorError('The form names nothing that this page can do.');
-		return (await action(asked)) ?? redirect(path);
-	},
-};
-
-const actions: Readonly<Record<string, (asked: Asked) => Promise<{ once: Html } | undefined>>> = {
-	async password(asked) {
-		const { store, person, form, session } = asked;
-		const { hasPassword } = await store.control.people.find(person.email);
-		if (hasPassword && !asked.isFresh) await requirePassword(asked, 'current', 'The current password');
-		const password = form.get('new') ?? '';
-		if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
-		await store.control.people.setPassword(person.id, await hashPassword(password));
-		await store.control.sessions.end(person.email, { except: session.hash });
-		await asked.note('password set');
-		return undefined;
-	},
-	async offer({ store, person, note }) {
-		await store.control.people.offerSecondFactor(person.id, newTotpSecret());
-		await note('second factor offered');
-		return undefined;
-	},
-	async prove(asked) {
-		await requireCode(asked);
-		await asked.note('second factor set');
-		return recoveryCodes(asked);
-	},
-	async codes(asked) {
-		await requireCode(asked);
-		await asked.note('recovery codes made');
-		return recoveryCodes(asked);
-	},
-	async 'remove second factor'(asked) {
-		await requireCode(asked);
-		await asked.store.control.people.removeSecondFactor(asked.person.id);
-		await asked.note('second factor removed');
-		return undefined;
-	},
-	async 'remove offer'({ store, person, note }) {
-		const { hasSecondFactor } = await store.control.people.find(person.email);
-		if (!hasSecondFactor) await store.control.people.removeSecondFactor(person.id);
-		await note('second factor not set up');
-		return undefined;
-	},
-	async 'disconnect single sign-on'({ store, person, note }) {
-		await store.control.people.removeIdentity(person.id);
-		await note('single sign-on disconnected');
-		return undefined;
-	},
-	async 'end session'({ store, person, form, note }) {
-		await store.control.sessions.end(person.email, { id: form.get('session') ?? '' });
-		await note('session ended');
-		return undefined;
-	},
-	async 'end others'({ store, person, session, note }) {
-		await store.control.sessions.end(person.email, { except: session.hash });
-		await note('other sessions ended');
-		return undefined;
+	actions: {
+		async password(asked) {
+			const { store, person, form, session } = asked;
+			const { hasPassword } = await store.control.people.find(person.email);
+			if (hasPassword && !asked.isFresh) await requirePassword(asked, 'current', 'The current password');
+			const password = form.get('new') ?? '';
+			if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
+			await store.control.people.setPassword(person.id, await hashPassword(password));
+			await store.control.sessions.end(person.email, { except: session.hash });
+			await asked.note('password set');
+		},
+		async offer({ store, person, note }) {
+			await store.control.people.offerSecondFactor(person.id, newTotpSecret());
+			await note('second factor offered');
+		},
+		async prove(asked) {
+			await requireCode(asked);
+			await asked.note('second factor set');
+			return recoveryCodes(asked);
+		},
+		async codes(asked) {
+			await requireCode(asked);
+			await asked.note('recovery codes made');
+			return recoveryCodes(asked);
+		},
+		async 'remove second factor'(asked) {
+			await requireCode(asked);
+			await asked.store.control.people.removeSecondFactor(asked.person.id);
+			await asked.note('second factor removed');
+		},
+		async 'remove offer'({ store, person, note }) {
+			const { hasSecondFactor } = await store.control.people.find(person.email);
+			if (!hasSecondFactor) await store.control.people.removeSecondFactor(person.id);
+			await note('second factor not set up');
+		},
+		async 'disconnect single sign-on'({ store, person, note }) {
+			await store.control.people.removeIdentity(person.id);
+			await note('single sign-on disconnected');
+		},
+		async 'end session'({ store, person, form, note }) {
+			await store.control.sessions.end(person.email, { id: form.get('session') ?? '' });
+			await note('session ended');
+		},
+		async 'end others'({ store, person, session, note }) {
+			await store.control.sessions.end(person.email, { except: session.hash });
+			await note('other sessions ended');
+		},
 	},
 };
 
-async function recoveryCodes({ store, person }: Asked): Promise<{ once: Html }> {
+async function recoveryCodes({ store, person, request }: Asked): Promise<{ once: Html }> {
 	const codes = newRecoveryCodes();
 	await store.control.people.setRecoveryCodes(person.id, codes.map(hashRecoveryCode));
 	return {
 		once: html`<p>Each of these codes signs you in once where you have no telephone at hand. They are shown this once: print them, or keep them where you keep passwords.</p>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
-<p><a href="${path}">I have kept them</a></p>`,
+<p><a href="${request.path}">I have kept them</a></p>`,
 	};
 }
 
 function passwordForm(asked: Asked, { hasPassword, email }: StoredPerson): Html {
 	const asksCurrent = hasPassword && !asked.isFresh;
-	return html`<section class="section"><h2>Password</h2>
-<p>${hasPassword ? 'A new password signs you out everywhere else.' : 'You have none yet: without one you need another link next time.'}</p>
-${formOf(
-	asked,
-	'password',
-	html`<input type="email" name="username" value="${email}" autocomplete="username" readonly hidden>
+	const fields = html`<input type="email" name="username" value="${email}" autocomplete="username" readonly hidden>
 ${asksCurrent && html`<p><label>Current password <input type="password" name="current" autocomplete="current-password" required></label></p>`}
 <p><label>New password, of 12 characters or more <input type="password" name="new" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>
-<p><label>The same again <input type="password" name="again" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>`,
-	hasPassword ? 'Change the password' : 'Set the password',
-)}</section>`;
+<p><label>The same again <input type="password" name="again" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>`;
+	return html`<section class="section"><h2>Password</h2>
+<p>${hasPassword ? 'A new password signs you out everywhere else.' : 'You have none yet: without one you need another link next time.'}</p>
+${formOf(asked, 'password', fields, hasPassword ? 'Change the password' : 'Set the password')}</section>`;
 }
 
 async function secondFactor(asked: Asked, person: StoredPerson, codes: number): Promise<Html> {
@@ -143,57 +127,27 @@ ${parts}</section>`;
 function ssoForm(asked: Asked, { issuer }: StoredPerson): HtmlValue {
 	const { sso } = asked;
 	if (!sso && issuer === null) return null;
-	return html`<section class="section"><h2>Single sign-on</h2>
-${
-	issuer === null
-		? html`<p>Sign in through ${sso?.host} from now on. Whoever you are there is tied to you here; your address there plays no part.</p>
+	const way =
+		issuer === null
+			? html`<p>Sign in through ${sso?.host} from now on. Whoever you are there is tied to you here; your address there plays no part.</p>
 <p><a href="/console/sign-in/sso?connect=1">Connect</a></p>`
-		: html`<p>You may sign in through ${new URL(issuer).host}.</p>
-${formOf(asked, 'disconnect single sign-on', null, 'Disconnect')}`
-}</section>`;
-}
-
-function ownSessions(asked: Asked, sessions: readonly ListedSession[]): Html {
-	return html`<section class="section"><h2>Where you are signed in</h2>
-${sessionTable(asked, sessions)}
-${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere else')}</section>`;
+			: html`<p>You may sign in through ${new URL(issuer).host}.</p>
+${formOf(asked, 'disconnect single sign-on', null, 'Disconnect')}`;
+	return html`<section class="section"><h2>Single sign-on</h2>
+${way}</section>`;
 }
 
 /** Sessions with a button each that ends one. */
 export function sessionTable(asked: Asked, sessions: readonly ListedSession[]): Html {
 	if (sessions.length === 0) return html`<p>Not signed in anywhere.</p>`;
-	return html`<div class="wide" tabindex="0" role="group" aria-label="Sessions"><table>
-<thead><tr><th scope="col">Browser</th><th scope="col">By</th><th scope="col">Since</th><th scope="col">Last used, to the hour</th><th scope="col">End it</th></tr></thead>
-<tbody>${sessions.map(
-		(
-			session,
-		) => html`<tr><td>${session.agent}${session.id === sessionId(asked.session.hash) && ' (this one)'}</td><td>${session.method}</td><td>${timeOf(session.createdAt)}</td><td>${timeOf(session.usedAt)}</td><td>${formOf(asked, 'end session', html`<input type="hidden" name="session" value="${session.id}">`, 'Sign out')}</td></tr>
-`,
-	)}</tbody></table></div>`;
-}
-
-/**
- * A form of one button that this page takes.
- * @param look `danger` where it cannot be undone
- */
-export function formOf(
-	{ request, formToken }: Asked,
-	action: string,
-	fields: HtmlValue,
-	button: string,
-	look?: 'danger',
-): Html {
-	return html`<form method="post" action="${request.path}">
-<input type="hidden" name="token" value="${formToken}">
-<input type="hidden" name="action" value="${action}">
-${fields}
-<button${look && html` class="${look}"`}>${button}</button>
-</form>`;
-}
-
-/** For example: 2026-11-23 19:30 UTC. */
-export function timeOf(iso: string): string {
-	return `${iso.slice(0, 16).replace('T', ' ')} UTC`;
+	const own = sessionId(asked.session.hash);
+	return pageTable('Sessions', sessions, {
+		Browser: ({ agent, id }) => [agent, id === own && ' (this one)'],
+		By: ({ method }) => method,
+		Since: ({ createdAt }) => timeOf(createdAt),
+		'Last used, to the hour': ({ usedAt }) => timeOf(usedAt),
+		'End it': ({ id }) => formOf(asked, 'end session', hidden({ session: id }), 'Sign out'),
+	});
 }
 
 /** For example: operator of c-a-acme-uk, viewer of all accounts. */

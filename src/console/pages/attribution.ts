@@ -1,6 +1,7 @@
 import { html } from '../../format/html.ts';
 import { reportSection } from '../figures.ts';
 import { accountPage } from '../page.ts';
+import { tabs } from '../page-table.ts';
 import { queryText, spanLengthOf } from '../view.ts';
 
 const groupings = {
@@ -22,7 +23,10 @@ export const attributionPage = accountPage({
 		const { query, view, request, now } = asked;
 		const chosen = Object.keys(groupings).find((name) => name === query.get('by')) ?? 'channel';
 		const every = spanLengthOf(view, now());
-		return html`<p class="tabs">${Object.entries(groupings).map(([name, title]) => html`<a href="${request.path}${queryText(view, { by: name })}"${name === chosen && html` aria-current="true"`}>${title}</a> `)}</p>
+		const links = Object.entries(groupings).map(
+			([by, title]) => [request.path + queryText(view, { by }), title, by === chosen] as const,
+		);
+		return html`${tabs(links)}
 ${await reportSection(asked, 'attribution', { title: 'Credit by each model', texts: { by: chosen, model: 'all' } })}
 ${chosen === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by: chosen, every, compare: null } }))}
 ${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false })}`;

@@ -1,6 +1,6 @@
 import type { Touch } from '../../domain/touch.ts';
 import { OperatorError } from '../../errors.ts';
-import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { type Html, html } from '../../format/html.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { moneyOf } from '../../format/money.ts';
 import { formatNumber } from '../../format/numbers.ts';
@@ -9,15 +9,14 @@ import { type CoursedJourney, readCoursesWith } from '../../reports/courses.ts';
 import { type PathModel, pathModels } from '../../reports/model.ts';
 import { defaultLookbackDays, pathOf } from '../../reports/path.ts';
 import type { FlatRow } from '../../reports/report.ts';
-import { rowsCsv } from '../../reports/report-table.ts';
 import { weightsOfPath } from '../../reports/timeline.ts';
 import { arrivalsOf } from '../../reports/visitor-life.ts';
 import { eventsOfUpload, eventsWith, type TracedEvent } from '../../store/account/reading/events.ts';
 import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
-import { download } from '../exchange.ts';
+import { filePage, tableFiles } from '../files.ts';
 import { eventPath, searchPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
-import { nameOf, pageTable } from '../page-table.ts';
+import { commaed, factList, nameOf, pageTable } from '../page-table.ts';
 import { eventTable } from './visitors.ts';
 
 const maxRows = 40;
@@ -38,21 +37,14 @@ export const eventPage = accountPage({
 			({ atMs, evt, revenuePence }) =>
 				atMs === event.receivedAtMs && evt === event.evt && revenuePence === event.rvn,
 		);
-		return html`${factList([
-			['Transaction', html`<code>${nameOf(event.tid)}</code>`],
-			['Amount', html`<strong>${money(event.rvn)}</strong>${step && `, ${step.kind}`}`],
-			['Event type', nameOf(event.evt)],
-			[
-				'Subscription',
-				html`<a href="${searchPath(account.aid, event.subid)}">${nameOf(event.subid)}</a>${journey?.course && `, ${journey.course.state}`}`,
-			],
-			[
-				'Customer id',
-				event.cid === null
-					? 'none was sent'
-					: html`<a href="${searchPath(account.aid, event.cid)}">${nameOf(event.cid)}</a>`,
-			],
-		])}
+		const search = (text: string) => html`<a href="${searchPath(account.aid, text)}">${nameOf(text)}</a>`;
+		return html`${factList({
+			Transaction: html`<code>${nameOf(event.tid)}</code>`,
+			Amount: html`<strong>${money(event.rvn)}</strong>${step && `, ${step.kind}`}`,
+			'Event type': nameOf(event.evt),
+			Subscription: [search(event.subid), journey?.course && `, ${journey.course.state}`],
+			'Customer id': event.cid === null ? 'none was sent' : search(event.cid),
+		})}
 ${await uploadSection(asked, event)}
 ${visitorSection(asked, event)}
 ${path && creditSection(asked, event, path)}
@@ -61,22 +53,18 @@ ${path && creditSection(asked, event, path)}
 });
 
 /** The credit of an event's touches, as a file. */
-export const eventFilePage = accountPage({
-	path: ':aid/events/:tid/:file',
-	title: 'Subscription event',
-	right: 'visitors',
-	async get(asked) {
+export const eventFilePage = filePage(
+	':aid/events/:tid',
+	'visitors',
+	'Subscription event',
+	tableFiles('touches', async (asked) => {
 		const { account, parts } = asked;
-		if (parts.file !== 'touches.csv' && parts.file !== 'touches.json')
-			throw new OperatorError(`There is no file ${parts.file}; there are touches.csv and touches.json.`);
 		const traced = await traceOf(asked);
 		if (!traced) throw new OperatorError(`Account ${account.aid} has no event ${parts.tid}.`);
 		await noteViewed(asked, traced);
-		const rows = creditRows(traced.event, traced.path);
-		const body = parts.file.endsWith('.csv') ? rowsCsv(rows) : JSON.stringify(rows, undefined, 2);
-		return download(`${account.aid}-${parts.file}`, body);
-	},
-});
+		return creditRows(traced.event, traced.path);
+	}),
+);
 
 interface Traced {
 	readonly event: TracedEvent;
@@ -112,19 +100,12 @@ async function noteViewed({ note }: AskedOfAccount, { event, journey }: Traced):
 
 async function unknownEvent({ store, account }: AskedOfAccount, tid: string): Promise<Html> {
 	const shown = await store.read(account.id, visitorsWith({ kind: 'tid', value: tid }, maxRows));
+	const visitors = shown.map(
+		({ vid }) => html`<a href="${visitorPath(account.aid, vid)}">visitor ${vid.slice(0, 12)}…</a>`,
+	);
 	return html`<p class="empty">No subscription event with the transaction ${nameOf(tid)} is stored.
-${
-	shown.length > 0 &&
-	html`A page has shown it to ${shown.map(({ vid }, place) => html`${place > 0 && ', '}<a href="${visitorPath(account.aid, vid)}">visitor ${vid.slice(0, 12)}…</a>`)}, so an upload is missing.`
-}
+${shown.length > 0 && html`A page has shown it to ${commaed(visitors)}, so an upload is missing.`}
 Whether it was ever uploaded, an API key asks with <code>GET /subscription/${nameOf(tid)}</code>.</p>`;
-}
-
-function factList(facts: readonly (readonly [name: string, value: HtmlValue])[]): Html {
-	return html`<dl class="facts">${facts.map(
-		([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>
-`,
-	)}</dl>`;
 }
 
 async function uploadSection(asked: AskedOfAccount, event: TracedEvent): Promise<Html> {
@@ -136,27 +117,20 @@ async function uploadSection(asked: AskedOfAccount, event: TracedEvent): Promise
 		({ tid }) => tid !== event.tid,
 	);
 	return html`<section class="section"><h2>Came with this upload</h2>
-${factList([
-	['Received', calendar.timeOf(Date.parse(receivedAt))],
-	[
-		'Request id',
+${factList({
+	Received: calendar.timeOf(Date.parse(receivedAt)),
+	'Request id':
 		requestId === null
 			? 'none: it was imported, or stored by an early version'
 			: html`<code>${requestId}</code>`,
-	],
-	[
-		'API key',
+	'API key':
 		keyId === null
 			? 'not known: it was imported, or stored before keys were recorded'
 			: html`<code>${keyId}</code>${key?.name && html`, ${nameOf(key.name)}`}${key?.revokedAt && ', revoked since'}`,
-	],
-])}
-${
-	others.length > 0 &&
-	html`<h3>With it</h3>
-${eventTable(asked, others.slice(0, maxRows))}
-${others.length > maxRows && html`<p class="note">These are ${maxRows} of the upload's events.</p>`}`
-}</section>`;
+})}
+${others.length > 0 && html`<h3>With it</h3>`}
+${others.length > 0 && eventTable(asked, others.slice(0, maxRows))}
+${others.length > maxRows && html`<p class="note">These are ${maxRows} of the upload's events.</p>`}</section>`;
 }
 
 const reasons = {
@@ -166,47 +140,35 @@ const reasons = {
 } as const;
 
 function visitorSection({ account }: AskedOfAccount, { vid, named }: TracedEvent): Html {
+	const { aid } = account;
 	return html`<section class="section"><h2>Belongs to</h2>
-${
-	vid === null
-		? html`<p class="empty">Nobody: no page has shown its transaction or its customer id, nor those of its subscription. In attribution it counts as (none). <a href="/console/${account.aid}/attribution">How many events are joined</a></p>`
-		: html`<p><a href="${visitorPath(account.aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`
-}</section>`;
+${vid === null && html`<p class="empty">Nobody: no page has shown its transaction or its customer id, nor those of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are joined</a></p>`}
+${vid !== null && html`<p><a href="${visitorPath(aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`}</section>`;
 }
 
 function creditSection({ account, calendar }: AskedOfAccount, event: TracedEvent, path: Path): Html {
 	const money = moneyOf(account.currency);
 	const file = (name: string) => `${eventPath(account.aid, event.tid)}/${name}`;
 	const rows = creditRows(event, path);
-	const cell = (row: FlatRow, model: PathModel) =>
+	const touchOf = ({ channel, source, medium, campaign, landing }: FlatRow) =>
+		nameOf(
+			[channel, source, medium, campaign].filter(Boolean).join(' / ') + (landing ? ` to ${landing}` : ''),
+		);
+	const credited = (row: FlatRow, model: PathModel) =>
 		Number(row[`${model}Share`]) === 0 ? '-' : money(Number(row[`${model}Pence`]));
+	const columns = pathModels.map((model) => [
+		`#${model}`,
+		(row: FlatRow | null) => (row ? credited(row, model) : html`<strong>${money(event.rvn)}</strong>`),
+	]);
+	// The last row is that of all touches.
+	const table = pageTable('Touches', [...rows.slice(0, maxRows), null], {
+		When: (row) => row && calendar.timeOf(Date.parse(String(row.at))),
+		'Touch…': (row) => (row ? touchOf(row) : html`<strong>all</strong>`),
+		...Object.fromEntries(columns),
+	});
 	return html`<section class="figure" aria-labelledby="credit"><h2 id="credit">Touches, and what each model credits them with</h2>
-${
-	rows.length === 0
-		? html`<p class="empty">No touch in the ${defaultLookbackDays} days before the subscription: all of it counts as (none).</p>`
-		: html`${pageTable(
-				'Touches',
-				['When', 'Touch…', ...pathModels.map((model) => `#${model}`)],
-				[
-					...rows
-						.slice(0, maxRows)
-						.map((row) => [
-							calendar.timeOf(Date.parse(String(row.at))),
-							nameOf(
-								[row.channel, row.source, row.medium, row.campaign].filter(Boolean).join(' / ') +
-									(row.landing ? ` to ${row.landing}` : ''),
-							),
-							...pathModels.map((model) => cell(row, model)),
-						]),
-					[
-						'',
-						html`<strong>all</strong>`,
-						...pathModels.map(() => html`<strong>${money(event.rvn)}</strong>`),
-					],
-				],
-			)}
-${rows.length > maxRows && html`<p class="note">These are the first ${maxRows} of ${formatNumber(rows.length)} touches; the CSV has all.</p>`}`
-}
+${rows.length === 0 ? html`<p class="empty">No touch in the ${defaultLookbackDays} days before the subscription: all of it counts as (none).</p>` : table}
+${rows.length > maxRows && html`<p class="note">These are the first ${maxRows} of ${formatNumber(rows.length)} touches; the CSV has all.</p>`}
 <footer><details><summary>What these figures are</summary><p>An event is credited to the touches of its subscription, in the ${defaultLookbackDays} days before it began, also where it is a renewal or a refund. Pence are split by largest remainder, so that they add up. The model markov credits channels by what all visitors did, not touches, and is in the attribution report.</p></details>
 <a href="${file('touches.csv')}">CSV</a> <a href="${file('touches.json')}">JSON</a></footer></section>`;
 }

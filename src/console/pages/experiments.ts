@@ -3,8 +3,7 @@ import { type Html, html } from '../../format/html.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { reportSection } from '../figures.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
-import { pageTable } from '../page-table.ts';
-import { timeOf } from './account.ts';
+import { pageTable, timeOf } from '../page-table.ts';
 
 /** Bounds the elements of the page. */
 const maxShown = 50;
@@ -32,17 +31,19 @@ function listOf(
 	chosen: Experiment,
 ): Html {
 	const shown = experiments.slice(0, maxShown);
-	const rows = shown.map((experiment) => {
-		const { name, segment, goal, holdoutPercent, fromMs } = experiment;
-		const endMs = endOf(experiment);
-		return [
-			html`<a href="${request.path}?experiment=${encodeURIComponent(name)}"${experiment === chosen && html` aria-current="true"`}>${name}</a>`,
-			...[segment, goal, `${holdoutPercent} %`, stateOf(experiment, now())],
-			timeOf(isoTime(fromMs)),
-			Number.isFinite(endMs) ? timeOf(isoTime(endMs)) : 'until it is stopped',
-		];
+	const linkOf = (experiment: Experiment) =>
+		html`<a href="${request.path}?experiment=${encodeURIComponent(experiment.name)}"${experiment === chosen && html` aria-current="true"`}>${experiment.name}</a>`;
+	const table = pageTable('Experiments', shown, {
+		Experiment: linkOf,
+		Segment: ({ segment }) => segment,
+		Goal: ({ goal }) => goal,
+		'#Held out': ({ holdoutPercent }) => `${holdoutPercent} %`,
+		State: (experiment) => stateOf(experiment, now()),
+		From: ({ fromMs }) => timeOf(isoTime(fromMs)),
+		To: (experiment) =>
+			Number.isFinite(endOf(experiment)) ? timeOf(isoTime(endOf(experiment))) : 'until it is stopped',
 	});
 	return html`<section class="section" aria-labelledby="all"><h2 id="all">Experiments</h2>
-${pageTable('Experiments', ['Experiment', 'Segment', 'Goal', '#Held out', 'State', 'From', 'To'], rows)}
+${table}
 ${shown.length < experiments.length && html`<p class="note">These are the latest ${shown.length} of ${experiments.length}.</p>`}</section>`;
 }

@@ -13,6 +13,7 @@ import { tableOf } from '../../reports/report-table.ts';
 import { attention } from '../attention.ts';
 import { besideTables, sectionOf } from '../figures.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
+import { tabs } from '../page-table.ts';
 import { linksOf, rowsPath } from '../rows.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../view.ts';
 import { addNote } from './notes.ts';
@@ -74,8 +75,11 @@ function sum(report: Report | undefined, name: string): number | null {
 /** What changes are against. */
 function comparisons({ request, view }: AskedOfAccount, compare: 'previous' | 'year'): Html {
 	const tab = (name: 'previous' | 'year', text: string) =>
-		html`<a href="${request.path}${queryText(view, { compare: name })}"${name === compare && html` aria-current="true"`}>${text}</a> `;
-	return html`<p class="tabs">${tab('previous', 'Against the weeks before')}${tab('year', 'Against the same weekdays a year before')}</p>`;
+		[request.path + queryText(view, { compare: name }), text, name === compare] as const;
+	return tabs([
+		tab('previous', 'Against the weeks before'),
+		tab('year', 'Against the same weekdays a year before'),
+	]);
 }
 
 /** The share of events that belong to a visitor. */

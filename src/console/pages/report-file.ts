@@ -1,39 +1,27 @@
-import { OperatorError } from '../../errors.ts';
 import { reportCsv } from '../../reports/report-table.ts';
 import { allReports } from '../../reports/reports.ts';
-import { type ConsoleAnswer, download } from '../exchange.ts';
-import { type AskedOfAccount, accountPage } from '../page.ts';
+import { filePage, json } from '../files.ts';
+import type { AskedOfAccount } from '../page.ts';
 import { reportQueryOf } from '../view.ts';
 
-/** A report as a file: the same as from the command and over HTTP. */
-export const reportFilePage = accountPage({
-	path: ':aid/reports/:file',
-	title: 'Report',
-	right: 'aggregates',
-	get: (asked) => fileOf(asked, false),
-});
+/** Reports as files: the same as from the command and over HTTP. */
+export const reportFilePage = filePage(':aid/reports', 'aggregates', 'Report', filesOf(false));
 
-/** The same of a report on single subscriptions. */
-export const subscriptionFilePage = accountPage({
-	path: ':aid/subscriptions/:file',
-	title: 'Report',
-	right: 'visitors',
-	get: (asked) => fileOf(asked, true),
-});
+/** The same of reports on single subscriptions. */
+export const subscriptionFilePage = filePage(':aid/subscriptions', 'visitors', 'Report', filesOf(true));
 
-async function fileOf(asked: AskedOfAccount, isOfPersons: boolean): Promise<ConsoleAnswer> {
-	const { parts, query, view, now } = asked;
-	const [kind, extension] = (parts.file ?? '').split('.');
-	const reports = allReports.filter((each) => (each.isOfPersons ?? false) === isOfPersons);
-	const definition = reports.find((each) => each.kind === kind);
-	if (!definition || (extension !== 'csv' && extension !== 'json'))
-		throw new OperatorError(
-			`There is no report ${parts.file}; reports are ${reports.map((each) => each.kind).join(', ')}, as .csv or .json.`,
-		);
-	const { period: _, ...texts } = Object.fromEntries(query);
-	const report = await asked.report(reportQueryOf(definition, view, texts, now()));
-	return download(
-		`${asked.account.aid}-${kind}.${extension}`,
-		extension === 'csv' ? reportCsv(definition, report) : JSON.stringify(report, undefined, 2),
-	);
+function filesOf(isOfPersons: boolean) {
+	const definitions = allReports.filter((each) => (each.isOfPersons ?? false) === isOfPersons);
+	const files = definitions.map((definition) => {
+		const { kind } = definition;
+		const report = ({ query, view, now, report }: AskedOfAccount) => {
+			const { period: _, ...texts } = Object.fromEntries(query);
+			return report(reportQueryOf(definition, view, texts, now()));
+		};
+		return {
+			[`${kind}.csv`]: async (asked: AskedOfAccount) => reportCsv(definition, await report(asked)),
+			[`${kind}.json`]: async (asked: AskedOfAccount) => json(await report(asked)),
+		};
+	});
+	return Object.assign({}, ...files);
 }

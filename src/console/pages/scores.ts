@@ -4,6 +4,7 @@ import { may } from '../../domain/person.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import { moneyOf } from '../../format/money.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import { wholeNumber } from '../../format/values.ts';
@@ -27,12 +28,11 @@ import { featureText } from '../../scoring/rows/known-features.ts';
 import { scoreDistribution } from '../../scoring/serve/score-bands.ts';
 import { redirect } from '../exchange.ts';
 import { besideTables, reportSection, tablePart } from '../figures.ts';
-import { oneOf, optionalField } from '../form.ts';
+import { formOf, hidden, oneOf, optionalField } from '../form.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../page.ts';
-import { nameOf, pageTable } from '../page-table.ts';
+import { nameOf, pageTable, tabs, timeOf } from '../page-table.ts';
 import { isUnderWay, type Training } from '../trainings.ts';
 import { queryText } from '../view.ts';
-import { timeOf } from './account.ts';
 
 const scopes = ['vid', 'sid', 'lift'] as const;
 
@@ -51,11 +51,10 @@ export const scoresPage = accountPage({
 		if (!goal)
 			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>npx caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
 		if (training && isUnderWay(training)) return { unfinished: progressOf(training) };
-		const tabs = account.goals.map(
-			(one) =>
-				html`<a href="${request.path}${queryText(view, { goal: one.name })}"${one === goal && html` aria-current="true"`}>${one.name}</a> `,
+		const links = account.goals.map(
+			(one) => [request.path + queryText(view, { goal: one.name }), one.name, one === goal] as const,
 		);
-		return html`<p class="tabs">${tabs}</p>
+		return html`${tabs(links)}
 ${training && endOf(training)}
 ${await distribution(asked, goal)}
 ${await reportSection(asked, 'promises', { title: 'Kept promises', texts: { goal: goal.name } })}
@@ -69,25 +68,36 @@ export const modelsPage = accountPage({
 	path: ':aid/scores/models',
 	title: 'Models',
 	right: 'operate',
-	async post({ form, account, store, person, trainings, note, now }) {
-		const goal = form.get('goal') ?? '';
-		if (!account.goals.some(({ name }) => name === goal))
-			throw new OperatorError(`The account has no goal ${goal}.`);
-		const back = redirect(`/console/${account.aid}/scores?goal=${encodeURIComponent(goal)}`);
-		if (form.get('action') === 'train') {
-			trainings.start(account.aid, form.has('all') ? undefined : goal, person.email, now());
-			await note('training started', form.has('all') ? 'all goals' : goal);
-			return back;
-		}
-		if (form.get('action') !== 'use')
-			throw new OperatorError('The form names nothing that this page can do.');
-		const scope = oneOf(scopes)(form.get('scope') ?? '');
-		const version = form.get('version') ?? '';
-		await useModel(store, account.id, { goal, scope, version });
-		await note('model used', `${goal} ${scope} ${version}`);
-		return back;
+	actions: {
+		async train(asked) {
+			const { form, account, person, trainings, note, now } = asked;
+			const goal = goalOf(asked);
+			const isOfAll = form.has('all');
+			trainings.start(account.aid, isOfAll ? undefined : goal, person.email, now());
+			await note('training started', isOfAll ? 'all goals' : goal);
+			return toScores(account.aid, goal);
+		},
+		async use(asked) {
+			const { form, account, store, note } = asked;
+			const goal = goalOf(asked);
+			const scope = oneOf(scopes)(form.get('scope') ?? '');
+			const version = form.get('version') ?? '';
+			await useModel(store, account.id, { goal, scope, version });
+			await note('model used', `${goal} ${scope} ${version}`);
+			return toScores(account.aid, goal);
+		},
 	},
 });
+
+/** The goal that a form names. */
+function goalOf({ form, account }: AskedOfAccount): string {
+	const goal = form.get('goal') ?? '';
+	if (account.goals.some(({ name }) => name === goal)) return goal;
+	throw new OperatorError(`The account has no goal ${goal}.`);
+}
+
+const toScores = (aid: string, goal: string) =>
+	redirect(`/console/${aid}/scores?goal=${encodeURIComponent(goal)}`);
 
 function progressOf({ startedBy, progress }: Training): Html {
 	const { step, what, done, total } = progress ?? { step: 'read', what: '', done: 0, total: 1 };
@@ -97,7 +107,7 @@ function progressOf({ startedBy, progress }: Training): Html {
 }
 
 function endOf({ trained = [], problem, startedAtMs, startedBy }: Training): Html {
-	return html`<details class="section" open><summary>Training of ${timeOf(new Date(startedAtMs).toISOString())}, asked for by ${startedBy}</summary>
+	return html`<details class="section" open><summary>Training of ${timeOf(isoTime(startedAtMs))}, asked for by ${startedBy}</summary>
 ${problem && html`<p class="problem" role="status">${problem}</p>`}
 ${trained.map((one) => html`<p><strong>${headingOf(one.report)}.</strong> ${verdictOf(one).join(' ')}</p>`)}</details>`;
 }
@@ -123,37 +133,23 @@ async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 		score: `${end(from)} to ${end(to)} %`,
 		visitors: number,
 	}));
+	const byBand = pageTable('Scores by band', bands, {
+		Band: ({ band }) => band,
+		'#Visitors': (band) => visitorsOf(asked, goal, band),
+		'#Share': (band) => percent(band.visitors / visitors),
+		'#Lowest score': ({ lowest }) => percent(lowest),
+		'#Mean': (band) => percent(band.predicted / band.visitors),
+		'#Highest score': ({ highest }) => percent(highest),
+		'#To reach the goal': ({ predicted }) => predicted.toFixed(1),
+	});
+	const byScore = pageTable('Visitors by score', rows, {
+		Score: ({ score }) => score,
+		'#Visitors': (row) => row.visitors,
+	});
+	const picture = bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` });
+	const figures = besideTables(picture, [tablePart(7, byBand), tablePart(2, byScore)]);
 	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>
-${
-	visitors === 0
-		? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>`
-		: besideTables(bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` }), [
-				tablePart(
-					7,
-					pageTable(
-						'Scores by band',
-						[
-							...['Band', '#Visitors', '#Share', '#Lowest score', '#Mean'],
-							...['#Highest score', '#To reach the goal'],
-						],
-						bands.map((band) => [
-							band.band,
-							...[visitorsOf(asked, goal, band), percent(band.visitors / visitors)],
-							...[band.lowest, band.predicted / band.visitors, band.highest].map(percent),
-							band.predicted.toFixed(1),
-						]),
-					),
-				),
-				tablePart(
-					2,
-					pageTable(
-						'Visitors by score',
-						['Score', '#Visitors'],
-						rows.map(({ score, visitors: number }) => [score, formatNumber(number)]),
-					),
-				),
-			])
-}
+${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>` : figures}
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
 <footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>npx caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
 }
@@ -165,10 +161,9 @@ async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> 
 	const pence = wholeNumber(1, 1e9);
 	const cost = optionalField(query, 'cost', 'Cost', pence);
 	const value = optionalField(query, 'value', 'Value', pence);
-	const kept = Object.entries({ ...view.texts, goal: goal.name });
 	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score on it pays</h2>
 <form method="get" action="${request.path}" class="view">
-${kept.map(([name, text]) => html`<input type="hidden" name="${name}" value="${text}">`)}
+${hidden({ ...view.texts, goal: goal.name })}
 <label>Cost of treating a visitor, in ${account.currency === 'GBP' ? 'pence' : 'hundredths'} <input name="cost" inputmode="numeric" size="8" value="${cost}" required></label>
 <label>Value of one who reaches the goal <input name="value" inputmode="numeric" size="8" value="${value}" required></label>
 <button>Show</button></form>
@@ -200,38 +195,32 @@ function versionTable(
 	models: readonly ComparedModel[],
 	mayChange: boolean,
 ): Html {
-	return pageTable(
-		'Versions',
-		[
-			...['Version', 'Scores', 'Made', 'Model', '#AUC', '#Log loss', '#Of the base rate', 'State'],
-			...(mayChange ? ['Use'] : []),
-		],
-		models.map(({ version, scope, createdAt, kind, auc, logLoss, baseRateLogLoss, active }) => [
-			...[version, scopeText(scope), timeOf(createdAt), kind === 'prior' ? 'none found' : kind],
-			...[auc?.toFixed(3) ?? '-', logLoss?.toFixed(4) ?? '-', baseRateLogLoss?.toFixed(4) ?? '-'],
-			active ? html`<span class="good">in use</span>` : '',
-			...(mayChange
-				? [
-						!active &&
-							kind !== 'prior' &&
-							modelForm(asked, 'use', { goal: goal.name, scope, version }, `Use ${version}`),
-					]
-				: []),
-		]),
-	);
+	return pageTable('Versions', models, {
+		Version: ({ version }) => version,
+		Scores: ({ scope }) => scopeText(scope),
+		Made: ({ createdAt }) => timeOf(createdAt),
+		Model: ({ kind }) => (kind === 'prior' ? 'none found' : kind),
+		'#AUC': ({ auc }) => auc?.toFixed(3) ?? '-',
+		'#Log loss': ({ logLoss }) => logLoss?.toFixed(4) ?? '-',
+		'#Of the base rate': ({ baseRateLogLoss }) => baseRateLogLoss?.toFixed(4) ?? '-',
+		State: ({ active }) => active && html`<span class="good">in use</span>`,
+		...(mayChange && {
+			Use: ({ version, scope, kind, active }: ComparedModel) =>
+				!active &&
+				kind !== 'prior' &&
+				modelForm(asked, 'use', { goal: goal.name, scope, version }, `Use ${version}`),
+		}),
+	});
 }
 
 function modelForm(
-	{ account, formToken }: AskedOfAccount,
+	asked: AskedOfAccount,
 	action: string,
 	fields: Readonly<Record<string, string>>,
-	button: HtmlValue,
+	button: string,
 ): Html {
-	const hidden = Object.entries({ token: formToken, action, ...fields });
-	return html`<form method="post" action="/console/${account.aid}/scores/models">
-${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<button>${button}</button>
-</form>`;
+	const path = `/console/${asked.account.aid}/scores/models`;
+	return formOf(asked, action, hidden(fields), button, { path });
 }
 
 /** How the model in use was trained and judged. */
@@ -239,59 +228,37 @@ async function modelSection({ store, account }: AskedOfAccount, model: ComparedM
 	const report = await modelReport(store, account.id, model);
 	if (report.kind === 'lift') throw new Error('only models of visitors are shown');
 	const { later, topFeatures } = report;
-	return html`<section class="section" aria-labelledby="model"><h2 id="model">Version ${model.version}, which is in use</h2>
-${
-	report.verdict === undefined
-		? html`<p class="empty">An earlier version of the program has made this model. Train again to see how it was judged.</p>`
-		: html`<div class="tables">${tablePart(
-				2,
-				html`<h3>How it was judged</h3>
-${pageTable(
-	'How it was judged',
-	['Measure…', 'Value…'],
-	[
+	const heading = html`<h2 id="model">Version ${model.version}, which is in use</h2>`;
+	if (report.verdict === undefined)
+		return html`<section class="section" aria-labelledby="model">${heading}
+<p class="empty">An earlier version of the program has made this model. Train again to see how it was judged.</p></section>`;
+	const measures = [
 		['Model', report.kind],
 		['Rows', formatNumber(report.rows)],
 		['Conversions', `${conversionsText(report)} (base rate ${percent(report.baseRate)})`],
 		...(later ? measureRows(later) : []),
-	],
-)}`,
-			)}
-${tablePart(
-	2,
-	html`<h3>What was chosen, and why</h3>
-<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>`,
-)}
+	];
+	const judged = pageTable('How it was judged', measures, {
+		'Measure…': ([measure]) => measure,
+		'Value…': ([, value]) => value,
+	});
+	const chosen = html`<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>`;
+	const calibration = pageTable('Calibration', later?.calibrationTable ?? [], {
+		'#Later rows': ({ rows }) => rows,
+		'#Predicted': ({ meanScore }) => percent(meanScore),
+		'#Observed': ({ rate }) => percent(rate),
+	});
+	const features = pageTable('Features', topFeatures, {
+		'Feature…': ({ name }) => nameOf(featureText(name)),
+		'#Moves log-odds by': ({ meanLogOdds }) => meanLogOdds.toFixed(3),
+		'Direction…': (feature) => nameOf(directionText(feature)),
+	});
+	const titled = (columns: number, title: string, part: Html) =>
+		tablePart(columns, [html`<h3>${title}</h3>`, part]);
+	return html`<section class="section" aria-labelledby="model">${heading}
+<div class="tables">${titled(2, 'How it was judged', judged)}
+${titled(2, 'What was chosen, and why', chosen)}
 ${later && tablePart(9, laterFigures(later))}
-${
-	later &&
-	tablePart(
-		3,
-		html`<h3>Calibration</h3>
-${pageTable(
-	'Calibration',
-	['#Later rows', '#Predicted', '#Observed'],
-	later.calibrationTable.map(({ rows, meanScore, rate }) => [
-		...[formatNumber(rows), percent(meanScore), percent(rate)],
-	]),
-)}`,
-	)
-}
-${
-	topFeatures.length > 0 &&
-	tablePart(
-		3,
-		html`<h3>What moves scores most</h3>
-${pageTable(
-	'Features',
-	['Feature…', '#Moves log-odds by', 'Direction…'],
-	topFeatures.map((feature) => [
-		nameOf(featureText(feature.name)),
-		feature.meanLogOdds.toFixed(3),
-		nameOf(directionText(feature)),
-	]),
-)}`,
-	)
-}</div>`
-}</section>`;
+${later && titled(3, 'Calibration', calibration)}
+${topFeatures.length > 0 && titled(3, 'What moves scores most', features)}</div></section>`;
 }

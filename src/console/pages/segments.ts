@@ -8,10 +8,9 @@ import { outcomeDays, type RuleOutcome, type RuleOutcomes, ruleOutcomes } from '
 import { compileRule, type Rule } from '../../segments/rule.ts';
 import { RuleError } from '../../segments/rule-error.ts';
 import { redirect } from '../exchange.ts';
-import { textField } from '../form.ts';
+import { formOf, hidden, textField } from '../form.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
-import { formOf } from './account.ts';
 
 /** Bounds the elements of the page. */
 const maxShown = 100;
@@ -27,25 +26,25 @@ export const segmentsPage = accountPage({
 		const chosen = account.segments.find(({ id }) => id === query.get('segment'));
 		return page(asked, draftOf(query, chosen), query.has('rule'));
 	},
-	async post(asked) {
-		const { form, store, account, note, request } = asked;
-		const id = form.get('id')?.trim() ?? '';
-		if (form.get('action') === 'delete segment') {
+	actions: {
+		async 'save segment'(asked) {
+			const { form, store, account, note, request } = asked;
+			const draft = draftOf(form);
+			const { id, name, rule } = draft;
+			if (checked(asked, draft).problems.length > 0) return page(asked, draft, true);
+			const isKnown = (await store.control.segments(account.id)).some((known) => known.id === id);
+			if (isKnown) await store.control.updateSegment(account.id, id, { name, rule });
+			else await store.control.createSegment(account.id, draft);
+			await note(isKnown ? 'segment updated' : 'segment created', id);
+			return redirect(`${request.path}?segment=${id}`);
+		},
+		async 'delete segment'({ form, store, account, note }) {
+			const id = form.get('id') ?? '';
 			if (form.get('again')?.trim() !== id)
 				throw new OperatorError(`To delete the segment, write its id: ${id}.`);
 			await store.control.deleteSegment(account.id, id);
 			await note('segment deleted', id);
-			return redirect(request.path);
-		}
-		if (form.get('action') !== 'save segment')
-			throw new OperatorError('The form names nothing that this page can do.');
-		const draft = draftOf(form);
-		if (checked(asked, draft).problems.length > 0) return page(asked, draft, true);
-		const isKnown = (await store.control.segments(account.id)).some((known) => known.id === id);
-		if (isKnown) await store.control.updateSegment(account.id, id, { name: draft.name, rule: draft.rule });
-		else await store.control.createSegment(account.id, draft);
-		await note(isKnown ? 'segment updated' : 'segment created', id);
-		return redirect(`${request.path}?segment=${id}`);
+		},
 	},
 });
 
@@ -111,72 +110,71 @@ ${problem('rule')}
 <p><button>Preview</button> ${(known || isTried) && html`<a href="${request.path}">New segment</a>`}</p>
 </form>
 <div data-part="save">${rule && problems.length === 0 && saveForm(asked, draft, known)}</div>
-${
-	known &&
-	html`<details><summary>Delete ${known.id}</summary>
-${formOf(asked, 'delete segment', html`<input type="hidden" name="id" value="${known.id}">${textField('again', 'Its id, once more', '', { isRequired: true })}`, 'Delete', 'danger')}
-</details>`
-}</section>
-${rule || !isTried ? await outcomes(asked, rule && { rule, draft }) : triedPart(null)}`;
+${known && deleteForm(asked, known)}</section>
+${rule || !isTried ? await outcomes(asked, draft, rule) : triedPart(null)}`;
 }
 
 function saveForm(asked: AskedOfAccount, { id, name, rule }: Segment, known: Segment | undefined): Html {
-	const fields = Object.entries({ id, name, rule: asWritten(rule) }).map(
-		([field, value]) => html`<input type="hidden" name="${field}" value="${value}">
-`,
-	);
-	return formOf(
-		asked,
-		'save segment',
-		fields,
-		known ? `Save as ${id}, instead of what it is` : `Save as ${id}`,
-	);
+	const button = known ? `Save as ${id}, instead of what it is` : `Save as ${id}`;
+	return formOf(asked, 'save segment', hidden({ id, name, rule: asWritten(rule) }), button);
 }
 
-interface Tried {
-	readonly rule: Rule;
-	readonly draft: Segment;
+function deleteForm(asked: AskedOfAccount, { id }: Segment): Html {
+	const again = textField('again', 'Its id, once more', '', { isRequired: true });
+	return html`<details><summary>Delete ${id}</summary>
+${formOf(asked, 'delete segment', [hidden({ id }), again], 'Delete', { look: 'danger' })}
+</details>`;
 }
 
-async function outcomes(asked: AskedOfAccount, tried: Tried | undefined): Promise<Html> {
+/** @param tried the draft's rule, where it is tried */
+async function outcomes(asked: AskedOfAccount, draft: Segment, tried: Rule | undefined): Promise<Html> {
 	const { account, request } = asked;
-	const shown = account.segments.slice(0, maxShown).map((segment) => ({
-		segment,
-		// One that is valid no more matches nobody.
-		rule: checked(asked, segment).rule,
-	}));
-	const rules = shown.flatMap(({ rule }) => rule ?? []);
-	const { base, visitors, all, rules: saved } = await keptOutcomes(asked, rules);
-	const ofTried = tried && (await keptOutcomes(asked, [tried.rule])).rules[0];
+	const shown = account.segments.slice(0, maxShown);
+	const rules = shown.map((segment) => checked(asked, segment).rule);
+	const {
+		base,
+		visitors,
+		all,
+		rules: saved,
+	} = await keptOutcomes(
+		asked,
+		rules.filter((rule) => rule !== undefined),
+	);
 	const left = saved.values();
-	const linked = ([matching, ...others]: HtmlValue[], id: string): HtmlValue[] => [
-		html`<a href="/console/${account.aid}/visitors?${new URLSearchParams({ segment: id }).toString()}">${matching}</a>`,
-		...others,
+	const rows = shown.map(({ id, name, rule }, place): HtmlValue[] => {
+		const path = html`<a href="${request.path}?segment=${encodeURIComponent(id)}">${id}</a>`;
+		// One that is valid no more matches nobody.
+		if (!rules[place]) return [path, nameOf(name), '-', '-', '-', '-', 'not valid', codeOf(rule)];
+		const [matching, ...others] = cells(left.next().value as RuleOutcome, base);
+		const members = html`<a href="/console/${account.aid}/visitors?${new URLSearchParams({ segment: id }).toString()}">${matching}</a>`;
+		return [path, nameOf(name), members, ...others, codeOf(rule)];
+	});
+	const everybody = ['', 'All visitors', ...cells(base), ''];
+	const ofTried = tried && (await keptOutcomes(asked, [tried])).rules[0];
+	const preview = ofTried && [
+		['not saved', nameOf(draft.name), ...cells(ofTried, base), codeOf(draft.rule)],
+		everybody,
 	];
-	const rows: HtmlValue[][] = shown.map(({ segment: { id, name, rule }, rule: valid }) => [
-		html`<a href="${request.path}?segment=${encodeURIComponent(id)}">${id}</a>`,
-		nameOf(name),
-		...(valid
-			? linked(cells(left.next().value as RuleOutcome, base), id)
-			: ['-', '-', '-', '-', 'not valid']),
-		codeOf(rule),
-	]);
+	return html`${triedPart(
+		preview &&
+			html`<section class="section" aria-labelledby="preview"><h2 id="preview">Preview</h2>
+${outcomeTable('Preview', preview)}</section>`,
+	)}
+<section class="section" aria-labelledby="saved"><h2 id="saved">Segments</h2>
+${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
+${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>npx caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable('Segments', [...rows, everybody])}
+${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
+${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
+<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>npx caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
+}
+
+function outcomeTable(label: string, rows: readonly (readonly HtmlValue[])[]): Html {
 	const headings = [
 		...['Segment', 'Name', '#Members now', `#Members in ${outcomeDays} days`],
 		...['#Subscribed afterwards', '#Share', '#Lift', 'Rule…'],
 	];
-	const everybody = ['', 'All visitors', ...cells(base), ''];
-	return html`${triedPart(
-		tried &&
-			html`<section class="section" aria-labelledby="preview"><h2 id="preview">Preview</h2>
-${pageTable('Preview', headings, [['not saved', nameOf(tried.draft.name), ...cells(ofTried as RuleOutcome, base), codeOf(tried.draft.rule)], everybody])}</section>`,
-	)}
-<section class="section" aria-labelledby="saved"><h2 id="saved">Segments</h2>
-${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
-${account.segments.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>npx caskade segment create ${account.aid} ID</code>.</p>` : pageTable('Segments', headings, [...rows, everybody])}
-${shown.length < account.segments.length && html`<p class="note">These are the first ${shown.length} of ${account.segments.length}.</p>`}
-${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
-<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>npx caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
+	const columns = headings.map((heading, place) => [heading, (row: readonly HtmlValue[]) => row[place]]);
+	return pageTable(label, rows, Object.fromEntries(columns));
 }
 
 /** What somebody who types hears of. */

@@ -19,39 +19,23 @@ import {
 import { calendarOf } from '../../reports/calendar.ts';
 import { renewalPeriods } from '../../reports/report-query.ts';
 import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
-import { redirect } from '../exchange.ts';
 import {
 	checkField,
 	choiceField,
 	fieldOf,
+	formOf,
+	hidden,
 	linesField,
 	linesOf,
 	oneOf,
 	optionalField,
 	textField,
 } from '../form.ts';
-import { type AskedOfAccount, accountPage, type Posted } from '../page.ts';
-import { nameOf, pageTable } from '../page-table.ts';
+import { type Actions, type AskedOfAccount, accountPage } from '../page.ts';
+import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
 import { proofField, requireProof } from '../proof.ts';
-import { formOf, timeOf } from './account.ts';
 
-/** What `caskade account update`, `goal` and `key` can do for an account. */
-export const settingsPage = accountPage({
-	path: ':aid/settings',
-	title: 'Settings',
-	menu: 'Settings',
-	right: 'operate',
-	get: async (asked) => html`${accountForm(asked)}
-${goalSection(asked)}
-${await keySection(asked)}`,
-	async post(asked) {
-		const action = actions[asked.form.get('action') ?? ''];
-		if (!action) throw new OperatorError('The form names nothing that this page can do.');
-		return (await action(asked)) ?? redirect(asked.request.path);
-	},
-});
-
-const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted | undefined>>> = {
+const actions: Actions<AskedOfAccount> = {
 	async account({ store, account, form, note }) {
 		const periods = linesOf(form, 'renewalDays', 'Days between renewals', renewalPeriods);
 		await store.control.updateAccount(account.aid, {
@@ -64,7 +48,6 @@ const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted
 			currency: fieldOf(form, 'currency', 'Currency', currencyCode),
 		});
 		await note('account updated');
-		return undefined;
 	},
 	async 'create goal'({ store, account, form, note }) {
 		const name = fieldOf(form, 'name', 'Name', plainName);
@@ -78,13 +61,11 @@ const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted
 			...fieldOf(form, 'bands', 'Bands', bandsOf),
 		});
 		await note('goal created', name);
-		return undefined;
 	},
 	async 'update goal'({ store, account, form, note }) {
 		const name = form.get('goal') ?? '';
 		await store.control.updateGoal(account.id, name, fieldOf(form, 'bands', 'Bands', bandsOf));
 		await note('goal updated', name);
-		return undefined;
 	},
 	async 'delete goal'({ store, account, form, note }) {
 		const name = form.get('goal') ?? '';
@@ -92,7 +73,6 @@ const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted
 			throw new OperatorError(`To delete the goal with its models, write its name: ${name}.`);
 		await store.control.deleteGoal(account.id, name);
 		await note('goal deleted', name);
-		return undefined;
 	},
 	async 'issue key'(asked) {
 		const { store, account, form, note } = asked;
@@ -122,77 +102,66 @@ const actions: Readonly<Record<string, (asked: AskedOfAccount) => Promise<Posted
 		if (!keys.some((key) => key.id === id)) throw new OperatorError(`${account.client} has no key ${id}.`);
 		await store.control.revokeKey(id);
 		await note('key revoked', id);
-		return undefined;
 	},
 };
 
+/** What `caskade account update`, `goal` and `key` can do for an account. */
+export const settingsPage = accountPage({
+	path: ':aid/settings',
+	title: 'Settings',
+	menu: 'Settings',
+	right: 'operate',
+	get: async (asked) => html`${accountForm(asked)}
+${goalSection(asked)}
+${await keySection(asked)}`,
+	actions,
+});
+
 function accountForm(asked: AskedOfAccount): Html {
 	const { account } = asked;
-	const { timezone, currency, origins, channelRules, paymentProviders, renewalDays, explains } = account;
-	return html`<dl class="facts"><dt>aid</dt><dd>${account.aid}</dd><dt>client</dt><dd>${account.client}</dd></dl>
-<section class="section"><h2>Account</h2>
-${formOf(
-	asked,
-	'account',
-	html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
+	const { aid, client, timezone, currency, origins, channelRules, paymentProviders, explains } = account;
+	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
+	const fields = html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
 ${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what reports show amounts in, such as GBP; they are stored in its minor unit' })}
 ${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'partner=*.partner.example/* on each line: the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text')}
 ${linesField('origins', 'Origins', origins, 'web origins whose pages may read scores, one on each line; empty for all')}
 ${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
 ${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
-${linesField(
-	'renewalDays',
-	'Days between renewals',
-	Object.entries(renewalDays).map((pair) => pair.join('=')),
-	'such as newsletter=30, on each line, where reports should not learn them',
-)}`,
-	'Save',
-)}</section>`;
+${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them')}`;
+	return html`${factList({ aid, client })}
+<section class="section"><h2>Account</h2>
+${formOf(asked, 'account', fields, 'Save')}</section>`;
 }
 
 function goalSection(asked: AskedOfAccount): Html {
-	const { account } = asked;
-	const hidden = (name: string) => html`<input type="hidden" name="goal" value="${name}">`;
-	return html`<section class="section"><h2>Goals</h2>
-<p>Actions of visitors whose probability is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
-${
-	account.goals.length === 0
-		? html`<p class="empty">No goals.</p>`
-		: pageTable(
-				'Goals',
-				['Goal', 'Events', 'Counts', '#Days', 'Bands, from percentile', 'Delete, with its models'],
-				account.goals.map((goal) => [
-					nameOf(goal.name),
-					nameOf(goal.evts.join(' ')),
-					goal.counts,
-					formatNumber(goal.horizonDays),
-					formOf(
-						asked,
-						'update goal',
-						html`${hidden(goal.name)}<input name="bands" value="${goal.mediumFrom},${goal.highFrom}" size="6" aria-label="Bands of ${goal.name}" required>`,
-						'Change',
-					),
-					formOf(
-						asked,
-						'delete goal',
-						html`${hidden(goal.name)}<input name="again" size="12" aria-label="The name of ${goal.name} again" placeholder="its name" autocomplete="off" required>`,
-						'Delete',
-						'danger',
-					),
-				]),
-			)
-}
-<details><summary>Add a goal</summary>
-${formOf(
-	asked,
-	'create goal',
-	html`${textField('name', 'Name', '', { isRequired: true, hint: 'as pages read it' })}
+	const { goals } = asked.account;
+	const fields = html`${textField('name', 'Name', '', { isRequired: true, hint: 'as pages read it' })}
 ${linesField('evt', 'Events', [], 'hit or upload events that reach the goal, one on each line; * is every upload event, visit another visit')}
 ${choiceField('counts', 'Counts, of upload events', goalCounts, goalDefaults.counts)}
 ${textField('horizonDays', 'Days', goalDefaults.horizonDays, { isRequired: true, hint: 'within which the goal must be reached' })}
-${textField('bands', 'Bands', `${goalDefaults.mediumFrom},${goalDefaults.highFrom}`, { isRequired: true, hint: 'percentiles at which the bands medium and high begin' })}`,
-	'Add',
-)}</details></section>`;
+${textField('bands', 'Bands', `${goalDefaults.mediumFrom},${goalDefaults.highFrom}`, { isRequired: true, hint: 'percentiles at which the bands medium and high begin' })}`;
+	return html`<section class="section"><h2>Goals</h2>
+<p>Actions of visitors whose probability is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
+${goals.length === 0 ? html`<p class="empty">No goals.</p>` : goalTable(asked)}
+<details><summary>Add a goal</summary>
+${formOf(asked, 'create goal', fields, 'Add')}</details></section>`;
+}
+
+function goalTable(asked: AskedOfAccount): Html {
+	return pageTable('Goals', asked.account.goals, {
+		Goal: ({ name }) => nameOf(name),
+		Events: ({ evts }) => nameOf(evts.join(' ')),
+		Counts: ({ counts }) => counts,
+		'#Days': ({ horizonDays }) => horizonDays,
+		'Bands, from percentile': ({ name, mediumFrom, highFrom }) => {
+			const field = html`<input name="bands" value="${mediumFrom},${highFrom}" size="6" aria-label="Bands of ${name}" required>`;
+			return formOf(asked, 'update goal', [hidden({ goal: name }), field], 'Change');
+		},
+		'Delete, with its models': ({ name }) => {
+			const field = html`<input name="again" size="12" aria-label="The name of ${name} again" placeholder="its name" autocomplete="off" required>`;
+			return formOf(asked, 'delete goal', [hidden({ goal: name }), field], 'Delete', { look: 'danger' });
+		},
+	});
 }
 
 /** A key is good for all accounts of its client, so it takes the right on each of them. */
@@ -224,95 +193,63 @@ async function keySection(asked: AskedOfAccount): Promise<Html> {
 		return html`<section class="section">${heading}
 <p>${notOnAll(asked)}</p></section>`;
 	const keys = await store.control.keys(account.client);
-	const usable = keys.filter((key) => isUsable(key, now()));
-	const used = new Map((await store.control.usage(account.client)).map((usage) => [usage.key, usage]));
+	const { usable = [], ended = [] } = Object.groupBy(keys, (key) =>
+		isUsable(key, now()) ? 'usable' : 'ended',
+	);
 	const allowed = await plansOf(asked);
 	const plans = (await store.control.plans()).filter(({ name }) => allowed.includes(name));
-	const state = (key: ApiKey) =>
-		key.revokedAt !== null
-			? `revoked ${timeOf(key.revokedAt)}`
-			: key.expiresAt !== null
-				? `expired ${timeOf(key.expiresAt)}`
-				: '';
+	const names = plans.map(({ name }) => name);
+	const fields = html`${textField('name', 'Name', '', { hint: 'what people call it' })}
+${choiceField('scope', 'Scope', keyScopes, 'upload')}
+${choiceField('plan', 'Plan', names, standardPlan.name)}
+${textField('days', 'Days until it expires', '', { hint: 'empty: never' })}
+${await proofField(asked)}`;
 	return html`<section class="section">${heading}
 <p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
-${
-	usable.length === 0
-		? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>npx caskade key issue --client ${account.client}</code>.</p>`
-		: pageTable(
-				'Keys',
-				['Key', 'Name', 'Scope', 'Plan', 'Created', 'Last used', 'Expires', '#Used this month', 'Revoke'],
-				usable.map((key) => {
-					const usage = used.get(key.id);
-					return [
-						html`<code>${key.id}</code>`,
-						nameOf(key.name),
-						key.scope,
-						key.plan,
-						timeOf(key.createdAt),
-						key.lastUsedAt === null ? 'never' : timeOf(key.lastUsedAt),
-						key.expiresAt === null ? 'never' : timeOf(key.expiresAt),
-						usage && `${formatNumber(usage.used)} of ${formatNumber(usage.quota)}`,
-						formOf(
-							asked,
-							'revoke key',
-							html`<input type="hidden" name="key" value="${key.id}">`,
-							'Revoke',
-							'danger',
-						),
-					];
-				}),
-			)
-}
-${
-	keys.length > usable.length &&
-	html`<details><summary>${keys.length - usable.length} ended</summary>${pageTable(
-		'Keys that have ended',
-		['Key', 'Name', 'Scope', 'Ended'],
-		keys
-			.filter((key) => !usable.includes(key))
-			.slice(-100)
-			.map((key) => [html`<code>${key.id}</code>`, nameOf(key.name), key.scope, state(key)]),
-	)}</details>`
-}
+${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>npx caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}
+${ended.length > 0 && html`<details><summary>${ended.length} ended</summary>${endedTable(ended.slice(-100))}</details>`}
 <details><summary>Issue a key</summary>
-${formOf(
-	asked,
-	'issue key',
-	html`${textField('name', 'Name', '', { hint: 'what people call it' })}
-${choiceField('scope', 'Scope', keyScopes, 'upload')}
-${choiceField(
-	'plan',
-	'Plan',
-	plans.map(({ name }) => name),
-	standardPlan.name,
-)}
-${textField('days', 'Days until it expires', '', { hint: 'empty: never' })}
-${await proofField(asked)}`,
-	'Issue, and show it once',
-)}</details>
+${formOf(asked, 'issue key', fields, 'Issue, and show it once')}</details>
 ${planTable(plans)}</section>`;
+}
+
+async function keyTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Promise<Html> {
+	const { store, account } = asked;
+	const used = new Map((await store.control.usage(account.client)).map((usage) => [usage.key, usage]));
+	return pageTable('Keys', keys, {
+		Key: ({ id }) => html`<code>${id}</code>`,
+		Name: ({ name }) => nameOf(name),
+		Scope: ({ scope }) => scope,
+		Plan: ({ plan }) => plan,
+		Created: ({ createdAt }) => timeOf(createdAt),
+		'Last used': ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : timeOf(lastUsedAt)),
+		Expires: ({ expiresAt }) => (expiresAt === null ? 'never' : timeOf(expiresAt)),
+		'#Used this month': ({ id }) => {
+			const usage = used.get(id);
+			return usage && `${formatNumber(usage.used)} of ${formatNumber(usage.quota)}`;
+		},
+		Revoke: ({ id }) => formOf(asked, 'revoke key', hidden({ key: id }), 'Revoke', { look: 'danger' }),
+	});
+}
+
+function endedTable(keys: readonly ApiKey[]): Html {
+	return pageTable('Keys that have ended', keys, {
+		Key: ({ id }) => html`<code>${id}</code>`,
+		Name: ({ name }) => nameOf(name),
+		Scope: ({ scope }) => scope,
+		Ended: ({ revokedAt, expiresAt }) =>
+			revokedAt !== null ? `revoked ${timeOf(revokedAt)}` : expiresAt && `expired ${timeOf(expiresAt)}`,
+	});
 }
 
 /** The limits of usage plans. */
 export function planTable(plans: readonly (typeof standardPlan)[]): Html {
-	return pageTable(
-		'Usage plans',
-		[
-			'Plan',
-			'#Requests per second',
-			'#Burst',
-			'#Requests per month',
-			'#Time limit, ms',
-			'#Events per request',
-		],
-		plans.map((plan) => [
-			plan.name,
-			formatNumber(plan.ratePerSecond),
-			formatNumber(plan.burst),
-			formatNumber(plan.quotaPerMonth),
-			formatNumber(plan.timeoutMs),
-			formatNumber(plan.maxEvents),
-		]),
-	);
+	return pageTable('Usage plans', plans, {
+		Plan: ({ name }) => name,
+		'#Requests per second': ({ ratePerSecond }) => ratePerSecond,
+		'#Burst': ({ burst }) => burst,
+		'#Requests per month': ({ quotaPerMonth }) => quotaPerMonth,
+		'#Time limit, ms': ({ timeoutMs }) => timeoutMs,
+		'#Events per request': ({ maxEvents }) => maxEvents,
+	});
 }

@@ -3,6 +3,7 @@ import { touchDimensions } from '../../domain/touch.ts';
 import { html } from '../../format/html.ts';
 import { reportSection } from '../figures.ts';
 import { accountPage } from '../page.ts';
+import { tabs } from '../page-table.ts';
 import { queryText } from '../view.ts';
 
 const havingNames = { acquisition: 'New', renewal: 'Renewed', refund: 'Refunded' } as const;
@@ -19,9 +20,9 @@ export const subscriptionsPage = accountPage({
 		const having = eventKinds.find((kind) => kind === query.get('having')) ?? null;
 		const basis = query.get('basis') === 'cohort' ? 'cohort' : null;
 		const tab = (kind: (typeof eventKinds)[number] | null, name: string) =>
-			html`<a href="${request.path}${queryText(view, { basis, having: kind })}"${kind === having && html` aria-current="true"`}>${name}</a> `;
+			[request.path + queryText(view, { basis, having: kind }), name, kind === having] as const;
 		const isOfTouch = touchDimensions.some((name) => view.texts[name]);
-		return html`<p class="tabs">${tab(null, 'All')}${eventKinds.map((kind) => tab(kind, havingNames[kind]))}</p>
+		return html`${tabs([tab(null, 'All'), ...eventKinds.map((kind) => tab(kind, havingNames[kind]))])}
 ${await reportSection(asked, 'subscriptions', {
 	title: basis === 'cohort' ? 'Acquired in this period, with all their events' : 'With events in this period',
 	texts: { basis, having, compare: null },

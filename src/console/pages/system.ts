@@ -1,15 +1,15 @@
 import { dayMs, minuteMs } from '../../durations.ts';
-import { OperatorError } from '../../errors.ts';
 import { type Html, html } from '../../format/html.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import type { MeasuredFigure } from '../../metrics.ts';
 import type { Check } from '../../store/maintenance.ts';
 import { waitingIn } from '../../store/waiting-work.ts';
 import { commit, version } from '../../version.ts';
 import { systemPath } from '../exchange.ts';
+import { formOf } from '../form.ts';
 import type { Asked, ConsolePage } from '../page.ts';
-import { pageTable } from '../page-table.ts';
-import { formOf, timeOf } from './account.ts';
+import { factList, pageTable, timeOf } from '../page-table.ts';
 import { planTable } from './settings.ts';
 
 /** What `caskade status`, `doctor` and `GET /metrics` know. */
@@ -25,35 +25,28 @@ export const systemPage: ConsolePage = {
 <p>Disk space, keys, and the integrity and schema of every database, as <code>npx caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
 ${formOf(asked, 'doctor', null, 'Check now')}</section>
 <section class="section"><h2>Measured since the start</h2>
-${
-	request.serving === undefined
-		? html`<p class="empty">The serving process has not told.</p>`
-		: figures(request.serving.figures)
-}</section>
+${request.serving ? figures(request.serving.figures) : html`<p class="empty">The serving process has not told.</p>`}</section>
 <section class="section"><h2>Active models</h2>
 ${models(asked)}</section>
 <section class="section"><h2>Usage plans</h2>
 ${planTable(await store.control.plans())}
 <p class="note">A plan is added with <code>npx caskade plan create NAME --rate 20</code>, and an account with <code>npx caskade account create AID --client NAME</code>.</p></section>`;
 	},
-	async post({ form, store, note }) {
-		if (form.get('action') !== 'doctor')
-			throw new OperatorError('The form names nothing that this page can do.');
-		const checks: Check[] = [];
-		for await (const check of store.runChecks()) checks.push(check);
-		await note('doctor run');
-		return {
-			once: html`${pageTable(
-				'Checks',
-				['State', 'Check', 'Found'],
-				checks.map(({ check, ok, detail }) => [
-					ok ? html`<span class="good">ok</span>` : html`<span class="bad">CARE</span>`,
-					check,
-					detail,
-				]),
-			)}
+	actions: {
+		async doctor({ store, note }) {
+			const checks: Check[] = [];
+			for await (const check of store.runChecks()) checks.push(check);
+			await note('doctor run');
+			const table = pageTable('Checks', checks, {
+				State: ({ ok }) => (ok ? html`<span class="good">ok</span>` : html`<span class="bad">CARE</span>`),
+				Check: ({ check }) => check,
+				Found: ({ detail }) => detail,
+			});
+			return {
+				once: html`${table}
 <p><a href="${systemPath}">To the system</a></p>`,
-		};
+			};
+		},
 	},
 };
 
@@ -61,46 +54,35 @@ async function status({ store, request, now }: Asked): Promise<Html> {
 	const { servers, url, lastBackupAt } = await store.status();
 	const { control, accounts } = store.schemas;
 	const startedAtMs = request.serving?.startedAtMs;
-	const facts: readonly (readonly [string, string | number | undefined])[] = [
-		['version', version],
-		['commit', commit],
-		['controlSchema', control],
-		['accountSchema', accounts],
-		[
-			'startedAt',
-			startedAtMs === undefined
-				? undefined
-				: `${timeOf(new Date(startedAtMs).toISOString())}, ${formatNumber((now() - startedAtMs) / (60 * minuteMs))} h ago`,
-		],
-		['servers', servers],
-		['url', url],
-		...Object.entries(await waitingIn(store)),
-		[
-			'lastBackupAt',
-			store.takesManyServers
-				? 'PostgreSQL has backups of its own'
-				: lastBackupAt === undefined
-					? 'never: npx caskade backup FOLDER'
-					: `${timeOf(lastBackupAt)}, ${formatNumber((now() - Date.parse(lastBackupAt)) / dayMs)} days ago`,
-		],
-	];
-	return html`<dl class="facts">${facts.map(([name, value]) => value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+	const backup = lastBackupAt
+		? `${timeOf(lastBackupAt)}, ${formatNumber((now() - Date.parse(lastBackupAt)) / dayMs)} days ago`
+		: 'never: npx caskade backup FOLDER';
+	return factList({
+		version,
+		commit,
+		controlSchema: control,
+		accountSchema: accounts,
+		startedAt:
+			startedAtMs &&
+			`${timeOf(isoTime(startedAtMs))}, ${formatNumber((now() - startedAtMs) / (60 * minuteMs))} h ago`,
+		servers,
+		url,
+		...(await waitingIn(store)),
+		lastBackupAt: store.takesManyServers ? 'PostgreSQL has backups of its own' : backup,
+	});
 }
 
 const digits = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 3 });
 
 function figures(all: readonly MeasuredFigure[]): Html {
 	return html`<p>What <code>GET /metrics</code> calls it, of this process; durations are in seconds.</p>
-${pageTable(
-	'Measured',
-	['Metric…', '#Value', '#Mean', '#99 of 100 at most'],
-	all.map(({ name, value, mean, p99 }) => [
-		html`<code>${name}</code>`,
-		formatNumber(value),
-		mean === undefined ? '' : digits.format(mean),
-		p99 === undefined ? '' : Number.isFinite(p99) ? digits.format(p99) : 'more',
-	]),
-)}`;
+${pageTable('Measured', all, {
+	'Metric…': ({ name }) => html`<code>${name}</code>`,
+	'#Value': ({ value }) => value,
+	'#Mean': ({ mean }) => mean !== undefined && digits.format(mean),
+	'#99 of 100 at most': ({ p99 }) =>
+		p99 !== undefined && (Number.isFinite(p99) ? digits.format(p99) : 'more'),
+})}`;
 }
 
 const shownModels = 200;
@@ -111,18 +93,13 @@ function models({ directory }: Asked): Html {
 	);
 	if (all.length === 0)
 		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>npx caskade train AID</code>.</p>`;
-	return html`${pageTable(
-		'Active models',
-		['Account', 'Goal', 'Scores', 'Version, by its day', 'State'],
-		all
-			.slice(0, shownModels)
-			.map(({ aid, goal, scope, version: of, isOutside }) => [
-				html`<a href="/console/${aid}/">${aid}</a>`,
-				goal,
-				scope === 'vid' ? 'visitors' : 'visits',
-				of,
-				isOutside ? html`<span class="bad">another rate was observed lately</span>` : 'as observed',
-			]),
-	)}
+	return html`${pageTable('Active models', all.slice(0, shownModels), {
+		Account: ({ aid }) => html`<a href="/console/${aid}/">${aid}</a>`,
+		Goal: ({ goal }) => goal,
+		Scores: ({ scope }) => (scope === 'vid' ? 'visitors' : 'visits'),
+		'Version, by its day': ({ version: of }) => of,
+		State: ({ isOutside }) =>
+			isOutside ? html`<span class="bad">another rate was observed lately</span>` : 'as observed',
+	})}
 ${all.length > shownModels && html`<p class="note">These are the first ${shownModels} of ${all.length}.</p>`}`;
 }

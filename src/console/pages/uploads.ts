@@ -1,4 +1,3 @@
-import { OperatorError } from '../../errors.ts';
 import { type Html, html } from '../../format/html.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { moneyOf } from '../../format/money.ts';
@@ -6,15 +5,13 @@ import { counted, formatNumber } from '../../format/numbers.ts';
 import { addDays } from '../../reports/calendar.ts';
 import type { FlatRow } from '../../reports/report.ts';
 import { curves } from '../../reports/report-curves.ts';
-import { rowsCsv } from '../../reports/report-table.ts';
 import { latestEvents, type TracedEvent } from '../../store/account/reading/events.ts';
 import { isUsable, type KeyUsage } from '../../store/control/control-store.ts';
-import { download } from '../exchange.ts';
 import { besideTables, tablePart } from '../figures.ts';
+import { filePage, tableFiles } from '../files.ts';
 import { eventPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
-import { nameOf, pageTable } from '../page-table.ts';
-import { timeOf } from './account.ts';
+import { nameOf, pageTable, timeOf } from '../page-table.ts';
 import { mayKeys, notOnAll } from './settings.ts';
 
 const readEvents = 500;
@@ -35,21 +32,12 @@ ${await latest(asked)}`,
 });
 
 /** Answers by day and cause, as a file. */
-export const uploadFilePage = accountPage({
-	path: ':aid/uploads/:file',
-	title: 'Answers to uploads',
-	right: 'operate',
-	async get(asked) {
-		const { account, parts } = asked;
-		if (parts.file !== 'answers.csv' && parts.file !== 'answers.json')
-			throw new OperatorError(`There is no file ${parts.file}; there are answers.csv and answers.json.`);
-		const { rows } = await answersByDay(asked);
-		return download(
-			`${account.aid}-${parts.file}`,
-			parts.file.endsWith('.csv') ? rowsCsv(rows) : JSON.stringify(rows, undefined, 2),
-		);
-	},
-});
+export const uploadFilePage = filePage(
+	':aid/uploads',
+	'operate',
+	'Answers to uploads',
+	tableFiles('answers', async (asked) => (await answersByDay(asked)).rows),
+);
 
 /** Days of answers that are shown. */
 const answerDays = 28;
@@ -63,24 +51,15 @@ async function answersByDay(asked: AskedOfAccount): Promise<{ rows: FlatRow[]; c
 	const seesClient = await mayKeys(asked);
 	const own = all.filter(({ aid }) => aid !== null || seesClient);
 	const causes = [...new Set(own.map(({ cause }) => cause))].sort();
-	const rows = days.map((day) => ({
-		day,
-		...Object.fromEntries(
-			causes.map((cause) => [
-				cause,
-				own.reduce((sum, one) => sum + (one.day === day && one.cause === cause ? one.requests : 0), 0),
-			]),
-		),
-	}));
-	return {
-		rows: rows.slice(
-			Math.max(
-				0,
-				rows.findIndex((row) => Object.values(row).some(Number)),
-			),
-		),
-		causes,
-	};
+	const rows = days.map((day) => {
+		const counts = causes.map((cause) => {
+			const same = own.filter((one) => one.day === day && one.cause === cause);
+			return [cause, same.reduce((sum, { requests }) => sum + requests, 0)];
+		});
+		return { day, ...Object.fromEntries(counts) };
+	});
+	const first = rows.findIndex((row) => Object.values(row).some(Number));
+	return { rows: rows.slice(Math.max(0, first)), causes };
 }
 
 const causeTexts: Readonly<Record<string, string>> = {
@@ -100,22 +79,16 @@ async function answers(asked: AskedOfAccount): Promise<Html> {
 		name: causeText(cause),
 		points: rows.map((row) => ({ x: String(row.day), y: Number(row[cause]) })),
 	}));
-	const table = pageTable(
-		'Answers to uploads',
-		['Day', ...causes.map((cause) => `#${causeText(cause)}`)],
-		rows
-			.toReversed()
-			.map((row) => [String(row.day), ...causes.map((cause) => formatNumber(Number(row[cause])))]),
-	);
+	const table = pageTable('Answers to uploads', rows.toReversed(), {
+		Day: ({ day = '' }) => day,
+		...Object.fromEntries(
+			causes.map((cause) => [`#${causeText(cause)}`, (row: FlatRow) => Number(row[cause])]),
+		),
+	});
+	const noted = { notes: await dayNotes(), every: 'day' } as const;
+	const picture = curves(lines, { title: 'Requests by answer', noted });
 	return html`<section class="figure" aria-labelledby="answers"><h2 id="answers">Answers to uploads</h2>
-${
-	causes.length === 0
-		? html`<p class="empty">No request was counted in the last ${answerDays} days. Uploads are counted within some seconds.</p>`
-		: besideTables(
-				curves(lines, { title: 'Requests by answer', noted: { notes: await dayNotes(), every: 'day' } }),
-				tablePart(causes.length + 1, table),
-			)
-}
+${causes.length === 0 ? html`<p class="empty">No request was counted in the last ${answerDays} days. Uploads are counted within some seconds.</p>` : besideTables(picture, tablePart(causes.length + 1, table))}
 <footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where events of another content were stored before under their tid; else the error, as <code>docs/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts. Days are of UTC. Who sends no key that is known is not counted.</p></details>
 <a href="${request.path}/answers.csv">CSV</a> <a href="${request.path}/answers.json">JSON</a></footer></section>`;
 }
@@ -129,14 +102,13 @@ async function problems(asked: AskedOfAccount): Promise<Html | null> {
 	const own = all.filter(({ aid }) => aid !== null || seesClient).slice(0, shownProblems);
 	if (own.length === 0) return null;
 	return html`<section class="section" aria-labelledby="problems"><h2 id="problems">Refused lately, or with conflicts</h2>
-${pageTable(
-	'Refused lately, or with conflicts',
-	['When', 'Answer', 'Rows and fields…', 'Key…', 'Request…'],
-	own.map(({ atMs, cause, detail, keyId, requestId }) => [
-		...[calendar.timeOf(atMs), causeText(cause), nameOf(detail || null)],
-		...[html`<code>${keyId}</code>`, html`<code>${requestId}</code>`],
-	]),
-)}
+${pageTable('Refused lately, or with conflicts', own, {
+	When: ({ atMs }) => calendar.timeOf(atMs),
+	Answer: ({ cause }) => causeText(cause),
+	'Rows and fields…': ({ detail }) => nameOf(detail || null),
+	'Key…': ({ keyId }) => html`<code>${keyId}</code>`,
+	'Request…': ({ requestId }) => html`<code>${requestId}</code>`,
+})}
 <p class="note">Times are in ${calendar.timezone}. Nothing of what was sent is kept. Of each client the latest 100 are; refusals by rate, quota and scope are only counted.</p></section>`;
 }
 
@@ -148,29 +120,25 @@ async function quotas(asked: AskedOfAccount): Promise<Html> {
 <p>${notOnAll(asked)}</p></section>`;
 	const keys = new Map((await store.control.keys(account.client)).map((key) => [key.id, key]));
 	const usage = await store.control.usage(account.client);
-	const rows = usage.slice(-shownKeys).map((one) => {
-		const key = keys.get(one.key);
-		const forecast = forecastOf(one, now());
-		return [
-			html`<code>${one.key}</code>${key?.name && html` ${nameOf(key.name)}`}${key && !isUsable(key, now()) && ' (ended)'}`,
-			...[one.plan, formatNumber(one.used), formatNumber(one.remaining), formatNumber(one.quota)],
-			forecast > one.quota
-				? html`<span class="bad">${formatNumber(forecast)}</span>`
-				: formatNumber(forecast),
-			timeOf(one.resetsAt),
-		];
+	const shown = usage.slice(-shownKeys);
+	const table = pageTable('Keys and quotas', shown, {
+		'Key…': ({ key: id }) => {
+			const key = keys.get(id);
+			return html`<code>${id}</code>${key?.name && html` ${nameOf(key.name)}`}${key && !isUsable(key, now()) && ' (ended)'}`;
+		},
+		Plan: ({ plan }) => plan,
+		'#Used this month': ({ used }) => used,
+		'#Left': ({ remaining }) => remaining,
+		'#Quota': ({ quota }) => quota,
+		'#Month at this pace': (one) => {
+			const forecast = forecastOf(one, now());
+			return forecast > one.quota ? html`<span class="bad">${formatNumber(forecast)}</span>` : forecast;
+		},
+		Reset: ({ resetsAt }) => timeOf(resetsAt),
 	});
 	return html`<section class="section" aria-labelledby="quotas">${heading}
-${
-	rows.length === 0
-		? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>npx caskade key issue --client ${account.client}</code>.</p>`
-		: pageTable(
-				'Keys and quotas',
-				['Key…', 'Plan', '#Used this month', '#Left', '#Quota', '#Month at this pace', 'Reset'],
-				rows,
-			)
-}
-${rows.length < usage.length && html`<p class="note">These are the latest ${rows.length} of ${usage.length} keys.</p>`}
+${shown.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>npx caskade key issue --client ${account.client}</code>.</p>` : table}
+${shown.length < usage.length && html`<p class="note">These are the latest ${shown.length} of ${usage.length} keys.</p>`}
 <details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>npx caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
 }
 
@@ -189,25 +157,16 @@ async function latest({ store, account, calendar, now }: AskedOfAccount): Promis
 	// The last one may go on among events that were not read.
 	const whole = events.length < readEvents || uploads.length === 1 ? uploads : uploads.slice(0, -1);
 	const shown = whole.slice(0, shownUploads);
+	const table = pageTable('Latest uploads', shown, {
+		Received: ([one]) => one && calendar.timeOf(one.receivedAtMs),
+		'Request…': ([one]) => (one?.requestId ? html`<code>${nameOf(one.requestId)}</code>` : 'imported'),
+		'Key…': ([one]) => (one?.keyId ? html`<code>${one.keyId}</code>` : '-'),
+		'#Events stored': (own) => own.length,
+		'#Amount': (own) => money(own.reduce((sum, { rvn }) => sum + rvn, 0)),
+		'One of them…': ([one]) =>
+			one && html`<a href="${eventPath(account.aid, one.tid)}">${nameOf(one.tid)}</a>`,
+	});
 	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Latest uploads</h2>
-${
-	shown.length === 0
-		? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>npx caskade upload FILE --aid ${account.aid}</code>.</p>`
-		: pageTable(
-				'Latest uploads',
-				['Received', 'Request…', 'Key…', '#Events stored', '#Amount', 'One of them…'],
-				shown.map((own) => {
-					const [{ receivedAtMs, requestId, keyId, tid }] = own as [TracedEvent, ...TracedEvent[]];
-					return [
-						calendar.timeOf(receivedAtMs),
-						requestId === null ? 'imported' : html`<code>${nameOf(requestId)}</code>`,
-						keyId === null ? '-' : html`<code>${keyId}</code>`,
-						formatNumber(own.length),
-						money(own.reduce((sum, { rvn }) => sum + rvn, 0)),
-						html`<a href="${eventPath(account.aid, tid)}">${nameOf(tid)}</a>`,
-					];
-				}),
-			)
-}
+${shown.length === 0 ? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>npx caskade upload FILE --aid ${account.aid}</code>.</p>` : table}
 <p class="note">Times are in ${calendar.timezone}. ${shown.length > 0 && `These are the latest ${counted(shown.length, 'upload')}. `}Requests that stored nothing, repeats among them, are not here.</p></section>`;
 }

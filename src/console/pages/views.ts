@@ -1,13 +1,12 @@
-import { may, type Person } from '../../domain/person.ts';
+import { may } from '../../domain/person.ts';
 import { OperatorError } from '../../errors.ts';
 import { html } from '../../format/html.ts';
 import { displayName } from '../../format/values.ts';
 import { redirect } from '../exchange.ts';
-import { fieldOf } from '../form.ts';
+import { fieldOf, formOf, hidden } from '../form.ts';
 import { viewPath } from '../links.ts';
-import { accountPage } from '../page.ts';
+import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
-import { formOf } from './account.ts';
 
 /** Of an address. */
 const maxQueryLength = 2000;
@@ -23,48 +22,45 @@ export const viewsPage = accountPage({
 		if (views.length === 0)
 			return html`<p class="empty">No views yet. Each page of figures has “Save this view”, which keeps its period, comparison and filters under a name.</p>`;
 		return html`<p>A view is an address with its period, comparison and filters. It shows what there is now.</p>
-${pageTable(
-	'Named views',
-	['View…', 'Page', 'For', 'Remove'],
-	views.map((view) => [
-		html`<a href="${viewPath(account.aid, view)}">${nameOf(view.name)}</a>`,
-		view.page || 'overview',
-		view.isShared ? 'everybody' : 'you',
-		(!view.isShared || mayShare(person, account.aid)) &&
-			formOf(
-				asked,
-				'remove view',
-				html`<input type="hidden" name="id" value="${view.id}">${view.isShared && html`<input type="hidden" name="shared" value="on">`}`,
-				'Remove',
-				'danger',
-			),
-	]),
-)}`;
+${pageTable('Named views', views, {
+	'View…': (view) => html`<a href="${viewPath(account.aid, view)}">${nameOf(view.name)}</a>`,
+	Page: ({ page }) => page || 'overview',
+	For: ({ isShared }) => (isShared ? 'everybody' : 'you'),
+	Remove: ({ id, isShared }) =>
+		(!isShared || mayShare(asked)) &&
+		formOf(asked, 'remove view', hidden({ id, ...(isShared && { shared: 'on' }) }), 'Remove', {
+			look: 'danger',
+		}),
+})}`;
 	},
-	async post({ form, store, account, person, note, request }) {
-		const isShared = form.has('shared');
-		if (isShared && !mayShare(person, account.aid))
-			throw new OperatorError('Views for everybody are for analysts; save it for yourself.');
-		const personId = isShared ? null : person.id;
-		if (form.get('action') === 'remove view') {
-			const id = form.get('id') ?? '';
-			await store.control.views.remove(account.id, personId, id);
-			await note('view removed', id);
-			return redirect(request.path);
-		}
-		if (form.get('action') !== 'save view')
-			throw new OperatorError('The form names nothing that this page can do.');
-		const name = fieldOf(form, 'name', 'Name', displayName);
-		const page = form.get('page') ?? '';
-		if (!/^[a-z]{0,30}$/.test(page)) throw new OperatorError('Page: It must be one of this account.');
-		const query = new URLSearchParams(form.get('query') ?? '').toString();
-		if (query.length > maxQueryLength) throw new OperatorError('The address is too long to be kept.');
-		await store.control.views.save(account.id, personId, { name, page, query });
-		await note('view saved', name);
-		return redirect(viewPath(account.aid, { page, query }));
+	actions: {
+		async 'remove view'(asked) {
+			const id = asked.form.get('id') ?? '';
+			await asked.store.control.views.remove(asked.account.id, ownerOf(asked), id);
+			await asked.note('view removed', id);
+		},
+		async 'save view'(asked) {
+			const { form, store, account, note } = asked;
+			const owner = ownerOf(asked);
+			const name = fieldOf(form, 'name', 'Name', displayName);
+			const page = form.get('page') ?? '';
+			if (!/^[a-z]{0,30}$/.test(page)) throw new OperatorError('Page: It must be one of this account.');
+			const query = new URLSearchParams(form.get('query') ?? '').toString();
+			if (query.length > maxQueryLength) throw new OperatorError('The address is too long to be kept.');
+			await store.control.views.save(account.id, owner, { name, page, query });
+			await note('view saved', name);
+			return redirect(viewPath(account.aid, { page, query }));
+		},
 	},
 });
 
-function mayShare(person: Person, aid: string): boolean {
-	return may(person, aid, 'visitors');
+/** Whose the view is that a form names; null for everybody's. */
+function ownerOf(asked: AskedOfAccount): string | null {
+	if (!asked.form.has('shared')) return asked.person.id;
+	if (mayShare(asked)) return null;
+	throw new OperatorError('Views for everybody are for analysts; save it for yourself.');
+}
+
+function mayShare({ person, account }: AskedOfAccount): boolean {
+	return may(person, account.aid, 'visitors');
 }

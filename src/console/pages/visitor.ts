@@ -16,11 +16,12 @@ import { lowering } from '../../scoring/serve/reasons.ts';
 import type { VisitorChanges } from '../../segments/visitor-changes.ts';
 import { erasable, eraseVisitor } from '../../store/erasure.ts';
 import { download, redirect } from '../exchange.ts';
+import { filePage, json } from '../files.ts';
+import { formOf } from '../form.ts';
 import { eventPath, searchPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
-import { nameOf, pageTable } from '../page-table.ts';
+import { commaed, factList, nameOf, pageTable } from '../page-table.ts';
 import { proofField, requireProof } from '../proof.ts';
-import { formOf } from './account.ts';
 import { eventTable } from './visitors.ts';
 
 /** Of a visitor's hits and visits, the latest are read. The files have all. */
@@ -35,11 +36,9 @@ export const visitorPage = accountPage({
 	title: 'Visitor',
 	right: 'visitors',
 	async get(asked) {
-		const { store, account, parts, person, calendar } = asked;
-		const vid = parts.vid as string;
-		const life = await visitorLife(store, account, vid, maxRead);
-		await asked.note('visitor viewed', vid);
-		const path = visitorPath(account.aid, vid);
+		const { account, parts, person, calendar } = asked;
+		const life = await lifeOf(asked, maxRead);
+		const path = visitorPath(account.aid, parts.vid as string);
 		return html`${facts(asked, life)}
 ${await lifeSection(asked, life, path)}
 ${life.changes && scoreSection(asked, life.changes, path)}
@@ -52,43 +51,38 @@ ${formOf(asked, 'export', await proofField(asked), 'Export')}
 ${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase this visitor</a></p>`}</section>
 <p class="note">Times are in ${calendar.timezone}. That you have looked at this visitor is in the audit log.</p>`;
 	},
-	async post(asked) {
-		const { store, account, parts, form } = asked;
-		if (form.get('action') !== 'export')
-			throw new OperatorError('The form names nothing that this page can do.');
-		const vid = parts.vid as string;
-		const exported = await exportedVisitor(store, account, vid);
-		await requireProof(asked);
-		await asked.note('visitor exported', vid);
-		return download(`${account.aid}-${vid}.json`, JSON.stringify(exported, undefined, 2));
+	actions: {
+		async export(asked) {
+			const { store, account, parts } = asked;
+			const vid = parts.vid as string;
+			const exported = await exportedVisitor(store, account, vid);
+			await requireProof(asked);
+			await asked.note('visitor exported', vid);
+			return download(`${account.aid}-${vid}.json`, json(exported));
+		},
 	},
 });
 
 /** What the page of a visitor shows, as files with all rows. */
-export const visitorFilePage = accountPage({
-	path: ':aid/visitors/:vid/:file',
-	title: 'Visitor',
-	right: 'visitors',
-	async get(asked) {
-		const { store, account, parts } = asked;
-		const vid = parts.vid as string;
-		const name = parts.file as string;
-		const make = files[name];
-		if (!make)
-			throw new OperatorError(`There is no file ${name}; there are ${Object.keys(files).join(', ')}.`);
-		const life = await visitorLife(store, account, vid);
-		await asked.note('visitor viewed', vid);
-		return download(`${account.aid}-${vid}-${name}`, make(asked, life));
-	},
+export const visitorFilePage = filePage(':aid/visitors/:vid', 'visitors', 'Visitor', {
+	'timeline.csv': async (asked) => rowsCsv(timelineRows((await lifeOf(asked)).timeline, true)),
+	'timeline.json': async (asked) => json(shownLife(asked.account.aid, await lifeOf(asked))),
+	'scores.csv': async (asked) =>
+		rowsCsv(
+			scoresOf(await lifeOf(asked)).map(({ reasons, ...score }) => ({
+				...score,
+				reasons: reasons.join('; '),
+			})),
+		),
+	'scores.json': async (asked) => json(scoresOf(await lifeOf(asked))),
 });
 
-const files: Readonly<Record<string, (asked: AskedOfAccount, life: VisitorLife) => string>> = {
-	'timeline.csv': (_, { timeline }) => rowsCsv(timelineRows(timeline, true)),
-	'timeline.json': ({ account }, life) => JSON.stringify(shownLife(account.aid, life), undefined, 2),
-	'scores.csv': (_, life) =>
-		rowsCsv(scoresOf(life).map(({ reasons, ...score }) => ({ ...score, reasons: reasons.join('; ') }))),
-	'scores.json': (_, life) => JSON.stringify(scoresOf(life), undefined, 2),
-};
+async function lifeOf(asked: AskedOfAccount, maxRead?: number): Promise<VisitorLife> {
+	const { store, account, parts } = asked;
+	const life = await visitorLife(store, account, parts.vid as string, maxRead);
+	await asked.note('visitor viewed', parts.vid);
+	return life;
+}
 
 function scoresOf({ changes }: VisitorLife) {
 	return (changes?.scores ?? []).map(({ atMs, ...score }) => ({ at: isoTime(atMs), ...score }));
@@ -106,81 +100,57 @@ export const eraseVisitorPage = accountPage({
 		const path = visitorPath(account.aid, vid);
 		if (hits + visits + events + links === 0)
 			return html`<p class="empty">Nothing is stored of a visitor ${nameOf(vid)}.</p>`;
+		const fields = html`<p><label><input type="checkbox" name="sure" value="yes" required> Erase all of this</label></p>
+${await proofField(asked)}`;
 		return html`<p><a href="${path}">Visitor ${vid}</a></p>
 <p>This would go:</p>
 <ul><li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with the profile and the touches</li>
 <li>${counted(links, 'customer id')} and transactions that pages have shown</li>
 <li>visitor and customer id of ${counted(events, 'subscription event')}, which ${events === 1 ? 'stays' : 'stay'} as sales</li></ul>
 <p>Running pages forget the visitor within a second. It cannot be undone. Earlier backups still contain the data.</p>
-${formOf(
-	asked,
-	'erase',
-	html`<p><label><input type="checkbox" name="sure" value="yes" required> Erase all of this</label></p>
-${await proofField(asked)}`,
-	'Erase the visitor',
-	'danger',
-)}
+${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 <p><a href="${path}">Leave everything as it is</a></p>`;
 	},
-	async post(asked) {
-		const { store, account, parts, form } = asked;
-		if (form.get('action') !== 'erase' || form.get('sure') !== 'yes')
-			throw new OperatorError('Say that you are sure: it cannot be undone.');
-		await requireProof(asked);
-		// Before, so that it is known even if this ends in between. The erasure forgets which visitor it was.
-		await asked.note('visitor erased', parts.vid);
-		await eraseVisitor(store, account.id, parts.vid as string);
-		return redirect(`/console/${account.aid}/visitors?erased=1`);
+	actions: {
+		async erase(asked) {
+			const { store, account, parts, form } = asked;
+			if (form.get('sure') !== 'yes') throw new OperatorError('Say that you are sure: it cannot be undone.');
+			await requireProof(asked);
+			// Before, so that it is known even if this ends in between. The erasure forgets which visitor it was.
+			await asked.note('visitor erased', parts.vid);
+			await eraseVisitor(store, account.id, parts.vid as string);
+			return redirect(`/console/${account.aid}/visitors?erased=1`);
+		},
 	},
 });
 
 function facts({ account, calendar }: AskedOfAccount, { record }: VisitorLife): Html {
 	const { vid, profile, memberships, identityLinks } = record;
-	const fact = (name: string, value: HtmlValue) => html`<dt>${name}</dt><dd>${value}</dd>
-`;
-	const shown = (kind: 'cid' | 'tid') => identityLinks.filter((link) => link.kind === kind).slice(0, maxRows);
-	const [cids, tids] = [shown('cid'), shown('tid')];
-	const seen = (profile: Profile) => html`${fact('First seen', calendar.timeOf(profile.firstAtMs))}
-${fact('Last seen', calendar.timeOf(profile.lastAtMs))}
-${fact('Visits', `${formatNumber(profile.visits)}, with ${counted(profile.hits, 'hit')} on ${counted(profile.activeDays, 'day')}`)}
-${fact('Came by', html`${nameOf(profile.firstChannel)} at first${profile.lastChannel !== profile.firstChannel && html`, ${nameOf(profile.lastChannel)} at last`}`)}
-${fact('Device', nameOf(profile.device))}
-${profile.subscriptions && fact('Paid', `${moneyOf(account.currency)(profile.subscriptions.revenuePence)} in ${counted(profile.subscriptions.count, 'subscription event')}`)}`;
-	return html`<dl class="facts">${fact('Visitor', html`<code>${vid}</code>`)}
-${profile ? seen(profile) : fact('Hits', 'deleted: they are kept for a time only')}
-${
-	cids.length > 0 &&
-	fact(
-		'Customer id',
-		listOf(cids, ({ value }) => searchPath(account.aid, value)),
-	)
-}
-${
-	tids.length > 0 &&
-	fact(
-		'Transactions shown',
-		listOf(tids, ({ value }) => eventPath(account.aid, value)),
-	)
-}
-${
-	memberships.length > 0 &&
-	fact(
-		'Segments',
-		memberships.map(
-			({ segment, since }, place) =>
-				html`${place > 0 && ', '}${nameOf(segment)} since ${calendar.timeOf(Date.parse(since))}`,
-		),
-	)
-}</dl>`;
-}
-
-function listOf<Item extends { readonly value: string }>(
-	items: readonly Item[],
-	pathOf: (item: Item) => string,
-): HtmlValue {
-	return items.map(
-		(item, place) => html`${place > 0 && ', '}<a href="${pathOf(item)}">${nameOf(item.value)}</a>`,
+	const shown = (kind: 'cid' | 'tid', path: typeof searchPath) => {
+		const values = identityLinks.flatMap((link) => (link.kind === kind ? link.value : []));
+		const links = values.map((value) => html`<a href="${path(account.aid, value)}">${nameOf(value)}</a>`);
+		return commaed(links.slice(0, maxRows));
+	};
+	const segments = memberships.map(
+		({ segment, since }) => html`${nameOf(segment)} since ${calendar.timeOf(Date.parse(since))}`,
 	);
+	const seen = (of: Profile) => ({
+		'First seen': calendar.timeOf(of.firstAtMs),
+		'Last seen': calendar.timeOf(of.lastAtMs),
+		Visits: `${formatNumber(of.visits)}, with ${counted(of.hits, 'hit')} on ${counted(of.activeDays, 'day')}`,
+		'Came by': html`${nameOf(of.firstChannel)} at first${of.lastChannel !== of.firstChannel && html`, ${nameOf(of.lastChannel)} at last`}`,
+		Device: nameOf(of.device),
+		Paid:
+			of.subscriptions &&
+			`${moneyOf(account.currency)(of.subscriptions.revenuePence)} in ${counted(of.subscriptions.count, 'subscription event')}`,
+	});
+	return factList({
+		Visitor: html`<code>${vid}</code>`,
+		...(profile ? seen(profile) : { Hits: 'deleted: they are kept for a time only' }),
+		'Customer id': shown('cid', searchPath),
+		'Transactions shown': shown('tid', eventPath),
+		Segments: commaed(segments),
+	});
 }
 
 /** The picture: scores as step lines, and below them what happened. */
@@ -241,28 +211,20 @@ function scoreSection(
 ): HtmlValue {
 	const jumps = scores.filter(({ change, reasons }) => change === null || reasons.length > 0).toReversed();
 	const shown = jumps.slice(0, maxRows);
+	const table = pageTable('Why the score jumped', shown, {
+		When: ({ atMs }) => calendar.timeOf(atMs),
+		Goal: ({ goal }) => nameOf(goal),
+		'#Score': ({ score }) => formatShare(score),
+		'#Change': ({ change }) =>
+			change === null ? 'first' : `${change < 0 ? '−' : '+'}${formatShare(Math.abs(change))}`,
+		'Reasons…': ({ reasons: [first = '', ...more] }) =>
+			commaed([first, ...more.map((reason) => reason.replace(lowering, ''))].filter(Boolean).map(nameOf)),
+	});
 	return html`<section class="figure" aria-labelledby="jumps"><h2 id="jumps">Why the score jumped</h2>
-${
-	shown.length === 0
-		? html`<p class="empty">No model is trained, so everybody is served the base rate.</p>`
-		: pageTable(
-				'Why the score jumped',
-				['When', 'Goal', '#Score', '#Change', 'Reasons…'],
-				shown.map(({ atMs, goal, score, change, reasons }) => [
-					calendar.timeOf(atMs),
-					nameOf(goal),
-					formatShare(score),
-					change === null ? 'first' : `${change < 0 ? '−' : '+'}${formatShare(Math.abs(change))}`,
-					reasons.map(
-						(reason, place) =>
-							html`${place > 0 && ', '}${nameOf(place > 0 ? reason.replace(lowering, '') : reason)}`,
-					),
-				]),
-			)
-}
+${shown.length === 0 ? html`<p class="empty">No model is trained, so everybody is served the base rate.</p>` : table}
 ${jumps.length > shown.length && html`<p class="note">These are the latest ${shown.length} of ${jumps.length} jumps by more than a tenth; the CSV has all.</p>`}
 ${looks < moments && html`<p class="note">Scores and segments are of ${looks} of ${formatNumber(moments)} moments, evenly chosen.</p>`}
-${without.length > 0 && shown.length > 0 && html`<p class="note">Without a model: ${without.map((goal, place) => html`${place > 0 && ', '}${nameOf(goal)}`)}.</p>`}
+${without.length > 0 && shown.length > 0 && html`<p class="note">Without a model: ${commaed(without.map(nameOf))}.</p>`}
 <footer><a href="${path}/scores.csv">CSV</a> <a href="${path}/scores.json">JSON</a></footer></section>`;
 }
 
@@ -305,15 +267,12 @@ function hitsSection({ calendar }: AskedOfAccount, { record }: VisitorLife): Htm
 	const latest = hits.slice(-maxRows).toReversed();
 	const all = profile?.hits ?? hits.length;
 	return html`<section class="section"><h2>Hits</h2>
-${pageTable(
-	'Hits',
-	['When', 'Page…', 'Channel', 'Page events…', 'Referrer…'],
-	latest.map(({ at, page, channel, events, referrer }) => [
-		calendar.timeOf(Date.parse(at)),
-		...[nameOf(page), nameOf(channel)],
-		nameOf(events.map(({ name }) => name).join(', ') || null),
-		nameOf(referrer),
-	]),
-)}
+${pageTable('Hits', latest, {
+	When: ({ at }) => calendar.timeOf(Date.parse(at)),
+	'Page…': ({ page }) => nameOf(page),
+	Channel: ({ channel }) => nameOf(channel),
+	'Page events…': ({ events }) => nameOf(events.map(({ name }) => name).join(', ') || null),
+	'Referrer…': ({ referrer }) => nameOf(referrer),
+})}
 ${all > latest.length && html`<p class="note">These are the latest ${latest.length} of ${formatNumber(all)}; the export has all that are stored.</p>`}</section>`;
 }

@@ -148,21 +148,18 @@ async function visitorTable(
 ): Promise<Html> {
 	const profiles = await store.read(account.id, profilesOf(vids));
 	const money = moneyOf(account.currency);
-	return pageTable(
-		'Visitors',
-		['Visitor', 'Last seen', 'First seen', '#Visits', '#Hits', 'Came by', '#Events', '#Revenue'],
-		vids.map((vid) => {
-			const profile = profiles.get(vid);
-			const link = html`<a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`;
-			if (!profile) return [link, 'hits deleted', '', '', '', '', '', ''];
-			const { lastAtMs, firstAtMs, visits, hits, lastChannel, subscriptions } = profile;
-			return [
-				...[link, calendar.timeOf(lastAtMs), calendar.timeOf(firstAtMs)],
-				...[formatNumber(visits), formatNumber(hits), nameOf(lastChannel)],
-				...[subscriptions?.count ?? 0, subscriptions ? money(subscriptions.revenuePence) : '-'],
-			];
-		}),
-	);
+	const shown = vids.map((vid) => ({ vid, ...profiles.get(vid) }));
+	return pageTable('Visitors', shown, {
+		Visitor: ({ vid }) => html`<a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`,
+		'Last seen': ({ lastAtMs }) => (lastAtMs === undefined ? 'hits deleted' : calendar.timeOf(lastAtMs)),
+		'First seen': ({ firstAtMs }) => firstAtMs && calendar.timeOf(firstAtMs),
+		'#Visits': ({ visits }) => visits,
+		'#Hits': ({ hits }) => hits,
+		'Came by': ({ lastChannel }) => lastChannel !== undefined && nameOf(lastChannel),
+		'#Events': ({ visits, subscriptions }) => subscriptions?.count ?? (visits && 0),
+		'#Revenue': ({ visits, subscriptions }) =>
+			subscriptions ? money(subscriptions.revenuePence) : visits && '-',
+	});
 }
 
 /** Subscription events, each with a link to its page. */
@@ -171,13 +168,11 @@ export function eventTable(
 	events: readonly Pick<TracedEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'receivedAt'>[],
 ): Html {
 	const money = moneyOf(account.currency);
-	return pageTable(
-		'Subscription events',
-		['Received', 'Transaction…', 'Subscription…', 'Event type', '#Amount'],
-		events.map(({ tid, subid, evt, rvn, receivedAt }) => [
-			calendar.timeOf(Date.parse(receivedAt)),
-			html`<a href="${eventPath(account.aid, tid)}">${nameOf(tid)}</a>`,
-			...[nameOf(subid), nameOf(evt), money(rvn)],
-		]),
-	);
+	return pageTable('Subscription events', events, {
+		Received: ({ receivedAt }) => calendar.timeOf(Date.parse(receivedAt)),
+		'Transaction…': ({ tid }) => html`<a href="${eventPath(account.aid, tid)}">${nameOf(tid)}</a>`,
+		'Subscription…': ({ subid }) => nameOf(subid),
+		'Event type': ({ evt }) => nameOf(evt),
+		'#Amount': ({ rvn }) => money(rvn),
+	});
 }

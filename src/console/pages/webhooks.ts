@@ -10,14 +10,75 @@ import type { StoredWebhook, WebhookSecret } from '../../store/control/control-s
 import { deleteWebhook, replayMessages } from '../../webhooks/old-messages.ts';
 import { checkReceiver } from '../../webhooks/receiver.ts';
 import { keepMessagesMs } from '../../webhooks/retry.ts';
-import { redirect } from '../exchange.ts';
-import { checkField, fieldOf, linesField, linesOf, textField } from '../form.ts';
-import { type AskedOfAccount, accountPage, type Posted } from '../page.ts';
-import { nameOf, pageTable } from '../page-table.ts';
+import { checkField, fieldOf, formOf, hidden, linesField, linesOf, textField } from '../form.ts';
+import { type Actions, type AskedOfAccount, accountPage } from '../page.ts';
+import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
 import { proofField, requireProof } from '../proof.ts';
-import { formOf, timeOf } from './account.ts';
 
 const shownDeliveries = 50;
+
+/** The webhook that a form names. */
+const idOf = ({ form }: AskedOfAccount) => form.get('webhook') ?? '';
+
+const actions: Actions<AskedOfAccount> = {
+	async create(asked) {
+		const settings = await settingsOf(asked);
+		await requireProof(asked);
+		const webhook = await asked.store.control.createWebhook(asked.account.id, settings);
+		await asked.note('webhook created', webhook.id);
+		return onceSecret(asked, webhook);
+	},
+	async update(asked) {
+		const id = idOf(asked);
+		const { control } = asked.store;
+		const { allowPrivate } = await control.webhook(asked.account.id, id);
+		await control.updateWebhook(asked.account.id, id, await settingsOf(asked, allowPrivate));
+		await asked.note('webhook updated', id);
+	},
+	async test(asked) {
+		const id = idOf(asked);
+		const { sendTest } = await import('../../webhooks/test-message.ts');
+		const { status, problem, tookMs, url } = await sendTest(asked.store, asked.account, id);
+		await asked.note('webhook tested', id);
+		return {
+			once: html`<p class="${problem === null ? 'empty' : 'problem'}" role="status">${url} has answered ${status ?? 'nothing'} after ${formatNumber(tookMs)} ms. ${problem === null ? 'The test message is delivered.' : `The test message is not delivered: ${problem}.`}</p>
+<p><a href="${asked.request.path}">To the webhooks</a></p>`,
+		};
+	},
+	async rotate(asked) {
+		const id = idOf(asked);
+		await requireProof(asked);
+		const secret = await asked.store.control.rotateWebhookSecret(asked.account.id, id);
+		await asked.note('webhook rotated', id);
+		return onceSecret(asked, secret, 'For 24 hours messages are signed with the previous one as well.');
+	},
+	async disable(asked) {
+		const id = idOf(asked);
+		await asked.store.control.setWebhookDisabled(asked.account.id, id, 'operator');
+		await asked.note('webhook disabled', id);
+	},
+	async enable(asked) {
+		const id = idOf(asked);
+		await asked.store.control.setWebhookDisabled(asked.account.id, id, null);
+		await asked.note('webhook enabled', id);
+	},
+	async delete(asked) {
+		const id = idOf(asked);
+		await deleteWebhook(asked.store, asked.account.id, id);
+		await asked.note('webhook deleted', id);
+	},
+	async replay(asked) {
+		const id = idOf(asked);
+		const { store, account, form, now } = asked;
+		const sinceMs = fieldOf(form, 'since', 'Since', (text) => pastMoment(text, now()));
+		const messages = await replayMessages(store, account, id, sinceMs);
+		await asked.note('webhook replayed', id);
+		return {
+			once: html`<p class="empty" role="status">${formatNumber(messages)} messages are sent again.</p>
+<p><a href="${asked.request.path}">To the webhooks</a></p>`,
+		};
+	},
+};
 
 /** What `caskade webhook` can do: receivers, and how deliveries to them went. */
 export const webhooksPage = accountPage({
@@ -36,11 +97,8 @@ export const webhooksPage = accountPage({
 		);
 		const proof = await proofField(asked);
 		return html`<p>URLs that are notified when visitors of the account change. A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that answers 410, or fails for three days, is disabled.</p>
-${
-	webhooks.length === 0
-		? html`<p class="empty">No webhooks. Add one below, or with <code>npx caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`
-		: webhooks.map((webhook) => webhookSection(asked, webhook, proof))
-}
+${webhooks.length === 0 && html`<p class="empty">No webhooks. Add one below, or with <code>npx caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`}
+${webhooks.map((webhook) => webhookSection(asked, webhook, proof))}
 <section class="section"><h2>Add a webhook</h2>
 ${formOf(asked, 'create', html`${settingFields(asked)}${proof}`, 'Add, and show its secret once')}</section>
 <section class="section"><h2>Latest deliveries</h2>
@@ -52,71 +110,8 @@ ${formOf(asked, 'create', html`${settingFields(asked)}${proof}`, 'Add, and show 
 ${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(found)}
 <p class="note">These are the latest ${shownDeliveries} at most; messages are kept for ${keepMessagesMs / dayMs} days. All: <code>npx caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
 	},
-	async post(asked) {
-		const action = actions[asked.form.get('action') ?? ''];
-		if (!action) throw new OperatorError('The form names nothing that this page can do.');
-		return (await action(asked, asked.form.get('webhook') ?? '')) ?? redirect(asked.request.path);
-	},
+	actions,
 });
-
-type Act = (asked: AskedOfAccount, id: string) => Promise<Posted | undefined>;
-
-const actions: Readonly<Record<string, Act>> = {
-	async create(asked) {
-		const settings = await settingsOf(asked);
-		await requireProof(asked);
-		const webhook = await asked.store.control.createWebhook(asked.account.id, settings);
-		await asked.note('webhook created', webhook.id);
-		return onceSecret(asked, webhook);
-	},
-	async update(asked, id) {
-		const { control } = asked.store;
-		const { allowPrivate } = await control.webhook(asked.account.id, id);
-		await control.updateWebhook(asked.account.id, id, await settingsOf(asked, allowPrivate));
-		await asked.note('webhook updated', id);
-		return undefined;
-	},
-	async test(asked, id) {
-		const { sendTest } = await import('../../webhooks/test-message.ts');
-		const { status, problem, tookMs, url } = await sendTest(asked.store, asked.account, id);
-		await asked.note('webhook tested', id);
-		return {
-			once: html`<p class="${problem === null ? 'empty' : 'problem'}" role="status">${url} has answered ${status ?? 'nothing'} after ${formatNumber(tookMs)} ms. ${problem === null ? 'The test message is delivered.' : `The test message is not delivered: ${problem}.`}</p>
-<p><a href="${asked.request.path}">To the webhooks</a></p>`,
-		};
-	},
-	async rotate(asked, id) {
-		await requireProof(asked);
-		const secret = await asked.store.control.rotateWebhookSecret(asked.account.id, id);
-		await asked.note('webhook rotated', id);
-		return onceSecret(asked, secret, 'For 24 hours messages are signed with the previous one as well.');
-	},
-	async disable(asked, id) {
-		await asked.store.control.setWebhookDisabled(asked.account.id, id, 'operator');
-		await asked.note('webhook disabled', id);
-		return undefined;
-	},
-	async enable(asked, id) {
-		await asked.store.control.setWebhookDisabled(asked.account.id, id, null);
-		await asked.note('webhook enabled', id);
-		return undefined;
-	},
-	async delete(asked, id) {
-		await deleteWebhook(asked.store, asked.account.id, id);
-		await asked.note('webhook deleted', id);
-		return undefined;
-	},
-	async replay(asked, id) {
-		const { store, account, form, now } = asked;
-		const sinceMs = fieldOf(form, 'since', 'Since', (text) => pastMoment(text, now()));
-		const messages = await replayMessages(store, account, id, sinceMs);
-		await asked.note('webhook replayed', id);
-		return {
-			once: html`<p class="empty" role="status">${formatNumber(messages)} messages are sent again.</p>
-<p><a href="${asked.request.path}">To the webhooks</a></p>`,
-		};
-	},
-};
 
 /** @param allowPrivate as it is; only those who run the server may change it, because the server asks the address */
 async function settingsOf({ form, person }: AskedOfAccount, allowPrivate = false) {
@@ -141,26 +136,21 @@ ${may(person, null, 'administer') && checkField('allowPrivate', 'allow a URL in 
 }
 
 function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook, proof: HtmlValue): Html {
-	const { id, url, events, disabledAt, disabledWhy, failingSince } = webhook;
-	const named = html`<input type="hidden" name="webhook" value="${id}">`;
-	const one = (action: string, button: string, look?: 'danger') => formOf(asked, action, named, button, look);
+	const { id, url, events, createdAt, disabledAt } = webhook;
+	const named = hidden({ webhook: id });
+	const since = textField('since', 'Since', '', {
+		isRequired: true,
+		hint: 'for example 2026-11-21T10:00:00Z: all messages since then are sent again, delivered or not, with the same ids',
+	});
 	return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">${id}</h2>
-<dl class="facts"><dt>URL</dt><dd>${url}</dd><dt>events</dt><dd>${events.join(', ')}</dd>
-<dt>created</dt><dd>${timeOf(webhook.createdAt)}</dd>
-<dt>state</dt><dd>${
-		disabledAt !== null
-			? html`<span class="bad">disabled ${timeOf(disabledAt)}</span>: ${whyDisabled[disabledWhy ?? 'operator']}`
-			: failingSince !== null
-				? html`<span class="bad">failing since ${timeOf(failingSince)}</span>`
-				: html`<span class="good">enabled</span>`
-	}</dd></dl>
-<div class="buttons">${one('test', 'Send a test message')}${disabledAt === null ? one('disable', 'Disable') : one('enable', 'Enable')}</div>
+${factList({ URL: url, events: events.join(', '), created: timeOf(createdAt), state: stateOf(webhook) })}
+<div class="buttons">${formOf(asked, 'test', named, 'Send a test message')}${disabledAt === null ? formOf(asked, 'disable', named, 'Disable') : formOf(asked, 'enable', named, 'Enable')}</div>
 <details><summary>Change, send again, rotate, delete</summary>
-${formOf(asked, 'update', html`${named}${settingFields(asked, webhook)}`, 'Save')}
-${formOf(asked, 'replay', html`${named}${textField('since', 'Since', '', { isRequired: true, hint: 'for example 2026-11-21T10:00:00Z: all messages since then are sent again, delivered or not, with the same ids' })}`, 'Send again')}
-${formOf(asked, 'rotate', html`${named}${proof}`, 'Give it a new secret, and show it once')}
+${formOf(asked, 'update', [named, settingFields(asked, webhook)], 'Save')}
+${formOf(asked, 'replay', [named, since], 'Send again')}
+${formOf(asked, 'rotate', [named, proof], 'Give it a new secret, and show it once')}
 <p class="hint">A webhook is deleted with all its messages.</p>
-${one('delete', 'Delete', 'danger')}
+${formOf(asked, 'delete', named, 'Delete', { look: 'danger' })}
 </details></section>`;
 }
 
@@ -170,33 +160,26 @@ const whyDisabled = {
 	failing: 'it has failed for three days',
 } as const;
 
+function stateOf({ disabledAt, disabledWhy, failingSince }: StoredWebhook): Html {
+	if (disabledAt !== null)
+		return html`<span class="bad">disabled ${timeOf(disabledAt)}</span>: ${whyDisabled[disabledWhy ?? 'operator']}`;
+	if (failingSince !== null) return html`<span class="bad">failing since ${timeOf(failingSince)}</span>`;
+	return html`<span class="good">enabled</span>`;
+}
+
 function deliveryTable(found: readonly Delivery[]): Html {
 	const looks = { delivered: 'good', waiting: '', failed: 'bad' } as const;
-	return pageTable(
-		'Latest deliveries',
-		[
-			'Created',
-			'Type',
-			'Webhook',
-			'State',
-			'#Attempts',
-			'Last attempt',
-			'#Answer',
-			'Problem',
-			'Next attempt',
-		],
-		found.map((delivery) => [
-			timeOf(delivery.createdAt),
-			delivery.type,
-			delivery.webhook,
-			html`<span class="${looks[delivery.state]}">${delivery.state}</span>`,
-			delivery.attempts,
-			delivery.attemptedAt && timeOf(delivery.attemptedAt),
-			delivery.status,
-			nameOf(delivery.problem),
-			delivery.nextAttemptAt && timeOf(delivery.nextAttemptAt),
-		]),
-	);
+	return pageTable('Latest deliveries', found, {
+		Created: ({ createdAt }) => timeOf(createdAt),
+		Type: ({ type }) => type,
+		Webhook: ({ webhook }) => webhook,
+		State: ({ state }) => html`<span class="${looks[state]}">${state}</span>`,
+		'#Attempts': ({ attempts }) => attempts,
+		'Last attempt': ({ attemptedAt }) => attemptedAt && timeOf(attemptedAt),
+		'#Answer': ({ status }) => status,
+		Problem: ({ problem }) => nameOf(problem),
+		'Next attempt': ({ nextAttemptAt }) => nextAttemptAt && timeOf(nextAttemptAt),
+	});
 }
 
 function onceSecret({ request }: AskedOfAccount, { id, secret }: WebhookSecret, more = ''): { once: Html } {
