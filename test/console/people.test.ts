@@ -186,7 +186,7 @@ for (const engine of enginesAboveContract)
 			const here = await consoleHere(t, engine);
 			const ada = await here.person(email, admin);
 			const bob = await here.person('bob@example.com', admin);
-			const fields = { email: 'eve@example.com', role: 'admin' };
+			const fields = { action: 'create', email: 'eve@example.com', role: 'admin' };
 			const elsewhere: readonly Record<string, string>[] = [
 				{ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
 				{ 'sec-fetch-site': 'same-site', origin: 'https://shop.example.com' },
@@ -222,7 +222,8 @@ for (const engine of enginesAboveContract)
 			assert.equal(ada.cookies.size, 0);
 			assert.equal((await stolen.get('/console/account')).status, 303);
 			assert.equal(
-				(await stolen.post('/console/people', { email: 'x@example.com', role: 'admin' })).status,
+				(await stolen.post('/console/people', { action: 'create', email: 'x@example.com', role: 'admin' }))
+					.status,
 				303,
 			);
 
@@ -250,7 +251,12 @@ for (const engine of enginesAboveContract)
 			const here = await consoleHere(t, engine);
 			const ada = await here.person(email, admin);
 			const bob = 'bob@example.com';
-			const made = await ada.post('/console/people', { email: bob, role: 'viewer', account: 'c-a-one' });
+			const made = await ada.post('/console/people', {
+				action: 'create',
+				email: bob,
+				role: 'viewer',
+				account: 'c-a-one',
+			});
 			assert.equal(made.status, 200);
 			const [, link = ''] = /<code class="secret">([^<]+)<\/code>/.exec(made.body) ?? [];
 			const browser = new Browser(here.console);
@@ -286,7 +292,7 @@ for (const engine of enginesAboveContract)
 		test('names that are markup are shown as text', async (t) => {
 			const here = await consoleHere(t, engine);
 			const ada = await here.person(email, admin);
-			await ada.post('/console/people', { email: 'a&b=cmd()@example.com', role: 'viewer' });
+			await ada.post('/console/people', { action: 'create', email: 'a&b=cmd()@example.com', role: 'viewer' });
 			assert.match((await ada.get('/console/people')).body, /a&#38;b=cmd\(\)@example\.com/);
 			const { body } = await ada.get('/console/audit?user=%22%3E%3Cscript%3E');
 			assert.doesNotMatch(body, /<script(?! type="module" src="\/console\/)/);
