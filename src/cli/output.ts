@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { reasonOf } from '../errors.ts';
 import { textTable } from '../format/text-table.ts';
 import type { Account } from '../store/control/control-store.ts';
 import { openStore } from '../store/open.ts';
@@ -74,11 +73,6 @@ export async function write(text: string): Promise<void> {
 
 export function printLine(line: string): void {
 	process.stdout.write(`${line}\n`);
-}
-
-/** Prints an error that does not end the command. */
-export function printError(error: unknown): void {
-	process.stderr.write(`caskade: ${reasonOf(error)}\n`);
 }
 
 export function printJson(value: unknown): void {
