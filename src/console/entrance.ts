@@ -9,7 +9,7 @@ import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { emailAddress } from '../format/values.ts';
 import type { ControlStore, Identity } from '../store/control/control-store.ts';
 import { type ConsoleAnswer, type ConsoleRequest, redirect, signInClientOf } from './exchange.ts';
-import { hidden } from './form.ts';
+import { hiddenFields } from './form.ts';
 import { pageAnswer } from './layout.ts';
 
 /** What the console must know to let people in. */
@@ -238,7 +238,7 @@ function withHeaders(answer: ConsoleAnswer, headers: ConsoleAnswer['headers']): 
 function signInForm(kept: Readonly<Record<string, string>>, fields: HtmlValue, problem?: string): Html {
 	return html`${problem && html`<p class="problem" role="alert">${problem}</p>`}
 <form method="post" action="${signInPath}">
-${hidden(kept)}${fields}
+${hiddenFields(kept)}${fields}
 <p><button>Sign in</button></p>
 </form>`;
 }

@@ -16,13 +16,13 @@ export function formOf(
 	{ look, path = request.path }: { look?: 'danger'; path?: string } = {},
 ): Html {
 	return html`<form method="post" action="${path}">
-${hidden({ token: formToken, action })}${fields}
+${hiddenFields({ token: formToken, action })}${fields}
 <button${look && html` class="${look}"`}>${button}</button>
 </form>`;
 }
 
 /** Fields that nobody sees. */
-export function hidden(fields: Readonly<Record<string, HtmlValue>>): Html[] {
+export function hiddenFields(fields: Readonly<Record<string, HtmlValue>>): Html[] {
 	return Object.entries(fields).map(
 		([name, value]) => html`<input type="hidden" name="${name}" value="${value}">
 `,

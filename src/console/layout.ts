@@ -4,7 +4,7 @@ import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { StoredView } from '../store/control/control-store.ts';
 import { scriptPaths, stylePath } from './assets.ts';
 import type { ConsoleAnswer } from './exchange.ts';
-import { hidden } from './form.ts';
+import { hiddenFields } from './form.ts';
 import { viewPath } from './links.ts';
 import type { Asked, ConsolePage } from './page.ts';
 import { nameOf } from './page-table.ts';
@@ -93,7 +93,7 @@ ${
 <ul>${shown(false).map(link)}</ul>
 <form class="person" method="post" action="/console/sign-out">
 <a href="/console/account">${person.email}</a>
-${hidden({ token: asked.formToken })}
+${hiddenFields({ token: asked.formToken })}
 <button>Sign out</button>
 </form>
 </nav>

@@ -1,6 +1,6 @@
 import { may } from '../domain/person.ts';
 import { type Html, html } from '../format/html.ts';
-import { checkField, hidden } from './form.ts';
+import { checkField, hiddenFields } from './form.ts';
 import type { Asked } from './page.ts';
 
 /** A form that keeps the address of the page under a name. */
@@ -10,7 +10,7 @@ export function saveView({ request, account, person, formToken }: Asked): Html |
 	const path = `/console/${account.aid}/views`;
 	return html`<details class="save"><summary>Save this view</summary>
 <form method="post" action="${path}">
-${hidden({ token: formToken, action: 'save view', page, query: request.query })}
+${hiddenFields({ token: formToken, action: 'save view', page, query: request.query })}
 <p><label>Name of the view <input name="name" maxlength="60" required></label></p>
 ${may(person, account.aid, 'visitors') && checkField('shared', 'for everybody who sees this account', false)}
 <button>Save</button> <a href="${path}">All views</a>

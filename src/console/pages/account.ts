@@ -8,7 +8,7 @@ import {
 import { OperatorError } from '../../errors.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { type ListedSession, type StoredPerson, sessionId } from '../../store/control/control-store.ts';
-import { formOf, hidden } from '../form.ts';
+import { formOf, hiddenFields } from '../form.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { pageTable, timeOf } from '../page-table.ts';
 import { requireCode, requirePassword } from '../proof.ts';
@@ -146,7 +146,7 @@ export function sessionTable(asked: Asked, sessions: readonly ListedSession[]): 
 		By: ({ method }) => method,
 		Since: ({ createdAt }) => timeOf(createdAt),
 		'Last used, to the hour': ({ usedAt }) => timeOf(usedAt),
-		'End it': ({ id }) => formOf(asked, 'end session', hidden({ session: id }), 'Sign out'),
+		'End it': ({ id }) => formOf(asked, 'end session', hiddenFields({ session: id }), 'Sign out'),
 	});
 }
 

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../format/html.ts';
 import { day, displayName } from '../../format/values.ts';
 import { redirect } from '../exchange.ts';
-import { fieldOf, formOf, hidden } from '../form.ts';
+import { fieldOf, formOf, hiddenFields } from '../form.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
 
@@ -23,7 +23,7 @@ export const notesPage = accountPage({
 			Day: ({ day }) => day,
 			'Note…': ({ text }) => nameOf(text),
 			By: ({ who }) => who ?? 'itself',
-			Remove: ({ id }) => formOf(asked, 'remove note', hidden({ id }), 'Remove', { look: 'danger' }),
+			Remove: ({ id }) => formOf(asked, 'remove note', hiddenFields({ id }), 'Remove', { look: 'danger' }),
 		});
 		return html`<p>Pictures of time show notes as marks, and list them beneath. The service writes some itself: when scores come from another model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag. Experiments are shown as well.</p>
 ${addNote(asked)}
@@ -55,7 +55,7 @@ export function addNote(asked: AskedOfAccount): Html {
 	const isHere = request.path === path;
 	const fields = html`<p><label>Day <input type="date" name="day" value="${calendar.dayOf(now())}" required></label>
 <label>Note <input name="text" maxlength="100" size="40" required></label></p>
-${!isHere && hidden({ back: request.query })}`;
+${!isHere && hiddenFields({ back: request.query })}`;
 	return html`<details class="section"${isHere && html` open`}><summary>Note something on a day</summary>
 ${formOf(asked, 'add note', fields, 'Add', { path })}
 ${!isHere && html`<p><a href="${path}">All notes</a></p>`}</details>`;

@@ -5,7 +5,7 @@ import { type Html, html } from '../../format/html.ts';
 import { emailAddress } from '../../format/values.ts';
 import type { StoredPerson } from '../../store/control/control-store.ts';
 import { redirect } from '../exchange.ts';
-import { fieldOf, formOf, hidden, oneOf } from '../form.ts';
+import { fieldOf, formOf, hiddenFields, oneOf } from '../form.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { pageTable, timeOf } from '../page-table.ts';
 import { rolesOf, sessionTable } from './account.ts';
@@ -61,7 +61,7 @@ ${
 		? html`<p>None: this person sees nothing.</p>`
 		: html`<ul>${person.grants.map(
 				({ aid, role }) => html`<li>${role} of ${aid ?? 'all accounts'}
-${!(isSelf && aid === null) && formOf(asked, 'revoke', hidden({ account: aid }), 'Take away')}</li>
+${!(isSelf && aid === null) && formOf(asked, 'revoke', hiddenFields({ account: aid }), 'Take away')}</li>
 `,
 			)}</ul>`
 }

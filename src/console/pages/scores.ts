@@ -28,7 +28,7 @@ import { featureText } from '../../scoring/rows/known-features.ts';
 import { scoreDistribution } from '../../scoring/serve/score-bands.ts';
 import { redirect } from '../exchange.ts';
 import { besideTables, reportSection, tablePart } from '../figures.ts';
-import { formOf, hidden, oneOf, optionalField } from '../form.ts';
+import { formOf, hiddenFields, oneOf, optionalField } from '../form.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../page.ts';
 import { nameOf, pageTable, tabs, timeOf } from '../page-table.ts';
 import { isUnderWay, type Training } from '../trainings.ts';
@@ -163,7 +163,7 @@ async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> 
 	const value = optionalField(query, 'value', 'Value', pence);
 	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score on it pays</h2>
 <form method="get" action="${request.path}" class="view">
-${hidden({ ...view.texts, goal: goal.name })}
+${hiddenFields({ ...view.texts, goal: goal.name })}
 <label>Cost of treating a visitor, in ${account.currency === 'GBP' ? 'pence' : 'hundredths'} <input name="cost" inputmode="numeric" size="8" value="${cost}" required></label>
 <label>Value of one who reaches the goal <input name="value" inputmode="numeric" size="8" value="${value}" required></label>
 <button>Show</button></form>
@@ -220,7 +220,7 @@ function modelForm(
 	button: string,
 ): Html {
 	const path = `/console/${asked.account.aid}/scores/models`;
-	return formOf(asked, action, hidden(fields), button, { path });
+	return formOf(asked, action, hiddenFields(fields), button, { path });
 }
 
 /** How the model in use was trained and judged. */

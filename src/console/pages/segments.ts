@@ -8,7 +8,7 @@ import { outcomeDays, type RuleOutcome, type RuleOutcomes, ruleOutcomes } from '
 import { compileRule, type Rule } from '../../segments/rule.ts';
 import { RuleError } from '../../segments/rule-error.ts';
 import { redirect } from '../exchange.ts';
-import { formOf, hidden, textField } from '../form.ts';
+import { formOf, hiddenFields, textField } from '../form.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
 
@@ -116,13 +116,13 @@ ${rule || !isTried ? await outcomes(asked, draft, rule) : triedPart(null)}`;
 
 function saveForm(asked: AskedOfAccount, { id, name, rule }: Segment, known: Segment | undefined): Html {
 	const button = known ? `Save as ${id}, instead of what it is` : `Save as ${id}`;
-	return formOf(asked, 'save segment', hidden({ id, name, rule: asWritten(rule) }), button);
+	return formOf(asked, 'save segment', hiddenFields({ id, name, rule: asWritten(rule) }), button);
 }
 
 function deleteForm(asked: AskedOfAccount, { id }: Segment): Html {
 	const again = textField('again', 'Its id, once more', '', { isRequired: true });
 	return html`<details><summary>Delete ${id}</summary>
-${formOf(asked, 'delete segment', [hidden({ id }), again], 'Delete', { look: 'danger' })}
+${formOf(asked, 'delete segment', [hiddenFields({ id }), again], 'Delete', { look: 'danger' })}
 </details>`;
 }
 

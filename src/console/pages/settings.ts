@@ -24,7 +24,7 @@ import {
 	choiceField,
 	fieldOf,
 	formOf,
-	hidden,
+	hiddenFields,
 	linesField,
 	linesOf,
 	oneOf,
@@ -155,11 +155,13 @@ function goalTable(asked: AskedOfAccount): Html {
 		'#Days': ({ horizonDays }) => horizonDays,
 		'Bands, from percentile': ({ name, mediumFrom, highFrom }) => {
 			const field = html`<input name="bands" value="${mediumFrom},${highFrom}" size="6" aria-label="Bands of ${name}" required>`;
-			return formOf(asked, 'update goal', [hidden({ goal: name }), field], 'Change');
+			return formOf(asked, 'update goal', [hiddenFields({ goal: name }), field], 'Change');
 		},
 		'Delete, with its models': ({ name }) => {
 			const field = html`<input name="again" size="12" aria-label="The name of ${name} again" placeholder="its name" autocomplete="off" required>`;
-			return formOf(asked, 'delete goal', [hidden({ goal: name }), field], 'Delete', { look: 'danger' });
+			return formOf(asked, 'delete goal', [hiddenFields({ goal: name }), field], 'Delete', {
+				look: 'danger',
+			});
 		},
 	});
 }
@@ -228,7 +230,7 @@ async function keyTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Promise
 			const usage = used.get(id);
 			return usage && `${formatNumber(usage.used)} of ${formatNumber(usage.quota)}`;
 		},
-		Revoke: ({ id }) => formOf(asked, 'revoke key', hidden({ key: id }), 'Revoke', { look: 'danger' }),
+		Revoke: ({ id }) => formOf(asked, 'revoke key', hiddenFields({ key: id }), 'Revoke', { look: 'danger' }),
 	});
 }
 

@@ -3,7 +3,7 @@ import { OperatorError } from '../../errors.ts';
 import { html } from '../../format/html.ts';
 import { displayName } from '../../format/values.ts';
 import { redirect } from '../exchange.ts';
-import { fieldOf, formOf, hidden } from '../form.ts';
+import { fieldOf, formOf, hiddenFields } from '../form.ts';
 import { viewPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
@@ -28,7 +28,7 @@ ${pageTable('Named views', views, {
 	For: ({ isShared }) => (isShared ? 'everybody' : 'you'),
 	Remove: ({ id, isShared }) =>
 		(!isShared || mayShare(asked)) &&
-		formOf(asked, 'remove view', hidden({ id, ...(isShared && { shared: 'on' }) }), 'Remove', {
+		formOf(asked, 'remove view', hiddenFields({ id, ...(isShared && { shared: 'on' }) }), 'Remove', {
 			look: 'danger',
 		}),
 })}`;

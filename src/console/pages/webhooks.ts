@@ -10,7 +10,7 @@ import type { StoredWebhook, WebhookSecret } from '../../store/control/control-s
 import { deleteWebhook, replayMessages } from '../../webhooks/old-messages.ts';
 import { checkReceiver } from '../../webhooks/receiver.ts';
 import { keepMessagesMs } from '../../webhooks/retry.ts';
-import { checkField, fieldOf, formOf, hidden, linesField, linesOf, textField } from '../form.ts';
+import { checkField, fieldOf, formOf, hiddenFields, linesField, linesOf, textField } from '../form.ts';
 import { type Actions, type AskedOfAccount, accountPage } from '../page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
 import { proofField, requireProof } from '../proof.ts';
@@ -137,7 +137,7 @@ ${may(person, null, 'administer') && checkField('allowPrivate', 'allow a URL in 
 
 function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook, proof: HtmlValue): Html {
 	const { id, url, events, createdAt, disabledAt } = webhook;
-	const named = hidden({ webhook: id });
+	const named = hiddenFields({ webhook: id });
 	const since = textField('since', 'Since', '', {
 		isRequired: true,
 		hint: 'for example 2026-11-21T10:00:00Z: all messages since then are sent again, delivered or not, with the same ids',
