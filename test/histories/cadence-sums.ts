@@ -117,7 +117,7 @@ function modesOf(votes: readonly Vote[]): number[] {
 
 /** Months where it is about a usual number of them, else days. */
 function wholeDays(days: number): number {
-	const month = 365.25 / 12;
+	if ([28, 56, 84].some((weeks) => Math.abs(days - weeks) < 0.5)) return Math.round(days);
 	const months = [1, 2, 3, 4, 6, 12, 24].find(
 		(each) => days >= 0.9 * each * month && days <= 1.1 * each * month,
 	);
@@ -205,6 +205,15 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readon
 		const set = asked.period[evt];
 		if (set !== undefined) return payments.map(() => set);
 		const alike = all.filter((other) => other.evt === evt).flatMap(({ votes }) => votes);
+		const isKnown = knownModes(alike, 0).length > 0;
+		const peers = isKnown ? alike : votesOfAll;
+		const ofThePrice = (pence: number): number[] => {
+			const look = () => {
+				const same = ofPrice(peers, pence, 0);
+				return same.length > 0 ? same : inProportion(peers, pence);
+			};
+			return once(`${evt} ${pence}`, look) ?? [];
+		};
 		const plans = plansOf(payments);
 		return payments.map((payment, place) => {
 			const plan = plans.find((each) => each.includes(payment)) as Payment[];
@@ -212,30 +221,23 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readon
 			if (gaps.length > 1) {
 				const usual = usualOf(gaps);
 				const { pence } = plan.at(-1) as Payment;
-				const modes = once(`${evt} own ${pence}`, () => ofPrice(alike, pence, 3)) ?? [];
-				return modes.find((days) => isAlike(days, usual)) ?? usual;
+				return ofThePrice(pence).find((days) => isAlike(days, usual)) ?? wholeDays(usual);
 			}
 			const { pence } = payment;
-			const besides = gaps.length;
 			const silentDays = ((payments[place + 1]?.atMs ?? asked.asOfMs) - payment.atMs) / dayMs;
+			const isOfPrice = isKnown && ofPrice(alike, pence, 0).length > 0;
 			const ways = [
-				once(`${evt} ${besides} ${pence}`, () => ofPrice(alike, pence, besides)),
-				once(
-					`${evt} ${besides} other ${pence}`,
-					() => inProportion(alike, pence) ?? knownModes(alike, besides),
-				),
-				once(`${besides} ${pence}`, () => ofPrice(votesOfAll, pence, besides)),
-				once(
-					`${besides} other ${pence}`,
-					() => inProportion(votesOfAll, pence) ?? knownModes(votesOfAll, besides),
-				),
+				isOfPrice ? ofThePrice(pence) : [],
+				ofThePrice(pence),
+				once(`${evt} all`, () => knownModes(alike, 0)),
+				once('all', () => knownModes(votesOfAll, 0)),
 			];
 			const [gap] = gaps;
 			const told = ways.find(
 				(modes = [], way) =>
 					modes.length > 0 && (way === 0 || gap === undefined || modes.some((days) => isAlike(gap, days))),
 			);
-			return told ? choose(told, gap, silentDays) : (gap ?? null);
+			return told ? choose(told, gap, silentDays) : gap === undefined ? null : wholeDays(gap);
 		});
 	};
 	const known = new Map<string, readonly Lasting[]>();

@@ -28,7 +28,9 @@ const monthDays = 365.25 / 12;
 
 /** The whole months of a cadence. */
 const wholeMonths = (days: number) =>
-	[1, 2, 3, 4, 6, 12, 24].find((each) => Math.abs(days / monthDays / each - 1) <= 0.1);
+	[28, 56, 84].some((weeks) => Math.abs(days - weeks) < 0.5)
+		? undefined
+		: [1, 2, 3, 4, 6, 12, 24].find((each) => Math.abs(days / monthDays / each - 1) <= 0.1);
 
 /** What tells a plan from others of the same `evt`. */
 export function planOf(days: number | null): string {
