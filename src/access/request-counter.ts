@@ -15,7 +15,11 @@ const maxProblems = 100;
 
 /** Answers of which nobody learns anything but their number. */
 const onlyCounted: ReadonlySet<string> = new Set([
-	...['stored', 'simulated', 'rate_limit_exceeded', 'quota_exceeded', 'forbidden'],
+	'stored',
+	'simulated',
+	'rate_limit_exceeded',
+	'quota_exceeded',
+	'forbidden',
 ]);
 
 /** What was counted since it was last recorded. */

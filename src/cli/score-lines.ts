@@ -6,7 +6,17 @@ type Line = VisitorRef & GoalScore & { readonly sid?: string; readonly at?: stri
 
 /** Properties in the order of JSON. */
 const properties = [
-	...['visitor', 'vid', 'sid', 'at', 'goal', 'score', 'lift', 'percentile', 'band', 'model', 'reasons'],
+	'visitor',
+	'vid',
+	'sid',
+	'at',
+	'goal',
+	'score',
+	'lift',
+	'percentile',
+	'band',
+	'model',
+	'reasons',
 ];
 /** Columns that CSV always has. */
 const usual = ['vid', 'goal', 'score', 'percentile', 'band', 'model'] as const;

@@ -192,11 +192,10 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 		.slice(0, maxTabledPrices);
 	return {
 		prices: prices.flatMap(({ evt, group, pence }) => {
-			const ofOthers = group.all.modes.length === 0 && {
-				modes: all.ofPrice(pence).modes,
-				from: 'account' as const,
-			};
-			const { modes, from } = ofOthers || group.ofPrice(pence);
+			const { modes, from } =
+				group.all.modes.length > 0
+					? group.ofPrice(pence)
+					: { ...all.ofPrice(pence), from: 'account' as const };
 			return modes.length > 0 ? [[evt, pence, modes, from] as const] : [];
 		}),
 		evts: evts.map(([evt, group]) => [evt, group.all.modes]),

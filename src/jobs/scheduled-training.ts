@@ -57,5 +57,3 @@ async function newestModelMs(store: Store, accountId: number): Promise<number> {
 	const newest = (await store.control.models(accountId)).findLast(({ scope }) => scope !== 'lift');
 	return newest ? Date.parse(newest.createdAt) : Number.NEGATIVE_INFINITY;
 }
-
-/** Goals for which nothing was stored are left out. */

@@ -9,7 +9,12 @@ import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/
 import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { scoredFacts } from '../segments/rule-facts.ts';
-import { historiesOf, historyReader, type VisitorHistory } from '../store/account/reading/histories.ts';
+import {
+	type AccountHistory,
+	historiesOf,
+	historyReader,
+	type VisitorHistory,
+} from '../store/account/reading/histories.ts';
 import { eventsIn } from '../store/account/reading/journey-rows.ts';
 import { personsOf, sharingCids } from '../store/account/reading/persons.ts';
 import { visitorsSeenIn } from '../store/account/reading/visitors.ts';
@@ -76,12 +81,12 @@ export async function entrantsIn(
 ): Promise<Entrants> {
 	const within = { fromMs: period.fromMs, toMs: Math.min(period.toMs, asOfMs + 1) };
 	const model = await modelBefore(store, account.id, goal, period.fromMs);
-	const outcomeAt = await outcomeReader(store, account, goal, asOfMs);
+	const reader = historyReader(store, account);
+	const outcomeAt = await outcomeReader(reader, goal, asOfMs);
 	const entries = new Map<string, Entry>();
 	const compiled = compileRule(rule);
 	const known = (await store.control.accessSnapshot()).accounts.get(account.aid);
 	await using scorer = openScorer(store, asOfMs);
-	const reader = historyReader(store, account);
 	const histories = (vids: readonly string[]) => historiesOf(reader, vids, asOfMs);
 	for await (const history of histories(await visitorsIn(store, account.id, within)))
 		for (const { atMs, profile } of looksIn(history, within)) {
@@ -144,13 +149,7 @@ async function modelBefore(
 type OutcomeAt = (history: VisitorHistory, profile: Profile | null, atMs: number) => boolean | undefined;
 
 /** Tells whether a goal is reached within its horizon after a moment; undefined while that is not known. */
-async function outcomeReader(
-	store: Reader,
-	account: ReportedAccount,
-	goal: Goal,
-	asOfMs: number,
-): Promise<OutcomeAt> {
-	const reader = historyReader(store, account);
+async function outcomeReader(reader: AccountHistory, goal: Goal, asOfMs: number): Promise<OutcomeAt> {
 	// The time since a log ended would look like a time without outcomes.
 	const knownToMs = await endOfLog(reader, asOfMs);
 	const judging = { goal, cadences: await reader.cadences(asOfMs), knownToMs };

@@ -86,7 +86,13 @@ export function* recordCounts({
 		{
 			sql: 'INSERT INTO @upload_problem (client_id, at, request_id, aid, key_id, cause, detail) ?rows ON CONFLICT DO NOTHING /* upload problems */',
 			rows: uploadProblems.map(({ clientId, atMs, requestId, aid, keyId, cause, detail }) => [
-				...[clientId, atMs, requestId, aid ?? '', keyId, cause, detail],
+				clientId,
+				atMs,
+				requestId,
+				aid ?? '',
+				keyId,
+				cause,
+				detail,
 			]),
 		},
 		...clients.flatMap((clientId) => [
