@@ -54,11 +54,13 @@ async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> 
 	const about = { aid, goal, asOfMs, isOfNow: givenMs === undefined, seed };
 	const job = { type: 'training', ...about, keepsChoice: false, isInBackground: false } as const;
 	const trained = await computed(job, options);
-	const { printTraining, trainingPage } = await import('./training-text.ts');
+	const { printTraining } = await import('./training-text.ts');
 	const now = new Date(asOfMs).toISOString();
 	const printed = { aid, asOf: trained[0]?.report.asOf ?? now, trained };
-	if (reportFile !== undefined)
+	if (reportFile !== undefined) {
+		const { trainingPage } = await import('../scoring/pages/report-page.ts');
 		writeOutputFile(reportFile, trainingPage(printed), 'The models are stored, but the report');
+	}
 	print(options, { aid, asOf: now, goals: trained }, () => printTraining(printed, { verbose, reportFile }));
 }
 

@@ -1,13 +1,12 @@
 import type { ModelLevels } from '../domain/model-levels.ts';
 import { counted, formatNumber } from '../format/numbers.ts';
-import type { GoalReport, TrainedGoal } from '../scoring/judge/account-training.ts';
+import type { GoalReport } from '../scoring/judge/account-training.ts';
 import type { ExperimentReport, TrainedLift } from '../scoring/judge/experiment-training.ts';
 import type { GroupCounts } from '../scoring/judge/train-lift.ts';
-import { trainingReportPage } from '../scoring/pages/report-page.ts';
+import { figuresOf, tablesOf } from '../scoring/pages/report-figures.ts';
+import type { PrintedTraining } from '../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
-	conversionsText,
-	directionText,
 	formerSentences,
 	headingOf,
 	historySentences,
@@ -15,15 +14,7 @@ import {
 	verdictOf,
 	withInterval,
 } from '../scoring/pages/report-text.ts';
-import { featureText } from '../scoring/rows/known-features.ts';
 import { printLine, printRecord, printTable } from './output.ts';
-
-export interface PrintedTraining {
-	readonly aid: string;
-	/** ISO 8601, UTC. */
-	readonly asOf: string;
-	readonly trained: readonly TrainedGoal[];
-}
 
 /** Prints two lines on each model, and with `verbose` how it was trained and judged. */
 export function printTraining(
@@ -101,90 +92,14 @@ export function printLiftMeasures(report: ExperimentReport): void {
 	);
 }
 
-/** A training as one HTML page. */
-export function trainingPage({ aid, asOf, trained }: PrintedTraining): string {
-	const [first] = trained;
-	return trainingReportPage(
-		`Scores of ${aid} as of ${asOf}`,
-		first ? Object.values(historySentences(first.report)).flat() : [],
-		trained.map((one) => ({
-			heading: headingOf(one.report),
-			lead: [...verdictOf(one), ...formerSentences(one)],
-			report: one.report,
-		})),
-	);
-}
-
 /** Prints how a model was trained and judged, and what moves its scores. */
 export function printMeasures(report: GoalReport): void {
-	const { later } = report;
-	if (later?.byVisits && later.byVisits.length > 0) {
-		printTable(
-			later.byVisits.map(({ visit, rows, conversions, auc, logLoss, baseRateLogLoss }) => ({
-				'present, visit': visit,
-				rows,
-				conversions,
-				AUC: auc?.toFixed(3) ?? '-',
-				'log loss': logLoss.toFixed(4),
-				'of the base rate': baseRateLogLoss.toFixed(4),
-			})),
-			'',
-		);
-		printLine('Those who have left are easily told apart, so the AUC of all rows is higher.');
-		printLine('');
-	}
-	printRecord({
-		model: report.kind,
-		rows: report.rows,
-		conversions: conversionsText(report),
-		'base rate': percent(report.baseRate),
-		...(later && {
-			'judged on': `${later.rows} later rows, with these conversions: ${conversionsText(later)}`,
-			'AUC of all rows': withInterval(later.auc, 3),
-			'log loss': `${later.logLoss.toFixed(4)}, of the base rate ${later.baseRateLogLoss.toFixed(4)}`,
-			Brier: later.brier.toFixed(4),
-			predicted: percent(later.predicted),
-			observed: percent(later.observed),
-			'calibration error': later.expectedCalibrationError.toFixed(4),
-		}),
-	});
+	printRecord(figuresOf(report));
 	for (const sentence of choiceSentences(report)) printLine(sentence);
-	if (later?.blocks) {
-		printLine('');
-		printTable(
-			later.blocks.map(({ from, to, rows, predicted, observed, logLoss, baseRateLogLoss }) => ({
-				'later rows from': from.slice(0, 10),
-				to: to.slice(0, 10),
-				rows,
-				predicted: percent(predicted),
-				observed: percent(observed),
-				'log loss': logLoss.toFixed(4),
-				'of the base rate': baseRateLogLoss.toFixed(4),
-			})),
-			'',
-		);
+	for (const { title, rows } of tablesOf(report)) {
+		printLine(`\n${title}:`);
+		printTable(rows, '');
 	}
-	if (later) {
-		printLine('');
-		printTable(
-			later.calibrationTable.map(({ rows, meanScore, rate }) => ({
-				'later rows': rows,
-				predicted: percent(meanScore),
-				observed: percent(rate),
-			})),
-			'',
-		);
-	}
-	if (report.topFeatures.length === 0) return;
-	printLine('');
-	printTable(
-		report.topFeatures.map((feature) => ({
-			feature: featureText(feature.name),
-			'moves log-odds by': feature.meanLogOdds.toFixed(3),
-			direction: directionText(feature),
-		})),
-		'',
-	);
 }
 
 const barColumns = 40;

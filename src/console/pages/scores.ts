@@ -15,16 +15,9 @@ import {
 	modelReport,
 	useModel,
 } from '../../scoring/judge/model-versions.ts';
-import { laterFigures, measureRows } from '../../scoring/pages/report-page.ts';
-import {
-	choiceSentences,
-	conversionsText,
-	directionText,
-	headingOf,
-	percent,
-	verdictOf,
-} from '../../scoring/pages/report-text.ts';
-import { featureText } from '../../scoring/rows/known-features.ts';
+import { type FigureRows, figuresOf, tablesOf } from '../../scoring/pages/report-figures.ts';
+import { laterFigures } from '../../scoring/pages/report-page.ts';
+import { choiceSentences, headingOf, percent, verdictOf } from '../../scoring/pages/report-text.ts';
 import { scoreDistribution } from '../../scoring/serve/score-bands.ts';
 import { redirect } from '../exchange.ts';
 import { besideTables, reportSection, tablePart } from '../figures.ts';
@@ -227,38 +220,37 @@ function modelForm(
 async function modelSection({ store, account }: AskedOfAccount, model: ComparedModel): Promise<Html> {
 	const report = await modelReport(store, account.id, model);
 	if (report.kind === 'lift') throw new Error('only models of visitors are shown');
-	const { later, topFeatures } = report;
 	const heading = html`<h2 id="model">Version ${model.version}, which is in use</h2>`;
 	if (report.verdict === undefined)
 		return html`<section class="section" aria-labelledby="model">${heading}
 <p class="empty">An earlier version of the program has made this model. Train again to see how it was judged.</p></section>`;
-	const measures = [
-		['Model', report.kind],
-		['Rows', formatNumber(report.rows)],
-		['Conversions', `${conversionsText(report)} (base rate ${percent(report.baseRate)})`],
-		...(later ? measureRows(later) : []),
-	];
-	const judged = pageTable('How it was judged', measures, {
-		'Measure…': ([measure]) => measure,
+	const judged = pageTable('How it was judged', Object.entries(figuresOf(report)), {
+		'Measure…': ([name]) => capitalised(name),
 		'Value…': ([, value]) => value,
 	});
 	const chosen = html`<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>`;
-	const calibration = pageTable('Calibration', later?.calibrationTable ?? [], {
-		'#Later rows': ({ rows }) => rows,
-		'#Predicted': ({ meanScore }) => percent(meanScore),
-		'#Observed': ({ rate }) => percent(rate),
-	});
-	const features = pageTable('Features', topFeatures, {
-		'Feature…': ({ name }) => nameOf(featureText(name)),
-		'#Moves log-odds by': ({ meanLogOdds }) => meanLogOdds.toFixed(3),
-		'Direction…': (feature) => nameOf(directionText(feature)),
-	});
 	const titled = (columns: number, title: string, part: Html) =>
 		tablePart(columns, [html`<h3>${title}</h3>`, part]);
 	return html`<section class="section" aria-labelledby="model">${heading}
 <div class="tables">${titled(2, 'How it was judged', judged)}
 ${titled(2, 'What was chosen, and why', chosen)}
-${later && tablePart(9, laterFigures(later))}
-${later && titled(3, 'Calibration', calibration)}
-${topFeatures.length > 0 && titled(3, 'What moves scores most', features)}</div></section>`;
+${report.later && tablePart(9, laterFigures(report.later))}
+${tablesOf(report).map(({ title, rows }) => titled(Object.keys(rows[0] ?? {}).length, title, figureTable(title, rows)))}</div></section>`;
+}
+
+function figureTable(title: string, rows: FigureRows): Html {
+	const columns = Object.keys(rows[0] ?? {}).map((name) => {
+		const isNumber = rows.every((row) => /^(-|-?[\d.]+( %)?)$/u.test(String(row[name])));
+		const heading = isNumber ? `#${capitalised(name)}` : `${capitalised(name)}…`;
+		const cellOf = (row: FigureRows[number]) => {
+			const cell = row[name];
+			return typeof cell === 'string' ? nameOf(cell) : cell;
+		};
+		return [heading, cellOf];
+	});
+	return pageTable(title, rows, Object.fromEntries(columns));
+}
+
+function capitalised(name: string): string {
+	return name.charAt(0).toUpperCase() + name.slice(1);
 }

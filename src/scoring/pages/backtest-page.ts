@@ -1,7 +1,7 @@
 import { type Html, html } from '../../format/html.ts';
 import type { BacktestReport } from '../follow/backtest.ts';
 import { backtestRows, backtestVerdict } from './backtest-text.ts';
-import { blue, calibrationFigure, figure, page, placeIn, point } from './page-drawing.ts';
+import { blue, calibrationFigure, figure, page, paragraphs, placeIn, point, table } from './page-drawing.ts';
 import { percent } from './report-text.ts';
 
 const grey = '#999';
@@ -9,22 +9,30 @@ const orange = '#d9730d';
 
 /** A back-test as one self-contained HTML page. */
 export function backtestPage(title: string, report: BacktestReport): string {
-	const rows = backtestRows(report);
-	const heading = Object.keys(rows[0] ?? {});
+	const { cuts } = report;
+	const levels = figureOfCuts(
+		'Predicted and observed',
+		[
+			[blue, cuts.map(({ served }) => served.predicted)],
+			[orange, cuts.map(({ observed }) => observed)],
+		],
+		percent,
+	);
+	const losses = figureOfCuts(
+		'Log loss',
+		[
+			[grey, cuts.map(({ baseRate }) => baseRate.logLoss)],
+			[orange, cuts.flatMap(({ simple }) => (simple ? [simple.logLoss] : []))],
+			[blue, cuts.map(({ served }) => served.logLoss)],
+		],
+		(max) => max.toFixed(2),
+	);
 	return page(
 		title,
-		html`${backtestVerdict(report).map(
-			(sentence) => html`<p>${sentence}</p>
-`,
-		)}
+		html`${paragraphs(backtestVerdict(report))}
 <p>As of each cut, a model was trained on what was known then. What it predicted is compared with what was observed.</p>
-<table><tr>${heading.map((name) => html`<th>${name}</th>`)}</tr>
-${rows.map(
-	(row) => html`<tr>${Object.values(row).map((cell) => html`<td>${cell}</td>`)}</tr>
-`,
-)}
-</table>
-${levels(report)}${losses(report)}${calibrationFigure('Calibration, all cuts', report.all.calibrationTable, 'scores')}
+${table(backtestRows(report))}
+${levels}${losses}${calibrationFigure('Calibration, all cuts', report.all.calibrationTable, 'scores')}
 <p><b style="color:${blue}">Blue</b> is what would have been served. <b style="color:${orange}">Orange</b> is the outcome, and in the second drawing a simple model on recency, count and age. <b style="color:${grey}">Grey</b> is the base rate.</p>`,
 	);
 }
@@ -39,29 +47,10 @@ function line(values: readonly number[], max: number, colour: string): Html {
 	return html`<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>${dots}`;
 }
 
-function levels({ cuts }: BacktestReport): Html {
-	const predicted = cuts.map(({ served }) => served.predicted);
-	const observed = cuts.map((cut) => cut.observed);
-	const max = Math.max(0.001, ...predicted, ...observed) * 1.1;
-	return figure(
-		'Predicted and observed',
-		[line(predicted, max, blue), line(observed, max, orange)],
-		'cuts',
-		['first', 'last'],
-		percent(max),
-	);
-}
+type Curve = readonly [colour: string, values: readonly number[]];
 
-function losses({ cuts }: BacktestReport): Html {
-	const served = cuts.map((cut) => cut.served.logLoss);
-	const base = cuts.map((cut) => cut.baseRate.logLoss);
-	const simple = cuts.flatMap((cut) => (cut.simple ? [cut.simple.logLoss] : []));
-	const max = Math.max(0.001, ...served, ...base, ...simple) * 1.1;
-	return figure(
-		'Log loss',
-		[line(base, max, grey), line(simple, max, orange), line(served, max, blue)],
-		'cuts',
-		['first', 'last'],
-		max.toFixed(2),
-	);
+function figureOfCuts(caption: string, curves: readonly Curve[], showMax: (max: number) => string): Html {
+	const max = Math.max(0.001, ...curves.flatMap(([, values]) => values)) * 1.1;
+	const lines = curves.map(([colour, values]) => line(values, max, colour));
+	return figure(caption, lines, 'cuts', ['first', 'last'], showMax(max));
 }

@@ -1,5 +1,6 @@
 import { type Html, type HtmlValue, html, htmlPage } from '../../format/html.ts';
 import type { CalibrationBin } from '../fit/measure.ts';
+import type { FigureRows } from './report-figures.ts';
 import { percent } from './report-text.ts';
 
 export const blue = '#0b63ce';
@@ -19,6 +20,24 @@ export function page(title: string, body: Html): string {
 		html`<h1>${title}</h1>
 ${body}`,
 	);
+}
+
+export function paragraphs(sentences: readonly string[]): Html[] {
+	return sentences.map(
+		(sentence) => html`<p>${sentence}</p>
+`,
+	);
+}
+
+export function table(rows: FigureRows): Html {
+	const heading = Object.keys(rows[0] ?? {}).map((name) => html`<th>${name}</th>`);
+	const body = rows.map(
+		(row) => html`<tr>${Object.values(row).map((cell) => html`<td>${cell}</td>`)}</tr>
+`,
+	);
+	return html`<table><tr>${heading}</tr>
+${body}
+</table>`;
 }
 
 /** A drawing with its axes. */

@@ -1,6 +1,6 @@
 import { type Html, html } from '../../format/html.ts';
-import type { LaterMeasures, TrainingReport } from '../judge/report.ts';
-import { featureText } from '../rows/known-features.ts';
+import type { TrainedGoal } from '../judge/account-training.ts';
+import type { LaterMeasures } from '../judge/report.ts';
 import {
 	blue,
 	calibrationFigure,
@@ -8,80 +8,45 @@ import {
 	figure,
 	margin,
 	page,
+	paragraphs,
 	placeIn,
 	point,
 	size,
+	table,
 } from './page-drawing.ts';
-import { choiceSentences, conversionsText, directionText, percent, withInterval } from './report-text.ts';
+import { figuresOf, tablesOf } from './report-figures.ts';
+import { choiceSentences, formerSentences, headingOf, historySentences, verdictOf } from './report-text.ts';
 
-/** A report with its heading. */
-export interface ReportSection {
-	readonly heading: string;
-	/** Sentences. */
-	readonly lead: readonly string[];
-	readonly report: TrainingReport;
+/** The training of an account's goals. */
+export interface PrintedTraining {
+	readonly aid: string;
+	/** ISO 8601, UTC. */
+	readonly asOf: string;
+	readonly trained: readonly TrainedGoal[];
 }
 
-/** Reports as one self-contained HTML page. */
-export function trainingReportPage(
-	title: string,
-	lead: readonly string[],
-	sections: readonly ReportSection[],
-): string {
+/** A training as one self-contained HTML page. */
+export function trainingPage({ aid, asOf, trained }: PrintedTraining): string {
+	const [first] = trained;
 	return page(
-		title,
-		html`${paragraphs(lead)}
-${sections.map(section)}`,
+		`Scores of ${aid} as of ${asOf}`,
+		html`${first && paragraphs(Object.values(historySentences(first.report)).flat())}
+${trained.map(section)}`,
 	);
 }
 
-function section({ heading, lead, report }: ReportSection): Html {
-	const { later } = report;
-	return html`<section><h2>${heading}</h2>
-${paragraphs(lead)}
-${table([
-	['Served', report.kind === 'prior' ? 'the base rate' : report.kind],
-	['Rows', `${report.rows}`],
-	['Conversions', `${conversionsText(report)} (base rate ${percent(report.baseRate)})`],
-	...(later ? measureRows(later) : []),
-])}
+function section(trained: TrainedGoal): Html {
+	const { report } = trained;
+	const figures = Object.entries(figuresOf(report));
+	return html`<section><h2>${headingOf(report)}</h2>
+${paragraphs([...verdictOf(trained), ...formerSentences(trained)])}
+<table>${figures.map(([name, value]) => html`<tr><th>${name}</th><td>${value}</td></tr>`)}</table>
 <h3>What was chosen, and why</h3>
 <ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>
-${later && laterFigures(later)}
-${report.topFeatures.length > 0 && html`<h3>What moves scores most</h3>`}
-${table(report.topFeatures.map((feature) => [featureText(feature.name), feature.meanLogOdds.toFixed(3), directionText(feature)]))}
+${report.later && laterFigures(report.later)}
+${tablesOf(report).map(({ title, rows }) => html`<h3>${title}</h3>${table(rows)}`)}
 </section>
 `;
-}
-
-function paragraphs(sentences: readonly string[]): Html[] {
-	return sentences.map(
-		(sentence) => html`<p>${sentence}</p>
-`,
-	);
-}
-
-export function measureRows(later: LaterMeasures): string[][] {
-	return [
-		['Judged on', `${later.rows} later rows, with these conversions: ${conversionsText(later)}`],
-		...(later.byVisits ?? []).map(({ visit, auc, logLoss, baseRateLogLoss }) => [
-			`AUC of who is present, ${visit} visit${visit === 'later' ? 's' : ''}`,
-			`${auc?.toFixed(3) ?? '-'}; log loss ${logLoss.toFixed(4)}, of the base rate ${baseRateLogLoss.toFixed(4)}`,
-		]),
-		['AUC of all rows; who has left is easily told apart', withInterval(later.auc, 3)],
-		['Log loss', `${later.logLoss.toFixed(4)}; of the base rate ${later.baseRateLogLoss.toFixed(4)}`],
-		['Brier score', later.brier.toFixed(4)],
-		['Predicted', percent(later.predicted)],
-		['Observed', percent(later.observed)],
-		['Calibration error', later.expectedCalibrationError.toFixed(4)],
-	];
-}
-
-function table(rows: readonly (readonly string[])[]): Html | null {
-	const body = rows.map(
-		([head = '', ...cells]) => html`<tr><th>${head}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`,
-	);
-	return body.length > 0 ? html`<table>${body}</table>` : null;
 }
 
 export function laterFigures(later: LaterMeasures): Html {
