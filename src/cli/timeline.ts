@@ -1,5 +1,6 @@
 import { moneyOf } from '../format/money.ts';
 import type { CoursedJourney, RenewalDays } from '../reports/courses.ts';
+import { allTime } from '../reports/journey.ts';
 import type { TimelineEntry } from '../reports/timeline.ts';
 import type { Account } from '../store/control/accounts.ts';
 import type { Store } from '../store/store.ts';
@@ -12,18 +13,11 @@ export async function accountCourses(
 	/** @param options.asOf in milliseconds since 1970; now, if it is missing */
 	{ asOf, period }: { readonly asOf?: number; readonly period?: RenewalDays },
 ): Promise<readonly CoursedJourney[]> {
-	const { readCourses } = await import('../reports/courses.ts');
-	const reading = readCourses(
-		{
-			asOfMs: asOf ?? store.now(),
-			isPast: asOf !== undefined,
-			needsPaths: false,
-			lookbackDays: 0,
-			paymentProviders: new Set(),
-		},
-		{ ...renewalDays, ...period },
-	);
-	return store.read(id, reading);
+	const { coursesOf } = await import('../reports/courses.ts');
+	const { readSubscriptions } = await import('../reports/read-journeys.ts');
+	const asOfMs = asOf ?? store.now();
+	const reading = readSubscriptions({ asOfMs, isPast: asOf !== undefined, period: allTime });
+	return coursesOf(await store.read(id, reading), { ...renewalDays, ...period }, asOfMs);
 }
 
 /** @param withSubids whether it is of several subscriptions */

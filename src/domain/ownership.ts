@@ -1,3 +1,5 @@
+import { compareTexts } from './compare-texts.ts';
+
 /**
  * Whose a subscription event is: of the visitor who showed its `tid` (a sale begun on a page), else of the visitor who
  * showed its `cid`, else of whoever owns its subscription, so that renewals follow the first sale. Who showed a key first
@@ -38,7 +40,7 @@ export interface Holder {
 
 /** Who of several visitors holds a key: the first to show it; of several at the same moment, the smallest `vid`. */
 export function compareHolders(a: Holder, b: Holder): number {
-	return a.atMs - b.atMs || (a.vid < b.vid ? -1 : Number(a.vid > b.vid));
+	return a.atMs - b.atMs || compareTexts(a.vid, b.vid);
 }
 
 /** The visitor whom an event itself names. @param holderOf returns the `vid` that holds a key */

@@ -1,4 +1,5 @@
 import { dayMs } from '../durations.ts';
+import { compareTexts } from './compare-texts.ts';
 import { type EventKind, kindOf } from './event-kind.ts';
 
 /** A hit, reduced to what profiles need. */
@@ -114,9 +115,9 @@ const maxCharacters = 4000;
 export function compareEntries(a: LogEntry, b: LogEntry): number {
 	return (
 		a.atMs - b.atMs ||
-		compareText(a.type, b.type) ||
-		compareText(tieBreak(a), tieBreak(b)) ||
-		compareText(visitOf(a), visitOf(b))
+		compareTexts(a.type, b.type) ||
+		compareTexts(tieBreak(a), tieBreak(b)) ||
+		compareTexts(visitOf(a), visitOf(b))
 	);
 }
 
@@ -126,10 +127,6 @@ function tieBreak(entry: LogEntry): string {
 
 function visitOf(entry: LogEntry): string {
 	return entry.type === 'hit' ? entry.sid : '';
-}
-
-function compareText(a: string, b: string): number {
-	return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Reduces a log, in any order, to a profile. */

@@ -44,10 +44,10 @@ export const activityReport = reportThat({
 		'By day, week or month: hits; visits, which are arrivals of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and visits belong to no subscription: with a filter they are left out, but for visits by a channel, campaign or the like.',
 	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment'],
 	initial: { by: [], every: 'day' },
-	async make({ query, period, asOfMs, calendar, journeys: readJourneys, read }) {
+	async make({ query, period, asOfMs, calendar, subscriptions, read }) {
 		const every: SpanLength = query.every ?? 'day';
 		const isFiltered = filters.some((name) => query[name] !== null);
-		const journeys = isFiltered ? (await readJourneys('events')).journeys : null;
+		const journeys = isFiltered ? await subscriptions() : null;
 		// Of everything, so that a filter leaves no row out. Not all subscriptions that it chooses are read.
 		const firstMs = await read(firstMomentMs);
 		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });

@@ -1,8 +1,10 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import type { Calendar } from './calendar.ts';
 import type { CoursedJourney } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
 import { acquiredAtMs } from './journey.ts';
 import type { Grouping } from './label.ts';
+import { sumOf } from './sums.ts';
 
 /** Subscriptions of one group that were acquired in one month. */
 interface Cohort<Member> {
@@ -37,13 +39,4 @@ export function* byAge<Row>(
 		if (reached.length === 0) return;
 		yield { age, sum: (of) => sumOf(reached, of) };
 	}
-}
-
-export function sumOf<Row>(rows: readonly Row[], of: (row: Row) => number): number {
-	return rows.reduce((sum, row) => sum + of(row), 0);
-}
-
-/** The order of texts by their code units, which every machine has. */
-export function compareTexts(a: string, b: string): number {
-	return a < b ? -1 : Number(a > b);
 }

@@ -3,7 +3,7 @@ import { type Course, courseOf, paymentsOf } from '../domain/subscription-course
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
-import { type JourneyOptions, readJourneys, readSubscriptionsWith } from './read-journeys.ts';
+import { readSubscriptionsWith } from './read-journeys.ts';
 
 /** A subscription with the touches that led to it, and how it has gone. */
 export interface CoursedJourney extends Journey {
@@ -25,20 +25,7 @@ export function isPaid(journey: CoursedJourney): journey is PaidJourney {
 /** Days between renewals that the operator has set, by `evt`. */
 export type RenewalDays = Readonly<Record<string, number>>;
 
-/**
- * All subscriptions as of a moment, by their first event. Their cadences are learned from all of them, whatever a report is
- * about.
- */
-export function* readCourses(
-	options: Omit<JourneyOptions, 'period' | 'visitsBy'>,
-	setDays: RenewalDays,
-): Reading<CoursedJourney[]> {
-	const period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
-	const { journeys } = yield* readJourneys({ ...options, period, visitsBy: null });
-	return coursesOf(journeys, setDays, options.asOfMs);
-}
-
-/** The same of some subscriptions. Cadences are learned from a sample of all, so that it takes no longer where there are many. */
+/** How some subscriptions have gone. Cadences are learned from a sample of all, so that it takes no longer where there are many. */
 export function* readCoursesWith(
 	subids: readonly string[],
 	asOfMs: number,
@@ -50,6 +37,7 @@ export function* readCoursesWith(
 	return coursesBy(journeys, cadences, asOfMs);
 }
 
+/** How all subscriptions have gone. Their cadences are learned from all of them, whatever a report is about. */
 export function coursesOf(
 	journeys: readonly Journey[],
 	setDays: RenewalDays,

@@ -262,10 +262,9 @@ export const forecastReport = reportThat({
 	definition:
 		'What is to be paid in the next days (`expectedPence`): for new subscriptions, as many as come now, for their renewals, for renewals of the present ones by their age, less refunds; with the bounds that four of five simulated futures keep (`lowPence`, `highPence`). Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`).',
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
-	async make({ query, asOfMs, journeys }) {
+	async make({ query, asOfMs, subscriptions: read }) {
 		const { days } = query;
-		const { journeys: all } = await journeys('events');
-		const subscriptions = all.map(({ subscription }) => subscription);
+		const subscriptions = (await read()).map(({ subscription }) => subscription);
 		const earlierMs = asOfMs - days * dayMs;
 		const [next, earlier] = [forecast(subscriptions, asOfMs, days), forecast(subscriptions, earlierMs, days)];
 		const came = cameSince(subscriptions, earlierMs, asOfMs);

@@ -33,6 +33,8 @@ export interface Terms {
 /** `event`: counts what happened in the period. `cohort`: counts all events of subscriptions acquired in it. */
 export type Basis = 'event' | 'cohort';
 
+export const allTime: Period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+
 export function isIn({ fromMs, toMs }: Period, ms: number): boolean {
 	return ms >= fromMs && ms < toMs;
 }

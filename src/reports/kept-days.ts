@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event-kind.ts';
-import { isFromPayment } from '../domain/touch.ts';
+import { isFromPayment, type Touch } from '../domain/touch.ts';
 import { dayMs, hourMs, minuteMs } from '../durations.ts';
-import { beginDays, daysKept, type KeptDay, keepDay, keptDays, utcDay } from '../store/account/kept-days.ts';
+import { beginDays, daysKept, keepDay, keptDays, utcDay } from '../store/account/kept-days.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import {
 	arrivalsIn,
@@ -15,7 +15,7 @@ import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import { requireExactSums } from './exact-sums.ts';
 import { type Amounts, isIn, noAmounts, type Period, placeOf } from './journey.ts';
-import { type JourneyOptions, readJourneys } from './read-journeys.ts';
+import { type JourneyOptions, readSubscriptions } from './read-journeys.ts';
 
 /**
  * What came in, by spans of time: from the figures that are kept of days, and from the log where there are none. Only what joins
@@ -59,35 +59,24 @@ interface DayFigures {
 }
 
 /** Where somebody came from, as far as it is kept. */
-interface From {
-	readonly channel: string;
-	readonly source: string | null;
-}
+type From = Pick<Touch, 'channel' | 'source'>;
 
 /** Where what is read goes. */
 interface Sink {
-	visits(place: number, from: From, visits: number): void;
-	events(place: number, kind: EventKind, events: number, pence: number): void;
+	visits(atMs: number, from: From, visits: number): void;
+	events(atMs: number, kind: EventKind, events: number, pence: number): void;
 }
 
-/** Reads visits and events in some pieces of time, in their order, from the log. */
-function* readLog(pieces: readonly Period[], options: JourneyOptions, sink: Sink): Reading<void> {
+/** Reads visits and events of a period from the log. */
+function* readLog(period: Period, asOfMs: number, sink: Sink): Reading<void> {
 	const known = new Map<string, From>();
-	// Neighbours are read together.
-	for (let begin = 0, end = 0; begin < pieces.length; begin = end) {
-		while (++end < pieces.length && pieces[end]?.fromMs === pieces[end - 1]?.toMs);
-		const run = pieces.slice(begin, end);
-		const period = { fromMs: run[0]?.fromMs as number, toMs: run.at(-1)?.toMs as number };
-		yield* arrivalsIn(period, (atMs, origin) => {
-			const from = known.getOrInsertComputed(origin, () => fromOf(origin));
-			sink.visits(begin + placeOf(run, atMs), from, 1);
-		});
-		// What an event is does not depend on whose it is, nor on later ones.
-		const { journeys } = yield* readJourneys({ ...options, period, isPast: false, needsPaths: false });
-		for (const { subscription } of journeys)
-			for (const { atMs, kind, revenuePence } of subscription.steps)
-				if (isIn(period, atMs)) sink.events(begin + placeOf(run, atMs), kind, 1, revenuePence);
-	}
+	yield* arrivalsIn(period, (atMs, origin) =>
+		sink.visits(atMs, known.getOrInsertComputed(origin, fromOf), 1),
+	);
+	// What an event is does not depend on whose it is, nor on later ones.
+	for (const { subscription } of yield* readSubscriptions({ asOfMs, isPast: false, period }))
+		for (const { atMs, kind, revenuePence } of subscription.steps)
+			if (isIn(period, atMs)) sink.events(atMs, kind, 1, revenuePence);
 }
 
 function fromOf(text: string): From {
@@ -96,121 +85,92 @@ function fromOf(text: string): From {
 }
 
 /**
- * Counts what came in in each of some spans, in their order.
+ * Counts what came in in each of some spans, which follow each other.
  * @throws OperatorError where sums would not be exact
  */
-export function* readCameIn(spans: readonly Period[], options: JourneyOptions): Reading<CameIn[]> {
+export function* readCameIn(
+	spans: readonly Period[],
+	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
+): Reading<CameIn[]> {
 	const all = spans.map((): Counting => ({ ...nothing }));
 	const [first, last] = [spans[0], spans.at(-1)];
 	if (!first || !last) return all;
-	const of = (place: number) => all[place] as Counting;
+	const at = (atMs: number) => all[placeOf(spans, atMs)] as Counting;
 	const sink: Sink = {
-		visits: (place, from, visits) => {
-			const isPayment = isFromPayment({ ...from, medium: null, campaign: null }, options.paymentProviders);
-			if (!isPayment) of(place).visits += visits;
+		visits: (atMs, from, visits) => {
+			const isPayment = isFromPayment({ ...from, medium: null, campaign: null }, paymentProviders);
+			if (!isPayment) at(atMs).visits += visits;
 		},
-		events: (place, kind, events, pence) => {
-			of(place)[counts[kind]] += events;
-			of(place)[`${kind}Pence`] += pence;
+		events: (atMs, kind, events, pence) => {
+			const came = at(atMs);
+			came[counts[kind]] += events;
+			came[`${kind}Pence`] += pence;
 		},
 	};
-	const rows = yield* keptDays(utcDay(first.fromMs), utcDay(last.toMs));
-	const kept = new Map(rows.flatMap(({ day, figures }) => (figures === null ? [] : [[day, figures]])));
-	const places: number[] = [];
+	// Only before there were time zones, days of a calendar began in between.
+	const areWhole = spans.every(({ fromMs }) => fromMs % quarterMs === 0);
+	const kept = areWhole ? yield* keptDays(utcDay(first.fromMs), utcDay(last.toMs)) : [];
 	const gaps: Period[] = [];
-	const gap = (place: number, fromMs: number, toMs: number) => {
-		if (fromMs >= toMs) return;
-		const before = gaps.at(-1);
-		if (before?.toMs === fromMs && places.at(-1) === place) gaps[gaps.length - 1] = { ...before, toMs };
-		else {
-			places.push(place);
-			gaps.push({ fromMs, toMs });
-		}
-	};
-	let known: { readonly day: string; readonly figures: DayFigures } | undefined;
-	for (const [place, span] of spans.entries())
-		for (let { fromMs } = span; fromMs < span.toMs; ) {
-			const startMs = Math.floor(fromMs / dayMs) * dayMs;
-			const toMs = Math.min(span.toMs, startMs + dayMs);
-			const day = utcDay(startMs);
-			const text = kept.get(day);
-			const begin = Math.ceil((fromMs - startMs) / quarterMs);
-			const end = Math.floor((toMs - startMs) / quarterMs);
-			if (text === undefined || begin >= end) gap(place, fromMs, toMs);
-			else {
-				if (known?.day !== day) known = { day, figures: JSON.parse(text) };
-				gap(place, fromMs, startMs + begin * quarterMs);
-				of(place).hits += add(known.figures, { begin, end }, place, sink);
-				gap(place, startMs + end * quarterMs, toMs);
-			}
-			fromMs = toMs;
-		}
-	for (const [piece, hits] of (yield* hitsIn(gaps)).entries()) of(places[piece] as number).hits += hits;
-	yield* readLog(gaps, options, {
-		visits: (piece, ...more) => sink.visits(places[piece] as number, ...more),
-		events: (piece, ...more) => sink.events(places[piece] as number, ...more),
-	});
+	let { fromMs } = first;
+	for (const { day, figures } of kept) {
+		const startMs = Date.parse(day);
+		const begin = Math.max(0, (first.fromMs - startMs) / quarterMs);
+		const end = Math.min(quartersOfDay, Math.floor((last.toMs - startMs) / quarterMs));
+		if (figures === null || begin >= end) continue;
+		const { hits, visits, events }: DayFigures = JSON.parse(figures);
+		const within = <Row extends readonly [quarter: number, ...unknown[]]>(rows: readonly Row[]) =>
+			rows.filter(([quarter]) => quarter >= begin && quarter < end);
+		const momentOf = (quarter: number) => startMs + quarter * quarterMs;
+		for (const [quarter, number] of within(hits)) at(momentOf(quarter)).hits += number;
+		for (const [quarter, channel, source, number] of within(visits))
+			sink.visits(momentOf(quarter), { channel, source }, number);
+		for (const [quarter, ...event] of within(events)) sink.events(momentOf(quarter), ...event);
+		gaps.push({ fromMs, toMs: momentOf(begin) });
+		fromMs = momentOf(end);
+	}
+	gaps.push({ fromMs, toMs: last.toMs });
+	for (const gap of gaps.filter(isNotEmpty)) {
+		const parts = spans.map((span) => overlap(span, gap)).filter(isNotEmpty);
+		for (const [place, hits] of (yield* hitsIn(parts)).entries())
+			at((parts[place] as Period).fromMs).hits += hits;
+		yield* readLog(gap, asOfMs, sink);
+	}
 	requireExactSums(all.flatMap((each) => [each.acquisitionPence, each.renewalPence, each.refundPence]));
 	return all;
 }
 
-/** @returns the hits */
-function add(
-	figures: DayFigures,
-	{ begin, end }: { readonly begin: number; readonly end: number },
-	place: number,
-	sink: Sink,
-): number {
-	const isWithin = (quarter: number) => quarter >= begin && quarter < end;
-	for (const [quarter, channel, source, visits] of figures.visits)
-		if (isWithin(quarter)) sink.visits(place, { channel, source }, visits);
-	for (const [quarter, kind, events, pence] of figures.events)
-		if (isWithin(quarter)) sink.events(place, kind, events, pence);
-	return figures.hits.reduce((sum, [quarter, hits]) => (isWithin(quarter) ? sum + hits : sum), 0);
+function overlap(a: Period, b: Period): Period {
+	return { fromMs: Math.max(a.fromMs, b.fromMs), toMs: Math.min(a.toMs, b.toMs) };
 }
 
-/** The figures of a day, from the log, as they are kept. */
+function isNotEmpty({ fromMs, toMs }: Period): boolean {
+	return fromMs < toMs;
+}
+
+/** The figures of a day, from the log, as they are kept: `DayFigures` as JSON. */
 function* figuresOf(day: string): Reading<string> {
-	const startMs = Date.parse(day);
-	const quarters = Array.from({ length: quartersOfDay }, (_, quarter) => ({
-		fromMs: startMs + quarter * quarterMs,
-		toMs: startMs + (quarter + 1) * quarterMs,
-	}));
-	const parts = yield* hitsByPart({ fromMs: startMs, toMs: startMs + dayMs }, quarterMs);
-	const hits = [...parts].map(([part, number]) => [part - startMs / quarterMs, number] as const);
-	const visits = new Map<string, [number, string, string | null, number]>();
-	const events = new Map<string, [number, EventKind, number, number]>();
-	yield* readLog(quarters, ofEverything, {
-		visits(quarter, { channel, source }, number) {
-			const begin = (): [number, string, string | null, number] => [quarter, channel, source, 0];
-			visits.getOrInsertComputed(JSON.stringify([quarter, channel, source]), begin)[3] += number;
-		},
-		events(quarter, kind, number, pence) {
-			const row = events.getOrInsertComputed(`${quarter} ${kind}`, () => [quarter, kind, 0, 0]);
-			row[2] += number;
-			row[3] += pence;
-		},
+	const fromMs = Date.parse(day);
+	const period = { fromMs, toMs: fromMs + dayMs };
+	const parts = yield* hitsByPart(period, quarterMs);
+	const hits = [...parts].map(([part, number]) => [part - fromMs / quarterMs, number]);
+	const [visits, events] = [new Map<string, number[]>(), new Map<string, number[]>()];
+	const add = (sums: Map<string, number[]>, atMs: number, names: readonly unknown[], amounts: number[]) => {
+		const row = JSON.stringify([Math.floor((atMs - fromMs) / quarterMs), ...names]);
+		const before = sums.get(row) ?? [];
+		sums.set(
+			row,
+			amounts.map((amount, place) => amount + (before[place] ?? 0)),
+		);
+	};
+	yield* readLog(period, Number.MAX_SAFE_INTEGER, {
+		visits: (atMs, { channel, source }, number) => add(visits, atMs, [channel, source], [number]),
+		events: (atMs, kind, number, pence) => add(events, atMs, [kind], [number, pence]),
 	});
 	// In an order that does not depend on that of the rows, so that equal figures are equal texts.
-	const sorted = <Row>(rows: Iterable<Row>) => [...rows].sort(compareTexts);
-	const figures: DayFigures = { hits, visits: sorted(visits.values()), events: sorted(events.values()) };
-	return JSON.stringify(figures);
+	const textOf = (sums: ReadonlyMap<string, readonly number[]>) =>
+		[...sums].map(([row, amounts]) => JSON.stringify([...JSON.parse(row), ...amounts])).sort();
+	return `{"hits":${JSON.stringify(hits)},"visits":[${textOf(visits)}],"events":[${textOf(events)}]}`;
 }
-
-function compareTexts(a: unknown, b: unknown): number {
-	const [one, other] = [JSON.stringify(a), JSON.stringify(b)];
-	return one < other ? -1 : one > other ? 1 : 0;
-}
-
-const ofEverything: JourneyOptions = {
-	asOfMs: Number.MAX_SAFE_INTEGER,
-	isPast: false,
-	lookbackDays: 0,
-	visitsBy: null,
-	needsPaths: false,
-	period: { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY },
-	paymentProviders: new Set(),
-};
 
 /**
  * Keeps the figures of days that are over and were asked for long enough ago, and asks for the others.
@@ -232,14 +192,10 @@ export async function keepDays(store: Store, accountId: number, signal?: AbortSi
 	const ready = asked.filter(({ sinceMs }) => sinceMs <= nowMs - graceMs);
 	for (const day of ready.reverse()) {
 		if (signal?.aborted) return false;
-		await keepOne(store, accountId, day);
+		const figures = await store.read(accountId, figuresOf(day.day));
+		await store.transact(accountId, () => keepDay(day, figures));
 	}
 	return missing.length > 0 || ready.length < asked.length;
-}
-
-async function keepOne(store: Store, accountId: number, day: KeptDay): Promise<void> {
-	const figures = await store.read(accountId, figuresOf(day.day));
-	await store.transact(accountId, () => keepDay(day, figures));
 }
 
 /** When the first hit, kept touch or event was. */
@@ -254,37 +210,23 @@ export async function* checkDays(
 ): AsyncIterable<Check> {
 	for (const { id, aid } of await store.control.accounts()) {
 		if (!isReadable(aid)) continue;
-		const { kept, wrong } = await wrongDays(store, id);
-		if (kept === 0) continue;
+		const kept = (await store.read(id, daysKept('', '~'))).filter(({ isMade }) => isMade);
+		if (kept.length === 0) continue;
+		const wrong: string[] = [];
+		for (const { day } of kept) if (!(await store.read(id, followsFromLog(day)))) wrong.push(day);
 		const check = `days of ${aid}`;
 		if (wrong.length === 0)
-			yield { check, ok: true, detail: `the figures kept of ${kept} days follow from the log` };
+			yield { check, ok: true, detail: `the figures kept of ${kept.length} days follow from the log` };
 		else
 			yield {
 				check,
 				ok: false,
-				detail: `the figures kept of ${wrong.length} of ${kept} days, such as ${wrong[0]}, do not follow from the log: 'caskade visitor rebuild ${aid}' makes all anew`,
+				detail: `the figures kept of ${wrong.length} of ${kept.length} days, such as ${wrong[0]}, do not follow from the log: 'caskade visitor rebuild ${aid}' makes all anew`,
 			};
 	}
 }
 
-/** The days whose kept figures differ from the log. @returns also how many are kept */
-async function wrongDays(
-	store: Store,
-	accountId: number,
-): Promise<{ kept: number; wrong: readonly string[] }> {
-	const days = await store.read(accountId, daysKept('', '~'));
-	const made = days.filter(({ isMade }) => isMade);
-	const wrong: string[] = [];
-	for (const { day } of made) {
-		const differs = await store.read(
-			accountId,
-			(function* () {
-				const [kept] = yield* keptDays(day, day);
-				return kept !== undefined && kept.figures !== null && kept.figures !== (yield* figuresOf(day));
-			})(),
-		);
-		if (differs) wrong.push(day);
-	}
-	return { kept: made.length, wrong };
+function* followsFromLog(day: string): Reading<boolean> {
+	const [kept] = yield* keptDays(day, day);
+	return !kept || kept.figures === null || kept.figures === (yield* figuresOf(day));
 }

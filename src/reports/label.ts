@@ -1,6 +1,7 @@
 import type { Touch, TouchDimension } from '../domain/touch.ts';
 import { hidden, withoutHidden } from '../format/hidden-characters.ts';
 import type { LabelledPath } from './model.ts';
+import { byCount } from './sums.ts';
 
 /** Properties of subscriptions that reports can group them by, besides those of their touches. */
 export const planDimensions = ['evt', 'price'] as const;
@@ -98,8 +99,8 @@ export class Labels {
 	 * @param always have their own numbers, however rare and many they are
 	 */
 	constructor(counts: ReadonlyMap<string, number>, always: readonly string[] = []) {
-		const byCount = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([name]) => name);
-		const all = [...new Set([...always, ...byCount])];
+		const ordered = byCount(counts).map(([name]) => name);
+		const all = [...new Set([...always, ...ordered])];
 		const isWhole = all.length <= Math.max(maxLabels, always.length);
 		const kept = isWhole ? all : all.slice(0, Math.max(maxLabels - 1, always.length));
 		kept.sort();

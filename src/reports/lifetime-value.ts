@@ -1,5 +1,6 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import { addMonths, monthsBetween } from './calendar.ts';
-import { byAge, cohortsOf, compareTexts, sumOf } from './cohorts.ts';
+import { byAge, cohortsOf } from './cohorts.ts';
 import { isPaid, type PaidJourney } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
 import { acquiredAtMs, acquiredIn, penceByAge, rounded, type Terms } from './journey.ts';
@@ -9,6 +10,7 @@ import { type Curve, curves, monthsAcross } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
+import { sumOf } from './sums.ts';
 
 /** What subscriptions that were acquired in one month earn, by age in calendar months. */
 type Earnings = ReturnType<typeof earningsOf>;

@@ -12,12 +12,21 @@ import { counted, formatNumber, formatShare } from '../format/numbers.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
 import { addDays, type Calendar } from './calendar.ts';
 import type { Entrant, Entrants } from './experiment-entries.ts';
-import { type Amounts, amountsOf, type Journey, netPence, ratio, rounded, totalOf } from './journey.ts';
+import {
+	type Amounts,
+	allTime,
+	amountsOf,
+	type Journey,
+	netPence,
+	ratio,
+	rounded,
+	totalOf,
+} from './journey.ts';
 import { none } from './label.ts';
 import { type Difference, differenceOf, GroupSums, isMismatched } from './lift-estimate.ts';
 import { valueAt } from './percentile.ts';
 import { goalsAsked } from './promises.ts';
-import { readJourneys } from './read-journeys.ts';
+import { readSubscriptions } from './read-journeys.ts';
 import { reportThat, type SideTable, styled } from './report.ts';
 import { bars } from './report-drawing.ts';
 
@@ -240,9 +249,6 @@ function daysOf({ fromMs, ...ends }: Experiment, calendar: Calendar) {
 	};
 }
 
-/** An experiment has its own period. */
-const allTime = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
-
 export const liftReport = reportThat({
 	kind: 'lift',
 	title: 'Lift',
@@ -276,9 +282,7 @@ export const liftReport = reportThat({
 		if (!goal) throw new Error('a goal that was asked for is there');
 		const period = { fromMs, toMs: endOf(experiment) };
 		const { entrants: entered, ...about } = await entrants({ rule, goal, period });
-		const { journeys } = await read((options) =>
-			readJourneys({ ...options, period: allTime, needsPaths: false, visitsBy: null }),
-		);
+		const journeys = await read((options) => readSubscriptions({ ...options, period: allTime }));
 		const units = unitsOf(entered, journeys, experiment);
 		const reads = query.asOf === null ? await control.experimentReads(account.id, name) : undefined;
 		const groups = {

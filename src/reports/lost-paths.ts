@@ -34,8 +34,7 @@ const end = -1;
 /** The paths of visitors who have not subscribed. There may be millions: they are numbers in one list. */
 export class LostPaths {
 	readonly labels: LabelNumbers;
-	#steps = new Int32Array(1024);
-	#length = 0;
+	readonly #steps: number[] = [];
 	readonly #lastAtMs: number[] = [];
 	/** See `lostAfterMs`. Null where it is not known. */
 	afterMs: number | null = null;
@@ -51,12 +50,7 @@ export class LostPaths {
 
 	/** Adds a step to the visitor's path. @param label its number among `labels` */
 	step(label: number): void {
-		if (this.#length === this.#steps.length) {
-			const steps = new Int32Array(2 * this.#length);
-			steps.set(this.#steps);
-			this.#steps = steps;
-		}
-		this.#steps[this.#length++] = label;
+		this.#steps.push(label);
 	}
 
 	/** Ends the visitor's path. @param lastAtMs when the visitor was there last */
@@ -69,7 +63,7 @@ export class LostPaths {
 	decide(asOfMs: number, afterMs: number): void {
 		this.afterMs = afterMs;
 		let [kept, visitors, from, visitor] = [0, 0, 0, 0];
-		for (let place = 0; place < this.#length; place++) {
+		for (let place = 0; place < this.#steps.length; place++) {
 			if (this.#steps[place] !== end) continue;
 			const lastAtMs = this.#lastAtMs[visitor++] as number;
 			if (lastAtMs <= asOfMs - afterMs) {
@@ -79,14 +73,14 @@ export class LostPaths {
 			}
 			from = place + 1;
 		}
-		this.#length = kept;
+		this.#steps.length = kept;
 		this.#lastAtMs.length = visitors;
 	}
 
 	/** How often each label occurs. */
 	counts(): Map<string, number> {
 		const counts = new Float64Array(this.labels.names.length);
-		for (let place = 0; place < this.#length; place++) {
+		for (let place = 0; place < this.#steps.length; place++) {
 			const label = this.#steps[place] as number;
 			if (label !== end) (counts[label] as number)++;
 		}
@@ -101,7 +95,7 @@ export class LostPaths {
 		const visitors = new Map<string, number>();
 		// A text is the quickest key of a list of numbers.
 		let path = '';
-		for (let place = 0; place < this.#length; place++) {
+		for (let place = 0; place < this.#steps.length; place++) {
 			const label = this.#steps[place] as number;
 			if (label !== end) path += String.fromCharCode(numbers[label] as number);
 			else {

@@ -8,11 +8,11 @@ import { endOfLog } from '../scoring/serve/base-rate.ts';
 import { type AccountHistory, historiesOf, historyReader } from '../store/account/reading/histories.ts';
 import { type ServedScore, servedScores } from '../store/account/served-scores.ts';
 import type { Calendar } from './calendar.ts';
-import { sumOf } from './cohorts.ts';
 import { rounded } from './journey.ts';
 import { countBounds } from './poisson-binomial.ts';
 import { reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
+import { sumOf } from './sums.ts';
 
 interface Outcome {
 	readonly week: string;

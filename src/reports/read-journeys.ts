@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import { type Subscription, subscriptionOf } from '../domain/subscription.ts';
 import { isFromPayment, isWanted, type Touch, type WantedTouch } from '../domain/touch.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
@@ -21,19 +22,21 @@ import { LostPaths, lostAfterMs } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
 import { Visits } from './visits.ts';
 
-export interface JourneyOptions {
+/** Which subscriptions are read. */
+export interface SubscriptionOptions {
 	/** Nothing later is used. */
 	readonly asOfMs: number;
 	/** Whether that is in the past. If so, events have the owners that were known then. */
 	readonly isPast: boolean;
 	/** Only subscriptions with an event in this period are read, unless everything must be. */
 	readonly period: Period;
+}
+
+export interface JourneyOptions extends SubscriptionOptions {
 	readonly lookbackDays: number;
 	/** The grouping of visits and of lost paths; null if they are not needed. */
 	readonly visitsBy: Grouping | null;
 	readonly paymentProviders: ReadonlySet<string>;
-	/** Whether the touches are read. */
-	readonly needsPaths: boolean;
 }
 
 export interface ReadJourneys {
@@ -50,22 +53,14 @@ const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
 export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
-	const { asOfMs, period, lookbackDays, visitsBy, needsPaths } = options;
+	const { asOfMs, period, lookbackDays, visitsBy } = options;
 	const isWhole = readsAll(options);
-	const { subscriptions, others } = subscriptionsOf(
-		isWhole ? yield* eventsUpTo(asOfMs, options.isPast) : yield* eventsOfPeriod(period, asOfMs),
-	);
-	if (!needsPaths)
-		return {
-			journeys: subscriptions.map((subscription) => ({ subscription, path: [] })),
-			lost: new LostPaths(),
-			visits: new Visits(new LabelNumbers()),
-		};
+	const { subscriptions, others } = yield* readSubscriptionsOf(options);
 	// Whoever has events of somebody else's subscription is not lost either.
 	const owned = [
 		...subscriptions.flatMap(({ owner }, place) => (owner === null ? [] : [{ owner, place }])),
 		...others.map((owner) => ({ owner, place: undefined })),
-	].sort((a, b) => compare(a.owner, b.owner));
+	].sort((a, b) => compareTexts(a.owner, b.owner));
 	const paths: (readonly Touch[])[] = subscriptions.map(() => []);
 	const lost = new LostPaths();
 	const visits = new Visits(lost.labels);
@@ -74,16 +69,23 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	/** Those who have events, but no subscription in the period. */
 	let subscribed: ReadonlySet<string> = new Set();
 	let next = 0;
-	const visitors = new Visitors((vid, { atMs, origins, count }) => {
-		// Visitors come in the order of owners: a merge costs a tenth of a look-up of each.
-		while (next < owned.length && (owned[next]?.owner as string) < vid) next++;
-		const isOwner = owned[next]?.owner === vid;
-		if (!isOwner && !visitsBy) return;
-		touches.clear();
-		for (let place = 0; place < count; place++) {
-			const origin = readOrigin(origins[place] as string);
-			touches.add(atMs[place] as number, origin, !origin.isPayment);
+	let visitor = '';
+	let isOwner = false;
+	const take = (row: TouchRow) => {
+		// By index, which costs less than destructuring.
+		const vid = row[0];
+		if (vid !== visitor) {
+			end();
+			visitor = vid;
+			// Visitors come in the order of owners: a merge costs a tenth of a look-up of each.
+			while (next < owned.length && (owned[next]?.owner as string) < vid) next++;
+			isOwner = owned[next]?.owner === vid;
 		}
+		if (!isOwner && !visitsBy) return;
+		const origin = readOrigin(row[2]);
+		touches.add(row[1], origin, !origin.isPayment);
+	};
+	const end = () => {
 		if (visitsBy) {
 			for (let touch = 0; touch < touches.length; touch++)
 				if (isIn(period, touches.atMs(touch))) visits.add(touches.origin(touch).label, touches.atMs(touch));
@@ -91,34 +93,37 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		}
 		if (isOwner) {
 			const all = touches.touches();
-			for (; owned[next]?.owner === vid; next++) {
+			for (; owned[next]?.owner === visitor; next++) {
 				const place = owned[next]?.place;
 				if (place === undefined) continue;
 				const { convertedAtMs } = subscriptions[place] as Subscription;
 				paths[place] = pathOf(all, convertedAtMs, lookbackDays);
 			}
-			return;
+		} else if (touches.length > 0 && !subscribed.has(visitor)) {
+			const lastAtMs = touches.atMs(touches.length - 1);
+			if (isIn(period, lastAtMs)) {
+				for (let touch = 0; touch < touches.length; touch++)
+					if (isInLookback(touches.atMs(touch), lastAtMs, lookbackDays))
+						lost.step(touches.origin(touch).label);
+				lost.end(lastAtMs);
+			}
 		}
-		if (touches.length === 0 || subscribed.has(vid)) return;
-		const lastAtMs = touches.atMs(touches.length - 1);
-		if (!isIn(period, lastAtMs)) return;
-		for (let touch = 0; touch < touches.length; touch++)
-			if (isInLookback(touches.atMs(touch), lastAtMs, lookbackDays)) lost.step(touches.origin(touch).label);
-		lost.end(lastAtMs);
-	});
+		touches.clear();
+		visitor = '';
+	};
 	const owners = [...new Set(owned.map(({ owner }) => owner))];
-	if (isWhole && (visitsBy || owners.length > manyOwners)) yield* eachTouch(asOfMs, visitors.take);
+	if (isWhole && (visitsBy || owners.length > manyOwners)) yield* eachTouch(asOfMs, take);
 	else {
-		yield* touchesOfVisitors(owners, asOfMs, visitors.take);
-		visitors.end();
+		yield* touchesOfVisitors(owners, asOfMs, take);
 		if (visitsBy) {
+			end();
 			const seen = yield* visitorsTouchedIn(upTo(asOfMs, period));
 			for (const vid of owners) seen.delete(vid);
 			subscribed = yield* visitorsWithEvents([...seen], asOfMs);
-			yield* touchesOfVisitors([...seen].sort(), asOfMs, visitors.take);
+			yield* touchesOfVisitors([...seen].sort(), asOfMs, take);
 		}
 	}
-	visitors.end();
+	end();
 	const journeys = subscriptions.map((subscription, place) => ({ subscription, path: paths[place] ?? [] }));
 	const converted = acquiredIn(journeys, period).map(({ subscription: { convertedAtMs }, path }) => ({
 		path,
@@ -128,8 +133,13 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	return { journeys, lost, visits };
 }
 
+/** The same subscriptions without their touches. */
+export function* readSubscriptions(options: SubscriptionOptions): Reading<Journey[]> {
+	return withoutTouches(yield* readSubscriptionsOf(options));
+}
+
 /** Whether the whole account must be read. */
-function readsAll({ isPast, period }: Pick<JourneyOptions, 'isPast' | 'period'>): boolean {
+function readsAll({ isPast, period }: SubscriptionOptions): boolean {
 	return isPast || !(Number.isFinite(period.fromMs) || Number.isFinite(period.toMs));
 }
 
@@ -140,8 +150,19 @@ function upTo(asOfMs: number, { fromMs, toMs }: Period): Period {
 
 /** Some subscriptions up to a moment, by their first event, without their touches. */
 export function* readSubscriptionsWith(subids: readonly string[], asOfMs: number): Reading<Journey[]> {
-	const { subscriptions } = subscriptionsOf(yield* eventsOfSubscriptions(subids, asOfMs));
+	return withoutTouches(subscriptionsOf(yield* eventsOfSubscriptions(subids, asOfMs)));
+}
+
+function withoutTouches({ subscriptions }: ReturnType<typeof subscriptionsOf>): Journey[] {
 	return subscriptions.map((subscription) => ({ subscription, path: [] }));
+}
+
+function* readSubscriptionsOf(options: SubscriptionOptions): Reading<ReturnType<typeof subscriptionsOf>> {
+	const { asOfMs, isPast, period } = options;
+	if (readsAll(options)) return subscriptionsOf(yield* eventsUpTo(asOfMs, isPast));
+	const some = yield* eventsIn(upTo(asOfMs, period));
+	const subids = new Set(some.map(({ subid }) => subid));
+	return subscriptionsOf(yield* eventsOfSubscriptions([...subids], asOfMs));
 }
 
 /** @returns also visitors with events of other visitors' subscriptions */
@@ -152,28 +173,16 @@ function subscriptionsOf(events: JourneyEvent[]): { subscriptions: Subscription[
 	);
 	// They are in this order already, except those of the same moment. Sorting by `subid` alone costs ten times as much.
 	const groups = [...ofSubscription.values()].sort(
-		([a], [b]) => (a?.atMs as number) - (b?.atMs as number) || compare(a?.subid, b?.subid),
+		([a], [b]) =>
+			(a?.atMs as number) - (b?.atMs as number) || compareTexts(a?.subid as string, b?.subid as string),
 	);
 	const others = new Set<string>();
 	const subscriptions = groups.map((own) => {
-		const owner = (own.find(isNoRefund) ?? own[0])?.vid ?? null;
+		const owner = (own.find(({ revenuePence }) => revenuePence >= 0) ?? own[0])?.vid ?? null;
 		for (const { vid } of own) if (vid !== null && vid !== owner) others.add(vid);
 		return subscriptionOf(own, owner);
 	});
 	return { subscriptions, others: [...others] };
-}
-
-function compare(a = '', b = ''): number {
-	return a < b ? -1 : a > b ? 1 : 0;
-}
-
-function isNoRefund({ revenuePence }: JourneyEvent): boolean {
-	return revenuePence >= 0;
-}
-
-function* eventsOfPeriod(period: Period, asOfMs: number): Reading<JourneyEvent[]> {
-	const some = yield* eventsIn(upTo(asOfMs, period));
-	return yield* eventsOfSubscriptions([...new Set(some.map(({ subid }) => subid))], asOfMs);
 }
 
 /** All touches of a visitor up to a moment, by time. */
@@ -241,38 +250,8 @@ function originReader(
 	};
 }
 
-/** Groups consecutive touches by visitor. Its lists are used again, because there may be millions of visitors. */
-class Visitors {
-	readonly #onVisitor: (vid: string, touches: Visitors) => void;
-	readonly atMs: number[] = [];
-	readonly origins: string[] = [];
-	/** The number of the visitor's touches. */
-	count = 0;
-	#vid = '';
-
-	constructor(onVisitor: (vid: string, touches: Visitors) => void) {
-		this.#onVisitor = onVisitor;
-	}
-
-	readonly take = (row: TouchRow) => {
-		// By index, which costs less than destructuring.
-		if (row[0] !== this.#vid) {
-			this.end();
-			this.#vid = row[0];
-		}
-		this.atMs[this.count] = row[1];
-		this.origins[this.count] = row[2];
-		this.count++;
-	};
-
-	end(): void {
-		if (this.count > 0) this.#onVisitor(this.#vid, this);
-		this.count = 0;
-	}
-}
-
 /** Reads the events of a period. */
-export function* readEvents(options: JourneyOptions): Reading<JourneyEvent[]> {
+export function* readEvents(options: SubscriptionOptions): Reading<JourneyEvent[]> {
 	const { asOfMs, isPast, period } = options;
 	return readsAll(options) ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsIn(upTo(asOfMs, period));
 }

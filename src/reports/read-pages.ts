@@ -5,6 +5,7 @@ import { hitsOfVisitors } from '../store/account/reading/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
 import { isInLookback } from './path.ts';
+import { byCount } from './sums.ts';
 
 /** A page, and the number of subscriptions whose owners viewed it before converting. */
 export interface PageSeen {
@@ -51,9 +52,8 @@ export function* readPagesSeen(
 		for (const pages of seen.values())
 			for (const page of pages) counts.set(page, (counts.get(page) ?? 0) + 1);
 	});
-	const pages = [...counts]
-		.map(([page, subscriptions]) => ({ page, subscriptions }))
-		.sort((a, b) => b.subscriptions - a.subscriptions || (a.page < b.page ? -1 : 1))
-		.slice(0, maxPages);
+	const pages = byCount(counts)
+		.slice(0, maxPages)
+		.map(([page, subscriptions]) => ({ page, subscriptions }));
 	return { pages, distinctPages: counts.size };
 }

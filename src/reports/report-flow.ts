@@ -1,10 +1,10 @@
 import { type Html, html } from '../format/html.ts';
 import { formatNumber } from '../format/numbers.ts';
-import { sumOf } from './cohorts.ts';
 import { conversion, lost, moreSteps } from './label.ts';
 import { picture } from './report-drawing.ts';
 import { shortened } from './report-table.ts';
 import { type StepFlow, sizeOf } from './step-flow.ts';
+import { sumOf } from './sums.ts';
 
 const [columnWidth, nodeWidth, top] = [190, 10, 44];
 /** Between nodes: a name fits. */

@@ -79,9 +79,11 @@ export interface ReportSource {
 	read<Outcome>(reading: (options: JourneyOptions) => Reading<Outcome>): Promise<Outcome>;
 	/**
 	 * Subscriptions that the query chooses, with their touches.
-	 * @param needs `visits`: also visits, and the paths of visitors who did not subscribe. `events`: no touches
+	 * @param needs `visits`: also visits, and the paths of visitors who did not subscribe
 	 */
-	journeys(needs?: 'visits' | 'touches' | 'events'): Promise<ReadJourneys>;
+	journeys(needs?: 'visits' | 'touches'): Promise<ReadJourneys>;
+	/** The same subscriptions, with touches only where these choose them. */
+	subscriptions(): Promise<readonly Journey[]>;
 	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
 	courses(): Promise<readonly CoursedJourney[]>;
 	/** Who entered an experiment, or a segment as if there were one. */

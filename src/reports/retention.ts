@@ -1,6 +1,6 @@
 import type { Movement } from '../domain/subscription-course.ts';
 import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
-import { byAge, cohortsOf, sumOf } from './cohorts.ts';
+import { byAge, cohortsOf } from './cohorts.ts';
 import { isPaid, type PaidJourney, warningsOf } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
 import { acquiredIn, penceByAge, type Terms } from './journey.ts';
@@ -9,6 +9,7 @@ import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 import { type ShareWithBounds, Survival, shareText } from './share-interval.ts';
+import { sumOf } from './sums.ts';
 
 /** Subscriptions acquired in one month. */
 export type RetainedCohort = ReturnType<typeof retained>;

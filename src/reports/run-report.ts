@@ -4,12 +4,12 @@ import { OperatorError } from '../errors.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { addDays, type Calendar, calendarOf, daysBetween } from './calendar.ts';
-import { readCourses } from './courses.ts';
+import { coursesOf } from './courses.ts';
 import { requireExactSums } from './exact-sums.ts';
 import { entrantsIn } from './experiment-entries.ts';
-import { isIn, type Journey, type Period } from './journey.ts';
+import { allTime, isIn, type Journey, type Period } from './journey.ts';
 import { isOfTouches } from './label.ts';
-import { type JourneyOptions, readJourneys } from './read-journeys.ts';
+import { type JourneyOptions, readJourneys, readSubscriptions } from './read-journeys.ts';
 import type { Report, ReportSource } from './report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from './report-query.ts';
 import { reportOf } from './reports.ts';
@@ -78,7 +78,6 @@ async function makeReport(
 		isPast: query.asOf !== null,
 		lookbackDays: query.lookbackDays,
 		visitsBy: null,
-		needsPaths: true,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};
 	const chosen = async <Chosen extends Journey>(all: readonly Chosen[]): Promise<readonly Chosen[]> => {
@@ -97,6 +96,11 @@ async function makeReport(
 		);
 		return segment === null ? matching : source.inSegment(segment, matching);
 	};
+	const read = async (needsPaths: boolean, ofPeriod: Period): Promise<readonly Journey[]> => {
+		const of = { ...options, period: ofPeriod };
+		if (!needsPaths) return source.read(() => readSubscriptions(of));
+		return (await source.read(() => readJourneys(of))).journeys;
+	};
 	const source: ReportSource = {
 		account,
 		control: store.control,
@@ -107,14 +111,16 @@ async function makeReport(
 		read: (reading) => store.read(account.id, reading(options)),
 		async journeys(needs = 'touches') {
 			const visitsBy = needs === 'visits' ? query.by : null;
-			const needsPaths = needs !== 'events' || wanted.length > 0;
-			const read = await source.read(() => readJourneys({ ...options, needsPaths, visitsBy }));
+			const read = await source.read(() => readJourneys({ ...options, visitsBy }));
 			return { ...read, journeys: await chosen(read.journeys) };
 		},
+		async subscriptions() {
+			return chosen(await read(wanted.length > 0, period));
+		},
 		async courses() {
-			const needsPaths = wanted.length > 0 || query.by.some(isOfTouches);
+			const all = await read(wanted.length > 0 || query.by.some(isOfTouches), allTime);
 			const setDays = { ...account.renewalDays, ...query.period };
-			return chosen(await source.read(() => readCourses({ ...options, needsPaths }, setDays)));
+			return chosen(coursesOf(all, setDays, asOfMs));
 		},
 		entrants: (entering) => entrantsIn(store, account, { ...entering, asOfMs }),
 		async inSegment(id, journeys) {

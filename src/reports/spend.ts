@@ -39,6 +39,7 @@ import { curves, monthsAcross } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
+import { byCount } from './sums.ts';
 import { unknown } from './unknown-names.ts';
 
 /** Money spent on a channel, or on one of its campaigns, on one day. */
@@ -72,7 +73,7 @@ export function describeSpending(
 		spent.set(label, (spent.get(label) ?? 0) + pence);
 	}
 	const acquired = acquiredIn(journeys, period);
-	const byPence = [...spent].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([name]) => name);
+	const byPence = byCount(spent).map(([name]) => name);
 	// The time of the model markov grows with the cube of the number of names.
 	const isCut = model === 'markov' && byPence.length > maxLabels;
 	const labels = touchLabelsOf(acquired, [lost], by, isCut ? byPence.slice(0, maxLabels - 1) : byPence);

@@ -1,5 +1,5 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import { counted, formatNumber } from '../format/numbers.ts';
-import { compareTexts, sumOf } from './cohorts.ts';
 import type { Journey } from './journey.ts';
 import {
 	conversion,
@@ -13,6 +13,7 @@ import {
 	touchLabelsOf,
 } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
+import { byCount, sumOf } from './sums.ts';
 
 /** How many went on from a row at one step of their path to a row at the next one, or to an end. */
 export interface StepFlow {
@@ -135,7 +136,7 @@ function namesAt(ways: readonly Way[], place: number) {
 		const name = way.names[place];
 		if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + sizeOf(way));
 	}
-	const sorted = [...counts].sort(([a, m], [b, n]) => n - m || compareTexts(a, b));
+	const sorted = byCount(counts);
 	const kept = sorted.length <= maxNames ? sorted : sorted.slice(0, maxNames - 1);
 	const others = sumOf(sorted.slice(kept.length), ([, count]) => count);
 	return { kept: new Set(kept.map(([name]) => name)), distinct: sorted.length, others };

@@ -11,9 +11,8 @@ const end = -1;
 /** The arrivals of all visitors in a period, by label. There may be millions: they are numbers in lists. */
 export class Visits {
 	readonly labels: LabelNumbers;
-	#steps = new Int32Array(1024);
-	#atMs = new Float64Array(1024);
-	#length = 0;
+	readonly #steps: number[] = [];
+	readonly #atMs: number[] = [];
 
 	constructor(labels: LabelNumbers) {
 		this.labels = labels;
@@ -21,25 +20,19 @@ export class Visits {
 
 	/** Adds the visitor's next arrival, in order of time. */
 	add(label: number, atMs: number): void {
-		if (this.#length === this.#steps.length) {
-			const [steps, times] = [new Int32Array(2 * this.#length), new Float64Array(2 * this.#length)];
-			steps.set(this.#steps);
-			times.set(this.#atMs);
-			[this.#steps, this.#atMs] = [steps, times];
-		}
-		this.#atMs[this.#length] = atMs;
-		this.#steps[this.#length++] = label;
+		this.#atMs.push(atMs);
+		this.#steps.push(label);
 	}
 
 	/** Ends the visitor. */
 	end(): void {
-		if (this.#length > 0 && this.#steps[this.#length - 1] !== end) this.add(end, 0);
+		if (this.#steps.length > 0 && this.#steps.at(-1) !== end) this.add(end, 0);
 	}
 
 	/** When the first of all was. */
 	get firstMs(): number {
 		let firstMs = Number.POSITIVE_INFINITY;
-		for (let step = 0; step < this.#length; step++)
+		for (let step = 0; step < this.#steps.length; step++)
 			if (this.#steps[step] !== end) firstMs = Math.min(firstMs, this.#atMs[step] as number);
 		return firstMs;
 	}
@@ -47,7 +40,7 @@ export class Visits {
 	/** How often each label occurs. */
 	counts(): Map<string, number> {
 		const counts = new Float64Array(this.labels.names.length);
-		for (const label of this.#steps.subarray(0, this.#length)) if (label !== end) (counts[label] as number)++;
+		for (const label of this.#steps) if (label !== end) (counts[label] as number)++;
 		return new Map(this.labels.names.map((name, label) => [name, counts[label] as number]));
 	}
 
@@ -67,7 +60,7 @@ export class Visits {
 			if (!seen.has(place)) (counted.visitors[place] as number)++;
 			seen.add(place);
 		};
-		for (let step = 0; step < this.#length; step++) {
+		for (let step = 0; step < this.#steps.length; step++) {
 			const label = this.#steps[step] as number;
 			if (label === end) {
 				seen = new Set();
