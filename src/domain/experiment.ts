@@ -83,3 +83,11 @@ function wordsOf(vid: string): readonly number[] {
 		};
 	return latest.words;
 }
+
+/** The ids of segments that running experiments hide from a person. */
+export function heldOutOf(experiments: readonly Experiment[], person: string, nowMs: number): Set<string> {
+	const hiding = experiments.filter(
+		(experiment) => isRunning(experiment, nowMs) && drawOf(experiment, person).group === 'holdout',
+	);
+	return new Set(hiding.map(({ segment }) => segment));
+}

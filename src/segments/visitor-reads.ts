@@ -1,7 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { RequestCounter } from '../access/request-counter.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
-import { type Assignment, drawOf, type Experiment } from '../domain/experiment.ts';
+import {
+	type Assignment,
+	drawOf,
+	type Experiment,
+	type ExperimentGroup,
+	isRunning,
+} from '../domain/experiment.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Segment } from '../domain/segment.ts';
 import { hourMs } from '../durations.ts';
@@ -9,7 +15,6 @@ import type { ServedSample } from '../scoring/serve/served-sample.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/serving.ts';
-import { type PlacedExperiment, type PlacedSegment, placedSegments, type SegmentName } from './held-out.ts';
 import { matchingSegments, readScores } from './matching.ts';
 import { ruleFacts } from './rule-facts.ts';
 
@@ -31,20 +36,20 @@ export interface Served {
 
 const none: Served = { segments: [], experiments: [] };
 
-/** A visitor who has entered an experiment. */
-interface Entered {
+/** A segment as pages read it. */
+type SegmentName = Pick<Segment, 'id' | 'name'>;
+
+/** Who a visitor in an experiment is. */
+interface Known {
 	readonly accountId: number;
-	/** Where they are others than the present ones, all is drawn anew. */
-	readonly experiments: readonly Experiment[];
 	readonly readAtMs: number;
 	readonly person: string;
-	/** A bit for each experiment, by its place: whether it was drawn, and whether the visitor is held out. */
-	drawn: number;
-	heldOut: number;
+	/** By the secret of each experiment that was read. */
+	readonly groups: Map<string, ExperimentGroup>;
 }
 
-const maxEntered = 20_000;
-/** A customer id that joins a visitor to another one after the first entry is overlooked for so long. */
+const maxKnown = 20_000;
+/** A customer id that joins a visitor to another one after the first read is overlooked for so long. */
 const rememberMs = hourMs;
 
 /** Reads scores and segments of a visitor or visit; empty lists where nothing is known. */
@@ -53,7 +58,7 @@ export class VisitorReads {
 	readonly #scorer: VisitorScorer;
 	readonly #now: () => number;
 	readonly #counter: Pick<RequestCounter, 'readExperiment'>;
-	readonly #entered = new LRUCache<string, Entered>({ max: maxEntered });
+	readonly #visitors = new LRUCache<string, Known>({ max: maxKnown });
 	readonly #sample: ServedSample | undefined;
 
 	/**
@@ -105,67 +110,44 @@ export class VisitorReads {
 	}
 
 	#served(subject: Subject, matching: readonly Segment[]): Served | Promise<Served> {
-		const { segments, experiments, tellsExperiments } = subject.account;
-		if (experiments.length === 0) return { segments: matching.map(nameOf), experiments: [] };
-		const placed = placedSegments(segments, experiments);
-		const tell = (entered: Entered) => this.#withoutHeldOut(entered, matching, placed, tellsExperiments);
-		const known = this.#known(subject);
-		if (known?.experiments === experiments) return tell(known);
-		if (!matching.some((segment) => placed.get(segment)?.experiments))
-			return { segments: matching.map(nameOf), experiments: [] };
-		return mapMaybePromise(this.#enter(subject, known), tell);
-	}
-
-	#withoutHeldOut(
-		entered: Entered,
-		matching: readonly Segment[],
-		placed: ReadonlyMap<Segment, PlacedSegment>,
-		tells: boolean,
-	): Served {
 		const nowMs = this.#now();
-		const segments: SegmentName[] = [];
-		const assignments: Assignment[] = [];
-		for (const segment of matching) {
-			const { name, experiments } = placed.get(segment) as PlacedSegment;
-			const running = runningOf(experiments, nowMs);
-			const isHeldOut = running !== undefined && this.#isHeldOut(entered, running);
-			if (running && tells) assignments.push(isHeldOut ? running.holdout : running.treated);
-			if (!isHeldOut) segments.push(name);
+		const { experiments, tellsExperiments } = subject.account;
+		const running = experiments.filter((experiment) => isRunning(experiment, nowMs));
+		const about = matching.map(({ id }) => running.find(({ segment }) => segment === id));
+		if (!about.some(Boolean)) return { segments: matching.map(nameOf), experiments: [] };
+		return mapMaybePromise(this.#known(subject, nowMs), (known) => {
+			const segments: SegmentName[] = [];
+			const assignments: Assignment[] = [];
+			for (const [place, segment] of matching.entries()) {
+				const experiment = about[place];
+				const group = experiment && this.#groupOf(known, experiment);
+				if (group && tellsExperiments) assignments.push({ experiment: experiment.name, group });
+				if (group !== 'holdout') segments.push(nameOf(segment));
+			}
+			return { segments, experiments: assignments };
+		});
+	}
+
+	#groupOf({ accountId, person, groups }: Known, experiment: Experiment): ExperimentGroup {
+		let group = groups.get(experiment.secret);
+		if (group === undefined) {
+			const draw = drawOf(experiment, person);
+			this.#counter.readExperiment(accountId, experiment, draw);
+			group = draw.group;
+			groups.set(experiment.secret, group);
 		}
-		return { segments, experiments: assignments };
+		return group;
 	}
 
-	#isHeldOut(entered: Entered, { experiment, bit }: PlacedExperiment): boolean {
-		if ((entered.drawn & bit) === 0) {
-			const draw = drawOf(experiment, entered.person);
-			this.#counter.readExperiment(entered.accountId, experiment, draw);
-			entered.drawn |= bit;
-			if (draw.group === 'holdout') entered.heldOut |= bit;
-		}
-		return (entered.heldOut & bit) !== 0;
-	}
-
-	/** Who has entered is remembered for a while, from the first read on: reads in between make it no younger. */
-	#known({ account, subject }: Subject): Entered | undefined {
-		const known = this.#entered.peek(subject);
-		return known?.accountId === account.id && this.#now() - known.readAtMs < rememberMs ? known : undefined;
-	}
-
-	/** @param known as whom the visitor entered other experiments */
-	#enter(
-		{ account: { id: accountId, experiments }, scope, subject }: Subject,
-		known: Entered | undefined,
-	): Entered | Promise<Entered> {
-		const readAtMs = this.#now();
-		const enter = (person: string) => {
-			const entered = { accountId, experiments, readAtMs, person, drawn: 0, heldOut: 0 };
-			this.#entered.set(subject, entered);
-			return entered;
-		};
-		if (known) return enter(known.person);
-		return mapMaybePromise(this.#reader.person(accountId, scope, subject), (person) =>
-			enter(person ?? subject),
-		);
+	/** Remembered for a while, from the first read on: reads in between make it no younger. */
+	#known({ account, scope, subject }: Subject, readAtMs: number): Known | Promise<Known> {
+		const before = this.#visitors.peek(subject);
+		if (before?.accountId === account.id && readAtMs - before.readAtMs < rememberMs) return before;
+		return mapMaybePromise(this.#reader.person(account.id, scope, subject), (person) => {
+			const known = { accountId: account.id, readAtMs, person: person ?? subject, groups: new Map() };
+			this.#visitors.set(subject, known);
+			return known;
+		});
 	}
 
 	#profile({ account, scope, subject }: Subject): Profile | null | Promise<Profile | null> {
@@ -177,14 +159,6 @@ export class VisitorReads {
 
 function nameOf({ id, name }: Segment): SegmentName {
 	return { id, name };
-}
-
-function runningOf(
-	experiments: readonly PlacedExperiment[] | undefined,
-	nowMs: number,
-): PlacedExperiment | undefined {
-	if (experiments) for (const one of experiments) if (one.fromMs <= nowMs && nowMs < one.untilMs) return one;
-	return undefined;
 }
 
 /** Applies `fn` to a value or a promise. A promise costs a turn of the microtask queue, which a value does not need. */

@@ -8,8 +8,7 @@ import {
 	releaseEvaluation,
 } from '../store/account/webhooks/evaluation.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import { maxBreakMs } from './comparison.ts';
-import { type EvaluatorOptions, needsScores, Round, sweepEveryMs } from './round.ts';
+import { type EvaluatorOptions, maxBreakMs, needsScores, Round, sweepEveryMs } from './round.ts';
 
 /** A sweep that has taken longer uses all available time. */
 const hurryAfterMs = 420_000;
@@ -24,14 +23,8 @@ const saveEveryMs = 10_000;
 /** Another process may learn of a change this much earlier. */
 const maxBehindMs = 10_000;
 
-/** The result of a round. */
-export interface RoundOutcome {
-	/** Pause before the next round, unless something happens sooner. */
-	readonly againInMs: number;
-}
-
 /** An account, and the revision of the control database that it was read from. */
-export interface EvaluatedAccount {
+interface EvaluatedAccount {
 	readonly account: KnownAccount;
 	readonly revision: number;
 }
@@ -52,15 +45,18 @@ export class Evaluator {
 		this.#options = options;
 	}
 
-	/** Evaluates visitors for a short time. @throws ConcurrentChangeError if another process took the account over */
-	async round(snapshot: EvaluatedAccount): Promise<RoundOutcome> {
+	/**
+	 * Evaluates visitors for a short time.
+	 * @returns the pause before the next round, unless something happens sooner
+	 * @throws ConcurrentChangeError if another process took the account over
+	 */
+	async round({ account, revision }: EvaluatedAccount): Promise<{ readonly againInMs: number }> {
 		const { store, holder } = this.#options;
-		const { account } = snapshot;
 		const nowMs = Math.floor(store.now());
 		const held = await this.#hold(account.id, nowMs);
 		if (!held) return { againInMs: 500 };
 		try {
-			return await this.#work(snapshot, held, nowMs);
+			return await this.#work(account, revision, held, nowMs);
 		} finally {
 			if (store.takesManyServers) await store.transact(account.id, () => releaseEvaluation(holder));
 		}
@@ -81,7 +77,7 @@ export class Evaluator {
 		);
 	}
 
-	async #work({ account, revision }: EvaluatedAccount, held: Held, nowMs: number): Promise<RoundOutcome> {
+	async #work(account: KnownAccount, revision: number, held: Held, nowMs: number) {
 		const { state } = held;
 		if (state.revision > revision && Math.abs(nowMs - state.savedAtMs) < maxBehindMs)
 			return { againInMs: 500 };
@@ -91,15 +87,14 @@ export class Evaluator {
 		await work.prepare();
 		const madeFor = this.#textOf(account, nowMs);
 		const isBroken = nowMs - state.logToMs > maxBreakMs;
-		if (state.madeFor !== madeFor || isBroken) {
-			await work.recount(madeFor, isBroken || state.madeFor === '' ? 'started' : 'changed', nowMs);
-		}
-		await work.saveConflictMessages(nowMs);
+		if (state.madeFor !== madeFor || isBroken)
+			await work.recount(madeFor, isBroken || state.madeFor === '' ? 'started' : 'changed');
+		await work.saveConflictMessages();
 		const isCurrent = await work.followLog(this.#seen, isOver);
-		if (isCurrent) await work.sweep(isOver);
+		const hasSwept = isCurrent && (await work.sweep(isOver));
 		const { isSweepDone, sweepAtMs } = work.state;
-		if (work.hasSwept || Math.abs(nowMs - this.#savedAtMs) > saveEveryMs) {
-			await work.save([], nowMs);
+		if (hasSwept || Math.abs(nowMs - this.#savedAtMs) > saveEveryMs) {
+			await work.save();
 			this.#savedAtMs = nowMs;
 		}
 		if (!isCurrent) return { againInMs: 0 };

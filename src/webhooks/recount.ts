@@ -17,11 +17,9 @@ export function recounted(recount: Recount, before: Standing, after: Standing): 
 		const count = segments.get(segment) ?? { members: 0, entered: 0, left: 0 };
 		segments.set(segment, { ...count, [key]: count[key] + 1 });
 	};
-	for (const segment of after.segments) {
-		add(segment, 'members');
-		if (!before.segments.has(segment)) add(segment, 'entered');
-	}
-	for (const segment of before.segments) if (!after.segments.has(segment)) add(segment, 'left');
+	for (const segment of after.segments) add(segment, 'members');
+	for (const segment of after.segments.difference(before.segments)) add(segment, 'entered');
+	for (const segment of before.segments.difference(after.segments)) add(segment, 'left');
 	const bands = new Map(recount.bands);
 	for (const [goal, band] of after.bands)
 		if (before.bands.get(goal) !== band) bands.set(goal, (bands.get(goal) ?? 0) + 1);
@@ -29,7 +27,7 @@ export function recounted(recount: Recount, before: Standing, after: Standing): 
 }
 
 /** The content of the message about a recount. */
-export function summaryOf({ reason, segments, bands }: Recount): object {
+export function summaryOf({ reason, segments, bands }: Recount) {
 	const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
 	return {
 		reason,

@@ -1,9 +1,10 @@
+import { heldOutOf } from '../domain/experiment.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Standing } from '../domain/standing.ts';
 import { wants } from '../domain/webhook.ts';
+import { dayMs } from '../durations.ts';
 import { isoTime } from '../format/iso-time.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
-import { heldOutOf } from '../segments/held-out.ts';
 import { readScores } from '../segments/matching.ts';
 import { type JoinedPerson, personsOf } from '../store/account/reading/persons.ts';
 import {
@@ -15,7 +16,6 @@ import {
 	saveEvaluation,
 	waitingConflicts,
 } from '../store/account/webhooks/evaluation.ts';
-import type { NewMessage } from '../store/account/webhooks/outbox.ts';
 import {
 	changedSince,
 	customerIdsOf,
@@ -28,14 +28,15 @@ import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingStore } from '../store/serving.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
-import { type Change, type ChangeMode, compareVisitor } from './comparison.ts';
 import { dataOf, messagesTo } from './message.ts';
 import { pruneOldMessages } from './old-messages.ts';
 import { begunAgain, recounted, summaryOf } from './recount.ts';
-import { bodyOf } from './standing.ts';
+import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
 
 /** Interval between the starts of two sweeps over all visitors. */
 export const sweepEveryMs = 600_000;
+/** After a longer interruption, changes are counted instead of sent. */
+export const maxBreakMs = dayMs;
 /** An entry may become visible this long after its time: a hit waits for its commit for 5 s at most. */
 const overlapMs = 6000;
 /** The period of the log that is read at once; longer if it has few visitors. */
@@ -55,6 +56,19 @@ export interface EvaluatorOptions {
 	readonly signal: AbortSignal;
 }
 
+/** A visitor, compared with the stored standing. */
+interface Comparison {
+	readonly vid: string;
+	readonly before: Standing;
+	readonly after: Standing;
+	/** Whether it is to be stored. */
+	readonly isChange: boolean;
+	/** Whether the visitor no longer exists. */
+	readonly isGone?: boolean;
+	/** To be sent. */
+	readonly transitions: readonly Transition[];
+}
+
 /** Whether rules or webhooks read scores. */
 export function needsScores({ segments, webhooks }: KnownAccount): boolean {
 	return readScores(segments) || webhooks.some((webhook) => wants(webhook, 'score.band.changed'));
@@ -64,16 +78,17 @@ export function needsScores({ segments, webhooks }: KnownAccount): boolean {
 export class Round {
 	readonly #options: EvaluatorOptions;
 	readonly #account: KnownAccount;
+	readonly #nowMs: number;
 	readonly #needsScores: boolean;
 	#held: Held;
 	#sequence: number;
-	state: EvaluationState;
-	/** Whether this round has swept some visitors. */
-	hasSwept = false;
+	readonly state: { -readonly [Name in keyof EvaluationState]: EvaluationState[Name] };
 
+	/** @param state is changed by the round */
 	constructor(options: EvaluatorOptions, account: KnownAccount, held: Held, state: EvaluationState) {
 		this.#options = options;
 		this.#account = account;
+		this.#nowMs = Math.floor(options.store.now());
 		this.#needsScores = needsScores(account);
 		this.#held = held;
 		this.#sequence = held.sequence;
@@ -86,29 +101,26 @@ export class Round {
 	}
 
 	/** Sweeps over all visitors and counts changes instead of sending a message for each. */
-	async recount(madeFor: string, reason: Recount['reason'], nowMs: number): Promise<void> {
+	async recount(madeFor: string, reason: Recount['reason']): Promise<void> {
 		const { state } = this;
-		this.state = {
-			...state,
-			madeFor,
-			...(reason === 'started' && { sinceMs: nowMs, logToMs: nowMs }),
-			sweepAtMs: nowMs,
-			sweepAfterId: 0,
-			isSweepDone: false,
-			recount: begunAgain(state.recount, reason),
-		};
-		await this.save([], nowMs);
+		state.madeFor = madeFor;
+		if (reason === 'started') {
+			state.sinceMs = this.#nowMs;
+			state.logToMs = this.#nowMs;
+		}
+		state.recount = begunAgain(state.recount, reason);
+		this.#beginSweep();
+		await this.save();
 	}
 
 	/** Stores messages about uploads that conflicted with stored events. */
-	async saveConflictMessages(nowMs: number): Promise<void> {
-		const { store } = this.#options;
-		const conflicts = await store.read(this.#account.id, waitingConflicts());
+	async saveConflictMessages(): Promise<void> {
+		const conflicts = await this.#read(waitingConflicts());
 		if (conflicts.length === 0) return;
 		const messages = conflicts.flatMap(({ atMs, requestId, tids }) =>
-			this.#messages('subscription.conflict', { requestId, tids, receivedAt: isoTime(atMs) }, nowMs),
+			this.#messages('subscription.conflict', { requestId, tids, receivedAt: isoTime(atMs) }),
 		);
-		await this.save([], nowMs, { messages, conflictIds: conflicts.map(({ id }) => id) });
+		await this.save({ messages, conflictIds: conflicts.map(({ id }) => id) });
 	}
 
 	#read<T>(reading: Reading<T>): Promise<T> {
@@ -118,7 +130,7 @@ export class Round {
 	/** Evaluates visitors with new log entries. @returns whether all were evaluated */
 	async followLog(seen: Map<string, number>, isOver: () => boolean): Promise<boolean> {
 		for (let windowMs = minWindowMs; ; ) {
-			const nowMs = Math.floor(this.#options.store.now());
+			const nowMs = this.#nowMs;
 			// The clock may have stepped back.
 			const fromMs = Math.min(this.state.logToMs, nowMs) - overlapMs;
 			// Hits may have times slightly in the future.
@@ -130,11 +142,11 @@ export class Round {
 			for (let from = 0; from < fresh.length; from += maxVisitors) {
 				const some = fresh.slice(from, from + maxVisitors);
 				const visitors = await this.#read(evaluatedVisitors(some.map(([vid]) => vid)));
-				await this.#evaluate(visitors, 'send', nowMs);
+				await this.#evaluate(visitors, false);
 				for (const [vid, atMs] of some) seen.set(vid, atMs);
 				if (isOver()) return false;
 			}
-			this.state = { ...this.state, logToMs: Math.min(untilMs, nowMs) };
+			this.state.logToMs = Math.min(untilMs, nowMs);
 			if (seen.size > maxSeen) seen.clear();
 			if (untilMs >= nowMs) {
 				for (const [vid, atMs] of seen) if (atMs < fromMs) seen.delete(vid);
@@ -145,149 +157,159 @@ export class Round {
 		}
 	}
 
-	/** Continues the sweep over all visitors, or starts one when it is due. */
-	async sweep(isOver: () => boolean): Promise<void> {
-		const nowMs = Math.floor(this.#options.store.now());
-		if (this.state.isSweepDone) {
-			if (Math.abs(nowMs - this.state.sweepAtMs) < sweepEveryMs) return;
-			await pruneOldMessages(this.#options.store, this.#account.id, nowMs);
-			this.state = { ...this.state, sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false };
+	/** Continues the sweep over all visitors, or starts one when it is due. @returns whether it swept some */
+	async sweep(isOver: () => boolean): Promise<boolean> {
+		const { state } = this;
+		if (state.isSweepDone) {
+			if (Math.abs(this.#nowMs - state.sweepAtMs) < sweepEveryMs) return false;
+			await pruneOldMessages(this.#options.store, this.#account.id, this.#nowMs);
+			this.#beginSweep();
 		}
-		this.hasSwept = true;
-		while (!this.state.isSweepDone && !isOver()) await this.#sweepPage(nowMs);
+		while (!state.isSweepDone && !isOver()) {
+			const { visitors, lastId } = await this.#read(evaluatedPage(state.sweepAfterId, maxVisitors));
+			state.sweepAfterId = lastId ?? state.sweepAfterId;
+			const some = visitors.length > 0 ? visitors : await this.#read(evaluatedWithoutVisitor(maxVisitors));
+			if (some.length > 0) await this.#evaluate(some, state.recount !== null);
+			else await this.#endSweep();
+		}
+		return true;
 	}
 
-	async #sweepPage(nowMs: number): Promise<void> {
-		const mode = this.state.recount ? 'count' : 'send';
-		const { visitors, lastId } = await this.#read(evaluatedPage(this.state.sweepAfterId, maxVisitors));
-		this.state = { ...this.state, sweepAfterId: lastId ?? this.state.sweepAfterId };
-		if (visitors.length > 0) {
-			await this.#evaluate(visitors, mode, nowMs);
-			return;
-		}
-		const gone = await this.#read(evaluatedWithoutVisitor(maxVisitors));
-		if (gone.length > 0) await this.#evaluate(gone, mode, nowMs);
-		else await this.#endSweep(nowMs);
+	#beginSweep(): void {
+		Object.assign(this.state, { sweepAtMs: this.#nowMs, sweepAfterId: 0, isSweepDone: false });
 	}
 
-	async #endSweep(nowMs: number): Promise<void> {
+	async #endSweep(): Promise<void> {
 		const { recount } = this.state;
-		this.state = { ...this.state, isSweepDone: true, recount: null };
-		if (!recount) return;
-		const messages = this.#messages('segments.recomputed', summaryOf(recount), nowMs);
-		await this.save([], nowMs, { messages });
+		this.state.isSweepDone = true;
+		this.state.recount = null;
+		if (recount) await this.save({ messages: this.#messages('segments.recomputed', summaryOf(recount)) });
 	}
 
-	async #evaluate(visitors: readonly EvaluatedVisitor[], mode: ChangeMode, nowMs: number): Promise<void> {
-		const changes: Change[] = [];
-		const { experiments } = this.#account;
+	/** @param areCounted whether changes are counted, and not sent one by one */
+	async #evaluate(visitors: readonly EvaluatedVisitor[], areCounted: boolean): Promise<void> {
+		const changes: Comparison[] = [];
+		const { experiments, webhooks } = this.#account;
 		const persons =
 			experiments.length === 0
 				? new Map<string, JoinedPerson>()
 				: await this.#read(personsOf(visitors.map(({ vid }) => vid)));
 		for (const visitor of visitors) {
 			const person = persons.get(visitor.vid)?.person ?? visitor.vid;
-			const { change, standings } = await compareVisitor(visitor, {
-				account: this.#account,
-				state: this.state,
-				mode,
-				nowMs,
-				heldOut: heldOutOf(experiments, person, nowMs),
-				scoresOf: (profile) => this.#scoresOf(profile),
-			});
-			if (mode === 'count' && standings) this.#count(...standings);
-			if (change) changes.push(change);
+			const heldOut = heldOutOf(experiments, person, this.#nowMs);
+			const compared = await this.#compare(visitor, heldOut, areCounted);
+			if (!compared) continue;
+			const { recount } = this.state;
+			if (areCounted && recount) this.state.recount = recounted(recount, compared.before, compared.after);
+			if (compared.isChange) changes.push(compared);
 		}
 		if (changes.length === 0) return;
 		const notified = changes.filter(({ transitions }) => transitions.length > 0).map(({ vid }) => vid);
-		const withCids = this.#account.webhooks.some(({ withCid }) => withCid);
+		const withCids = webhooks.some(({ withCid }) => withCid);
 		const cids = withCids ? await this.#read(customerIdsOf(notified)) : new Map<string, string>();
-		await this.save(
-			changes.map((change) => this.#toEvaluated(change, cids.get(change.vid) ?? null, nowMs)),
-			nowMs,
-		);
+		await this.save({
+			visitors: changes.map((change) => this.#toEvaluated(change, cids.get(change.vid) ?? null)),
+		});
+	}
+
+	/** Compares a visitor with the stored standing. @returns undefined for one who does not count */
+	async #compare(
+		{ vid, profile, standing }: EvaluatedVisitor,
+		heldOut: ReadonlySet<string>,
+		areCounted: boolean,
+	): Promise<Comparison | undefined> {
+		const { sinceMs, sweepAtMs } = this.state;
+		const before = standing ?? nowhere;
+		if (!profile) {
+			if (!standing) return undefined;
+			const after = { ...nowhere, goals: before.goals };
+			const transitions = areCounted ? [] : transitionsOf(before, after);
+			return { vid, before, after, isChange: true, isGone: true, transitions };
+		}
+		// Entries of the log since the sweep began are evaluated from the log.
+		if (areCounted && profile.lastAtMs > sweepAtMs)
+			return standing ? { vid, before, after: before, isChange: false, transitions: [] } : undefined;
+		const scores = await this.#scoresOf(profile);
+		const after = standingOf(this.#account, profile, scores, before, this.#nowMs, heldOut);
+		const transitions = transitionsOf(before, after);
+		const isChange = !standing || transitions.length > 0 || bodyOf(before) !== bodyOf(after);
+		const isNew = profile.firstAtMs >= sinceMs && this.#nowMs - profile.lastAtMs < maxBreakMs;
+		const isSent = (transition: Transition) => {
+			if (standing) return !areCounted;
+			if (isNew) return true;
+			// A visitor from before webhooks: only recent changes are sent.
+			return (
+				transition.type === 'goal.reached' &&
+				transition.reachedAtMs >= sinceMs &&
+				transition.number === after.goals.get(transition.goal)?.count
+			);
+		};
+		return { vid, before, after, isChange, transitions: transitions.filter(isSent) };
 	}
 
 	#scoresOf(profile: Profile): readonly GoalScore[] | Promise<readonly GoalScore[]> {
 		return this.#needsScores ? this.#options.scorer.scores(this.#account, 'vid', profile, false) : [];
 	}
 
-	#count(before: Standing, after: Standing): void {
-		const { recount } = this.state;
-		if (recount) this.state = { ...this.state, recount: recounted(recount, before, after) };
-	}
-
 	/** Numbers the changes, equally in memberships and messages. */
-	#toEvaluated(
-		{ vid, before, after, isGone, transitions }: Change,
-		cid: string | null,
-		nowMs: number,
-	): Evaluated {
+	#toEvaluated({ vid, before, after, isGone, transitions }: Comparison, cid: string | null): Evaluated {
+		const { webhooks, aid } = this.#account;
 		const sequences = new Map<string, number>();
 		const messages = transitions.flatMap((transition) => {
-			const sequence = this.#nextSequence(nowMs);
+			const sequence = this.#nextSequence();
 			if (transition.type === 'segment.entered') sequences.set(transition.segment, sequence);
-			return messagesTo(this.#account.webhooks, {
+			return messagesTo(webhooks, {
 				type: transition.type,
-				aid: this.#account.aid,
+				aid,
 				sequence,
-				atMs: nowMs,
+				atMs: this.#nowMs,
 				subject: { vid, cid },
-				data: dataOf(this.#account, transition, nowMs),
+				data: dataOf(this.#account, transition, this.#nowMs),
 			});
 		});
 		return {
 			vid,
 			standing: isGone ? null : bodyOf(after),
-			entered: [...after.segments]
-				.filter((segment) => !before.segments.has(segment))
-				.map((segment) => ({ segment, sequence: sequences.get(segment) ?? this.#nextSequence(nowMs) })),
-			left: [...before.segments].filter((segment) => !after.segments.has(segment)),
+			entered: [...after.segments.difference(before.segments)].map((segment) => ({
+				segment,
+				sequence: sequences.get(segment) ?? this.#nextSequence(),
+			})),
+			left: [...before.segments.difference(after.segments)],
 			messages,
 		};
 	}
 
-	#messages(
-		type: 'subscription.conflict' | 'segments.recomputed',
-		data: object,
-		nowMs: number,
-	): NewMessage[] {
-		return messagesTo(this.#account.webhooks, {
-			type,
-			aid: this.#account.aid,
-			sequence: this.#nextSequence(nowMs),
-			atMs: nowMs,
-			data: data as Readonly<Record<string, unknown>>,
-		});
+	#messages(type: 'subscription.conflict' | 'segments.recomputed', data: Readonly<Record<string, unknown>>) {
+		const { webhooks, aid } = this.#account;
+		return messagesTo(webhooks, { type, aid, sequence: this.#nextSequence(), atMs: this.#nowMs, data });
 	}
 
 	/** Increases with time, so that it also does after an older database was restored. */
-	#nextSequence(nowMs: number): number {
-		this.#sequence = Math.max(this.#sequence + 1, nowMs * 1000);
+	#nextSequence(): number {
+		this.#sequence = Math.max(this.#sequence + 1, this.#nowMs * 1000);
 		return this.#sequence;
 	}
 
+	/** Stores the progress, and what it brought. */
 	async save(
-		visitors: readonly Evaluated[],
-		nowMs: number,
-		others: Partial<Pick<EvaluationStep, 'messages' | 'conflictIds'>> = {},
+		brought: Partial<Pick<EvaluationStep, 'visitors' | 'messages' | 'conflictIds'>> = {},
 	): Promise<void> {
 		const { store, onMessages } = this.#options;
-		const state = { ...this.state, savedAtMs: nowMs };
+		this.state.savedAtMs = this.#nowMs;
 		const step = {
 			held: this.#held,
 			sequence: this.#sequence,
-			state,
-			nowMs,
-			visitors,
+			state: this.state,
+			nowMs: this.#nowMs,
+			visitors: [],
 			messages: [],
 			conflictIds: [],
-			...others,
+			...brought,
 		};
 		await store.transact(this.#account.id, () => saveEvaluation(step));
 		this.#held = { ...this.#held, sequence: this.#sequence };
-		this.state = state;
-		if (step.messages.length > 0 || visitors.some(({ messages }) => messages.length > 0))
+		const { messages = [], visitors = [] } = brought;
+		if (messages.length > 0 || visitors.some((visitor) => visitor.messages.length > 0))
 			onMessages(this.#account.id);
 	}
 }

@@ -75,12 +75,12 @@ export function standingOf(
 /** The changes, in a fixed order. */
 export function transitionsOf(before: Standing, after: Standing): Transition[] {
 	return [
-		...[...before.segments]
-			.filter((segment) => !after.segments.has(segment))
-			.map((segment) => ({ type: 'segment.left', segment }) as const),
-		...[...after.segments]
-			.filter((segment) => !before.segments.has(segment))
-			.map((segment) => ({ type: 'segment.entered', segment }) as const),
+		...[...before.segments.difference(after.segments)].map(
+			(segment) => ({ type: 'segment.left', segment }) as const,
+		),
+		...[...after.segments.difference(before.segments)].map(
+			(segment) => ({ type: 'segment.entered', segment }) as const,
+		),
 		...[...after.bands]
 			.filter(([goal, band]) => before.bands.get(goal) !== band)
 			.map(([goal, band]) => {
