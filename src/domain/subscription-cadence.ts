@@ -293,24 +293,19 @@ function medianOf(sorted: ArrayLike<number>): number {
 class PeerGroup {
 	readonly all = new Votes();
 	readonly #byPrice = new Map<number, Votes>();
-	/** Prices by their size, so that the near ones are found among any number. */
-	readonly #bySize = new Map<number, Votes>();
 
 	add(days: number, pricesPence: Iterable<number>): void {
 		this.all.add(days);
-		for (const price of pricesPence) for (const votes of this.#votesFor(price)) votes.add(days);
+		for (const price of pricesPence) this.#votesFor(price).add(days);
 	}
 
 	addSilent(days: number, pricePence: number): void {
 		this.all.addSilent(days);
-		for (const votes of this.#votesFor(pricePence)) votes.addSilent(days);
+		this.#votesFor(pricePence).addSilent(days);
 	}
 
-	#votesFor(pricePence: number): readonly Votes[] {
-		return [
-			this.#byPrice.getOrInsertComputed(pricePence, newVotes),
-			this.#bySize.getOrInsertComputed(sizeOf(pricePence), newVotes),
-		];
+	#votesFor(pricePence: number): Votes {
+		return this.#byPrice.getOrInsertComputed(pricePence, () => new Votes());
 	}
 
 	/** All prices, with the number of subscriptions that have each. */
@@ -323,8 +318,8 @@ class PeerGroup {
 		const exact = this.#byPrice.get(pricePence)?.modes ?? [];
 		if (exact.length > 0) return { modes: exact, from: 'price' };
 		const near = new Votes();
-		for (let step = -nearSteps; step <= nearSteps; step++)
-			near.addAll(this.#bySize.get(sizeOf(pricePence) + step));
+		for (const [price, votes] of this.#byPrice)
+			if (Math.abs(sizeOf(price) - sizeOf(pricePence)) <= nearSteps) near.addAll(votes);
 		if (near.modes.length > 0) return { modes: near.modes, from: 'price' };
 		return { modes: this.#longerThan(pricePence), from: 'event' };
 	}
@@ -345,8 +340,6 @@ class PeerGroup {
 		return [monthDays * (soldMonths.find((each) => each >= 0.95 * months) ?? 24)];
 	}
 }
-
-const newVotes = () => new Votes();
 
 /** In steps of a tenth. */
 const nearSteps = 4;
@@ -375,8 +368,7 @@ class Votes {
 		return this.#days.length + this.#silentDays.length;
 	}
 
-	addAll(others: Votes | undefined): void {
-		if (!others) return;
+	addAll(others: Votes): void {
 		for (const each of others.#days) this.#days.push(each);
 		for (const each of others.#silentDays) this.#silentDays.push(each);
 	}

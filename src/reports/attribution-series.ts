@@ -3,6 +3,7 @@ import { creditedPath, creditOf, netCreditAt } from './credit.ts';
 import { amountsOf, countedSteps, type Journey, ratio, rounded, type Terms } from './journey.ts';
 import { type Dimensions, dimensionsOf, none, touchLabelsOf } from './label.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
+import type { ReportQuery } from './report-query.ts';
 import type { Visits } from './visits.ts';
 
 /** What came by a row in a span, and what it is credited with then. */
@@ -21,19 +22,12 @@ export function attributionSeries(
 	journeys: readonly Journey[],
 	visits: Visits,
 	spans: readonly Span[],
-	{
-		by,
-		basis,
-		every,
-		models,
-		halfLifeDays,
-	}: Pick<Terms, 'by' | 'basis' | 'halfLifeDays'> & {
-		readonly every: SpanLength;
-		readonly models: readonly AttributionModel[];
-	},
+	query: Pick<Terms, 'by' | 'basis' | 'halfLifeDays'> &
+		Pick<ReportQuery, 'model'> & { readonly every: SpanLength },
 ): { seriesModel: AttributionModel; series: SeriesRow[] } {
+	const { by, basis, every, halfLifeDays } = query;
 	// The chain of a span would rest on next to nothing.
-	const model = models.find((each) => each !== 'markov') ?? defaultModel;
+	const model = query.model.find((each) => each !== 'markov') ?? defaultModel;
 	const labels = touchLabelsOf(journeys, [visits], by);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const startsMs = spans.map(({ fromMs }) => fromMs);

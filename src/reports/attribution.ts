@@ -1,12 +1,12 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import { seededRandom } from '../scoring/rows/random.ts';
 import { apportion } from './apportion.ts';
-import { attributionSeries, type SeriesRow } from './attribution-series.ts';
+import { attributionSeries } from './attribution-series.ts';
 import type { SpanLength } from './calendar.ts';
 import {
 	type CreditedPath,
 	creditedPath,
 	creditOf,
-	type MarkovBasis,
 	markovBasis,
 	markovNotes,
 	markovWarnings,
@@ -23,17 +23,17 @@ import {
 	rounded,
 	spansOf,
 	type Terms,
-	type Totals,
 	totalOf,
 } from './journey.ts';
-import { type Dimensions, dimensionsOf, type Grouping, isOfTouches, none, touchLabelsOf } from './label.ts';
+import { dimensionsOf, type Grouping, isOfTouches, none, touchLabelsOf } from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
-import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
+import { type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
 import { type Cell, type FlatRow, reportThat, type SideTable, styled } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
+import { sumOf } from './sums.ts';
 import type { Visited, Visits } from './visits.ts';
 
 export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis' | 'halfLifeDays'> {
@@ -43,43 +43,8 @@ export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis
 	readonly random: () => number;
 }
 
-/** What a model credits to a row. */
-interface CreditedAmounts extends Amounts {
-	readonly netPence: number;
-	readonly share: number | null;
-	/** Subscriptions and net revenue for each visitor; null for `(none)`, which nobody comes by. */
-	readonly conversionRate: number | null;
-	readonly netPerVisitorPence: number | null;
-	/** Bounds of the 95 % interval of `subscriptions`; only for the Markov model, and rows in at least five paths. */
-	readonly low?: number;
-	readonly high?: number;
-}
-
-interface AttributionRow extends Dimensions {
-	/** Visitors who came by it in the period, whether or not they subscribed, and how often they did. */
-	readonly visitors: number | null;
-	readonly visits: number | null;
-	/**
-	 * The number of paths that contain it before the end, divided by those that end with it; null if none ends with it.
-	 */
-	readonly assistRatio: number | null;
-	readonly models: Readonly<Partial<Record<AttributionModel, CreditedAmounts>>>;
-}
-
-export interface Attribution {
-	readonly totals: Totals & Partial<Visited>;
-	/** Those that are shown. */
-	readonly models: readonly AttributionModel[];
-	/** If that model was asked for. */
-	readonly markov?: MarkovBasis;
-	readonly rows: readonly AttributionRow[];
-	readonly warnings: readonly string[];
-	readonly notes: readonly string[];
-	/** By spans of time, credited by one model, if that was asked for. */
-	readonly every?: SpanLength;
-	readonly seriesModel?: AttributionModel;
-	readonly series?: readonly SeriesRow[];
-}
+/** A row by which subscribers came, with what each model credits to it. */
+type AttributionRow = ReturnType<typeof attribute>['rows'][number];
 
 /** Intervals of rarer rows contain the truth in far fewer than 95 of 100 cases (`npm run proof:markov`). */
 const minPathsOfInterval = 5;
@@ -94,12 +59,12 @@ export function attribute(
 	journeys: readonly Journey[],
 	{ lost, visits }: { readonly lost: LostPaths; readonly visits?: Visits },
 	options: AttributionOptions,
-): Attribution {
+) {
 	const { by, models: asked, period } = options;
 	const counted = countedJourneys(journeys, period, options.basis);
 	const labels = touchLabelsOf(counted, visits ? [lost, visits] : [lost], by);
-	const visited = visits?.count((label) => labels.numberOf(label), labels.names.length, [period.fromMs])[0];
 	const numberOf = (label: string) => labels.numberOf(label);
+	const visited = visits?.count(numberOf, labels.names.length, [period.fromMs])[0];
 	const paths = counted.map(({ amounts, ...journey }) => ({
 		...creditedPath(journey, amounts, { labels, by }),
 		owner: journey.subscription.owner,
@@ -119,59 +84,66 @@ export function attribute(
 		model,
 		amounts: wholeAmounts(paths, lostLabels, totals, labels.names.length, model, options),
 	}));
-	const known = paths.reduce(
-		(sum, { path, amounts }) => (path.labels.length > 0 ? sum + amounts.subscriptions : sum),
-		0,
-	);
+	const known = sumOf(paths, ({ path, amounts }) => (path.labels.length > 0 ? amounts.subscriptions : 0));
 	const containing = pathsContaining(paths, labels.names.length);
 	const assists = assistRatios(paths, labels.names.length);
+	/** @param came whom a row brought; undefined for `(none)`, which nobody comes by */
+	const creditedBy = (label: number, came: Visited | undefined) =>
+		columns.map(({ model, amounts }) => {
+			const amount = amounts[label] as Amounts;
+			const net = netPence(amount);
+			const isFrequent = (containing[label] as number) >= minPathsOfInterval;
+			const interval = model === 'markov' && isFrequent ? intervals[label] : undefined;
+			const credited = {
+				...amount,
+				netPence: net,
+				share: ratio(amount.subscriptions, totals.subscriptions),
+				conversionRate: came ? ratio(amount.subscriptions, came.visitors) : null,
+				netPerVisitorPence: came ? ratio(net, came.visitors, 2) : null,
+				// Of the 95 % interval of `subscriptions`.
+				...(interval && {
+					low: rounded(interval.low * known, 2),
+					high: rounded(interval.high * known, 2),
+				}),
+			};
+			return [model, credited] as const;
+		});
+	type Credited = ReturnType<typeof creditedBy>[number][1];
 	const rows = [...labels.names, none].flatMap((name, label) => {
 		const isEmpty = name === none && !paths.some(({ path }) => path.labels.length === 0);
 		if (isEmpty) return [];
-		const of = name === none && label === labels.names.length ? undefined : visited?.[label];
-		const credited = columns.map(({ model, amounts }) => {
-			const amount = amounts[label] as Amounts;
-			const share = ratio(amount.subscriptions, totals.subscriptions);
-			const net = netPence(amount);
-			const each = {
-				conversionRate: of ? ratio(amount.subscriptions, of.visitors) : null,
-				netPerVisitorPence: of ? ratio(net, of.visitors, 2) : null,
-			};
-			const isFrequent = (containing[label] as number) >= minPathsOfInterval;
-			const interval = model === 'markov' && isFrequent ? intervals[label] : undefined;
-			return [model, { ...amount, netPence: net, share, ...each, ...withinOf(interval, known) }] as const;
-		});
-		return [
-			{
-				name,
-				row: {
-					...dimensionsOf(name, by),
-					visitors: of?.visitors ?? null,
-					visits: of?.visits ?? null,
-					assistRatio: assists[label] ?? null,
-					models: Object.fromEntries(credited),
-				},
+		const came = label === labels.names.length ? undefined : visited?.[label];
+		const row = {
+			...dimensionsOf(name, by),
+			// Who came by it in the period, whether or not they subscribed, and how often.
+			visitors: came?.visitors ?? null,
+			visits: came?.visits ?? null,
+			// The paths that contain it before the end, divided by those that end with it; null if none ends with it.
+			assistRatio: assists[label] ?? null,
+			models: Object.fromEntries(creditedBy(label, came)) as {
+				readonly [Model in AttributionModel]?: Credited;
 			},
-		];
+		};
+		return [{ name, row }];
+	});
+	const creditOfFirst = ({ models: credited }: (typeof rows)[number]['row']) => {
+		const [first] = models;
+		return (first && credited[first]) ?? { subscriptions: 0, netPence: 0 };
+	};
+	rows.sort((a, b) => {
+		const [one, other] = [creditOfFirst(a.row), creditOfFirst(b.row)];
+		return (
+			other.subscriptions - one.subscriptions || other.netPence - one.netPence || compareTexts(a.name, b.name)
+		);
 	});
 	return {
 		totals: { ...totals, ...visited?.at(-1) },
+		// Those that are shown.
 		models,
 		...(isAsked && { markov: basis }),
-		rows: rows.sort((a, b) => compareRows(a, b, models[0])).map(({ row }) => row),
+		rows: rows.map(({ row }) => row),
 		warnings: isMarkov ? markovWarnings(basis) : hidden === undefined ? [] : [hidden],
 		notes: isMarkov ? markovNotes(basis) : [],
-	};
-}
-
-function withinOf(
-	interval: ShareInterval | undefined,
-	subscriptions: number,
-): { low?: number; high?: number } {
-	if (!interval) return {};
-	return {
-		low: rounded(interval.low * subscriptions, 2),
-		high: rounded(interval.high * subscriptions, 2),
 	};
 }
 
@@ -204,7 +176,7 @@ function similarVisitors(
 	const visitors = [...Map.groupBy(known, ({ owner }) => owner).values()];
 	const converted = visitors.map((own) => own.map(({ path }) => path.labels));
 	const alike = Map.groupBy(converted, (own) => own.map(String).sort().join(' '));
-	const subscribers = [...alike].sort(([a], [b]) => (a < b ? -1 : 1));
+	const subscribers = [...alike].sort(([a], [b]) => compareTexts(a, b));
 	return [
 		...subscribers.map(([, same]) => ({ visitors: same.length, converted: same[0] ?? [], lost: null })),
 		...lost.map(({ labels, visitors }) => ({ visitors, converted: [], lost: labels })),
@@ -230,30 +202,15 @@ function assistRatios(paths: readonly CreditedPath[], labels: number): (number |
 	return Array.from(last, (lasts, label) => ratio(assisted[label] as number, lasts));
 }
 
-interface NamedRow {
-	readonly name: string;
-	readonly row: AttributionRow;
-}
-
-function compareRows(a: NamedRow, b: NamedRow, model: AttributionModel | undefined): number {
-	const [one, other] = [a, b].map(
-		({ row }) => (model && row.models[model]) ?? { subscriptions: 0, netPence: 0 },
-	);
-	const byCredit =
-		one && other ? other.subscriptions - one.subscriptions || other.netPence - one.netPence : 0;
-	return byCredit || (a.name < b.name ? -1 : 1);
-}
-
 /** A table for each amount, with a column for each model. */
 function matrixOf(
 	rows: readonly AttributionRow[],
 	models: readonly AttributionModel[],
 	by: Grouping,
 ): SideTable[] {
-	const byModel = (row: AttributionRow, cellOf: (amounts: CreditedAmounts) => Cell, unit = ''): FlatRow =>
-		Object.fromEntries(
-			models.map((model) => [`${model}${unit}`, cellOf(row.models[model] as CreditedAmounts)]),
-		);
+	type Credited = NonNullable<AttributionRow['models'][AttributionModel]>;
+	const byModel = (row: AttributionRow, cellOf: (amounts: Credited) => Cell, unit = ''): FlatRow =>
+		Object.fromEntries(models.map((model) => [`${model}${unit}`, cellOf(row.models[model] as Credited)]));
 	const tableOf = (title: string, cellsOf: (row: AttributionRow) => FlatRow): SideTable => ({
 		title,
 		rows: rows.map((row) => ({
@@ -300,17 +257,12 @@ export const attributionReport = reportThat({
 		const { journeys, ...others } = await read('visits');
 		const options = { ...query, models, period, random: seededRandom(seed) };
 		const made = { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, others, options) };
-		if (every === null) return made;
-		const firstMs = Math.min(firstEventMs(journeys), others.visits.firstMs);
-		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
-		const series = attributionSeries(journeys, others.visits, spans, {
-			by,
-			basis,
-			every,
-			models,
-			halfLifeDays,
-		});
-		return { ...made, every, ...series };
+		const seriesBy = (length: SpanLength) => {
+			const firstMs = Math.min(firstEventMs(journeys), others.visits.firstMs);
+			const spans = spansOf(firstMs, length, { period, calendar, asOfMs });
+			return attributionSeries(journeys, others.visits, spans, { ...query, every: length });
+		};
+		return { ...made, ...(every !== null && { every, ...seriesBy(every) }) };
 	},
 	parts: ({ rows, models, series, by }) => (series || models.length < 2 ? null : matrixOf(rows, models, by)),
 	table: ({ rows, series }) =>
