@@ -23,7 +23,7 @@ import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
 import { Visits } from './visits.ts';
 
 /** Which subscriptions are read. */
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
 	/** Nothing later is used. */
 	readonly asOfMs: number;
 	/** Whether that is in the past. If so, events have the owners that were known then. */
