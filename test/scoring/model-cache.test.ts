@@ -14,7 +14,7 @@ function named(version: string): ModelName {
 function cacheOf(bodies: Record<string, string>, maxModels = 10) {
 	const read: string[] = [];
 	const errors: string[] = [];
-	const clock = { nowMs: 0 };
+	const clock = { nowMs: 1 };
 	const cache = new ModelCache({
 		read: async (accountId, { version }) => {
 			read.push(`${accountId} ${version}`);
@@ -52,12 +52,12 @@ test('the least recently used and the deactivated models are evicted', async () 
 test('a model that cannot be read is missing for 5 s, with one error', async () => {
 	const { cache, read, errors, clock, bodies } = cacheOf({});
 	assert.equal(await cache.get(1, named('1')), undefined);
-	clock.nowMs = 4999;
+	clock.nowMs = 5000;
 	assert.equal(cache.get(1, named('1')), undefined);
 	assert.equal(read.length, 1);
 	assert.deepEqual(errors, ['the control database is away']);
 	bodies[1] = body;
-	clock.nowMs = 5000;
+	clock.nowMs = 5002;
 	assert.equal((await cache.get(1, named('1')))?.version, '1');
 });
 
@@ -69,4 +69,13 @@ test('a model that cannot be applied is reported by name and missing', async () 
 	assert.deepEqual(errors, [
 		'account 7, goal subscription, vid: model 1 cannot be applied: its format is 3, not 4; the base rate is served',
 	]);
+});
+
+test('who waits for a model that is deactivated meanwhile gets it nevertheless', async () => {
+	const { cache, read } = cacheOf({ 1: body });
+	const asked = cache.get(1, named('1'));
+	cache.forget(1, named('1'));
+	assert.equal((await asked)?.version, '1');
+	assert.equal((await cache.get(1, named('1')))?.version, '1');
+	assert.equal(read.length, 2);
 });

@@ -2,20 +2,10 @@ import { LRUCache } from 'lru-cache';
 import type { ModelName } from '../../store/control/control-store.ts';
 import { type GoalModel, openModel, UnusableModelError } from './goal-model.ts';
 
-/** Gives active models. */
-export interface Models {
-	/** The model; immediately if it is cached. Undefined if it cannot be used now. Never rejects. */
-	get(accountId: number, name: ModelName): GoalModel | undefined | Promise<GoalModel | undefined>;
-	/** To be called when a model is no longer active. */
-	forget(accountId: number, name: ModelName): void;
-}
-
 interface CachedModel {
 	readonly model: GoalModel | undefined;
 	/** Size of the model as JSON. */
 	readonly characters: number;
-	/** When to read it again. */
-	readonly retryAtMs: number;
 }
 
 /**
@@ -38,55 +28,51 @@ interface CacheOptions {
 	readonly maxCharacters?: number;
 }
 
-/** Keeps models ready to score, and evicts the least recently used. */
-export class ModelCache implements Models {
-	readonly #options: CacheOptions;
-	readonly #entries: LRUCache<string, CachedModel>;
-	readonly #reading = new Map<string, Promise<GoalModel | undefined>>();
+/** Keeps active models ready to score, and evicts the least recently used. */
+export class ModelCache {
+	readonly #cache: LRUCache<string, CachedModel, { readonly accountId: number; readonly name: ModelName }>;
 
-	constructor(options: CacheOptions) {
-		this.#options = options;
-		const maxSize = options.maxCharacters ?? maxCharacters;
-		this.#entries = new LRUCache({
+	constructor({ read, onError, monotonicMs, maxCharacters: maxSize = maxCharacters }: CacheOptions) {
+		this.#cache = new LRUCache({
 			maxSize,
 			// A model larger than the limit is kept alone. Otherwise every score would read it.
 			sizeCalculation: ({ characters }) => Math.min(maxSize, Math.max(minCharacters, characters)),
+			perf: { now: monotonicMs },
+			ttlResolution: 0,
+			// Who waits for a model gets it, although it is evicted meanwhile.
+			ignoreFetchAbort: true,
+			fetchMethod: async (_key, _before, { options, context: { accountId, name } }) => {
+				try {
+					const body = await read(accountId, name);
+					return { model: openModel(name.version, body), characters: body.length };
+				} catch (error) {
+					const isUnusable = error instanceof UnusableModelError;
+					options.ttl = isUnusable ? retryUnusableAfterMs : retryAfterMs;
+					const ofWhat = `account ${accountId}, goal ${name.goal}, ${name.scope}`;
+					onError(
+						isUnusable
+							? new UnusableModelError(`${ofWhat}: ${error.message}; the base rate is served`, {
+									cause: error,
+								})
+							: error,
+					);
+					return { model: undefined, characters: 0 };
+				}
+			},
 		});
 	}
 
+	/** The model; immediately if it is cached. Undefined if it cannot be used now. Never rejects. */
 	get(accountId: number, name: ModelName): GoalModel | undefined | Promise<GoalModel | undefined> {
 		const key = keyOf(accountId, name);
-		const entry = this.#entries.get(key);
-		if (entry && this.#options.monotonicMs() < entry.retryAtMs) return entry.model;
-		const reading = this.#reading.get(key) ?? this.#load(key, accountId, name);
-		this.#reading.set(key, reading);
-		return reading;
+		const cached = this.#cache.get(key);
+		if (cached) return cached.model;
+		return this.#cache.fetch(key, { context: { accountId, name } }).then((made) => made?.model);
 	}
 
+	/** To be called when a model is no longer active. */
 	forget(accountId: number, name: ModelName): void {
-		this.#entries.delete(keyOf(accountId, name));
-	}
-
-	async #load(key: string, accountId: number, name: ModelName): Promise<GoalModel | undefined> {
-		let entry: CachedModel;
-		try {
-			const body = await this.#options.read(accountId, name);
-			const model = openModel(name.version, body);
-			entry = { model, characters: body.length, retryAtMs: Number.POSITIVE_INFINITY };
-		} catch (error) {
-			const isUnusable = error instanceof UnusableModelError;
-			const waitMs = isUnusable ? retryUnusableAfterMs : retryAfterMs;
-			entry = { model: undefined, characters: 0, retryAtMs: this.#options.monotonicMs() + waitMs };
-			const ofWhat = `account ${accountId}, goal ${name.goal}, ${name.scope}`;
-			this.#options.onError(
-				isUnusable
-					? new UnusableModelError(`${ofWhat}: ${error.message}; the base rate is served`, { cause: error })
-					: error,
-			);
-		}
-		this.#entries.set(key, entry);
-		this.#reading.delete(key);
-		return entry.model;
+		this.#cache.delete(keyOf(accountId, name));
 	}
 }
 

@@ -8,7 +8,7 @@ import type { KnownAccount, ModelName } from '../../store/control/control-store.
 import type { PageReads, ServingReader } from '../../store/serving.ts';
 import type { Store } from '../../store/store.ts';
 import { type GoalModel, UnusableModelError } from './goal-model.ts';
-import { ModelCache, type Models } from './model-cache.ts';
+import { ModelCache } from './model-cache.ts';
 import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 export type { GoalScore } from './score-reference.ts';
@@ -36,7 +36,7 @@ const maxOutdatedMs = 1000;
 
 interface ScorerOptions {
 	readonly reader: ServingReader;
-	readonly models: Models;
+	readonly models: Pick<ModelCache, 'get' | 'forget'>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	/** Called when a model cannot be used, or references could not be renewed; the old ones stay in use. */
