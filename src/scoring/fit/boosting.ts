@@ -13,8 +13,9 @@ export class Booster {
 	/** The log-odds of every row before the first tree. */
 	readonly start: number;
 	readonly trees: Tree[] = [];
+	/** Of every row, with the trees so far. */
+	readonly logOdds: Float64Array;
 	readonly #rows: EncodedRows;
-	readonly #logOdds: Float64Array;
 	readonly #random: () => number;
 	readonly #rate: number;
 	/** Of the rows that a tree is grown from. */
@@ -25,7 +26,7 @@ export class Booster {
 	constructor(rows: EncodedRows, random: () => number, rate = learningRate) {
 		this.start = logOddsOfProbability(mean(rows.labels));
 		this.#rows = rows;
-		this.#logOdds = new Float64Array(rows.rows).fill(this.start);
+		this.logOdds = new Float64Array(rows.rows).fill(this.start);
 		this.#random = random;
 		this.#rate = rate;
 		this.#gradients = new Float64Array(rows.rows);
@@ -38,12 +39,12 @@ export class Booster {
 		const columns = this.#draw(bins.length, shareOfColumns);
 		const [gradients, curvatures] = [this.#gradients, this.#curvatures];
 		for (const row of taken) {
-			const rate = logistic(this.#logOdds[row] as number);
+			const rate = logistic(this.logOdds[row] as number);
 			gradients[row] = rate - (labels[row] as number);
 			curvatures[row] = rate * (1 - rate);
 		}
 		const tree = growTree(this.#rows, taken, columns, gradients, curvatures, this.#rate);
-		treeValues(tree, this.#rows, this.#logOdds);
+		treeValues(tree, this.#rows, this.logOdds);
 		this.trees.push(tree);
 		return tree;
 	}

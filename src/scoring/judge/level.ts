@@ -11,9 +11,6 @@ const minPeriodMs = 7 * dayMs;
 /** This share of the known rows is recent if that is less, unless it has too few visitors of either outcome. */
 const recentShare = 0.2;
 const minVisitors = 20;
-/** A level moves as if this much more information, about as many rarer outcomes, had shown no change. */
-const shrinkage = 10;
-
 /** Rows in time order. */
 export type TimedRows = Pick<Dataset, 'atMs' | 'labels' | 'groups' | 'recency'>;
 
@@ -50,28 +47,22 @@ function startOfRecent({ atMs, labels, groups }: TimedRows, among: readonly numb
 
 /**
  * For each recency, the shift of the log-odds that makes the mean score of its rows the share of them that reached the
- * goal. With little information, it is nearer to the shift of all rows, and that one nearer to none.
+ * goal. With fewer than 20 visitors of either outcome, it is that of all rows.
  */
 export function levelShifts(
 	recent: RecentRows,
 	logOdds: Float64Array,
 	{ labels, groups }: Pick<TimedRows, 'labels' | 'groups'>,
 ): number[] {
-	const held = (places: Uint32Array, towards: number) => {
-		const predicted = valuesAt(logOdds, places);
-		for (let place = 0; place < places.length; place++) (predicted[place] as number) += towards;
-		const shift = levelShift(predicted, valuesAt(labels, places));
-		let information = 0;
-		for (const value of predicted) information += logistic(value) * (1 - logistic(value));
-		// The rows of a visitor share what they tell.
-		const visitors = new Set(valuesAt(groups, places)).size;
-		information *= visitors / Math.max(1, places.length);
-		if (without.has('level')) return 0;
-		const share = without.has('level shrinkage') ? 1 : information / (information + shrinkage);
-		return towards + share * shift;
-	};
-	const ofAll = held(Uint32Array.from(recent.flatMap((places) => [...places])), 0);
-	return recent.map((places) => (without.has('level by recency') ? ofAll : held(places, ofAll)));
+	if (without.has('level')) return recent.map(() => 0);
+	const shiftOf = (places: Uint32Array) => levelShift(valuesAt(logOdds, places), valuesAt(labels, places));
+	const ofAll = shiftOf(Uint32Array.from(recent.flatMap((places) => [...places])));
+	return recent.map((places) => {
+		const visitorsOf = (label: number) =>
+			new Set(places.filter((place) => labels[place] === label).map((place) => groups[place] as number)).size;
+		const isProven = Math.min(visitorsOf(0), visitorsOf(1)) >= minVisitors;
+		return isProven && !without.has('level by recency') ? shiftOf(places) : ofAll;
+	});
 }
 
 /** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */

@@ -1,6 +1,6 @@
 import { Booster, learningRate } from '../fit/boosting.ts';
 import { learnEncoding, numbersOf, prepareNumbers } from '../fit/encoding.ts';
-import { fitLogistic } from '../fit/logistic.ts';
+import { fitLogistic, logOddsOf } from '../fit/logistic.ts';
 import {
 	type BoostingModel,
 	type LogisticModel,
@@ -9,7 +9,7 @@ import {
 	type PriorModel,
 } from '../fit/model.ts';
 import { Scorer } from '../fit/scorer.ts';
-import { type Dataset, featureRows, inTimeOrder, rowsAt, sampledRows, valuesAt } from '../rows/dataset.ts';
+import { type Dataset, inTimeOrder, rowsAt, sampledRows, valuesAt } from '../rows/dataset.ts';
 import { seededRandom } from '../rows/random.ts';
 import { recencies } from '../rows/recency.ts';
 import { choose } from './choose.ts';
@@ -108,10 +108,12 @@ export function train(
 	onStep();
 	const common = { format: prior.format, features, baseRate, encoding, horizonMs, levels: [] };
 	let model: LogisticModel | BoostingModel;
+	let logOdds: Float64Array;
 	let fit: TrainingReport['fit'];
 	if (choice.kind === 'logistic') {
 		const { weights, converged, steps } = fitLogistic(encoded, strength);
 		fit = { steps, converged };
+		logOdds = logOddsOf(encoded, weights);
 		model = { ...common, kind: 'logistic', weights };
 	} else {
 		// Each tree weighs half as much as those that were compared, and so does what chance draws for it.
@@ -120,12 +122,12 @@ export function train(
 			booster.grow();
 			onStep();
 		}
+		logOdds = booster.logOdds;
 		model = { ...common, kind: 'boosting', startLogOdds: booster.start, trees: booster.trees };
 	}
 	onStep();
-	const scorer = new Scorer(model);
 	const recent = recentRows(dataset);
-	const levels = levelShifts(recent, logOddsOfRecent(dataset, recent, scorer), dataset);
+	const levels = levelShifts(recent, logOdds, dataset);
 	onStep();
 	return {
 		model: { ...model, levels },
@@ -140,21 +142,10 @@ export function train(
 			overlaps,
 			later,
 			levels: levelReports(dataset, recent),
-			topFeatures: topFeatures(scorer, dataset),
+			topFeatures: topFeatures(new Scorer(model), dataset),
 			leaks: likelyLeaks(dataset),
 		},
 	};
-}
-
-/** By place in the data set; of rows that are not recent, 0. */
-function logOddsOfRecent(dataset: Dataset, recent: RecentRows, scorer: Scorer): Float64Array {
-	const logOdds = new Float64Array(dataset.rows);
-	for (const places of recent) {
-		let index = 0;
-		for (const row of featureRows(rowsAt(dataset, places)))
-			logOdds[places[index++] as number] = scorer.logOdds(row);
-	}
-	return logOdds;
 }
 
 function levelReports({ labels, atMs }: Dataset, recent: RecentRows): LevelReport[] {

@@ -3,7 +3,6 @@ export const mechanisms = [
 	'boosting',
 	'level',
 	'level by recency',
-	'level shrinkage',
 	'rows at cuts',
 	'rows after hits',
 ] as const;
