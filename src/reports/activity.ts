@@ -1,17 +1,7 @@
 import type { EventKind } from '../domain/event-kind.ts';
 import { touchDimensions, wantedTouch } from '../domain/touch.ts';
 import type { SpanLength } from './calendar.ts';
-import {
-	amountsOf,
-	countedSteps,
-	type Journey,
-	netPence,
-	type Period,
-	placeOf,
-	spansOf,
-	type Totals,
-	totalOf,
-} from './journey.ts';
+import { amountsOf, type Journey, netPence, type Period, placeOf, spansOf, totalOf } from './journey.ts';
 import { firstMomentMs, readCameIn } from './kept-days.ts';
 import { readArrivals } from './read-journeys.ts';
 import { type FlatRow, reportThat } from './report.ts';
@@ -19,20 +9,13 @@ import { curves } from './report-curves.ts';
 import { commonParameters, filters } from './report-query.ts';
 
 /** Counts what happened in each of some spans. */
-function describeEvents(
-	journeys: readonly Pick<Journey, 'subscription'>[],
-	spans: readonly Period[],
-): (Totals & { renewals: number; refunds: number })[] {
+function describeEvents(journeys: readonly Pick<Journey, 'subscription'>[], spans: readonly Period[]) {
 	const steps = journeys.flatMap(({ subscription }) => subscription.steps);
 	const bySpan = Map.groupBy(steps, ({ atMs }) => placeOf(spans, atMs));
 	return spans.map((_, place) => {
 		const own = bySpan.get(place) ?? [];
 		const countOf = (of: EventKind) => own.filter(({ kind }) => kind === of).length;
-		return {
-			...totalOf([{ amounts: amountsOf(own) }]),
-			renewals: countOf('renewal'),
-			refunds: countOf('refund'),
-		};
+		return { ...amountsOf(own), renewals: countOf('renewal'), refunds: countOf('refund') };
 	});
 }
 
@@ -51,41 +34,30 @@ export const activityReport = reportThat({
 		// Of everything, so that a filter leaves no row out. Not all subscriptions that it chooses are read.
 		const firstMs = await read(firstMomentMs);
 		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
-		const name = (place: number) => ({ [every]: spans[place]?.name as string });
-		if (!journeys) {
-			const rows = (await read((options) => readCameIn(upTo(spans, asOfMs), options))).map(
-				({ hits, visits, subscriptions, renewals, refunds, ...pence }, place) => ({
-					...name(place),
-					hits,
-					visits,
-					subscriptions,
-					renewals,
-					refunds,
-					...pence,
-					netPence: netPence(pence),
-				}),
-			);
-			return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
-		}
-		const hasVisits = query.evt === null && query.segment === null;
+		const hasVisits = isFiltered && query.evt === null && query.segment === null;
 		const visits = hasVisits
 			? await read((options) => readArrivals(spans, wantedTouch(query), options))
 			: null;
-		const rows = describeEvents(journeys, spans).map(
-			({ subscriptions, renewals, refunds, ...pence }, place) => ({
-				...name(place),
-				hits: null,
-				visits: visits?.[place] ?? null,
+		const came = journeys
+			? describeEvents(journeys, spans).map((events, place) => ({
+					...events,
+					hits: null,
+					visits: visits?.[place] ?? null,
+				}))
+			: await read((options) => readCameIn(upTo(spans, asOfMs), options));
+		const rows = came.map(
+			({ hits, visits: arrivals, subscriptions, renewals, refunds, ...pence }, place) => ({
+				[every]: spans[place]?.name as string,
+				hits,
+				visits: arrivals,
 				subscriptions,
 				renewals,
 				refunds,
 				...pence,
+				netPence: netPence(pence),
 			}),
 		);
-		const counted = journeys.map(({ subscription }) => ({
-			amounts: amountsOf(countedSteps(subscription, period, 'event')),
-		}));
-		return { every, totals: totalOf(counted), rows };
+		return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
 	},
 	columns: {
 		hits: { isOptional: true },

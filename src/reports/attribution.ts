@@ -3,15 +3,7 @@ import { seededRandom } from '../scoring/rows/random.ts';
 import { apportion } from './apportion.ts';
 import { attributionSeries } from './attribution-series.ts';
 import type { SpanLength } from './calendar.ts';
-import {
-	type CreditedPath,
-	creditedPath,
-	creditOf,
-	markovBasis,
-	markovNotes,
-	markovWarnings,
-	whyNoMarkov,
-} from './credit.ts';
+import { type CreditedPath, creditedPath, creditOf, markovBasis, markovSays } from './credit.ts';
 import {
 	type Amounts,
 	amountNames,
@@ -71,13 +63,11 @@ export function attribute(
 	}));
 	const lostLabels = lost.labelled(numberOf);
 	const totals = totalOf(counted);
-	const basis = markovBasis(paths, lost);
-	const isAsked = asked.includes('markov');
-	const hidden = isAsked ? whyNoMarkov(basis) : undefined;
-	const models = asked.filter((model) => model !== 'markov' || hidden === undefined);
-	const isMarkov = models.includes('markov');
+	const markov = asked.includes('markov') ? markovBasis(paths, lost) : undefined;
+	const { isShown, warnings, notes } = markovSays(markov);
+	const models = asked.filter((model) => model !== 'markov' || isShown);
 	const intervals =
-		isMarkov && options.intervals
+		isShown && options.intervals
 			? shareIntervals(similarVisitors(paths, lostLabels), labels.names.length, options.random)
 			: [];
 	const columns = models.map((model) => ({
@@ -140,10 +130,10 @@ export function attribute(
 		totals: { ...totals, ...visited?.at(-1) },
 		// Those that are shown.
 		models,
-		...(isAsked && { markov: basis }),
+		...(markov && { markov }),
 		rows: rows.map(({ row }) => row),
-		warnings: isMarkov ? markovWarnings(basis) : hidden === undefined ? [] : [hidden],
-		notes: isMarkov ? markovNotes(basis) : [],
+		warnings,
+		notes,
 	};
 }
 

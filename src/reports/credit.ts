@@ -114,30 +114,24 @@ export function markovBasis(paths: readonly CreditedPath[], lost: LostPaths): Ma
 /** With fewer conversions, the Markov model's shares are mostly chance. */
 const fewConversions = 300;
 
-/** Why the model is not shown: without lost paths it would be a share of paths. Undefined where it is. */
-export function whyNoMarkov({ subscriptions, lostPaths }: MarkovBasis): string | undefined {
-	if (subscriptions > 0 && lostPaths > 0) return undefined;
-	return lostPaths > 0
-		? 'The Markov model is not shown: of the subscriptions of this period, no path is known.'
-		: 'The Markov model is not shown: no visitor of this period is known to be lost yet.';
-}
-
-/** Sentences on what the Markov model rests on. */
-export function markovWarnings({ subscriptions }: MarkovBasis): string[] {
-	return subscriptions < fewConversions
-		? [
-				`The Markov model rests on ${counted(subscriptions, 'subscription')}; below ${fewConversions} it says little.`,
-			]
-		: [];
-}
-
-export function markovNotes({ subscriptions, lostPaths, lostAfterDays }: MarkovBasis): string[] {
-	return [
-		[
-			`The Markov model compares ${counted(subscriptions, 'subscription')} with ${counted(lostPaths, 'lost path')}.`,
-			...lostNotes(lostAfterDays),
-		].join(' '),
-	];
+/** Sentences on what the model rests on, and whether it is shown: without lost paths it would be a share of paths. */
+export function markovSays(basis: MarkovBasis | undefined) {
+	if (!basis) return { isShown: false, warnings: [], notes: [] };
+	const { subscriptions, lostPaths, lostAfterDays } = basis;
+	if (subscriptions === 0 || lostPaths === 0) {
+		const why =
+			lostPaths > 0
+				? 'of the subscriptions of this period, no path is known'
+				: 'no visitor of this period is known to be lost yet';
+		return { isShown: false, warnings: [`The Markov model is not shown: ${why}.`], notes: [] };
+	}
+	const few = `The Markov model rests on ${counted(subscriptions, 'subscription')}; below ${fewConversions} it says little.`;
+	const compares = `The Markov model compares ${counted(subscriptions, 'subscription')} with ${counted(lostPaths, 'lost path')}.`;
+	return {
+		isShown: true,
+		warnings: subscriptions < fewConversions ? [few] : [],
+		notes: [[compares, ...lostNotes(lostAfterDays)].join(' ')],
+	};
 }
 
 /** When a visitor is lost, if that is known. */

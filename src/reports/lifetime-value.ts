@@ -158,7 +158,7 @@ function flatRow({
 		ltvProjectedPence: each(projected.pence),
 		ltvProjectedLowPence: each(projected.lowPence),
 		ltvProjectedHighPence: each(projected.highPence),
-		...numbered('ltvPence', ltvPence, 0),
+		...numbered('ltvPence', ltvPence),
 	};
 }
 
@@ -181,7 +181,6 @@ function totalRow(
 		...numbered(
 			'ltvPence',
 			all.map(({ ltvPence }) => ltvPence),
-			0,
 		),
 	};
 }

@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import type { Touch } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
 import { lostAfterDaysOf, lostNotes } from './credit.ts';
@@ -20,26 +21,16 @@ import { stepFlowDrawing } from './report-flow.ts';
 import { pathParameters } from './report-query.ts';
 import { stepFlows, stepNodes } from './step-flow.ts';
 
-export interface PathsOptions extends Pick<Terms, 'by' | 'period' | 'basis'>, PagesSeen {
+interface PathsOptions extends Pick<Terms, 'by' | 'period' | 'basis'>, PagesSeen {
 	/** The number of paths to show; those with the most subscriptions are shown. */
 	readonly top: number;
 }
 
-/** How many subscriptions went from one label to another. */
-interface Transition {
-	readonly from: string;
-	readonly to: string;
-	readonly subscriptions: number;
-}
-
-export interface PathRow {
+interface RepeatedPath {
 	/** Labels in order of time; equal ones that follow each other count as one. */
 	readonly path: readonly string[];
 	/** How many touches each of these labels stands for. */
 	readonly repeats: readonly number[];
-	readonly subscriptions: number;
-	readonly netPence: number;
-	readonly share: number | null;
 }
 
 const maxTransitions = 500;
@@ -51,8 +42,12 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 	const labels = touchLabelsOf(counted, [], by);
 	const nameOf = (touch: Touch) => labelText(labels.names[labels.numberOf(labelOf(touch, by))] as string);
 	const totals = totalOf(counted);
-	const rows = new Map<string, Omit<PathRow, 'share'>>();
-	const transitions = new Map<string, Transition>();
+	const rows = new Map<
+		string,
+		RepeatedPath & { readonly subscriptions: number; readonly netPence: number }
+	>();
+	/** How many subscriptions went from one label to another. */
+	const transitions = new Map<string, { from: string; to: string; subscriptions: number }>();
 	const lengths = new Map<number, number>();
 	const acquired = counted.filter(({ amounts }) => amounts.subscriptions > 0);
 	for (const { path, amounts } of counted) {
@@ -70,8 +65,8 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 		const states = [start, ...(runs.length > 0 ? runs.map(({ label }) => label) : [none]), conversion];
 		for (const [place, to] of states.slice(1).entries()) {
 			const from = states[place] as string;
-			const known = transitions.get(`${from}\u001f${to}`)?.subscriptions ?? 0;
-			transitions.set(`${from}\u001f${to}`, { from, to, subscriptions: known + 1 });
+			const begin = () => ({ from, to, subscriptions: 0 });
+			transitions.getOrInsertComputed(`${from}\u001f${to}`, begin).subscriptions++;
 		}
 	}
 	const distinct = { paths: rows.size, transitions: transitions.size, pages: distinctPages };
@@ -99,19 +94,25 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 		transitions: [...transitions.values()]
 			.sort(
 				(a, b) =>
-					b.subscriptions - a.subscriptions || (`${a.from}\u001f${a.to}` < `${b.from}\u001f${b.to}` ? -1 : 1),
+					b.subscriptions - a.subscriptions ||
+					compareTexts(`${a.from}\u001f${a.to}`, `${b.from}\u001f${b.to}`),
 			)
 			.slice(0, maxTransitions),
 		pages,
 		rows: [...rows.values()]
-			.sort((a, b) => b.subscriptions - a.subscriptions || b.netPence - a.netPence || comparePaths(a, b))
+			.sort(
+				(a, b) =>
+					b.subscriptions - a.subscriptions ||
+					b.netPence - a.netPence ||
+					compareTexts(pathText(a), pathText(b)),
+			)
 			.slice(0, top)
 			.map((row) => ({ ...row, share: ratio(row.subscriptions, totals.subscriptions) })),
 	};
 }
 
 /** A path as one line, for example `email ×3 > direct`. */
-export function pathText({ path, repeats }: Pick<PathRow, 'path' | 'repeats'>): string {
+export function pathText({ path, repeats }: RepeatedPath): string {
 	if (path.length === 0) return none;
 	return path
 		.map((label, place) => ((repeats[place] ?? 1) > 1 ? `${label} ×${repeats[place]}` : label))
@@ -126,10 +127,6 @@ function runsOf(labels: readonly string[]): { label: string; times: number }[] {
 		else runs.push({ label, times: 1 });
 	}
 	return runs;
-}
-
-function comparePaths(a: Pick<PathRow, 'path' | 'repeats'>, b: Pick<PathRow, 'path' | 'repeats'>): number {
-	return pathText(a) < pathText(b) ? -1 : 1;
 }
 
 const maxSideRows = 20;

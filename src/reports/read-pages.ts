@@ -7,15 +7,9 @@ import type { Journey } from './journey.ts';
 import { isInLookback } from './path.ts';
 import { byCount } from './sums.ts';
 
-/** A page, and the number of subscriptions whose owners viewed it before converting. */
-export interface PageSeen {
-	readonly page: string;
-	readonly subscriptions: number;
-}
-
-/** The most viewed ones, and how many there are. */
 export interface PagesSeen {
-	readonly pages: readonly PageSeen[];
+	/** The most viewed ones, with the number of subscriptions whose owners viewed each before converting. */
+	readonly pages: readonly { readonly page: string; readonly subscriptions: number }[];
 	readonly distinctPages: number;
 }
 

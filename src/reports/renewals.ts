@@ -145,19 +145,15 @@ function rowPerAge({
 	survivors,
 	...group
 }: ReturnType<typeof describeRenewals>[number]): FlatRow[] {
-	const ages = survivors.map(({ age, atRisk, renewed: stayed, share, low, high }, place) => ({
-		age,
-		eligible: eligible[place] as number,
-		renewed: renewed[place] as number,
-		atRisk,
-		stayed,
-		survivors: share,
-		low,
-		high,
-	}));
-	const none = { age: null, eligible: null, renewed: null, atRisk: null, stayed: null, survivors: null };
-	return (ages.length > 0 ? ages : [{ ...none, low: null, high: null }]).map((age) => ({
+	return (survivors.length > 0 ? survivors : [undefined]).map((at, place) => ({
 		...group,
-		...age,
+		age: at?.age ?? null,
+		eligible: at ? (eligible[place] as number) : null,
+		renewed: at ? (renewed[place] as number) : null,
+		atRisk: at?.atRisk ?? null,
+		stayed: at?.renewed ?? null,
+		survivors: at?.share ?? null,
+		low: at?.low ?? null,
+		high: at?.high ?? null,
 	}));
 }

@@ -22,9 +22,9 @@ export function tableOf(definition: ReportDefinition, report: Report): readonly 
 	return definition.table?.(report) ?? (report.rows as readonly FlatRow[]);
 }
 
-/** The values of one row as columns of one name. */
-export function numbered(name: string, values: readonly Cell[], first = 1): FlatRow {
-	return Object.fromEntries(values.map((value, place) => [`${name}_${first + place}`, value]));
+/** The values of one row as columns of one name, numbered from 0. */
+export function numbered(name: string, values: readonly Cell[]): FlatRow {
+	return Object.fromEntries(values.map((value, place) => [`${name}_${place}`, value]));
 }
 
 /** Rows with some of their columns. */

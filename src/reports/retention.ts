@@ -122,7 +122,7 @@ export const retentionReport = reportThat({
 		rows.map(({ active, pence: _, penceToDate: _total, activeNow, ...names }) => ({
 			...(names as unknown as GroupValues),
 			activeNow,
-			...numbered('active', active, 0),
+			...numbered('active', active),
 		})),
 	sideTables: ({ rows, all, by }) => [
 		{
@@ -130,7 +130,7 @@ export const retentionReport = reportThat({
 			rows: rows.map(({ active: _, pence, activeNow: _now, penceToDate, ...names }) => ({
 				...(names as unknown as GroupValues),
 				toDatePence: penceToDate,
-				...numbered('paidPence', pence, 0),
+				...numbered('paidPence', pence),
 			})),
 		},
 		...(by.length === 0
@@ -144,7 +144,6 @@ export const retentionReport = reportThat({
 							...numbered(
 								'survival',
 								ages.map(({ share }) => share),
-								0,
 							),
 						})),
 						columns: { survival: { isShare: true, isShaded: true, heading: 'month' } },

@@ -1,15 +1,7 @@
 import { OperatorError } from '../errors.ts';
 import { spendingRows } from '../store/account/reading/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
-import {
-	creditedPath,
-	creditOf,
-	markovBasis,
-	markovNotes,
-	markovWarnings,
-	netCreditAt,
-	whyNoMarkov,
-} from './credit.ts';
+import { creditedPath, creditOf, markovBasis, markovSays, netCreditAt } from './credit.ts';
 import { requireExactSums } from './exact-sums.ts';
 import {
 	acquiredAtMs,
@@ -83,9 +75,9 @@ export function describeSpending(
 		subscription: journey.subscription,
 		...creditedPath(journey, { ...noAmounts, subscriptions: 1 }, { labels, by }),
 	}));
-	const basis = model === 'markov' ? markovBasis(paths, lost) : undefined;
-	const hidden = basis && whyNoMarkov(basis);
-	if (hidden !== undefined) return { rows: [], warnings: [hidden] };
+	const isMarkov = model === 'markov';
+	const { isShown, warnings, notes } = markovSays(isMarkov ? markovBasis(paths, lost) : undefined);
+	if (isMarkov && !isShown) return { rows: [], warnings };
 	const ages = agesOf(acquired, calendar);
 	// Up to the end of each month since the acquisition.
 	const byAge = Array.from({ length: ages }, (_, age) =>
@@ -127,11 +119,7 @@ export function describeSpending(
 		})
 		.sort((a, b) => b.spentPence - a.spentPence);
 	const cut = `The Markov model keeps the ${maxLabels - 1} names on which most was spent apart; (other) has the rest, and what nothing was spent on.`;
-	return {
-		rows,
-		warnings: basis ? markovWarnings(basis) : [],
-		notes: [...(basis ? markovNotes(basis) : []), ...(isCut ? [cut] : [])],
-	};
+	return { rows, warnings, notes: [...notes, ...(isCut ? [cut] : [])] };
 }
 
 function ageOf(subscription: Journey['subscription'], ms: number, calendar: Calendar): number {
@@ -188,7 +176,7 @@ export const spendReport = reportThat({
 			rows: rows.map(({ recovered, ...row }) => ({
 				...namesOf(row as FlatRow),
 				spentPence: row.spentPence,
-				...numbered('recovered', recovered, 0),
+				...numbered('recovered', recovered),
 			})),
 		},
 	],

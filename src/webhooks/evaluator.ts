@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isRunning } from '../domain/experiment.ts';
 import {
 	type EvaluationState,
@@ -39,7 +39,6 @@ export class Evaluator {
 	/** The latest log entries of recently evaluated visitors. */
 	readonly #seen = new Map<string, number>();
 	#savedAtMs = Number.NEGATIVE_INFINITY;
-	#madeFor = { account: undefined as KnownAccount | undefined, names: '', text: '' };
 
 	constructor(options: EvaluatorOptions) {
 		this.#options = options;
@@ -85,7 +84,7 @@ export class Evaluator {
 		const beganMs = performance.now();
 		const isOver = () => this.#options.signal.aborted || performance.now() - beganMs > roundMs;
 		await work.prepare();
-		const madeFor = this.#textOf(account, nowMs);
+		const madeFor = madeForOf(account, nowMs);
 		const isBroken = nowMs - state.logToMs > maxBreakMs;
 		if (state.madeFor !== madeFor || isBroken)
 			await work.recount(madeFor, isBroken || state.madeFor === '' ? 'started' : 'changed');
@@ -103,27 +102,20 @@ export class Evaluator {
 		const share = nowMs - sweepAtMs > hurryAfterMs ? 0.2 : 3;
 		return { againInMs: Math.min(maxSweepPauseMs, tookMs * share) };
 	}
+}
 
-	/** Identifies everything that can change standings without any action of a visitor. */
-	#textOf(account: KnownAccount, nowMs: number): string {
-		const running = account.experiments.filter((experiment) => isRunning(experiment, nowMs));
-		const names = running.map(({ name }) => name).join();
-		if (this.#madeFor.account !== account || this.#madeFor.names !== names) {
-			const text = JSON.stringify([
-				account.segments.map(({ id, rule }) => [id, rule]),
-				account.goals.map(({ horizonDays: _, ...goal }) => goal),
-				account.models.filter(({ scope }) => scope !== 'sid'),
-				needsScores(account),
-				...(names === '' ? [] : [names]),
-			]);
-			this.#madeFor = {
-				account,
-				names,
-				text: createHash('sha256').update(text).digest('base64url').slice(0, 22),
-			};
-		}
-		return this.#madeFor.text;
-	}
+/** Identifies everything that can change standings without any action of a visitor. */
+function madeForOf(account: KnownAccount, nowMs: number): string {
+	const running = account.experiments.filter((experiment) => isRunning(experiment, nowMs));
+	const names = running.map(({ name }) => name).join();
+	const text = JSON.stringify([
+		account.segments.map(({ id, rule }) => [id, rule]),
+		account.goals.map(({ horizonDays: _, ...goal }) => goal),
+		account.models.filter(({ scope }) => scope !== 'sid'),
+		needsScores(account),
+		...(names === '' ? [] : [names]),
+	]);
+	return hash('sha256', text, 'base64url').slice(0, 22);
 }
 
 function beginningAt(nowMs: number): EvaluationState {

@@ -19,7 +19,6 @@ export interface DeliveryRequest {
 	readonly body: string;
 	readonly agent?: Agent;
 	readonly timeoutMs?: number;
-	readonly signal?: AbortSignal;
 }
 
 export interface DeliveryAnswer {
@@ -62,7 +61,7 @@ const checkedLookup = publicLookup();
  * @param find finds the addresses of names, for tests
  */
 export function send(delivery: DeliveryRequest, find = checkedLookup): Promise<DeliveryAnswer> {
-	const { allowPrivate, headers, body, agent, signal, timeoutMs = deliveryTimeoutMs } = delivery;
+	const { allowPrivate, headers, body, agent, timeoutMs = deliveryTimeoutMs } = delivery;
 	const url = new URL(delivery.url);
 	if (!allowPrivate && isPrivateHost(delivery.url))
 		return Promise.resolve({ status: null, problem: privateProblem });
@@ -75,7 +74,6 @@ export function send(delivery: DeliveryRequest, find = checkedLookup): Promise<D
 			...headers,
 		},
 		...(agent && { agent }),
-		...(signal && { signal }),
 		...(!allowPrivate && { lookup: find }),
 	};
 	return new Promise((resolve) => {

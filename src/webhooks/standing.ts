@@ -9,21 +9,7 @@ import type { KnownAccount } from '../store/control/control-store.ts';
 export const nowhere: Standing = { segments: new Set(), bands: new Map(), goals: new Map() };
 
 /** A change of a visitor that webhooks are notified of. */
-export type Transition =
-	| { readonly type: 'segment.entered' | 'segment.left'; readonly segment: string }
-	| {
-			readonly type: 'score.band.changed';
-			readonly goal: string;
-			readonly band: string;
-			readonly previousBand: string | null;
-	  }
-	| {
-			readonly type: 'goal.reached';
-			readonly goal: string;
-			/** How often the visitor has reached the goal, from 1. */
-			readonly number: number;
-			readonly reachedAtMs: number;
-	  };
+export type Transition = ReturnType<typeof transitionsOf>[number];
 
 /** Maximum number of messages about one visitor and goal at a time. */
 const maxReached = 100;
@@ -72,8 +58,8 @@ export function standingOf(
 	};
 }
 
-/** The changes, in a fixed order. */
-export function transitionsOf(before: Standing, after: Standing): Transition[] {
+/** The changes, in a fixed order. `number` is how often the visitor has reached the goal, from 1. */
+export function transitionsOf(before: Standing, after: Standing) {
 	return [
 		...[...before.segments.difference(after.segments)].map(
 			(segment) => ({ type: 'segment.left', segment }) as const,

@@ -5,24 +5,11 @@ import { bodyOfMessage } from './message.ts';
 import { send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 
-/** The result of a test message. */
-export interface Tested {
-	readonly id: string;
-	readonly url: string;
-	readonly status: number | null;
-	readonly problem: string | null;
-	readonly tookMs: number;
-}
-
 /**
  * Sends a test message to a webhook once, even if it is disabled, and stores the outcome among the deliveries.
  * @throws OperatorError if the webhook does not exist
  */
-export async function sendTest(
-	store: Store,
-	account: Pick<Account, 'id' | 'aid'>,
-	id: string,
-): Promise<Tested> {
+export async function sendTest(store: Store, account: Pick<Account, 'id' | 'aid'>, id: string) {
 	const webhook = await store.control.webhook(account.id, id);
 	const atMs = Math.floor(store.now());
 	// In the order of other messages, but distinct: evaluations take numbers from the start of a millisecond.
