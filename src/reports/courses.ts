@@ -1,4 +1,11 @@
-import { Cadences, cadenceTableOf, calendarMonthsOf, type Payment } from '../domain/subscription-cadence.ts';
+import {
+	Cadences,
+	type CadenceTable,
+	cadenceTableOf,
+	calendarMonthsOf,
+	type Paid,
+	type Payment,
+} from '../domain/subscription-cadence.ts';
 import { type Course, courseOf, paymentsOf } from '../domain/subscription-course.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
@@ -32,34 +39,27 @@ export function* readCoursesWith(
 	setDays: RenewalDays,
 ): Reading<CoursedJourney[]> {
 	if (subids.length === 0) return [];
-	const journeys = (yield* readSubscriptionsWith(subids, asOfMs)).map(withPayments);
-	const cadences = new Cadences(yield* learnedCadences(asOfMs), setDays);
-	return coursesBy(journeys, cadences, asOfMs);
+	const journeys = yield* readSubscriptionsWith(subids, asOfMs);
+	return coursesOf(journeys, setDays, asOfMs, yield* learnedCadences(asOfMs));
 }
 
-/** How all subscriptions have gone. Their cadences are learned from all of them, whatever a report is about. */
+/**
+ * How all subscriptions have gone, whatever a report is about.
+ * @param learned what cadences are known by; else they are learned from these subscriptions
+ */
 export function coursesOf(
 	journeys: readonly Journey[],
 	setDays: RenewalDays,
 	asOfMs: number,
+	learned?: CadenceTable,
 ): CoursedJourney[] {
-	const all = journeys.map(withPayments);
+	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
-	return coursesBy(all, new Cadences(cadenceTableOf(paid, asOfMs), setDays), asOfMs);
-}
-
-type WithPayments = Omit<CoursedJourney, 'course'>;
-
-function withPayments(journey: Journey): WithPayments {
-	return { ...journey, payments: paymentsOf(journey.subscription) };
-}
-
-function coursesBy(journeys: readonly WithPayments[], cadences: Cadences, asOfMs: number): CoursedJourney[] {
-	return journeys.map((journey) => {
-		const { payments, subscription } = journey;
-		const paid = { evt: subscription.evt, payments };
-		return { ...journey, course: payments.length > 0 ? courseOf(paid, cadences, asOfMs) : null };
-	});
+	const cadences = new Cadences(learned ?? cadenceTableOf(paid, asOfMs), setDays);
+	return all.map((journey, place) => ({
+		...journey,
+		course: journey.payments.length > 0 ? courseOf(paid[place] as Paid, cadences, asOfMs) : null,
+	}));
 }
 
 /** What tells plans apart: the `evt`, and how often they are paid. */

@@ -34,7 +34,8 @@ const end = -1;
 /** The paths of visitors who have not subscribed. There may be millions: they are numbers in one list. */
 export class LostPaths {
 	readonly labels: LabelNumbers;
-	readonly #steps: number[] = [];
+	#steps = new Int32Array(1024);
+	#length = 0;
 	readonly #lastAtMs: number[] = [];
 	/** See `lostAfterMs`. Null where it is not known. */
 	afterMs: number | null = null;
@@ -50,7 +51,9 @@ export class LostPaths {
 
 	/** Adds a step to the visitor's path. @param label its number among `labels` */
 	step(label: number): void {
-		this.#steps.push(label);
+		if (this.#length === this.#steps.length)
+			this.#steps = new Int32Array(this.#steps.buffer.transfer(2 * this.#steps.byteLength));
+		this.#steps[this.#length++] = label;
 	}
 
 	/** Ends the visitor's path. @param lastAtMs when the visitor was there last */
@@ -63,7 +66,7 @@ export class LostPaths {
 	decide(asOfMs: number, afterMs: number): void {
 		this.afterMs = afterMs;
 		let [kept, visitors, from, visitor] = [0, 0, 0, 0];
-		for (let place = 0; place < this.#steps.length; place++) {
+		for (let place = 0; place < this.#length; place++) {
 			if (this.#steps[place] !== end) continue;
 			const lastAtMs = this.#lastAtMs[visitor++] as number;
 			if (lastAtMs <= asOfMs - afterMs) {
@@ -73,20 +76,13 @@ export class LostPaths {
 			}
 			from = place + 1;
 		}
-		this.#steps.length = kept;
+		this.#length = kept;
 		this.#lastAtMs.length = visitors;
 	}
 
 	/** How often each label occurs. */
 	counts(): Map<string, number> {
-		const counts = new Float64Array(this.labels.names.length);
-		for (let place = 0; place < this.#steps.length; place++) {
-			const label = this.#steps[place] as number;
-			if (label !== end) (counts[label] as number)++;
-		}
-		return new Map(
-			this.labels.names.flatMap((label, number) => (counts[number] ? [[label, counts[number]]] : [])),
-		);
+		return this.labels.counts(this.#steps.subarray(0, this.#length));
 	}
 
 	/** The distinct paths with other numbers, in an order that only depends on these. @param numberOf gives at most 65,536 */
@@ -95,7 +91,7 @@ export class LostPaths {
 		const visitors = new Map<string, number>();
 		// A text is the quickest key of a list of numbers.
 		let path = '';
-		for (let place = 0; place < this.#steps.length; place++) {
+		for (let place = 0; place < this.#length; place++) {
 			const label = this.#steps[place] as number;
 			if (label !== end) path += String.fromCharCode(numbers[label] as number);
 			else {

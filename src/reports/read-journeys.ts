@@ -17,7 +17,6 @@ import {
 import type { Reading } from '../store/steps.ts';
 import { acquiredIn, isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
-import { LabelNumbers } from './label-numbers.ts';
 import { LostPaths, lostAfterMs } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
 import { Visits } from './visits.ts';
@@ -65,7 +64,9 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	const lost = new LostPaths();
 	const visits = new Visits(lost.labels);
 	const touches = new VisitorTouches<ReportedOrigin>();
-	const readOrigin = originReader(options, lost.labels);
+	const readOrigin = originReader(options.paymentProviders, (origin) =>
+		visitsBy ? lost.labels.numberOf(labelOf(origin, visitsBy)) : 0,
+	);
 	/** Those who have events, but no subscription in the period. */
 	let subscribed: ReadonlySet<string> = new Set();
 	let next = 0;
@@ -190,7 +191,7 @@ export function* readTouches(
 	vid: string,
 	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
 ): Reading<readonly Touch[]> {
-	const readOrigin = originReader({ paymentProviders, visitsBy: null }, new LabelNumbers());
+	const readOrigin = originReader(paymentProviders);
 	const touches = new VisitorTouches<ReportedOrigin>();
 	yield* touchesOfVisitors([vid], asOfMs, ([, atMs, text]) => {
 		const origin = readOrigin(text);
@@ -208,7 +209,7 @@ export function* readArrivals(
 	const visits = spans.map(() => 0);
 	const [first, last] = [spans[0], spans.at(-1)];
 	if (!first || !last) return visits;
-	const readOrigin = originReader({ paymentProviders, visitsBy: null }, new LabelNumbers());
+	const readOrigin = originReader(paymentProviders);
 	let place = 0;
 	const period = upTo(asOfMs, { fromMs: first.fromMs, toMs: last.toMs });
 	yield* arrivalsIn(period, (atMs, text) => {
@@ -230,10 +231,10 @@ interface ReportedOrigin extends Origin {
 /** The maximum number of origins whose parsed form is cached. */
 const maxOrigins = 50_000;
 
-/** @returns a function that parses a stored origin */
+/** @param numberOf numbers the label of an origin that is no payment provider. @returns a function that parses a stored origin */
 function originReader(
-	{ paymentProviders, visitsBy }: Pick<JourneyOptions, 'paymentProviders' | 'visitsBy'>,
-	labels: LabelNumbers,
+	paymentProviders: ReadonlySet<string>,
+	numberOf: (origin: Origin) => number = () => 0,
 ): (origin: string) => ReportedOrigin {
 	const known = new Map<string, ReportedOrigin>();
 	return (text) => {
@@ -241,8 +242,7 @@ function originReader(
 		if (parsed === undefined) {
 			const origin = parseOrigin(text);
 			const isPayment = isFromPayment(origin, paymentProviders);
-			const label = visitsBy && !isPayment ? labels.numberOf(labelOf(origin, visitsBy)) : 0;
-			parsed = { ...origin, label, isPayment };
+			parsed = { ...origin, label: isPayment ? 0 : numberOf(origin), isPayment };
 			if (known.size >= maxOrigins) known.clear();
 			known.set(text, parsed);
 		}

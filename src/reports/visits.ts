@@ -11,8 +11,9 @@ const end = -1;
 /** The arrivals of all visitors in a period, by label. There may be millions: they are numbers in lists. */
 export class Visits {
 	readonly labels: LabelNumbers;
-	readonly #steps: number[] = [];
-	readonly #atMs: number[] = [];
+	#steps = new Int32Array(1024);
+	#atMs = new Float64Array(1024);
+	#length = 0;
 
 	constructor(labels: LabelNumbers) {
 		this.labels = labels;
@@ -20,28 +21,30 @@ export class Visits {
 
 	/** Adds the visitor's next arrival, in order of time. */
 	add(label: number, atMs: number): void {
-		this.#atMs.push(atMs);
-		this.#steps.push(label);
+		if (this.#length === this.#steps.length) {
+			this.#steps = new Int32Array(this.#steps.buffer.transfer(2 * this.#steps.byteLength));
+			this.#atMs = new Float64Array(this.#atMs.buffer.transfer(2 * this.#atMs.byteLength));
+		}
+		this.#atMs[this.#length] = atMs;
+		this.#steps[this.#length++] = label;
 	}
 
 	/** Ends the visitor. */
 	end(): void {
-		if (this.#steps.length > 0 && this.#steps.at(-1) !== end) this.add(end, 0);
+		if (this.#length > 0 && this.#steps[this.#length - 1] !== end) this.add(end, 0);
 	}
 
 	/** When the first of all was. */
 	get firstMs(): number {
 		let firstMs = Number.POSITIVE_INFINITY;
-		for (let step = 0; step < this.#steps.length; step++)
+		for (let step = 0; step < this.#length; step++)
 			if (this.#steps[step] !== end) firstMs = Math.min(firstMs, this.#atMs[step] as number);
 		return firstMs;
 	}
 
 	/** How often each label occurs. */
 	counts(): Map<string, number> {
-		const counts = new Float64Array(this.labels.names.length);
-		for (const label of this.#steps) if (label !== end) (counts[label] as number)++;
-		return new Map(this.labels.names.map((name, label) => [name, counts[label] as number]));
+		return this.labels.counts(this.#steps.subarray(0, this.#length));
 	}
 
 	/**
@@ -50,17 +53,19 @@ export class Visits {
 	 */
 	count(numberOf: (label: string) => number, labels: number, startsMs: readonly number[]): Visited[][] {
 		const numbers = this.labels.names.map(numberOf);
-		const width = labels + 1;
-		const [visits, visitors] = [startsMs, startsMs].map(() => new Float64Array(startsMs.length * width));
-		const counted = { visits: visits as Float64Array, visitors: visitors as Float64Array };
+		const counted = startsMs.map(() =>
+			Array.from({ length: labels + 1 }, () => ({ visitors: 0, visits: 0 })),
+		);
 		let seen = new Set<number>();
 		let part = 0;
-		const add = (place: number) => {
-			(counted.visits[place] as number)++;
-			if (!seen.has(place)) (counted.visitors[place] as number)++;
+		const add = (label: number) => {
+			const cell = counted[part]?.[label] as (typeof counted)[number][number];
+			cell.visits++;
+			const place = part * (labels + 1) + label;
+			if (!seen.has(place)) cell.visitors++;
 			seen.add(place);
 		};
-		for (let step = 0; step < this.#steps.length; step++) {
+		for (let step = 0; step < this.#length; step++) {
 			const label = this.#steps[step] as number;
 			if (label === end) {
 				seen = new Set();
@@ -68,14 +73,9 @@ export class Visits {
 				continue;
 			}
 			while ((startsMs[part + 1] ?? Number.POSITIVE_INFINITY) <= (this.#atMs[step] as number)) part++;
-			add(part * width + (numbers[label] as number));
-			add(part * width + labels);
+			add(numbers[label] as number);
+			add(labels);
 		}
-		return startsMs.map((_, row) =>
-			Array.from({ length: width }, (_, label) => ({
-				visitors: counted.visitors[row * width + label] as number,
-				visits: counted.visits[row * width + label] as number,
-			})),
-		);
+		return counted;
 	}
 }

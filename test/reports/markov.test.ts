@@ -41,7 +41,7 @@ test('paths of those who were there lately are left out', () => {
 		lost.end(day * dayMs);
 	}
 	lost.decide(9 * dayMs, 4 * dayMs);
-	assert.deepEqual(Object.fromEntries(lost.counts()), { direct: 2, email: 2 });
+	assert.deepEqual(Object.fromEntries(lost.counts()), { direct: 2, email: 2, social: 0 });
 	assert.deepEqual(
 		lost.labelled((name) => name.length),
 		[{ labels: [6, 5], visitors: 2 }],
