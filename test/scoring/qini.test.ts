@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { qini, qiniCurve } from '../../src/scoring/fit/qini.ts';
+import { qini } from '../../src/scoring/fit/qini.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { examples } from '../quick.ts';
 
@@ -22,23 +22,6 @@ function columns(all: readonly { lift: number; treated: number; label: number }[
 		labels: Uint8Array.from(all, ({ label }) => label),
 	};
 }
-
-test('a point of the curve is the conversions of the treated less those that as many held-out visitors would have had', () => {
-	fc.assert(
-		fc.property(judged, (all) => {
-			const curve = qiniCurve(columns(all));
-			for (const { visitors, gain } of curve.slice(1)) {
-				const top = all.toSorted((a, b) => b.lift - a.lift).slice(0, visitors);
-				const of = (group: number) => top.filter(({ treated }) => treated === group);
-				const reached = (group: number) => of(group).filter(({ label }) => label === 1).length;
-				const expected = of(0).length === 0 ? 0 : (reached(0) * of(1).length) / of(0).length;
-				assert.ok(Math.abs(gain - (reached(1) - expected)) < 1e-9);
-			}
-			assert.equal(curve.at(-1)?.visitors, all.length);
-		}),
-		{ numRuns: examples(50) },
-	);
-});
 
 test('the coefficient is that of scikit-uplift', () => {
 	// Of scikit-uplift 0.5.1: qini_auc_score(y_true, uplift, treatment).

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mean } from '../../src/scoring/fit/measure.ts';
+import { liftOf, Scorer } from '../../src/scoring/fit/scorer.ts';
 import { liftsOf, trainLift } from '../../src/scoring/judge/train-lift.ts';
 import { featureRows } from '../../src/scoring/rows/dataset.ts';
 import { examples } from '../quick.ts';
+import { byVisitsAndEmail, visitors } from './made-up.ts';
 import { experiment, persuadedByEmail } from './made-up-experiment.ts';
 
 test('a known effect is found: it is served, of the right size, for the right visitors', () => {
@@ -49,4 +51,14 @@ test('the report has the groups, and the same rows and seed give the same model'
 		tried.map((one) => one.method),
 		[method],
 	);
+});
+
+test('a stored model of the other method is applied: its log-odds are the lift', () => {
+	const { model } = trainLift(experiment(3000, 5, persuadedByEmail), { seed: 3 });
+	const [part] = model.parts;
+	assert.ok(part);
+	const lift = liftOf({ ...model, method: 'transformed outcome', parts: [part] });
+	const scorer = new Scorer(part);
+	for (const row of visitors(20, 7, byVisitsAndEmail))
+		assert.equal(lift(row), Math.min(1, Math.max(-1, scorer.logOdds(row))));
 });

@@ -11,31 +11,13 @@ export interface JudgedVisitors {
 	readonly labels: Uint8Array;
 }
 
-export interface QiniPoint {
-	/** Visitors so far, those with the highest lifts first. */
-	readonly visitors: number;
-	/** Conversions of the treated among them, less those that as many held-out visitors would have had. */
-	readonly gain: number;
-}
-
 /** Resampled visitors: enough for the ends of an interval. */
 const resamples = 500;
 
 /**
- * The Qini curve (Radcliffe 2007, "Using control groups to target on predicted lift"): what treating only the visitors with
- * the highest lifts would have gained. Visitors of equal lift are one step.
- */
-export function qiniCurve(visitors: JudgedVisitors): QiniPoint[] {
-	const curve: QiniPoint[] = [{ visitors: 0, gain: 0 }];
-	walk(visitors, byScore(visitors.lifts).reverse(), undefined, (count, gain) =>
-		curve.push({ visitors: count, gain }),
-	);
-	return curve;
-}
-
-/**
- * The Qini coefficient, as scikit-uplift's `qini_auc_score` defines it: the area between the curve and the straight line to
- * its end, as a share of the same area of a perfect order. 0 is an order by chance, 1 the perfect one. The interval is of the
+ * The Qini coefficient, as scikit-uplift's `qini_auc_score` defines it: the area between the Qini curve (Radcliffe 2007,
+ * "Using control groups to target on predicted lift") and the straight line to its end, as a share of the same area of a perfect order. 0 is an order by chance, 1 the perfect one. A point of the curve is, of
+ * so many visitors with the highest lifts, the conversions of the treated less those that as many held-out ones would have had. The interval is of the
  * percentile bootstrap over visitors. NaN where a group is empty, or nobody reached the goal.
  * @param coverage of the interval, such as .95
  */
@@ -59,29 +41,13 @@ export function qini(visitors: JudgedVisitors, coverage = 0.95, seed = 1): Inter
 }
 
 /** @param times how often each visitor counts; once by default */
-function coefficient(visitors: JudgedVisitors, order: Uint32Array, times?: Uint16Array): number {
-	let area = 0;
-	let [lastVisitors, lastGain] = [0, 0];
-	const { all, treatedReached, heldOutReached } = walk(visitors, order, times, (count, gain) => {
-		area += ((count - lastVisitors) * (gain + lastGain)) / 2;
-		[lastVisitors, lastGain] = [count, gain];
-	});
-	const byChance = (all * lastGain) / 2;
-	// Treated visitors who reached the goal come first, held-out ones who did last.
-	const perfect =
-		treatedReached * (all - heldOutReached - treatedReached / 2) +
-		(heldOutReached * (treatedReached + lastGain)) / 2;
-	return (area - byChance) / (perfect - byChance);
-}
-
-/** Calls `onPoint` for each point of the curve but the first, which is 0, 0. */
-function walk(
+function coefficient(
 	{ lifts, treated, labels }: JudgedVisitors,
 	order: Uint32Array,
-	times: Uint16Array | undefined,
-	onPoint: (visitors: number, gain: number) => void,
-) {
+	times?: Uint16Array,
+): number {
 	let [treatedCount, treatedReached, heldOut, heldOutReached] = [0, 0, 0, 0];
+	let [area, lastVisitors, lastGain] = [0, 0, 0];
 	for (let place = 0; place < order.length; place++) {
 		const visitor = order[place] as number;
 		const count = times ? (times[visitor] as number) : 1;
@@ -92,9 +58,17 @@ function walk(
 			heldOut += count;
 			heldOutReached += (labels[visitor] as number) * count;
 		}
+		// Visitors of equal lift are one step.
 		if (place + 1 < order.length && lifts[order[place + 1] as number] === lifts[visitor]) continue;
 		const expected = heldOut === 0 ? 0 : (heldOutReached * treatedCount) / heldOut;
-		onPoint(treatedCount + heldOut, treatedReached - expected);
+		const [visitors, gain] = [treatedCount + heldOut, treatedReached - expected];
+		area += ((visitors - lastVisitors) * (gain + lastGain)) / 2;
+		[lastVisitors, lastGain] = [visitors, gain];
 	}
-	return { all: treatedCount + heldOut, treatedReached, heldOutReached };
+	const byChance = (lastVisitors * lastGain) / 2;
+	// Treated visitors who reached the goal come first, held-out ones who did last.
+	const perfect =
+		treatedReached * (lastVisitors - heldOutReached - treatedReached / 2) +
+		(heldOutReached * (treatedReached + lastGain)) / 2;
+	return (area - byChance) / (perfect - byChance);
 }
