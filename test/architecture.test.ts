@@ -163,3 +163,14 @@ test('no object literal is spread only to stay on one line', () => {
 	);
 	assert.deepEqual(spread, []);
 });
+
+test('the rows of a batch of statements are taken by name', () => {
+	// Whatever runs a transaction has to put rows beside statements.
+	const exclude = ['store/steps.ts', 'store/*/engine/run-steps.ts'];
+	const byPlace = globSync('**/*.ts', { cwd: root, exclude }).filter((file) =>
+		/(?:=|=>|[([,?:]|\.\.\.|\breturn|\bof|\bin)\s*yield\b(?!\*)|\[[^\]]*\] =\s+yield\* (?:ask|rowsOf)\b/.test(
+			readFileSync(join(root, file), 'utf8'),
+		),
+	);
+	assert.deepEqual(byPlace, []);
+});

@@ -12,11 +12,10 @@ import {
 	visitorsOfCustomer,
 	visitsAfter,
 } from './account/removing/erasing.ts';
-import { messageLeaseMs, messagesAbout, underWayUntil } from './account/webhooks/outbox.ts';
+import { messageLeaseMs, messagesUnderWay } from './account/webhooks/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
 import { assignAll, foldAll } from './fold-all.ts';
 import type { Maintenance } from './maintenance.ts';
-import { rowsOf } from './steps.ts';
 import type { Store } from './store.ts';
 
 const messagePauseMs = 20;
@@ -145,8 +144,7 @@ export async function eraseOne(
 async function waitForMessages(store: Store, accountId: number, vid: string): Promise<void> {
 	const giveUpAtMs = monotonicMs() + messageLeaseMs;
 	while (monotonicMs() < giveUpAtMs) {
-		const messages = await store.read(accountId, rowsOf(messagesAbout(vid)));
-		if (underWayUntil(messages) <= store.now()) return;
+		if ((await store.read(accountId, messagesUnderWay(vid))) <= store.now()) return;
 		await delay(messagePauseMs);
 	}
 }

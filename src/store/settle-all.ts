@@ -16,6 +16,6 @@ export async function settleAll(store: Store, accountId: number): Promise<void> 
 }
 
 function* settleOldest(max: number): Steps<number> {
-	const settled = yield* rowsOf({ settle: { beforeMs: Number.MAX_SAFE_INTEGER, max } });
+	const settled = yield* rowsOf([{ settle: { beforeMs: Number.MAX_SAFE_INTEGER, max } }]);
 	return settled.length;
 }

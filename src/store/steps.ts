@@ -64,7 +64,7 @@ export type WriteStep = Query | Lock | Settle | Stream;
 /**
  * A transaction in an account's database, step by step. It yields batches of statements that do not depend on each
  * other's rows, and receives the rows of each. So the same logic runs on an engine that answers synchronously and on one
- * that is a round trip away.
+ * that is a round trip away. Only `ask` and its like take the rows, so that nobody counts the places in a batch.
  */
 type Transaction<Step, Outcome> = Generator<readonly Step[], Outcome, readonly (readonly Row[])[]>;
 
@@ -74,7 +74,7 @@ export type Reading<Outcome> = Transaction<ReadStep, Outcome>;
 export type Steps<Outcome> = Transaction<WriteStep, Outcome>;
 
 /** A statement that can be asked by itself: `yield*` gives its rows. */
-type Asked<Step> = Step & { [Symbol.iterator](): Transaction<Step, readonly Row[]> };
+export type Askable<Step> = Step & { [Symbol.iterator](): Transaction<Step, readonly Row[]> };
 
 /** SQL that is written into a statement as it is. */
 class Raw {
@@ -90,19 +90,33 @@ export function raw(text: string | number): Raw {
 	return new Raw(text);
 }
 
-type Filling = Value | readonly string[] | Raw;
+/** The rows of a statement, see `values`. */
+class Rows {
+	readonly rows: NonNullable<Query['rows']>;
+
+	constructor(rows: Rows['rows']) {
+		this.rows = rows;
+	}
+}
+
+/** The rows of an INSERT, or in parentheses a table with the columns `column1`, `column2`, …: after all other values. */
+export function values(rows: Rows['rows']): Rows {
+	return new Rows(rows);
+}
+
+type Filling = Value | readonly string[] | Raw | Rows;
 
 /**
  * A statement with its values in their places. An array is a list: after `IN` what a column may be, elsewhere a table with
  * the column `key`.
  */
-export function sql(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Asked<Query> {
+export function sql(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Askable<Query> {
 	return new Statement('', texts, fillings);
 }
 
 /** The same of a statement that only reads: `SELECT` is put in front. */
-export function select(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Asked<Select> {
-	return new Statement('SELECT ', texts, fillings) as Asked<Select>;
+export function select(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Askable<Select> {
+	return new Statement('SELECT ', texts, fillings) as Askable<Select>;
 }
 
 /** Texts without `raw`, which are the same in each call. */
@@ -111,14 +125,20 @@ const knownTexts = new WeakMap<TemplateStringsArray, string>();
 class Statement implements Query {
 	readonly sql: string;
 	readonly values: NonNullable<Query['values']>;
+	readonly rows?: NonNullable<Query['rows']>;
 
 	constructor(verb: string, texts: TemplateStringsArray, fillings: readonly Filling[]) {
-		const values = fillings.filter((filling): filling is Exclude<Filling, Raw> => !(filling instanceof Raw));
+		const values: (Value | readonly string[])[] = [];
+		let isKnown = true;
+		for (const filling of fillings) {
+			if (filling instanceof Raw) isKnown = false;
+			else if (filling instanceof Rows) this.rows = filling.rows;
+			else values.push(filling);
+		}
 		this.values = values;
-		this.sql =
-			values.length < fillings.length
-				? textOf(verb, texts, fillings)
-				: knownTexts.getOrInsertComputed(texts, () => textOf(verb, texts, fillings));
+		this.sql = isKnown
+			? knownTexts.getOrInsertComputed(texts, () => textOf(verb, texts, fillings))
+			: textOf(verb, texts, fillings);
 	}
 
 	*[Symbol.iterator](): Transaction<this, readonly Row[]> {
@@ -131,6 +151,7 @@ function textOf(verb: string, texts: TemplateStringsArray, fillings: readonly Fi
 	let text = `${verb}${texts[0]}`;
 	for (const [index, filling] of fillings.entries()) {
 		if (filling instanceof Raw) text += filling.text;
+		else if (filling instanceof Rows) text += '?rows';
 		else if (!Array.isArray(filling)) text += '?';
 		else text += text.endsWith('IN ') ? '?list' : '?each';
 		text += texts[index + 1];
@@ -151,12 +172,11 @@ export function* ask(batch: Readonly<Record<string, WriteStep>>): Steps<RowsOf<t
 	return found;
 }
 
-/** Asks for one statement. @returns its rows */
-export function rowsOf(select: Select): Reading<readonly Row[]>;
-export function rowsOf(query: WriteStep): Steps<readonly Row[]>;
-export function* rowsOf(query: WriteStep): Steps<readonly Row[]> {
-	const [rows = []] = yield [query];
-	return rows;
+/** Asks for some statements of one kind. @returns the rows of all, in their order */
+export function rowsOf(queries: readonly ReadStep[]): Reading<readonly Row[]>;
+export function rowsOf(queries: readonly WriteStep[]): Steps<readonly Row[]>;
+export function* rowsOf(queries: readonly WriteStep[]): Steps<readonly Row[]> {
+	return (yield queries).flat();
 }
 
 /** Whether the statement would have no effect. */

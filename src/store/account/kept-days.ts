@@ -1,6 +1,6 @@
 import { samePageMs } from '../../domain/touch.ts';
 import { dayMs } from '../../durations.ts';
-import { type Query, type Reading, raw, type Select, type Steps, select, sql } from '../steps.ts';
+import { type Query, type Reading, raw, rowsOf, type Steps, select, sql, values } from '../steps.ts';
 
 /**
  * What came in on past days is kept, so that nobody counts it again. A row is a day in UTC. What a request stores is of today,
@@ -30,11 +30,13 @@ export function forgetDays(momentsMs: Iterable<number>): Query {
  * @returns what forgets them
  */
 export function* forgetAcquisitionsOf(subids: readonly string[]): Reading<Query> {
-	const [named = [], following = []] = yield (['named > 0', 'named = 0'] as const).map(
-		(part): Select =>
-			select`MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ${subids} AND ${raw(part)} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
+	const firsts = yield* rowsOf(
+		['named > 0', 'named = 0'].map(
+			(part) =>
+				select`MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ${subids} AND ${raw(part)} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
+		),
 	);
-	return forgetDays([...named, ...following].map(({ received_at }) => Number(received_at)));
+	return forgetDays(firsts.map(({ received_at }) => Number(received_at)));
 }
 
 /** Forgets all, so that they are made again. */
@@ -75,13 +77,10 @@ export function* daysKept(fromDay: string, toDay: string): Reading<(KeptDay & { 
 
 /** Asks for days: whatever changes them from now on deletes their rows. */
 export function* beginDays(days: readonly string[], nowMs: number): Steps<void> {
-	for (let from = 0; from < days.length; from += maxBegun)
-		yield [
-			{
-				sql: 'INSERT INTO @kept_day (day, since) ?rows ON CONFLICT (day) DO NOTHING /* begin days */',
-				rows: days.slice(from, from + maxBegun).map((day) => [day, nowMs]),
-			},
-		];
+	for (let from = 0; from < days.length; from += maxBegun) {
+		const rows = days.slice(from, from + maxBegun).map((day) => [day, nowMs]);
+		yield* sql`INSERT INTO @kept_day (day, since) ${values(rows)} ON CONFLICT (day) DO NOTHING /* begin days */`;
+	}
 }
 
 /** Keeps the figures of a day, unless it has changed since it was asked for. */

@@ -1,6 +1,6 @@
 import type { Band } from '../../domain/standing.ts';
 import { dayMs } from '../../durations.ts';
-import { type Query, type Reading, type Steps, select } from '../steps.ts';
+import { type Query, type Reading, raw, rowsOf, type Steps, select, sql, values } from '../steps.ts';
 
 /** A score that a page was told. */
 export interface ServedScore {
@@ -19,12 +19,8 @@ const pageRows = 500;
 
 /** Keeps served scores. Those of visitors who are being erased are left out. */
 export function* keepServedScores(scores: readonly ServedScore[]): Steps<void> {
-	yield [
-		{
-			sql: 'INSERT INTO @served_score (vid, goal, at, band, score) SELECT column1, column2, column3, column4, column5 FROM (?rows) AS drawn WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = drawn.column1) ON CONFLICT (vid, goal, at) DO NOTHING /* keep served scores */',
-			rows: scores.map(({ vid, goal, atMs, band, millionths }) => [vid, goal, atMs, band, millionths]),
-		},
-	];
+	const rows = scores.map(({ vid, goal, atMs, band, millionths }) => [vid, goal, atMs, band, millionths]);
+	yield* sql`INSERT INTO @served_score (vid, goal, at, band, score) SELECT column1, column2, column3, column4, column5 FROM (${values(rows)}) AS drawn WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = drawn.column1) ON CONFLICT (vid, goal, at) DO NOTHING /* keep served scores */`;
 }
 
 /** The kept scores of a period, in order. */
@@ -46,18 +42,13 @@ export function* servedScores(fromMs: number, toMs: number): Reading<ServedScore
  * @returns how many; 0 at the end
  */
 export function* pruneServedScores(beforeMs: number, fullFromMs: number): Steps<number> {
-	const gone = (select: string, values: readonly number[]): Query => ({
-		sql: `DELETE FROM @served_score WHERE (vid, goal, at) IN (${select} LIMIT ${pageRows}) RETURNING vid /* prune served scores */`,
-		values,
-	});
-	const [old = [], many = []] = yield [
-		gone('SELECT vid, goal, at FROM @served_score WHERE at < ?', [beforeMs]),
-		gone(
-			`SELECT vid, goal, at FROM (SELECT vid, goal, at, row_number() OVER (PARTITION BY goal, band, at / ${dayMs} ORDER BY vid, at) AS place FROM @served_score WHERE at >= ?) AS ranked WHERE place > ${keptOfStratum}`,
-			[fullFromMs],
-		),
-	];
-	return old.length + many.length;
+	const page = raw(`LIMIT ${pageRows}) RETURNING vid /* prune served scores */`);
+	const ranked = raw(`row_number() OVER (PARTITION BY goal, band, at / ${dayMs} ORDER BY vid, at)`);
+	const gone = yield* rowsOf([
+		sql`DELETE FROM @served_score WHERE (vid, goal, at) IN (SELECT vid, goal, at FROM @served_score WHERE at < ${beforeMs} ${page}`,
+		sql`DELETE FROM @served_score WHERE (vid, goal, at) IN (SELECT vid, goal, at FROM (SELECT vid, goal, at, ${ranked} AS place FROM @served_score WHERE at >= ${fullFromMs}) AS ranked WHERE place > ${raw(keptOfStratum)} ${page}`,
+	]);
+	return gone.length;
 }
 
 /** A figure that is compared with what comes later. */
@@ -71,10 +62,7 @@ export interface KeptFigure {
 
 /** Keeps a figure, in place of one of the same name. */
 export function keepFigure({ name, atMs, body }: KeptFigure): Query {
-	return {
-		sql: 'INSERT INTO @kept_figure (name, at, body) ?rows ON CONFLICT (name) DO UPDATE SET at = excluded.at, body = excluded.body /* keep figure */',
-		rows: [[name, atMs, body]],
-	};
+	return sql`INSERT INTO @kept_figure (name, at, body) ${values([[name, atMs, body]])} ON CONFLICT (name) DO UPDATE SET at = excluded.at, body = excluded.body /* keep figure */`;
 }
 
 /** The kept figures whose names begin so, earliest first. */

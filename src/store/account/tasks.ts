@@ -1,15 +1,12 @@
-import { type Query, type Reading, select } from '../steps.ts';
+import { type Query, type Reading, select, sql, values } from '../steps.ts';
 
 /**
  * Queues work for the background. `c:…` and `s:…`: assign the events of a customer id, or of a subscription, to their
  * owners. `f:…`: rebuild a visitor. `e:…`: erase a visitor. `v:…`: rebuild the visitors after this `vid`.
  */
 export function addTasks(names: readonly string[]): Query {
-	return {
-		sql: 'INSERT INTO @task (name, position) ?rows /* add tasks */',
-		rows: names.map((name) => [name, 0]),
-		wakes: true,
-	};
+	const rows = names.map((name) => [name, 0]);
+	return { ...sql`INSERT INTO @task (name, position) ${values(rows)} /* add tasks */`, wakes: true };
 }
 
 /** The last task, up to an id, that assigns events to their owners. */

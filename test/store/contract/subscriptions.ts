@@ -7,7 +7,7 @@ import { storeHistory } from '../../../src/store/account/arriving/past-history.t
 import { visitorHistories } from '../../../src/store/account/reading/histories.ts';
 import { eraseOne, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
-import { rowsOf } from '../../../src/store/steps.ts';
+import { rowsOf, select } from '../../../src/store/steps.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
 import { examples } from '../../quick.ts';
 import {
@@ -31,7 +31,7 @@ async function ownersIn(
 ): Promise<Record<string, [string | null, number]>> {
 	const rows = await store.read(
 		accountId,
-		rowsOf({ sql: 'SELECT tid, vid, named FROM @subscription_event ORDER BY tid' }),
+		rowsOf([select`tid, vid, named FROM @subscription_event ORDER BY tid`]),
 	);
 	return Object.fromEntries(
 		rows.map(({ tid, vid, named }) => [String(tid), [vid as string | null, Number(named)]]),

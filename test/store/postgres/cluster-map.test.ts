@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { rowsOf } from '../../../src/store/steps.ts';
+import { rowsOf, select } from '../../../src/store/steps.ts';
 import { eventually } from '../../eventually.ts';
 import { hit } from '../contract/visitors.ts';
 import { addAccount, startWritingFor, subscriptionEvent, upload } from '../engines.ts';
@@ -36,7 +36,7 @@ async function start(t: TestContext) {
 	for (let count = 0; count < 2; count++) {
 		const id = await addAccount(first);
 		const { vid } = await writer.storeHit(id, hit());
-		const [row] = await first.read(id, rowsOf({ sql: 'SELECT profile FROM @visitor' }));
+		const [row] = await first.read(id, rowsOf([select`profile FROM @visitor`]));
 		visitors.push({ id, vid, profile: String(row?.profile) });
 	}
 	await writer.stop();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { minuteMs } from '../../../src/durations.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
-import { rowsOf } from '../../../src/store/steps.ts';
+import { rowsOf, select } from '../../../src/store/steps.ts';
 import { eventually } from '../../eventually.ts';
 import { tangle } from '../../proof/locks.ts';
 import { deadlocksOf } from '../../proof/mixed.ts';
@@ -30,7 +30,7 @@ async function start(t: TestContext) {
 	const ownerOf = async (tid: string) => {
 		const [row] = await store.read(
 			accountId,
-			rowsOf({ sql: 'SELECT vid FROM @subscription_event WHERE tid = ?', values: [tid] }),
+			rowsOf([select`vid FROM @subscription_event WHERE tid = ${tid}`]),
 		);
 		return row?.vid;
 	};

@@ -39,9 +39,8 @@ export function* readCrowded({ vid, atMs }: Moment): Reading<CrowdedMoment> {
 export function* catchUp(crowded: CrowdedMoment): Steps<void> {
 	let rows: readonly Row[];
 	do {
-		[rows = []] = yield [
-			select`id, vid, at, body FROM @hit WHERE id > ${crowded.toId} ORDER BY id LIMIT ${raw(maxRead)} /* crowded moment */`,
-		];
+		rows =
+			yield* select`id, vid, at, body FROM @hit WHERE id > ${crowded.toId} ORDER BY id LIMIT ${raw(maxRead)} /* crowded moment */`;
 		for (const row of rows)
 			if (row.vid === crowded.vid && Number(row.at) === crowded.atMs) crowded.digests.add(digestOfRow(row));
 		crowded.toId = Number(rows.at(-1)?.id ?? crowded.toId);

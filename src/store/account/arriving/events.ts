@@ -9,12 +9,12 @@ import {
 	subscriptionEventFields,
 } from '../../../domain/subscription-event.ts';
 import {
+	type Askable,
 	ask,
 	type Query,
 	type Reading,
 	type Row,
 	raw,
-	rowsOf,
 	type Select,
 	type Steps,
 	select,
@@ -140,7 +140,7 @@ function* outcomesOf(uploads: readonly Arriving[], fresh: ReadonlySet<string>): 
 	const tids = uploads.flatMap(({ events }, index) =>
 		(duplicates[index] ?? []).map((row) => events[row]?.tid as string),
 	);
-	const rows = yield* rowsOf(eventsByTid(unique(tids)));
+	const rows = yield* eventsByTid(unique(tids));
 	const stored = new Map(rows.map((row) => [row.tid, eventOf(row)]));
 	return uploads.map(({ events }, index) => {
 		const duplicateRows = duplicates[index] ?? [];
@@ -156,7 +156,7 @@ function* outcomesOf(uploads: readonly Arriving[], fresh: ReadonlySet<string>): 
 	});
 }
 
-function eventsByTid(tids: readonly string[]): Select {
+function eventsByTid(tids: readonly string[]): Askable<Select> {
 	return select`${raw(subscriptionEventFields.join(', '))} FROM @subscription_event WHERE tid IN ${tids} /* find conflicts */`;
 }
 
@@ -187,7 +187,7 @@ export function* joinEvents(
 	const vids = unique([...joined.map(({ vid }) => vid), ...followed]);
 	const { rows, busy } = hasVisitors
 		? yield* loadFreeVisitors(vids)
-		: { rows: yield* rowsOf(loadVisitors(vids)), busy: [] };
+		: { rows: yield* loadVisitors(vids), busy: [] };
 	const loaded = new LoadedProfiles(rows);
 	const visitors = new Map(loaded.profiles);
 	const stale = new Set([...followed, ...busy]);

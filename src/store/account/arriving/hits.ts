@@ -7,7 +7,7 @@ import {
 } from '../../../domain/hit.ts';
 import { apply, type Profile } from '../../../domain/profile.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { ask, type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, type Steps, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	assignEvents,
@@ -118,10 +118,8 @@ function* addAtOnce({ hits, visitors, others }: LatestHits): Steps<void> {
 }
 
 export function insertHits(hits: readonly Omit<VisitHit, 'body' | 'isFirstOfVisit'>[]): Query {
-	return {
-		sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
-		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
-	};
+	const rows = hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]);
+	return sql`INSERT INTO @hit (vid, sid, at, body) ${values(rows)} /* store hits */`;
 }
 
 /** The visitors, or visits, that the hits belong to. Others may be loaded too, and are not written. */
@@ -135,7 +133,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const links = hits.flatMap(({ vid, freshVid, atMs, body }) => linksOfHit(vid ?? freshVid, atMs, body));
 	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
 	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
-	const before = maybeKnown.length > 0 ? yield* rowsOf(knownLinks(maybeKnown)) : [];
+	const before = maybeKnown.length > 0 ? yield* knownLinks(maybeKnown) : [];
 	const keys = new Set(newLinks(links, before).map(({ key }) => key));
 	const { events, vids: contenders, popular } = yield* lockContested([...keys]);
 	const { visitors, visits, known } = yield* ask({
@@ -152,7 +150,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 		const visit = vid === null ? null : profiles.get(vid)?.visit;
 		return visit && !presented.has(visit.sid) && continuesVisit(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
 	});
-	const others = current.length > 0 ? yield* rowsOf(loadVisits(unique(current))) : [];
+	const others = current.length > 0 ? yield* loadVisits(unique(current)) : [];
 	// A visit of another visitor is not locked and may change or be erased at any time, so it is ignored.
 	const own = [...visits, ...others].filter(({ vid }) => profiles.has(String(vid)));
 	const loadedVisits = new LoadedProfiles(own);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { continuesVisit, type HistoryHit, visitTimeoutMs } from '../../../domain/hit.ts';
-import { type Query, type Row, raw, type Steps, select } from '../../steps.ts';
+import { type Query, type Row, raw, rowsOf, type Steps, select } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	type CrowdedMoment,
@@ -44,12 +44,15 @@ export function* fitting<Hit extends HistoryHit>(
 		const times = hits.map(({ atMs }) => atMs);
 		return { vid, hits, fromMs: Math.min(...times), toMs: Math.max(...times) };
 	});
-	const ends = yield long.map(
-		({ vid, fromMs, toMs }) =>
-			select`at FROM @hit WHERE vid = ${vid} AND at >= ${fromMs} AND at <= ${toMs} ORDER BY at LIMIT 1 OFFSET ${raw(maxRead)} /* fitting history */`,
+	const ends = yield* rowsOf(
+		long.map(
+			({ vid, fromMs, toMs }) =>
+				select`vid, at FROM @hit WHERE vid = ${vid} AND at >= ${fromMs} AND at <= ${toMs} ORDER BY at LIMIT 1 OFFSET ${raw(maxRead)} /* fitting history */`,
+		),
 	);
-	const parts = long.map(({ vid, hits, fromMs }, index) => {
-		const endMs = Number(ends[index]?.[0]?.at ?? Number.POSITIVE_INFINITY);
+	const endOf = new Map(ends.map(({ vid, at }) => [vid, Number(at)]));
+	const parts = long.map(({ vid, hits, fromMs }) => {
+		const endMs = endOf.get(vid) ?? Number.POSITIVE_INFINITY;
 		const moment = { vid, atMs: fromMs };
 		if (endMs > fromMs) return { fits: hits.filter(({ atMs }) => atMs < endMs), crowded: undefined };
 		if (!isCrowded(crowd, moment)) return { fits: [], crowded: moment };
@@ -87,14 +90,14 @@ export function* mergeLogs(
 ): Steps<Merged[]> {
 	const logged = new Map<string, PlacedHit[]>();
 	const rows = history.filter(({ vid }) => known.has(String(vid)));
-	const windows = yield [...known.intersection(long)].flatMap((vid) =>
-		selectNear(vid, arriving.get(vid) ?? [], crowd),
+	const near = yield* rowsOf(
+		[...known.intersection(long)].flatMap((vid) => selectNear(vid, arriving.get(vid) ?? [], crowd)),
 	);
-	for (const row of [...rows, ...windows.flat()]) {
+	for (const row of [...rows, ...near]) {
 		const hit = toLoggedHit(row);
 		logged.getOrInsertComputed(hit.vid, () => []).push(hit);
 	}
-	const startOf = yield* startsOf(windows.flat());
+	const startOf = yield* startsOf(near);
 	for (const { sid, atMs } of [...logged.values()].flat())
 		if (!startOf.has(sid) || atMs < (startOf.get(sid) as number)) startOf.set(sid, atMs);
 	return [...arriving].map(([vid, hits]) => {
@@ -108,15 +111,13 @@ function selectNear(vid: string, hits: readonly PastHit[], crowd: CrowdedMoment 
 	const times = hits.map(({ atMs }) => atMs);
 	const [fromMs, toMs] = [Math.min(...times), Math.max(...times)];
 	// Of a crowded moment, some suffice to find its visits.
-	const most = isCrowded(crowd, { vid, atMs: fromMs }) ? `LIMIT ${maxAround}` : '';
-	const select = (condition: string, values: readonly number[]): Query => ({
-		sql: `SELECT vid, sid, at, body FROM @hit WHERE vid = ? AND ${condition} /* known history */`,
-		values: [vid, ...values],
-	});
+	const some = raw(`LIMIT ${maxAround} /* known history */`);
+	const most = isCrowded(crowd, { vid, atMs: fromMs }) ? some : raw('/* known history */');
+	const [beforeMs, afterMs] = [fromMs - visitTimeoutMs, toMs + visitTimeoutMs];
 	return [
-		select(`at < ? AND at > ? ORDER BY at DESC LIMIT ${maxAround}`, [fromMs, fromMs - visitTimeoutMs]),
-		select(`at >= ? AND at <= ? ORDER BY at ${most}`, [fromMs, toMs]),
-		select(`at > ? AND at < ? ORDER BY at LIMIT ${maxAround}`, [toMs, toMs + visitTimeoutMs]),
+		select`vid, sid, at, body FROM @hit WHERE vid = ${vid} AND at < ${fromMs} AND at > ${beforeMs} ORDER BY at DESC ${some}`,
+		select`vid, sid, at, body FROM @hit WHERE vid = ${vid} AND at >= ${fromMs} AND at <= ${toMs} ORDER BY at ${most}`,
+		select`vid, sid, at, body FROM @hit WHERE vid = ${vid} AND at > ${toMs} AND at < ${afterMs} ORDER BY at ${some}`,
 	];
 }
 

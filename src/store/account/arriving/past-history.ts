@@ -1,6 +1,5 @@
 import type { HistoryHit } from '../../../domain/hit.ts';
 import { eventKeys } from '../../../domain/ownership.ts';
-import { emptyProfile } from '../../../domain/profile.ts';
 import {
 	type Arrival,
 	type StoredEvent,
@@ -8,7 +7,7 @@ import {
 	storedEvent,
 } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { ask, type Query, type Row, rowsOf, type Steps, select, sql } from '../../steps.ts';
+import { ask, type Query, type Row, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import {
@@ -23,7 +22,13 @@ import {
 } from '../owners/identity-links.ts';
 import { subidsOf, subscriptionKeys } from '../owners/subscription-owners.ts';
 import { refold, withShortLogs } from '../profiles/refold.ts';
-import { loadVisitors, loadVisits, saveVisitors, saveVisits } from '../profiles/stored-profiles.ts';
+import {
+	addMissingVisits,
+	loadVisitors,
+	loadVisits,
+	saveVisitors,
+	saveVisits,
+} from '../profiles/stored-profiles.ts';
 import { saveTouches } from '../profiles/touches.ts';
 import { addLatest } from './add-latest.ts';
 import { type CrowdedMoment, catchUp, type Moment } from './crowded-moment.ts';
@@ -74,7 +79,7 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 		short.has(hit.vid) || fits.has(hit) ? 'hits' : 'left',
 	);
 	const links = hits.flatMap(({ vid, atMs, body }) => linksOfHit(vid, atMs, body));
-	const before = yield* rowsOf(knownLinks(links));
+	const before = yield* knownLinks(links);
 	const linked = new Set(newLinks(links, before).map(({ key }) => key));
 	const keys = eventKeys(events);
 	yield [
@@ -152,13 +157,8 @@ function* storePastHits(
 	if (added.length === 0) return 0;
 	const renamed = merged.flatMap((one) => [...one.renamed]);
 	const sids = unique([...added.map(({ sid }) => sid), ...renamed.map(([, sid]) => sid)]);
-	const changed = yield [
-		insertHits(added),
-		saveLinks(fresh),
-		...renamed.flatMap(([before, after]) => rename(before, after)),
-		loadVisits(sids),
-	];
-	const visits = changed.at(-1) ?? [];
+	yield [insertHits(added), saveLinks(fresh), ...renamed.flatMap(([before, after]) => rename(before, after))];
+	const visits = yield* loadVisits(sids);
 	yield* assignLater(contested.popular, fresh);
 	const isAdded = new Set(addedEvents.map(({ tid }) => tid));
 	const moved = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));
@@ -166,7 +166,7 @@ function* storePastHits(
 	const latest = addLatest(added, { visitors, visits }, (vid, sid) => !moved.has(vid) && !renamedTo.has(sid));
 	yield [
 		saveVisitors([...latest.visitors]),
-		...addVisits(added, latest.stale),
+		addVisits(added, latest.stale),
 		saveVisits([...latest.visits]),
 		saveTouches(latest.touches),
 		forgetDays(added.map(({ atMs }) => atMs)),
@@ -184,12 +184,7 @@ function rename(before: string, after: string): Query[] {
 }
 
 /** Adds rows for visits that are rebuilt. */
-function addVisits(hits: readonly PlacedHit[], stale: ReadonlySet<string>): Query[] {
+function addVisits(hits: readonly PlacedHit[], stale: ReadonlySet<string>): Query {
 	const visits = new Map(hits.filter(({ vid }) => stale.has(vid)).map((hit) => [hit.sid, hit]));
-	return [
-		{
-			sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO NOTHING /* add visits */',
-			rows: [...visits].map(([sid, { vid, atMs }]) => [sid, vid, JSON.stringify(emptyProfile(atMs))]),
-		},
-	];
+	return addMissingVisits([...visits].map(([sid, { vid, atMs }]) => ({ sid, vid, firstMs: atMs })));
 }

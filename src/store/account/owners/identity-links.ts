@@ -7,7 +7,19 @@ import {
 	ownerOf,
 	tidKey,
 } from '../../../domain/ownership.ts';
-import { ask, type Query, type Row, raw, rowsOf, type Select, type Steps, select, sql } from '../../steps.ts';
+import {
+	type Askable,
+	ask,
+	type Query,
+	type Row,
+	raw,
+	type Select,
+	type Steps,
+	select,
+	sql,
+	values,
+} from '../../steps.ts';
+import { unique } from '../../unique.ts';
 import { addTasks } from '../tasks.ts';
 import {
 	followSubscriptions,
@@ -45,26 +57,19 @@ export function linksOfRow({ vid, at, body }: Row): IdentityLink[] {
 }
 
 /** The holders of those events' keys that have one. */
-export function holdersOf(events: readonly Joinable[]): Select {
-	return {
-		sql: holdersSql,
-		values: [eventKeys(events)],
-	};
+export function holdersOf(events: readonly Joinable[]): Askable<Select> {
+	return holdersOfKeys(eventKeys(events));
 }
 
 /** A visitor who is being erased holds no key. */
-const holdersSql: Select['sql'] = `${withVid(
-	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list",
-)} /* holders */`;
+function holdersOfKeys(keys: readonly string[]): Askable<Select> {
+	return select`* FROM (SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ${keys} AS list ${withVid} /* holders */`;
+}
 
 /** Who had shown each key first, as of a moment, and when. */
-export function holdersUpTo(keys: readonly string[], asOfMs: number): Select {
-	const first = (column: string) =>
-		`(SELECT ${column} FROM @claim AS claim WHERE claim.key = list.key AND at <= ? ORDER BY at, vid LIMIT 1)`;
-	return {
-		sql: `SELECT key, ${first('vid')} AS vid, ${first('at')} AS at FROM ?each AS list /* holders up to */`,
-		values: [asOfMs, asOfMs, keys],
-	};
+export function holdersUpTo(keys: readonly string[], asOfMs: number): Askable<Select> {
+	const first = raw('FROM @claim AS claim WHERE claim.key = list.key AND at <=');
+	return select`key, (SELECT vid ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS vid, (SELECT at ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS at FROM ${keys} AS list /* holders up to */`;
 }
 
 /** The visitor that each event names, by `tid`. @param holders rows with `key` and `vid` */
@@ -80,11 +85,9 @@ export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): 
 }
 
 /** Existing links of visitors to keys. Under the visitors' lock they cannot change. */
-export function knownLinks(links: readonly IdentityLink[]): Query {
-	return {
-		sql: 'SELECT vid, key, at FROM (?rows) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known links */',
-		rows: earliestLinks(links).map(({ vid, key }) => [vid, key]),
-	};
+export function knownLinks(links: readonly IdentityLink[]): Askable<Query> {
+	const rows = earliestLinks(links).map(({ vid, key }) => [vid, key]);
+	return sql`SELECT vid, key, at FROM (${values(rows)}) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known links */`;
 }
 
 /** The links that are new, or earlier than the known ones. @param known rows of `knownLinks` */
@@ -105,10 +108,8 @@ function earliestLinks(links: readonly IdentityLink[]): IdentityLink[] {
 }
 
 export function saveLinks(links: readonly IdentityLink[]): Query {
-	return {
-		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save links */',
-		rows: earliestLinks(links).map(({ key, atMs, vid }) => [key, atMs, vid]),
-	};
+	const rows = earliestLinks(links).map(({ key, atMs, vid }) => [key, atMs, vid]);
+	return sql`INSERT INTO @claim (key, at, vid) ${values(rows)} ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save links */`;
 }
 
 /** An event whose owner may change with new links. */
@@ -138,10 +139,7 @@ export interface ContestedEvents {
  */
 export function* lockContested(keys: readonly string[], erasing = false): Steps<ContestedEvents> {
 	if (keys.length === 0) return { events: [], vids: [], popular: [] };
-	const { counts } = yield* ask({
-		lock: { lock: 'exclusive', keys },
-		counts: countEvents(keys),
-	});
+	const { counts } = yield* ask({ lock: { lock: 'exclusive', keys }, counts: countEvents(keys) });
 	let left = maxContested;
 	const popular = new Set<string>();
 	for (const { cid, events } of counts) {
@@ -152,16 +150,14 @@ export function* lockContested(keys: readonly string[], erasing = false): Steps<
 		keys.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
 	const found = yield* select`tid FROM @subscription_event WHERE cid IN ${named('c:')} /* events of links */`;
 	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid))]);
-	const rows = yield* rowsOf(lockEvents([...tids], erasing));
+	const rows = yield* lockEvents([...tids], erasing);
 	return { ...(yield* contestedAmong(rows)), popular: [...popular] };
 }
 
 /** The number of events of each customer id. Counting stops just above the limit. A `tid` has one event. */
 function countEvents(keys: readonly string[]): Query {
-	return {
-		sql: `SELECT key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${maxContested + 1}) AS first) AS events FROM ?each AS list /* count events */`,
-		values: [keys.filter((key) => key.startsWith('c:')).map((key) => key.slice(2))],
-	};
+	const cids = keys.filter((key) => key.startsWith('c:')).map((key) => key.slice(2));
+	return select`key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${raw(maxContested + 1)}) AS first) AS events FROM ${cids} AS list /* count events */`;
 }
 
 /**
@@ -170,7 +166,7 @@ function countEvents(keys: readonly string[]): Query {
  */
 export function* assignLater(popular: readonly string[], links: readonly IdentityLink[]): Steps<void> {
 	if (popular.length === 0) return;
-	const holders = yield* rowsOf({ sql: holdersSql, values: [popular] });
+	const holders = yield* holdersOfKeys(popular);
 	const won = holders.filter(({ key, vid }) => links.some((link) => link.key === key && link.vid === vid));
 	yield [addTasks(won.map(({ key }) => String(key)))];
 }
@@ -180,24 +176,19 @@ export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvent
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
 	const subscribers = yield* subscriptionsOf(events);
+	const holders = yield* holdersOf(events);
 	return {
 		events,
-		vids: [...new Set([...owners, ...(yield* keyHolders(events)), ...subscribers.values()])],
+		vids: unique([...owners, ...holders.map(({ vid }) => String(vid)), ...subscribers.values()]),
 	};
-}
-
-/** The visitors who hold the keys of events. */
-function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
-	const holders = yield* rowsOf(holdersOf(events));
-	return holders.map(({ vid }) => String(vid));
 }
 
 /**
  * Finds subscription events, then locks them all at once in the order of their `tid`.
  * @param erasing whether to include events of visitors who are being erased
  */
-export function lockEvents(tids: readonly string[], erasing = true): Query {
-	return sql`SELECT tid, subid, cid, vid, named FROM @subscription_event WHERE tid IN ${tids}${raw(erasing ? '' : notErasing)} ORDER BY tid FOR UPDATE /* lock events */`;
+export function lockEvents(tids: readonly string[], erasing = true): Askable<Query> {
+	return sql`SELECT tid, subid, cid, vid, named FROM @subscription_event WHERE tid IN ${tids}${erasing ? raw('') : notErasing} ORDER BY tid FOR UPDATE /* lock events */`;
 }
 
 /**
@@ -206,8 +197,7 @@ export function lockEvents(tids: readonly string[], erasing = true): Query {
  */
 export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
 	if (events.length === 0) return new Set();
-	const holders = yield* rowsOf(holdersOf(events));
-	const owners = ownersOf(events, holders);
+	const owners = ownersOf(events, yield* holdersOf(events));
 	const renamed = events.filter(({ tid, vid, named }) => {
 		const owner = owners.get(tid);
 		return owner ? owner.vid !== vid || owner.named !== named : named > 0;

@@ -1,24 +1,22 @@
 import { decidingOrder, type Owner, ownerOf } from '../../../domain/ownership.ts';
 import {
+	type Askable,
 	ask,
 	type Query,
 	type Reading,
 	type Row,
 	raw,
-	rowsOf,
 	type Select,
 	type Steps,
 	select,
 	sql,
+	values,
 } from '../../steps.ts';
 import { addTasks } from '../tasks.ts';
 
 /** The owners of subscriptions that have one. */
-export function ownersOfSubscriptions(subids: readonly string[]): Select {
-	return {
-		sql: `${withVid(`SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY ${decidingOrder} LIMIT 1) AS vid FROM ?each AS list`)} /* subscriptions */`,
-		values: [subids],
-	};
+export function ownersOfSubscriptions(subids: readonly string[]): Askable<Select> {
+	return select`* FROM (SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY ${raw(decidingOrder)} LIMIT 1) AS vid FROM ${subids} AS list ${withVid} /* subscriptions */`;
 }
 
 /**
@@ -26,12 +24,10 @@ export function ownersOfSubscriptions(subids: readonly string[]): Select {
  * `EXISTS` instead, PostgreSQL might join the list with the whole table. Without the limit, which no list reaches, both
  * engines would look up once for the condition, and once more for the row.
  */
-export function withVid(lookUps: string): Select['sql'] {
-	return `SELECT * FROM (${lookUps} LIMIT 1000000) AS found WHERE vid IS NOT NULL`;
-}
+export const withVid = raw('LIMIT 1000000) AS found WHERE vid IS NOT NULL');
 
 /** A visitor who is being erased owns nothing. */
-export const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
+export const notErasing = raw(" AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)");
 
 /** The owner of each subscription that has one, by `subid`. @param rows of `ownersOfSubscriptions` */
 export function subscribersIn(rows: readonly Row[]): Map<string, string> {
@@ -42,7 +38,7 @@ export function subscribersIn(rows: readonly Row[]): Map<string, string> {
 export function* subscriptionsOf(
 	events: readonly { readonly subid: string }[],
 ): Reading<Map<string, string>> {
-	return subscribersIn(yield* rowsOf(ownersOfSubscriptions(subidsOf(events))));
+	return subscribersIn(yield* ownersOfSubscriptions(subidsOf(events)));
 }
 
 export function subidsOf(events: readonly { readonly subid: string }[]): string[] {
@@ -56,10 +52,8 @@ export function subscriptionKeys(events: readonly { readonly subid: string }[]):
 
 /** Stores the owners of events. Both engines name the columns of `VALUES` `column1`, `column2`, … */
 export function setOwners(owners: readonly (readonly [tid: string, owner: Owner | undefined])[]): Query {
-	return {
-		sql: 'UPDATE @subscription_event SET vid = owner.column2, named = CAST(owner.column3 AS integer) FROM (?rows) AS owner WHERE tid = owner.column1 /* join */',
-		rows: owners.map(([tid, owner]) => [tid, owner?.vid ?? null, owner?.named ?? 0]),
-	};
+	const rows = owners.map(([tid, owner]) => [tid, owner?.vid ?? null, owner?.named ?? 0]);
+	return sql`UPDATE @subscription_event SET vid = owner.column2, named = CAST(owner.column3 AS integer) FROM (${values(rows)}) AS owner WHERE tid = owner.column1 /* join */`;
 }
 
 /**
@@ -100,8 +94,8 @@ function keysOf(subids: readonly string[]): string[] {
 }
 
 /** The number of events that name nobody, of each subscription. Counting stops just above the limit. */
-function countFollowing(subids: readonly string[]): Select {
-	return select`key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${raw(notErasing)} ORDER BY id LIMIT ${raw(maxFollowing + 1)}) AS first) AS events FROM ${subids} AS list /* count following */`;
+function countFollowing(subids: readonly string[]): Askable<Select> {
+	return select`key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${notErasing} ORDER BY id LIMIT ${raw(maxFollowing + 1)}) AS first) AS events FROM ${subids} AS list /* count following */`;
 }
 
 /** As many subscriptions as have few such events together. @param counts rows of `countFollowing` */
@@ -115,8 +109,8 @@ function fewOf(counts: readonly Row[]): { subid: string; events: number }[] {
 	});
 }
 
-function lockFollowing(by: 'subid' | 'tid', names: readonly string[], more = ''): Query {
-	return sql`SELECT tid, subid, vid FROM @subscription_event WHERE ${raw(by)} IN ${names} AND named = 0${raw(notErasing)} ORDER BY tid FOR UPDATE${raw(more)} /* following */`;
+function lockFollowing(by: 'subid' | 'tid', names: readonly string[], more = ''): Askable<Query> {
+	return sql`SELECT tid, subid, vid FROM @subscription_event WHERE ${raw(by)} IN ${names} AND named = 0${notErasing} ORDER BY tid FOR UPDATE${raw(more)} /* following */`;
 }
 
 function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, string>): Steps<Set<string>> {
@@ -133,7 +127,7 @@ function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, str
  * @returns these subscriptions, and the visitors who gained or lost an event
  */
 export function* followFew(subids: readonly string[]): Steps<{ few: readonly string[]; moved: Set<string> }> {
-	const counted = fewOf(yield* rowsOf(countFollowing(subids))).map(({ subid }) => subid);
+	const counted = fewOf(yield* countFollowing(subids)).map(({ subid }) => subid);
 	const few = counted.includes(subids[0] ?? '') ? counted : [];
 	const { rows, following } = yield* ask({
 		lock: { lock: 'exclusive', keys: keysOf(few) },
@@ -156,12 +150,8 @@ export function* followOn(
 		rows: ownersOfSubscriptions([subid]),
 		page: select`id, tid FROM @subscription_event WHERE subid = ${subid} AND named = 0 AND id > ${afterId} ORDER BY id LIMIT ${raw(maxFollowing)} /* follow */`,
 	});
-	const following = yield* rowsOf(
-		lockFollowing(
-			'tid',
-			page.map(({ tid }) => String(tid)),
-		),
-	);
+	const tids = page.map(({ tid }) => String(tid));
+	const following = yield* lockFollowing('tid', tids);
 	const last = page.length === maxFollowing ? page.at(-1) : undefined;
 	return { moved: yield* follow(following, subscribersIn(rows)), lastId: last && Number(last.id) };
 }

@@ -1,4 +1,4 @@
-import { ask, type Query, type Row, raw, rowsOf, type Steps, select, sql } from '../../steps.ts';
+import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { assignEvents, type ContestedEvents, lockContested, saveLinks } from '../owners/identity-links.ts';
 import { followFew, followOn } from '../owners/subscription-owners.ts';
@@ -86,7 +86,7 @@ function* foldVisitors(vids: readonly string[]): Steps<Piece> {
 	const [first = ''] = vids;
 	const short = (yield* withShortLogs(vids, maxEntries)).filter((vid, index) => vid === vids[index]);
 	if (short.length === 0) return { name: first, crowd: yield* foldVisitor(first) };
-	const rows = yield* rowsOf(loadVisitors(short));
+	const rows = yield* loadVisitors(short);
 	yield* replay(short, rows);
 	return { name: short.at(-1) as string };
 }
@@ -106,7 +106,7 @@ export function* countWaiting(): Steps<number> {
 
 function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const links = yield* lockUnfounded(vid);
-	const rows = yield* rowsOf(loadVisitors(unique([vid, ...(links?.vids ?? [])])));
+	const rows = yield* loadVisitors(unique([vid, ...(links?.vids ?? [])]));
 	const row = rows.find((each) => each.vid === vid);
 	if (!row || row.folded_to === null) return undefined;
 	const [state] = yield* select`folded_to, refolded FROM @visitor WHERE vid = ${vid} /* fold visitor */`;

@@ -1,7 +1,7 @@
 import { hitEntry } from '../../../domain/hit.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../../domain/profile.ts';
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
-import type { Reading, Row, Select } from '../../steps.ts';
+import { ask, type Reading, type Row, raw, select } from '../../steps.ts';
 import { type IdentityLink, linksOfRow } from '../owners/identity-links.ts';
 import type { LoggedHit } from './touches.ts';
 
@@ -33,7 +33,7 @@ export interface LogPiece extends LogPart {
 
 /** The next entries of a log after a moment. */
 export function* readOn(subject: LogSubject, afterMs: number): Reading<LogPiece> {
-	const [hits = [], events = []] = yield entriesOf(subject, '>', afterMs, maxEntries + 1);
+	const { hits, events } = yield* entriesOf(subject, '>', afterMs, maxEntries + 1);
 	const cuts = [hits, events]
 		.filter((rows) => rows.length > maxEntries)
 		.map((rows) => Number(rows.at(-1)?.at));
@@ -50,22 +50,18 @@ export function* readOn(subject: LogSubject, afterMs: number): Reading<LogPiece>
 
 /** All entries of one moment. */
 export function* readMoment(subject: LogSubject, atMs: number): Reading<LogPart> {
-	const [hits = [], events = []] = yield entriesOf(subject, '=', atMs);
+	const { hits, events } = yield* entriesOf(subject, '=', atMs);
 	return partOf(hits, events);
 }
 
-function entriesOf({ key, name }: LogSubject, sign: string, atMs: number, max?: number): Select[] {
-	const piece = (at: string) => (max === undefined ? '' : `ORDER BY ${at} LIMIT ${max}`);
-	const values = [name, atMs];
-	const hits: Select = {
-		sql: `SELECT vid, sid, at, body FROM @hit WHERE ${key} = ? AND at ${sign} ? ${piece('at')} /* fold */`,
-		values,
-	};
-	const events: Select = {
-		sql: `SELECT tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid = ? AND received_at ${sign} ? ${piece('received_at')} /* fold */`,
-		values,
-	};
-	return key === 'vid' ? [hits, events] : [hits];
+function entriesOf({ key, name }: LogSubject, sign: '>' | '=', atMs: number, max?: number) {
+	const piece = (at: string) =>
+		raw(max === undefined ? '/* fold */' : `ORDER BY ${at} LIMIT ${max} /* fold */`);
+	const vids = key === 'vid' ? [name] : [];
+	return ask({
+		hits: select`vid, sid, at, body FROM @hit WHERE ${raw(key)} = ${name} AND at ${raw(sign)} ${atMs} ${piece('at')}`,
+		events: select`tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid IN ${vids} AND received_at ${raw(sign)} ${atMs} ${piece('received_at')}`,
+	});
 }
 
 function partOf(rows: readonly Row[], events: readonly Row[]): LogPart {

@@ -1,16 +1,5 @@
 import { emptyProfile } from '../../../domain/profile.ts';
-import {
-	ask,
-	type Query,
-	type Reading,
-	type Row,
-	raw,
-	rowsOf,
-	type Select,
-	type Steps,
-	select,
-	sql,
-} from '../../steps.ts';
+import { ask, type Reading, type Row, raw, rowsOf, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	assignEvents,
@@ -24,7 +13,7 @@ import {
 import type { HitPlace } from '../removing/erasing.ts';
 import { addTasks } from '../tasks.ts';
 import { refold, waitToBeFolded, withShortLogs } from './refold.ts';
-import { lockVisitors } from './stored-profiles.ts';
+import { addMissingVisits, lockVisitors } from './stored-profiles.ts';
 
 /** The maximum number of log entries that a transaction reads. */
 const maxReplayed = 1500;
@@ -36,12 +25,15 @@ const namedAnywhere = ['hit', 'visitor', 'claim', 'subscription_event'];
 
 /** The next visitors in the order of their `vid`. */
 export function* visitorsAfter(vid: string, limit: number): Reading<string[]> {
-	const pages = yield namedAnywhere.map(
-		(table): Select =>
-			select`DISTINCT vid FROM @${raw(table)} WHERE vid > ${vid} ORDER BY vid LIMIT ${raw(limit)} /* visitors after */`,
+	const rows = yield* rowsOf(
+		namedAnywhere.map(
+			(table) =>
+				select`DISTINCT vid FROM @${raw(table)} WHERE vid > ${vid} ORDER BY vid LIMIT ${raw(limit)} /* visitors after */`,
+		),
 	);
-	const vids = new Set(pages.flatMap((rows) => rows.map((row) => String(row.vid))));
-	return [...vids].sort().slice(0, limit);
+	return unique(rows.map((row) => String(row.vid)))
+		.sort()
+		.slice(0, limit);
 }
 
 /**
@@ -49,14 +41,11 @@ export function* visitorsAfter(vid: string, limit: number): Reading<string[]> {
  * @returns how many, and the last id of the page; undefined at the end
  */
 export function* repairVisits(afterId: number): Steps<{ changed: number; lastId: number } | undefined> {
-	const page = `FROM @visit AS visit WHERE id > ? ORDER BY id LIMIT ${pageRows} /* repair visits */`;
-	const named = yield* rowsOf({ sql: `SELECT vid ${page}`, values: [afterId] });
+	const page = raw(`ORDER BY id LIMIT ${pageRows} /* repair visits */`);
+	const named = yield* select`vid FROM @visit WHERE id > ${afterId} ${page}`;
 	const { visits } = yield* ask({
 		settle: { settle: unique(named.map(({ vid }) => String(vid))) },
-		visits: {
-			sql: `SELECT id, sid, vid, (SELECT vid FROM @hit AS hit WHERE hit.sid = visit.sid ORDER BY at LIMIT 1) AS owner ${page}`,
-			values: [afterId],
-		},
+		visits: select`id, sid, vid, (SELECT vid FROM @hit AS hit WHERE hit.sid = visit.sid ORDER BY at LIMIT 1) AS owner FROM @visit AS visit WHERE id > ${afterId} ${page}`,
 	});
 	const last = visits.at(-1);
 	if (!last) return undefined;
@@ -106,7 +95,7 @@ function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 		found: select`tid FROM @subscription_event WHERE vid IN ${vids} /* take links */`,
 		queued: addTasks(popular),
 	});
-	const own = yield* rowsOf(lockEvents(found.map(({ tid }) => String(tid))));
+	const own = yield* lockEvents(found.map(({ tid }) => String(tid)));
 	const rows = [...events, ...own] as readonly Row[];
 	const over = yield* contestedAmong([...new Map(rows.map((row) => [row.tid, row])).values()]);
 	yield [lockVisitors(unique([...vids, ...over.vids]))];
@@ -119,16 +108,10 @@ function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
  */
 export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 	yield [
-		{
-			sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO NOTHING /* rebuild */',
-			rows: [[vid, JSON.stringify(emptyProfile(nowMs))]],
-		},
+		sql`INSERT INTO @visitor (vid, profile) ${values([[vid, JSON.stringify(emptyProfile(nowMs))]])} ON CONFLICT (vid) DO NOTHING /* rebuild */`,
 		lockVisitors([vid]),
 		// A key that no hit shows makes the fold check the links of all hits.
-		{
-			sql: 'INSERT INTO @claim (key, at, vid, unfounded) ?rows ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* rebuild */',
-			rows: [['r:', 0, vid, 1]],
-		},
+		sql`INSERT INTO @claim (key, at, vid, unfounded) ${values([['r:', 0, vid, 1]])} ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* rebuild */`,
 		...waitToBeFolded([vid], []),
 	];
 }
@@ -158,12 +141,7 @@ export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPl
 	});
 	const firsts = new Map(hits.toReversed().map((hit) => [String(hit.sid), Number(hit.at)]));
 	yield [lockVisitors([vid])];
-	yield [
-		{
-			sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO NOTHING /* rebuild */',
-			rows: [...firsts].map(([sid, firstMs]) => [sid, vid, JSON.stringify(emptyProfile(firstMs))]),
-		},
-	];
+	yield [addMissingVisits([...firsts].map(([sid, firstMs]) => ({ sid, vid, firstMs })))];
 	yield waitToBeFolded([vid], [...firsts.keys()]);
 	const last = hits.at(-1);
 	return last && { atMs: Number(last.at), id: Number(last.id) };
@@ -171,8 +149,8 @@ export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPl
 
 /** Assigns a page of a visitor's events to their owners. @returns the id of the last; undefined at the end */
 export function* reassignEvents(vid: string, afterId: number): Steps<number | undefined> {
-	const page: Query = select`id, tid FROM @subscription_event WHERE vid = ${vid} AND id > ${afterId} ORDER BY id LIMIT 50 /* rebuild */`;
-	const rows = yield* rowsOf(page);
+	const rows =
+		yield* select`id, tid FROM @subscription_event WHERE vid = ${vid} AND id > ${afterId} ORDER BY id LIMIT 50 /* rebuild */`;
 	const { events, vids } = yield* lockContested(rows.map(({ tid }) => `t:${tid}`));
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);

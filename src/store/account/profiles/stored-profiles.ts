@@ -1,5 +1,5 @@
-import { isLatest, type LogEntry, type Profile } from '../../../domain/profile.ts';
-import { ask, type Query, type Row, type Steps, select, sql } from '../../steps.ts';
+import { emptyProfile, isLatest, type LogEntry, type Profile } from '../../../domain/profile.ts';
+import { type Askable, ask, type Query, type Row, type Steps, select, sql, values } from '../../steps.ts';
 
 /** Profiles of visitors by `vid`, or of visits by `sid`, as they were loaded. */
 export class LoadedProfiles {
@@ -36,12 +36,9 @@ export function lockVisitors(vids: readonly string[]): Query {
 }
 
 /** Locks visitors and loads their profiles. */
-export function loadVisitors(vids: readonly string[]): Query {
-	return { sql: `${loadingVisitors} /* load visitors */`, values: [vids] };
+export function loadVisitors(vids: readonly string[]): Askable<Query> {
+	return sql`SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ${vids} ORDER BY vid FOR UPDATE /* load visitors */`;
 }
-
-const loadingVisitors =
-	'SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE';
 
 /**
  * The same for a transaction that may have locked other visitors, so that waiting could be a deadlock.
@@ -49,29 +46,33 @@ const loadingVisitors =
  */
 export function* loadFreeVisitors(vids: readonly string[]): Steps<{ rows: readonly Row[]; busy: string[] }> {
 	const { rows, all } = yield* ask({
-		rows: { sql: `${loadingVisitors} SKIP LOCKED /* load free visitors */`, values: [vids] },
+		rows: sql`SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ${vids} ORDER BY vid FOR UPDATE SKIP LOCKED /* load free visitors */`,
 		all: select`vid FROM @visitor WHERE vid IN ${vids} /* load free visitors */`,
 	});
 	const free = new Set(rows.map(({ vid }) => vid));
 	return { rows, busy: all.filter(({ vid }) => !free.has(vid)).map(({ vid }) => String(vid)) };
 }
 
-export function loadVisits(sids: readonly string[]): Query {
+export function loadVisits(sids: readonly string[]): Askable<Query> {
 	return select`sid, vid, profile, folded_to FROM @visit WHERE sid IN ${sids} /* load visits */`;
 }
 
 export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
-	return {
-		sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */',
-		rows: visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]),
-	};
+	const rows = visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]);
+	return sql`INSERT INTO @visitor (vid, profile) ${values(rows)} ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */`;
 }
 
 export function saveVisits(
 	visits: readonly (readonly [sid: string, visit: { vid: string; profile: Profile | null }])[],
 ): Query {
-	return {
-		sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO UPDATE SET profile = excluded.profile /* save visits */',
-		rows: visits.map(([sid, { vid, profile }]) => [sid, vid, JSON.stringify(profile)]),
-	};
+	const rows = visits.map(([sid, { vid, profile }]) => [sid, vid, JSON.stringify(profile)]);
+	return sql`INSERT INTO @visit (sid, vid, profile) ${values(rows)} ON CONFLICT (sid) DO UPDATE SET profile = excluded.profile /* save visits */`;
+}
+
+/** Adds rows for visits that have none, until they are rebuilt. */
+export function addMissingVisits(
+	visits: readonly { readonly sid: string; readonly vid: string; readonly firstMs: number }[],
+): Query {
+	const rows = visits.map(({ sid, vid, firstMs }) => [sid, vid, JSON.stringify(emptyProfile(firstMs))]);
+	return sql`INSERT INTO @visit (sid, vid, profile) ${values(rows)} ON CONFLICT (sid) DO NOTHING /* add visits */`;
 }

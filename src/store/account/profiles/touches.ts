@@ -1,7 +1,7 @@
 import type { HitRecord } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry } from '../../../domain/profile.ts';
 import { type Touch, touchOf } from '../../../domain/touch.ts';
-import { type Query, type Reading, type Row, type Steps, select, sql } from '../../steps.ts';
+import { type Query, type Reading, type Row, type Steps, select, sql, values } from '../../steps.ts';
 import { forgetDays } from '../kept-days.ts';
 
 /**
@@ -67,10 +67,8 @@ export function saveTouches(touches: readonly StoredTouch[]): Query {
 		const known = kept.get(name);
 		if (!known || touch.origin < known.origin) kept.set(name, touch);
 	}
-	return {
-		sql: 'INSERT INTO @touch (vid, at, origin) ?rows ON CONFLICT (vid, at) DO UPDATE SET origin = excluded.origin WHERE excluded.origin < touch.origin /* save touches */',
-		rows: [...kept.values()].map(({ vid, atMs, origin }) => [vid, atMs, origin]),
-	};
+	const rows = [...kept.values()].map(({ vid, atMs, origin }) => [vid, atMs, origin]);
+	return sql`INSERT INTO @touch (vid, at, origin) ${values(rows)} ON CONFLICT (vid, at) DO UPDATE SET origin = excluded.origin WHERE excluded.origin < touch.origin /* save touches */`;
 }
 
 /** The touches of visitors that follow from their logs. */

@@ -8,7 +8,7 @@ import {
 	subscriptionEventFields,
 } from '../../../domain/subscription-event.ts';
 import { isoTime } from '../../../format/iso-time.ts';
-import { type Reading, type Row, rowsOf, type Select } from '../../steps.ts';
+import { type Reading, type Row, raw, rowsOf, type Select, select } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 import { conditionsOf, type SearchedKey } from './visitor-finding.ts';
 
@@ -39,10 +39,12 @@ function* eventsAfter(
 	afterId: number,
 	tid: string | undefined,
 ): Reading<{ id: number; event: StoredSubscriptionEvent }[]> {
-	const rows = yield* rowsOf({
-		sql: `SELECT id, ${subscriptionEventFields.join(', ')}, received_at FROM @subscription_event WHERE id > ?${tid === undefined ? '' : ' AND tid = ?'} ORDER BY id LIMIT ${pageRows} /* events */`,
-		values: [afterId, ...(tid === undefined ? [] : [tid])],
-	});
+	const fields = raw(subscriptionEventFields.join(', '));
+	const page = raw(`ORDER BY id LIMIT ${pageRows} /* events */`);
+	const rows =
+		tid === undefined
+			? yield* select`id, ${fields}, received_at FROM @subscription_event WHERE id > ${afterId} ${page}`
+			: yield* select`id, ${fields}, received_at FROM @subscription_event WHERE id > ${afterId} AND tid = ${tid} ${page}`;
 	return rows.map((row) => ({
 		id: Number(row.id),
 		event: { ...eventOf(row), receivedAt: isoTime(Number(row.received_at)) },
@@ -63,9 +65,9 @@ export interface TracedEvent extends StoredSubscriptionEvent {
 
 /** Events with a `tid`, `cid` or `subid`, the latest first. */
 export function* eventsWith({ kind, value }: SearchedKey, limit: number): Reading<TracedEvent[]> {
-	const parts = yield conditionsOf(kind).map((condition) => selectTraced(condition, [value], limit));
-	return parts
-		.flatMap((rows) => rows.map(toTraced))
+	const rows = yield* rowsOf(conditionsOf(kind).map((condition) => selectTraced(condition, [value], limit)));
+	return rows
+		.map(toTraced)
 		.sort((a, b) => b.receivedAtMs - a.receivedAtMs)
 		.slice(0, limit);
 }
@@ -77,15 +79,15 @@ export function* eventsOfUpload(
 ): Reading<TracedEvent[]> {
 	if (requestId === null) return [];
 	const stored = requestText(requestId, keyId ?? undefined);
-	const rows = yield* rowsOf(
+	const rows = yield* rowsOf([
 		selectTraced('received_at = ? AND request_id = ?', [receivedAtMs, stored], limit),
-	);
+	]);
 	return rows.map(toTraced);
 }
 
 /** The events that were stored last, the latest first. */
 export function* latestEvents(asOfMs: number, limit: number): Reading<TracedEvent[]> {
-	const rows = yield* rowsOf(selectTraced('received_at <= ?', [asOfMs], limit));
+	const rows = yield* rowsOf([selectTraced('received_at <= ?', [asOfMs], limit)]);
 	return rows.map(toTraced);
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../../domain/ownership.ts';
 import { compareEntries, type SubscriptionEntry } from '../../../domain/profile.ts';
 import { storedEventColumns, subscriptionEntry } from '../../../domain/subscription-event.ts';
-import { type Reading, type Row, rowsOf, type Select } from '../../steps.ts';
+import type { Reading, Row, Select } from '../../steps.ts';
 import { holdersUpTo } from '../owners/identity-links.ts';
 import { rowsOfNames } from './rows.ts';
 
@@ -52,7 +52,7 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 	const subids = [...new Set(own.map(({ subid }) => subid))];
 	const ofSubscriptions = yield* eventsOf('subid', subids, asOfMs);
 	const events = new Map([...own, ...ofSubscriptions].map((event) => [event.tid, event])).values().toArray();
-	const holders = holdersIn(yield* rowsOf(holdersUpTo([...new Set(eventKeys(events))], asOfMs)));
+	const holders = holdersIn(yield* holdersUpTo([...new Set(eventKeys(events))], asOfMs));
 	const owned = Map.groupBy(events, ({ subid }) => subid)
 		.values()
 		.flatMap((all) => {

@@ -6,7 +6,6 @@ import {
 } from '../../../domain/subscription-event.ts';
 import { samePageMs } from '../../../domain/touch.ts';
 import {
-	type Query,
 	type Reading,
 	raw,
 	rowsOf,
@@ -14,8 +13,10 @@ import {
 	type Steps,
 	type Stream,
 	select,
+	sql,
 	tuplesOf,
 	type Value,
+	values,
 } from '../../steps.ts';
 import { holdersUpTo, ownersOf } from '../owners/identity-links.ts';
 
@@ -24,42 +25,48 @@ const pageRows = 5000;
 /** Names in one statement. */
 const maxNames = 1000;
 
-/** A query in pages of rows, each after the last row of the page before. */
-function inPages<Tuple extends readonly Value[]>(
-	query: (last: Tuple | undefined) => Pick<Select, 'sql' | 'values'>,
-	take: (rows: readonly Tuple[]) => void,
-): Stream {
-	return {
-		next: (before) => {
-			if (before && before.length < pageRows) return undefined;
-			return { ...query(tuplesOf<Tuple>(before).at(-1)), asTuples: true };
-		},
-		take: (rows) => take(tuplesOf<Tuple>(rows)),
-	};
-}
+type ToSelect<Given> = (given: Given) => Pick<Select, 'sql' | 'values'>;
 
-/** A query in pages of names. */
-function forNames<Tuple extends readonly Value[]>(
-	names: readonly string[],
-	query: (some: readonly string[]) => Pick<Select, 'sql' | 'values'>,
-	take: (rows: readonly Tuple[]) => void,
-): Stream {
-	let from = 0;
-	return {
-		next: () => {
-			if (from >= names.length) return undefined;
-			const some = names.slice(from, from + maxNames);
-			from += maxNames;
-			return { ...query(some), asTuples: true };
-		},
-		take: (rows) => take(tuplesOf<Tuple>(rows)),
-	};
-}
-
-function each<Tuple>(take: (row: Tuple) => void): (rows: readonly Tuple[]) => void {
+function each<Tuple extends readonly Value[]>(take: (row: Tuple) => void): Stream['take'] {
 	return (rows) => {
-		for (const row of rows) take(row);
+		for (const row of tuplesOf<Tuple>(rows)) take(row);
 	};
+}
+
+/** Reads pages of rows, each after the last row of the page before. */
+function* inPages<Tuple extends readonly Value[]>(
+	query: ToSelect<Tuple | undefined>,
+	take: (row: Tuple) => void,
+): Reading<void> {
+	yield [
+		{
+			next: (before) => {
+				if (before && before.length < pageRows) return undefined;
+				return { ...query(tuplesOf<Tuple>(before).at(-1)), asTuples: true };
+			},
+			take: each(take),
+		},
+	];
+}
+
+/** Reads the rows of many names, a page of names at a time. */
+function* forNames(
+	names: readonly string[],
+	query: ToSelect<readonly string[]>,
+	take: Stream['take'],
+): Reading<void> {
+	let from = 0;
+	yield [
+		{
+			next: () => {
+				if (from >= names.length) return undefined;
+				const some = names.slice(from, from + maxNames);
+				from += maxNames;
+				return { ...query(some), asTuples: true };
+			},
+			take,
+		},
+	];
 }
 
 /** A stored event and its owner. */
@@ -74,55 +81,41 @@ export interface JourneyEvent extends Pick<SubscriptionEvent, EventLabel> {
 	readonly shownAtMs: number | null;
 }
 
-/** The columns of an event's row. */
-interface EventCells extends Pick<SubscriptionEvent, EventLabel | 'tid' | 'subid' | 'cid' | 'rvn'> {
-	readonly id: number;
-	readonly received_at: number;
-	readonly vid: string | null;
-	readonly named: Owner['named'];
-	readonly shown_at: number | null;
-}
-type EventColumn = keyof EventCells;
-
-const columns: readonly EventColumn[] = [
-	...(['id', 'subid', 'rvn', 'received_at', 'vid', 'named', 'shown_at'] as const),
-	...eventLabelNames,
-	...(['tid', 'cid'] as const),
+/** There are millions, so they are arrays. Those that name their owner anew have `tid` and `cid` at their end. */
+type EventRow = readonly [
+	id: number,
+	subid: string,
+	revenuePence: number,
+	atMs: number,
+	vid: string | null,
+	named: Owner['named'],
+	shownAtMs: number | null,
+	...labels: Value[],
 ];
-/** Where each column is in a row. There are millions of rows, so they are arrays. */
-const place = Object.fromEntries(columns.map((column, index) => [column, index])) as Record<
-	EventColumn,
-	number
->;
+const firstLabel = 7;
 
-function cell<Column extends EventColumn>(row: readonly Value[], column: Column): EventCells[Column] {
-	return row[place[column]] as EventCells[Column];
-}
-
-/** @param shownAt the expression for `shown_at`. If it is that of `firstShown`, it takes the moment as its first value */
-function columnsWith(shownAt: string, names: readonly EventColumn[] = columns.slice(0, -2)): string {
-	return names.map((name) => (name === 'shown_at' ? shownAt : name)).join(', ');
+/** @param shownAt the expression for `shownAtMs`. If it is that of `firstShown`, it takes the moment as its first value */
+function columnsWith(shownAt: string): string {
+	return `id, subid, rvn, received_at, vid, named, ${shownAt}, ${eventLabelNames.join(', ')}`;
 }
 
 const firstShown =
 	"(SELECT min(at) FROM @claim AS claim WHERE claim.key = 't:' || event.tid AND claim.at <= ?)";
 const eventColumns = columnsWith(`CASE WHEN named = 2 THEN ${firstShown} END`);
-const pastEventColumns = columnsWith(firstShown, columns);
+const pastEventColumns = `${columnsWith(firstShown)}, tid, cid`;
 
 /** All events received up to a moment. @param isPast whether to give the owners as of that moment */
 export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
-	const past: (readonly Value[])[] = [];
+	const past: EventRow[] = [];
 	const toEvent = eventReader();
-	yield [
-		inPages<readonly Value[]>(
-			(last) => ({
-				sql: `SELECT ${isPast ? pastEventColumns : eventColumns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
-				values: [asOfMs, last ? cell(last, 'id') : 0, asOfMs],
-			}),
-			each((row) => (isPast ? past.push(row) : events.push(toEvent(row)))),
-		),
-	];
+	yield* inPages<EventRow>(
+		(last) => ({
+			sql: `SELECT ${isPast ? pastEventColumns : eventColumns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
+			values: [asOfMs, last?.[0] ?? 0, asOfMs],
+		}),
+		(row) => (isPast ? past.push(row) : events.push(toEvent(row))),
+	);
 	for (let from = 0; from < past.length; from += maxNames) {
 		const some = past.slice(from, from + maxNames);
 		for (const event of yield* withOwnersAsOf(some, toEvent, asOfMs)) events.push(event);
@@ -138,15 +131,11 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEve
 export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
-	yield [
-		inPages<readonly Value[]>(
-			(last) => ({
-				sql: `SELECT ${columnsWith('NULL')} FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
-				values: last ? [cell(last, 'received_at'), cell(last, 'id'), toMs] : [fromMs, 0, toMs],
-			}),
-			each((row) => events.push(toEvent(row))),
-		),
-	];
+	yield* inPages<EventRow>(
+		(last) =>
+			select`${raw(columnsWith('NULL'))} FROM @subscription_event WHERE (received_at, id) > (${last?.[3] ?? fromMs}, ${last?.[0] ?? 0}) AND received_at < ${toMs} ORDER BY received_at, id LIMIT ${raw(pageRows)} /* events in */`,
+		(row) => events.push(toEvent(row)),
+	);
 	return events;
 }
 
@@ -154,16 +143,15 @@ export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): R
 export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
-	yield ['named > 0', 'named = 0'].map((part) =>
-		forNames<readonly Value[]>(
+	for (const part of ['named > 0', 'named = 0'])
+		yield* forNames(
 			subids,
 			(some) => ({
 				sql: `SELECT ${eventColumns} FROM @subscription_event AS event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
 				values: [asOfMs, some, asOfMs],
 			}),
-			each((row) => events.push(toEvent(row))),
-		),
-	);
+			each<EventRow>((row) => events.push(toEvent(row))),
+		);
 	return events;
 }
 
@@ -171,27 +159,24 @@ function ownerNamedBy({ vid, named }: JourneyEvent): Owner | undefined {
 	return vid === null || named === 0 ? undefined : { vid, named };
 }
 
-type ToEvent = (row: readonly Value[]) => JourneyEvent;
+type ToEvent = (row: EventRow) => JourneyEvent;
 
 /** @returns a function that keeps one text for each label: there are few */
 function eventReader(): ToEvent {
-	const kept = new Map<Value, Value>();
-	const once = (label: Value) => {
-		const known = kept.get(label);
-		if (known === undefined) kept.set(label, label);
-		return known ?? label;
-	};
+	const kept = new Map<Value | undefined, Value | undefined>();
+	const once = (label: Value | undefined) => kept.getOrInsert(label, label);
 	return (row) => {
-		const labels: Record<string, Value> = {};
-		for (const name of eventLabelNames) labels[name] = once(cell(row, name));
+		const [id, subid, revenuePence, atMs, vid, named, shownAtMs] = row;
+		const labels: Record<string, unknown> = {};
+		for (const [index, name] of eventLabelNames.entries()) labels[name] = once(row[firstLabel + index]);
 		return {
-			id: cell(row, 'id'),
-			subid: cell(row, 'subid'),
-			revenuePence: cell(row, 'rvn'),
-			atMs: cell(row, 'received_at'),
-			vid: cell(row, 'vid'),
-			named: cell(row, 'named'),
-			shownAtMs: cell(row, 'shown_at'),
+			id,
+			subid,
+			revenuePence,
+			atMs,
+			vid,
+			named,
+			shownAtMs,
 			...(labels as Pick<SubscriptionEvent, EventLabel>),
 		};
 	};
@@ -199,22 +184,16 @@ function eventReader(): ToEvent {
 
 /** Events with the owners that they named as of a moment. */
 function* withOwnersAsOf(
-	rows: readonly (readonly Value[])[],
+	rows: readonly EventRow[],
 	toEvent: ToEvent,
 	asOfMs: number,
 ): Reading<JourneyEvent[]> {
-	const named = rows.map((row) => ({ tid: cell(row, 'tid'), cid: cell(row, 'cid') }));
-	const holders = yield* rowsOf(holdersUpTo([...new Set(eventKeys(named))], asOfMs));
-	const owners = ownersOf(named, holders);
+	const naming = rows.map((row) => ({ tid: row.at(-2) as string, cid: row.at(-1) as string | null }));
+	const owners = ownersOf(naming, yield* holdersUpTo([...new Set(eventKeys(naming))], asOfMs));
 	return rows.map((row) => {
 		const event = toEvent(row);
-		const owner = owners.get(cell(row, 'tid'));
-		return {
-			...event,
-			vid: owner?.vid ?? null,
-			named: owner?.named ?? 0,
-			shownAtMs: owner?.named === 2 ? event.shownAtMs : null,
-		};
+		const { vid = null, named = 0 } = owners.get(row.at(-2) as string) ?? {};
+		return { ...event, vid, named, shownAtMs: named === 2 ? event.shownAtMs : null };
 	});
 }
 
@@ -223,13 +202,11 @@ export type TouchRow = readonly [vid: string, atMs: number, origin: string];
 
 /** Passes on the touches of all visitors up to a moment, by `vid` and time. */
 export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Reading<void> {
-	yield [
-		inPages<TouchRow>(
-			(last) =>
-				select`vid, at, origin FROM @touch WHERE (vid, at) > (${last?.[0] ?? ''}, ${last?.[1] ?? Number.MIN_SAFE_INTEGER}) AND at <= ${asOfMs} ORDER BY vid, at LIMIT ${raw(pageRows)} /* each touch */`,
-			each(take),
-		),
-	];
+	yield* inPages<TouchRow>(
+		(last) =>
+			select`vid, at, origin FROM @touch WHERE (vid, at) > (${last?.[0] ?? ''}, ${last?.[1] ?? Number.MIN_SAFE_INTEGER}) AND at <= ${asOfMs} ORDER BY vid, at LIMIT ${raw(pageRows)} /* each touch */`,
+		take,
+	);
 }
 
 /** The same for some visitors. */
@@ -238,14 +215,12 @@ export function* touchesOfVisitors(
 	asOfMs: number,
 	take: (touch: TouchRow) => void,
 ): Reading<void> {
-	yield [
-		forNames<TouchRow>(
-			vids,
-			(some) =>
-				select`vid, at, origin FROM @touch WHERE vid IN ${some} AND at <= ${asOfMs} ORDER BY vid, at /* touches of */`,
-			each(take),
-		),
-	];
+	yield* forNames(
+		vids,
+		(some) =>
+			select`vid, at, origin FROM @touch WHERE vid IN ${some} AND at <= ${asOfMs} ORDER BY vid, at /* touches of */`,
+		each(take),
+	);
 }
 
 /** A hit as its row: as many as there are, no object is made for each. */
@@ -257,26 +232,22 @@ export function* hitsOfVisitors(
 	{ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
 	take: (hits: readonly HitRow[]) => void,
 ): Reading<void> {
-	yield [
-		forNames<HitRow>(
-			vids,
-			(some) =>
-				select`vid, at, body FROM @logged_hit WHERE vid IN ${some} AND at > ${fromMs} AND at <= ${untilMs} /* hits of */`,
-			take,
-		),
-	];
+	yield* forNames(
+		vids,
+		(some) =>
+			select`vid, at, body FROM @logged_hit WHERE vid IN ${some} AND at > ${fromMs} AND at <= ${untilMs} /* hits of */`,
+		(rows) => take(tuplesOf(rows)),
+	);
 }
 
 /** Visitors with a touch in a period. */
 export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<Set<string>> {
 	const vids = new Set<string>();
-	yield [
-		inPages<[atMs: number, vid: string]>(
-			(last) =>
-				select`at, vid FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs}, ${last?.[1] ?? ''}) AND at < ${toMs} ORDER BY at, vid LIMIT ${raw(pageRows)} /* touched in */`,
-			each(([, vid]) => vids.add(vid)),
-		),
-	];
+	yield* inPages<[atMs: number, vid: string]>(
+		(last) =>
+			select`at, vid FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs}, ${last?.[1] ?? ''}) AND at < ${toMs} ORDER BY at, vid LIMIT ${raw(pageRows)} /* touched in */`,
+		([, vid]) => vids.add(vid),
+	);
 	return vids;
 }
 
@@ -286,16 +257,14 @@ export function* arrivalsIn(
 	take: (atMs: number, origin: string) => void,
 ): Reading<void> {
 	const repeats = new Repeats();
-	yield [
-		inPages<[atMs: number, vid: string, origin: string]>(
-			(last) =>
-				select`at, vid, origin FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs - samePageMs}, ${last?.[1] ?? ''}) AND at < ${toMs} ORDER BY at, vid LIMIT ${raw(pageRows)} /* arrivals in */`,
-			each(([atMs, vid, origin]) => {
-				const isRepeat = repeats.add(atMs, vid, origin);
-				if (atMs >= fromMs && !isRepeat) take(atMs, origin);
-			}),
-		),
-	];
+	yield* inPages<[atMs: number, vid: string, origin: string]>(
+		(last) =>
+			select`at, vid, origin FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs - samePageMs}, ${last?.[1] ?? ''}) AND at < ${toMs} ORDER BY at, vid LIMIT ${raw(pageRows)} /* arrivals in */`,
+		([atMs, vid, origin]) => {
+			const isRepeat = repeats.add(atMs, vid, origin);
+			if (atMs >= fromMs && !isRepeat) take(atMs, origin);
+		},
+	);
 }
 
 /** Touches of a period, the latest first: after the last one of an earlier page, if there is one. */
@@ -331,11 +300,11 @@ class Repeats {
 /** When the first stored hit was, or the first touch that is kept of a deleted one; infinite if there is none. */
 export function* firstVisitMs(): Reading<number> {
 	// With `min`, SQLite would read them all.
-	const firsts = yield [
+	const firsts = yield* rowsOf([
 		select`at FROM @every_hit ORDER BY at LIMIT 1 /* first hit */`,
 		select`at FROM @touch ORDER BY at LIMIT 1 /* first touch */`,
-	];
-	return Math.min(...firsts.flat().map(({ at }) => Number(at)));
+	]);
+	return Math.min(...firsts.map(({ at }) => Number(at)));
 }
 
 /** When the first event was received; infinite if there is none. */
@@ -347,11 +316,13 @@ export function* firstReceivedMs(): Reading<number> {
 
 /** How many hits there are in each of some spans. */
 export function* hitsIn(spans: readonly { fromMs: number; toMs: number }[]): Reading<number[]> {
-	const counts = yield spans.map(
-		({ fromMs, toMs }) =>
-			select`count(*) AS hits FROM @every_hit WHERE at >= ${fromMs} AND at < ${toMs} /* hits in */`,
+	const counts = yield* rowsOf(
+		spans.map(
+			({ fromMs, toMs }) =>
+				select`count(*) AS hits FROM @every_hit WHERE at >= ${fromMs} AND at < ${toMs} /* hits in */`,
+		),
 	);
-	return counts.map(([row]) => Number(row?.hits));
+	return counts.map(({ hits }) => Number(hits));
 }
 
 /** How many hits there are in parts of a period, by the number of the part since 1970. @param partMs a whole number */
@@ -367,14 +338,12 @@ export function* hitsByPart(
 /** The visitors among these who have subscribed up to a moment. */
 export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Reading<Set<string>> {
 	const subscribers = new Set<string>();
-	yield [
-		forNames<[vid: string]>(
-			vids,
-			(some) =>
-				select`DISTINCT vid FROM @subscription_event WHERE vid IN ${some} AND received_at <= ${asOfMs} /* subscribers */`,
-			each(([vid]) => subscribers.add(vid)),
-		),
-	];
+	yield* forNames(
+		vids,
+		(some) =>
+			select`DISTINCT vid FROM @subscription_event WHERE vid IN ${some} AND received_at <= ${asOfMs} /* subscribers */`,
+		each<[vid: string]>(([vid]) => subscribers.add(vid)),
+	);
 	return subscribers;
 }
 
@@ -396,9 +365,6 @@ export function* spendingRows(): Reading<
 export function* saveSpending(
 	rows: readonly { day: string; channel: string; campaign: string; pence: number }[],
 ): Steps<void> {
-	const save: Query = {
-		sql: 'INSERT INTO @spend (day, channel, campaign, pence) ?rows ON CONFLICT (day, channel, campaign) DO UPDATE SET pence = excluded.pence /* save spending */',
-		rows: rows.map(({ day, channel, campaign, pence }) => [day, channel, campaign, pence]),
-	};
-	yield [save];
+	const saved = rows.map(({ day, channel, campaign, pence }) => [day, channel, campaign, pence]);
+	yield* sql`INSERT INTO @spend (day, channel, campaign, pence) ${values(saved)} ON CONFLICT (day, channel, campaign) DO UPDATE SET pence = excluded.pence /* save spending */`;
 }

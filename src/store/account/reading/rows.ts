@@ -28,11 +28,13 @@ export function* tableRows(
 ): Reading<readonly (readonly Value[])[]> {
 	const { columns, key } = clientTables[table];
 	const isLater = after ? ` WHERE (${key.join(', ')}) > (${after.map(() => '?').join(', ')})` : '';
-	const rows = yield* rowsOf({
-		sql: `SELECT ${columns.join(', ')} FROM @${table}${isLater} ORDER BY ${key.join(', ')} LIMIT ? /* rows */`,
-		values: [...(after ?? []), limit],
-		asTuples: true,
-	});
+	const rows = yield* rowsOf([
+		{
+			sql: `SELECT ${columns.join(', ')} FROM @${table}${isLater} ORDER BY ${key.join(', ')} LIMIT ? /* rows */`,
+			values: [...(after ?? []), limit],
+			asTuples: true,
+		},
+	]);
 	return tuplesOf(rows);
 }
 
@@ -63,13 +65,13 @@ export function* rowsOfNames(
 		sql: `${sql} ${limit} /* of names */` as Select['sql'],
 		values: [...values, some],
 	});
-	const rows = yield* rowsOf(limited(names, `LIMIT ${maxRows + 1}`));
+	const rows = yield* rowsOf([limited(names, `LIMIT ${maxRows + 1}`)]);
 	if (rows.length <= maxRows) return rows;
 	const ofNames: Row[] = [];
-	for (let from = 0; from < names.length; from += maxStatements)
-		for (const page of yield names
-			.slice(from, from + maxStatements)
-			.map((name) => limited([name], `ORDER BY ${order} LIMIT ${maxRowsPerName}`)))
-			for (const row of page) ofNames.push(row);
+	for (let from = 0; from < names.length; from += maxStatements) {
+		const some = names.slice(from, from + maxStatements);
+		const ofEach = some.map((name) => limited([name], `ORDER BY ${order} LIMIT ${maxRowsPerName}`));
+		for (const row of yield* rowsOf(ofEach)) ofNames.push(row);
+	}
 	return ofNames;
 }

@@ -23,15 +23,17 @@ export function* visitorsWith(
 	limit = Number.MAX_SAFE_INTEGER,
 ): Reading<FoundVisitor[]> {
 	const parts = conditionsOf(kind);
-	const rows = yield* rowsOf({
-		sql: `SELECT vid, max(shown) AS shown, sum(events) AS events FROM (
+	const rows = yield* rowsOf([
+		{
+			sql: `SELECT vid, max(shown) AS shown, sum(events) AS events FROM (
 				SELECT vid, 1 AS shown, 0 AS events FROM @claim WHERE key = ?
 				${parts.map((part) => `UNION ALL SELECT vid, 0, count(*) FROM @subscription_event WHERE ${part} AND vid IS NOT NULL GROUP BY vid`).join('\n')}
 			) AS found
 			WHERE NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || found.vid)
 			GROUP BY vid ORDER BY vid LIMIT ? /* find visitors */`,
-		values: [kind === 'subid' ? '' : `${kind.slice(0, 1)}:${value}`, ...parts.map(() => value), limit],
-	});
+			values: [kind === 'subid' ? '' : `${kind.slice(0, 1)}:${value}`, ...parts.map(() => value), limit],
+		},
+	]);
 	return rows.map(({ vid, shown, events }) => ({
 		vid: String(vid),
 		shown: Number(shown) === 1,

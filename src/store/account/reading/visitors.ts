@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Profile } from '../../../domain/profile.ts';
-import { type Reading, rowsOf, type Select, select } from '../../steps.ts';
+import { type Askable, type Reading, type Select, select } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 
 export function* countVisitors(): Reading<number> {
@@ -30,13 +30,13 @@ export function* visitorsFrom(afterId: number, limit: number, every = 1): Readin
 }
 
 /** Profiles as JSON. */
-export function selectProfiles(vids: readonly string[]): Select {
+export function selectProfiles(vids: readonly string[]): Askable<Select> {
 	return select`vid, profile FROM @visitor WHERE vid IN ${vids} /* profiles */`;
 }
 
 /** The profiles of these visitors, by `vid`. */
 export function* profilesOf(vids: readonly string[]): Reading<Map<string, Profile>> {
-	const rows = yield* rowsOf(selectProfiles(vids));
+	const rows = yield* selectProfiles(vids);
 	return new Map(rows.map(({ vid, profile }) => [String(vid), JSON.parse(String(profile))]));
 }
 

@@ -1,5 +1,16 @@
 import { cidKey } from '../../../domain/ownership.ts';
-import { ask, type Query, type Reading, type Row, raw, type Steps, select, sql } from '../../steps.ts';
+import {
+	type Askable,
+	ask,
+	type Query,
+	type Reading,
+	type Row,
+	raw,
+	type Steps,
+	select,
+	sql,
+	values,
+} from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
@@ -7,7 +18,7 @@ import { refold } from '../profiles/refold.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { addTasks } from '../tasks.ts';
 import { forgetVisitor } from '../webhooks/evaluation.ts';
-import { deleteMessagesAbout, underWayUntil } from '../webhooks/outbox.ts';
+import { deleteMessagesAbout } from '../webhooks/outbox.ts';
 
 /** Hits and links, and half as many events, that one transaction erases. */
 const maxErased = 100;
@@ -83,7 +94,7 @@ export function* visitorsOfCustomer(cid: string, after: string): Reading<string[
  * Makes a visitor unknown, at once and for good: it gains no hit and no event, and no read finds it. Its stored data is then
  * erased in pieces, see `erasePiece`.
  * @param nowMs shows other processes that the erasure is in progress
- * @returns until when a message about the visitor may be under way, see `underWayUntil`
+ * @returns until when a message about the visitor may be under way, see `messagesUnderWay`
  */
 export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 	// Nobody adds a link or an event in between.
@@ -101,8 +112,8 @@ export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
 		touch(vid, nowMs),
 	];
-	const [messages = []] = yield [deleteMessagesAbout(vid), ...forgetVisitor(vid)];
-	return underWayUntil(messages);
+	yield forgetVisitor(vid);
+	return yield* deleteMessagesAbout(vid);
 }
 
 function findTask(vid: string) {
@@ -155,19 +166,17 @@ function* endErasing(vid: string): Steps<boolean> {
 	yield [
 		forgetDays(touches.map(({ at }) => Number(at))),
 		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
-		deleteMessagesAbout(vid),
 		...forgetVisitor(vid),
 		sql`DELETE FROM @task WHERE name = ${taskOf(vid)} /* erase */`,
 	];
+	yield* deleteMessagesAbout(vid);
 	return true;
 }
 
 /** Deletes these hits, and no others that were stored meanwhile. @param hits rows with `id` */
-export function deleteHits(hits: readonly Row[]): Query {
-	return {
-		sql: 'DELETE FROM @hit WHERE id IN (SELECT column1 FROM (?rows) AS gone) RETURNING sid, at /* delete hits */',
-		rows: hits.map(({ id }) => [Number(id)]),
-	};
+export function deleteHits(hits: readonly Row[]): Askable<Query> {
+	const rows = hits.map(({ id }) => [Number(id)]);
+	return sql`DELETE FROM @hit WHERE id IN (SELECT column1 FROM (${values(rows)}) AS gone) RETURNING sid, at /* delete hits */`;
 }
 
 /** @param hits the first of the visitor's */

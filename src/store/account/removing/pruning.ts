@@ -1,4 +1,4 @@
-import { ask, type Query, raw, rowsOf, type Steps, select, sql } from '../../steps.ts';
+import { ask, type Query, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import {
@@ -34,7 +34,7 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	const links = oldest.flatMap(linksOfRow);
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
-	const deleted = yield* rowsOf(deleteHits(oldest));
+	const deleted = yield* deleteHits(oldest);
 	const sids = unique(deleted.map(({ sid }) => String(sid)));
 	if (keepTouches) yield [keepTouchesOf(vids, Number(last.at)), keepLinks(links)];
 	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);
@@ -59,10 +59,7 @@ function* moveLinks(short: readonly string[], links: readonly IdentityLink[], be
 }
 
 function withoutHit(links: readonly IdentityLink[], beforeMs: number): Query {
-	return {
-		sql: `UPDATE @claim SET unfounded = 1 FROM (?rows) AS shown WHERE vid = shown.column1 AND key = shown.column2 AND at < ${beforeMs} AND kept IS NULL /* prune */`,
-		rows: pairsOf(links),
-	};
+	return sql`UPDATE @claim SET unfounded = 1 FROM (${values(pairsOf(links))}) AS shown WHERE vid = shown.column1 AND key = shown.column2 AND at < ${raw(beforeMs)} AND kept IS NULL /* prune */`;
 }
 
 function pairsOf(links: readonly IdentityLink[]): string[][] {
@@ -76,11 +73,10 @@ function keepTouchesOf(vids: readonly string[], toMs: number): Query {
 /** Keeps the links by which events are joined; without them, kept touches would lead to nothing. */
 function keepLinks(links: readonly IdentityLink[]): Query {
 	const joins = (column: 'tid' | 'cid') =>
-		`EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.${column} = substr(claim.key, 3) AND event.vid = claim.vid)`;
-	return {
-		sql: `UPDATE @claim SET kept = 1 FROM (?rows) AS shown WHERE claim.vid = shown.column1 AND key = shown.column2 AND (key LIKE 't:%' AND ${joins('tid')} OR key LIKE 'c:%' AND ${joins('cid')}) /* keep links */`,
-		rows: pairsOf(links),
-	};
+		raw(
+			`EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.${column} = substr(claim.key, 3) AND event.vid = claim.vid)`,
+		);
+	return sql`UPDATE @claim SET kept = 1 FROM (${values(pairsOf(links))}) AS shown WHERE claim.vid = shown.column1 AND key = shown.column2 AND (key LIKE 't:%' AND ${joins('tid')} OR key LIKE 'c:%' AND ${joins('cid')}) /* keep links */`;
 }
 
 /**
@@ -88,10 +84,10 @@ function keepLinks(links: readonly IdentityLink[]): Query {
  * @returns how many; 0 at the end
  */
 export function* pruneKept(beforeMs: number): Steps<number> {
-	const page = `WHERE kept IS NOT NULL AND at < ? ORDER BY at LIMIT ${maxPruned} /* prune kept */`;
+	const page = raw(`ORDER BY at LIMIT ${maxPruned} /* prune kept */`);
 	const { touches, claims } = yield* ask({
-		touches: { sql: `SELECT vid, at FROM @touch ${page}`, values: [beforeMs] },
-		claims: { sql: `SELECT vid, key, at FROM @claim ${page}`, values: [beforeMs] },
+		touches: select`vid, at FROM @touch WHERE kept IS NOT NULL AND at < ${beforeMs} ${page}`,
+		claims: select`vid, key, at FROM @claim WHERE kept IS NOT NULL AND at < ${beforeMs} ${page}`,
 	});
 	const links = claims.map(({ vid, key, at }) => ({ vid: String(vid), key: String(key), atMs: Number(at) }));
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
@@ -101,10 +97,7 @@ export function* pruneKept(beforeMs: number): Steps<number> {
 		yield* sql`DELETE FROM @touch WHERE vid IN ${unique(touches.map(({ vid }) => String(vid)))} AND kept IS NOT NULL AND at <= ${Number(touches.at(-1)?.at ?? 0)} RETURNING at /* prune kept */`;
 	yield [
 		forgetDays(pruned.map(({ at }) => Number(at))),
-		{
-			sql: 'UPDATE @claim SET kept = NULL FROM (?rows) AS shown WHERE vid = shown.column1 AND key = shown.column2 /* prune kept */',
-			rows: pairsOf(links),
-		},
+		sql`UPDATE @claim SET kept = NULL FROM (${values(pairsOf(links))}) AS shown WHERE vid = shown.column1 AND key = shown.column2 /* prune kept */`,
 		addTasks(contested.popular),
 	];
 	yield* moveLinks(yield* withShortLogs(linked, maxReplayed), links, beforeMs);

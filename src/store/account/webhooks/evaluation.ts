@@ -1,6 +1,6 @@
 import { arrivedBy, type StoredEvent } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { ask, type Query, type Reading, raw, rowsOf, type Steps, select, sql } from '../../steps.ts';
+import { ask, type Query, type Reading, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { insertMessages, type NewMessage } from './outbox.ts';
 
@@ -45,7 +45,7 @@ export interface Held {
 	readonly state: EvaluationState;
 }
 
-const columns = 'holder, sequence, state';
+const columns = raw('holder, sequence, state');
 
 /**
  * Lets one process evaluate an account for a while.
@@ -59,22 +59,18 @@ export function* holdEvaluation(
 	{ begin, isAlone }: { begin: EvaluationState; isAlone: boolean },
 ): Steps<Held | undefined> {
 	// The clock may have stepped back: then it is held until a time that is too far away.
-	const free = isAlone ? '' : 'AND (holder = ? OR held_until < ? OR held_until > ?)';
-	const [row] = yield* rowsOf({
-		sql: `UPDATE @evaluation SET holder = ?, held_until = ? WHERE name = 'webhooks' ${free} RETURNING ${columns} /* hold evaluation */`,
-		values: [holder, untilMs, ...(isAlone ? [] : [holder, nowMs, 2 * untilMs - nowMs])],
-	});
+	const [row] =
+		yield* sql`UPDATE @evaluation SET holder = ${holder}, held_until = ${untilMs} WHERE name = 'webhooks' AND (${raw(isAlone ? '1 = 1' : '1 = 0')} OR holder = ${holder} OR held_until < ${nowMs} OR held_until > ${2 * untilMs - nowMs}) RETURNING ${columns} /* hold evaluation */`;
 	if (row) return toHeld(row);
-	const [made] = yield* rowsOf({
-		sql: `INSERT INTO @evaluation (name, holder, held_until, sequence, state) ?rows ON CONFLICT (name) DO NOTHING RETURNING ${columns} /* begin evaluation */`,
-		rows: [['webhooks', holder, untilMs, 0, JSON.stringify(begin)]],
-	});
+	const begun = [['webhooks', holder, untilMs, 0, JSON.stringify(begin)]];
+	const [made] =
+		yield* sql`INSERT INTO @evaluation (name, holder, held_until, sequence, state) ${values(begun)} ON CONFLICT (name) DO NOTHING RETURNING ${columns} /* begin evaluation */`;
 	return made && toHeld(made);
 }
 
 /** The progress of the evaluation; undefined before the first. */
 export function* evaluation(): Reading<Held | undefined> {
-	const [row] = yield* select`${raw(columns)} FROM @evaluation WHERE name = 'webhooks' /* evaluation */`;
+	const [row] = yield* select`${columns} FROM @evaluation WHERE name = 'webhooks' /* evaluation */`;
 	return row && toHeld(row);
 }
 
@@ -124,32 +120,23 @@ export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 		step.visitors.filter(({ standing }) => (standing === null) === isGone).map(({ vid }) => vid),
 	) as [string[], string[]];
 	// Locked or deleted here, so that no erasure misses what is written here.
-	const { there, left } = yield* ask({
+	const { there, removed } = yield* ask({
 		there: lockVisitors(kept),
-		left: sql`DELETE FROM @standing WHERE vid IN ${gone} RETURNING vid /* gone */`,
+		removed: sql`DELETE FROM @standing WHERE vid IN ${gone} RETURNING vid /* gone */`,
 	});
-	const present = new Set([...there, ...left].map(({ vid }) => vid));
+	const present = new Set([...there, ...removed].map(({ vid }) => vid));
 	const visitors = step.visitors.filter(({ vid }) => present.has(vid));
+	const leftNow = visitors.flatMap(({ vid, left }) => left.map((segment) => [vid, segment]));
+	const enteredNow = visitors.flatMap(({ vid, entered }) =>
+		entered.map((membership) => [vid, membership.segment, nowMs, membership.sequence]),
+	);
+	const standings = visitors.flatMap(({ vid, standing }) => (standing === null ? [] : [[vid, standing]]));
 	yield [
-		{
-			sql: 'DELETE FROM @membership WHERE (vid, segment) IN (SELECT column1, column2 FROM (?rows) AS list) /* left */',
-			rows: visitors.flatMap(({ vid, left: segments }) => segments.map((segment) => [vid, segment])),
-		},
-		{
-			sql: 'INSERT INTO @membership (vid, segment, since, sequence) ?rows ON CONFLICT (vid, segment) DO NOTHING /* entered */',
-			rows: visitors.flatMap(({ vid, entered }) =>
-				entered.map(({ segment, sequence: number }) => [vid, segment, nowMs, number]),
-			),
-		},
-		{
-			sql: 'INSERT INTO @standing (vid, body) ?rows ON CONFLICT (vid) DO UPDATE SET body = excluded.body /* standing */',
-			rows: visitors.flatMap(({ vid, standing }) => (standing === null ? [] : [[vid, standing]])),
-		},
+		sql`DELETE FROM @membership WHERE (vid, segment) IN (SELECT column1, column2 FROM (${values(leftNow)}) AS list) /* left */`,
+		sql`INSERT INTO @membership (vid, segment, since, sequence) ${values(enteredNow)} ON CONFLICT (vid, segment) DO NOTHING /* entered */`,
+		sql`INSERT INTO @standing (vid, body) ${values(standings)} ON CONFLICT (vid) DO UPDATE SET body = excluded.body /* standing */`,
 		insertMessages([...visitors.flatMap(({ messages }) => messages), ...step.messages], nowMs),
-		{
-			sql: 'DELETE FROM @conflict WHERE id IN (SELECT CAST(column1 AS bigint) FROM (?rows) AS list) /* told */',
-			rows: conflictIds.map((id) => [id]),
-		},
+		sql`DELETE FROM @conflict WHERE id IN (SELECT CAST(column1 AS bigint) FROM (${values(conflictIds.map((id) => [id]))}) AS list) /* told */`,
 		sql`UPDATE @evaluation SET sequence = ${sequence}, state = ${JSON.stringify(state)} WHERE name = 'webhooks' /* save evaluation */`,
 	];
 }
@@ -173,10 +160,8 @@ export interface Conflict {
 export function addConflicts(events: readonly StoredEvent[], rows: readonly number[]): Query {
 	const [first] = events;
 	const tids = [...new Set(rows.map((row) => events[row]?.tid))];
-	return {
-		sql: 'INSERT INTO @conflict (at, request_id, tids) ?rows /* conflicts */',
-		rows: first && tids.length > 0 ? [[first.received_at, first.request_id, JSON.stringify(tids)]] : [],
-	};
+	const added = first && tids.length > 0 ? [[first.received_at, first.request_id, JSON.stringify(tids)]] : [];
+	return sql`INSERT INTO @conflict (at, request_id, tids) ${values(added)} /* conflicts */`;
 }
 
 const maxConflicts = 200;

@@ -6,10 +6,10 @@ import {
 	type Row,
 	raw,
 	rowsOf,
-	type Select,
 	type Steps,
 	select,
 	sql,
+	values,
 } from '../../steps.ts';
 
 /** A process that has taken a message sends it within this time, or another one does. */
@@ -73,13 +73,11 @@ export function insertMessages(
 	nowMs: number,
 	done: { readonly attempts: number } = { attempts: 0 },
 ): Query {
-	return {
-		sql: 'INSERT INTO @outbox (webhook, sequence, type, vid, body, created_at, due_at, attempts) ?rows /* add messages */',
-		rows: messages.map(({ webhook, sequence, type, vid, body }) => [
-			...[webhook, sequence, type, vid, body],
-			...[nowMs, nowMs, done.attempts],
-		]),
-	};
+	const rows = messages.map(({ webhook, sequence, type, vid, body }) => [
+		...[webhook, sequence, type, vid, body],
+		...[nowMs, nowMs, done.attempts],
+	]);
+	return sql`INSERT INTO @outbox (webhook, sequence, type, vid, body, created_at, due_at, attempts) ${values(rows)} /* add messages */`;
 }
 
 /**
@@ -103,48 +101,42 @@ export function* takeDue(
 		.sort((a, b) => a.sequence - b.sequence);
 }
 
-/** Messages about a visitor, for `underWayUntil`. */
-export function messagesAbout(vid: string): Select {
-	return select`due_at, attempts, problem FROM @outbox WHERE vid = ${vid} /* messages about */`;
+/** Until when a message about a visitor may be under way: a process has taken it, and not stored the outcome. 0 if none is. */
+export function* messagesUnderWay(vid: string): Reading<number> {
+	return underWayUntil(
+		yield* select`due_at, attempts, problem FROM @outbox WHERE vid = ${vid} /* messages about */`,
+	);
 }
 
-/** The same, and deletes them. */
-export function deleteMessagesAbout(vid: string): Query {
-	return sql`DELETE FROM @outbox WHERE vid = ${vid} RETURNING due_at, attempts, problem /* erase */`;
+/** The same, and deletes the messages. */
+export function* deleteMessagesAbout(vid: string): Steps<number> {
+	return underWayUntil(
+		yield* sql`DELETE FROM @outbox WHERE vid = ${vid} RETURNING due_at, attempts, problem /* erase */`,
+	);
 }
 
-/** Until when one of these messages may be under way: a process has taken it, and not stored the outcome. 0 if none is. */
-export function underWayUntil(messages: readonly Row[]): number {
+function underWayUntil(messages: readonly Row[]): number {
 	const taken = messages.filter(({ attempts, problem }) => Number(attempts) > 0 && problem === null);
 	return Math.max(0, ...taken.map(({ due_at }) => Number(due_at)));
 }
 
 /** Stores the outcomes of attempts. Ignores messages that were erased meanwhile. */
 export function* saveAttempts(attempts: readonly Attempted[]): Steps<void> {
-	yield [
-		{
-			sql: `UPDATE @outbox AS outbox SET
+	const rows = attempts.map(({ webhook, sequence, atMs, status, problem, dueAtMs }) => [
+		...[webhook, sequence, atMs, status, problem, dueAtMs],
+		problem === null ? atMs : null,
+	]);
+	yield* sql`UPDATE @outbox AS outbox SET
 				attempted_at = CAST(done.column3 AS bigint), status = CAST(done.column4 AS bigint), problem = CAST(done.column5 AS text),
 				due_at = CAST(done.column6 AS bigint), delivered_at = CAST(done.column7 AS bigint)
-				FROM (?rows) AS done WHERE outbox.webhook = done.column1 AND outbox.sequence = CAST(done.column2 AS bigint) /* save attempts */`,
-			rows: attempts.map(({ webhook, sequence, atMs, status, problem, dueAtMs }) => [
-				...[webhook, sequence, atMs, status, problem, dueAtMs],
-				problem === null ? atMs : null,
-			]),
-		},
-	];
+				FROM (${values(rows)}) AS done WHERE outbox.webhook = done.column1 AND outbox.sequence = CAST(done.column2 AS bigint) /* save attempts */`;
 }
 
 /** Returns messages that were taken and not sent. */
 export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps<void> {
-	yield [
-		{
-			sql: `UPDATE @outbox AS outbox SET due_at = ?, attempts = attempts - 1
-				FROM (?rows) AS taken WHERE outbox.webhook = taken.column1 AND outbox.sequence = CAST(taken.column2 AS bigint) AND outbox.due_at IS NOT NULL /* give back */`,
-			values: [nowMs],
-			rows: messages.map(({ webhook, sequence }) => [webhook, sequence]),
-		},
-	];
+	const rows = messages.map(({ webhook, sequence }) => [webhook, sequence]);
+	yield* sql`UPDATE @outbox AS outbox SET due_at = ${nowMs}, attempts = attempts - 1
+				FROM (${values(rows)}) AS taken WHERE outbox.webhook = taken.column1 AND outbox.sequence = CAST(taken.column2 AS bigint) AND outbox.due_at IS NOT NULL /* give back */`;
 }
 
 /** How many messages wait to be delivered. */
@@ -183,10 +175,12 @@ export function* deliveries(filter: {
 		...(filter.failed ? ['delivered_at IS NULL AND attempted_at IS NOT NULL'] : []),
 	];
 	const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-	const rows = yield* rowsOf({
-		sql: `SELECT webhook, sequence, type, created_at, due_at, attempts, attempted_at, delivered_at, status, problem FROM @outbox ${where} ORDER BY created_at DESC, sequence DESC, webhook LIMIT ? /* deliveries */`,
-		values: [...(filter.webhook === undefined ? [] : [filter.webhook]), filter.limit],
-	});
+	const rows = yield* rowsOf([
+		{
+			sql: `SELECT webhook, sequence, type, created_at, due_at, attempts, attempted_at, delivered_at, status, problem FROM @outbox ${where} ORDER BY created_at DESC, sequence DESC, webhook LIMIT ? /* deliveries */`,
+			values: [...(filter.webhook === undefined ? [] : [filter.webhook]), filter.limit],
+		},
+	]);
 	return rows.map(toDelivery);
 }
 

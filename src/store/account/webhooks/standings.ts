@@ -1,6 +1,6 @@
 import type { Profile } from '../../../domain/profile.ts';
 import type { Standing } from '../../../domain/standing.ts';
-import { ask, type Reading, type Row, rowsOf, select } from '../../steps.ts';
+import { ask, type Reading, type Row, select } from '../../steps.ts';
 import { selectProfiles } from '../reading/visitors.ts';
 
 /** A visitor, and what webhooks know about it. */
@@ -28,7 +28,7 @@ export function* changedSince(afterMs: number, untilMs: number): Reading<Map<str
 
 /** Visitors and what webhooks know of them. Those that are gone have no profile. */
 export function* evaluatedVisitors(vids: readonly string[]): Reading<EvaluatedVisitor[]> {
-	const profiles = new Map((yield* rowsOf(selectProfiles(vids))).map(({ vid, profile }) => [vid, profile]));
+	const profiles = new Map((yield* selectProfiles(vids)).map(({ vid, profile }) => [vid, profile]));
 	return yield* withStandings(vids.map((vid) => ({ vid, profile: profiles.get(vid) ?? 'null' })));
 }
 

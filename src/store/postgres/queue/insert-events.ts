@@ -8,7 +8,7 @@ import {
 	subscribersIn,
 	subscriptionKeys,
 } from '../../account/owners/subscription-owners.ts';
-import { ask, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import { ask, type Row, type Select, type Steps } from '../../steps.ts';
 
 /** Separates the `tid`s of an answer; no `tid` contains it. */
 const separator = '\u001f';
@@ -39,7 +39,7 @@ export function* insertUploads(events: readonly StoredEvent[], isHere: boolean):
 }
 
 function* ownersBy(links: readonly Row[], events: readonly StoredEvent[]): Steps<Inserted['owners']> {
-	return ownersOf(events, links.length > maxLinks ? yield* rowsOf(holdersOf(events)) : holdersAmong(links));
+	return ownersOf(events, links.length > maxLinks ? yield* holdersOf(events) : holdersAmong(links));
 }
 
 /** @param rows of `storeAll` */

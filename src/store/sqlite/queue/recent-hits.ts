@@ -1,5 +1,5 @@
 import type { LatestHits } from '../../account/arriving/hits.ts';
-import { type Query, type Row, raw, rowsOf, type Settle, type Steps, select, sql } from '../../steps.ts';
+import { type Query, type Row, raw, type Settle, type Steps, select, sql, values } from '../../steps.ts';
 
 /**
  * Hits are stored in `recent_hit`, in order of arrival, until they are settled: moved to `hit`, whose indexes by
@@ -12,25 +12,17 @@ const maxListCharacters = 512;
 
 /** Stores hits as recent ones, and saves their visitors, who list them. */
 export function* addRecentHits({ hits, visitors, others }: LatestHits): Steps<void> {
-	const added = yield* rowsOf({
-		sql: 'INSERT INTO @recent_hit (vid, sid, at, body) ?rows RETURNING id, vid /* add recent hits */',
-		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
-	});
+	const rows = hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]);
+	const added =
+		yield* sql`INSERT INTO @recent_hit (vid, sid, at, body) ${values(rows)} RETURNING id, vid /* add recent hits */`;
 	const idsOf = Map.groupBy(added, ({ vid }) => vid);
-	const [lists = []] = yield [
-		{
-			sql: "INSERT INTO @visitor (vid, profile, recent) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile, recent = concat_ws(',', recent, excluded.recent) RETURNING vid, length(recent) AS characters /* save visitors */",
-			rows: visitors.map(([vid, profile]) => [
-				vid,
-				JSON.stringify(profile),
-				idsOf
-					.get(vid)
-					?.map(({ id }) => id)
-					.join() ?? null,
-			]),
-		},
-		...others,
-	];
+	const listed = visitors.map(([vid, profile]) => {
+		const ids = idsOf.get(vid)?.map(({ id }) => id);
+		return [vid, JSON.stringify(profile), ids?.join() ?? null];
+	});
+	yield others;
+	const lists =
+		yield* sql`INSERT INTO @visitor (vid, profile, recent) ${values(listed)} ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile, recent = concat_ws(',', recent, excluded.recent) RETURNING vid, length(recent) AS characters /* save visitors */`;
 	const full = lists.filter(({ characters }) => Number(characters) > maxListCharacters);
 	if (full.length > 0) yield [{ settle: full.map(({ vid }) => String(vid)) }];
 }
