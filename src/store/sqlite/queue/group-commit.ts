@@ -1,26 +1,14 @@
 import { monotonicMs } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
 import { type Connection, isBusy, isIoError } from '../engine/connection.ts';
-import {
-	type ClientCommands,
-	type CommandResult,
-	type ControlCommands,
-	clientCommands,
-	controlCommands,
-} from './commands.ts';
-import { type CommandName, cell, type Work, type WorkResult } from './messages.ts';
+import { runSteps } from '../engine/run-steps.ts';
+import { commands, type PackedUpload } from './commands.ts';
+import { cell, type Work, type WorkResult } from './messages.ts';
 
 /** With the memory that the thread it came from shares. */
 export interface ArrivedWork extends Work {
 	readonly cells: Int32Array;
 }
-
-type AnyCommand = (connection: Connection, input: never) => CommandResult<unknown>;
-
-const commands: Record<CommandName, AnyCommand> = {
-	...clientCommands,
-	...controlCommands,
-} satisfies ClientCommands & ControlCommands;
 
 /**
  * Runs a group of requests in one transaction, with a savepoint for each: every request is all-or-nothing, and they
@@ -62,13 +50,14 @@ function runInSavepoint(connection: Connection, work: ArrivedWork): WorkResult {
 	let result: WorkResult;
 	let keep = false;
 	try {
-		const done = commands[work.command](connection, work.input as never);
+		const value = runSteps<unknown>(connection, commands[work.command](work.input as never, connection));
 		const decided =
 			work.deadlineMs > monotonicMs() &&
 			Atomics.compareExchange(work.cells, work.slot, cell.waiting, cell.committing) === cell.waiting;
 		if (!decided) Atomics.store(work.cells, work.slot, cell.expired);
-		keep = decided && done.keep;
-		result = decided ? { slot: work.slot, outcome: 'committed', value: done.value } : expired(work);
+		const isSimulated = (work.input as Partial<PackedUpload> | null)?.simulate;
+		keep = decided && !isSimulated;
+		result = decided ? { slot: work.slot, outcome: 'committed', value } : expired(work);
 	} catch (error) {
 		// Some failures, such as a full disk, end the whole transaction. Then the whole group has failed.
 		if (!connection.database.isTransaction) throw error;

@@ -1,12 +1,10 @@
-import type { ClientCommands, ControlCommands } from './commands.ts';
+import type { CommandName } from './commands.ts';
 
 /** States of a request's cell in the memory that both threads share. Whoever changes it from `waiting` decides. */
 export const cell = { waiting: 0, committing: 1, expired: 2 } as const;
 
 /** The control database's number. Accounts' databases are numbered from 1. */
 export const controlDatabaseId = 0;
-
-export type CommandName = keyof ControlCommands | keyof ClientCommands;
 
 /** A request to the writer thread. */
 export interface Work {

@@ -6,7 +6,7 @@ import { handlesOfDatabase, maxFileHandles } from '../../file-handles.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, WriterEvents } from '../../serving.ts';
 import type { DataFolder, FolderLock } from '../engine/data-folder.ts';
-import type { ControlCommands } from './commands.ts';
+import type { CommandInput, CommandName, CommandOutcome } from './commands.ts';
 import { controlDatabaseId } from './messages.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -69,17 +69,16 @@ export async function startServingWriter(
 	const bounds = { ...accountBounds, waiting: 0, characters: 0 };
 	const boundsOfControl = { ...controlBounds, waiting: 0, characters: 0 };
 	/** Gives up when the control database stays locked. */
-	const control = async <Name extends keyof ControlCommands>(
+	const control = async <Name extends CommandName>(
 		command: Name,
-		input: Parameters<ControlCommands[Name]>[1],
+		input: CommandInput<Name>,
 		timeoutMs = controlTimeoutMs,
-	): Promise<ReturnType<ControlCommands[Name]>['value']> => {
-		const value = await queueOf(controlDatabaseId).submit(controlDatabaseId, command, input as never, {
-			deadlineMs: monotonicMs() + timeoutMs,
-			bounds: boundsOfControl,
-		});
-		if (value === 'expired') throw new StorageError('the control database is locked');
-		return value as ReturnType<ControlCommands[Name]>['value'];
+	): Promise<CommandOutcome<Name>> => {
+		const deadlineMs = monotonicMs() + timeoutMs;
+		const options = { deadlineMs, bounds: boundsOfControl };
+		const outcome = await queueOf(controlDatabaseId).submit(controlDatabaseId, command, input, options);
+		if (outcome === 'expired') throw new StorageError('the control database is locked');
+		return outcome;
 	};
 	await control('forfeitLeases', null).catch((error) => {
 		throw new OperatorError(
@@ -111,9 +110,7 @@ export async function startServingWriter(
 			return stored;
 		},
 		settleQuotas: (settlements) => control('settleQuotas', { serverId, settlements }),
-		async recordCounts(counts) {
-			await control('recordCounts', counts);
-		},
+		recordCounts: (counts) => control('recordCounts', counts),
 		async probe() {
 			await disk.check();
 			await control('probe', { atMs: Date.now() }, probeTimeoutMs);

@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import type { Deadline } from '../../../deadline.ts';
 import { OutcomeUnknownError, QueueFullError, StorageError } from '../../../errors.ts';
-import type { ClientCommands, CommandResult, ControlCommands } from './commands.ts';
+import type { CommandInput, CommandName, CommandOutcome } from './commands.ts';
 import {
-	type CommandName,
 	cell,
 	controlDatabaseId,
 	type FromWriter,
@@ -12,11 +11,6 @@ import {
 	type WorkResult,
 	type WriterData,
 } from './messages.ts';
-
-type Commands = ClientCommands & ControlCommands;
-type Input<Name extends CommandName> = Parameters<Commands[Name]>[1];
-type CommandValue<Name extends CommandName> =
-	ReturnType<Commands[Name]> extends CommandResult<infer V> ? V : never;
 
 /** How much may wait, over all queues that share the bounds; one request more is refused. */
 export interface QueueBounds {
@@ -104,9 +98,9 @@ export class WriteQueue {
 	submit<Name extends CommandName>(
 		databaseId: number,
 		command: Name,
-		input: Input<Name>,
+		input: CommandInput<Name>,
 		options: { deadlineMs: number; bounds: QueueBounds; deadline?: Deadline; characters?: number },
-	): Promise<CommandValue<Name> | 'expired'> {
+	): Promise<CommandOutcome<Name> | 'expired'> {
 		const { deadlineMs, bounds, deadline, characters = 0 } = options;
 		if (bounds.waiting >= bounds.maxWaiting || bounds.characters + characters > bounds.maxCharacters)
 			return Promise.reject(new QueueFullError());
