@@ -8,6 +8,7 @@ import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
 import { insertGoal } from './goals.ts';
 import { insertNote } from './notes.ts';
+import { deleteRows, selectRows, updateRows } from './rows.ts';
 import { insertSegment } from './segments.ts';
 import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
@@ -65,11 +66,7 @@ async function insertAccount(
 	{ aid, client, ownDatabase, ...settings }: NewAccount,
 	nowMs: number,
 ): Promise<number> {
-	const existing = await database
-		.selectFrom('account')
-		.select('id')
-		.where('aid', '=', aid)
-		.executeTakeFirst();
+	const [existing] = await selectRows(database, 'account', { aid });
 	if (existing) throw new OperatorError(`Account ${aid} exists already.`);
 	await database
 		.insertInto('client')
@@ -163,7 +160,7 @@ export async function selectAccount(database: ControlDatabase, aid: string): Pro
 
 /** @throws OperatorError where there is no such client */
 export async function clientId(database: ControlDatabase, name: string): Promise<number> {
-	const client = await database.selectFrom('client').select('id').where('name', '=', name).executeTakeFirst();
+	const [client] = await selectRows(database, 'client', { name });
 	if (!client)
 		throw new OperatorError(
 			`There is no client ${name}; 'caskade account create AID --client ${name}' creates it.`,
@@ -191,11 +188,7 @@ export function accountStore({ database, change, now }: ControlDoors) {
 		updateAccount: (aid: string, changes: Partial<AccountSettings>): Promise<Account> =>
 			change(async (transaction) => {
 				const account = await selectAccount(transaction, aid);
-				await transaction
-					.updateTable('account')
-					.set(columnsOf({ ...account, ...changes }))
-					.where('aid', '=', aid)
-					.execute();
+				await updateRows(transaction, 'account', { aid }, columnsOf({ ...account, ...changes }));
 				const { channelRules } = changes;
 				if (channelRules && JSON.stringify(channelRules) !== JSON.stringify(account.channelRules))
 					await insertNote(transaction, account.id, 'The rules of channels were changed.', now());
@@ -205,12 +198,9 @@ export function accountStore({ database, change, now }: ControlDoors) {
 		/** Disabling twice keeps the first time. @throws OperatorError where there is none */
 		setAccountDisabled: (aid: string, disabled: boolean): Promise<Account> =>
 			change(async (transaction) => {
-				await transaction
-					.updateTable('account')
-					.set({ disabled_at: disabled ? now() : null })
-					.where('aid', '=', aid)
-					.where('disabled_at', disabled ? 'is' : 'is not', null)
-					.execute();
+				const { disabledAt } = await selectAccount(transaction, aid);
+				if (disabled !== (disabledAt !== null))
+					await updateRows(transaction, 'account', { aid }, { disabled_at: disabled ? now() : null });
 				return selectAccount(transaction, aid);
 			}),
 
@@ -230,49 +220,35 @@ export function accountStore({ database, change, now }: ControlDoors) {
 					'note',
 					'named_view',
 				] as const)
-					await transaction.deleteFrom(table).where('account_id', '=', id).execute();
+					await deleteRows(transaction, table, { account_id: id });
 				for (const table of ['upload_answer', 'upload_problem'] as const)
-					await transaction.deleteFrom(table).where('aid', '=', aid).execute();
-				await transaction.updateTable('audit').set({ about: null }).where('aid', '=', aid).execute();
-				await transaction.deleteFrom('account').where('id', '=', id).execute();
+					await deleteRows(transaction, table, { aid });
+				await updateRows(transaction, 'audit', { aid }, { about: null });
+				await deleteRows(transaction, 'account', { id });
 			}),
 
 		/** Whether an account exists and is not disabled. While it is being deleted it is disabled, and its database may be gone. */
-		async isAccountInUse(accountId: number): Promise<boolean> {
-			const query = database.selectFrom('account').select('id').where('id', '=', accountId);
-			return (await query.where('disabled_at', 'is', null).execute()).length > 0;
-		},
+		isAccountInUse: async (id: number): Promise<boolean> =>
+			(await selectRows(database, 'account', { id, disabled_at: null })).length > 0,
 
 		/** The account's secret for hashing visitors' names in imports. Created on first use. */
 		importSecret: (id: number): Promise<string> =>
 			change(async (transaction) => {
-				await transaction
-					.updateTable('account')
-					.set({ import_secret: randomBytes(32).toString('base64url') })
-					.where(({ and }) => and({ id, import_secret: null }))
-					.execute();
-				const row = await transaction
-					.selectFrom('account')
-					.select('import_secret')
-					.where('id', '=', id)
-					.executeTakeFirstOrThrow();
-				return row.import_secret as string;
+				const secret = randomBytes(32).toString('base64url');
+				await updateRows(transaction, 'account', { id, import_secret: null }, { import_secret: secret });
+				const [row] = await selectRows(transaction, 'account', { id });
+				return row?.import_secret as string;
 			}),
 
 		/** What was last learned about the account's cadences; null if nothing was. */
-		async cadences(accountId: number): Promise<CadenceTable | null> {
-			const query = database.selectFrom('account').select('cadences').where('id', '=', accountId);
-			const row = await query.executeTakeFirst();
+		async cadences(id: number): Promise<CadenceTable | null> {
+			const [row] = await selectRows(database, 'account', { id });
 			return row?.cadences ? JSON.parse(row.cadences) : null;
 		},
 
-		setCadences: (accountId: number, table: CadenceTable): Promise<void> =>
-			change(async (transaction) => {
-				await transaction
-					.updateTable('account')
-					.set({ cadences: JSON.stringify(table) })
-					.where('id', '=', accountId)
-					.execute();
-			}),
+		setCadences: (id: number, table: CadenceTable) =>
+			change((transaction) =>
+				updateRows(transaction, 'account', { id }, { cadences: JSON.stringify(table) }),
+			),
 	};
 }

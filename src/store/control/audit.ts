@@ -1,5 +1,6 @@
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import { insertRow } from './rows.ts';
 import { type ControlDoors, given } from './tables.ts';
 
 /** Long enough to look into last year's books. */
@@ -33,7 +34,7 @@ export function auditStore({ database, now }: ControlDoors) {
 	return {
 		async add({ who, action, aid = null, about = null }: AuditEntry): Promise<void> {
 			const nowMs = now();
-			await database.insertInto('audit').values({ at: nowMs, who, action, aid, about }).execute();
+			await insertRow(database, 'audit', { at: nowMs, who, action, aid, about });
 			await database
 				.deleteFrom('audit')
 				.where('at', '<', nowMs - keptMs)

@@ -4,42 +4,29 @@ import {
 	newSigningKey,
 	type SigningKey,
 } from '../../domain/signing-key.ts';
-import { type ControlDatabase, type ControlDoors, nextSeq } from './tables.ts';
+import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** The keys that still verify casks, newest first. */
 export async function selectSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey[]> {
 	const rows = await database
 		.selectFrom('signing_key')
-		.selectAll()
+		.select(['kid', 'secret', 'created_at as createdAtMs', 'retires_at as retiresAtMs'])
 		.where(({ or, eb }) => or([eb('retires_at', 'is', null), eb('retires_at', '>', nowMs)]))
 		.orderBy('seq', 'desc')
 		.execute();
-	return rows.map((row) => ({
-		kid: row.kid,
-		secret: row.secret,
-		createdAtMs: row.created_at,
-		retiresAtMs: row.retires_at,
-	}));
+	// Those of SQLite have no prototype.
+	return rows.map((row) => ({ ...row }));
 }
 
 async function rotateSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey> {
 	await database.deleteFrom('signing_key').where('retires_at', '<=', nowMs).execute();
-	await database
-		.updateTable('signing_key')
-		.set({ retires_at: nowMs + caskLifetimeMs + keyPropagationMs })
-		.where('retires_at', 'is', null)
-		.execute();
+	const retires_at = nowMs + caskLifetimeMs + keyPropagationMs;
+	await updateRows(database, 'signing_key', { retires_at: null }, { retires_at });
 	const key = newSigningKey(nowMs);
-	await database
-		.insertInto('signing_key')
-		.values({
-			kid: key.kid,
-			secret: key.secret,
-			created_at: key.createdAtMs,
-			retires_at: null,
-			seq: await nextSeq(database, 'signing_key'),
-		})
-		.execute();
+	const seq = await nextSeq(database, 'signing_key');
+	const { kid, secret, createdAtMs } = key;
+	await insertRow(database, 'signing_key', { kid, secret, created_at: createdAtMs, retires_at: null, seq });
 	return key;
 }
 
@@ -89,11 +76,7 @@ export function caskStore({ database, change, now }: ControlDoors) {
 
 		/** When the casks of a visitor or visit were last revoked. */
 		async casksRevokedAtMs(accountId: number, subject: string): Promise<number | undefined> {
-			const row = await database
-				.selectFrom('revocation')
-				.select('revoked_at')
-				.where(({ and }) => and({ account_id: accountId, subject }))
-				.executeTakeFirst();
+			const [row] = await selectRows(database, 'revocation', { account_id: accountId, subject });
 			return row?.revoked_at;
 		},
 	};

@@ -2,6 +2,7 @@ import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { clientId, selectAccounts } from './accounts.ts';
 import { areUsable, deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
+import { deleteRows, updateRows } from './rows.ts';
 import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 export interface Client {
@@ -59,12 +60,9 @@ export function clientStore({ database, change, now }: ControlDoors) {
 		/** Disabling twice keeps the first time. @throws OperatorError where there is none */
 		setClientDisabled: (name: string, disabled: boolean): Promise<Client> =>
 			change(async (transaction) => {
-				await transaction
-					.updateTable('client')
-					.set({ disabled_at: disabled ? now() : null })
-					.where('name', '=', name)
-					.where('disabled_at', disabled ? 'is' : 'is not', null)
-					.execute();
+				const { disabledAt } = await selectClient(transaction, name, now());
+				if (disabled !== (disabledAt !== null))
+					await updateRows(transaction, 'client', { name }, { disabled_at: disabled ? now() : null });
 				return selectClient(transaction, name, now());
 			}),
 
@@ -87,10 +85,10 @@ export function clientStore({ database, change, now }: ControlDoors) {
 						`Client ${name} still has ${has.join(' and ')}; end them first with 'caskade account delete AID' and 'caskade key revoke ID'.`,
 					);
 				await deleteKeys(transaction, keys);
-				const id = await clientId(transaction, name);
+				const client_id = await clientId(transaction, name);
 				for (const table of ['upload_answer', 'upload_problem'] as const)
-					await transaction.deleteFrom(table).where('client_id', '=', id).execute();
-				await transaction.deleteFrom('client').where('name', '=', name).execute();
+					await deleteRows(transaction, table, { client_id });
+				await deleteRows(transaction, 'client', { name });
 			}),
 	};
 }

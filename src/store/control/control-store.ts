@@ -11,6 +11,7 @@ import { namedViewStore } from './named-views.ts';
 import { noteStore } from './notes.ts';
 import { peopleStore } from './people.ts';
 import { planStore, selectPlan } from './plans.ts';
+import { selectRevision } from './rows.ts';
 import { segmentStore } from './segments.ts';
 import { sessionStore } from './sessions.ts';
 import { selectSnapshot } from './snapshot.ts';
@@ -93,8 +94,7 @@ export function controlStore(
 
 		async revision(): Promise<number> {
 			await readClock();
-			const row = await database.selectFrom('revision').select('number').executeTakeFirstOrThrow();
-			return row.number;
+			return selectRevision(database);
 		},
 
 		accessSnapshot: () =>

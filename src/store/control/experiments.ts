@@ -4,7 +4,8 @@ import { distinctCount } from '../../domain/distinct-count.ts';
 import { type Experiment, type ExperimentGroup, endOf } from '../../domain/experiment.ts';
 import { OperatorError } from '../../errors.ts';
 import type { ExperimentRead } from './request-counts.ts';
-import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
+import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** That have not ended: reads keep a bit for each. */
 const maxExperiments = 32;
@@ -25,13 +26,7 @@ export function toExperiment(row: Selectable<ControlTables['experiment']>): Expe
 }
 
 async function selectExperiments(database: ControlDatabase, accountId: number): Promise<Experiment[]> {
-	const rows = await database
-		.selectFrom('experiment')
-		.selectAll()
-		.where('account_id', '=', accountId)
-		.orderBy('seq')
-		.execute();
-	return rows.map(toExperiment);
+	return (await selectRows(database, 'experiment', { account_id: accountId }, 'seq')).map(toExperiment);
 }
 
 async function selectExperiment(
@@ -87,38 +82,31 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 					throw new OperatorError(
 						`An account has at most ${maxExperiments} experiments at a time; stop one.`,
 					);
-				const secret = randomBytes(32).toString('base64url');
-				const { numInsertedOrUpdatedRows } = await transaction
-					.insertInto('experiment')
-					.values({
-						account_id: accountId,
-						name,
-						segment,
-						rule,
-						goal,
-						secret,
-						holdout_percent: holdoutPercent,
-						from_at: fromMs,
-						to_at: toMs,
-						stopped_at: null,
-						created_at: now(),
-						seq: await nextSeq(transaction, 'experiment'),
-					})
-					.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
-					.executeTakeFirstOrThrow();
-				if (numInsertedOrUpdatedRows !== 1n)
+				if (others.some((one) => one.name === name))
 					throw new OperatorError(`The account has an experiment ${name} already; choose another name.`);
+				const secret = randomBytes(32).toString('base64url');
+				await insertRow(transaction, 'experiment', {
+					account_id: accountId,
+					name,
+					segment,
+					rule,
+					goal,
+					secret,
+					holdout_percent: holdoutPercent,
+					from_at: fromMs,
+					to_at: toMs,
+					stopped_at: null,
+					created_at: now(),
+					seq: await nextSeq(transaction, 'experiment'),
+				});
 				return { ...experiment, secret, stoppedAtMs: null };
 			}),
 
 		/** Ends an experiment; stopping twice keeps the first time. @throws OperatorError where there is none */
 		stopExperiment: (accountId: number, name: string): Promise<Experiment> =>
 			change(async (transaction) => {
-				await transaction
-					.updateTable('experiment')
-					.set({ stopped_at: now() })
-					.where(({ and }) => and({ account_id: accountId, name, stopped_at: null }))
-					.execute();
+				const running = { account_id: accountId, name, stopped_at: null };
+				await updateRows(transaction, 'experiment', running, { stopped_at: now() });
 				return selectExperiment(transaction, accountId, name);
 			}),
 
@@ -151,11 +139,7 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 			accountId: number,
 			name: string,
 		): Promise<Readonly<Record<ExperimentGroup, number>>> {
-			const rows = await database
-				.selectFrom('experiment_read')
-				.select(['held_out', 'register', 'rank'])
-				.where(({ and }) => and({ account_id: accountId, name }))
-				.execute();
+			const rows = await selectRows(database, 'experiment_read', { account_id: accountId, name });
 			const of = (heldOut: number) => distinctCount(rows.filter((row) => row.held_out === heldOut));
 			return { treated: of(0), holdout: of(1) };
 		},

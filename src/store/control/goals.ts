@@ -1,10 +1,12 @@
+import type { Selectable } from 'kysely';
 import type { Goal, GoalChange } from '../../domain/goal.ts';
 import { OperatorError } from '../../errors.ts';
 import { deleteModels } from './models.ts';
-import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
+import { deleteRows, insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Converts a row of `goal`. */
-export function toGoal(row: Omit<ControlTables['goal'], 'base_rates'>): Goal {
+export function toGoal(row: Selectable<ControlTables['goal']>): Goal {
 	return {
 		name: row.name,
 		evts: JSON.parse(row.evts),
@@ -16,13 +18,7 @@ export function toGoal(row: Omit<ControlTables['goal'], 'base_rates'>): Goal {
 }
 
 async function selectGoals(database: ControlDatabase, accountId: number): Promise<Goal[]> {
-	const rows = await database
-		.selectFrom('goal')
-		.selectAll()
-		.where('account_id', '=', accountId)
-		.orderBy('seq')
-		.execute();
-	return rows.map(toGoal);
+	return (await selectRows(database, 'goal', { account_id: accountId }, 'seq')).map(toGoal);
 }
 
 export async function insertGoal(
@@ -31,25 +27,23 @@ export async function insertGoal(
 	goal: Goal,
 	nowMs: number,
 ): Promise<void> {
-	const { numInsertedOrUpdatedRows } = await database
-		.insertInto('goal')
-		.values({
-			account_id: accountId,
-			name: goal.name,
-			evts: JSON.stringify(goal.evts),
-			counts: goal.counts,
-			horizon_days: goal.horizonDays,
-			medium_from: goal.mediumFrom,
-			high_from: goal.highFrom,
-			created_at: nowMs,
-			seq: await nextSeq(database, 'goal'),
-		})
-		.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
-		.executeTakeFirstOrThrow();
-	if (numInsertedOrUpdatedRows !== 1n)
+	const { name, evts, counts, horizonDays, mediumFrom, highFrom } = goal;
+	const [existing] = await selectRows(database, 'goal', { account_id: accountId, name });
+	if (existing)
 		throw new OperatorError(
-			`The account has a goal ${goal.name} already; delete it first to change it, or update its bands.`,
+			`The account has a goal ${name} already; delete it first to change it, or update its bands.`,
 		);
+	await insertRow(database, 'goal', {
+		account_id: accountId,
+		name,
+		evts: JSON.stringify(evts),
+		counts,
+		horizon_days: horizonDays,
+		medium_from: mediumFrom,
+		high_from: highFrom,
+		created_at: nowMs,
+		seq: await nextSeq(database, 'goal'),
+	});
 }
 
 function noSuchGoal(name: string): OperatorError {
@@ -71,21 +65,18 @@ export function goalStore({ database, change, now }: ControlDoors) {
 		 */
 		updateGoal: (accountId: number, name: string, changes: GoalChange): Promise<Goal> =>
 			change(async (transaction) => {
-				const goal = (await selectGoals(transaction, accountId)).find((one) => one.name === name);
-				if (!goal) throw noSuchGoal(name);
-				const changed = { ...goal, ...changes };
-				const isOther = changed.counts !== goal.counts;
+				const key = { account_id: accountId, name };
+				const [row] = await selectRows(transaction, 'goal', key);
+				if (!row) throw noSuchGoal(name);
+				const changed = { ...toGoal(row), ...changes };
+				const isOther = changed.counts !== row.counts;
 				if (isOther) await deleteModels(transaction, accountId, name);
-				await transaction
-					.updateTable('goal')
-					.set({
-						counts: changed.counts,
-						medium_from: changed.mediumFrom,
-						high_from: changed.highFrom,
-						...(isOther && { base_rates: null }),
-					})
-					.where(({ and }) => and({ account_id: accountId, name }))
-					.execute();
+				await updateRows(transaction, 'goal', key, {
+					counts: changed.counts,
+					medium_from: changed.mediumFrom,
+					high_from: changed.highFrom,
+					...(isOther && { base_rates: null }),
+				});
 				return changed;
 			}),
 
@@ -93,20 +84,13 @@ export function goalStore({ database, change, now }: ControlDoors) {
 		deleteGoal: (accountId: number, name: string): Promise<void> =>
 			change(async (transaction) => {
 				await deleteModels(transaction, accountId, name);
-				const { numDeletedRows } = await transaction
-					.deleteFrom('goal')
-					.where(({ and }) => and({ account_id: accountId, name }))
-					.executeTakeFirstOrThrow();
-				if (numDeletedRows !== 1n) throw noSuchGoal(name);
+				const deleted = await deleteRows(transaction, 'goal', { account_id: accountId, name });
+				if (deleted === 0) throw noSuchGoal(name);
 			}),
 
 		/** The base rates last counted for goals without a model, by goal name. */
 		async baseRates(accountId: number): Promise<ReadonlyMap<string, readonly number[]>> {
-			const rows = await database
-				.selectFrom('goal')
-				.select(['name', 'base_rates'])
-				.where('account_id', '=', accountId)
-				.execute();
+			const rows = await selectRows(database, 'goal', { account_id: accountId });
 			return new Map(
 				rows.flatMap((row) => (row.base_rates === null ? [] : [[row.name, JSON.parse(row.base_rates)]])),
 			);
@@ -115,12 +99,10 @@ export function goalStore({ database, change, now }: ControlDoors) {
 		/** Ignores goals that were deleted meanwhile. */
 		setBaseRates: (accountId: number, rates: ReadonlyMap<string, readonly number[]>): Promise<void> =>
 			change(async (transaction) => {
-				for (const [name, numbers] of rates)
-					await transaction
-						.updateTable('goal')
-						.set({ base_rates: JSON.stringify(numbers) })
-						.where(({ and }) => and({ account_id: accountId, name }))
-						.execute();
+				for (const [name, numbers] of rates) {
+					const base_rates = JSON.stringify(numbers);
+					await updateRows(transaction, 'goal', { account_id: accountId, name }, { base_rates });
+				}
 			}),
 	};
 }

@@ -4,7 +4,8 @@ import { monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { clientId } from './accounts.ts';
-import { type ControlDatabase, type ControlDoors, given, nextSeq } from './tables.ts';
+import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 export interface ApiKey {
 	readonly id: string;
@@ -32,7 +33,7 @@ export function areUsable(nowMs: number): RawBuilder<boolean> {
 
 interface KeyOptions {
 	readonly scope?: KeyScope | undefined;
-	readonly name?: string | undefined;
+	readonly name?: string | null | undefined;
 	readonly expiresInMs?: number | undefined;
 }
 
@@ -137,11 +138,7 @@ async function selectUsage(
 		.where(({ and }) => and(given({ 'client.name': client, 'api_key.id': keyId })))
 		.orderBy('api_key.seq')
 		.execute();
-	const leases = await database
-		.selectFrom('quota_lease')
-		.selectAll()
-		.where(({ and }) => and(given({ month, key_id: keyId })))
-		.execute();
+	const leases = await selectRows(database, 'quota_lease', given({ month, key_id: keyId }));
 	return { keys, leases };
 }
 
@@ -193,39 +190,32 @@ export function keyStore(
 		issueKey: (
 			client: string,
 			plan: string,
-			{ scope = 'upload', name, expiresInMs }: KeyOptions = {},
+			{ scope = 'upload', name = null, expiresInMs }: KeyOptions = {},
 		): Promise<IssuedKey> =>
 			change(async (transaction) => {
 				await options.requirePlan(transaction, plan);
 				const { id, key } = newApiKey();
 				const nowMs = now();
 				const expiresAtMs = expiresInMs === undefined ? null : nowMs + expiresInMs;
-				await transaction
-					.insertInto('api_key')
-					.values({
-						id,
-						hash: hashApiKey(key),
-						client_id: await clientId(transaction, client),
-						plan,
-						created_at: nowMs,
-						revoked_at: null,
-						seq: await nextSeq(transaction, 'api_key'),
-						scope,
-						name: name ?? null,
-						expires_at: expiresAtMs,
-					})
-					.execute();
-				return { id, key, client, name: name ?? null, plan, scope, expiresAt: isoTime(expiresAtMs) };
+				await insertRow(transaction, 'api_key', {
+					id,
+					hash: hashApiKey(key),
+					client_id: await clientId(transaction, client),
+					plan,
+					created_at: nowMs,
+					revoked_at: null,
+					seq: await nextSeq(transaction, 'api_key'),
+					scope,
+					name,
+					expires_at: expiresAtMs,
+				});
+				return { id, key, client, name, plan, scope, expiresAt: isoTime(expiresAtMs) };
 			}),
 
 		/** Revoking twice is no error. @throws OperatorError where there is no such key */
 		revokeKey: (id: string): Promise<ApiKey> =>
 			change(async (transaction) => {
-				await transaction
-					.updateTable('api_key')
-					.set({ revoked_at: now() })
-					.where(({ and }) => and({ id, revoked_at: null }))
-					.execute();
+				await updateRows(transaction, 'api_key', { id, revoked_at: null }, { revoked_at: now() });
 				const [key] = await selectKeys(transaction, { id });
 				if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
 				return key;

@@ -1,10 +1,10 @@
-import type { Selectable } from 'kysely';
 import type { ModelScope } from '../../domain/cask-scope.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { insertNote } from './notes.ts';
-import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
+import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** Identifies a model within its account. */
 export interface ModelName {
@@ -19,6 +19,7 @@ export interface ModelName {
  * scores would then seem to belong.
  */
 const deleted = '';
+const emptied = { active: 0, body: deleted, report: '' };
 
 export interface StoredModel extends ModelName {
 	readonly active: boolean;
@@ -48,37 +49,21 @@ export async function deleteModels(
 	accountId: number,
 	goal: string,
 ): Promise<void> {
-	await emptyModels(database, accountId, goal).execute();
-}
-
-function emptyModels(database: ControlDatabase, accountId: number, goal: string) {
-	return database
-		.updateTable('model')
-		.set({ active: 0, body: deleted, report: '' })
-		.where(({ and }) => and({ account_id: accountId, goal }));
+	await updateRows(database, 'model', { account_id: accountId, goal }, emptied);
 }
 
 function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
 	return new OperatorError(`There is no model ${version} of goal ${goal} for ${scope}.`);
 }
 
-type Column = 'active' | 'body' | 'report' | 'levels';
+function keyOf(account_id: number, { goal, scope, version }: ModelName) {
+	return { account_id, goal, scope, version };
+}
 
 /** @throws OperatorError where there is none */
-async function selectModel(
-	database: ControlDatabase,
-	accountId: number,
-	name: ModelName,
-): Promise<Pick<Selectable<ControlTables['model']>, Column>> {
-	const row = await database
-		.selectFrom('model')
-		.select(['active', 'body', 'report', 'levels'])
-		.where(({ and }) =>
-			and({ account_id: accountId, goal: name.goal, scope: name.scope, version: name.version }),
-		)
-		.where('body', '<>', deleted)
-		.executeTakeFirst();
-	if (!row) throw noSuchModel(name);
+async function selectModel(database: ControlDatabase, accountId: number, name: ModelName) {
+	const [row] = await selectRows(database, 'model', keyOf(accountId, name));
+	if (!row || row.body === deleted) throw noSuchModel(name);
 	return row;
 }
 
@@ -98,18 +83,15 @@ async function insertModel(
 		.execute();
 	const number = 1 + Math.max(0, ...ofTheDay.map(({ version }) => Number(version.slice(day.length + 1))));
 	const name = { goal, scope, version: `${day}.${number}` };
-	await database
-		.insertInto('model')
-		.values({
-			...name,
-			account_id: accountId,
-			active: 0,
-			body,
-			report,
-			created_at: nowMs,
-			seq: await nextSeq(database, 'model'),
-		})
-		.execute();
+	await insertRow(database, 'model', {
+		...name,
+		account_id: accountId,
+		active: 0,
+		body,
+		report,
+		created_at: nowMs,
+		seq: await nextSeq(database, 'model'),
+	});
 	return name;
 }
 
@@ -119,24 +101,15 @@ async function activateModel(
 	{ goal, scope, version }: ActiveName,
 	nowMs: number,
 ): Promise<void> {
-	const before = await database
-		.selectFrom('model')
-		.select('version')
-		.where(({ and }) => and({ account_id: accountId, goal, scope, active: 1 }))
-		.executeTakeFirst();
-	const models = database
-		.updateTable('model')
-		.where(({ and }) => and({ account_id: accountId, goal, scope }));
-	await models.set({ active: 0 }).execute();
-	if (version !== null) {
-		const { numUpdatedRows } = await models
-			.set({ active: 1 })
-			.where('version', '=', version)
-			.where('body', '<>', deleted)
-			.executeTakeFirstOrThrow();
-		if (numUpdatedRows !== 1n) throw noSuchModel({ goal, scope, version });
-	}
+	const current = { account_id: accountId, goal, scope, active: 1 };
+	const [before] = await selectRows(database, 'model', current);
 	if (version === (before?.version ?? null)) return;
+	await updateRows(database, 'model', current, { active: 0 });
+	if (version !== null) {
+		const name = { goal, scope, version };
+		await selectModel(database, accountId, name);
+		await updateRows(database, 'model', keyOf(accountId, name), { active: 1 });
+	}
 	const served = version === null ? 'the base rate' : `model ${version}`;
 	const of = `${goal}, of ${scope === 'vid' ? 'visitors' : 'visits'}`;
 	await insertNote(database, accountId, `Scores of ${of}, are those of ${served} from now on.`, nowMs);
@@ -203,9 +176,7 @@ export function modelStore({ database, change, now }: ControlDoors) {
 					throw new OperatorError(
 						`Model ${name.version} of goal ${name.goal} is active; activate another first.`,
 					);
-				await emptyModels(transaction, accountId, name.goal)
-					.where(({ and }) => and({ scope: name.scope, version: name.version }))
-					.execute();
+				await updateRows(transaction, 'model', keyOf(accountId, name), emptied);
 			}),
 
 		/** JSON, as it was inserted. @throws OperatorError where there is none */
@@ -226,17 +197,9 @@ export function modelStore({ database, change, now }: ControlDoors) {
 		},
 
 		/** Does nothing if the model was deleted meanwhile. */
-		setModelLevels: (
-			accountId: number,
-			{ goal, scope, version }: ModelName,
-			levels: ModelLevels,
-		): Promise<void> =>
-			change(async (transaction) => {
-				await transaction
-					.updateTable('model')
-					.set({ levels: JSON.stringify(levels) })
-					.where(({ and }) => and({ account_id: accountId, goal, scope, version }))
-					.execute();
-			}),
+		setModelLevels: (accountId: number, name: ModelName, levels: ModelLevels) =>
+			change((transaction) =>
+				updateRows(transaction, 'model', keyOf(accountId, name), { levels: JSON.stringify(levels) }),
+			),
 	};
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../errors.ts';
+import { deleteRows, insertRow, selectRows } from './rows.ts';
 import type { ControlDoors } from './tables.ts';
 
 /** Of an account, or of a person there: they stand in a menu. */
@@ -49,32 +50,20 @@ export function namedViewStore({ database, change, now }: ControlDoors) {
 		 */
 		save(accountId: number, personId: string | null, { name, page, query }: NamedView): Promise<void> {
 			return change(async (transaction) => {
-				const own = transaction
-					.deleteFrom('named_view')
-					.where(({ and }) => and({ account_id: accountId, user_id: personId }));
-				await own.where('name', '=', name).execute();
-				const { count } = await transaction
-					.selectFrom('named_view')
-					.select(({ fn }) => fn.countAll<number | string>().as('count'))
-					.where(({ and }) => and({ account_id: accountId, user_id: personId }))
-					.executeTakeFirstOrThrow();
-				if (Number(count) >= maxViews)
+				const owner = { account_id: accountId, user_id: personId };
+				await deleteRows(transaction, 'named_view', { ...owner, name });
+				if ((await selectRows(transaction, 'named_view', owner)).length >= maxViews)
 					throw new OperatorError(`There are ${maxViews} views already; remove one first.`);
 				const id = `w_${randomBytes(6).toString('hex')}`;
-				await transaction
-					.insertInto('named_view')
-					.values({ id, account_id: accountId, user_id: personId, name, page, query, created_at: now() })
-					.execute();
+				await insertRow(transaction, 'named_view', { ...owner, id, name, page, query, created_at: now() });
 			});
 		},
 
 		/** Removes a view of the person's, or one of the account. @throws OperatorError where there is none */
 		async remove(accountId: number, personId: string | null, id: string): Promise<void> {
-			const { numDeletedRows } = await database
-				.deleteFrom('named_view')
-				.where(({ and }) => and({ account_id: accountId, user_id: personId, id }))
-				.executeTakeFirstOrThrow();
-			if (numDeletedRows !== 1n) throw new OperatorError('There is no such view; somebody has removed it.');
+			const view = { account_id: accountId, user_id: personId, id };
+			if ((await deleteRows(database, 'named_view', view)) === 0)
+				throw new OperatorError('There is no such view; somebody has removed it.');
 		},
 	};
 }

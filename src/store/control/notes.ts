@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../errors.ts';
+import { deleteRows, insertRow, selectRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** More are for nobody; the latest count. */
@@ -28,10 +29,7 @@ export async function insertNote(
 	by: Pick<StoredNote, 'day' | 'who'> = { day: null, who: null },
 ): Promise<void> {
 	const id = `n_${randomBytes(6).toString('hex')}`;
-	await database
-		.insertInto('note')
-		.values({ id, account_id: accountId, ...by, text, created_at: nowMs })
-		.execute();
+	await insertRow(database, 'note', { id, account_id: accountId, ...by, text, created_at: nowMs });
 }
 
 /** Notes on days: of people, and of what changes how figures come about. */
@@ -39,21 +37,14 @@ export function noteStore({ database, change, now }: ControlDoors) {
 	return {
 		/** Those of an account and of all accounts, the latest written first. */
 		async list(accountId: number): Promise<StoredNote[]> {
-			const rows = await database
+			return database
 				.selectFrom('note')
-				.selectAll()
+				.select(['id', 'day', 'text', 'who', 'created_at as createdAtMs'])
 				.where(({ eb, or }) => or([eb('account_id', '=', accountId), eb('account_id', 'is', null)]))
 				.orderBy('created_at', 'desc')
 				.orderBy('id')
 				.limit(maxRead)
 				.execute();
-			return rows.map(({ id, day, text, who, created_at }) => ({
-				id,
-				day,
-				text,
-				who,
-				createdAtMs: created_at,
-			}));
 		},
 
 		/** @param by missing where it is written by itself */
@@ -63,8 +54,7 @@ export function noteStore({ database, change, now }: ControlDoors) {
 
 		/** Writes for all accounts what happens once, whoever finds it first. */
 		async addOnce(text: string): Promise<void> {
-			const isKnown = async (of: ControlDatabase) =>
-				(await of.selectFrom('note').select('id').where('text', '=', text).executeTakeFirst()) !== undefined;
+			const isKnown = async (of: ControlDatabase) => (await selectRows(of, 'note', { text })).length > 0;
 			if (await isKnown(database)) return;
 			await change(async (transaction) => {
 				if (!(await isKnown(transaction))) await insertNote(transaction, null, text, now());
@@ -73,11 +63,8 @@ export function noteStore({ database, change, now }: ControlDoors) {
 
 		/** Removes a note of an account. @throws OperatorError where there is none */
 		async remove(accountId: number, id: string): Promise<void> {
-			const { numDeletedRows } = await database
-				.deleteFrom('note')
-				.where(({ and }) => and({ account_id: accountId, id }))
-				.executeTakeFirstOrThrow();
-			if (numDeletedRows !== 1n) throw new OperatorError('There is no such note; somebody has removed it.');
+			if ((await deleteRows(database, 'note', { account_id: accountId, id })) === 0)
+				throw new OperatorError('There is no such note; somebody has removed it.');
 		},
 	};
 }

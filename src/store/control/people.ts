@@ -3,6 +3,7 @@ import type { Grant, Person } from '../../domain/person.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { selectAccount } from './accounts.ts';
+import { deleteRows, insertRow, selectRows, updateRows } from './rows.ts';
 import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 /** A person as commands and pages show it. */
@@ -39,29 +40,13 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 		/** @throws OperatorError where there is one of that address, or no such account */
 		create(email: string, grants: readonly Grant[]): Promise<Person> {
 			return change(async (database) => {
-				const known = await database
-					.selectFrom('user')
-					.select('id')
-					.where('email', '=', email)
-					.executeTakeFirst();
+				const [known] = await selectRows(database, 'user', { email });
 				if (known)
 					throw new OperatorError(
 						`${email} exists already; 'caskade user link ${email}' makes another link.`,
 					);
 				const id = `u_${randomBytes(6).toString('hex')}`;
-				await database
-					.insertInto('user')
-					.values({
-						id,
-						email,
-						password: null,
-						totp_secret: null,
-						totp_step: null,
-						issuer: null,
-						subject: null,
-						created_at: now(),
-					})
-					.execute();
+				await insertRow(database, 'user', { id, email, created_at: now() });
 				for (const grant of grants) await insertGrant(database, id, grant);
 				return { id, email, grants };
 			});
@@ -82,8 +67,8 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 			return change(async (database) => {
 				const { id } = await selectPerson(database, email);
 				for (const table of ['session', 'login_link', 'recovery_code', 'grant', 'named_view'] as const)
-					await database.deleteFrom(table).where('user_id', '=', id).execute();
-				await database.deleteFrom('user').where('id', '=', id).execute();
+					await deleteRows(database, table, { user_id: id });
+				await deleteRows(database, 'user', { id });
 			});
 		},
 
@@ -100,14 +85,15 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 		revoke(email: string, aids: readonly (string | null)[]): Promise<StoredPerson> {
 			return change(async (database) => {
 				const { id } = await selectPerson(database, email);
-				for (const aid of aids) await deleteGrant(database, id, await accountIdOf(database, aid));
+				for (const aid of aids)
+					await deleteRows(database, 'grant', { user_id: id, account_id: await accountIdOf(database, aid) });
 				return selectPerson(database, email);
 			});
 		},
 
 		/** Undefined where there is nobody of that address. */
 		async credentials(email: string): Promise<Credentials | undefined> {
-			const row = await database.selectFrom('user').selectAll().where('email', '=', email).executeTakeFirst();
+			const [row] = await selectRows(database, 'user', { email });
 			if (!row) return undefined;
 			const { id, password, totp_secret: totpSecret, totp_step: totpStep } = row;
 			return { id, email, password, totpSecret, totpStep };
@@ -115,19 +101,13 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 
 		/** @param password in the PHC format */
 		async setPassword(id: string, password: string): Promise<void> {
-			await change((database) =>
-				database.updateTable('user').set({ password }).where('id', '=', id).execute(),
-			);
+			await change((database) => updateRows(database, 'user', { id }, { password }));
 		},
 
 		/** Keeps a secret that no code has proved yet, so that it is not asked for. A proved one stays. */
 		async offerSecondFactor(id: string, secret: string): Promise<void> {
 			await change((database) =>
-				database
-					.updateTable('user')
-					.set({ totp_secret: secret })
-					.where(({ and }) => and({ id, totp_step: null }))
-					.execute(),
+				updateRows(database, 'user', { id, totp_step: null }, { totp_secret: secret }),
 			);
 		},
 
@@ -151,61 +131,40 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 		/** Signing in takes no second factor any more. */
 		async removeSecondFactor(id: string): Promise<void> {
 			await change(async (database) => {
-				await database
-					.updateTable('user')
-					.set({ totp_secret: null, totp_step: null })
-					.where('id', '=', id)
-					.execute();
-				await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
+				await updateRows(database, 'user', { id }, { totp_secret: null, totp_step: null });
+				await deleteRows(database, 'recovery_code', { user_id: id });
 			});
 		},
 
 		/** @param hashes of new codes, which take the place of all earlier ones */
 		async setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void> {
 			await change(async (database) => {
-				await database.deleteFrom('recovery_code').where('user_id', '=', id).execute();
-				await database
-					.insertInto('recovery_code')
-					.values(hashes.map((hash) => ({ hash, user_id: id })))
-					.execute();
+				await deleteRows(database, 'recovery_code', { user_id: id });
+				for (const hash of hashes) await insertRow(database, 'recovery_code', { hash, user_id: id });
 			});
 		},
 
 		/** Uses up a recovery code. @returns false where there is none */
 		useRecoveryCode(id: string, hash: string): Promise<boolean> {
-			return change(async (database) => {
-				const { numDeletedRows } = await database
-					.deleteFrom('recovery_code')
-					.where(({ and }) => and({ user_id: id, hash }))
-					.executeTakeFirst();
-				return numDeletedRows === 1n;
-			});
+			return change(
+				async (database) => (await deleteRows(database, 'recovery_code', { user_id: id, hash })) > 0,
+			);
 		},
 
 		/** How many recovery codes are left. */
 		async recoveryCodes(id: string): Promise<number> {
-			const { count } = await database
-				.selectFrom('recovery_code')
-				.select(({ fn }) => fn.countAll().as('count'))
-				.where('user_id', '=', id)
-				.executeTakeFirstOrThrow();
-			return Number(count);
+			return (await selectRows(database, 'recovery_code', { user_id: id })).length;
 		},
 
 		/** Whom an identity is tied to. */
 		async withIdentity({ issuer, subject }: Identity): Promise<Pick<Person, 'id' | 'email'> | undefined> {
-			return database
-				.selectFrom('user')
-				.select(['id', 'email'])
-				.where(({ and }) => and({ issuer, subject }))
-				.executeTakeFirst();
+			const [row] = await selectRows(database, 'user', { issuer, subject });
+			return row && { id: row.id, email: row.email };
 		},
 
 		/** Unties whatever identity a person has. */
 		async removeIdentity(id: string): Promise<void> {
-			await change((database) =>
-				database.updateTable('user').set({ issuer: null, subject: null }).where('id', '=', id).execute(),
-			);
+			await change((database) => updateRows(database, 'user', { id }, { issuer: null, subject: null }));
 		},
 
 		/**
@@ -214,18 +173,9 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 		 */
 		setIdentity(id: string, { issuer, subject }: Identity): Promise<boolean> {
 			return change(async (database) => {
-				const taken = await database
-					.selectFrom('user')
-					.select('id')
-					.where(({ and }) => and({ issuer, subject }))
-					.executeTakeFirst();
+				const [taken] = await selectRows(database, 'user', { issuer, subject });
 				if (taken) return taken.id === id;
-				const { numUpdatedRows } = await database
-					.updateTable('user')
-					.set({ issuer, subject })
-					.where(({ and }) => and({ id, issuer: null }))
-					.executeTakeFirst();
-				return numUpdatedRows === 1n;
+				return (await updateRows(database, 'user', { id, issuer: null }, { issuer, subject })) > 0;
 			});
 		},
 	};
@@ -233,12 +183,7 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 
 /** Everybody, by address. */
 export async function selectPeople(database: ControlDatabase, email?: string): Promise<StoredPerson[]> {
-	const people = await database
-		.selectFrom('user')
-		.selectAll()
-		.where(({ and }) => and(given({ email })))
-		.orderBy('email')
-		.execute();
+	const people = await selectRows(database, 'user', given({ email }), 'email');
 	const grants = Map.groupBy(
 		await database
 			.selectFrom('grant')
@@ -267,20 +212,9 @@ export async function selectPerson(database: ControlDatabase, email: string): Pr
 }
 
 async function insertGrant(database: ControlDatabase, userId: string, { aid, role }: Grant): Promise<void> {
-	const accountId = await accountIdOf(database, aid);
-	await deleteGrant(database, userId, accountId);
-	await database.insertInto('grant').values({ user_id: userId, account_id: accountId, role }).execute();
-}
-
-async function deleteGrant(
-	database: ControlDatabase,
-	userId: string,
-	accountId: number | null,
-): Promise<void> {
-	await database
-		.deleteFrom('grant')
-		.where(({ and }) => and({ user_id: userId, account_id: accountId }))
-		.execute();
+	const grant = { user_id: userId, account_id: await accountIdOf(database, aid) };
+	await deleteRows(database, 'grant', grant);
+	await insertRow(database, 'grant', { ...grant, role });
 }
 
 async function accountIdOf(database: ControlDatabase, aid: string | null): Promise<number | null> {

@@ -1,10 +1,11 @@
 import { standardPlan, type UsagePlan } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
+import { deleteRows, insertRow, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Converts a row of `plan`. */
-export function toPlan(row: ControlTables['plan']): UsagePlan {
+function toPlan(row: ControlTables['plan']): UsagePlan {
 	return {
 		name: row.name,
 		ratePerSecond: row.rate_per_second,
@@ -26,8 +27,8 @@ function columnsOf(plan: UsagePlan) {
 	};
 }
 
-async function selectPlans(database: ControlDatabase): Promise<UsagePlan[]> {
-	return (await database.selectFrom('plan').selectAll().orderBy('name').execute()).map(toPlan);
+export async function selectPlans(database: ControlDatabase): Promise<UsagePlan[]> {
+	return (await selectRows(database, 'plan', {}, 'name')).map(toPlan);
 }
 
 /** @throws OperatorError where there is none */
@@ -48,20 +49,17 @@ export function planStore({ database, change, now }: ControlDoors) {
 		/** @throws OperatorError where there is one of that name */
 		createPlan: (plan: UsagePlan): Promise<UsagePlan> =>
 			change(async (transaction) => {
-				const { numInsertedOrUpdatedRows } = await transaction
-					.insertInto('plan')
-					.values({ ...columnsOf(plan), created_at: now() })
-					.onConflict((conflict) => conflict.column('name').doNothing())
-					.executeTakeFirstOrThrow();
-				if (numInsertedOrUpdatedRows !== 1n)
+				const [existing] = await selectRows(transaction, 'plan', { name: plan.name });
+				if (existing)
 					throw new OperatorError(`Plan ${plan.name} exists already; 'caskade plan update' changes it.`);
+				await insertRow(transaction, 'plan', { ...columnsOf(plan), created_at: now() });
 				return selectPlan(transaction, plan.name);
 			}),
 
 		/** Changes a plan for all keys that are tied to it. @throws OperatorError where there is none */
 		updatePlan: (plan: UsagePlan): Promise<UsagePlan> =>
 			change(async (transaction) => {
-				await transaction.updateTable('plan').set(columnsOf(plan)).where('name', '=', plan.name).execute();
+				await updateRows(transaction, 'plan', { name: plan.name }, columnsOf(plan));
 				return selectPlan(transaction, plan.name);
 			}),
 
@@ -81,7 +79,7 @@ export function planStore({ database, change, now }: ControlDoors) {
 						`Plan ${name} still has keys (${firstOf(usable.map(({ id }) => id))}); end them first with 'caskade key revoke ID'.`,
 					);
 				await deleteKeys(transaction, keys);
-				await transaction.deleteFrom('plan').where('name', '=', name).execute();
+				await deleteRows(transaction, 'plan', { name });
 			}),
 	};
 }

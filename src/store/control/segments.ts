@@ -2,7 +2,8 @@ import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
 import { requireNoExperiment } from './experiments.ts';
 import { insertNote } from './notes.ts';
-import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
+import { deleteRows, insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Converts a row of `segment`. */
 export function toSegment({ id, name, rule }: ControlTables['segment']): Segment {
@@ -10,13 +11,7 @@ export function toSegment({ id, name, rule }: ControlTables['segment']): Segment
 }
 
 async function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
-	const rows = await database
-		.selectFrom('segment')
-		.selectAll()
-		.where('account_id', '=', accountId)
-		.orderBy('seq')
-		.execute();
-	return rows.map(toSegment);
+	return (await selectRows(database, 'segment', { account_id: accountId }, 'seq')).map(toSegment);
 }
 
 export async function insertSegment(
@@ -25,20 +20,11 @@ export async function insertSegment(
 	{ id, name, rule }: Segment,
 	nowMs: number,
 ): Promise<void> {
-	const { numInsertedOrUpdatedRows } = await database
-		.insertInto('segment')
-		.values({
-			account_id: accountId,
-			id,
-			name,
-			rule,
-			created_at: nowMs,
-			seq: await nextSeq(database, 'segment'),
-		})
-		.onConflict((conflict) => conflict.columns(['account_id', 'id']).doNothing())
-		.executeTakeFirstOrThrow();
-	if (numInsertedOrUpdatedRows !== 1n)
+	const key = { account_id: accountId, id };
+	if ((await selectRows(database, 'segment', key)).length > 0)
 		throw new OperatorError(`The account has a segment ${id} already; 'caskade segment update' changes it.`);
+	const seq = await nextSeq(database, 'segment');
+	await insertRow(database, 'segment', { ...key, name, rule, created_at: nowMs, seq });
 }
 
 async function selectSegment(database: ControlDatabase, accountId: number, id: string): Promise<Segment> {
@@ -74,11 +60,7 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 					await requireNoExperiment(transaction, accountId, id, now());
 					await insertNote(transaction, accountId, `The rule of the segment ${id} was changed.`, now());
 				}
-				await transaction
-					.updateTable('segment')
-					.set(changes)
-					.where(({ and }) => and({ account_id: accountId, id }))
-					.execute();
+				await updateRows(transaction, 'segment', { account_id: accountId, id }, changes);
 				return { ...known, ...changes };
 			}),
 
@@ -87,10 +69,7 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 			change(async (transaction) => {
 				await selectSegment(transaction, accountId, id);
 				await requireNoExperiment(transaction, accountId, id, now());
-				await transaction
-					.deleteFrom('segment')
-					.where(({ and }) => and({ account_id: accountId, id }))
-					.execute();
+				await deleteRows(transaction, 'segment', { account_id: accountId, id });
 				await insertNote(transaction, accountId, `The segment ${id} was deleted.`, now());
 			}),
 	};

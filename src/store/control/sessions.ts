@@ -1,6 +1,7 @@
 import { isLive, type SignInMethod, sessionLifetime } from '../../domain/person.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { selectPerson } from './people.ts';
+import { deleteRows, insertRow, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** A session as people see it. */
@@ -45,18 +46,14 @@ export function sessionStore({ database, change, now }: ControlDoors) {
 						]),
 					)
 					.execute();
-				await database
-					.insertInto('session')
-					.values({ hash, user_id: personId, method, agent, created_at: nowMs, used_at: nowMs })
-					.execute();
+				const session = { hash, user_id: personId, method, agent, created_at: nowMs, used_at: nowMs };
+				await insertRow(database, 'session', session);
 			});
 		},
 
 		/** Records that a session was used. */
 		async touch(hash: string): Promise<void> {
-			await change((database) =>
-				database.updateTable('session').set({ used_at: now() }).where('hash', '=', hash).execute(),
-			);
+			await change((database) => updateRows(database, 'session', { hash }, { used_at: now() }));
 		},
 
 		/** Those that have not ended, the latest first: of one person, or of everybody. */
@@ -113,10 +110,8 @@ export function sessionStore({ database, change, now }: ControlDoors) {
 				const nowMs = now();
 				const expiresAtMs = nowMs + link.lifetimeMs;
 				await database.deleteFrom('login_link').where('expires_at', '<=', nowMs).execute();
-				await database
-					.insertInto('login_link')
-					.values({ hash: link.hash, user_id: personId, proves: link.proves, expires_at: expiresAtMs })
-					.execute();
+				const { hash, proves } = link;
+				await insertRow(database, 'login_link', { hash, user_id: personId, proves, expires_at: expiresAtMs });
 				return { expiresAtMs };
 			});
 		},
@@ -142,7 +137,7 @@ export function sessionStore({ database, change, now }: ControlDoors) {
 					.returning('user_id')
 					.executeTakeFirst();
 				if (!link) return false;
-				await database.deleteFrom('login_link').where('user_id', '=', link.user_id).execute();
+				await deleteRows(database, 'login_link', { user_id: link.user_id });
 				return true;
 			});
 		},
@@ -161,14 +156,9 @@ export async function selectSessions(
 ): Promise<ReadonlyMap<string, KnownSession>> {
 	const rows = await database
 		.selectFrom('session')
-		.select(['hash', 'user_id', 'method', 'created_at', 'used_at'])
+		.select(['hash', 'user_id as personId', 'method', 'created_at as createdAtMs', 'used_at as usedAtMs'])
 		.where('created_at', '>', nowMs - sessionLifetime.ms)
 		.where('used_at', '>', nowMs - sessionLifetime.idleMs)
 		.execute();
-	return new Map(
-		rows.map(({ hash, user_id, method, created_at, used_at }) => [
-			hash,
-			{ hash, personId: user_id, method, createdAtMs: created_at, usedAtMs: used_at },
-		]),
-	);
+	return new Map(rows.map((session) => [session.hash, session]));
 }

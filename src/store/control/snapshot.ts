@@ -13,7 +13,8 @@ import { toExperiment } from './experiments.ts';
 import { toGoal } from './goals.ts';
 import { type ActiveModel, toActiveModel } from './models.ts';
 import { selectPeople } from './people.ts';
-import { toPlan } from './plans.ts';
+import { selectPlans } from './plans.ts';
+import { selectRevision, selectRows } from './rows.ts';
 import { toSegment } from './segments.ts';
 import { type KnownSession, selectSessions } from './sessions.ts';
 import type { ControlDatabase } from './tables.ts';
@@ -69,12 +70,8 @@ export interface AccessSnapshot {
 
 /** Reads the snapshot. Consistent within a transaction. */
 export async function selectSnapshot(database: ControlDatabase, nowMs: number): Promise<AccessSnapshot> {
-	const { number: revision } = await database
-		.selectFrom('revision')
-		.select('number')
-		.executeTakeFirstOrThrow();
 	return {
-		revision,
+		revision: await selectRevision(database),
 		keys: await selectUsableKeys(database),
 		accounts: await selectUsableAccounts(database, nowMs),
 		signingKeys: await selectSigningKeys(database, nowMs),
@@ -84,9 +81,7 @@ export async function selectSnapshot(database: ControlDatabase, nowMs: number): 
 }
 
 async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapshot['keys']> {
-	const plans = new Map(
-		(await database.selectFrom('plan').selectAll().execute()).map((row) => [row.name, toPlan(row)]),
-	);
+	const plans = new Map((await selectPlans(database)).map((plan) => [plan.name, plan]));
 	const keys = await database
 		.selectFrom('api_key')
 		.innerJoin('client', 'client.id', 'api_key.client_id')
@@ -121,9 +116,9 @@ async function selectUsableAccounts(
 		.select('client.name as client')
 		.where(({ and }) => and({ 'account.disabled_at': null, 'client.disabled_at': null }))
 		.execute();
-	const goals = byAccount(await database.selectFrom('goal').selectAll().orderBy('seq').execute());
-	const segments = byAccount(await database.selectFrom('segment').selectAll().orderBy('seq').execute());
-	const experiments = byAccount(await database.selectFrom('experiment').selectAll().orderBy('seq').execute());
+	const goals = byAccount(await selectRows(database, 'goal', {}, 'seq'));
+	const segments = byAccount(await selectRows(database, 'segment', {}, 'seq'));
+	const experiments = byAccount(await selectRows(database, 'experiment', {}, 'seq'));
 	const models = byAccount(
 		await database
 			.selectFrom('model')

@@ -244,18 +244,3 @@ export type ControlTable = {
 export const copiedTables = (Object.keys(isCopied) as (keyof ControlTables)[]).filter(
 	(table): table is ControlTable => isCopied[table],
 );
-
-/**
- * The sequence number of a new row, after all others of its table. Changes of the control database are serialised, so
- * numbers are unique.
- */
-export async function nextSeq(
-	database: ControlDatabase,
-	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'experiment' | 'model' | 'webhook',
-): Promise<number> {
-	const { last } = await database
-		.selectFrom(table)
-		.select(({ fn }) => fn.max<number | null>('seq').as('last'))
-		.executeTakeFirstOrThrow();
-	return (last ?? 0) + 1;
-}

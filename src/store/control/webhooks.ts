@@ -3,7 +3,8 @@ import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhoo
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import { type ControlDatabase, type ControlDoors, type ControlTables, nextSeq } from './tables.ts';
+import { deleteRows, insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** How long messages are also signed with the previous secret after a rotation. */
 const previousSecretMs = dayMs;
@@ -59,7 +60,7 @@ export function toActiveWebhook(row: Row): ActiveWebhook {
 
 /** The webhooks that are not disabled, of all accounts, in order of creation. */
 export function selectActiveWebhooks(database: ControlDatabase): Promise<Row[]> {
-	return database.selectFrom('webhook').selectAll().where('disabled_at', 'is', null).orderBy('seq').execute();
+	return selectRows(database, 'webhook', { disabled_at: null }, 'seq');
 }
 
 function columnsOf({ url, events, withCid, allowPrivate }: Omit<Webhook, 'id'>) {
@@ -75,17 +76,8 @@ function newSecret(): string {
 	return secretPrefix + randomBytes(24).toString('base64');
 }
 
-async function selectRows(database: ControlDatabase, accountId: number): Promise<Row[]> {
-	return database
-		.selectFrom('webhook')
-		.selectAll()
-		.where('account_id', '=', accountId)
-		.orderBy('seq')
-		.execute();
-}
-
 async function selectRow(database: ControlDatabase, accountId: number, id: string): Promise<Row> {
-	const row = (await selectRows(database, accountId)).find((one) => one.id === id);
+	const [row] = await selectRows(database, 'webhook', { account_id: accountId, id });
 	if (!row)
 		throw new OperatorError(`The account has no webhook ${id}; 'caskade webhook list AID' shows all.`);
 	return row;
@@ -97,12 +89,13 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 	const update = (accountId: number, id: string, changesOf: (row: Row) => Partial<Row> | undefined) =>
 		change(async (transaction) => {
 			const changes = changesOf(await selectRow(transaction, accountId, id));
-			if (changes) await transaction.updateTable('webhook').set(changes).where('id', '=', id).execute();
+			if (changes) await updateRows(transaction, 'webhook', { id }, changes);
 			return selectRow(transaction, accountId, id);
 		});
 	return {
 		/** In order of creation, without their secrets. */
-		webhooks: async (accountId: number) => (await selectRows(database, accountId)).map(toWebhook),
+		webhooks: async (accountId: number) =>
+			(await selectRows(database, 'webhook', { account_id: accountId }, 'seq')).map(toWebhook),
 
 		/** With its secrets, disabled or not. */
 		async webhook(accountId: number, id: string): Promise<StoredWebhook & ActiveWebhook> {
@@ -116,7 +109,7 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 			settings: Omit<Webhook, 'id'>,
 		): Promise<StoredWebhook & WebhookSecret> =>
 			change(async (transaction) => {
-				if ((await selectRows(transaction, accountId)).length >= maxWebhooks)
+				if ((await selectRows(transaction, 'webhook', { account_id: accountId })).length >= maxWebhooks)
 					throw new OperatorError(`The account has ${maxWebhooks} webhooks already; delete one first.`);
 				const row: Row = {
 					id: `wh_${randomBytes(12).toString('hex')}`,
@@ -131,7 +124,7 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 					failing_since: null,
 					seq: await nextSeq(transaction, 'webhook'),
 				};
-				await transaction.insertInto('webhook').values(row).execute();
+				await insertRow(transaction, 'webhook', row);
 				return { ...toWebhook(row), secret: row.secret };
 			}),
 
@@ -191,7 +184,7 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 		deleteWebhook: (accountId: number, id: string): Promise<void> =>
 			change(async (transaction) => {
 				await selectRow(transaction, accountId, id);
-				await transaction.deleteFrom('webhook').where('id', '=', id).execute();
+				await deleteRows(transaction, 'webhook', { id });
 			}),
 	};
 }
