@@ -174,3 +174,12 @@ test('the rows of a batch of statements are taken by name', () => {
 	);
 	assert.deepEqual(byPlace, []);
 });
+
+test('tests of behaviour know no SQL: only those of the store and proofs do', () => {
+	const sql = /node:sqlite|from 'pg'|'sqlite3'|\.query\(|\bsql[:`]|\bSELECT .+ FROM |\bPRAGMA \w/;
+	const knowing = globSync('**/*.{ts,js}', {
+		cwd: import.meta.dirname,
+		exclude: ['store/**', 'proof/**', 'architecture.test.ts'],
+	}).filter((file) => sql.test(readFileSync(join(import.meta.dirname, file), 'utf8')));
+	assert.deepEqual(knowing, []);
+});

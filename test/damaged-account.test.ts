@@ -9,7 +9,6 @@ import {
 	writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { pruneAll } from '../src/jobs/retention.ts';
 import { trainDue } from '../src/jobs/scheduled-training.ts';
@@ -18,6 +17,7 @@ import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
 import { caskade, caskadeWithin } from './process.ts';
 import { takesLong } from './quick.ts';
+import { dropControlSchema, forgetAccount, makeEmpty } from './store/damage.ts';
 import {
 	addAccount,
 	engines,
@@ -27,21 +27,14 @@ import {
 	upload as storeUpload,
 	subscriptionEvent,
 } from './store/engines.ts';
-import { sessionOn } from './store/postgres/service.ts';
+import { checkpoint } from './store/other-program.ts';
 import { addClient, browserUserAgent, collectWork, event, serveAt } from './support.ts';
 
 /** What may have become of an account's file, and what the log then says of it. */
 const damages: Readonly<Record<string, readonly [damage: (file: string) => void, reason: RegExp]>> = {
 	missing: [(file) => rmSync(file), /is missing/],
 	empty: [(file) => truncateSync(file), /is empty/],
-	'without a schema': [
-		(file) => {
-			rmSync(file);
-			using database = new DatabaseSync(file);
-			database.exec('PRAGMA journal_mode = WAL');
-		},
-		/is empty/,
-	],
+	'without a schema': [makeEmpty, /is empty/],
 	'cut off': [(file) => truncateSync(file, 6000), /malformed/],
 	garbage: [(file) => writeFileSync(file, 'x'.repeat(9000)), /not a database/],
 	'a folder': [
@@ -157,9 +150,7 @@ test('a file that disappears while served accepts nothing more, and another in i
 	const { store, lost, file, ruin, uploadTo, hitOf } = await startDamaged(t, (path) => rmSync(path), 'while');
 	assert.deepEqual([await uploadTo(lost, { tid: 'kept' }), await hitOf(lost)], [201, 200]);
 	// As a backup is made: of one moment, without the log beside it.
-	const database = new DatabaseSync(file);
-	database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-	database.close();
+	checkpoint(file);
 	ruin();
 	assert.deepEqual([await uploadTo(lost), await hitOf(lost)], [500, 500]);
 	assert.equal(existsSync(file), false);
@@ -201,8 +192,7 @@ for (const engine of enginesAboveContract) {
 			);
 			assert.equal(existsSync(control), false);
 		} else {
-			const session = await sessionOn(t, address);
-			await session.query('DROP SCHEMA caskade_control CASCADE');
+			await dropControlSchema(t, address);
 			await refusesToBegin(
 				address,
 				/accounts' schemas, as caskade_account_1, but the schema caskade_control is missing/,
@@ -249,19 +239,4 @@ async function refusesToBegin(address: string, sentence: RegExp): Promise<void> 
 		assert.match(ended.stderr, sentence);
 		assert.equal(ended.code, 1);
 	}
-}
-
-/** As an older control database would: the account is not there, and its number is the next one to be given. */
-async function forgetAccount(t: TestContext, address: string, id: number): Promise<void> {
-	if (address.startsWith('sqlite:')) {
-		using control = new DatabaseSync(join(address.slice('sqlite:'.length), 'control.sqlite'), {
-			timeout: 5000,
-		});
-		control.exec(
-			`DELETE FROM goal; DELETE FROM segment; DELETE FROM account; UPDATE sqlite_sequence SET seq = ${id - 1} WHERE name = 'account'`,
-		);
-		return;
-	}
-	const session = await sessionOn(t, address);
-	await session.query('TRUNCATE caskade_control.account RESTART IDENTITY CASCADE');
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { issueCask } from '../src/access/cask.ts';
 import { openStore } from '../src/store/open.ts';
-import { loseTables } from './damage.ts';
 import { freePort } from './free-port.ts';
 import { connectTo, type RawAnswer } from './raw-http.ts';
+import { loseTables } from './store/damage.ts';
 import { addClient, browserUserAgent, serveAt, temporaryFolder } from './support.ts';
 
 const cid = 'Private-Customer-4711';

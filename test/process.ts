@@ -13,7 +13,7 @@ const projectFolder = join(import.meta.dirname, '..');
 export const mainPath = join(projectFolder, 'src/main.js');
 
 /** Processes of tests that run longer are killed, so that their test fails. A proof that is run by itself takes its time. */
-const killAfterMs = process.env.NODE_TEST_CONTEXT === undefined ? undefined : 300_000;
+const killAfterMs = process.env.NODE_TEST_CONTEXT === undefined ? undefined : 900_000;
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -9,70 +7,11 @@ import { monotonicMs } from '../../src/clock.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../src/domain/quota-lease.ts';
 import { monthAt, standardPlan, type UsagePlan } from '../../src/domain/usage-plan.ts';
 import { dayMs } from '../../src/durations.ts';
-import { settleQuotas } from '../../src/store/control/quota-leases.ts';
-import { migrationFiles } from '../../src/store/migrations.ts';
-import { Connection } from '../../src/store/sqlite/engine/connection.ts';
-import { runSteps } from '../../src/store/sqlite/engine/run-steps.ts';
 import { examples } from '../quick.ts';
+import { MemoryLedger, StoredQuotas } from '../store/memory-ledger.ts';
 
 const november = Date.UTC(2026, 10, 21, 10);
 const december = Date.UTC(2026, 11, 1);
-
-const tables = migrationFiles('sqlite', 'control').map((path) => readFileSync(path, 'utf8'));
-
-/** What all servers share, as it is stored. */
-class Stored {
-	readonly connection = new Connection(new DatabaseSync(':memory:'));
-
-	constructor() {
-		const { database } = this.connection;
-		database.exec('PRAGMA foreign_keys = OFF');
-		for (const sql of tables) database.exec(sql);
-	}
-
-	row(keyId: string, month = '2026-11'): { leased: number; used: number } {
-		const row = this.connection.database
-			.prepare('SELECT leased, used FROM usage WHERE key_id = ? AND month = ?')
-			.get(keyId, month);
-		return { leased: Number(row?.leased ?? 0), used: Number(row?.used ?? 0) };
-	}
-
-	months(): { month: string; leased: number; used: number }[] {
-		return this.connection.database
-			.prepare('SELECT month, sum(leased) AS leased, sum(used) AS used FROM usage GROUP BY month')
-			.all()
-			.map((row) => ({ month: String(row.month), leased: Number(row.leased), used: Number(row.used) }));
-	}
-}
-
-let serverNumber = 0;
-
-/** One server's way to what is stored. `delay` stands for the time that a database takes. */
-class MemoryLedger implements QuotaLedger {
-	readonly stored: Stored;
-	readonly #delay: () => Promise<unknown>;
-	readonly #serverId = `server-${serverNumber++}`;
-	leases = 0;
-
-	constructor(delay: () => Promise<unknown> = setImmediate, stored = new Stored()) {
-		this.#delay = delay;
-		this.stored = stored;
-	}
-
-	row(keyId: string, month?: string): { leased: number; used: number } {
-		return this.stored.row(keyId, month);
-	}
-
-	async settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
-		await this.#delay();
-		if (settlements.some(({ ask }) => ask.kind === 'lease')) this.leases++;
-		return this.settleNow(settlements);
-	}
-
-	settleNow(settlements: readonly QuotaSettlement[]): (QuotaHolding | null)[] {
-		return runSteps(this.stored.connection, settleQuotas(this.#serverId, settlements));
-	}
-}
 
 function noError(error: unknown): never {
 	throw error;
@@ -113,7 +52,7 @@ test('several servers never exceed a quota, in whatever order the ledger answers
 	});
 	await fc.assert(
 		fc.asyncProperty(fc.nat(300), requests, fc.scheduler(), async (quota, waves, scheduler) => {
-			const stored = new Stored();
+			const stored = new StoredQuotas();
 			const newServer = () =>
 				counterOver(new MemoryLedger(() => scheduler.schedule(Promise.resolve()), stored));
 			const plan = planOf(quota);
@@ -124,7 +63,7 @@ test('several servers never exceed a quota, in whatever order the ledger answers
 			assert.ok(granted <= Math.min(quota, asked), `${granted} of ${quota} for ${asked}`);
 
 			await scheduler.waitFor(Promise.all(counters.map((counter) => counter.stop())));
-			assert.deepEqual(stored.row('k_1'), { leased: granted, used: granted });
+			assert.deepEqual(stored.of('k_1', '2026-11'), { leased: granted, used: granted });
 
 			const next = newServer();
 			const rest = await scheduler.waitFor(take(next, plan, quota + 1));
@@ -271,7 +210,7 @@ class LossyLedger implements QuotaLedger {
 	readonly #late: (readonly QuotaSettlement[])[] = [];
 	faults: readonly Fault[] = [];
 
-	constructor(stored: Stored) {
+	constructor(stored: StoredQuotas) {
 		this.#ledger = new MemoryLedger(setImmediate, stored);
 	}
 
@@ -317,7 +256,7 @@ test('no month exceeds its quota, whatever clocks, networks and crashes do, and 
 	});
 	await fc.assert(
 		fc.asyncProperty(fc.nat(200), fc.array(step, { maxLength: 40, size: 'max' }), async (quota, steps) => {
-			const stored = new Stored();
+			const stored = new StoredQuotas();
 			const plan = planOf(quota);
 			const clocks = [november, november, november];
 			const admitted = new Map<string, number>();
@@ -388,7 +327,7 @@ test('a server whose leases are no longer known starts again, and admits no more
 	const counter = counterFor(t, ledger);
 	const plan = planOf(100);
 	assert.equal(await take(counter, plan, 3), 3);
-	ledger.stored.connection.database.exec('DELETE FROM quota_lease');
+	ledger.stored.forgetLeases();
 	const granted = await take(counter, plan, 200);
 	assert.ok(granted > 50 && granted <= 97, `${granted} of 97`);
 	await counter.stop();

@@ -6,7 +6,7 @@ import { migrationFiles } from '../../src/store/migrations.ts';
 import { commit } from '../../src/version.ts';
 import { eventually } from '../eventually.ts';
 import { appOver } from '../faulty-store.ts';
-import { lockDatabase } from '../lock.ts';
+import { lockDatabase } from '../store/other-program.ts';
 import { startService } from '../support.ts';
 
 test('/healthz answers while the process runs, and names what runs', async (t) => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { storeHits } from '../../src/store/account/arriving/hits.ts';
@@ -17,7 +16,7 @@ import { takesLong } from '../quick.ts';
 import { serveHere } from '../serve-here.ts';
 import { assertAsTheLogSays, derived, hit } from '../store/contract/visitors.ts';
 import { engines, openFor, receivedAtMs, storedEvents } from '../store/engines.ts';
-import { sessionOn } from '../store/postgres/service.ts';
+import { eventCounter, plannedEvents, schemasAt } from '../store/other-program.ts';
 import { addRow } from '../store/rows.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
@@ -252,12 +251,8 @@ for (const [from, to] of [
 		);
 		const copy = await openFor(t, target);
 		await assertSame(store, copy);
-		if (to === 1) {
-			const { rows: known } = await (await sessionOn(t, target)).query(
-				"SELECT reltuples FROM pg_class WHERE oid = 'caskade_account_1.subscription_event'::regclass",
-			);
-			assert.equal(known[0].reltuples, count, 'statements are planned for what is there');
-		}
+		if (to === 1)
+			assert.equal(await plannedEvents(t, target, 1), count, 'statements are planned for what is there');
 
 		await using server = await serveHere(['--database', target]);
 		const again = await server.upload(key, { aid: aids[0], data: [event(), { ...event(), tid: 'T-5' }] });
@@ -309,10 +304,7 @@ test('a source that is not there is refused, and not created', async (t) => {
 		/There is no schema caskade_control at postgres:/,
 	);
 	assert.deepEqual(readdirSync(folder), []);
-	const { rows } = await (await sessionOn(t, empty)).query(
-		"SELECT nspname FROM pg_namespace WHERE nspname LIKE 'caskade%'",
-	);
-	assert.deepEqual(rows, []);
+	assert.deepEqual(await schemasAt(t, empty), []);
 });
 
 async function filled(t: TestContext, eventsPerAccount: number): Promise<Source & { address: string }> {
@@ -327,31 +319,11 @@ async function killHalfWay(t: TestContext, source: string, to: number): Promise<
 		await using copying = new TestProcess(process.execPath, [
 			...[mainPath, 'copy', '--from', source, '--to', target],
 		]);
-		const count = await counterOf(t, target);
+		const count = await eventCounter(t, target);
 		while (copying.child.exitCode === null && !((await count(1)) > 0)) await delay(2);
 		await copying.kill();
 		if ((await count(2)) < 2000) return target;
 	}
-}
-
-/** Counts the events of an account that may not be there yet, with as little ado as can be. */
-async function counterOf(t: TestContext, address: string): Promise<(accountId: number) => Promise<number>> {
-	if (address.startsWith('sqlite:'))
-		return async (accountId) => {
-			const path = join(address.replace('sqlite:', ''), 'accounts', `${accountId}.sqlite`);
-			try {
-				using database = new DatabaseSync(path, { readOnly: true });
-				return Number(database.prepare('SELECT count(*) AS count FROM subscription_event').get()?.count);
-			} catch {
-				return 0;
-			}
-		};
-	const session = await sessionOn(t, address);
-	return (accountId) =>
-		session.query(`SELECT count(*) FROM caskade_account_${accountId}.subscription_event`).then(
-			({ rows }) => Number(rows[0].count),
-			() => 0,
-		);
 }
 
 test('a copy between engines serves the sockets of one while it reads the other', {

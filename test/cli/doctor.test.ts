@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { Check } from '../../src/store/maintenance.ts';
-import { setSchemaVersion } from '../damage.ts';
 import { assertRefused, caskade, type Ended, emptyInstallation } from '../process.ts';
 import { serveHere } from '../serve-here.ts';
+import { setSchemaVersion } from '../store/damage.ts';
+import { checkpoint } from '../store/other-program.ts';
 import { temporaryFolder } from '../support.ts';
 
 /** A sound folder with two accounts and a key. */
@@ -129,7 +129,7 @@ test('doctor reports damage anywhere in a file, and continues', async (t) => {
 		},
 	];
 	const { at, account } = await soundFolder(t);
-	await Promise.all([1, 2].map(async (id) => new DatabaseSync(account(id)).close()));
+	for (const id of [1, 2]) checkpoint(account(id));
 	for (const damage of damages) {
 		damage(account(1));
 		const care = careOf(await caskade(['doctor', '--json', ...at]));

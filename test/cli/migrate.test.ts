@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { migrationFiles } from '../../src/store/migrations.ts';
-import { setSchemaVersion } from '../damage.ts';
 import { assertRefused, caskade, caskadeJson, caskadeWithin } from '../process.ts';
+import { makeEarliest, setSchemaVersion } from '../store/damage.ts';
 import { temporaryFolder } from '../support.ts';
 
 const newest = {
 	control: migrationFiles('sqlite', 'control').length,
 	client: migrationFiles('sqlite', 'client').length,
 };
-
-/** As the first release has left an account's file. */
-function makeEarliest(path: string): void {
-	rmSync(path);
-	using database = new DatabaseSync(path);
-	database.exec(readFileSync(migrationFiles('sqlite', 'client')[0] as string, 'utf8'));
-	database.exec('PRAGMA user_version = 1');
-}
 
 test('migrate migrates every database to the newest schema, once', async (t) => {
 	const folder = temporaryFolder(t);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import pg from 'pg';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { type ServerHere, serveHere } from '../serve-here.ts';
 import { engines, enginesAboveContract, storedContent } from '../store/engines.ts';
+import { schemasAt } from '../store/other-program.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 /** A client of the same name, with an account of the same name, in a stage of its own. */
@@ -87,21 +87,12 @@ test('a stage has schemas of its own, whatever its name', async (t) => {
 	const address = (await engine?.installedAddress(t)) as string;
 	for (const stage of [undefined, 'account', '1', '-'.padStart(30, 'x')])
 		await addClientTo(t, address, stage);
-	const client = new pg.Client({ connectionString: address });
-	await client.connect();
-	t.after(() => client.end());
-	const { rows } = await client.query(
-		'SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE \'caskade%\' ORDER BY nspname COLLATE "C"',
-	);
 	const long = '-'.padStart(30, 'x');
-	assert.deepEqual(
-		rows.map(({ name }) => name),
-		[
-			...['caskade_1_account_1', 'caskade_1_control', 'caskade_account_1'],
-			...['caskade_account_account_1', 'caskade_account_control', 'caskade_control'],
-			...[`caskade_${long}_account_1`, `caskade_${long}_control`],
-		],
-	);
+	assert.deepEqual(await schemasAt(t, address), [
+		...['caskade_1_account_1', 'caskade_1_control', 'caskade_account_1'],
+		...['caskade_account_account_1', 'caskade_account_control', 'caskade_control'],
+		...[`caskade_${long}_account_1`, `caskade_${long}_control`],
+	]);
 });
 
 test('a stage whose name is ambiguous is refused', async (t) => {

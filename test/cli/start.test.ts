@@ -1,14 +1,12 @@
-import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { assertRefused, caskadeWithin, type Ended, mainPath, TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
-import { sessionOn } from '../store/postgres/service.ts';
-import { installedPostgresDatabase } from '../store/postgres-server.ts';
+import { damageTable } from '../store/damage.ts';
 import { addClient, temporaryFolder } from '../support.ts';
 
 /** How a command ends that cannot do its work. */
@@ -27,16 +25,6 @@ async function usedFolder(folder: string): Promise<string> {
 	await addClient(store);
 	await store.close();
 	return join(folder, 'control.sqlite');
-}
-
-/** Makes the first page of a table unreadable, where all else is sound. */
-function damageTable(path: string, table: string): void {
-	const database = new DatabaseSync(path);
-	const row = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(table);
-	database.close();
-	const file = openSync(path, 'r+');
-	writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (Number(row?.rootpage) - 1) * 4096);
-	closeSync(file);
 }
 
 /** What may have happened to a control database, by what a server says of it. */
@@ -93,17 +81,4 @@ test('servers, workers and commands give up on a PostgreSQL server that never an
 		ends('key', 'list', '--database', address),
 	]);
 	for (const ended of outcomes) assertRefused(ended, /No PostgreSQL server answers at 127\.0\.0\.1:\d+/);
-});
-
-test('the refusal of a PostgreSQL server is quoted in one sentence', { skip: takesLong }, async (t) => {
-	const address = await installedPostgresDatabase();
-	const session = await sessionOn(t, address);
-	await (await openStore(address)).close();
-	await session.query('BEGIN');
-	await session.query('LOCK TABLE caskade_control.schema_version');
-	assertRefused(await serve(address), /The PostgreSQL server at \S+ says: canceling statement/);
-	await session.query('ROLLBACK');
-	await session.query('ALTER TABLE caskade_control.probe RENAME TO lost');
-	await session.query('ALTER TABLE caskade_control.revision RENAME TO lost_too');
-	assertRefused(await serve(address, '--workers', '2'), /relation .* does not exist/);
 });

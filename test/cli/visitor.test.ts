@@ -14,7 +14,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../store/engines.ts';
-import { addRow } from '../store/rows.ts';
+import { addRow, changeRows } from '../store/rows.ts';
 
 const [sqlite] = engines;
 const at = new Date(receivedAtMs).toISOString();
@@ -224,11 +224,7 @@ test('visitor rebuild prints how many visitors differed from the log', async (t)
 		visitors: 2,
 		changed: 0,
 	});
-	await store.transact(accountId, () =>
-		(function* () {
-			yield [{ sql: `UPDATE @visitor SET profile = '{}'` }];
-		})(),
-	);
+	await changeRows(store, accountId, 'visitor', { profile: '{}' });
 	const { stdout, stderr } = await caskade(command('rebuild'));
 	assert.match(stdout, /^changed +2$/m);
 	assert.match(stderr, /^rebuild c-a-acme-uk: 2 of 2 visitors/m);

@@ -22,14 +22,28 @@ export function launchBrowser(): Promise<Browser> {
 	return chromium.launch({ executablePath, args: ['--no-sandbox', `--user-agent=${userAgent}`] });
 }
 
+/** For tests with a browser: each wait of theirs, and the whole, may take long on a busy machine. */
+const waitMs = 300_000;
+export const browserTestMs = 1_800_000;
+
 /** A browser context with its own cookies. */
+export async function newContext(
+	browser: Browser,
+	options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+	const context = await browser.newContext(options);
+	context.setDefaultTimeout(waitMs);
+	return context;
+}
+
+/** The same for one test. */
 export async function openContext(
 	t: TestContext,
 	browser: Browser,
 	initScript?: string,
 	options: BrowserContextOptions = {},
 ): Promise<BrowserContext> {
-	const context = await browser.newContext(options);
+	const context = await newContext(browser, options);
 	if (initScript !== undefined) await context.addInitScript(initScript);
 	t.after(() => context.close());
 	return context;

@@ -1,21 +1,30 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hourMs } from '../../src/durations.ts';
+import { eventually } from '../eventually.ts';
 import { takesLong } from '../quick.ts';
+import { type LoggedHit, readStored } from '../store/stored-log.ts';
 import { startService, type TestService } from '../support.ts';
-import { launchBrowser, openContext, openPage, startSite, type Visited, withoutBrowser } from './browser.ts';
+import {
+	browserTestMs,
+	launchBrowser,
+	newContext,
+	openContext,
+	openPage,
+	startSite,
+	type Visited,
+	withoutBrowser,
+} from './browser.ts';
 
-describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
+describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 	let browser: Browser;
 	/** Emptied after each test: pages of a new context are processes of their own. */
 	let emptied: BrowserContext;
 	before(async () => {
 		browser = await launchBrowser();
-		emptied = await browser.newContext();
+		emptied = await newContext(browser);
 	});
 	after(() => browser.close());
 
@@ -33,7 +42,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	interface Visit extends Visited {
 		readonly service: TestService;
 		readonly site: string;
-		hits(): StoredHit[];
+		hits(): Promise<readonly LoggedHit[]>;
 	}
 
 	/** Opens `/pricing` of such a website in a browser that has seen nothing. */
@@ -53,8 +62,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 				await context.clearCookies();
 			});
 		await visited.page.waitForFunction('window.vscr && vscr.scores');
-		const hits = await hitsOf(t, service);
-		return { ...visited, service, site, hits };
+		return { ...visited, service, site, hits: () => hitsOf(service) };
 	}
 
 	const setAccount = `vscr('setAccount','c-a-acme-uk')`;
@@ -80,7 +88,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		]);
 		const { page, hits, asked, errors } = visited;
 		await page.evaluate('vscr.scores()');
-		const [hit] = hits();
+		const [hit] = await hits();
 		assert.deepEqual(hit?.body.page, 'pricing');
 		assert.equal(hit?.body.title, 'Page /pricing');
 		assert.equal(hit?.body.channel, 'direct');
@@ -125,7 +133,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		await Promise.all([page.waitForURL('**/checkout'), page.evaluate(`location.href='${site}/checkout'`)]);
 		await page.waitForFunction('window.vscr && vscr.scores');
 		await page.evaluate('vscr.scores()');
-		const [first, second] = hits();
+		const [first, second] = await hits();
 		assert.deepEqual([first?.body.page, second?.body.page], ['pricing', 'checkout']);
 		assert.equal(second?.vid, first?.vid);
 		assert.equal(second?.sid, first?.sid);
@@ -146,7 +154,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		await go(`history.pushState(null,'','/gone-at-once'); history.replaceState(null,'','/b')`);
 		await go(`new Promise((resolve) => { addEventListener('popstate', resolve); history.go(-3); })`);
 		assert.deepEqual(
-			hits().map(({ body }) => [body.page, body.referrer]),
+			(await hits()).map(({ body }) => [body.page, body.referrer]),
 			[
 				['pricing', null],
 				['a', `${site}/pricing`],
@@ -154,14 +162,14 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 				['pricing', `${site}/b`],
 			],
 		);
-		assert.equal(hits()[1]?.body.title, 'A');
-		assert.equal(new Set(hits().map(({ vid }) => vid)).size, 1);
+		assert.equal((await hits())[1]?.body.title, 'A');
+		assert.equal(new Set((await hits()).map(({ vid }) => vid)).size, 1);
 	});
 
 	test('a second fire on the same page adds events, and no second view', { skip: takesLong }, async (t) => {
 		const { page, hits } = await visit(t, [setAccount, fire]);
 		await page.evaluate(`vscr('addEvent','clicked'); vscr('fire'); vscr.scores()`);
-		const [first, second] = hits();
+		const [first, second] = await hits();
 		assert.deepEqual([first?.body.page, second?.body.page], ['pricing', null]);
 		assert.deepEqual(second?.body.events, [{ name: 'clicked' }]);
 		assert.equal(second?.vid, first?.vid);
@@ -175,10 +183,13 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		]);
 		await page.evaluate('vscr.scores()');
 		assert.deepEqual(
-			hits().map(({ body }) => body.events.length),
+			(await hits()).map(({ body }) => body.events.length),
 			[20, 20, 5],
 		);
-		assert.deepEqual(new Set(hits().flatMap(({ body }) => body.events.map(({ name }) => name))).size, 45);
+		assert.deepEqual(
+			new Set((await hits()).flatMap(({ body }) => body.events.map(({ name }) => name))).size,
+			45,
+		);
 	});
 
 	test('sends remaining events by a beacon when the page is left', async (t) => {
@@ -186,7 +197,8 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		await page.evaluate('vscr.scores()');
 		await page.evaluate(`vscr('addEvent',{name:'checkout',tid:'order-9'})`);
 		await page.goto('about:blank');
-		const [first, left] = await eventually(hits, (stored) => stored.length === 2);
+		await eventually('the beacon is stored', async () => (await hits()).length === 2);
+		const [first, left] = await hits();
 		assert.deepEqual(left?.body.events, [{ name: 'checkout', tid: 'order-9' }]);
 		assert.equal(left?.body.page, null);
 		assert.equal(left?.vid, first?.vid);
@@ -225,7 +237,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		await page.goto('about:blank');
 		await settle(page);
 		assert.deepEqual(
-			hits().map(({ body }) => [body.page, body.events]),
+			(await hits()).map(({ body }) => [body.page, body.events]),
 			[['pricing', []]],
 		);
 	});
@@ -249,7 +261,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		const scores = (await page.evaluate('vscr.scores()')) as unknown[];
 		assert.equal(scores.length, 2);
 		assert.deepEqual(asked, ['POST /hit', 'GET /visscores', 'GET /visscores', 'POST /hit', 'GET /visscores']);
-		assert.equal(new Set(hits().map(({ vid }) => vid)).size, 1);
+		assert.equal(new Set((await hits()).map(({ vid }) => vid)).size, 1);
 	});
 
 	test('retries only once', { skip: takesLong }, async (t) => {
@@ -326,7 +338,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	test('a browser that followed the opt-out link is not counted until it follows the other', async (t) => {
 		const { page, hits, site, warnings } = await visit(t, [setAccount, fire]);
 		await page.evaluate('vscr.scores()');
-		assert.equal(hits().length, 1);
+		assert.equal((await hits()).length, 1);
 		const said: string[] = [];
 		page.on('dialog', (dialog) => {
 			said.push(dialog.message());
@@ -342,10 +354,10 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		await open('/pricing#vscr-off');
 		assert.deepEqual(await cookies(page), { vscr_off: '1' });
 		await open('/other');
-		assert.equal(hits().length, 1);
+		assert.equal((await hits()).length, 1);
 		assert.equal(warnings.at(-1), 'vscr: nothing is sent: this browser has opted out by #vscr-off');
 		await open('/pricing#vscr-on');
-		assert.equal(hits().length, 2);
+		assert.equal((await hits()).length, 2);
 		assert.deepEqual(said, ['Your visits are not counted.', 'Your visits are counted again.']);
 	});
 
@@ -353,7 +365,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		const { page, service, hits } = await visit(t, [setAccount, fire]);
 		await page.addScriptTag({ url: `${service.url}/tag.v3.js` });
 		await page.evaluate('vscr.scores()');
-		assert.equal(hits().length, 1);
+		assert.equal((await hits()).length, 1);
 	});
 
 	test('pages of an origin that the account does not name get nothing', async (t) => {
@@ -445,30 +457,10 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	});
 });
 
-interface StoredHit {
-	readonly vid: string;
-	readonly sid: string;
-	readonly body: {
-		readonly page: string | null;
-		readonly referrer: string | null;
-		readonly title: string | null;
-		readonly channel: string;
-		readonly device: string;
-		readonly cid: string | null;
-		readonly events: readonly { readonly name: string; readonly tid?: string }[];
-	};
-}
-
 /** What the service has stored, in order of arrival. */
-async function hitsOf(t: TestContext, { store, aid, folder }: TestService): Promise<() => StoredHit[]> {
+async function hitsOf({ store, aid }: TestService): Promise<readonly LoggedHit[]> {
 	const { id } = await store.control.account(aid);
-	const database = new DatabaseSync(join(folder, 'accounts', `${id}.sqlite`), { readOnly: true });
-	t.after(() => database.close());
-	return () =>
-		database
-			.prepare('SELECT vid, sid, body FROM logged_hit ORDER BY at, id')
-			.all()
-			.map(({ vid, sid, body }) => ({ vid, sid, body: JSON.parse(body as string) }) as StoredHit);
+	return (await readStored(store, id)).log.hits;
 }
 
 /** Operations that the service has answered, the script itself aside; it sees beacons too, which a page may not. */
@@ -486,17 +478,4 @@ async function cookies(page: Page): Promise<Record<string, string>> {
 /** Long enough for whatever the page wanted to begin. */
 function settle(page: Page): Promise<void> {
 	return page.waitForTimeout(150);
-}
-
-async function eventually<Value>(
-	read: () => Value,
-	isThere: (value: Value) => boolean,
-	withinMs = 60_000,
-): Promise<Value> {
-	const endsAtMs = performance.now() + withinMs;
-	for (;;) {
-		const value = read();
-		if (isThere(value) || performance.now() > endsAtMs) return value;
-		await new Promise((resolve) => setTimeout(resolve, 20));
-	}
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { demoAid, demoLink } from '../../src/demo/demo-account.ts';
-import { launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
+import { browserTestMs, launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
 import { freePort } from '../free-port.ts';
 import { caskade } from '../process.ts';
 import { takesLong } from '../quick.ts';
@@ -39,7 +39,7 @@ for (const [place, engine] of engines.entries())
 	for (const { name, options, isShort } of ways)
 		test(`a new user finds which channel's subscribers stay, and makes a segment that the tag sees, ${name}, on ${engine.name}`, {
 			skip: withoutBrowser || (isShort && place === 0 ? false : takesLong),
-			timeout: 120_000,
+			timeout: browserTestMs,
 		}, async (t) => {
 			const at = ['--database', await engine.installedAddress(t)];
 			const port = await freePort();
@@ -51,7 +51,7 @@ for (const [place, engine] of engines.entries())
 			const context = await openContext(t, browser, watchPolicy, options);
 			const page = await context.newPage();
 			const complaints = complaintsOf(page);
-			const whole = () => page.locator('main:not([aria-busy])').waitFor({ timeout: 60_000 });
+			const whole = () => page.locator('main:not([aria-busy])').waitFor();
 
 			await page.goto(link);
 			await page.getByRole('button', { name: 'Sign in' }).click();
@@ -82,7 +82,7 @@ for (const [place, engine] of engines.entries())
 			assert.equal(await page.getByLabel('Rule').getAttribute('aria-invalid'), 'true');
 			await page.getByLabel('Rule').fill('visitor.visits == 1');
 			if (options.javaScriptEnabled === false) await page.getByRole('button', { name: 'Preview' }).click();
-			await page.getByRole('region', { name: 'Preview' }).waitFor({ timeout: 60_000 });
+			await page.getByRole('region', { name: 'Preview' }).waitFor();
 			await whole();
 			assert.equal(await page.getByRole('alert').count(), 0);
 			await page.getByRole('button', { name: 'Save as newcomers' }).click();

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { newLoginLink } from '../../src/access/sign-in.ts';
 import { vidsAfter } from '../../src/store/account/reading/visitors.ts';
-import { launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
+import { browserTestMs, launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
 import { freePort } from '../free-port.ts';
 import { caskade, caskadeJson } from '../process.ts';
 import { takesLong } from '../quick.ts';
@@ -48,7 +48,7 @@ test('the markup of pages that need no figures is valid', async (t) => {
 
 test('every page is sound: markup, reading aids, light and dark, narrow and enlarged, without breaking its own policy', {
 	skip: takesLong || withoutBrowser,
-	timeout: 1_200_000,
+	timeout: browserTestMs,
 }, async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
 	assert.equal((await caskade(['demo', '--visitors', '1000', ...at])).code, 0);
@@ -91,7 +91,7 @@ test('every page is sound: markup, reading aids, light and dark, narrow and enla
 		what = address;
 		await page.goto(`${url}${address}`);
 		// Figures that take long.
-		await page.locator('main[aria-busy]').waitFor({ state: 'detached', timeout: 60_000 });
+		await page.locator('main[aria-busy]').waitFor({ state: 'detached' });
 		await page.evaluate(axe);
 		for (const { name, colorScheme, width, aids } of looks) {
 			what = `${address} ${name}`;

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { newLoginLink } from '../../src/access/sign-in.ts';
 import { asset, scriptPaths, stylePath } from '../../src/console/assets.ts';
 import { demoAid } from '../../src/demo/demo-account.ts';
-import { launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
+import { browserTestMs, launchBrowser, openContext, withoutBrowser } from '../collect/browser.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
 import { caskade } from '../process.ts';
@@ -23,7 +23,7 @@ test('the scripts of a page are three modules of 8 kB together, and the style is
 
 test('scripts show what is new, and read curves by keyboard and pointer, within the policy of the page', {
 	skip: takesLong || withoutBrowser,
-	timeout: 120_000,
+	timeout: browserTestMs,
 }, async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
 	assert.equal((await caskade(['demo', '--visitors', '300', ...at])).code, 0);
@@ -64,7 +64,7 @@ test('scripts show what is new, and read curves by keyboard and pointer, within 
 
 	// Curves, with the keyboard.
 	await page.goto(`${url}/console/${demoAid}/`);
-	await page.locator('main:not([aria-busy])').waitFor({ timeout: 60_000 });
+	await page.locator('main:not([aria-busy])').waitFor();
 	const revenue = page.getByRole('group', { name: 'Net revenue by day' });
 	await revenue.focus();
 	await page.keyboard.press('ArrowRight');

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { migrationFiles } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
-import { setSchemaVersion } from '../damage.ts';
 import { caskade, caskadeJson } from '../process.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { serveHere } from '../serve-here.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
+import { setSchemaVersion } from '../store/damage.ts';
 import { engines } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -1,5 +1,5 @@
+import type { Log } from '../store/stored-log.ts';
 import { type Asked, dayMs, type Payment, paymentsOf, readLog, type Subscription } from './journeys.ts';
-import type { Log } from './stored-log.ts';
 
 /**
  * How long each payment of each subscription lasts, by `docs/reports.md` and without anything of `src/`: what was learned from the

@@ -8,13 +8,13 @@ import { reportOf } from '../../src/reports/reports.ts';
 import { runReport } from '../../src/reports/run-report.ts';
 import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
 import type { OpenStore } from '../../src/store/store.ts';
+import type { Log } from '../store/stored-log.ts';
 import { alike } from './alike.ts';
 import * as cohorts from './cohort-sums.ts';
 import { type Asked, type Figures, fields as touchFields } from './journeys.ts';
 import * as paths from './path-sums.ts';
 import type { Question } from './questions.ts';
 import * as figures from './report-figures.ts';
-import type { Log } from './stored-log.ts';
 import * as subscriptions from './subscription-sums.ts';
 
 const spent: readonly cohorts.Spent[] = [

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
+import { type Log, readStored } from '../store/stored-log.ts';
 import { alike } from './alike.ts';
 import { checkReports, questionsAbout } from './checking-reports.ts';
 import { derivedFrom } from './model.ts';
 import { maxMovedMs, type Playing } from './playing.ts';
 import type { Service } from './service.ts';
-import { type Log, readStored } from './stored-log.ts';
 
 /** What was compared. */
 export interface Compared {

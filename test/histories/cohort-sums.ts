@@ -1,3 +1,4 @@
+import type { Log } from '../store/stored-log.ts';
 import { About } from './alike.ts';
 import {
 	type Asked,
@@ -18,7 +19,6 @@ import {
 	weightsOf,
 } from './journeys.ts';
 import { lostPaths, markovShares } from './path-sums.ts';
-import type { Log } from './stored-log.ts';
 
 /** The same as `path-sums.ts` for the other reports. */
 

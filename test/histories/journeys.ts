@@ -1,6 +1,6 @@
+import type { Log, LoggedEvent } from '../store/stored-log.ts';
 import { About } from './alike.ts';
 import { firstShown, ownersOf, type Touch, touchesOf } from './model.ts';
-import type { Log, LoggedEvent } from './stored-log.ts';
 
 /** The subscriptions of a log with what led to them, by `docs/reports.md` and without anything of `src/`. */
 

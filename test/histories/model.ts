@@ -1,5 +1,5 @@
+import type { Derived, Kept, Log, LoggedEvent, LoggedHit } from '../store/stored-log.ts';
 import { About } from './alike.ts';
-import type { Derived, Kept, Log, LoggedEvent, LoggedHit } from './stored-log.ts';
 
 /**
  * What follows from a log, worked out anew and as plainly as the documentation says it, without anything of `src/`: whose

@@ -1,3 +1,4 @@
+import type { Log } from '../store/stored-log.ts';
 import { About } from './alike.ts';
 import {
 	type Amounts,
@@ -16,7 +17,6 @@ import {
 	weightsOf,
 } from './journeys.ts';
 import type { Touch } from './model.ts';
-import type { Log } from './stored-log.ts';
 
 /**
  * What reports must say of a log, added up by `docs/reports.md` and without anything of `src/`. A report is a map from names

@@ -4,10 +4,10 @@ import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/do
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
+import { readStored } from '../store/stored-log.ts';
 import { type Happening, type History, people, type Sale, type Shown } from './history.ts';
 import { firstShown, ownersOf, wantedOf } from './model.ts';
 import type { Service } from './service.ts';
-import { readStored } from './stored-log.ts';
 
 /** A hit that was sent. */
 export interface SentHit {

@@ -1,3 +1,4 @@
+import type { Log } from '../store/stored-log.ts';
 import { About } from './alike.ts';
 import { type Lasting, lastingIn, latestOf } from './cadence-sums.ts';
 import { acquiredIn, groupOf } from './cohort-sums.ts';
@@ -14,7 +15,6 @@ import {
 	spansFrom,
 	sum,
 } from './journeys.ts';
-import type { Log } from './stored-log.ts';
 
 /** The same as `cohort-sums.ts` for reports on subscriptions. */
 

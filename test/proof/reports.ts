@@ -17,10 +17,10 @@ import { exportedLog } from '../histories/exported-log.ts';
 import { abandonedPlan, arrivals, histories, longHistories, regularPayments } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
-import { readStored } from '../histories/stored-log.ts';
 import { StoredService } from '../histories/stored-service.ts';
 import { ignoreEvents } from '../store/ignore-events.ts';
 import { createDatabase, startPostgres } from '../store/postgres/server.ts';
+import { readStored } from '../store/stored-log.ts';
 
 const questionsOfHistory = 40;
 

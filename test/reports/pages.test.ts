@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { dayMs } from '../../src/durations.ts';
 import { allTests } from '../at-end.ts';
-import { launchBrowser, withoutBrowser } from '../collect/browser.ts';
+import { browserTestMs, launchBrowser, withoutBrowser } from '../collect/browser.ts';
 import { caskade } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
@@ -71,7 +71,7 @@ const asked = {
 /** In print, the width between the margins of A4. */
 const paper = 718;
 
-describe('pages of reports', { skip: takesLong || withoutBrowser, timeout: 300_000 }, () => {
+describe('pages of reports', { skip: takesLong || withoutBrowser, timeout: browserTestMs }, () => {
 	let browser: Browser;
 	const pages = new Map<string, string>();
 	before(async () => {

@@ -13,6 +13,22 @@ export async function rowsIn(store: OpenStore, accountId: number, table: ClientT
 	);
 }
 
+/** Sets columns of the rows of a table of an account that have these values. */
+export function changeRows(
+	store: OpenStore,
+	accountId: number,
+	table: ClientTable,
+	changed: Row,
+	where: Row = {},
+): Promise<void> {
+	const set = Object.keys(changed).map((column) => `${column} = ?`);
+	const conditions = ['1 = 1', ...Object.keys(where).map((column) => `${column} = ?`)];
+	const values = [...Object.values(changed), ...Object.values(where)];
+	return store.transact(accountId, function* (): Steps<void> {
+		yield [{ sql: `UPDATE @${table} SET ${set.join(', ')} WHERE ${conditions.join(' AND ')}`, values }];
+	});
+}
+
 /** Adds a row as it is to a table of an account. */
 export function addRow(store: OpenStore, accountId: number, table: ClientTable, row: Row): Promise<void> {
 	return store.transact(accountId, function* (): Steps<void> {

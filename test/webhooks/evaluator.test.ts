@@ -6,6 +6,7 @@ import { prune } from '../../src/store/account/removing/pruning.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { enginesAboveContract, subscriptionEvent, upload } from '../store/engines.ts';
+import { changeRows } from '../store/rows.ts';
 import { aid, Site, secondMs } from './evaluated.ts';
 
 for (const engine of enginesAboveContract)
@@ -268,9 +269,7 @@ for (const engine of enginesAboveContract)
 			await site.hit();
 			await evaluator.settle();
 			const last = (await site.messages()).at(-1)?.data.sequence ?? 0;
-			await site.store.transact(site.accountId, function* () {
-				yield [{ sql: 'UPDATE @evaluation SET sequence = 0' }];
-			});
+			await changeRows(site.store, site.accountId, 'evaluation', { sequence: 0 });
 			site.passes(secondMs);
 			await site.hit();
 			await evaluator.settle();

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { profilesOf } from '../../../src/store/account/reading/visitors.ts';
-import { setSchemaVersion } from '../../damage.ts';
+import { loseSigningKeys, setSchemaVersion } from '../../store/damage.ts';
 import { startProxiedService } from '../../store/postgres/service.ts';
 import { installedPostgresDatabase } from '../../store/postgres-server.ts';
 import { browserUserAgent, startService } from '../../support.ts';
@@ -62,9 +61,7 @@ test('the same on PostgreSQL, when the read loses its connection', async (t) => 
 
 test('if a hit is stored but no cask can be signed, the page still gets its vid and sid', async (t) => {
 	const { sendHit, server, folder, logged } = await startService(t);
-	const control = new DatabaseSync(join(folder, 'control.sqlite'));
-	control.exec('DELETE FROM signing_key; UPDATE revision SET number = number + 1');
-	control.close();
+	loseSigningKeys(join(folder, 'control.sqlite'));
 	await server.directory.refresh();
 	const answer = await sendHit();
 	await assertStoredWithout(answer, ['vid', 'sid']);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { OutcomeUnknownError, StorageError } from '../../../src/errors.ts';
 import { appOver } from '../../faulty-store.ts';
+import { poison } from '../../store/damage.ts';
 import { addClient, event, startService, type TestService } from '../../support.ts';
 
 const storeFailed =
@@ -68,23 +68,10 @@ test('other accounts are not affected', async (t) => {
 	);
 });
 
-/** Makes storing the tid `poison` fail in the middle of a request, like a damaged page. */
-function poison(service: TestService, how: 'ABORT' | 'FAIL' | 'ROLLBACK'): { cure: () => void } {
-	const change = (sql: string) => {
-		const database = new DatabaseSync(accountFile(service), { timeout: 5000 });
-		database.exec(sql);
-		database.close();
-	};
-	change(
-		`CREATE TRIGGER poison BEFORE INSERT ON subscription_event WHEN NEW.tid = 'poison' BEGIN SELECT RAISE(${how}, 'secret of the store'); END`,
-	);
-	return { cure: () => change('DROP TRIGGER poison') };
-}
-
 for (const how of ['ABORT', 'FAIL', 'ROLLBACK'] as const) {
 	test(`a request that fails halfway (${how}) stores nothing`, async (t) => {
 		const service = await startService(t);
-		const { cure } = poison(service, how);
+		const { cure } = poison(accountFile(service), how);
 		const upload = { aid: service.aid, data: [event(), event({ tid: 'poison' }), event()] };
 		await assertStoreFailed(service, await service.upload(upload));
 		assert.deepEqual(await service.stored(), []);
@@ -96,7 +83,7 @@ for (const how of ['ABORT', 'FAIL', 'ROLLBACK'] as const) {
 
 	test(`requests committed together with a failing one (${how}) get their own outcomes`, async (t) => {
 		const service = await startService(t);
-		poison(service, how);
+		poison(accountFile(service), how);
 		const answers = await Promise.all(
 			Array.from({ length: 40 }, (_, index) => {
 				const tid = `T-${index}`;

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { QueueFullError } from '../../../src/errors.ts';
 import { countRows } from '../../../src/store/account/reading/rows.ts';
 import { appOver } from '../../faulty-store.ts';
-import { lockDatabase } from '../../lock.ts';
 import { takesLong } from '../../quick.ts';
+import { lockDatabase } from '../../store/other-program.ts';
 import { event, startService } from '../../support.ts';
 
 const overloaded = '{"message":"Service unavailable.","validationErrors":null}';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, patience } from '../../eventually.ts';
-import { lockDatabase } from '../../lock.ts';
 import { takesLong } from '../../quick.ts';
 import { connectTo, type RawAnswer, uploadHead } from '../../raw-http.ts';
+import { slowDown } from '../../store/damage.ts';
+import { isLocked, lockDatabase } from '../../store/other-program.ts';
 import { addClient, event, startService, type TestService } from '../../support.ts';
 
 const timedOut = '{"message":"Endpoint request timed out"}';
@@ -152,34 +152,13 @@ test('when the store continues, requests within their deadlines are stored, expi
 	assert.deepEqual(await storedInTheEnd(service), ['long', 'after']);
 });
 
-/** Makes storing the tid `slow` take about a second of CPU time within a statement. */
-function slowDown(service: TestService): void {
-	const database = new DatabaseSync(accountFile(service));
-	database.exec(`CREATE TRIGGER slow BEFORE INSERT ON subscription_event WHEN NEW.tid = 'slow' BEGIN
-		SELECT count(*) FROM (
-			WITH RECURSIVE counter (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counter LIMIT 5000000) SELECT n FROM counter
-		);
-	END`);
-	database.close();
-}
-
-function isBeingWritten(service: TestService): boolean {
-	using database = new DatabaseSync(accountFile(service));
-	try {
-		database.exec('BEGIN IMMEDIATE; ROLLBACK');
-		return false;
-	} catch {
-		return true;
-	}
-}
-
 test('a slow statement is answered in time, and rolled back when it ends', { skip: takesLong }, async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 250 } });
-	slowDown(service);
+	slowDown(accountFile(service));
 	// On a busy machine, the deadline may expire before the statement begins; then it never does.
 	await eventually('answered while the statement goes on', async () => {
 		const answer = await service.upload({ aid: service.aid, data: [event(), event({ tid: 'slow' })] });
-		const goesOn = isBeingWritten(service);
+		const goesOn = isLocked(accountFile(service));
 		await assertFetchTimedOut(answer);
 		return goesOn;
 	});

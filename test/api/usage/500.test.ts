@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loseTables } from '../../damage.ts';
+import { loseTables } from '../../store/damage.ts';
 import { startService } from '../../support.ts';
 import { askUsage } from './ask.ts';
 

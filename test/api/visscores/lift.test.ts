@@ -13,7 +13,7 @@ function raisedBy(logOdds: number): LiftModel {
 	return { format, features, baseRate, kind: 'lift', method: 'two models', parts: [treated, model] };
 }
 
-const patienceMs = 30_000;
+const patienceMs = 300_000;
 
 test('a score carries lift only while a model of lift is active, and only of a visitor', async (t) => {
 	const service = await startService(t);

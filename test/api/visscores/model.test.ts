@@ -6,7 +6,7 @@ import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
 import { startService, type TestService } from '../../support.ts';
 
 /** Generous for busy machines. */
-const patienceMs = 30_000;
+const patienceMs = 300_000;
 
 interface Score {
 	readonly goal: string;

@@ -1,7 +1,7 @@
 import type { HitRecord } from '../../src/domain/hit.ts';
 import type { Reading } from '../../src/store/steps.ts';
 import type { OpenStore } from '../../src/store/store.ts';
-import type { Touch } from './model.ts';
+import type { Touch } from '../histories/model.ts';
 
 /** A stored hit. */
 export interface LoggedHit {

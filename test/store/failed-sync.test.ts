@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/store/open.ts';
-import { type Fault, FaultyDisk, noFaultyDisk } from '../../faulty-disk.ts';
-import { assertRefused, caskadeProcess, ServeProcess, TestProcess, withinASecond } from '../../process.ts';
-import { takesLong } from '../../quick.ts';
-import { storedEvents } from '../../store/engines.ts';
-import { addClient, browserUserAgent, event, temporaryFolder } from '../../support.ts';
+import { openStore } from '../../src/store/open.ts';
+import { type Fault, FaultyDisk, noFaultyDisk } from '../faulty-disk.ts';
+import { assertRefused, caskadeProcess, ServeProcess, withinASecond } from '../process.ts';
+import { takesLong } from '../quick.ts';
+import { addClient, browserUserAgent, event, temporaryFolder } from '../support.ts';
+import { storedEvents } from './engines.ts';
+import { keepOpen } from './other-program.ts';
 
 const skip = takesLong || noFaultyDisk();
 
@@ -14,20 +15,6 @@ const nothingStored = 'the store failed; nothing is stored, retrying is safe';
 const unknown = 'outcome unknown; retrying is safe';
 
 const logFails: Fault = { call: 'fsync', path: 'accounts/1.sqlite-wal', error: 'EIO' };
-
-/** A process that has read a database and keeps it open. */
-async function lookAt(path: string): Promise<TestProcess> {
-	const script = `
-		const { DatabaseSync } = require('node:sqlite');
-		const database = new DatabaseSync(process.argv[1]);
-		database.prepare('SELECT count(*) FROM subscription_event').get();
-		process.stdout.write('open');
-		process.stdin.resume();
-	`;
-	const looking = new TestProcess(process.execPath, ['-e', script, path]);
-	await looking.printed(/open/);
-	return looking;
-}
 
 /** A data folder with two accounts on a disk that can be made to fail. */
 async function start(t: TestContext) {
@@ -78,22 +65,28 @@ test('if a COMMIT cannot be made durable, no answer claims an outcome, and only 
 test('if a failed COMMIT can be undone at once, the answer says that nothing is stored, and it stays so', {
 	skip,
 }, async (t) => {
-	const { folder, disk, serve, upload, stored } = await start(t);
-	const server = await serve();
-	assert.equal(await upload(server, 'before'), 201);
-	disk.failOnce(logFails);
-	assert.equal(await upload(server, 'failed'), nothingStored);
-	assert.equal(await upload(server, 'after'), 201);
-	await server.kill();
-	disk.cutPower(folder);
-	assert.deepEqual(await stored(), ['before', 'after']);
+	for (let attempt = 1; ; attempt++) {
+		const { folder, disk, serve, upload, stored } = await start(t);
+		await using server = await serve();
+		assert.equal(await upload(server, 'before'), 201);
+		disk.failOnce(logFails);
+		const outcome = await upload(server, 'failed');
+		// It cannot be undone while background work reads what came before.
+		if (outcome === unknown && attempt < 20) continue;
+		assert.equal(outcome, nothingStored);
+		assert.equal(await upload(server, 'after'), 201);
+		await server.kill();
+		disk.cutPower(folder);
+		assert.deepEqual(await stored(), ['before', 'after']);
+		return;
+	}
 });
 
 test('what is acknowledged after a failed COMMIT survives a kill and a power cut', {
 	skip,
 }, async (t) => {
 	const { folder, disk, serve, upload, stored } = await start(t);
-	const server = await serve();
+	await using server = await serve();
 	assert.equal(await upload(server, 'before'), 201);
 	disk.fail(logFails);
 	assert.equal(await upload(server, 'failed'), unknown);
@@ -101,7 +94,7 @@ test('what is acknowledged after a failed COMMIT survives a kill and a power cut
 	disk.heal();
 	// Reads the log anew, including what was not made durable, and keeps the database open, so that nobody is the last
 	// to close it.
-	await using _ = await lookAt(join(folder, 'accounts/1.sqlite'));
+	await using _ = await keepOpen(join(folder, 'accounts/1.sqlite'));
 	await using restarted = await serve();
 	assert.equal(await upload(restarted, 'after'), 201);
 	await restarted.kill();

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { openStore } from '../../../src/store/open.ts';
-import { takesLong } from '../../quick.ts';
-import { noSmallDisk, SmallDisk } from '../../small-disk.ts';
-import { storedEvents } from '../../store/engines.ts';
-import { createDatabase, startOwnPostgres } from '../../store/postgres/server.ts';
-import { becomes, uploadTids } from '../../store/postgres/service.ts';
-import { addClient, serveAt } from '../../support.ts';
+import { openStore } from '../../src/store/open.ts';
+import { takesLong } from '../quick.ts';
+import { noSmallDisk, SmallDisk } from '../small-disk.ts';
+import { addClient, serveAt } from '../support.ts';
+import { storedEvents } from './engines.ts';
+import { checkpoint } from './other-program.ts';
+import { createDatabase, startOwnPostgres } from './postgres/server.ts';
+import { becomes, uploadTids } from './postgres/service.ts';
 
 const storeFailed =
 	'{"message":"Internal server error.","validationErrors":"the store failed; nothing is stored, retrying is safe"}';
@@ -30,9 +30,7 @@ const places: Readonly<Record<string, (disk: SmallDisk) => Promise<Place>>> = {
 			address: `sqlite:${folder}`,
 			leaveRoomForProbe() {
 				// The write-ahead log restarts, and the file keeps its length.
-				const control = new DatabaseSync(join(folder, 'control.sqlite'), { timeout: 5000 });
-				control.exec('PRAGMA wal_checkpoint(RESTART)');
-				control.close();
+				checkpoint(join(folder, 'control.sqlite'), 'RESTART');
 			},
 			async [Symbol.asyncDispose]() {},
 		};
