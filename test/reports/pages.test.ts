@@ -99,6 +99,7 @@ describe('pages of reports', { skip: takesLong || withoutBrowser, timeout: brows
 			const errors: string[] = [];
 			page.on('console', (message) => errors.push(message.text()));
 			page.on('pageerror', (error) => errors.push(String(error)));
+			await page.goto(pathToFileURL(pages.get(name) as string).href);
 			for (const [width, scheme, media] of [
 				[390, 'light', 'screen'],
 				[390, 'dark', 'screen'],
@@ -107,9 +108,7 @@ describe('pages of reports', { skip: takesLong || withoutBrowser, timeout: brows
 				[paper, 'light', 'print'],
 			] as const) {
 				await page.setViewportSize({ width, height: 900 });
-				errors.length = 0;
 				await page.emulateMedia({ media, colorScheme: scheme });
-				await page.goto(pathToFileURL(pages.get(name) as string).href);
 				const problems = await problemsOf(page, media === 'print');
 				assert.deepEqual([...errors, ...problems], [], `${name}, ${media} of ${width} pixels, ${scheme}`);
 				const folder = process.env.SCREENSHOTS;
