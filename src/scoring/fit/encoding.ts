@@ -1,5 +1,6 @@
 import { type Dataset, valuesAt } from '../rows/dataset.ts';
 import { binCount, binOf, cutsBetween, quantileCuts } from './cuts.ts';
+import { mean } from './measure.ts';
 
 /** Bins that trees may split between. */
 const maxBins = 64;
@@ -28,7 +29,8 @@ export interface NumericEncoding {
 export interface CategoricalEncoding {
 	readonly name: string;
 	/**
-	 * The shrunken rate's log-odds minus the base rate's, most frequent texts first. Other texts get 0.
+	 * The shrunken rate's log-odds minus the base rate's, most frequent texts first; where targets were learned, their
+	 * shrunken mean minus that of all. Other texts get 0.
 	 */
 	readonly rates: readonly (readonly [text: string, rate: number])[];
 	readonly cuts: readonly number[];
@@ -102,13 +104,24 @@ export function numbersOf(
 	return { ...numbers, transformed: numbers.transformed.map(of), bins: numbers.bins.map(of) };
 }
 
+/** Numbers that are learned instead of labels. */
+export interface Targets {
+	readonly values: Float64Array;
+	/** A text's mean is mixed with this many rows of the mean of all. */
+	readonly shrinkageRows: number;
+}
+
 /** Learns the encoding from rows. @returns it, and what encodes rows by it */
-export function learnEncoding({ features, categorical, texts, labels }: Dataset, numbers: PreparedNumbers) {
+export function learnEncoding(
+	{ features, categorical, texts, labels }: Dataset,
+	numbers: PreparedNumbers,
+	targets?: Targets,
+) {
 	const learned = numbers.names.map((_, column) => learnNumeric(numbers, column));
 	const encoding: Encoding = {
 		numeric: learned.map((one) => one.encoding),
 		categorical: features.categorical.map(({ name }, column) =>
-			fitCategorical(name, categorical[column] as Uint32Array, texts[column] as string[], labels),
+			fitCategorical(name, categorical[column] as Uint32Array, texts[column] as string[], labels, targets),
 		),
 	};
 	const encode = (dataset: Dataset, { transformed, bins }: PreparedNumbers): EncodedRows => {
@@ -187,22 +200,29 @@ function fitCategorical(
 	codes: Uint32Array,
 	texts: readonly string[],
 	labels: Uint8Array,
+	targets: Targets | undefined,
 ): CategoricalEncoding {
+	const values = targets?.values ?? labels;
 	const rows = new Float64Array(texts.length);
 	const sums = new Float64Array(texts.length);
 	for (let row = 0; row < codes.length; row++) {
 		const code = codes[row] as number;
 		(rows[code] as number)++;
-		(sums[code] as number) += labels[row] as number;
+		(sums[code] as number) += values[row] as number;
 	}
 	const baseRate = baseRateOf(labels);
+	const meanTarget = targets ? mean(targets.values) : 0;
+	const rateOf = (count: number, sum: number) =>
+		targets
+			? (sum - count * meanTarget) / (count + targets.shrinkageRows)
+			: shrunkenRate(count, sum, baseRate);
 	const kept = [...texts.keys()]
 		.filter((code) => (rows[code] as number) >= minRowsOfText)
 		.sort((a, b) => (rows[b] as number) - (rows[a] as number) || a - b)
 		.map((code) => ({
 			text: texts[code] as string,
 			rows: rows[code] as number,
-			rate: shrunkenRate(rows[code] as number, sums[code] as number, baseRate),
+			rate: rateOf(rows[code] as number, sums[code] as number),
 		}));
 	const byRate = kept.toSorted((a, b) => a.rate - b.rate);
 	const cuts = cutsBetween(

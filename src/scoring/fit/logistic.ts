@@ -135,7 +135,7 @@ function startingPoint({ rows, labels, linear }: EncodedRows): Float64Array {
 }
 
 /** The weights, from the intercept, those of numbers, and those where they are missing. */
-function toLogisticWeights(parameters: Float64Array): LogisticWeights {
+export function toLogisticWeights(parameters: Float64Array): LogisticWeights {
 	const columns = (parameters.length - 1) / 2;
 	return {
 		intercept: parameters[0] as number,
@@ -180,7 +180,7 @@ function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array): 
 }
 
 /** For each parameter, the sum of its column times these values. */
-function columnSums({ rows, linear, missing }: EncodedRows, values: Float64Array): Float64Array {
+export function columnSums({ rows, linear, missing }: EncodedRows, values: Float64Array): Float64Array {
 	const sums = new Float64Array(1 + 2 * linear.length);
 	for (let row = 0; row < rows; row++) (sums[0] as number) += values[row] as number;
 	for (const [column, numbers] of linear.entries()) {
@@ -201,22 +201,28 @@ function hessianOf(rows: EncodedRows, logOdds: Float64Array): Float64Array[] {
 		const rate = logistic(logOdds[index * stride] as number);
 		curvature[index] = (rate * (1 - rate)) / curvature.length;
 	}
+	return columnProducts(rows, curvature, stride);
+}
+
+/** For each two parameters, the sum of their columns' products, weighted: the lower triangle, by rows; of every n-th row. */
+export function columnProducts(rows: EncodedRows, weights: Float64Array, stride = 1): Float64Array[] {
+	const taken = weights.length;
 	const numbers = rows.linear.map((values) => {
-		const some = new Float32Array(curvature.length);
-		for (let index = 0; index < curvature.length; index++) some[index] = values[index * stride] as number;
+		const some = new Float32Array(taken);
+		for (let index = 0; index < taken; index++) some[index] = values[index * stride] as number;
 		return some;
 	});
 	const missing = rows.missing.map((without) => {
 		// A column without missing values has no flags.
-		const flags = new Float32Array(without.length === 0 ? 0 : curvature.length);
+		const flags = new Float32Array(without.length === 0 ? 0 : taken);
 		for (const row of without) if (row % stride === 0) flags[row / stride] = 1;
 		return flags;
 	});
-	const columns = [new Float32Array(curvature.length).fill(1), ...numbers, ...missing];
+	const columns = [new Float32Array(taken).fill(1), ...numbers, ...missing];
 	return columns.map((values, a) => {
 		const weighted = new Float64Array(values.length);
 		for (let index = 0; index < weighted.length; index++)
-			weighted[index] = (values[index] as number) * (curvature[index] as number);
+			weighted[index] = (values[index] as number) * (weights[index] as number);
 		const row = new Float64Array(a + 1);
 		for (let b = 0; b <= a; b++) row[b] = product(weighted, columns[b] as Float32Array);
 		return row;
@@ -240,7 +246,7 @@ export function product(a: Float64Array, b: Float32Array | Float64Array): number
 }
 
 /** The Cholesky factor of a matrix, given its lower triangle, with a penalty on all weights but the intercept. */
-function choleskyFactor(hessian: readonly Float64Array[], penalty: number): Float64Array[] {
+export function choleskyFactor(hessian: readonly Float64Array[], penalty: number): Float64Array[] {
 	const a = hessian.map((row) => row.slice());
 	for (const [index, row] of a.entries()) {
 		if (index > 0) (row[index] as number) += penalty;
@@ -255,7 +261,7 @@ function choleskyFactor(hessian: readonly Float64Array[], penalty: number): Floa
 }
 
 /** Solves A·x = b, given the factor of A. */
-function solve(factor: readonly Float64Array[], b: Float64Array): Float64Array {
+export function solve(factor: readonly Float64Array[], b: Float64Array): Float64Array {
 	const x = b.slice();
 	for (const [index, row] of factor.entries()) {
 		for (let k = 0; k < index; k++) (x[index] as number) -= (row[k] as number) * (x[k] as number);

@@ -9,8 +9,8 @@ export const modelFormat = 4;
 /** A trained model: plain data that JSON preserves. `Scorer` applies it. */
 export type Model = PriorModel | LogisticModel | BoostingModel;
 
-/** Earlier versions made models of the other method. */
-export type LiftMethod = 'two models' | 'transformed outcome';
+export const liftMethods = ['two models', 'transformed outcome'] as const;
+export type LiftMethod = (typeof liftMethods)[number];
 
 /** Says by how much being treated raises a visitor's probability. */
 export interface LiftModel extends ModelBase {
