@@ -88,7 +88,7 @@ test('a server that was killed, or stopped, is not there; the next one is where 
 });
 
 test('a server that is being stopped is draining', async (t) => {
-	const service = await startService(t, { drainDelayMs: 300 });
+	const service = await startService(t, { drainDelayMs: 2000 });
 	const stopped = service.server.stop();
 	const { code, status } = await statusOf(...at(service));
 	assert.deepEqual([code, status.state], [1, 'draining']);

@@ -15,7 +15,7 @@ const overloaded = '{"message":"Service unavailable.","validationErrors":null}';
 test('more uploads wait for the store than the queue holds; the waiting ones are stored', {
 	skip: takesLong,
 }, async (t) => {
-	const service = await startService(t, { plan: { maxEvents: 1000, timeoutMs: 30_000 } });
+	const service = await startService(t, { plan: { maxEvents: 1000, timeoutMs: 300_000 } });
 	await using lock = await lockDatabase(join(service.folder, 'accounts/1.sqlite'));
 	const filler = 'x'.repeat(240);
 	const largest = (request: number) => ({
