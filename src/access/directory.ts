@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hashApiKey } from '../domain/api-key.ts';
+import { compareTexts } from '../domain/compare-texts.ts';
 import { isLive, type Person } from '../domain/person.ts';
 import type { SigningKey } from '../domain/signing-key.ts';
 import type {
@@ -54,7 +55,7 @@ export class AccessDirectory {
 
 	/** All that are not disabled, by `aid`. */
 	get accounts(): readonly KnownAccount[] {
-		return [...this.#snapshot.accounts.values()].sort((a, b) => (a.aid < b.aid ? -1 : 1));
+		return [...this.#snapshot.accounts.values()].sort((a, b) => compareTexts(a.aid, b.aid));
 	}
 
 	/** Who is signed in by the session whose token has this hash; undefined where it has ended. */

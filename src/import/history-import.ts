@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { compareTexts } from '../domain/compare-texts.ts';
 import type { HistoryHit } from '../domain/hit.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
@@ -158,7 +159,7 @@ export class HistoryImport implements Disposable {
 		for (const part of this.#hits.names) {
 			const known = new Set<string>();
 			for (const hits of batches(this.#hits.read(part), () => maxHitsInMemory)) {
-				hits.sort((a, b) => (a.vid === b.vid ? a.atMs - b.atMs : a.vid < b.vid ? -1 : 1));
+				hits.sort((a, b) => compareTexts(a.vid, b.vid) || a.atMs - b.atMs);
 				yield* hits;
 				for (const { visitor, vid } of hits) {
 					if (!known.has(vid)) onVisitor(visitor, vid);

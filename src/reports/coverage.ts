@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
@@ -33,7 +34,7 @@ export function describeCoverage(
 		row[joinedBy]++;
 		row[`${joinedBy}Pence`] += revenuePence;
 	}
-	return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+	return [...rows].sort(([a], [b]) => compareTexts(a, b)).map(([, row]) => row);
 }
 
 function totalCoverage(rows: readonly Coverage[]): Coverage {

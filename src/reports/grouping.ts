@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import type { CoursedJourney } from './courses.ts';
 import { type Grouping, maxLabels, none, notSet, other, quotedName } from './label.ts';
 
@@ -18,7 +19,7 @@ export function groupsOf<Member extends CoursedJourney>(
 	by: Grouping,
 ): Group<Member>[] {
 	const groups = [...Map.groupBy(journeys, (journey) => JSON.stringify(valuesOf(journey, by)))]
-		.sort(([a, m], [b, n]) => n.length - m.length || (a < b ? -1 : 1))
+		.sort(([a, m], [b, n]) => n.length - m.length || compareTexts(a, b))
 		.map(([name, members]): Group<Member> => ({ values: named(by, JSON.parse(name)), members }));
 	if (groups.length <= maxLabels) return groups;
 	const rest = groups.slice(maxLabels - 1).flatMap(({ members }) => members);

@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import {
 	drawOf,
 	type Experiment,
@@ -156,7 +157,7 @@ function rowOf(
 function explored(units: readonly Unit[], holdoutShare: number) {
 	return (['channel', 'device'] as const).flatMap((part) =>
 		[...Map.groupBy(units, (unit) => unit[part] || none)]
-			.sort(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
+			.sort(([a, some], [b, others]) => others.length - some.length || compareTexts(a, b))
 			.map(([value, own]) => rowOf(part, value, own, holdoutShare)),
 	);
 }

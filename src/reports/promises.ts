@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import type { Goal } from '../domain/goal.ts';
 import { horizonMsOf } from '../domain/goal.ts';
 import type { Band } from '../domain/standing.ts';
@@ -70,7 +71,7 @@ export async function comparePromises(
 	}
 	return [...outcomes].flatMap(([goal, all]) =>
 		[...Map.groupBy(all, ({ week }) => week)]
-			.sort(([a], [b]) => (a < b ? -1 : 1))
+			.sort(([a], [b]) => compareTexts(a, b))
 			.flatMap(([week, ofWeek]) =>
 				(['all', ...bandsInOrder] as const).flatMap((band) => {
 					const some = ofWeek.filter((one) => band === 'all' || one.band === band);

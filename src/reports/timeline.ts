@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
 import { isoTime } from '../format/iso-time.ts';
@@ -45,7 +46,7 @@ export function timelineOf({ record, touches, journeys, changes, asOfMs }: Timel
 		...messageEntries(record?.messages ?? []),
 	]
 		.filter(({ at }) => at <= asOf)
-		.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
+		.sort((a, b) => compareTexts(a.at, b.at));
 }
 
 function visitEntry({ sid, profile }: VisitorRecord['visits'][number], asOfMs: number) {

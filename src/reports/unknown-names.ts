@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import {
 	type EventLabel,
 	eventLabelNames,
@@ -38,7 +39,7 @@ export function unknown(what: string, name: string | null, all: ReadonlySet<stri
 	const known = [...all].filter((one) => one !== null);
 	const nearest = known
 		.map((one) => ({ one, distance: distanceOf(name.toLowerCase(), one.toLowerCase()) }))
-		.sort((a, b) => a.distance - b.distance || (a.one < b.one ? -1 : 1))
+		.sort((a, b) => a.distance - b.distance || compareTexts(a.one, b.one))
 		.slice(0, 3);
 	const others =
 		nearest.length > 0

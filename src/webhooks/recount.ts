@@ -1,3 +1,4 @@
+import { compareTexts } from '../domain/compare-texts.ts';
 import type { Standing } from '../domain/standing.ts';
 import type { Recount, SegmentCount } from '../store/account/webhooks/evaluation.ts';
 
@@ -28,7 +29,7 @@ export function recounted(recount: Recount, before: Standing, after: Standing): 
 
 /** The content of the message about a recount. */
 export function summaryOf({ reason, segments, bands }: Recount) {
-	const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1);
+	const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => compareTexts(a, b);
 	return {
 		reason,
 		segments: segments.toSorted(byName).map(([segment, count]) => ({ segment, ...count })),

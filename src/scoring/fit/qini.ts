@@ -16,8 +16,9 @@ const resamples = 500;
 
 /**
  * The Qini coefficient, as scikit-uplift's `qini_auc_score` defines it: the area between the Qini curve (Radcliffe 2007,
- * "Using control groups to target on predicted lift") and the straight line to its end, as a share of the same area of a perfect order. 0 is an order by chance, 1 the perfect one. A point of the curve is, of
- * so many visitors with the highest lifts, the conversions of the treated less those that as many held-out ones would have had. The interval is of the
+ * "Using control groups to target on predicted lift") and the straight line to its end, as a share of the same area of a
+ * perfect order. 0 is an order by chance, 1 the perfect one. A point of the curve is, of so many visitors with the highest
+ * lifts, the conversions of the treated less those that as many held-out ones would have had. The interval is of the
  * percentile bootstrap over visitors. NaN where a group is empty, or nobody reached the goal.
  * @param coverage of the interval, such as .95
  */

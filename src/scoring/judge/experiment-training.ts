@@ -1,3 +1,4 @@
+import { compareTexts } from '../../domain/compare-texts.ts';
 import { type Experiment, endOf } from '../../domain/experiment.ts';
 import { type Goal, type GoalCounts, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
@@ -80,7 +81,7 @@ export async function trainExperiment(
 ): Promise<TrainedLift> {
 	const known = entrants
 		.filter(({ isConverted }) => isConverted !== undefined)
-		.sort((a, b) => a.atMs - b.atMs || ((a.vids[0] ?? '') < (b.vids[0] ?? '') ? -1 : 1));
+		.sort((a, b) => a.atMs - b.atMs || compareTexts(a.vids[0] ?? '', b.vids[0] ?? ''));
 	requireConversions(known, entrants.length - known.length, { goal, experiment });
 	const sample = Array.from(sampledRows(known.length, maxRows), (place) => known[place] as LiftEntrant);
 	const horizonMs = horizonMsOf(goal);

@@ -11,6 +11,7 @@ const minPeriodMs = 7 * dayMs;
 /** This share of the known rows is recent if that is less, unless it has too few visitors of either outcome. */
 const recentShare = 0.2;
 const minVisitors = 20;
+
 /** Rows in time order. */
 export type TimedRows = Pick<Dataset, 'atMs' | 'labels' | 'groups' | 'recency'>;
 

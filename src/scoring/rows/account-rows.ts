@@ -1,3 +1,4 @@
+import { compareTexts } from '../../domain/compare-texts.ts';
 import { type Goal, horizonMsOf } from '../../domain/goal.ts';
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
@@ -180,7 +181,7 @@ async function listVisitors(
 	let total = 0;
 	const keepLowest = () => {
 		const maxListed = Math.max(1, Math.floor(Math.min(maxVisitors, (maxHits * total) / Math.max(1, hits))));
-		lots = lots.sort((a, b) => a.lot - b.lot || (a.vid < b.vid ? -1 : 1)).slice(0, maxListed);
+		lots = lots.sort((a, b) => a.lot - b.lot || compareTexts(a.vid, b.vid)).slice(0, maxListed);
 	};
 	for (let last = ''; ; ) {
 		const page = await reader.vidsAfter(last, vidsPerPage);

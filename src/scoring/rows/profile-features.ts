@@ -1,4 +1,5 @@
 import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
+import { compareTexts } from '../../domain/compare-texts.ts';
 import { visitorNumbers } from '../../domain/facts.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { FeatureRow, FeatureSet, NumericFeature } from './features.ts';
@@ -66,7 +67,7 @@ export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
 			for (const [name] of namesOf(profile)) counts.set(name, (counts.get(name) ?? 0) + 1);
 		return [...counts]
 			.filter(([, count]) => count >= minShare * profiles.length)
-			.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
+			.sort(([a, countA], [b, countB]) => countB - countA || compareTexts(a, b))
 			.slice(0, maxNames[kind])
 			.map(([name]) => name);
 	};

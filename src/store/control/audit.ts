@@ -1,6 +1,6 @@
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import { insertRow } from './rows.ts';
+import { insertRows } from './rows.ts';
 import { type ControlDoors, given } from './tables.ts';
 
 /** Long enough to look into last year's books. */
@@ -34,7 +34,7 @@ export function auditStore({ database, now }: ControlDoors) {
 	return {
 		async add({ who, action, aid = null, about = null }: AuditEntry): Promise<void> {
 			const nowMs = now();
-			await insertRow(database, 'audit', { at: nowMs, who, action, aid, about });
+			await insertRows(database, 'audit', { at: nowMs, who, action, aid, about });
 			await database
 				.deleteFrom('audit')
 				.where('at', '<', nowMs - keptMs)

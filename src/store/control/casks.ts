@@ -4,7 +4,7 @@ import {
 	newSigningKey,
 	type SigningKey,
 } from '../../domain/signing-key.ts';
-import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** The keys that still verify casks, newest first. */
@@ -26,7 +26,7 @@ async function rotateSigningKeys(database: ControlDatabase, nowMs: number): Prom
 	const key = newSigningKey(nowMs);
 	const seq = await nextSeq(database, 'signing_key');
 	const { kid, secret, createdAtMs } = key;
-	await insertRow(database, 'signing_key', { kid, secret, created_at: createdAtMs, retires_at: null, seq });
+	await insertRows(database, 'signing_key', { kid, secret, created_at: createdAtMs, retires_at: null, seq });
 	return key;
 }
 

@@ -4,7 +4,7 @@ import { distinctCount } from '../../domain/distinct-count.ts';
 import { type Experiment, type ExperimentGroup, endOf } from '../../domain/experiment.ts';
 import { OperatorError } from '../../errors.ts';
 import type { ExperimentRead } from './request-counts.ts';
-import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** That have not ended: reads keep a bit for each. */
@@ -85,7 +85,7 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 				if (others.some((one) => one.name === name))
 					throw new OperatorError(`The account has an experiment ${name} already; choose another name.`);
 				const secret = randomBytes(32).toString('base64url');
-				await insertRow(transaction, 'experiment', {
+				await insertRows(transaction, 'experiment', {
 					account_id: accountId,
 					name,
 					segment,

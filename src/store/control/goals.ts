@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Goal, GoalChange } from '../../domain/goal.ts';
 import { OperatorError } from '../../errors.ts';
 import { deleteModels } from './models.ts';
-import { deleteRows, insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { deleteRows, insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Converts a row of `goal`. */
@@ -33,7 +33,7 @@ export async function insertGoal(
 		throw new OperatorError(
 			`The account has a goal ${name} already; delete it first to change it, or update its bands.`,
 		);
-	await insertRow(database, 'goal', {
+	await insertRows(database, 'goal', {
 		account_id: accountId,
 		name,
 		evts: JSON.stringify(evts),

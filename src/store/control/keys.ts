@@ -4,7 +4,7 @@ import { monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { clientId } from './accounts.ts';
-import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 export interface ApiKey {
@@ -197,7 +197,7 @@ export function keyStore(
 				const { id, key } = newApiKey();
 				const nowMs = now();
 				const expiresAtMs = expiresInMs === undefined ? null : nowMs + expiresInMs;
-				await insertRow(transaction, 'api_key', {
+				await insertRows(transaction, 'api_key', {
 					id,
 					hash: hashApiKey(key),
 					client_id: await clientId(transaction, client),

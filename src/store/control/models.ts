@@ -3,7 +3,7 @@ import type { ModelLevels } from '../../domain/model-levels.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { insertNote } from './notes.ts';
-import { insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** Identifies a model within its account. */
@@ -83,7 +83,7 @@ async function insertModel(
 		.execute();
 	const number = 1 + Math.max(0, ...ofTheDay.map(({ version }) => Number(version.slice(day.length + 1))));
 	const name = { goal, scope, version: `${day}.${number}` };
-	await insertRow(database, 'model', {
+	await insertRows(database, 'model', {
 		...name,
 		account_id: accountId,
 		active: 0,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../errors.ts';
-import { deleteRows, insertRow, selectRows } from './rows.ts';
+import { deleteRows, insertRows, selectRows } from './rows.ts';
 import type { ControlDoors } from './tables.ts';
 
 /** Of an account, or of a person there: they stand in a menu. */
@@ -55,7 +55,7 @@ export function namedViewStore({ database, change, now }: ControlDoors) {
 				if ((await selectRows(transaction, 'named_view', owner)).length >= maxViews)
 					throw new OperatorError(`There are ${maxViews} views already; remove one first.`);
 				const id = `w_${randomBytes(6).toString('hex')}`;
-				await insertRow(transaction, 'named_view', { ...owner, id, name, page, query, created_at: now() });
+				await insertRows(transaction, 'named_view', { ...owner, id, name, page, query, created_at: now() });
 			});
 		},
 

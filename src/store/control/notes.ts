@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../errors.ts';
-import { deleteRows, insertRow, selectRows } from './rows.ts';
+import { deleteRows, insertRows, selectRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** More are for nobody; the latest count. */
@@ -29,7 +29,7 @@ export async function insertNote(
 	by: Pick<StoredNote, 'day' | 'who'> = { day: null, who: null },
 ): Promise<void> {
 	const id = `n_${randomBytes(6).toString('hex')}`;
-	await insertRow(database, 'note', { id, account_id: accountId, ...by, text, created_at: nowMs });
+	await insertRows(database, 'note', { id, account_id: accountId, ...by, text, created_at: nowMs });
 }
 
 /** Notes on days: of people, and of what changes how figures come about. */

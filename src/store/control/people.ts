@@ -3,7 +3,7 @@ import type { Grant, Person } from '../../domain/person.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { selectAccount } from './accounts.ts';
-import { deleteRows, insertRow, selectRows, updateRows } from './rows.ts';
+import { deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
 import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
 
 /** A person as commands and pages show it. */
@@ -46,7 +46,7 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 						`${email} exists already; 'caskade user link ${email}' makes another link.`,
 					);
 				const id = `u_${randomBytes(6).toString('hex')}`;
-				await insertRow(database, 'user', { id, email, created_at: now() });
+				await insertRows(database, 'user', { id, email, created_at: now() });
 				for (const grant of grants) await insertGrant(database, id, grant);
 				return { id, email, grants };
 			});
@@ -140,7 +140,8 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 		async setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void> {
 			await change(async (database) => {
 				await deleteRows(database, 'recovery_code', { user_id: id });
-				for (const hash of hashes) await insertRow(database, 'recovery_code', { hash, user_id: id });
+				const codes = hashes.map((hash) => ({ hash, user_id: id }));
+				await insertRows(database, 'recovery_code', codes);
 			});
 		},
 
@@ -214,7 +215,7 @@ export async function selectPerson(database: ControlDatabase, email: string): Pr
 async function insertGrant(database: ControlDatabase, userId: string, { aid, role }: Grant): Promise<void> {
 	const grant = { user_id: userId, account_id: await accountIdOf(database, aid) };
 	await deleteRows(database, 'grant', grant);
-	await insertRow(database, 'grant', { ...grant, role });
+	await insertRows(database, 'grant', { ...grant, role });
 }
 
 async function accountIdOf(database: ControlDatabase, aid: string | null): Promise<number | null> {

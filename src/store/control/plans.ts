@@ -1,7 +1,7 @@
 import { standardPlan, type UsagePlan } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
-import { deleteRows, insertRow, selectRows, updateRows } from './rows.ts';
+import { deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Converts a row of `plan`. */
@@ -52,7 +52,7 @@ export function planStore({ database, change, now }: ControlDoors) {
 				const [existing] = await selectRows(transaction, 'plan', { name: plan.name });
 				if (existing)
 					throw new OperatorError(`Plan ${plan.name} exists already; 'caskade plan update' changes it.`);
-				await insertRow(transaction, 'plan', { ...columnsOf(plan), created_at: now() });
+				await insertRows(transaction, 'plan', { ...columnsOf(plan), created_at: now() });
 				return selectPlan(transaction, plan.name);
 			}),
 

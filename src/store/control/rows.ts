@@ -20,12 +20,12 @@ export async function selectRows<Table extends keyof ControlTables>(
 	return (await query.execute()) as never;
 }
 
-export async function insertRow<Table extends keyof ControlTables>(
+export async function insertRows<Table extends keyof ControlTables>(
 	database: ControlDatabase,
 	table: Table,
-	row: Insertable<ControlTables[Table]>,
+	rows: Insertable<ControlTables[Table]> | readonly Insertable<ControlTables[Table]>[],
 ): Promise<void> {
-	await database.insertInto(table).values(row).execute();
+	await database.insertInto(table).values(rows).execute();
 }
 
 /** @returns how many there were */

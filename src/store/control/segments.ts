@@ -2,7 +2,7 @@ import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
 import { requireNoExperiment } from './experiments.ts';
 import { insertNote } from './notes.ts';
-import { deleteRows, insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { deleteRows, insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** Converts a row of `segment`. */
@@ -24,7 +24,7 @@ export async function insertSegment(
 	if ((await selectRows(database, 'segment', key)).length > 0)
 		throw new OperatorError(`The account has a segment ${id} already; 'caskade segment update' changes it.`);
 	const seq = await nextSeq(database, 'segment');
-	await insertRow(database, 'segment', { ...key, name, rule, created_at: nowMs, seq });
+	await insertRows(database, 'segment', { ...key, name, rule, created_at: nowMs, seq });
 }
 
 async function selectSegment(database: ControlDatabase, accountId: number, id: string): Promise<Segment> {

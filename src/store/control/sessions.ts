@@ -1,7 +1,7 @@
 import { isLive, type SignInMethod, sessionLifetime } from '../../domain/person.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { selectPerson } from './people.ts';
-import { deleteRows, insertRow, updateRows } from './rows.ts';
+import { deleteRows, insertRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors } from './tables.ts';
 
 /** A session as people see it. */
@@ -47,7 +47,7 @@ export function sessionStore({ database, change, now }: ControlDoors) {
 					)
 					.execute();
 				const session = { hash, user_id: personId, method, agent, created_at: nowMs, used_at: nowMs };
-				await insertRow(database, 'session', session);
+				await insertRows(database, 'session', session);
 			});
 		},
 
@@ -111,7 +111,12 @@ export function sessionStore({ database, change, now }: ControlDoors) {
 				const expiresAtMs = nowMs + link.lifetimeMs;
 				await database.deleteFrom('login_link').where('expires_at', '<=', nowMs).execute();
 				const { hash, proves } = link;
-				await insertRow(database, 'login_link', { hash, user_id: personId, proves, expires_at: expiresAtMs });
+				await insertRows(database, 'login_link', {
+					hash,
+					user_id: personId,
+					proves,
+					expires_at: expiresAtMs,
+				});
 				return { expiresAtMs };
 			});
 		},

@@ -3,7 +3,7 @@ import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhoo
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import { deleteRows, insertRow, nextSeq, selectRows, updateRows } from './rows.ts';
+import { deleteRows, insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
 /** How long messages are also signed with the previous secret after a rotation. */
@@ -124,7 +124,7 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 					failing_since: null,
 					seq: await nextSeq(transaction, 'webhook'),
 				};
-				await insertRow(transaction, 'webhook', row);
+				await insertRows(transaction, 'webhook', row);
 				return { ...toWebhook(row), secret: row.secret };
 			}),
 

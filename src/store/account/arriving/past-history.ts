@@ -7,7 +7,7 @@ import {
 	storedEvent,
 } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { ask, type Query, type Row, type Steps, select, sql } from '../../steps.ts';
+import { ask, type Query, type Row, rowsOf, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import {
@@ -157,8 +157,13 @@ function* storePastHits(
 	if (added.length === 0) return 0;
 	const renamed = merged.flatMap((one) => [...one.renamed]);
 	const sids = unique([...added.map(({ sid }) => sid), ...renamed.map(([, sid]) => sid)]);
-	yield [insertHits(added), saveLinks(fresh), ...renamed.flatMap(([before, after]) => rename(before, after))];
-	const visits = yield* loadVisits(sids);
+	// Only the last one has rows.
+	const visits = yield* rowsOf([
+		insertHits(added),
+		saveLinks(fresh),
+		...renamed.flatMap(([before, after]) => rename(before, after)),
+		loadVisits(sids),
+	]);
 	yield* assignLater(contested.popular, fresh);
 	const isAdded = new Set(addedEvents.map(({ tid }) => tid));
 	const moved = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));

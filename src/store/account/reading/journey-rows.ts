@@ -49,24 +49,24 @@ function* inPages<Tuple extends readonly Value[]>(
 	];
 }
 
-/** Reads the rows of many names, a page of names at a time. */
+/** Reads the rows of many names, a page of names at a time: of several queries, beside each other. */
 function* forNames(
 	names: readonly string[],
-	query: ToSelect<readonly string[]>,
+	queries: readonly ToSelect<readonly string[]>[],
 	take: Stream['take'],
 ): Reading<void> {
-	let from = 0;
-	yield [
-		{
+	yield queries.map((query) => {
+		let from = 0;
+		return {
 			next: () => {
 				if (from >= names.length) return undefined;
 				const some = names.slice(from, from + maxNames);
 				from += maxNames;
-				return { ...query(some), asTuples: true };
+				return { ...query(some), asTuples: true as const };
 			},
 			take,
-		},
-	];
+		};
+	});
 }
 
 /** A stored event and its owner. */
@@ -143,15 +143,14 @@ export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): R
 export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
-	for (const part of ['named > 0', 'named = 0'])
-		yield* forNames(
-			subids,
-			(some) => ({
-				sql: `SELECT ${eventColumns} FROM @subscription_event AS event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
-				values: [asOfMs, some, asOfMs],
-			}),
-			each<EventRow>((row) => events.push(toEvent(row))),
-		);
+	yield* forNames(
+		subids,
+		['named > 0', 'named = 0'].map((part) => (some) => ({
+			sql: `SELECT ${eventColumns} FROM @subscription_event AS event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
+			values: [asOfMs, some, asOfMs],
+		})),
+		each<EventRow>((row) => events.push(toEvent(row))),
+	);
 	return events;
 }
 
@@ -217,8 +216,10 @@ export function* touchesOfVisitors(
 ): Reading<void> {
 	yield* forNames(
 		vids,
-		(some) =>
-			select`vid, at, origin FROM @touch WHERE vid IN ${some} AND at <= ${asOfMs} ORDER BY vid, at /* touches of */`,
+		[
+			(some) =>
+				select`vid, at, origin FROM @touch WHERE vid IN ${some} AND at <= ${asOfMs} ORDER BY vid, at /* touches of */`,
+		],
 		each(take),
 	);
 }
@@ -234,8 +235,10 @@ export function* hitsOfVisitors(
 ): Reading<void> {
 	yield* forNames(
 		vids,
-		(some) =>
-			select`vid, at, body FROM @logged_hit WHERE vid IN ${some} AND at > ${fromMs} AND at <= ${untilMs} /* hits of */`,
+		[
+			(some) =>
+				select`vid, at, body FROM @logged_hit WHERE vid IN ${some} AND at > ${fromMs} AND at <= ${untilMs} /* hits of */`,
+		],
 		(rows) => take(tuplesOf(rows)),
 	);
 }
@@ -340,8 +343,10 @@ export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Re
 	const subscribers = new Set<string>();
 	yield* forNames(
 		vids,
-		(some) =>
-			select`DISTINCT vid FROM @subscription_event WHERE vid IN ${some} AND received_at <= ${asOfMs} /* subscribers */`,
+		[
+			(some) =>
+				select`DISTINCT vid FROM @subscription_event WHERE vid IN ${some} AND received_at <= ${asOfMs} /* subscribers */`,
+		],
 		each<[vid: string]>(([vid]) => subscribers.add(vid)),
 	);
 	return subscribers;

@@ -6,6 +6,7 @@ import {
 	type Reading,
 	type Row,
 	raw,
+	rowsOf,
 	type Steps,
 	select,
 	sql,
@@ -18,7 +19,7 @@ import { refold } from '../profiles/refold.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { addTasks } from '../tasks.ts';
 import { forgetVisitor } from '../webhooks/evaluation.ts';
-import { deleteMessagesAbout } from '../webhooks/outbox.ts';
+import { deleteMessagesAbout, underWayUntil } from '../webhooks/outbox.ts';
 
 /** Hits and links, and half as many events, that one transaction erases. */
 const maxErased = 100;
@@ -112,8 +113,8 @@ export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
 		touch(vid, nowMs),
 	];
-	yield forgetVisitor(vid);
-	return yield* deleteMessagesAbout(vid);
+	// Only messages are given back.
+	return underWayUntil(yield* rowsOf([...forgetVisitor(vid), deleteMessagesAbout(vid)]));
 }
 
 function findTask(vid: string) {
@@ -166,10 +167,10 @@ function* endErasing(vid: string): Steps<boolean> {
 	yield [
 		forgetDays(touches.map(({ at }) => Number(at))),
 		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
+		deleteMessagesAbout(vid),
 		...forgetVisitor(vid),
 		sql`DELETE FROM @task WHERE name = ${taskOf(vid)} /* erase */`,
 	];
-	yield* deleteMessagesAbout(vid);
 	return true;
 }
 

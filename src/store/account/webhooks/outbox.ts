@@ -108,14 +108,13 @@ export function* messagesUnderWay(vid: string): Reading<number> {
 	);
 }
 
-/** The same, and deletes the messages. */
-export function* deleteMessagesAbout(vid: string): Steps<number> {
-	return underWayUntil(
-		yield* sql`DELETE FROM @outbox WHERE vid = ${vid} RETURNING due_at, attempts, problem /* erase */`,
-	);
+/** Deletes the messages, and gives what `underWayUntil` asks for. */
+export function deleteMessagesAbout(vid: string): Query {
+	return sql`DELETE FROM @outbox WHERE vid = ${vid} RETURNING due_at, attempts, problem /* erase */`;
 }
 
-function underWayUntil(messages: readonly Row[]): number {
+/** The same of messages that were read. */
+export function underWayUntil(messages: readonly Row[]): number {
 	const taken = messages.filter(({ attempts, problem }) => Number(attempts) > 0 && problem === null);
 	return Math.max(0, ...taken.map(({ due_at }) => Number(due_at)));
 }
