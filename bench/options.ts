@@ -49,11 +49,20 @@ export interface Options {
 	readonly benchmarks: readonly BenchmarkName[];
 	/** Parent of the data folders. */
 	readonly folder: string | undefined;
-	/** Whether the figures replace those of `bench/README.md`. */
+	/** Whether the figures are kept: in `bench/README.md`, or as a line of `bench/history.md`. */
 	readonly writes: boolean;
+	/** The commit to compare with; then nothing else is measured. */
+	readonly against: string | undefined;
+	/** What a comparison is made on. */
+	readonly engines: readonly Engine[];
+	/** New servers of a comparison, for each version. */
+	readonly blocks: number;
 }
 
+export type Engine = 'SQLite' | 'PostgreSQL';
+
 export const usage = `npm run bench -- [--quick | --smoke] [--write] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
+       npm run bench -- --against REF [--sqlite] [--blocks N] [--write]
 
 Measures the service, and a baseline for each figure in the same run. Takes about half an hour and 10 GB of disk.
 Nothing else should run on the machine.
@@ -66,6 +75,14 @@ Nothing else should run on the machine.
   --runs N     runs per measurement, at least 3 (3)
   --seconds N  duration of a run (4)
   --folder DIR parent of the data folders, on the disk to be measured (the system's temporary folder)
+
+Against another commit: clones and installs it, and lets servers of it and of this checkout take turns. Says what became
+faster or slower by more than a commit differs from itself, and judges nothing where the machine is busy.
+
+  --against REF  the commit, for example HEAD~3: about eight minutes
+  --sqlite       on SQLite alone: about three minutes
+  --blocks N     how often all servers are started anew (6): more tell smaller differences
+  --write        adds a line to bench/history.md
 
 Benchmarks on the embedded database:
   thirty, random, single   uploads of 30 new events, 30 with random tids, and 1; compared with bare node:http and
@@ -103,9 +120,16 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
 			runs: { type: 'string' },
 			seconds: { type: 'string' },
 			folder: { type: 'string' },
+			against: { type: 'string' },
+			sqlite: { type: 'boolean' },
+			blocks: { type: 'string' },
 		},
 	});
 	if (values.help) return 'help';
+	if (values.against === undefined && (values.sqlite || values.blocks !== undefined))
+		throw new Error('--sqlite and --blocks go with --against.');
+	if (values.against !== undefined && (values.only || values.quick))
+		throw new Error('--only and --quick do not go with --against, which always measures the same.');
 	if (values.smoke && values.write)
 		throw new Error('--smoke measures nothing worth writing: leave out --write or use --quick.');
 	const size = sizes[values.smoke ? 'smoke' : values.quick ? 'quick' : 'full'];
@@ -117,6 +141,9 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
 		benchmarks: values.only ? values.only.map(benchmarkName) : benchmarkNames,
 		folder: values.folder,
 		writes: values.write ?? false,
+		against: values.against,
+		engines: values.sqlite ? ['SQLite'] : ['SQLite', 'PostgreSQL'],
+		blocks: values.blocks === undefined ? size.blocks : wholeNumber('--blocks', values.blocks, 3),
 	};
 }
 
@@ -137,6 +164,7 @@ const sizes = {
 		storedEvents: [10_000, 1_000_000, 10_000_000],
 		visitorCounts: [10_000, 1_000_000, 5_000_000],
 		pgVisitors: 1_000_000,
+		blocks: 6,
 	},
 	quick: {
 		runs: 3,
@@ -148,6 +176,7 @@ const sizes = {
 		storedEvents: [10_000, 1_000_000],
 		visitorCounts: [10_000, 100_000],
 		pgVisitors: 100_000,
+		blocks: 6,
 	},
 	smoke: {
 		runs: 1,
@@ -159,6 +188,7 @@ const sizes = {
 		storedEvents: [1000, 10_000],
 		visitorCounts: [10_000],
 		pgVisitors: 10_000,
+		blocks: 1,
 	},
 } as const;
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { accounts, pgAccounts } from './accounts.ts';
+import { compareWith } from './against.ts';
 import type { BenchContext, Benchmark, OnPostgres } from './benchmark.ts';
 import { events, pgEvents } from './events.ts';
 import { writeFigures } from './figures.ts';
@@ -85,6 +86,18 @@ async function main(options: Options): Promise<void> {
 		]);
 }
 
+async function compare(options: Options, ref: string): Promise<void> {
+	await requireWrk();
+	const folder = temporaryFolder(options.folder);
+	print(`${describeMachine(folder)}\n`);
+	const isJudged = await compareWith(ref, options, {
+		folder,
+		print,
+		progress: (text) => process.stderr.write(`${text}\n`),
+	});
+	if (!isJudged) process.exitCode = 1;
+}
+
 async function startPostgres(folder: string): Promise<OnPostgres> {
 	const server = await PostgresServer.start(folder);
 	const caskade = await Caskade.prepare(folder, await PostgresBenchDatabase.create(server, 'bench'));
@@ -98,6 +111,7 @@ function print(text: string): void {
 try {
 	const options = parseOptions(process.argv.slice(2));
 	if (options === 'help') print(usage);
+	else if (options.against !== undefined) await compare(options, options.against);
 	else await main(options);
 } catch (error) {
 	process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`);

@@ -10,7 +10,17 @@ import type { BenchDatabase, VisitorBytes } from './database.ts';
 import { run, start, stop } from './processes.ts';
 import { aidOf, bodyMaker, nextPrefix } from './upload-bodies.ts';
 
-const caskade = join(import.meta.dirname, '../src/main.js');
+/** A version of the service: the runtime, and the file that is the `caskade` command. */
+export interface Program {
+	readonly node: string;
+	readonly main: string;
+}
+
+/** What this folder belongs to. */
+export const ownProgram: Program = {
+	node: process.execPath,
+	main: join(import.meta.dirname, '../src/main.js'),
+};
 
 export interface RunningProcess {
 	readonly url: string;
@@ -30,7 +40,11 @@ export function pidsOf({ pid, database }: RunningCaskade): number[] {
 
 /** Runs a `caskade` command to its end. */
 export function runCaskade(...args: string[]): Promise<string> {
-	return run(process.execPath, [caskade, ...args]);
+	return runCommand(ownProgram, args);
+}
+
+function runCommand({ node, main }: Program, args: readonly string[]): Promise<string> {
+	return run(node, [main, ...args]);
 }
 
 /**
@@ -43,18 +57,30 @@ export class Caskade {
 	readonly key: string;
 	readonly limitedKey: string;
 	readonly #template: BenchDatabase;
+	readonly #program: Program;
 	readonly #populations = new Map<number, Promise<Population>>();
 
-	private constructor(folder: string, template: BenchDatabase, key: string, limitedKey: string) {
+	private constructor(
+		folder: string,
+		template: BenchDatabase,
+		program: Program,
+		keys: { key: string; limitedKey: string },
+	) {
 		this.folder = folder;
 		this.#template = template;
-		this.key = key;
-		this.limitedKey = limitedKey;
+		this.#program = program;
+		this.key = keys.key;
+		this.limitedKey = keys.limitedKey;
 	}
 
 	/** Adds a client, an account, plans and keys to a new database, of which all others are copies. */
-	static async prepare(folder: string, template: BenchDatabase): Promise<Caskade> {
-		const command = (...args: string[]) => runCaskade(...args, '--database', template.address, '--json');
+	static async prepare(
+		folder: string,
+		template: BenchDatabase,
+		program: Program = ownProgram,
+	): Promise<Caskade> {
+		const command = (...args: string[]) =>
+			runCommand(program, [...args, '--database', template.address, '--json']);
 		const plan = (name: string, rate: number, burst: number) =>
 			command('plan', 'create', name, '--rate', `${rate}`, '--burst', `${burst}`, '--quota', `${10 ** 12}`);
 		const issue = async (name: string) =>
@@ -62,7 +88,8 @@ export class Caskade {
 		await command('account', 'create', aidOf(1), '--client', 'bench');
 		await plan('unlimited', 1_000_000, 1_000_000);
 		await plan('limited', 0.001, 1);
-		return new Caskade(folder, template, await issue('unlimited'), await issue('limited'));
+		const keys = { key: await issue('unlimited'), limitedKey: await issue('limited') };
+		return new Caskade(folder, template, program, keys);
 	}
 
 	/** Creates a database for one server. */
@@ -93,7 +120,8 @@ export class Caskade {
 		// All hits come from one address, so its limits must be high.
 		flags.push('--hits-per-address', '1000000', '--hits-per-visitor', '1000000');
 		const log = openSync(logPath, 'w');
-		const child = start(process.execPath, [caskade, 'serve', ...flags], { stdio: ['ignore', 'pipe', log] });
+		const { node, main } = this.#program;
+		const child = start(node, [main, 'serve', ...flags], { stdio: ['ignore', 'pipe', log] });
 		closeSync(log);
 		const url = await announcedUrl(child, () => readFileSync(logPath, 'utf8'));
 		return {
