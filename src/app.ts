@@ -18,7 +18,7 @@ import { reports } from './api/reports.ts';
 import { root } from './api/root.ts';
 import { segments } from './api/segments.ts';
 import { type SitePaths, sitePaths } from './api/site-paths.ts';
-import { answeredUpload, subscription, type UploadResult } from './api/subscription.ts';
+import { countUpload, subscription, type UploadResult, uploadOperation } from './api/subscription.ts';
 import { tag, tagVersions } from './api/tag.ts';
 import { usage } from './api/usage.ts';
 import { visscores } from './api/visscores.ts';
@@ -176,8 +176,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		const { statusCode: status } = reply;
 		const seconds = reply.elapsedTime / 1000;
 		metrics.answered(operation, status, seconds);
-		const upload = answeredUpload(request, reply, directory, now());
-		if (upload) counter.answerUpload(upload);
+		if (operation === uploadOperation) countUpload(counter, request, status, now());
 		if (logsRequests) log.debug({ requestId: request.id, operation, status, seconds }, 'answered');
 		done();
 	});

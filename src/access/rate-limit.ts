@@ -1,9 +1,7 @@
-import type { RateLimit } from '../domain/token-bucket.ts';
+import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
 import { QueueFullError } from '../errors.ts';
 import type { KnownKey } from '../store/control/control-store.ts';
 import type { TokenLedger } from '../store/serving.ts';
-
-import { TokenBuckets } from './token-buckets.ts';
 
 export interface RateDecision {
 	readonly granted: boolean;
@@ -19,27 +17,25 @@ export interface RateLimiter {
 	remaining(key: KnownKey): number;
 }
 
-/** Far more keys than anybody has: a key's bucket must never be given up. */
-const keySlots = 65_536;
-
-/** Token buckets in the memory of a single process. */
+/** Token buckets in the memory of a single process. Only keys that the operator has issued have one. */
 export class LocalRateLimiter implements RateLimiter {
-	readonly #buckets = new TokenBuckets(keySlots);
+	readonly #buckets = new Map<string, TokenBucket>();
 	readonly #monotonicMs: () => number;
-	readonly #left = new Map<string, number>();
 
 	constructor(monotonicMs: () => number) {
 		this.#monotonicMs = monotonicMs;
 	}
 
 	take({ id, plan }: { readonly id: string; readonly plan: RateLimit }): RateDecision {
-		const { granted, retryAfterMs, tokens } = this.#buckets.take(id, plan, this.#monotonicMs());
-		this.#left.set(id, tokens);
+		const nowMs = this.#monotonicMs();
+		const before = this.#buckets.get(id) ?? fullBucket(plan, nowMs);
+		const { granted, bucket, retryAfterMs } = takeToken(before, plan, nowMs);
+		this.#buckets.set(id, bucket);
 		return { granted, retryAfterMs };
 	}
 
 	remaining({ id, plan }: KnownKey): number {
-		return Math.floor(this.#left.get(id) ?? plan.burst);
+		return Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
 	}
 }
 

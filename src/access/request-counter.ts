@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { countedBits, registers } from '../domain/distinct-count.ts';
 import { type Draw, type Experiment, experimentGroups } from '../domain/experiment.ts';
+import { dayMs } from '../durations.ts';
+import { isoTime } from '../format/iso-time.ts';
 import type {
 	ExperimentRead,
 	RequestCounts,
@@ -22,26 +24,35 @@ const onlyCounted: ReadonlySet<string> = new Set([
 	'forbidden',
 ]);
 
+/** How often uploads were answered in one way on a day. */
+interface AnswerCount extends Omit<UploadAnswers, 'day' | 'requests'> {
+	/** Days of UTC since 1970. */
+	readonly dayNumber: number;
+	requests: number;
+}
+
 /** What was counted since it was last recorded. */
 class Counted {
 	/** When each key was used last. */
 	keyUses = new Map<string, number>();
 	experimentReads = new Map<string, ExperimentRead>();
-	readonly uploadAnswers = new Map<string, UploadAnswers>();
+	readonly uploadAnswers = new Map<string, AnswerCount>();
 	uploadProblems: UploadProblem[] = [];
 
-	addAnswers(answers: UploadAnswers): void {
-		const { clientId, aid, day, cause } = answers;
-		const name = `${clientId} ${aid} ${day} ${cause}`;
-		const requests = (this.uploadAnswers.get(name)?.requests ?? 0) + answers.requests;
-		this.uploadAnswers.set(name, { ...answers, requests });
+	/** On the way of each upload. */
+	addAnswers(clientId: number, aid: string | null, cause: string, dayNumber: number, requests: number): void {
+		const name = `${clientId} ${aid} ${dayNumber} ${cause}`;
+		const known = this.uploadAnswers.get(name);
+		if (known) known.requests += requests;
+		else this.uploadAnswers.set(name, { clientId, aid, cause, dayNumber, requests });
 	}
 
 	/** Takes back what could not be recorded. Later uses and reads count. */
 	addEarlier(earlier: Counted): void {
 		this.keyUses = new Map([...earlier.keyUses, ...this.keyUses]);
 		this.experimentReads = new Map([...earlier.experimentReads, ...this.experimentReads]);
-		for (const answers of earlier.uploadAnswers.values()) this.addAnswers(answers);
+		for (const { clientId, aid, cause, dayNumber, requests } of earlier.uploadAnswers.values())
+			this.addAnswers(clientId, aid, cause, dayNumber, requests);
 		this.uploadProblems = [...earlier.uploadProblems, ...this.uploadProblems].slice(-maxProblems);
 	}
 }
@@ -85,13 +96,16 @@ export class RequestCounter {
 		this.#counted.experimentReads.set(`${secret} ${place}`, read);
 	}
 
-	answerUpload(answered: UploadProblem): void {
+	/** @param describe tells of a problem; of most answers only the number is kept */
+	answerUpload(
+		answered: Pick<UploadProblem, 'clientId' | 'aid' | 'cause' | 'atMs'>,
+		describe: () => Pick<UploadProblem, 'requestId' | 'keyId' | 'detail'>,
+	): void {
 		const { clientId, aid, cause, atMs } = answered;
-		const day = new Date(atMs).toISOString().slice(0, 10);
-		this.#counted.addAnswers({ clientId, aid, cause, day, requests: 1 });
+		this.#counted.addAnswers(clientId, aid, cause, Math.floor(atMs / dayMs), 1);
 		if (onlyCounted.has(cause)) return;
 		const { uploadProblems } = this.#counted;
-		uploadProblems.push(answered);
+		uploadProblems.push({ ...answered, ...describe() });
 		if (uploadProblems.length > maxProblems) uploadProblems.shift();
 	}
 
@@ -105,7 +119,10 @@ export class RequestCounter {
 			await this.#record({
 				keyUses: Array.from(keyUses, ([keyId, atMs]) => ({ keyId, atMs })),
 				experimentReads: [...experimentReads.values()],
-				uploadAnswers: [...uploadAnswers.values()],
+				uploadAnswers: Array.from(uploadAnswers.values(), ({ dayNumber, ...answers }) => ({
+					...answers,
+					day: isoTime(dayNumber * dayMs).slice(0, 10),
+				})),
 				uploadProblems,
 			});
 		} catch (error) {

@@ -10,8 +10,6 @@ export interface Taken {
 	readonly granted: boolean;
 	/** Milliseconds until a token is available; 0 where one was granted. */
 	readonly retryAfterMs: number;
-	/** What is left. */
-	readonly tokens: number;
 }
 
 /** Token buckets by name, in little memory. A bucket that was given up starts full again. */
@@ -49,7 +47,7 @@ export class TokenBuckets {
 		this.#words[at * 2 + 1] = low;
 		this.#numbers[at + 1] = bucket.tokens;
 		this.#numbers[at + 2] = bucket.atMs;
-		return { granted, retryAfterMs, tokens: bucket.tokens };
+		return { granted, retryAfterMs };
 	}
 
 	/** The slot of a name; else one that is free, or the least recently used one. */

@@ -22,6 +22,8 @@ export interface Admitted {
 	readonly deadline: Deadline;
 	/** The account, once the request has named one of the client's; for the log. */
 	aid?: string;
+	/** Of an upload: rows whose `tid` was stored before with other content. */
+	conflictingRows?: readonly number[];
 }
 
 interface KeyOperation {

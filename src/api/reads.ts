@@ -65,9 +65,12 @@ export function read(
 	}
 }
 
+const nothing: readonly string[] = [];
+
 /** The names in a query's `include`. */
-export function included(query: object): string[] {
-	return [(query as { include?: unknown }).include].join().split(/[, ]+/);
+export function included(query: object): readonly string[] {
+	const { include } = query as { include?: unknown };
+	return include === undefined ? nothing : [include].join().split(/[, ]+/);
 }
 
 /** The beginning of an answer: its account, and the visitor or visit. */

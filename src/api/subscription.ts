@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory } from '../access/directory.ts';
+import type { RequestCounter } from '../access/request-counter.ts';
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { wants } from '../domain/webhook.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
-import { parseJson } from '../http/body.ts';
+import { hasPlainTexts, parseJson } from '../http/body.ts';
 import {
 	describeErrors,
 	describeLimits,
@@ -13,9 +14,15 @@ import {
 	resultSchema,
 } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
-import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
+import {
+	findUploadProblems,
+	plainUploadCheck,
+	toEvent,
+	uploadCheck,
+	uploadSchema,
+} from '../schema/subscription-request.ts';
 import type { UploadOutcome } from '../store/account/arriving/events.ts';
-import type { KnownAccount, UploadProblem } from '../store/control/control-store.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
 import type { RequestWriter } from '../store/serving.ts';
 import {
 	type Admitted,
@@ -73,6 +80,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 			)
 			.catch(storeFailed(aid, nothingStored));
 		if (outcome === 'expired') throw new ApiError('timeout');
+		admitted.conflictingRows = outcome.conflictingRows;
 		reply.headers(outcomeHeaders(outcome));
 		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
 		// After the answer, which must be sent even if logging fails.
@@ -116,29 +124,23 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 
 const maxDetailLength = 500;
 
-/** How an upload with a known key was answered, without anything that it has sent; undefined for other requests. */
-export function answeredUpload(
+/** Counts how an upload with a known key was answered, without anything that it has sent. */
+export function countUpload(
+	counter: RequestCounter,
 	request: FastifyRequest,
-	reply: FastifyReply,
-	directory: AccessDirectory,
+	statusCode: number,
 	atMs: number,
-): UploadProblem | undefined {
+): void {
 	const { admitted, refusal } = request;
-	if (!admitted || request.routeOptions.config.operation !== uploadOperation) return undefined;
-	const { key, aid = null } = admitted;
-	const conflicting = Number(reply.getHeader('x-events-conflicting') ?? 0);
+	if (!admitted) return;
+	const { key, aid = null, conflictingRows = [] } = admitted;
 	const cause =
-		refusal?.code ?? (reply.statusCode === 200 ? 'simulated' : conflicting > 0 ? 'conflict' : 'stored');
-	const rows = conflicting > 0 ? `rows ${reply.getHeader('x-conflicting-rows')} of data` : '';
-	return {
-		clientId: key.clientId,
-		aid: aid !== null && directory.account(aid) ? aid : null,
-		cause,
-		atMs,
-		requestId: request.id,
-		keyId: key.id,
-		detail: (refusal?.detail ?? rows).slice(0, maxDetailLength),
-	};
+		refusal?.code ?? (statusCode === 200 ? 'simulated' : conflictingRows.length > 0 ? 'conflict' : 'stored');
+	counter.answerUpload({ clientId: key.clientId, aid, cause, atMs }, () => {
+		const rows = conflictingRows.length > 0 ? `rows ${named(conflictingRows)} of data` : '';
+		const detail = (refusal?.detail ?? rows).slice(0, maxDetailLength);
+		return { requestId: request.id, keyId: key.id, detail };
+	});
 }
 
 /** Documents a success by its body. */
@@ -180,12 +182,15 @@ function describeSuccess(description: string, body: string): ResponseDescription
  */
 const maxNamedRows = 100;
 
+function named(rows: readonly number[]): string {
+	return rows.slice(0, maxNamedRows).join();
+}
+
 function outcomeHeaders({
 	stored,
 	duplicateRows,
 	conflictingRows,
 }: UploadOutcome): Record<string, string | number> {
-	const named = (rows: readonly number[]) => rows.slice(0, maxNamedRows).join();
 	return {
 		'x-events-stored': stored,
 		'x-events-duplicate': duplicateRows.length,
@@ -208,7 +213,8 @@ function readUpload(
 	const aid = typeof body === 'object' && body !== null && 'aid' in body ? body.aid : undefined;
 	const account = accountOf(aid, admitted, directory);
 	const { maxEvents } = admitted.key.plan;
-	if (!account || !uploadCheck(body) || body.data.length > maxEvents)
+	const check = bytes && hasPlainTexts(bytes) ? plainUploadCheck : uploadCheck;
+	if (!account || !check(body) || body.data.length > maxEvents)
 		throw new ApiError('invalid_request', {
 			detail: describeProblems(findUploadProblems(body, maxEvents)),
 		});

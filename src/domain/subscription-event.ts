@@ -66,7 +66,7 @@ export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 ];
 
 /** The values of the arrival columns, which follow the fields. */
-function arrivalValues({ receivedAtMs, requestId, keyId }: Arrival): [number, string | null] {
+export function arrivalValues({ receivedAtMs, requestId, keyId }: Arrival): [number, string | null] {
 	return [receivedAtMs, requestId === undefined ? null : requestText(requestId, keyId)];
 }
 

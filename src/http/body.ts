@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 
@@ -74,6 +74,17 @@ export function parseJson(body: Buffer | undefined): unknown {
 		throw malformed(withoutExcerpt((error as SyntaxError).message));
 	}
 }
+
+/**
+ * Whether no text in this JSON can have a control character or half of a surrogate pair, as in most bodies: neither stands in ASCII
+ * without an escape, but for DEL. To look at all bytes at once costs a tenth of looking at each text.
+ */
+export function hasPlainTexts(json: Buffer): boolean {
+	return isAscii(json) && !json.includes(backslash) && !json.includes(del);
+}
+
+const backslash = 0x5c;
+const del = 0x7f;
 
 function hasByteOrderMark(body: Buffer): boolean {
 	return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;

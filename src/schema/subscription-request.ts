@@ -1,6 +1,6 @@
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { compileProblems } from './problems.ts';
-import { optional, text, textLimits, textRule } from './texts.ts';
+import { optional, plainText, text, textLimits, textRule } from './texts.ts';
 import { compileCheck, type Schema, type Static, Type } from './type.ts';
 
 const eventSchema = Type.Object(
@@ -67,6 +67,8 @@ export const uploadSchema = Type.Object(uploadFields, {
 });
 
 export const uploadCheck = compileCheck(uploadSchema);
+/** The same for a body of plain texts. */
+export const plainUploadCheck = compileCheck(uploadSchema, plainText);
 export const accountCheck = compileCheck(uploadFields.aid);
 /** Checks the request as a whole; its events are checked one by one. */
 const uploadProblems = compileProblems(

@@ -6,7 +6,7 @@ export const textRule = 'a string of 1 to 255 characters, without control charac
  * Without control characters and lone surrogates. With the `u` flag a surrogate pair is one character, so the class
  * matches only lone ones.
  */
-const plainText = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
+export const plainText = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
 
 export const textLimits = { minLength: 1, maxLength: 255, pattern: plainText };
 

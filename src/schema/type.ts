@@ -68,30 +68,42 @@ export const Type = {
 
 type Check = (value: unknown) => boolean;
 
-/** Compiles a schema into a check. Each part is a function of its own, chosen once. */
-export function compileCheck<Value>(schema: Schema<Value>): (value: unknown) => value is Value {
-	return checkOf(schema) as (value: unknown) => value is Value;
+/**
+ * Compiles a schema into a check. Each part is a function of its own, chosen once.
+ * @param fulfilled a pattern that all strings are known to fulfil, so that it need not be looked at
+ */
+export function compileCheck<Value>(
+	schema: Schema<Value>,
+	fulfilled?: string,
+): (value: unknown) => value is Value {
+	return checkOf(schema, fulfilled) as (value: unknown) => value is Value;
 }
 
-function checkOf(schema: Schema): Check {
+function checkOf(schema: Schema, fulfilled: string | undefined): Check {
 	const { type, enum: allowed, anyOf } = schema as { type?: string; enum?: unknown[]; anyOf?: Schema[] };
 	if (anyOf) {
-		const checks = anyOf.map(checkOf);
-		return (value) => checks.some((check) => check(value));
+		const checks = anyOf.map((one) => checkOf(one, fulfilled));
+		return (value) => {
+			for (const check of checks) if (check(value)) return true;
+			return false;
+		};
 	}
 	if (allowed) return (value) => allowed.includes(value);
-	if (type === 'string') return stringCheck(schema);
+	if (type === 'string') return stringCheck(schema, fulfilled);
 	if (type === 'integer' || type === 'number') return numberCheck(schema);
-	if (type === 'array') return arrayCheck(schema);
-	if (type === 'object') return objectCheck(schema as ObjectSchema);
+	if (type === 'array') return arrayCheck(schema, fulfilled);
+	if (type === 'object') return objectCheck(schema as ObjectSchema, fulfilled);
 	if (type === 'null') return (value) => value === null;
 	if (type === 'boolean') return (value) => typeof value === 'boolean';
 	return () => true;
 }
 
-function stringCheck({ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern }: Schema): Check {
+function stringCheck(
+	{ minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern }: Schema,
+	fulfilled: string | undefined,
+): Check {
 	const [least, most] = [Number(minLength), Number(maxLength)];
-	const form = pattern === undefined ? undefined : new RegExp(String(pattern), 'u');
+	const form = pattern === undefined || pattern === fulfilled ? undefined : new RegExp(String(pattern), 'u');
 	return (value) =>
 		typeof value === 'string' &&
 		value.length >= least &&
@@ -109,26 +121,31 @@ function numberCheck({
 	return (value) => isKind(value) && (value as number) >= least && (value as number) <= most;
 }
 
-function arrayCheck({ items, minItems = 0, maxItems = Number.POSITIVE_INFINITY }: Schema): Check {
+function arrayCheck(
+	{ items, minItems = 0, maxItems = Number.POSITIVE_INFINITY }: Schema,
+	fulfilled: string | undefined,
+): Check {
 	const [least, most] = [Number(minItems), Number(maxItems)];
-	const check = checkOf(items as Schema);
-	return (value) =>
-		Array.isArray(value) &&
-		value.length >= least &&
-		value.length <= most &&
-		value.every((item) => check(item));
+	const check = checkOf(items as Schema, fulfilled);
+	return (value) => {
+		if (!Array.isArray(value) || value.length < least || value.length > most) return false;
+		for (let at = 0; at < value.length; at++) if (!check(value[at])) return false;
+		return true;
+	};
 }
 
-function objectCheck({ properties, required = [] }: ObjectSchema): Check {
+function objectCheck({ properties, required = [] }: ObjectSchema, fulfilled: string | undefined): Check {
 	const fields = Object.entries(properties).map(([name, schema]) => ({
 		name,
 		isRequired: required.includes(name),
-		check: checkOf(schema),
+		isInherited: name in Object.prototype,
+		check: checkOf(schema, fulfilled),
 	}));
 	return (value) => {
 		if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-		for (const { name, isRequired, check } of fields) {
-			const field = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+		for (const { name, isRequired, isInherited, check } of fields) {
+			const isMissing = isInherited && !Object.hasOwn(value, name);
+			const field = isMissing ? undefined : (value as Record<string, unknown>)[name];
 			if (field === undefined ? isRequired : !check(field)) return false;
 		}
 		return true;

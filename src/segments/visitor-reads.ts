@@ -112,6 +112,7 @@ export class VisitorReads {
 	#served(subject: Subject, matching: readonly Segment[]): Served | Promise<Served> {
 		const nowMs = this.#now();
 		const { experiments, tellsExperiments } = subject.account;
+		if (experiments.length === 0) return { segments: matching.map(nameOf), experiments: [] };
 		const running = experiments.filter((experiment) => isRunning(experiment, nowMs));
 		const about = matching.map(({ id }) => running.find(({ segment }) => segment === id));
 		if (!about.some(Boolean)) return { segments: matching.map(nameOf), experiments: [] };

@@ -24,15 +24,8 @@ describe('TokenBuckets', () => {
 					nowMs += passMs;
 					const expected = takeToken(model.get(name) ?? fullBucket(limit, nowMs), limit, nowMs);
 					model.set(name, expected.bucket);
-					const { granted, retryAfterMs, tokens } = buckets.take(`n${name}`, limit, nowMs);
-					assert.deepEqual(
-						{ granted, retryAfterMs, tokens },
-						{
-							granted: expected.granted,
-							retryAfterMs: expected.retryAfterMs,
-							tokens: expected.bucket.tokens,
-						},
-					);
+					const { granted, retryAfterMs } = expected;
+					assert.deepEqual(buckets.take(`n${name}`, limit, nowMs), { granted, retryAfterMs });
 				}
 			}),
 		);

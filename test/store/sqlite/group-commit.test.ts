@@ -9,9 +9,7 @@ import { cell, type Work } from '../../../src/store/sqlite/queue/messages.ts';
 import { accountDatabase, openFor, rows, whenStored } from './databases.ts';
 
 const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedUpload => ({
-	text: JSON.stringify(
-		events.map(([tid, rvn]) => ({ tid, subid: `S-${tid}`, cid: null, evt: 'newsletter', rvn })),
-	),
+	text: JSON.stringify(events.flatMap(([tid, rvn]) => [tid, `S-${tid}`, null, 'newsletter', rvn])),
 	receivedAtMs: 0,
 	simulate: false,
 });

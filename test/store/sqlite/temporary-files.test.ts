@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
 import { insertHits } from '../../../src/store/account/arriving/hits.ts';
 import { ConnectionPool } from '../../../src/store/sqlite/engine/connection-pool.ts';
+import { packEvents } from '../../../src/store/sqlite/queue/commands.ts';
 import { commitGroup } from '../../../src/store/sqlite/queue/group-commit.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { temporaryFolder } from '../../support.ts';
@@ -20,7 +22,7 @@ test('storing uploads writes no temporary files', linuxOnly, (t) => {
 		opened = temporaryFiles();
 	});
 	const events = subscriptionEvents(3000).map((event, index) => ({ ...event, subid: `S-${index}` }));
-	const text = JSON.stringify([...events, { ...events[0], tid: 'last' }]);
+	const text = packEvents([...events, { ...(events[0] as SubscriptionEvent), tid: 'last' }]);
 	const input = { text, receivedAtMs: 0, simulate: false };
 	const cells = new Int32Array(new SharedArrayBuffer(4));
 	const work = { slot: 0, databaseId: 1, input, deadlineMs: Number.POSITIVE_INFINITY, cells };

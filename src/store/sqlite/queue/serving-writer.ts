@@ -6,7 +6,7 @@ import { handlesOfDatabase, maxFileHandles } from '../../file-handles.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, WriterEvents } from '../../serving.ts';
 import type { DataFolder, FolderLock } from '../engine/data-folder.ts';
-import type { CommandInput, CommandName, CommandOutcome } from './commands.ts';
+import { type CommandInput, type CommandName, type CommandOutcome, packEvents } from './commands.ts';
 import { controlDatabaseId } from './messages.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -90,7 +90,7 @@ export async function startServingWriter(
 	const running = starting.move();
 	return {
 		storeSubscriptionEvents(accountId, { events, ...upload }, deadline) {
-			const text = JSON.stringify(events);
+			const text = packEvents(events);
 			return queueOf(accountId).submit(
 				accountId,
 				'storeSubscriptionEvents',
