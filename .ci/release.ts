@@ -51,6 +51,7 @@ export function release(folder: string, version: string, day: string): void {
 	if (git('status', '--porcelain') !== '') throw new ReleaseRefused('Something is not committed.');
 	const changelog = releasedChangelog(readFileSync(path('CHANGELOG.md'), 'utf8'), version, day);
 	runChecks(folder);
+	compareWithLast(folder, git);
 
 	const before: string = JSON.parse(readFileSync(path('package.json'), 'utf8')).version;
 	writeFileSync(path('CHANGELOG.md'), changelog);
@@ -75,6 +76,20 @@ function runChecks(folder: string): void {
 		throw new ReleaseRefused('.ci/run fails on a clean clone.');
 	} finally {
 		rmSync(clone, { recursive: true });
+	}
+}
+
+/** Says what became faster or slower since the last release. It only informs: a busy machine says nothing, and that is no reason to wait. */
+function compareWithLast(folder: string, git: (...options: string[]) => string): void {
+	const last = git('tag', '--list', 'v*', '--sort=-version:refname').split('\n')[0];
+	if (!last) return;
+	try {
+		execFileSync('npm', ['run', 'bench', '--', '--against', last, '--write'], {
+			cwd: folder,
+			stdio: 'inherit',
+		});
+	} catch {
+		console.error(`Not compared with ${last}: see above.`);
 	}
 }
 

@@ -58,9 +58,9 @@ function uploads({ key }: Caskade, rows: number): RequestMaker {
 
 /** Of a slice of work that is long enough for its CPU to be read, and short enough for the machine to stay the same. */
 const sliceMs = 100;
-/** Of each line in a block, for each side; two more warm the servers up. */
+/** Of each line in a block, for each side. More come before them, until the runtime has compiled what is often used. */
 const slices = 12;
-const warmUpSlices = 5;
+const warmUpSlices = 15;
 
 interface Output {
 	readonly folder: string;
@@ -85,18 +85,19 @@ export async function compareWith(ref: string, options: Options, output: Output)
 	const comparisons: Comparison[] = [];
 	for (const engine of options.engines)
 		comparisons.push(...(await compareOn(engine, { programs, options, output, busyness })));
-	const busy = busyness.problem();
+	const isSmoke = options.blocks === 1;
+	const busy = isSmoke ? 'one block shows that it works, not how fast' : busyness.problem();
 	print(describeComparison(comparisons, { commit, busy }));
 	print(`${((performance.now() - startedAtMs) / 1000).toFixed(0)} s in total.`);
 	if (options.writes) {
-		if (busy) throw new Error('Nothing is written: the machine was busy.');
+		if (busy) throw new Error(`Nothing is written: ${busy}.`);
 		const page = join(import.meta.dirname, 'history.md');
 		writeFileSync(
 			page,
 			readFileSync(page, 'utf8') + historyLine(comparisons, { commit, now: currentCommit() }),
 		);
 	}
-	return busy === undefined;
+	return isSmoke || busy === undefined;
 }
 
 function currentCommit(): string {

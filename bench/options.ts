@@ -81,7 +81,7 @@ faster or slower by more than a commit differs from itself, and judges nothing w
 
   --against REF  the commit, for example HEAD~3: about eight minutes
   --sqlite       on SQLite alone: about three minutes
-  --blocks N     how often all servers are started anew (6): more tell smaller differences
+  --blocks N     how often all servers are started anew (4): more tell smaller differences
   --write        adds a line to bench/history.md
 
 Benchmarks on the embedded database:
@@ -164,7 +164,7 @@ const sizes = {
 		storedEvents: [10_000, 1_000_000, 10_000_000],
 		visitorCounts: [10_000, 1_000_000, 5_000_000],
 		pgVisitors: 1_000_000,
-		blocks: 6,
+		blocks: 4,
 	},
 	quick: {
 		runs: 3,
@@ -176,7 +176,7 @@ const sizes = {
 		storedEvents: [10_000, 1_000_000],
 		visitorCounts: [10_000, 100_000],
 		pgVisitors: 100_000,
-		blocks: 6,
+		blocks: 4,
 	},
 	smoke: {
 		runs: 1,

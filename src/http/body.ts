@@ -48,9 +48,13 @@ export function payloadTooLarge(maxBytes = bodyLimitBytes): ApiError {
 /** Longer than any real media type. A crafted one could hold thousands of parameters. */
 const maxTypeCharacters = 200;
 
+/** As browsers send it with every hit. */
+const plainTextOfBrowsers = 'text/plain;charset=UTF-8';
+
 /** Whether the media type is the expected one, with no charset or with UTF-8. Other parameters are ignored. */
 function isInUtf8(contentType: string | string[] | undefined, expected: string): boolean {
 	if (contentType === expected) return true;
+	if (contentType === plainTextOfBrowsers) return expected === 'text/plain';
 	if (typeof contentType !== 'string' || contentType.length > maxTypeCharacters) return false;
 	const [mediaType, ...parameters] = contentType.toLowerCase().split(';');
 	if (mediaType?.trim() !== expected) return false;

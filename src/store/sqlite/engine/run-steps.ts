@@ -64,11 +64,13 @@ function runOnce(
 ): Row[] {
 	const statement = connection.statement(textOf(sql, values, rows));
 	if (asTuples) statement.setReturnArrays(true);
-	const parameters = [
-		...values.map((value) => (Array.isArray(value) ? (single(value) ?? JSON.stringify(value)) : value)),
-		...rows.flat(),
-	];
-	return statement.all(...(parameters as SQLInputValue[])) as Row[];
+	const parameters: SQLInputValue[] = [];
+	for (const value of values)
+		parameters.push(
+			typeof value === 'object' && value !== null ? (single(value) ?? JSON.stringify(value)) : value,
+		);
+	for (const row of rows) for (const value of row) parameters.push(value);
+	return statement.all(...parameters) as Row[];
 }
 
 /** The only element of a list. Most lists have one, and expanding a list costs as much as the look-up. */

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { monotonicMs } from '../../../clock.ts';
 import type { CaskScope } from '../../../domain/cask-scope.ts';
 import type { Profile } from '../../../domain/profile.ts';
@@ -46,8 +46,8 @@ export class SqliteReader implements ServingReader {
 	readonly #keepHandles = lendHandles(() => this.#closeOldest());
 	/** Least recently used first. */
 	readonly #open = new Map<number, OpenAccount>();
-	/** During `inOneState`: accounts with a transaction, which it ends. */
-	#begun: Set<number> | undefined;
+	/** During `inOneState`: connections with a transaction, which it ends. */
+	#begun: Map<number, Connection> | undefined;
 
 	constructor(folder: DataFolder) {
 		this.#folder = folder;
@@ -68,8 +68,8 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#profile(accountId: number, sql: string, name: string): Profile | null {
-		const [row] = this.#rows(accountId, sql, [name]);
-		return row ? JSON.parse(String(row.profile)) : null;
+		const row = this.#run(accountId, sql, (statement) => statement.get(name));
+		return row ? JSON.parse(row.profile as string) : null;
 	}
 
 	person(accountId: number, scope: CaskScope, subject: string): string | null {
@@ -98,20 +98,17 @@ export class SqliteReader implements ServingReader {
 
 	/** SQLite locks and unlocks the file for each transaction, which costs as much as a look-up. */
 	inOneState(readAll: () => void): void {
-		const begun = new Set<number>();
+		const begun = new Map<number, Connection>();
 		this.#begun = begun;
 		try {
 			readAll();
 		} finally {
 			this.#begun = undefined;
-			for (const accountId of begun) this.#commit(accountId);
+			for (const [accountId, connection] of begun) this.#commit(accountId, connection);
 		}
 	}
 
-	#commit(accountId: number): void {
-		const connection = this.#open.get(accountId)?.connection;
-		// It may have been opened anew since.
-		if (!connection?.database.isTransaction) return;
+	#commit(accountId: number, connection: Connection): void {
 		try {
 			connection.statement('COMMIT').run();
 		} catch {
@@ -120,13 +117,18 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#rows(accountId: number, sql: string, values: readonly (string | number)[]) {
-		const connection = this.#connection(accountId);
+		return this.#run(accountId, sql, (statement) => statement.all(...values));
+	}
+
+	#run<Result>(accountId: number, sql: string, run: (statement: StatementSync) => Result): Result {
+		const begun = this.#begun?.get(accountId);
+		const connection = begun ?? this.#connection(accountId);
 		try {
-			if (this.#begun && !connection.database.isTransaction) {
+			if (this.#begun && !begun) {
 				connection.statement('BEGIN').run();
-				this.#begun.add(accountId);
+				this.#begun.set(accountId, connection);
 			}
-			return connection.statement(sql).all(...values);
+			return run(connection.statement(sql));
 		} catch (error) {
 			// Reopened after a failure, because the file may be repaired meanwhile.
 			this.#close(accountId);
@@ -164,6 +166,7 @@ export class SqliteReader implements ServingReader {
 
 	/** @returns whether it was open */
 	#close(accountId: number): boolean {
+		this.#begun?.delete(accountId);
 		this.#open.get(accountId)?.connection.database.close();
 		return this.#open.delete(accountId);
 	}
