@@ -119,6 +119,7 @@ export class HitHandler {
 				body,
 				account.channelRules,
 				deviceOf(userAgent, { mobile: headerOf(request, 'sec-ch-ua-mobile') }),
+				userAgent,
 			),
 		};
 		const stored = await writer.storeHit(account.id, hit).catch(storeFailed(account.aid, hitTexts));

@@ -1,11 +1,30 @@
 import type { ChannelRule } from '../domain/channel-rule.ts';
+import type { ClickId, SourceKind } from './known-sources.ts';
 import { type Address, searchOf, webUrl } from './page.ts';
-import { kindOfHost, kindOfSource, type SourceKind } from './sources.ts';
+import {
+	clickIdNames,
+	clickIdOf,
+	kindOfSource,
+	type SiteOrApp,
+	sourceOfAgent,
+	sourceOfApp,
+	sourceOfHost,
+} from './sources.ts';
 
-/** How a visitor reached a page: its landing URL and its referrer. */
+/** How a visitor reached a page. */
 export interface Landing {
 	readonly url: Address;
 	readonly referrer: Address;
+	readonly userAgent?: string | undefined;
+}
+
+/** Where a visitor came from. */
+export interface CameFrom {
+	readonly channel: string;
+	/** The site, where it is known by more than `utm_source` and the referrer's host say. */
+	readonly source?: string;
+	/** Whether only the browser of an app tells. */
+	readonly isByApp?: true;
 }
 
 /** Common spellings of `utm_medium`. Paid mediums are matched first. */
@@ -23,28 +42,6 @@ const paidMedium = /cp[acmv]|^(ppc|retargeting)$|^paid/;
 /** Longer than any campaign parameter in use. */
 const maxNameCharacters = 100;
 
-/** Click ids that ad networks and mailing services append. Facebook adds `fbclid` to unpaid links too. */
-const clickIds: readonly (readonly [name: string, channel: string])[] = [
-	['dclid', 'display'],
-	['gclid', 'paid search'],
-	['gbraid', 'paid search'],
-	['wbraid', 'paid search'],
-	['msclkid', 'paid search'],
-	['yclid', 'paid search'],
-	['ttclid', 'paid social'],
-	['twclid', 'paid social'],
-	['li_fat_id', 'paid social'],
-	['epik', 'paid social'],
-	['fbclid', 'social'],
-	['igshid', 'social'],
-	['irclickid', 'affiliates'],
-	['cjevent', 'affiliates'],
-	['awc', 'affiliates'],
-	['mc_eid', 'email'],
-	['_hsenc', 'email'],
-	['srsltid', 'organic search'],
-];
-
 const unpaid: Readonly<Record<SourceKind, string>> = {
 	search: 'organic search',
 	social: 'social',
@@ -61,62 +58,125 @@ const paid: Readonly<Record<SourceKind, string>> = {
 };
 
 /**
- * Determines the channel: by the account's rules first, then by the campaign parameters of the landing URL, then by the
- * referrer. `direct` where none of them says anything.
+ * Determines where a visitor came from: by the account's rules first, then by the campaign parameters of the landing URL, by the
+ * referrer, by ids that are in every link of a site, and by the app whose browser it is. `direct` where none says anything.
  */
-export function channelOf(arrival: Landing, rules: readonly ChannelRule[] = []): string {
-	const url = webUrl(arrival.url);
-	const referrer = referrerUrl(arrival.referrer);
-	if (rules.length > 0) {
-		const texts = [url, referrer].filter((text) => text !== null).map(withoutScheme);
-		const rule = rules.find(({ pattern }) => texts.some((text) => matches(pattern.toLowerCase(), text)));
-		if (rule) return rule.channel;
-	}
-	return (url && channelOfCampaign(url)) ?? channelOfReferrer(referrer, url);
+export function arrivalOf(landing: Landing, rules: readonly ChannelRule[] = []): CameFrom {
+	const url = webUrl(landing.url);
+	const referrer = referrerUrl(landing.referrer);
+	const site = referrer && sourceOfReferrer(referrer);
+	const campaign = url && campaignOf(url);
+	const id = campaign?.clickId;
+	// A page that says nothing of itself is no arrival. Who has left another site has left the app's own page, too.
+	const app = url && !referrer && landing.userAgent ? sourceOfAgent(landing.userAgent) : null;
+	const rule = ruleOf(url, referrer, rules);
+	const source = sourceIn({ referrer, site, id, app });
+	if (rule) return { channel: rule.channel, ...source };
+	const channel = campaign?.channel ?? channelOfReferrer(site, referrer, url);
+	if (channel === 'internal') return { channel };
+	if (channel !== 'direct') return { channel, ...source };
+	if (id) return { channel: id.channel, ...source };
+	return app?.kind ? { channel: unpaid[app.kind], ...source, isByApp: true } : { channel };
 }
 
-function channelOfCampaign(url: URL): string | null {
+interface Clues {
+	readonly referrer: URL | null;
+	readonly site: SiteOrApp | null;
+	readonly id: ClickId | undefined;
+	readonly app: SiteOrApp | null;
+}
+
+function sourceIn({ referrer, site, id, app }: Clues): Pick<CameFrom, 'source'> {
+	if (referrer) {
+		const { hostname } = referrer;
+		// Of an app, no address is stored.
+		if (isApp(referrer)) return { source: site?.site ?? hostname };
+		return site?.site && site.site !== hostname.replace(/^www\./, '') ? { source: site.site } : {};
+	}
+	// An app knows better than an id of any link where the link was: Facebook's are on Instagram, too.
+	const source = (id && !id.isOfAnyLink && id.site) || app?.site || id?.site;
+	return source ? { source } : {};
+}
+
+function ruleOf(
+	url: URL | null,
+	referrer: URL | null,
+	rules: readonly ChannelRule[],
+): ChannelRule | undefined {
+	if (rules.length === 0) return undefined;
+	const texts = [url, referrer].filter((text) => text !== null).map(withoutScheme);
+	return rules.find(({ pattern }) => texts.some((text) => matches(pattern.toLowerCase(), text)));
+}
+
+interface Campaign {
+	/** Null where the parameters alone do not say it. */
+	readonly channel: string | null;
+	readonly clickId: ClickId | undefined;
+}
+
+function campaignOf(url: URL): Campaign | null {
 	if (url.search === '') return null;
-	const searchParams = campaignParameters(searchOf(url));
-	const medium = nameIn(searchParams, 'utm_medium');
-	const source = nameIn(searchParams, 'utm_source');
+	const parameters = campaignParameters(searchOf(url));
+	const clickId = clickIdNames.find((name) => parameters.get(name)?.trim());
+	const id = clickId === undefined ? undefined : clickIdOf(clickId);
+	return { channel: channelOfCampaign(parameters, id), clickId: id };
+}
+
+function channelOfCampaign(parameters: ReadonlyMap<string, string>, id: ClickId | undefined): string | null {
+	const medium = nameIn(parameters, 'utm_medium');
+	const source = nameIn(parameters, 'utm_source');
 	const kind = kindOfSource(source);
 	const channel = mediums.find(([pattern]) => pattern.test(medium))?.[1];
 	if (paidMedium.test(medium)) return (kind && paid[kind]) ?? channel ?? 'paid other';
+	// Assistants and networks call their own links so.
+	if (kind && (channel === 'referral' || (channel === 'organic search' && kind === 'assistant')))
+		return unpaid[kind];
 	if (channel) return channel;
-	const names = new Set(searchParams.keys());
-	const clicked = clickIds.find(([name]) => names.has(name))?.[1];
-	if (clicked && !(clicked === 'social' && kind)) return clicked;
+	if (id && !id.isOfAnyLink) return id.channel;
 	if (kind) return unpaid[kind];
 	// An unknown campaign is still not a direct visit.
-	return medium || source ? 'other' : null;
+	return medium || source ? (id?.channel ?? 'other') : null;
 }
+
+const campaignNames = new Set(['utm_medium', 'utm_source', ...clickIdNames]);
 
 /**
- * The first of each parameter that tells a channel. The others are not decoded: a page may have thousands that are malformed,
- * each of which costs the decoder an exception.
+ * The first of each parameter that tells a channel. The others are not decoded: a page may have thousands that are malformed, each
+ * of which costs the decoder an exception.
  */
-function campaignParameters(search: string): URLSearchParams {
-	const left = new Set(['utm_medium', 'utm_source', ...clickIds.map(([name]) => name)]);
-	const first = search.split('&').filter((parameter) => left.delete(parameter.split('=', 1)[0] as string));
-	return new URLSearchParams(first.join('&'));
+function campaignParameters(search: string): ReadonlyMap<string, string> {
+	const found = new Map<string, string>();
+	for (const parameter of search.split('&')) {
+		const name = parameter.slice(0, Math.max(0, parameter.indexOf('='))).toLowerCase();
+		if (!campaignNames.has(name) || found.has(name)) continue;
+		found.set(name, new URLSearchParams(parameter).values().next().value ?? '');
+	}
+	return found;
 }
 
-function nameIn(searchParams: URLSearchParams, parameter: string): string {
-	return (searchParams.get(parameter) ?? '').trim().slice(0, maxNameCharacters).toLowerCase();
+function nameIn(parameters: ReadonlyMap<string, string>, parameter: string): string {
+	return (parameters.get(parameter) ?? '').trim().slice(0, maxNameCharacters).toLowerCase();
 }
 
-function channelOfReferrer(referrer: URL | null, url: URL | null): string {
+function sourceOfReferrer(referrer: URL): SiteOrApp | null {
+	const { hostname, pathname } = referrer;
+	return isApp(referrer) ? sourceOfApp(hostname) : sourceOfHost(hostname, pathname);
+}
+
+function isApp({ protocol }: URL): boolean {
+	return protocol === 'android-app:';
+}
+
+function channelOfReferrer(site: SiteOrApp | null, referrer: URL | null, url: URL | null): string {
 	if (!referrer) return 'direct';
 	if (url && isSameSite(referrer.hostname, url.hostname)) return 'internal';
-	const kind = kindOfHost(referrer.hostname, referrer.pathname);
-	return kind ? unpaid[kind] : 'referral';
+	return site?.kind ? unpaid[site.kind] : 'referral';
 }
 
 /** Android apps send referrers such as `android-app://com.google.android.gm/`. */
 export function referrerUrl(referrer: Address): URL | null {
 	const parsed = typeof referrer === 'string' ? URL.parse(referrer) : (referrer ?? null);
-	return parsed?.protocol === 'android-app:' ? parsed : webUrl(parsed);
+	return parsed && isApp(parsed) ? parsed : webUrl(parsed);
 }
 
 /** Whether the hosts are the same, or one is a subdomain of the other. An account's rule can relate other hosts. */

@@ -43,7 +43,8 @@ const readDevice = remember((userAgent): Device => {
 
 const readBot = remember((userAgent) => isbot(userAgent));
 
-function remember<Value extends string | boolean>(
+/** Remembers what is read of user agents. */
+export function remember<Value extends NonNullable<unknown>>(
 	read: (userAgent: string) => Value,
 ): (userAgent: string) => Value {
 	const known = new LRUCache<string, Value>({ max: maxRemembered });

@@ -1,7 +1,7 @@
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { HitRecord } from '../domain/hit.ts';
 import type { HitRequest } from '../schema/hit-request.ts';
-import { channelOf, referrerUrl } from './channels.ts';
+import { arrivalOf, referrerUrl } from './channels.ts';
 import { cleanUrl, pageOf, webUrl } from './page.ts';
 
 const maxTitleCharacters = 200;
@@ -11,6 +11,7 @@ export function toHitRecord(
 	{ url, referrer, title, cid, events }: Pick<HitRequest, 'url' | 'referrer' | 'title' | 'cid' | 'events'>,
 	channelRules: readonly ChannelRule[],
 	device: string,
+	userAgent: string | undefined,
 ): HitRecord {
 	const landing = webUrl(url);
 	const from = referrerUrl(referrer);
@@ -26,7 +27,7 @@ export function toHitRecord(
 			...(currency && { currency }),
 		})),
 		cid: cid || null,
-		channel: channelOf({ url: landing, referrer: from }, channelRules),
+		...arrivalOf({ url: landing, referrer: from, userAgent }, channelRules),
 		device,
 	};
 }

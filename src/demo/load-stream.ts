@@ -28,7 +28,12 @@ export async function loadStream(
 		vid: vids.getOrInsertComputed(visitor, () => fitting((vid) => isFitting(visitor, vid))),
 		sid: sids.getOrInsertComputed(`${visitor} ${visit}`, newId),
 		atMs,
-		body: toHitRecord({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
+		body: toHitRecord(
+			{ ...fields, events: [...fields.events] },
+			channelRules,
+			deviceOf(userAgent),
+			userAgent,
+		),
 	});
 	const writer = new HistoryWriter(store, id, entriesPerTransaction);
 	for (let from = 0; from < entries.length; ) {

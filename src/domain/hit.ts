@@ -11,6 +11,13 @@ export interface HitRecord {
 	readonly events: readonly HitEvent[];
 	readonly cid: string | null;
 	readonly channel: string;
+	/** The site that it came from, where `utm_source` and the referrer say it worse or not at all. */
+	readonly source?: string;
+	/**
+	 * Only the browser of an app tells where it came from. That is so of every page that is read there, so only a visit's first hit
+	 * arrives.
+	 */
+	readonly isByApp?: true;
 	readonly device: string;
 }
 

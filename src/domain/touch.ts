@@ -6,7 +6,7 @@ export interface Touch {
 	/** Milliseconds since 1970. */
 	readonly atMs: number;
 	readonly channel: string;
-	/** `utm_source`, else the referrer's host without `www.`; null where neither is known. */
+	/** `utm_source`, else the site that a list knows, else the referrer's host without `www.`; null where none is known. */
 	readonly source: string | null;
 	/** `utm_medium`. */
 	readonly medium: string | null;
@@ -51,13 +51,13 @@ export function touchOf(
 	isFirstOfVisit: boolean,
 ): Touch | null {
 	const { channel, page } = body;
-	if (channel === 'internal' || (channel === 'direct' && !isFirstOfVisit)) return null;
+	if (channel === 'internal' || ((channel === 'direct' || body.isByApp) && !isFirstOfVisit)) return null;
 	const campaign = body.url?.includes('utm_') ? URL.parse(body.url)?.searchParams : undefined;
 	const named = (parameter: string) => campaign?.get(parameter)?.trim().toLowerCase() || null;
 	return {
 		atMs,
 		channel,
-		source: named('utm_source') ?? hostOf(body.referrer),
+		source: named('utm_source') ?? body.source ?? hostOf(body.referrer),
 		medium: named('utm_medium'),
 		campaign: named('utm_campaign'),
 		landing: page,

@@ -81,7 +81,12 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 function readHit(fields: Static<typeof hitLine>, atMs: number, { channelRules }: LineContext): HistoryEntry {
 	const { visitor, visit, channel, device, userAgent } = fields;
 	if (userAgent && isBot(userAgent)) return { type: 'bot' };
-	const body = toHitRecord(fields, channelRules, device || deviceOf(userAgent || undefined));
+	const body = toHitRecord(
+		fields,
+		channelRules,
+		device || deviceOf(userAgent || undefined),
+		userAgent || undefined,
+	);
 	return {
 		type: 'hit',
 		atMs,

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { channelOf, matches } from '../../src/collect/channels.ts';
+import { arrivalOf, type Landing, matches } from '../../src/collect/channels.ts';
+import { isBot } from '../../src/collect/device.ts';
+import { toHitRecord } from '../../src/collect/hit-record.ts';
+import { clickIds, knownSources, publicLists } from '../../src/collect/known-sources.ts';
+import type { ChannelRule } from '../../src/domain/channel-rule.ts';
+import { touchOf } from '../../src/domain/touch.ts';
 import { examples } from '../quick.ts';
+import { agents, arrivalCases } from './arrivals.ts';
 
 const site = 'https://www.acme.example/pricing';
+const channelOf = (arrival: Landing, rules?: readonly ChannelRule[]) => arrivalOf(arrival, rules).channel;
 
 function from(referrer: string, url = site) {
 	return channelOf({ url, referrer });
@@ -132,4 +139,71 @@ test('every input has a channel', () => {
 			assert.match(channelOf({ url, referrer }), /^[a-z ]+$/);
 		}),
 	);
+});
+
+describe('as people arrive', () => {
+	for (const { what, query = '', referrer = '', userAgent, channel, source } of arrivalCases)
+		test(`${what} is ${channel}`, () => {
+			const url = query ? `${site}?${query}` : site;
+			const body = toHitRecord({ url, referrer }, [], 'mobile', userAgent);
+			assert.equal(body.channel, channel);
+			const touch = touchOf({ atMs: 0, body: { ...body, channel: 'any' } }, true);
+			assert.equal(touch?.source, source);
+		});
+
+	test('browsers of apps are people', () => {
+		for (const [name, agent] of Object.entries(agents)) assert.ok(!isBot(agent), name);
+	});
+
+	test('each page in the browser of an app looks like an arrival, but only the first of a visit is one', () => {
+		const body = toHitRecord({ url: site }, [], 'mobile', agents.instagram);
+		assert.equal(touchOf({ atMs: 0, body }, true)?.channel, 'social');
+		assert.equal(touchOf({ atMs: 0, body }, false), null);
+		const clicked = toHitRecord({ url: `${site}?gclid=1` }, [], 'mobile', agents.instagram);
+		assert.equal(touchOf({ atMs: 0, body: clicked }, false)?.channel, 'paid search');
+	});
+
+	test('a hit that tells nothing of its page is no arrival from an app', () => {
+		const body = toHitRecord({}, [], 'mobile', agents.instagram);
+		assert.equal(body.channel, 'direct');
+		assert.ok(!('source' in body));
+	});
+
+	test("the account's own rules decide first, and the source stays", () => {
+		const rules = [
+			{ channel: 'my paid', pattern: '*?*fbclid=*' },
+			{ channel: 'my app', pattern: 'com.google.android.gm/*' },
+		];
+		const fromRule = (landing: Landing) => arrivalOf(landing, rules);
+		assert.deepEqual(fromRule({ url: `${site}?fbclid=1`, referrer: null, userAgent: agents.instagram }), {
+			channel: 'my paid',
+			source: 'instagram.com',
+		});
+		assert.deepEqual(fromRule({ url: site, referrer: 'android-app://com.google.android.gm/' }), {
+			channel: 'my app',
+			source: 'mail.google.com',
+		});
+	});
+});
+
+test('every entry of the list says where it is from, and none is there twice', () => {
+	const seen = new Map<string, string>();
+	const once = (kind: string, words: string) => {
+		for (const word of words.split(' ').filter(Boolean)) {
+			assert.ok(!seen.has(`${kind} ${word}`), `${kind} ${word}`);
+			seen.set(`${kind} ${word}`, word);
+		}
+	};
+	for (const { hosts, apps = '', names = '', agents: own = [], from: lists } of knownSources) {
+		once('host', hosts);
+		once('app', apps);
+		once('name', names);
+		for (const agent of own) once('agent', agent.replaceAll(' ', '_'));
+		assert.ok(lists.length > 0 && lists.every((name) => URL.canParse(publicLists[name])), hosts);
+	}
+	for (const { names, from: lists } of clickIds) {
+		once('id', names);
+		assert.ok(names === names.toLowerCase());
+		assert.ok(lists.length > 0 && lists.every((name) => URL.canParse(publicLists[name])), names);
+	}
 });

@@ -13,7 +13,12 @@ const site = 'https://shop.example/';
 const rules = [{ channel: 'partner', pattern: '*.partner.example/*a*b*ref=*' }];
 
 const store = (url: string, referrer: string) =>
-	toHitRecord({ url, referrer, title: url.slice(0, 2000), cid: null, events: [] }, rules, 'desktop');
+	toHitRecord(
+		{ url, referrer, title: url.slice(0, 2000), cid: null, events: [] },
+		rules,
+		'desktop',
+		undefined,
+	);
 
 /** CPU time of this thread, so that what else runs on the machine does not count; the least of some tries. */
 function cpuMicroseconds(work: () => unknown): number {

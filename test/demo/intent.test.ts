@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { channelOf } from '../../src/collect/channels.ts';
+import { arrivalOf } from '../../src/collect/channels.ts';
 import { pageOf } from '../../src/collect/page.ts';
 import type { DemoEntry } from '../../src/demo/entry.ts';
 import { demoStream } from '../../src/demo/stream.ts';
@@ -24,7 +24,7 @@ function logEntry(entry: DemoEntry): LogEntry {
 		atMs: entry.atMs,
 		sid: String(entry.visit),
 		page: pageOf(entry.fields.url),
-		channel: channelOf(entry.fields),
+		channel: arrivalOf(entry.fields).channel,
 		device: '',
 		events: entry.fields.events.map(({ name }) => name),
 		tieBreak: '',

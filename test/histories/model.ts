@@ -238,12 +238,12 @@ function touchesOfOne(hits: readonly LoggedHit[], kept: readonly Touch[]): Touch
 	for (const { vid, sid, atMs, body } of inOrder(hits)) {
 		const isFirst = !seen.has(sid);
 		seen.add(sid);
-		if (body.channel === 'internal' || (body.channel === 'direct' && !isFirst)) continue;
+		if (body.channel === 'internal' || ((body.channel === 'direct' || body.isByApp) && !isFirst)) continue;
 		const campaign = body.url ? new URL(body.url).searchParams : new URLSearchParams();
 		const site = body.referrer ? new URL(body.referrer).hostname.replace(/^www\./, '') : null;
 		const origin: Origin = [
 			body.channel,
-			campaign.get('utm_source') ?? site,
+			campaign.get('utm_source') ?? body.source ?? site,
 			campaign.get('utm_medium'),
 			campaign.get('utm_campaign'),
 			body.page,
