@@ -126,6 +126,8 @@ export interface ReportQuery {
 	readonly landing?: string | undefined;
 	/** Only subscriptions whose visitor is in this segment, by its id. */
 	readonly segment?: string | undefined;
+	/** `gateways`: counts visitors that are mail gateways, who are left out otherwise. */
+	readonly include?: string | undefined;
 	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */
 	readonly by?: string | undefined;
 	/** How many days before conversion a touch may be credited. Default: 90. */

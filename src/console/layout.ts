@@ -121,6 +121,7 @@ ${field('from', 'From', 'date')}${field('to', 'To, the day after the last', 'dat
 <label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
 ${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, `${touchNames[name][0]?.toUpperCase()}${touchNames[name].slice(1)}`, 'text'))}${field('evt', 'Event type', 'text')}
 <label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
+<label>Mail gateways <select name="include"><option value="">left out</option><option value="gateways"${view.texts.include && html` selected`}>counted</option></select></label>
 ${field('timezone', 'Time zone', 'text')}
 <button>Show</button> <a href="${request.path}">Reset</a>
 ${channels.length > 0 && html`<p class="hint">Channels of this account: ${channels.join(', ')}.</p>`}

@@ -14,7 +14,7 @@ export const periodDays = [7, 28, 91, 364] as const;
 const defaultDays = 28;
 
 /** What all pages of figures take. It stands in the address. */
-const viewNames: readonly ReportParameter[] = ['from', 'to', 'compare', 'timezone', ...filters];
+const viewNames: readonly ReportParameter[] = ['from', 'to', 'compare', 'timezone', 'include', ...filters];
 
 /** The period and the filters of a page. */
 export interface View {

@@ -1,4 +1,5 @@
 import type { EventKind } from '../domain/event-kind.ts';
+import { noGateways } from '../domain/mail-gateways.ts';
 import { touchDimensions, wantedTouch } from '../domain/touch.ts';
 import type { SpanLength } from './calendar.ts';
 import { amountsOf, type Journey, netPence, type Period, placeOf, spansOf, totalOf } from './journey.ts';
@@ -25,9 +26,9 @@ export const activityReport = reportThat({
 	summary: 'what came in, by day, week or month',
 	definition:
 		'By day, week or month: hits; visits, which are arrivals of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and visits belong to no subscription: with a filter they are left out, but for visits by a channel, campaign or the like.',
-	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment'],
+	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment', 'include'],
 	initial: { by: [], every: 'day' },
-	async make({ query, period, asOfMs, calendar, subscriptions, read }) {
+	async make({ query, period, asOfMs, calendar, subscriptions, read, gateways: findGateways }) {
 		const every: SpanLength = query.every ?? 'day';
 		const isFiltered = filters.some((name) => query[name] !== null);
 		const journeys = isFiltered ? await subscriptions() : null;
@@ -35,8 +36,9 @@ export const activityReport = reportThat({
 		const firstMs = await read(firstMomentMs);
 		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
 		const hasVisits = isFiltered && query.evt === null && query.segment === null;
+		const gateways = hasVisits || !journeys ? await findGateways() : noGateways;
 		const visits = hasVisits
-			? await read((options) => readArrivals(spans, wantedTouch(query), options))
+			? await read((options) => readArrivals(spans, wantedTouch(query), { ...options, gateways }))
 			: null;
 		const came = journeys
 			? describeEvents(journeys, spans).map((events, place) => ({
@@ -44,7 +46,7 @@ export const activityReport = reportThat({
 					hits: null,
 					visits: visits?.[place] ?? null,
 				}))
-			: await read((options) => readCameIn(upTo(spans, asOfMs), options));
+			: await read((options) => readCameIn(upTo(spans, asOfMs), { ...options, gateways }));
 		const rows = came.map(
 			({ hits, visits: arrivals, subscriptions, renewals, refunds, ...pence }, place) => ({
 				[every]: spans[place]?.name as string,

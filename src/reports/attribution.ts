@@ -237,7 +237,7 @@ export const attributionReport = reportThat({
 	summary: 'what each channel is credited with',
 	definition:
 		'For each row and model: subscriptions; acquisition, renewal, refund and net pence; and the share of all subscriptions. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `visits` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
-	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every'],
+	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every', 'include'],
 	columns: {
 		...styled(['share', 'conversionRate'], { isShare: true }),
 		...styled(['low', 'high', 'markovLow', 'markovHigh'], { isOptional: true }),

@@ -90,7 +90,7 @@ function fromOf(text: string): From {
  */
 export function* readCameIn(
 	spans: readonly Period[],
-	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
+	{ asOfMs, paymentProviders, gateways }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders' | 'gateways'>,
 ): Reading<CameIn[]> {
 	const all = spans.map((): Counting => ({ ...nothing }));
 	const [first, last] = [spans[0], spans.at(-1)];
@@ -134,6 +134,12 @@ export function* readCameIn(
 		for (const [place, hits] of (yield* hitsIn(parts)).entries())
 			at((parts[place] as Period).fromMs).hits += hits;
 		yield* readLog(gap, asOfMs, sink);
+	}
+	// They are kept with all others: who is one may show only later.
+	for (const atMs of gateways.values()) {
+		if (!isIn({ fromMs: first.fromMs, toMs: last.toMs }, atMs)) continue;
+		at(atMs).hits--;
+		at(atMs).visits--;
 	}
 	requireExactSums(all.flatMap((each) => [each.acquisitionPence, each.renewalPence, each.refundPence]));
 	return all;

@@ -137,7 +137,7 @@ export const pathsReport = reportThat({
 	summary: 'the paths to subscriptions, and how long they took',
 	definition:
 		'The most frequent paths with repeats collapsed (`email ×3 > direct`), with their subscriptions, net pence and share.',
-	parameters: [...pathParameters, 'basis', 'top'],
+	parameters: [...pathParameters, 'basis', 'top', 'include'],
 	columns: { share: { isShare: true }, path: { isLong: true }, page: { isLong: true } },
 	async make({ query, period, journeys: readJourneys, read }) {
 		const { basis, lookbackDays, by } = query;

@@ -1,4 +1,5 @@
 import { compareTexts } from '../domain/compare-texts.ts';
+import type { Gateways } from '../domain/mail-gateways.ts';
 import { type Subscription, subscriptionOf } from '../domain/subscription.ts';
 import { isFromPayment, isWanted, type Touch, type WantedTouch } from '../domain/touch.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
@@ -36,6 +37,8 @@ export interface JourneyOptions extends SubscriptionOptions {
 	/** The grouping of visits and of lost paths; null if they are not needed. */
 	readonly visitsBy: Grouping | null;
 	readonly paymentProviders: ReadonlySet<string>;
+	/** Visitors who are left out of visits and lost paths. They have no subscription. */
+	readonly gateways: Gateways;
 }
 
 export interface ReadJourneys {
@@ -52,7 +55,7 @@ const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
 export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
-	const { asOfMs, period, lookbackDays, visitsBy } = options;
+	const { asOfMs, period, lookbackDays, visitsBy, gateways } = options;
 	const isWhole = readsAll(options);
 	const { subscriptions, others } = yield* readSubscriptionsOf(options);
 	// Whoever has events of somebody else's subscription is not lost either.
@@ -82,7 +85,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 			while (next < owned.length && (owned[next]?.owner as string) < vid) next++;
 			isOwner = owned[next]?.owner === vid;
 		}
-		if (!isOwner && !visitsBy) return;
+		if (!isOwner && (!visitsBy || gateways.has(vid))) return;
 		const origin = readOrigin(row[2]);
 		touches.add(row[1], origin, !origin.isPayment);
 	};
@@ -204,7 +207,7 @@ export function* readTouches(
 export function* readArrivals(
 	spans: readonly Period[],
 	wanted: WantedTouch,
-	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
+	{ asOfMs, paymentProviders, gateways }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders' | 'gateways'>,
 ): Reading<number[]> {
 	const visits = spans.map(() => 0);
 	const [first, last] = [spans[0], spans.at(-1)];
@@ -212,10 +215,10 @@ export function* readArrivals(
 	const readOrigin = originReader(paymentProviders);
 	let place = 0;
 	const period = upTo(asOfMs, { fromMs: first.fromMs, toMs: last.toMs });
-	yield* arrivalsIn(period, (atMs, text) => {
+	yield* arrivalsIn(period, (atMs, text, vid) => {
 		while (atMs >= (spans[place] as Period).toMs) place++;
 		const origin = readOrigin(text);
-		if (!origin.isPayment && isWanted(origin, wanted)) (visits[place] as number)++;
+		if (!origin.isPayment && !gateways.has(vid) && isWanted(origin, wanted)) (visits[place] as number)++;
 	});
 	return visits;
 }

@@ -1,3 +1,4 @@
+import type { Gateways } from '../domain/mail-gateways.ts';
 import type { HtmlValue } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
 import type { Reading } from '../store/steps.ts';
@@ -88,6 +89,8 @@ export interface ReportSource {
 	courses(): Promise<readonly CoursedJourney[]>;
 	/** Who entered an experiment, or a segment as if there were one. */
 	entrants(entering: Omit<Entering, 'asOfMs'>): Promise<Entrants>;
+	/** Visitors that are mail gateways, who are left out of who came: none if the query includes them. */
+	gateways(): Promise<Gateways>;
 	/** Those whose owner is in a segment. */
 	inSegment<Chosen extends Journey>(segment: string, journeys: readonly Chosen[]): Promise<readonly Chosen[]>;
 }

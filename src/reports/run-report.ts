@@ -1,3 +1,4 @@
+import { noGateways } from '../domain/mail-gateways.ts';
 import { hasLabels } from '../domain/subscription-event.ts';
 import { isWanted, wantedTouch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
@@ -9,6 +10,7 @@ import { requireExactSums } from './exact-sums.ts';
 import { entrantsIn } from './experiment-entries.ts';
 import { allTime, isIn, type Journey, type Period } from './journey.ts';
 import { isOfTouches } from './label.ts';
+import { readGateways } from './read-gateways.ts';
 import { type JourneyOptions, readJourneys, readSubscriptions } from './read-journeys.ts';
 import type { Report, ReportSource } from './report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from './report-query.ts';
@@ -79,7 +81,9 @@ async function makeReport(
 		lookbackDays: query.lookbackDays,
 		visitsBy: null,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
+		gateways: noGateways,
 	};
+	let gateways = noGateways;
 	const chosen = async <Chosen extends Journey>(all: readonly Chosen[]): Promise<readonly Chosen[]> => {
 		const inPeriod = all.filter(({ subscription: { steps } }) =>
 			steps.some(({ atMs }) => isIn(period, atMs)),
@@ -111,7 +115,8 @@ async function makeReport(
 		read: (reading) => store.read(account.id, reading(options)),
 		async journeys(needs = 'touches') {
 			const visitsBy = needs === 'visits' ? query.by : null;
-			const read = await source.read(() => readJourneys({ ...options, visitsBy }));
+			const left = visitsBy ? await source.gateways() : noGateways;
+			const read = await source.read(() => readJourneys({ ...options, visitsBy, gateways: left }));
 			return { ...read, journeys: await chosen(read.journeys) };
 		},
 		async subscriptions() {
@@ -121,6 +126,10 @@ async function makeReport(
 			const all = await read(wanted.length > 0 || query.by.some(isOfTouches), allTime);
 			const setDays = { ...account.renewalDays, ...query.period };
 			return chosen(coursesOf(all, setDays, asOfMs));
+		},
+		async gateways() {
+			if (query.include !== 'gateways') gateways = await store.read(account.id, readGateways(options));
+			return gateways;
 		},
 		entrants: (entering) => entrantsIn(store, account, { ...entering, asOfMs }),
 		async inSegment(id, journeys) {
@@ -140,8 +149,17 @@ async function makeReport(
 		currency: account.currency,
 		...Object.fromEntries(filters.map((name) => [name, query[name]]).filter(([, value]) => value !== null)),
 		...made,
+		...(gateways.size > 0 && {
+			gatewayVisitors: gateways.size,
+			notes: [...(made.notes ?? []), gatewaysNote(gateways.size)],
+		}),
 		...((made.warnings || warnings.length > 0) && { warnings: [...warnings, ...(made.warnings ?? [])] }),
 	} as Report;
+}
+
+function gatewaysNote(visitors: number): string {
+	const who = visitors === 1 ? '1 visitor is left out who is a' : `${visitors} visitors are left out who are`;
+	return `${who} mail gateway${visitors === 1 ? '' : 's'}: they came at once by one mailing, with a single hit. To count them, include gateways.`;
 }
 
 function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {

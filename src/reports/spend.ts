@@ -139,7 +139,7 @@ export const spendReport = reportThat({
 	summary: 'what subscriptions have cost',
 	definition:
 		'The amount spent, the subscriptions acquired in the period that the model (one) credits, and everything that these have brought since.',
-	parameters: [...pathParameters, 'model', 'halfLifeDays'],
+	parameters: [...pathParameters, 'model', 'halfLifeDays', 'include'],
 	check({ by, model }) {
 		const isSpent = by?.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
 		if (by && by.length > 0 && !isSpent)

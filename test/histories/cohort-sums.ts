@@ -97,7 +97,7 @@ export function coverage(log: Log, asked: Asked): Figures {
 }
 
 export function activity(log: Log, asked: Asked): Figures {
-	const { log: known, touches, subscriptions } = readLog(log, asked);
+	const { log: known, touches, subscriptions, gateways } = readLog(log, asked);
 	const counted = countedIn(subscriptions, asked);
 	const figures: Figures = new Map<string, unknown>(
 		names.map((name) => [`total ${name}`, sum(counted.map(({ amounts }) => amounts[name]))]),
@@ -116,7 +116,7 @@ export function activity(log: Log, asked: Asked): Figures {
 	for (const { name, fromMs, toMs } of spansFrom(firstMs, asked.every ?? 'day', asked)) {
 		const within = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs < toMs;
 		const own = all.filter(within);
-		const hits = known.hits.filter(within).length;
+		const hits = known.hits.filter((hit) => within(hit) && !gateways.has(hit.vid)).length;
 		figures.set(`${name}: hits`, isOfAll && Object.keys(asked.touch).length === 0 ? hits : null);
 		figures.set(`${name}: visits`, isOfAll ? came.filter(within).length : null);
 		for (const [kind, heading] of [

@@ -338,6 +338,32 @@ export const arrivals: fc.Arbitrary<Happening> = fc
 		),
 	}));
 
+/** A mailing that many open within seconds, with more or fewer who go on, so that some are mail gateways and some are people. */
+export const openedAtOnce: fc.Arbitrary<Happening> = fc
+	.record({
+		visitors: between(25, 70),
+		goOn: fc.constantFrom(0, 0, 1, 2, 4, 12),
+		everyMs: fc.constantFrom(5, 40, 300, 1000, 1100),
+		daysAgo: between(1, 100),
+		afterMs: fc.nat(hourMs),
+	})
+	.map(({ visitors, goOn, everyMs, daysAgo, afterMs }) => ({
+		does: 'import',
+		afterMs,
+		isRepeated: false,
+		visitors: Array.from({ length: visitors }, (_, number) => ({
+			who: everybody + 1000 + number,
+			hits: number < goOn ? 2 : 1,
+			everyMs: minuteMs,
+			visit: null,
+			cid: null,
+			tid: null,
+			from: 1,
+			behindMs: daysAgo * dayMs + (visitors - number) * everyMs,
+		})),
+		sales: [],
+	}));
+
 const historiesOf = (minLength: number, maxLength: number): fc.Arbitrary<History> =>
 	fc
 		.tuple(fc.record({ ...browsing, hits: nearLimit }), fc.array(happening, { minLength, maxLength }))

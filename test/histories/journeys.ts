@@ -90,8 +90,13 @@ export function readLog({ hits, events, kept }: Log, { asOfMs, lookbackDays }: A
 		kept: { links: kept.links.filter(isKnown), touches: kept.touches.filter(isKnown) },
 	};
 	const [owners, shown] = [ownersOf(log), firstShown(log)];
+	const allTouches = touchesOf(log);
+	const subscribers = new Set([...owners.values()].map(({ vid }) => vid));
+	const gateways = gatewaysIn(log.hits, allTouches, subscribers, asOfMs);
 	const touches = new Map(
-		[...Map.groupBy(touchesOf(log), ({ vid }) => vid)].map(([vid, own]) => [vid, arrivalsOf(own)]),
+		[...Map.groupBy(allTouches, ({ vid }) => vid)].flatMap(([vid, own]) =>
+			gateways.has(vid) ? [] : [[vid, arrivalsOf(own)] as const],
+		),
 	);
 	const within = (vid: string | null, untilMs: number) =>
 		(vid === null ? [] : (touches.get(vid) ?? [])).filter(
@@ -120,7 +125,52 @@ export function readLog({ hits, events, kept }: Log, { asOfMs, lookbackDays }: A
 			};
 		},
 	);
-	return { log, owners, touches, within, subscriptions };
+	return { log, owners, touches, within, subscriptions, gateways };
+}
+
+/** The visitors whom mail gateways made. */
+function gatewaysIn(
+	hits: Log['hits'],
+	touches: readonly Touch[],
+	subscribers: ReadonlySet<string | null>,
+	asOfMs: number,
+): Set<string> {
+	const gateways = new Set<string>();
+	const hitsOf = Map.groupBy(hits, ({ vid }) => vid);
+	const isQuiet = (vid: string) => {
+		const [first, ...others] = hitsOf.get(vid) ?? [];
+		if (!first || others.length > 0 || subscribers.has(vid)) return false;
+		return first.body.events.length === 0 && first.body.cid === null;
+	};
+	const mailings = Map.groupBy(
+		touches.filter(({ origin: [channel] }) => channel === 'email').toSorted((a, b) => a.atMs - b.atMs),
+		({ origin: [, source, medium, campaign] }) => JSON.stringify([source, medium, campaign]),
+	);
+	for (const all of mailings.values())
+		for (const first of all) {
+			if (all.some(({ atMs }) => atMs < first.atMs && atMs >= first.atMs - 1000)) continue;
+			let endMs = first.atMs;
+			for (const { atMs } of all) if (atMs > endMs && atMs <= endMs + 1000) endMs = atMs;
+			const within = (fromMs: number, toMs: number) =>
+				all.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs);
+			const burst = within(first.atMs, endMs);
+			const around = within(first.atMs - 60_000, endMs + 60_000).length - burst.length;
+			const seconds = (endMs - first.atMs) / 1000;
+			const isDense = seconds <= 30 && burst.length >= (10 * around * (seconds + 1)) / 120;
+			const vids = new Set(burst.map(({ vid }) => vid));
+			const quiet = [...vids].filter(isQuiet);
+			if (isDense && endMs <= asOfMs - 30 * 60_000 && chanceOf(vids.size, vids.size - quiet.length) <= 0.001)
+				for (const vid of quiet) gateways.add(vid);
+		}
+	return gateways;
+}
+
+/** That of so many people at most so many go on, of whom each does with 0.2. */
+function chanceOf(people: number, goOn: number): number {
+	let chances = [1];
+	for (let one = 0; one < people; one++)
+		chances = [...chances, 0].map((chance, place) => 0.8 * chance + 0.2 * (chances[place - 1] ?? 0));
+	return sum(chances.slice(0, goOn + 1));
 }
 
 /** Without repeats of the last 30 minutes, and without those from where it was paid. */

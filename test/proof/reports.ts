@@ -14,7 +14,14 @@ import type { ServingWriter } from '../../src/store/serving.ts';
 import type { OpenStore } from '../../src/store/store.ts';
 import { busy, checkReports } from '../histories/checking-reports.ts';
 import { exportedLog } from '../histories/exported-log.ts';
-import { abandonedPlan, arrivals, histories, longHistories, regularPayments } from '../histories/history.ts';
+import {
+	abandonedPlan,
+	arrivals,
+	histories,
+	longHistories,
+	openedAtOnce,
+	regularPayments,
+} from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
 import { StoredService } from '../histories/stored-service.ts';
@@ -41,7 +48,8 @@ export async function checkExported(
 		const paid = fc.sample(regularPayments, { seed: next, numRuns: next % 3 });
 		const arrived = fc.sample(arrivals, { seed: next, numRuns: next % 2 });
 		const abandoned = fc.sample(abandonedPlan, { seed: next, numRuns: Number(next % 3 === 1) });
-		const history = [...arrived, ...abandoned, ...all, ...paid];
+		const mailed = fc.sample(openedAtOnce, { seed: next, numRuns: Number(next % 2 === 0) });
+		const history = [...arrived, ...abandoned, ...all, ...paid, ...mailed];
 		const aid = `c-a-proof-${next}`;
 		const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (made) =>
 			store.createAccountDatabase(made),

@@ -187,7 +187,12 @@ test('a report of a month reads no more rows if other months have more', async (
 		const period = { fromMs: day0Ms, toMs: day0Ms + 31 * dayMs };
 		const read = { asOfMs: day0Ms + 400 * dayMs, isPast: false, period, lookbackDays: 90 };
 		const rowsRead = () =>
-			store.read(id, counted(readJourneys({ ...read, visitsBy: ['channel'], paymentProviders: new Set() })));
+			store.read(
+				id,
+				counted(
+					readJourneys({ ...read, visitsBy: ['channel'], gateways: new Map(), paymentProviders: new Set() }),
+				),
+			);
 		const before = await rowsRead();
 		await add(store, id, [...visitors(2000, 10, 100), ...visitors(3000, 10, 200)]);
 		assert.equal(await rowsRead(), before);

@@ -1,3 +1,4 @@
+import type { HitRecord } from '../../../domain/hit.ts';
 import { eventKeys, type Owner, subscribersAmong } from '../../../domain/ownership.ts';
 import {
 	type EventLabel,
@@ -257,7 +258,7 @@ export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: num
 /** Passes on when and how visitors arrived in a period, in order of time, without touches that repeat the previous one. */
 export function* arrivalsIn(
 	{ fromMs, toMs }: { fromMs: number; toMs: number },
-	take: (atMs: number, origin: string) => void,
+	take: (atMs: number, origin: string, vid: string) => void,
 ): Reading<void> {
 	const repeats = new Repeats();
 	yield* inPages<[atMs: number, vid: string, origin: string]>(
@@ -265,9 +266,39 @@ export function* arrivalsIn(
 			select`at, vid, origin FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs - samePageMs}, ${last?.[1] ?? ''}) AND at < ${toMs} ORDER BY at, vid LIMIT ${raw(pageRows)} /* arrivals in */`,
 		([atMs, vid, origin]) => {
 			const isRepeat = repeats.add(atMs, vid, origin);
-			if (atMs >= fromMs && !isRepeat) take(atMs, origin);
+			if (atMs >= fromMs && !isRepeat) take(atMs, origin, vid);
 		},
 	);
+}
+
+/** Touches of a period by mail, in order of time. */
+export function* mailTouchesIn(
+	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+	take: (atMs: number, vid: string, origin: string) => void,
+): Reading<void> {
+	const begin = '["email",';
+	yield* inPages<[atMs: number, vid: string, origin: string]>(
+		(last) =>
+			select`at, vid, origin FROM @touch WHERE (at, vid) > (${last?.[0] ?? fromMs}, ${last?.[1] ?? ''}) AND at < ${toMs} AND substr(origin, 1, ${raw(begin.length)}) = ${begin} ORDER BY at, vid LIMIT ${raw(pageRows)} /* mail touches in */`,
+		([atMs, vid, origin]) => take(atMs, vid, origin),
+	);
+}
+
+/** Those among some visitors of whom one hit is stored up to a moment, without an event or a customer id. */
+export function* quietVisitors(vids: readonly string[], asOfMs: number): Reading<Set<string>> {
+	const quiet = new Set<string>();
+	yield* forNames(
+		vids,
+		[
+			(some) =>
+				select`vid, min(body) AS body FROM @logged_hit WHERE vid IN ${some} AND at <= ${asOfMs} GROUP BY vid HAVING count(*) = 1 /* quiet visitors */`,
+		],
+		each<[vid: string, body: string]>(([vid, body]) => {
+			const { events, cid } = JSON.parse(body) as HitRecord;
+			if (events.length === 0 && cid === null) quiet.add(vid);
+		}),
+	);
+	return quiet;
 }
 
 /** Touches of a period, the latest first: after the last one of an earlier page, if there is one. */
