@@ -8,6 +8,7 @@ import type { HitBudget } from '../collect/hit-budget.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
 import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
 import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
+import { derivedVisitor } from '../domain/derived-vid.ts';
 import type { StoredHit } from '../domain/hit.ts';
 import { ApiError } from '../errors.ts';
 import { allowAllOrigins, allowOrigins, isAllowedOrigin } from '../http/cors.ts';
@@ -108,10 +109,15 @@ export class HitHandler {
 			return { account, vid: freshVid, sid: freshSid, atMs };
 		}
 		const vid = isSubject(body.vid) ? body.vid : null;
-		if (vid !== null) this.#wait(budget.takeOfVisitor(account.aid, vid));
+		const derived = isSubject(body.seed)
+			? derivedVisitor(account.visitorSecret, 'seed', body.seed)
+			: undefined;
+		const known = vid ?? derived?.vid;
+		if (known !== undefined) this.#wait(budget.takeOfVisitor(account.aid, known));
 		const hit = {
 			vid,
 			sid: isSubject(body.sid) ? body.sid : null,
+			...(derived && { derived }),
 			freshVid,
 			freshSid,
 			atMs,

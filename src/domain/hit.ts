@@ -1,4 +1,5 @@
 import { minuteMs } from '../durations.ts';
+import type { DerivedVisitor } from './derived-vid.ts';
 import type { HitEntry } from './profile.ts';
 
 /** The stored content of a hit, besides visitor, visit and time. */
@@ -34,7 +35,9 @@ export interface ArrivingHit {
 	/** As the page sent them; unknown and foreign ids are ignored. */
 	readonly vid: string | null;
 	readonly sid: string | null;
-	/** Used where the presented `vid` is not valid. */
+	/** Whom its seed leads to. Used where the presented `vid` is not valid. */
+	readonly derived?: DerivedVisitor | undefined;
+	/** Used where neither is there. */
 	readonly freshVid: string;
 	readonly freshSid: string;
 	readonly atMs: number;

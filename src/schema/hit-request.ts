@@ -35,6 +35,11 @@ const hitFields = {
 		description: 'The visitor, from an earlier answer. An unknown one is replaced.',
 		examples: ['0f6f3b2c9a1d4e5f8a7b6c5d4e3f2a1b'],
 	}),
+	seed: optional(Type.String(textLimits), textRule, {
+		description:
+			'128 random bits as 32 lower-case hex digits, made and kept by who sends hits, for as long as the visitor is not known. The same seed is the same visitor, who is told in the answer. Ignored where `vid` is known, or where it is something else.',
+		examples: ['7c9e6679f7b84a0e9d3b1f2a5c8d4e60'],
+	}),
 	sid: optional(Type.String(textLimits), textRule, {
 		description: 'The visit, from an earlier answer.',
 		examples: ['5d1c6a7e8f9048b1a2c3d4e5f6a7b8c9'],

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
+import { markOf } from '../domain/derived-vid.ts';
 import {
 	beginErasing,
 	type Erased,
@@ -126,7 +128,11 @@ export async function eraseOne(
 	await waitForMessages(store, accountId, vid);
 	// The customer is removed from the visitor's events, so it must be known which these are.
 	await assignAll(store, accountId);
-	const untilMs = await store.transact(accountId, () => beginErasing(vid, Date.now()));
+	const erased = {
+		mark: markOf(await store.control.visitorSecret(accountId), vid),
+		successor: randomBytes(16).toString('hex'),
+	};
+	const untilMs = await store.transact(accountId, () => beginErasing(vid, Date.now(), erased));
 	await revokeCasks(store, accountId, vid, revoked);
 	for (;;) {
 		const piece = await store.transact(accountId, () => erasePiece(vid, Date.now()));

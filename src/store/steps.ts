@@ -25,7 +25,7 @@ export function tuplesOf<Tuple extends readonly Value[]>(rows: readonly Row[] = 
 /**
  * Advisory locks. An engine with one writer needs none. `docs/decisions/0009` gives the order of all locks. Uploads share
  * the locks of their events' keys (`t:…`, `c:…`, `s:…`). A new link to a key takes its lock exclusively, so that neither misses
- * the other. Imports of history are serialised. `alone` tries to take locks exclusively
+ * the other. So does who may be the first to store a visitor with a derived `vid` (`v:…`). Imports of history are serialised. `alone` tries to take locks exclusively
  * without waiting: its row tells whether it got all of them. An engine with one writer gives no row.
  */
 export type Lock =

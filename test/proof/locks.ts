@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { derivedVisitor } from '../../src/domain/derived-vid.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import { prune } from '../../src/store/account/removing/pruning.ts';
@@ -24,6 +25,8 @@ import { deadlocksOf } from './mixed.ts';
 const concurrency = 24;
 const cids = ['C-1', 'C-2', 'C-3', 'C-4'];
 const subids = ['S-1', 'S-2', 'S-3', 'S-4', 'S-5', 'S-6'];
+/** Browsers that have no `vid` yet; of each, several hits are under way at once. */
+const seeds = ['1', '2', '3', '4', '5', '6'].map((digit) => digit.repeat(32));
 const importedVids = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(32));
 /** Of what is known of so many last sales and visitors, something is shown again. */
 const recent = 30;
@@ -50,6 +53,8 @@ export async function tangle({ address, seed, isOver }: TangleOptions) {
 	const accounts = [await addAccount(stores[0] as OpenStore), await addAccount(stores[0] as OpenStore)];
 	const store = () => pick(stores);
 	const writer = () => pick<ServingWriter>(writers);
+	const secrets = new Map<number, string>();
+	for (const id of accounts) secrets.set(id, await store().control.visitorSecret(id));
 	const seen = new Map(accounts.map((id) => [id, [] as { vid: string; sid: string }[]]));
 	const tids: string[] = [];
 	const freshTid = () => {
@@ -75,7 +80,14 @@ export async function tangle({ address, seed, isOver }: TangleOptions) {
 		async hit(accountId) {
 			const visitors = seen.get(accountId) ?? [];
 			const who = visitors.length > 0 && random() < 0.7 ? pick(visitors.slice(-recent)) : null;
-			const arriving = { vid: who?.vid ?? null, sid: maybe(0.7, () => who?.sid) ?? null, atMs: moment() };
+			const arriving = {
+				vid: who?.vid ?? null,
+				sid: maybe(0.7, () => who?.sid) ?? null,
+				atMs: moment(),
+				...(random() < 0.4 && {
+					derived: derivedVisitor(secrets.get(accountId) as string, 'seed', pick(seeds)),
+				}),
+			};
 			visitors.push(await writer().storeHit(accountId, hit(arriving, shown())));
 		},
 		upload: (accountId) => upload(writer(), accountId, several(6, sale), { atMs: moment() }),

@@ -82,6 +82,7 @@ async function insertAccount(
 			disabled_at: null,
 			database: ownDatabase ?? null,
 			import_secret: null,
+			visitor_secret: randomBytes(32).toString('hex'),
 			...columnsOf({ ...defaultSettings, ...settings }),
 		})
 		.returning('id')
@@ -239,6 +240,13 @@ export function accountStore({ database, change, now }: ControlDoors) {
 				const [row] = await selectRows(transaction, 'account', { id });
 				return row?.import_secret as string;
 			}),
+
+		/** The account's secret for deriving visitors, see `domain/derived-vid.ts`. */
+		async visitorSecret(id: number): Promise<string> {
+			const [row] = await selectRows(database, 'account', { id });
+			if (!row) throw new OperatorError(`There is no account with the number ${id}.`);
+			return row.visitor_secret;
+		},
 
 		/** What was last learned about the account's cadences; null if nothing was. */
 		async cadences(id: number): Promise<CadenceTable | null> {

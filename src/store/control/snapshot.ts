@@ -38,6 +38,8 @@ export interface KnownAccount extends AccountSettings {
 	readonly clientId: number;
 	readonly client: string;
 	readonly aid: string;
+	/** Derives visitors, see `domain/derived-vid.ts`. Never shown. */
+	readonly visitorSecret: string;
 	readonly goals: readonly Goal[];
 	readonly segments: readonly Segment[];
 	/** Those that have not ended. */
@@ -144,6 +146,7 @@ async function selectUsableAccounts(
 				clientId: account.client_id,
 				client: account.client,
 				aid: account.aid,
+				visitorSecret: account.visitor_secret,
 				...accountSettings(account),
 				goals: goals(account.id).map(toGoal),
 				segments: segments(account.id).map(toSegment),

@@ -26,6 +26,7 @@ export interface ControlTables {
 		currency: string;
 		cadences: Generated<string | null>;
 		tells_experiments: number;
+		visitor_secret: string;
 	};
 	plan: {
 		name: string;

@@ -16,6 +16,7 @@ import { asOfContract } from './profiles-as-of.ts';
 import { quotaContract } from './quota.ts';
 import { receiptContract } from './receipts.ts';
 import { scoringContract } from './scoring.ts';
+import { seedContract } from './seeds.ts';
 import { subscriptionContract } from './subscriptions.ts';
 import { uploadContract } from './uploads.ts';
 import { visitorMaintenanceContract } from './visitor-maintenance.ts';
@@ -27,6 +28,7 @@ export function everyContract(engine: Engine): void {
 	uploadContract(engine);
 	receiptContract(engine);
 	visitorContract(engine);
+	seedContract(engine);
 	joinContract(engine);
 	visitorMaintenanceContract(engine);
 	subscriptionContract(engine);

@@ -32,7 +32,7 @@ import {
 	upload,
 } from '../engines.ts';
 import { addLongLog, longLogSid, longLogVid } from '../long-log.ts';
-import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
+import { assertAsTheLogSays, body, derived, hit, newId } from './visitors.ts';
 
 const vid = longLogVid;
 const sid = longLogSid;
@@ -386,7 +386,7 @@ export function foldingContract(engine: Engine): void {
 				scans.set('a link', await most(() => storeHits([link])));
 				scans.set('to fold', await most(() => foldPiece(), 40));
 				scans.set('to prune', await most(() => prune(receivedAtMs - 1_000_000), 5));
-				await store.transact(accountId, () => beginErasing(vid, 1));
+				await store.transact(accountId, () => beginErasing(vid, 1, { mark: 'M', successor: newId() }));
 				scans.set('to erase', await most(() => erasePiece(vid, 1), 5));
 				// PostgreSQL reads tables as small as that of the 1,000 events completely, up to three times; the long
 				// log never.
@@ -444,7 +444,7 @@ export function foldingContract(engine: Engine): void {
 			const reader = store.startReading();
 			t.after(() => reader.close());
 			assert.equal((await reader.visit(accountId, sid))?.hits, 353);
-			await store.transact(accountId, () => beginErasing(vid, 1));
+			await store.transact(accountId, () => beginErasing(vid, 1, { mark: 'M', successor: newId() }));
 			assert.deepEqual(
 				[await reader.visitor(accountId, vid), await reader.visit(accountId, sid)],
 				[null, null],

@@ -27,12 +27,13 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual(account.goals, await control.goals(accountId));
 			assert.deepEqual(account.segments, await control.segments(accountId));
 			assert.deepEqual(
-				{ ...account, goals: 0, segments: 0 },
+				{ ...account, goals: 0, segments: 0, visitorSecret: '' },
 				{
 					id: accountId,
 					clientId: account.clientId,
 					client: 'acme',
 					aid,
+					visitorSecret: '',
 					origins: [],
 					explains: false,
 					tellsExperiments: false,

@@ -21,12 +21,12 @@ import {
 	upload,
 } from '../engines.ts';
 
-const startMs = receivedAtMs;
+export const startMs = receivedAtMs;
 
 let number = 0;
 
 /** Ids that no other test uses. */
-function newId(): string {
+export function newId(): string {
 	number++;
 	return number.toString(16).padStart(32, '0');
 }

@@ -19,6 +19,7 @@ import {
 	newLinks,
 	saveLinks,
 } from '../owners/identity-links.ts';
+import { derivedOf, findErased, loadSuccessors, lockDerived } from '../profiles/derived-visitors.ts';
 import { refold } from '../profiles/refold.ts';
 import {
 	LoadedProfiles,
@@ -36,6 +37,8 @@ const maxBehindMs = 60_000;
 interface Working {
 	readonly loadedVisitors: LoadedProfiles;
 	readonly loadedVisits: LoadedProfiles;
+	/** Whom marks of erased visitors lead to. */
+	readonly successors: ReadonlyMap<string, string>;
 	/** What they become, by `vid` and `sid`. */
 	readonly visitors: Map<string, Profile | null>;
 	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
@@ -130,25 +133,31 @@ function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[
 /** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0009`. */
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const vids = unique(hits.map(({ vid }) => vid));
+	const derived = derivedOf(hits);
 	const links = hits.flatMap(({ vid, freshVid, atMs, body }) => linksOfHit(vid ?? freshVid, atMs, body));
 	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
 	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
 	const before = maybeKnown.length > 0 ? yield* knownLinks(maybeKnown) : [];
 	const keys = new Set(newLinks(links, before).map(({ key }) => key));
 	const { events, vids: contenders, popular } = yield* lockContested([...keys]);
-	const { visitors, visits, known } = yield* ask({
-		visitors: loadVisitors(unique([...vids, ...contenders])),
+	const { visitors, erased, visits, known } = yield* ask({
+		lock: lockDerived(derived),
+		visitors: loadVisitors(unique([...vids, ...derived.map(({ vid }) => vid), ...contenders])),
+		erased: findErased(derived),
 		visits: loadVisits(unique(hits.map(({ sid }) => sid))),
 		// Look them up again, now that nobody can delete them.
 		known: knownLinks(maybeKnown.filter(({ key }) => !keys.has(key))),
 	});
-	const loadedVisitors = new LoadedProfiles(visitors);
+	const { successors, rows } = yield* loadSuccessors(erased);
+	const loadedVisitors = new LoadedProfiles([...visitors, ...rows]);
 	const profiles = loadedVisitors.profiles;
 	const presented = new Set(visits.map(({ sid }) => sid));
 	// Running visits that the page no longer presents.
-	const current = hits.flatMap(({ vid, atMs }) => {
-		const visit = vid === null ? null : profiles.get(vid)?.visit;
-		return visit && !presented.has(visit.sid) && continuesVisit(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
+	const current = hits.flatMap((hit) => {
+		const visit = profiles.get(vidOf(hit, profiles, successors))?.visit;
+		return visit && !presented.has(visit.sid) && continuesVisit(visit.lastHitAtMs, hit.atMs)
+			? [visit.sid]
+			: [];
 	});
 	const others = current.length > 0 ? yield* loadVisits(unique(current)) : [];
 	// A visit of another visitor is not locked and may change or be erased at any time, so it is ignored.
@@ -157,6 +166,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	return {
 		loadedVisitors,
 		loadedVisits,
+		successors,
 		visitors: new Map(profiles),
 		visits: new Map(
 			own.map(({ sid, vid }) => [
@@ -173,10 +183,20 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	};
 }
 
+/** Whose a hit is: a known visitor's, else of the one whom its seed leads to, else a new one's. */
+function vidOf(
+	{ vid, derived, freshVid }: ArrivingHit,
+	known: ReadonlyMap<string, unknown>,
+	successors: ReadonlyMap<string, string>,
+): string {
+	if (vid !== null && known.has(vid)) return vid;
+	return derived ? (successors.get(derived.mark) ?? derived.vid) : freshVid;
+}
+
 /** Finds the visitor and the visit of a hit, and adds the hit to both if it is their latest entry. */
 function place(working: Working, hit: ArrivingHit): VisitHit {
 	const { loadedVisitors, loadedVisits } = working;
-	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
+	const vid = vidOf(hit, working.visitors, working.successors);
 	const profile = working.visitors.get(vid) ?? null;
 	const sid = sidOf(working, hit, vid, profile);
 	const visit = working.visits.get(sid)?.profile ?? null;

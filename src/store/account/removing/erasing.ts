@@ -15,6 +15,7 @@ import {
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
+import { saveErased } from '../profiles/derived-visitors.ts';
 import { refold } from '../profiles/refold.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { addTasks } from '../tasks.ts';
@@ -95,9 +96,14 @@ export function* visitorsOfCustomer(cid: string, after: string): Reading<string[
  * Makes a visitor unknown, at once and for good: it gains no hit and no event, and no read finds it. Its stored data is then
  * erased in pieces, see `erasePiece`.
  * @param nowMs shows other processes that the erasure is in progress
+ * @param erased what is kept: the visitor's mark, and the `vid` that its seed leads to from now on
  * @returns until when a message about the visitor may be under way, see `messagesUnderWay`
  */
-export function* beginErasing(vid: string, nowMs: number): Steps<number> {
+export function* beginErasing(
+	vid: string,
+	nowMs: number,
+	{ mark, successor }: { readonly mark: string; readonly successor: string },
+): Steps<number> {
 	// Nobody adds a link or an event in between.
 	const {
 		tasks: [task],
@@ -111,6 +117,7 @@ export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 		// Before the visitor's row, which lists them, is deleted.
 		{ settle: [vid] },
 		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
+		...saveErased(vid, mark, successor),
 		touch(vid, nowMs),
 	];
 	// Only messages are given back.

@@ -16,6 +16,8 @@ const firstLock = 0x6a6f696e;
  * The first lock of subscriptions, `s:…`, which are locked after those of visitors. The number is the ASCII of "subs".
  */
 const firstSubscriptionLock = 0x73756273;
+/** What a lock of a visitor whose `vid` is derived has set: it is a negative number, and no other is. */
+const visitorLock = 0x80000000;
 
 /** Locks keys until the transaction ends, always in the same order. */
 export async function lockKeys(
@@ -41,9 +43,11 @@ const everyLock = [firstLock, firstSubscriptionLock].flatMap((first) =>
 );
 
 function locksOf(keys: readonly string[]): number[] {
-	const numbers = keys.map(
-		(key) => (key.startsWith('s:') ? firstSubscriptionLock : firstLock) + (fnv1a(key) % locksPerAccount),
-	);
+	const numbers = keys.map((key) => {
+		// Each has a lock of its own: few hits derive a visitor, and those of others must not wait for them.
+		if (key.startsWith('v:')) return fnv1a(key) | visitorLock;
+		return (key.startsWith('s:') ? firstSubscriptionLock : firstLock) + (fnv1a(key) % locksPerAccount);
+	});
 	return [...new Set(numbers)].sort((a, b) => a - b);
 }
 

@@ -1,0 +1,62 @@
+import type { DerivedVisitor } from '../../../domain/derived-vid.ts';
+import { ConcurrentChangeError } from '../../../errors.ts';
+import {
+	type Askable,
+	type Lock,
+	type Query,
+	type Row,
+	type Select,
+	type Steps,
+	select,
+	sql,
+	values,
+} from '../../steps.ts';
+import { unique } from '../../unique.ts';
+import { loadFreeVisitors } from './stored-profiles.ts';
+
+/** The derived visitors of some hits. */
+export function derivedOf(
+	hits: readonly { readonly derived?: DerivedVisitor | undefined }[],
+): DerivedVisitor[] {
+	return hits.flatMap(({ derived }) => derived ?? []);
+}
+
+/**
+ * Locks derived visitors, which others may be about to store for the first time, too: a row that does not exist cannot be
+ * locked. After keys and events, and right before the rows of visitors, see `docs/decisions/0009`.
+ */
+export function lockDerived(derived: readonly DerivedVisitor[]): Lock {
+	return { lock: 'exclusive', keys: unique(derived.map(({ vid }) => `v:${vid}`)) };
+}
+
+/** Which of them were erased. To be asked after their rows are locked, or an erasure that was waited for would be missed. */
+export function findErased(derived: readonly DerivedVisitor[]): Askable<Select> {
+	return select`mark, successor FROM @erased WHERE mark IN ${unique(derived.map(({ mark }) => mark))} /* erased */`;
+}
+
+/**
+ * Loads the visitors that erased ones lead to. Seldom are there any.
+ * @param erased rows of `findErased`
+ */
+export function* loadSuccessors(
+	erased: readonly Row[],
+): Steps<{ successors: ReadonlyMap<string, string>; rows: readonly Row[] }> {
+	const successors = new Map(erased.map(({ mark, successor }) => [String(mark), String(successor)]));
+	if (successors.size === 0) return { successors, rows: [] };
+	const { rows, busy } = yield* loadFreeVisitors(unique([...successors.values()]));
+	// To wait for them could be a deadlock, now that other visitors are locked.
+	if (busy.length > 0) throw new ConcurrentChangeError('the successor of an erased visitor is busy');
+	return { successors, rows };
+}
+
+/**
+ * Keeps that a visitor was erased, by its mark, so that nothing leads to its `vid` again. What has led to it leads to the
+ * successor.
+ * @param successor a random `vid`
+ */
+export function saveErased(vid: string, mark: string, successor: string): Query[] {
+	return [
+		sql`UPDATE @erased SET successor = ${successor} WHERE successor = ${vid} /* erase */`,
+		sql`INSERT INTO @erased (mark, successor) ${values([[mark, successor]])} ON CONFLICT (mark) DO NOTHING /* erase */`,
+	];
+}

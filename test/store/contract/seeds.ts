@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { type DerivedVisitor, derivedVisitor } from '../../../src/domain/derived-vid.ts';
+import { minuteMs } from '../../../src/durations.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
+import { addAccount, type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';
+import { rowsIn } from '../rows.ts';
+import { assertAsTheLogSays, body, derived, hit, newId, startMs } from './visitors.ts';
+
+/** Whom a new seed leads to in an account. */
+export async function newSeed(store: OpenStore, accountId: number): Promise<DerivedVisitor> {
+	return derivedVisitor(await store.control.visitorSecret(accountId), 'seed', newId());
+}
+
+/** Hits of browsers that have no `vid` yet, and send a seed. */
+export function seedContract(engine: Engine): void {
+	suite(`${engine.name}: seeds`, () => {
+		test('hits of a seed are one visitor’s and one visit’s, without a vid or a sid', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const [one, other] = [await newSeed(store, accountId), await newSeed(store, accountId)];
+			const first = await writer.storeHit(accountId, hit({ derived: one }));
+			assert.equal(first.vid, one.vid);
+			const later = hit({ derived: one, atMs: startMs + 29 * minuteMs });
+			assert.deepEqual(await writer.storeHit(accountId, later), first);
+			const nextVisit = hit({ derived: one, atMs: startMs + 90 * minuteMs });
+			assert.deepEqual(await writer.storeHit(accountId, nextVisit), {
+				vid: one.vid,
+				sid: nextVisit.freshSid,
+			});
+			assert.equal((await writer.storeHit(accountId, hit({ derived: other }))).vid, other.vid);
+			const { visitors, visits } = (await derived(store, accountId)) as Record<string, object[]>;
+			assert.deepEqual([visitors?.length, visits?.length], [2, 3]);
+			assert.equal((await rowsIn(store, accountId, 'hit')).length, 4);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a known vid wins; a seed stands in for one that nobody has issued, and of another account', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const seed = await newSeed(store, accountId);
+			const known = await writer.storeHit(accountId, hit());
+			const both = hit({ ...known, derived: seed, atMs: startMs + 1 });
+			assert.deepEqual(await writer.storeHit(accountId, both), known);
+			// The seed has made nobody.
+			assert.equal(((await derived(store, accountId)) as { visitors: object[] }).visitors.length, 1);
+			const elsewhere = await writer.storeHit(await addAccount(store), hit());
+			for (const vid of [newId(), elsewhere.vid]) {
+				const invented = hit({ vid, sid: newId(), derived: seed, atMs: startMs + 2 });
+				assert.equal((await writer.storeHit(accountId, invented)).vid, seed.vid);
+			}
+			// From the first answer on, the page sends its vid.
+			const next = hit({ vid: seed.vid, atMs: startMs + 3 });
+			assert.equal((await writer.storeHit(accountId, next)).vid, seed.vid);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('hits of a seed at the same moment are one visitor’s, in one visit, and none is lost', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			for (let round = 0; round < 5; round++) {
+				const seeds = await Promise.all(Array.from({ length: 4 }, () => newSeed(store, accountId)));
+				const hits = Array.from({ length: 48 }, (_, number) =>
+					hit({ derived: seeds[number % seeds.length] }, { cid: `C-${round}-${number % seeds.length}` }),
+				);
+				const stored = await Promise.all(hits.map((one) => writer.storeHit(accountId, one)));
+				assert.equal(new Set(stored.map(({ vid }) => vid)).size, seeds.length);
+				assert.equal(new Set(stored.map(({ sid }) => sid)).size, seeds.length);
+				for (const [number, { vid }] of stored.entries())
+					assert.equal(vid, seeds[number % seeds.length]?.vid);
+			}
+			const { visitors, visits, links } = (await derived(store, accountId)) as Record<string, object[]>;
+			assert.deepEqual([visitors?.length, visits?.length, links?.length], [20, 20, 20]);
+			const profiles = (visitors as { profile: string }[]).map(({ profile }) => JSON.parse(profile).hits);
+			assert.deepEqual(new Set(profiles), new Set([12]));
+			assert.equal((await rowsIn(store, accountId, 'hit')).length, 5 * 48);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a sale that a seed’s hit has begun is its visitor’s', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const seed = await newSeed(store, accountId);
+			const shown = { cid: 'C-1', events: [{ name: 'checkout', tid: 'T-1' }] };
+			await writer.storeHit(accountId, hit({ derived: seed }, shown));
+			await writer.storeHit(accountId, hit({ derived: seed, atMs: startMs + 1 }, shown));
+			await upload(writer, accountId, [
+				subscriptionEvent({ tid: 'T-1' }),
+				subscriptionEvent({ tid: 'T-2', cid: 'C-1' }),
+			]);
+			const { events, links } = (await derived(store, accountId)) as Record<string, { vid: string }[]>;
+			assert.deepEqual(
+				events?.map(({ vid }) => vid),
+				[seed.vid, seed.vid],
+			);
+			assert.equal(links?.length, 2);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('after an erasure a seed leads to somebody new, always the same, however often it is erased', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const seed = await newSeed(store, accountId);
+			const bystander = await writer.storeHit(accountId, hit());
+			const gone = [(await writer.storeHit(accountId, hit({ derived: seed }))).vid];
+			for (let round = 0; round < 3; round++) {
+				await eraseVisitor(store, accountId, gone.at(-1) as string);
+				const hits = Array.from({ length: 6 }, () => hit({ derived: seed }, body({ cid: `C-${round}` })));
+				const stored = await Promise.all(hits.map((one) => writer.storeHit(accountId, one)));
+				assert.equal(new Set(stored.map(({ vid, sid }) => `${vid} ${sid}`)).size, 1);
+				const { vid } = stored[0] as { vid: string };
+				assert(!gone.includes(vid) && vid !== bystander.vid);
+				// The browser knows its vid now, or has still that of the erased one.
+				assert.equal((await writer.storeHit(accountId, hit({ vid, derived: seed }))).vid, vid);
+				assert.equal(
+					(await writer.storeHit(accountId, hit({ vid: gone[0] ?? null, derived: seed }))).vid,
+					vid,
+				);
+				gone.push(vid);
+			}
+			const { visitors } = (await derived(store, accountId)) as { visitors: object[] };
+			assert.equal(visitors.length, 2);
+			// What is kept names no erased visitor.
+			const kept = await rowsIn(store, accountId, 'erased');
+			assert.equal(kept.length, 3);
+			for (const { mark, successor } of kept) {
+				assert(!gone.includes(mark as string));
+				assert(!gone.slice(0, -1).includes(successor as string));
+			}
+			assert.equal(kept.find(({ mark }) => mark === seed.mark)?.successor, gone.at(-1));
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('hits during an erasure are stored, of the erased visitor or of the next', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			for (let round = 0; round < 5; round++) {
+				const seed = await newSeed(store, accountId);
+				await writer.storeHit(accountId, hit({ derived: seed }));
+				let isOver = false;
+				const erasing = eraseVisitor(store, accountId, seed.vid).then(() => {
+					isOver = true;
+				});
+				while (!isOver)
+					await Promise.all(
+						Array.from({ length: 4 }, () => writer.storeHit(accountId, hit({ derived: seed }))),
+					);
+				await erasing;
+				const { vid } = await writer.storeHit(accountId, hit({ derived: seed }));
+				assert.notEqual(vid, seed.vid);
+				const { visitors } = (await derived(store, accountId)) as { visitors: { vid: string }[] };
+				assert(!visitors.some((visitor) => visitor.vid === seed.vid));
+				assert.equal(visitors.length, round + 1);
+			}
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('an account’s secret is made with it, and is its own', async () => {
+			const { store } = await openAccountOn(engine);
+			const [one, other] = [await addAccount(store), await addAccount(store)];
+			const secret = await store.control.visitorSecret(one);
+			assert.match(secret, /^[0-9a-f]{64}$/);
+			assert.notEqual(await store.control.visitorSecret(other), secret);
+			const { accounts } = await store.control.accessSnapshot();
+			assert(accounts.values().some((account) => account.id === one && account.visitorSecret === secret));
+		});
+	});
+}
