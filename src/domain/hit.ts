@@ -54,6 +54,8 @@ export interface StoredHit {
 /** A past hit, from an import. */
 export interface HistoryHit {
 	readonly vid: string;
+	/** Where the `vid` is derived from a seed. If that visitor was erased, the hit is its successor's. */
+	readonly derived?: DerivedVisitor | undefined;
 	/** Null where the import names no visit: such hits form visits, separated by 30 minutes without a hit. */
 	readonly sid: string | null;
 	readonly atMs: number;

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { compareTexts } from '../domain/compare-texts.ts';
+import { derivedVisitor } from '../domain/derived-vid.ts';
 import type { HistoryHit } from '../domain/hit.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
@@ -42,9 +43,15 @@ export interface ImportOptions extends LineContext {
 	readonly onProblem: (file: string, line: number, problem: string) => void;
 }
 
+/** What visitors are derived with: from names, and from seeds. */
+interface Secrets {
+	readonly names: string;
+	readonly seeds: string;
+}
+
 interface WaitingHit extends HistoryHit {
-	/** The visitor's name in the file. */
-	readonly visitor: string;
+	/** The visitor's name in the file; null where it has a seed. */
+	readonly visitor: string | null;
 }
 
 interface WaitingEvent extends HistoryEvent {
@@ -59,17 +66,21 @@ interface WaitingEvent extends HistoryEvent {
  */
 export class HistoryImport implements Disposable {
 	readonly #options: ImportOptions;
-	readonly #secret: string;
+	readonly #secrets: Secrets;
 	readonly #hits = new SpillFiles<WaitingHit>();
 	readonly #events = new SpillFiles<WaitingEvent>();
 
-	private constructor(options: ImportOptions, secret: string) {
+	private constructor(options: ImportOptions, secrets: Secrets) {
 		this.#options = options;
-		this.#secret = secret;
+		this.#secrets = secrets;
 	}
 
 	static async begin(options: ImportOptions): Promise<HistoryImport> {
-		return new HistoryImport(options, await options.store.control.importSecret(options.accountId));
+		const { control } = options.store;
+		return new HistoryImport(options, {
+			names: await control.importSecret(options.accountId),
+			seeds: await control.visitorSecret(options.accountId),
+		});
 	}
 
 	async read(input: InputFile, onBytes: (bytes: number) => void): Promise<FileReport> {
@@ -106,23 +117,34 @@ export class HistoryImport implements Disposable {
 			return 'events';
 		}
 		const { visitor, visit, atMs, body } = entry;
-		const vid = this.#nameOf(visitor);
-		// Shares the prefix of the vid; see derivedSid.
-		const sid = visit === null ? null : vid.slice(0, 4) + this.#nameOf(visitor, visit).slice(4);
-		this.#hits.add(vid.slice(0, 2), { vid, sid, atMs, body, visitor });
+		if ('name' in visitor) {
+			const vid = this.#nameOf(visitor.name);
+			const sid = this.#sidOf(vid, visit, visitor.name);
+			this.#hits.add(vid.slice(0, 2), { vid, sid, atMs, body, visitor: visitor.name });
+		} else {
+			const derived = derivedVisitor(this.#secrets.seeds, 'seed', visitor.seed);
+			// No name is empty.
+			const sid = this.#sidOf(derived.vid, visit, '', visitor.seed);
+			this.#hits.add(derived.vid.slice(0, 2), { vid: derived.vid, derived, sid, atMs, body, visitor: null });
+		}
 		return 'hits';
+	}
+
+	/** Shares the prefix of the vid; see `derivedSid`. */
+	#sidOf(vid: string, visit: string | null, ...visitor: readonly string[]): string | null {
+		return visit === null ? null : vid.slice(0, 4) + this.#nameOf(...visitor, visit).slice(4);
 	}
 
 	/** Derives a `vid` or `sid` from a name. Deterministic, and not guessable without the account's secret. */
 	#nameOf(...names: readonly string[]): string {
 		// Unambiguous, because names contain no control characters.
-		return createHmac('sha256', this.#secret).update(names.join('\n')).digest('hex').slice(0, 32);
+		return createHmac('sha256', this.#secrets.names).update(names.join('\n')).digest('hex').slice(0, 32);
 	}
 
 	/**
 	 * Stores everything that was read.
 	 * @param onLines receives the number of lines done
-	 * @param onVisitor receives each visitor's name in the files and their `vid`
+	 * @param onVisitor receives each visitor's name in the files and their `vid`; seeds are no names
 	 */
 	async store(
 		onLines: (lines: number) => void,
@@ -162,7 +184,7 @@ export class HistoryImport implements Disposable {
 				hits.sort((a, b) => compareTexts(a.vid, b.vid) || a.atMs - b.atMs);
 				yield* hits;
 				for (const { visitor, vid } of hits) {
-					if (!known.has(vid)) onVisitor(visitor, vid);
+					if (visitor !== null && !known.has(vid)) onVisitor(visitor, vid);
 					known.add(vid);
 				}
 			}

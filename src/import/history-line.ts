@@ -18,11 +18,14 @@ export type HistoryEntry =
 	/** A hit by a bot, judged by its user agent. */
 	| { readonly type: 'bot' };
 
+/** How a file names a visitor: by any name, or by the seed that its browser had. */
+export type VisitorName = { readonly name: string } | { readonly seed: string };
+
 /** A past hit. Visitor and visit have the names that the file gives them. */
 export interface HitLine {
 	readonly type: 'hit';
 	readonly atMs: number;
-	readonly visitor: string;
+	readonly visitor: VisitorName;
 	readonly visit: string | null;
 	readonly body: HitRecord;
 }
@@ -38,7 +41,6 @@ const timeRule = 'a past time with its zone, such as 2026-01-31T10:00:00Z';
 
 /** Fields that only history lines have, besides those of hits and uploads. */
 const own = {
-	visitor: text('The visitor; any name.', ['user-4711']),
 	visit: optional(Type.String(textLimits), textRule, { description: 'The visit.', examples: [] }),
 	channel: optional(Type.String(textLimits), textRule, {
 		description: 'Derived from url by default.',
@@ -50,10 +52,19 @@ const own = {
 	}),
 	userAgent: optional(words(2000), 'a string of at most 2000 characters', { description: '', examples: [] }),
 };
-const { aid: _, vid: __, sid: ___, ...shared } = hitSchema.properties;
+const visitor = text('The visitor; any name.', ['user-4711']);
+const seed = Type.String({
+	pattern: '^[0-9a-f]{32}$',
+	description: 'The seed of the browser, in place of a name.',
+	'x-must-be': '32 lower-case hex digits',
+});
+const { aid: _, vid: __, sid: ___, seed: ____, ...shared } = hitSchema.properties;
 const hitLine = Type.Object({ ...own, ...shared });
-const hitCheck = compileCheck(hitLine);
-const ownProblems = compileProblems(Type.Object(own));
+type HitFields = Static<typeof hitLine>;
+const namedCheck = compileCheck(Type.Object({ visitor, ...own, ...shared }));
+const seededCheck = compileCheck(Type.Object({ seed, ...own, ...shared }));
+const namedProblems = compileProblems(Type.Object({ visitor, ...own }));
+const seededProblems = compileProblems(Type.Object({ seed, ...own }));
 
 /**
  * Validates one line's fields.
@@ -68,8 +79,9 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 	const isPast = atMs !== null && atMs <= context.nowMs;
 	if (type === 'hit') {
 		const hit = events === undefined ? fields : { ...fields, events: eventsOf(events) };
-		return isPast && hitCheck(hit) && isWebAddress(hit.url)
-			? readHit(hit, atMs, context)
+		const whose = visitorOf(hit);
+		return isPast && whose && isWebAddress((hit as HitFields).url)
+			? readHit(hit, whose, { atMs, ...context })
 			: describe(isPast, hitProblems(hit));
 	}
 	const foreign = foreignFields(fields);
@@ -78,8 +90,23 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
 }
 
-function readHit(fields: Static<typeof hitLine>, atMs: number, { channelRules }: LineContext): HistoryEntry {
-	const { visitor, visit, channel, device, userAgent } = fields;
+/** Whose a hit is; null where a field of the line is invalid. */
+function visitorOf(hit: object): VisitorName | null {
+	if (!hasValue(hit, 'seed')) return namedCheck(hit) ? { name: hit.visitor } : null;
+	return seededCheck(hit) && !hasValue(hit, 'visitor') ? { seed: hit.seed } : null;
+}
+
+function hasValue(fields: object, name: string): boolean {
+	const value = (fields as Record<string, unknown>)[name];
+	return value !== undefined && value !== null && value !== '';
+}
+
+function readHit(
+	fields: HitFields,
+	visitor: VisitorName,
+	{ atMs, channelRules }: LineContext & { readonly atMs: number },
+): HistoryEntry {
+	const { visit, channel, device, userAgent } = fields;
 	if (userAgent && isBot(userAgent)) return { type: 'bot' };
 	const body = toHitRecord(
 		fields,
@@ -115,11 +142,8 @@ function parseJson(text: string): unknown {
 
 /** What a line of an upload must not have: it would be thought to join the event to somebody. */
 function foreignFields(fields: object): string[] {
-	return ['visitor', 'visit']
-		.filter(
-			(name) =>
-				(fields as Record<string, unknown>)[name] != null && (fields as Record<string, unknown>)[name] !== '',
-		)
+	return ['visitor', 'seed', 'visit']
+		.filter((name) => hasValue(fields, name))
 		.map((name) => `only hits have ${name}; a subscription event is joined by tid or cid`);
 }
 
@@ -130,10 +154,12 @@ function isWebAddress(url: string | null | undefined): boolean {
 
 function hitProblems(fields: object): string[] {
 	// The command names the account. Visitor and visit were checked as fields of the line.
-	const hit = { ...fields, aid: 'account', vid: null, sid: null };
+	const hit = { ...fields, aid: 'account', vid: null, sid: null, seed: null };
 	const { url } = fields as { readonly url?: unknown };
+	const isSeeded = hasValue(fields, 'seed');
 	return [
-		...ownProblems(fields, ''),
+		...(isSeeded ? seededProblems : namedProblems)(fields, ''),
+		...(isSeeded && hasValue(fields, 'visitor') ? ['visitor and seed must not both be given'] : []),
 		...findHitProblems(hit),
 		...(typeof url === 'string' && !isWebAddress(url)
 			? ['url must be a web address such as https://shop.example/pricing']

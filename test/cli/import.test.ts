@@ -12,7 +12,7 @@ import { takesLong } from '../quick.ts';
 import { serveHere } from '../serve-here.ts';
 import { assertAsTheLogSays } from '../store/contract/visitors.ts';
 import { addAccount, type Engine, engines, enginesAboveContract, openFor } from '../store/engines.ts';
-import { roomyPlan, temporaryFolder } from '../support.ts';
+import { browserUserAgent, roomyPlan, temporaryFolder } from '../support.ts';
 
 const [sqlite, postgres] = engines as [Engine, Engine];
 const at = (minutes: number) => new Date(Date.UTC(2026, 0, 31, 10) + minutes * minuteMs).toISOString();
@@ -105,6 +105,32 @@ for (const engine of enginesAboveContract)
 		);
 		await assertAsTheLogSays(store, accountId);
 	});
+
+test('hits with a seed are imported as the visitor who sends it later', async (t) => {
+	const { database, store, file, folder, importJson, show } = await install(t);
+	const [seed, other] = ['1'.repeat(32), '2'.repeat(32)];
+	const lines = file(
+		'seeds.csv',
+		`type,at,visitor,seed,visit\nhit,${at(0)},,${seed},v1\nhit,${at(200)},,${seed},v1\nhit,${at(0)},,${other},v1\nhit,${at(0)},${seed},,v1\n`,
+	);
+	const mapping = join(folder, 'mapping');
+	const { stored } = await importJson(lines, '--mapping', mapping);
+	assert.deepEqual(stored, { hits: 4, events: 0, repeated: 0, conflicts: 0 });
+	assert.equal((await importJson(lines)).stored.repeated, 4);
+	// A name that looks like a seed is a name.
+	assert.deepEqual([...readMapping(mapping).keys()], [seed]);
+	await store.close();
+	await using server = await serveHere(['--database', database]);
+	const answer = await fetch(`${server.url}/hit`, {
+		method: 'POST',
+		headers: { 'user-agent': browserUserAgent },
+		body: JSON.stringify({ aid: 'c-a-acme-uk', seed }),
+	});
+	const { vid } = (await answer.json()) as { vid: string };
+	assert.notEqual(vid, readMapping(mapping).get(seed));
+	const { profile, visits } = await show(vid);
+	assert.deepEqual([profile.hits, visits.map(({ hits }) => hits)], [3, [2, 1]]);
+});
 
 test('invalid lines are reported by number and field and not stored, and the exit code is 1', async (t) => {
 	const { file, args, importJson, store, accountId } = await install(t);

@@ -35,7 +35,12 @@ test('a hit gets page, channel and device like a live one', () => {
 		events: [{ name: 'checkout', tid: 'T-1', rvn: 499, currency: 'GBP' }],
 		cid: 'C-1',
 	});
-	assert.deepEqual(whose, { type: 'hit', atMs: Date.UTC(2026, 0, 31, 10), visitor: 'user-1', visit: null });
+	assert.deepEqual(whose, {
+		type: 'hit',
+		atMs: Date.UTC(2026, 0, 31, 10),
+		visitor: { name: 'user-1' },
+		visit: null,
+	});
 	assert.deepEqual(body, {
 		page: 'Pricing',
 		title: null,
@@ -165,4 +170,25 @@ test('a line of an upload that names a visitor is refused, because it would join
 		'only hits have visitor; a subscription event is joined by tid or cid',
 	);
 	assert.equal(typeof readHistoryLine({ ...sale, visitor: '' }, context), 'object', 'an empty column of CSV');
+});
+
+test('a hit names its visitor or has a seed', () => {
+	const seed = '0123456789abcdef'.repeat(2);
+	const { visitor: _, ...unnamed } = hit;
+	for (const fields of [
+		{ ...unnamed, seed },
+		{ ...unnamed, seed, visitor: '' },
+	]) {
+		const entry = readHistoryLine(fields, context);
+		assert(typeof entry === 'object' && entry.type === 'hit');
+		assert.deepEqual(entry.visitor, { seed });
+	}
+	assert.equal(problemsOf({ ...hit, seed }), 'visitor and seed must not both be given');
+	for (const invalid of [seed.toUpperCase(), seed.slice(1), 'x', 7])
+		assert.equal(problemsOf({ ...unnamed, seed: invalid }), 'seed must be 32 lower-case hex digits');
+	assert.match(problemsOf({ ...unnamed, seed: '' }), /^visitor is required/);
+	assert.equal(
+		problemsOf({ ...sale, seed }),
+		'only hits have seed; a subscription event is joined by tid or cid',
+	);
 });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { type DerivedVisitor, derivedVisitor } from '../../../src/domain/derived-vid.ts';
+import type { HistoryHit } from '../../../src/domain/hit.ts';
 import { minuteMs } from '../../../src/durations.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
+import { HistoryWriter } from '../../../src/store/history-writer.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
 import { addAccount, type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';
 import { rowsIn } from '../rows.ts';
@@ -147,6 +149,44 @@ export function seedContract(engine: Engine): void {
 				assert(!visitors.some((visitor) => visitor.vid === seed.vid));
 				assert.equal(visitors.length, round + 1);
 			}
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('imported hits of a seed are those of the browser that has it, before, after and during an erasure', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const seed = await newSeed(store, accountId);
+			const past = (atMs: number) => ({
+				vid: seed.vid,
+				derived: seed,
+				sid: null,
+				atMs,
+				body: body({ cid: 'C-1' }),
+			});
+			const add = (hits: readonly HistoryHit[]) =>
+				new HistoryWriter(store, accountId, { min: 20, initial: 100, max: 2000 }).add(hits, []);
+			// Neither is stored yet, and both are stored at once.
+			const [, live] = await Promise.all([
+				add([past(startMs - minuteMs)]),
+				writer.storeHit(accountId, hit({ derived: seed })),
+			]);
+			assert.equal(live.vid, seed.vid);
+			const { visitors } = (await derived(store, accountId)) as { visitors: { profile: string }[] };
+			assert.deepEqual(
+				visitors.map(({ profile }) => JSON.parse(profile).hits),
+				[2],
+			);
+			await assertAsTheLogSays(store, accountId);
+			await eraseVisitor(store, accountId, seed.vid);
+			const again = [past(startMs - minuteMs), past(startMs - 2 * minuteMs)];
+			assert.equal((await add(again)).hits, 2);
+			assert.equal((await add(again)).hits, 0, 'repeated');
+			const { vid } = await writer.storeHit(accountId, hit({ derived: seed }));
+			assert.notEqual(vid, seed.vid);
+			const after = (await derived(store, accountId)) as { visitors: { vid: string; profile: string }[] };
+			assert.deepEqual(
+				after.visitors.map((one) => [one.vid, JSON.parse(one.profile).hits]),
+				[[vid, 3]],
+			);
 			await assertAsTheLogSays(store, accountId);
 		});
 

@@ -19,7 +19,13 @@ import {
 	newLinks,
 	saveLinks,
 } from '../owners/identity-links.ts';
-import { derivedOf, findErased, loadSuccessors, lockDerived } from '../profiles/derived-visitors.ts';
+import {
+	derivedOf,
+	findErased,
+	issuedVid,
+	loadSuccessors,
+	lockDerived,
+} from '../profiles/derived-visitors.ts';
 import { refold } from '../profiles/refold.ts';
 import {
 	LoadedProfiles,
@@ -190,7 +196,7 @@ function vidOf(
 	successors: ReadonlyMap<string, string>,
 ): string {
 	if (vid !== null && known.has(vid)) return vid;
-	return derived ? (successors.get(derived.mark) ?? derived.vid) : freshVid;
+	return derived ? issuedVid(derived, successors) : freshVid;
 }
 
 /** Finds the visitor and the visit of a hit, and adds the hit to both if it is their latest entry. */

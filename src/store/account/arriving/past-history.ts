@@ -21,6 +21,13 @@ import {
 	saveLinks,
 } from '../owners/identity-links.ts';
 import { subidsOf, subscriptionKeys } from '../owners/subscription-owners.ts';
+import {
+	derivedOf,
+	findErased,
+	issuedVid,
+	lockDerived,
+	successorsAmong,
+} from '../profiles/derived-visitors.ts';
 import { refold, withShortLogs } from '../profiles/refold.ts';
 import {
 	addMissingVisits,
@@ -65,11 +72,16 @@ export interface StoredHistory<Hit, Event> {
  * @param crowd a crowded moment that was read
  */
 export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent>(
-	all: readonly Hit[],
+	given: readonly Hit[],
 	events: readonly Event[],
 	crowd?: CrowdedMoment,
 ): Steps<StoredHistory<Hit, Event>> {
 	yield [{ lock: 'import' }];
+	const successors = successorsAmong(yield* findErased(derivedOf(given)));
+	const all =
+		successors.size === 0
+			? given
+			: given.map((hit) => (hit.derived ? { ...hit, vid: issuedVid(hit.derived, successors) } : hit));
 	const ofVisitors = Map.groupBy(all, ({ vid }) => vid);
 	const short = new Set(yield* withShortLogs([...ofVisitors.keys()], maxEntries));
 	const longLogs = new Map([...ofVisitors].filter(([vid]) => !short.has(vid)));
@@ -104,6 +116,7 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 			links,
 			linked,
 			long: new Set(longLogs.keys()),
+			successors,
 			crowd,
 			added,
 			owners: [...found.holders, ...found.subscriptions].map(({ vid }) => String(vid)),
@@ -126,6 +139,8 @@ interface Surroundings {
 	readonly links: readonly IdentityLink[];
 	/** The keys of those that seemed new, which are locked. */
 	readonly linked: ReadonlySet<string>;
+	/** Whom marks of erased visitors lead to. */
+	readonly successors: ReadonlyMap<string, string>;
 	/** Visitors whose logs are too long to be read whole. */
 	readonly long: ReadonlySet<string>;
 	readonly crowd: CrowdedMoment | undefined;
@@ -140,15 +155,20 @@ const maxEntries = 1500;
 
 function* storePastHits(
 	arriving: readonly HistoryHit[],
-	{ links, linked, long, crowd, added: addedEvents, owners }: Surroundings,
+	{ links, linked, successors, long, crowd, added: addedEvents, owners }: Surroundings,
 ): Steps<number> {
 	const contested = yield* lockContested([...linked]);
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
-	const { visitors, known, history } = yield* ask({
+	const derived = derivedOf(arriving);
+	const { visitors, erased, known, history } = yield* ask({
+		lock: lockDerived(derived),
 		visitors: loadVisitors(unique([...hitsOf.keys(), ...contested.vids, ...owners])),
+		erased: findErased(derived),
 		known: knownLinks(links),
 		history: knownHistory([...hitsOf.keys()].filter((vid) => !long.has(vid))),
 	});
+	if (erased.some(({ mark, successor }) => successors.get(String(mark)) !== successor))
+		throw new ConcurrentChangeError('a derived visitor was erased');
 	const fresh = newLinks(links, known);
 	if (fresh.some(({ key }) => !linked.has(key))) throw new ConcurrentChangeError('a visitor was erased');
 	const knownVids = visitors.map(({ vid }) => String(vid)).filter((vid) => hitsOf.has(vid));

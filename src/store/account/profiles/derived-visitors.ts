@@ -34,6 +34,16 @@ export function findErased(derived: readonly DerivedVisitor[]): Askable<Select> 
 	return select`mark, successor FROM @erased WHERE mark IN ${unique(derived.map(({ mark }) => mark))} /* erased */`;
 }
 
+/** Whom marks lead to. @param erased rows of `findErased` */
+export function successorsAmong(erased: readonly Row[]): ReadonlyMap<string, string> {
+	return new Map(erased.map(({ mark, successor }) => [String(mark), String(successor)]));
+}
+
+/** Who a derived visitor is: itself, or its successor. */
+export function issuedVid({ vid, mark }: DerivedVisitor, successors: ReadonlyMap<string, string>): string {
+	return successors.get(mark) ?? vid;
+}
+
 /**
  * Loads the visitors that erased ones lead to. Seldom are there any.
  * @param erased rows of `findErased`
@@ -41,7 +51,7 @@ export function findErased(derived: readonly DerivedVisitor[]): Askable<Select> 
 export function* loadSuccessors(
 	erased: readonly Row[],
 ): Steps<{ successors: ReadonlyMap<string, string>; rows: readonly Row[] }> {
-	const successors = new Map(erased.map(({ mark, successor }) => [String(mark), String(successor)]));
+	const successors = successorsAmong(erased);
 	if (successors.size === 0) return { successors, rows: [] };
 	const { rows, busy } = yield* loadFreeVisitors(unique([...successors.values()]));
 	// To wait for them could be a deadlock, now that other visitors are locked.
