@@ -73,3 +73,36 @@ function configurationFor(urls: readonly string[], port: number, statsPort: numb
 		text = text.replace(`caskade-${index + 1}:8080`, new URL(url).host);
 	return `${text}\nfrontend stats\n    bind 127.0.0.1:${statsPort}\n    stats enable\n    stats uri /stats\n`;
 }
+
+const tagPage = join(import.meta.dirname, '../docs/tag.md');
+
+/** A real HAProxy with the configuration of docs/tag.md in front of one page. Only the addresses differ, and there is no TLS. */
+export class HaproxySite implements AsyncDisposable {
+	readonly url: string;
+	readonly #process: TestProcess;
+	readonly #folder: string;
+
+	private constructor(url: string, port: number, page: string) {
+		this.url = `http://127.0.0.1:${port}`;
+		this.#folder = mkdtempSync(join(tmpdir(), 'caskade-haproxy-'));
+		const file = join(this.#folder, 'haproxy.cfg');
+		const [, documented = ''] = /^```haproxy\n(.*?)^```/ms.exec(readFileSync(tagPage, 'utf8')) ?? [];
+		const proxied = documented
+			.replace(/bind :443.*/, `bind 127.0.0.1:${port}`)
+			.replace('127.0.0.1:8080', new URL(url).host);
+		writeFileSync(
+			file,
+			`defaults\n mode http\n timeout connect 5s\n timeout client 60s\n timeout server 60s\n${proxied}\nbackend shop\n http-request return status 200 content-type text/html string "${page}"\n`,
+		);
+		this.#process = new TestProcess('haproxy', ['-db', '-f', file]);
+	}
+
+	static async start(url: string, page: string): Promise<HaproxySite> {
+		return new HaproxySite(url, await freePort(), page);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.#process.kill();
+		rmSync(this.#folder, { recursive: true, force: true });
+	}
+}

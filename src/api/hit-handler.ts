@@ -6,12 +6,14 @@ import { retryAfter } from '../access/limit-headers.ts';
 import { deviceOf, isBot } from '../collect/device.ts';
 import type { HitBudget } from '../collect/hit-budget.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
+import { readVisitorCookies, visitorCookies } from '../collect/visitor-cookies.ts';
 import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
 import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
 import { derivedVisitor } from '../domain/derived-vid.ts';
 import type { StoredHit } from '../domain/hit.ts';
 import { ApiError } from '../errors.ts';
-import { allowAllOrigins, allowOrigins, isAllowedOrigin } from '../http/cors.ts';
+import { allowAllOrigins, allowCredentials, allowOrigins, isAllowedOrigin } from '../http/cors.ts';
+import { commonDomain, partyOf } from '../http/party.ts';
 import { findHitProblems, hitCheck } from '../schema/hit-request.ts';
 import { describeProblems } from '../schema/problems.ts';
 import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
@@ -42,6 +44,8 @@ export interface HitOptions {
 export interface Collected extends StoredHit {
 	readonly atMs: number;
 	readonly account: KnownAccount;
+	/** The answer sets the cookies of the visitor. */
+	readonly hasCookies: boolean;
 }
 
 /** The common part of `POST /hit` and `GET /hit.gif`: budgets, checks, storing, the answer. */
@@ -99,6 +103,9 @@ export class HitHandler {
 			allowAllOrigins(reply);
 			throw new ApiError('forbidden');
 		}
+		const party = partyOf(request);
+		const keepsCookies =
+			party === 'origin' || (party === 'site' && allowCredentials(request, reply, account.origins));
 		const [freshVid, freshSid] = newIds();
 		const atMs = now();
 		const userAgent = request.headers['user-agent'];
@@ -106,9 +113,11 @@ export class HitHandler {
 		if (isIgnored || isBot(userAgent)) {
 			onHit(isIgnored ? 'ignored' : 'bot');
 			reply.header('x-hit-stored', '0');
-			return { account, vid: freshVid, sid: freshSid, atMs };
+			return { account, vid: freshVid, sid: freshSid, atMs, hasCookies: false };
 		}
-		const vid = isSubject(body.vid) ? body.vid : null;
+		const cookies = keepsCookies ? readVisitorCookies(request.headers.cookie, atMs) : undefined;
+		// A page without scripts knows no vid; its browser does.
+		const vid = isSubject(body.vid) ? body.vid : (cookies?.vid ?? null);
 		const derived = isSubject(body.seed)
 			? derivedVisitor(account.visitorSecret, 'seed', body.seed)
 			: undefined;
@@ -132,11 +141,27 @@ export class HitHandler {
 		onHit('stored');
 		if (account.webhooks.length > 0) this.#options.onVisitorChange(account.id);
 		reply.header('x-hit-stored', '1');
-		return { account, ...stored, atMs };
+		// Where the page has a vid and its browser no cookie, there is none to renew: it may be past its end, or have been deleted.
+		const since = cookies?.since ?? (isSubject(body.vid) ? undefined : Math.floor(atMs / 1000));
+		const hasCookies = cookies !== undefined && since !== undefined;
+		if (hasCookies)
+			reply.header(
+				'set-cookie',
+				visitorCookies(
+					stored,
+					{ ...cookies, since },
+					{
+						domain: body.cookieDomain || (party === 'site' ? siteOf(request) : undefined),
+						isSecure: request.protocol === 'https',
+					},
+					atMs,
+				),
+			);
+		return { account, ...stored, atMs, hasCookies };
 	}
 
 	/** Builds the answer to a stored hit. A part that fails is left out. */
-	async answer({ account, vid, sid, atMs }: Collected, request: FastifyRequest): Promise<object> {
+	async answer({ account, vid, sid, atMs, hasCookies }: Collected, request: FastifyRequest): Promise<object> {
 		const { reads, onLeftOut } = this.#options;
 		const query = request.query as Record<string, unknown>;
 		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
@@ -154,6 +179,7 @@ export class HitHandler {
 		return {
 			vid,
 			sid,
+			...(hasCookies && { hasCookies }),
 			...(await made(() => this.#cask(subject, atMs))),
 			...(wanted.includes('scores') && (await made(async () => ({ scores: await reads.scores(subject) })))),
 			...((wanted.includes('segments') || tells) &&
@@ -173,6 +199,11 @@ export class HitHandler {
 		const { cask, expiresAtMs } = issueCask(signingKeys, { aid, scope, subject }, atMs);
 		return { cask, caskExpiresAt: new Date(expiresAtMs).toISOString() };
 	}
+}
+
+/** For cookies of a page of another origin of the site. */
+function siteOf({ headers }: FastifyRequest): string | undefined {
+	return commonDomain(headers.origin ?? '', headers.host ?? '');
 }
 
 const hitTexts = {

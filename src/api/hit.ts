@@ -13,6 +13,12 @@ const hitLimitBytes = 16 * 1024;
 const answerSchema = Type.Object({
 	vid: Type.String({ description: 'The visitor: send it with the next hit.' }),
 	sid: Type.String({ description: 'The visit: send it with the next hit.' }),
+	hasCookies: Type.Optional(
+		Type.Boolean({
+			description:
+				"True where the hit came from the page's own site, and the answer sets the cookies of the visitor: the page need not.",
+		}),
+	),
 	cask: Type.Optional(Type.String({ description: 'Gives access to scores and segments for 24 hours.' })),
 	caskExpiresAt: Type.Optional(Type.String({ format: 'date-time' })),
 });

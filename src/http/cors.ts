@@ -31,6 +31,21 @@ export function allowOrigins(request: FastifyRequest, reply: FastifyReply, origi
 	else reply.removeHeader('access-control-allow-origin');
 }
 
+/**
+ * Lets a page of another origin send and receive cookies, if the account names the origin: one that names none has not said
+ * whose pages these are. @returns whether it may
+ */
+export function allowCredentials(
+	request: FastifyRequest,
+	reply: FastifyReply,
+	origins: readonly string[],
+): boolean {
+	const { origin } = request.headers;
+	if (origin === undefined || !origins.includes(origin)) return false;
+	reply.header('access-control-allow-credentials', 'true');
+	return true;
+}
+
 /** Answers CORS preflight requests. */
 export function preflight(app: FastifyInstance, url: string, methods: string): void {
 	const answer = (_request: FastifyRequest, reply: FastifyReply) => {

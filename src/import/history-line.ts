@@ -58,7 +58,7 @@ const seed = Type.String({
 	description: 'The seed of the browser, in place of a name.',
 	'x-must-be': '32 lower-case hex digits',
 });
-const { aid: _, vid: __, sid: ___, seed: ____, ...shared } = hitSchema.properties;
+const { aid: _, vid: __, sid: ___, seed: ____, cookieDomain: _____, ...shared } = hitSchema.properties;
 const hitLine = Type.Object({ ...own, ...shared });
 type HitFields = Static<typeof hitLine>;
 const namedCheck = compileCheck(Type.Object({ visitor, ...own, ...shared }));
@@ -154,7 +154,7 @@ function isWebAddress(url: string | null | undefined): boolean {
 
 function hitProblems(fields: object): string[] {
 	// The command names the account. Visitor and visit were checked as fields of the line.
-	const hit = { ...fields, aid: 'account', vid: null, sid: null, seed: null };
+	const hit = { ...fields, aid: 'account', vid: null, sid: null, seed: null, cookieDomain: null };
 	const { url } = fields as { readonly url?: unknown };
 	const isSeeded = hasValue(fields, 'seed');
 	return [

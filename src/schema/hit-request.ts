@@ -44,6 +44,11 @@ const hitFields = {
 		description: 'The visit, from an earlier answer.',
 		examples: ['5d1c6a7e8f9048b1a2c3d4e5f6a7b8c9'],
 	}),
+	cookieDomain: optional(Type.String({ pattern: '^[A-Za-z0-9.-]{1,253}$' }), 'a domain', {
+		description:
+			"The widest domain that the page's cookies can have, where hits go to the page's own site: cookies of the answer have it, too.",
+		examples: ['shop.example'],
+	}),
 	url: optional(longText(8192), 'a string of at most 8192 characters', {
 		description: 'Address of the page. Only utm parameters of its query are stored.',
 		examples: ['https://shop.example/pricing?utm_source=news'],
