@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -61,6 +62,11 @@ test('hits and uploads take few round trips', async (t) => {
 		visitor = (await answer.json()) as object;
 	};
 	assert.ok((await roundTripsOf('a hit', hit)) <= 4);
+	const firstHit = () => {
+		visitor = { seed: randomBytes(16).toString('hex') };
+		return hit();
+	};
+	assert.ok((await roundTripsOf('the first hit of a seed', firstHit)) <= 4);
 	let tid = 0;
 	// The tokens of its key, its events, and COMMIT.
 	assert.ok((await roundTripsOf('an upload', () => upload([`T-${tid++}`]))) <= 3);
