@@ -20,6 +20,8 @@ export interface UploadResult {
 	readonly duplicateRows: readonly number[];
 	/** Indexes of the conflicts; the first 100. */
 	readonly conflictingRows: readonly number[];
+	/** Indexes of events with a `tid`, `subid` or `cid` such as `null`, which joins nobody; the first 100. */
+	readonly unjoinableRows: readonly number[];
 	/** Identifies the request in the server's logs. */
 	readonly requestId: string;
 	/** Number of attempts. */
@@ -107,6 +109,7 @@ export class Subscriptions {
 			conflicts: count('x-events-conflicting'),
 			duplicateRows: rowsIn('x-duplicate-rows'),
 			conflictingRows: rowsIn('x-conflicting-rows'),
+			unjoinableRows: rowsIn('x-unjoinable-rows'),
 			requestId,
 			attempts,
 			simulated: status === 200,

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory } from '../access/directory.ts';
 import type { RequestCounter } from '../access/request-counter.ts';
+import { isUnjoinable } from '../domain/ownership.ts';
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { wants } from '../domain/webhook.ts';
 import { ApiError } from '../errors.ts';
@@ -81,7 +82,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 			.catch(storeFailed(aid, nothingStored));
 		if (outcome === 'expired') throw new ApiError('timeout');
 		admitted.conflictingRows = outcome.conflictingRows;
-		reply.headers(outcomeHeaders(outcome));
+		reply.headers(outcomeHeaders(outcome, events));
 		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
 		// After the answer, which must be sent even if logging fails.
 		onUpload(request.id, { aid, events, simulate, outcome });
@@ -170,6 +171,12 @@ function describeSuccess(description: string, body: string): ResponseDescription
 					'Indices of the conflicting events in `data`, from 0; the first 100. Absent if there are none.',
 				example: '7',
 			},
+			'x-unjoinable-rows': {
+				type: 'string',
+				description:
+					'Indices in `data`, from 0, of events with a tid, subid or cid that stands for a missing one, such as null or undefined: it joins nobody. The first 100. Absent if there are none.',
+				example: '4',
+			},
 			...describeLimits,
 		},
 		content: { 'application/json': { schema: resultSchema, example: JSON.parse(body) } },
@@ -186,17 +193,18 @@ function named(rows: readonly number[]): string {
 	return rows.slice(0, maxNamedRows).join();
 }
 
-function outcomeHeaders({
-	stored,
-	duplicateRows,
-	conflictingRows,
-}: UploadOutcome): Record<string, string | number> {
+function outcomeHeaders(
+	{ stored, duplicateRows, conflictingRows }: UploadOutcome,
+	events: readonly SubscriptionEvent[],
+): Record<string, string | number> {
+	const unjoinable = events.flatMap((event, row) => (isUnjoinable(event) ? [row] : []));
 	return {
 		'x-events-stored': stored,
 		'x-events-duplicate': duplicateRows.length,
 		'x-events-conflicting': conflictingRows.length,
 		...(duplicateRows.length > 0 && { 'x-duplicate-rows': named(duplicateRows) }),
 		...(conflictingRows.length > 0 && { 'x-conflicting-rows': named(conflictingRows) }),
+		...(unjoinable.length > 0 && { 'x-unjoinable-rows': named(unjoinable) }),
 	};
 }
 

@@ -1,12 +1,13 @@
 import { checkDays } from '../reports/kept-days.ts';
 import type { Check } from '../store/maintenance.ts';
+import { checkMissingKeys } from './check-missing-keys.ts';
 import { command } from './command.ts';
 import { printJson, printLine } from './output.ts';
 
 export const doctorCommand = command('doctor', 'check the installation for problems')
 	.description(
-		`Check disk space, keys, the integrity and schema of every database, and the figures kept of past days. Changes
-nothing. The exit code is 1 if something needs attention.`,
+		`Check disk space, keys, the integrity and schema of every database, the figures kept of past days, and keys that
+join nobody. Changes nothing. The exit code is 1 if something needs attention.`,
 	)
 	.onStore(async (store, options) => {
 		const checks: Check[] = [];
@@ -22,6 +23,7 @@ nothing. The exit code is 1 if something needs attention.`,
 					check === `account ${aid}` && ok && !detail.includes("run 'caskade migrate'"),
 			);
 		for await (const check of checkDays(store, isReadable)) show(check);
+		for await (const check of checkMissingKeys(store, isReadable)) show(check);
 		if (options.json) printJson(checks);
 		if (checks.some((check) => !check.ok)) process.exitCode = 1;
 	});

@@ -1,9 +1,12 @@
 import { compareTexts } from './compare-texts.ts';
+import { isMissingKey } from './missing-key.ts';
 
 /**
  * Whose a subscription event is: of the visitor who showed its `tid` (a sale begun on a page), else of the visitor who
  * showed its `cid`, else of whoever owns its subscription, so that renewals follow the first sale. Who showed a key first
- * holds it. The order in which hits and uploads arrive does not matter.
+ * holds it. An event that names a customer is never another customer's: of the visitor who showed its `tid`, and of the owner
+ * of its subscription, only where they have shown that customer, or none. The order in which hits and uploads arrive does
+ * not matter.
  */
 export interface Owner {
 	readonly vid: string;
@@ -27,10 +30,37 @@ export function cidKey(cid: string): string {
 	return `c:${cid}`;
 }
 
+/** The `tid` and the `cid` of an event that join it, without those that stand for a missing one. */
+export function joiningKeys({ tid, cid }: Joinable): { tid: string | undefined; cid: string | undefined } {
+	return {
+		tid: isMissingKey(tid) ? undefined : tid,
+		cid: cid === null || isMissingKey(cid) ? undefined : cid,
+	};
+}
+
+/** Whether a key of the event stands for a missing one, so that it joins nobody by it. */
+export function isUnjoinable({ tid, cid, subid }: Joinable & { readonly subid: string }): boolean {
+	return isMissingKey(tid) || isMissingKey(subid) || (cid !== null && isMissingKey(cid));
+}
+
 /** The keys by which events are joined to visitors. */
 export function eventKeys(events: readonly Joinable[]): string[] {
-	return events.flatMap(({ tid, cid }) => (cid === null ? [tidKey(tid)] : [tidKey(tid), cidKey(cid)]));
+	return events.flatMap((event) => {
+		const { tid, cid } = joiningKeys(event);
+		const byTid = tid === undefined ? [] : [tidKey(tid)];
+		return cid === undefined ? byTid : [...byTid, cidKey(cid)];
+	});
 }
+
+/** What is known of visitors when an event is joined. */
+export interface Known {
+	/** The `vid` that holds a key. */
+	readonly holderOf: (key: string) => string | undefined;
+	readonly isAnothers: IsAnothers;
+}
+
+/** Whether a visitor has shown customers, and this one is not among them. */
+export type IsAnothers = (vid: string, cid: string) => boolean;
 
 /** The visitor who showed a key first, and when. */
 export interface Holder {
@@ -43,20 +73,30 @@ export function compareHolders(a: Holder, b: Holder): number {
 	return a.atMs - b.atMs || compareTexts(a.vid, b.vid);
 }
 
-/** The visitor whom an event itself names. @param holderOf returns the `vid` that holds a key */
-export function namedOwner(
-	{ tid, cid }: Joinable,
-	holderOf: (key: string) => string | undefined,
-): Owner | undefined {
-	const byTid = holderOf(tidKey(tid));
-	if (byTid !== undefined) return { vid: byTid, named: 2 };
-	const byCid = cid === null ? undefined : holderOf(cidKey(cid));
+/** The visitor whom an event itself names. */
+export function namedOwner(event: Joinable, { holderOf, isAnothers }: Known): Owner | undefined {
+	const { tid, cid } = joiningKeys(event);
+	const byTid = tid === undefined ? undefined : holderOf(tidKey(tid));
+	if (byTid !== undefined && !(cid !== undefined && isAnothers(byTid, cid))) return { vid: byTid, named: 2 };
+	const byCid = cid === undefined ? undefined : holderOf(cidKey(cid));
 	return byCid === undefined ? undefined : { vid: byCid, named: 1 };
 }
 
-/** The owner of an event. @param subscriber the owner of its subscription */
-export function ownerOf(named: Owner | undefined, subscriber: string | undefined): Owner | undefined {
-	return named ?? (subscriber === undefined ? undefined : { vid: subscriber, named: 0 });
+/**
+ * The owner of an event.
+ * @param named whom it names
+ * @param subscriber the owner of its subscription
+ */
+export function ownerOf(
+	event: Joinable & { readonly subid: string },
+	named: Owner | undefined,
+	subscriber: string | undefined,
+	isAnothers: IsAnothers,
+): Owner | undefined {
+	if (named) return named;
+	const { cid } = joiningKeys(event);
+	if (subscriber === undefined || isMissingKey(event.subid)) return undefined;
+	return cid !== undefined && isAnothers(subscriber, cid) ? undefined : { vid: subscriber, named: 0 };
 }
 
 /** What decides which event of a subscription gives it its owner. */
@@ -85,7 +125,7 @@ export function subscribersAmong<Event extends Deciding & { readonly subid: stri
 ): Map<string, string> {
 	const first = new Map<string, { readonly event: Event; readonly vid: string }>();
 	for (const event of events) {
-		const named = namedOf(event);
+		const named = isMissingKey(event.subid) ? undefined : namedOf(event);
 		if (!named) continue;
 		const known = first.get(event.subid);
 		if (!known || compareDeciding(event, known.event) < 0) first.set(event.subid, { event, vid: named.vid });
@@ -102,54 +142,106 @@ export interface PastOwnership {
 	readonly knownUntilMs: number;
 }
 
-/**
- * The owners of a subscription's events over time, in the order of the events. The last owner of each is the owner today.
- * @param holderOf returns who holds a key today
- */
-export function ownersOver<Event extends Deciding & Joinable>(
-	events: readonly Event[],
-	holderOf: (key: string) => Holder | undefined,
-): readonly (readonly PastOwnership[])[] {
-	const named = events.map((event) => namedOver(event, holderOf));
-	let deciding: { readonly event: Event; readonly owner: PastOwnership } | undefined;
-	for (const [index, event] of events.entries()) {
-		const owner = named[index]?.at(-1);
-		if (owner && !(deciding && compareDeciding(deciding.event, event) < 0)) deciding = { event, owner };
-	}
-	return events.map((event, index) => withSubscriber(named[index] ?? [], deciding?.owner, event.atMs));
+/** A time. */
+export interface Period {
+	readonly fromMs: number;
+	readonly untilMs: number;
 }
 
 const forever = Number.POSITIVE_INFINITY;
 
-/** The visitors whom an event names: the holder of its `tid`, and until that one appeared, the holder of its `cid`. */
-function namedOver(
-	{ tid, cid, atMs }: Deciding & Joinable,
-	holderOf: (key: string) => Holder | undefined,
-): PastOwnership[] {
-	const since = (holder: Holder | undefined): PastOwnership | undefined =>
-		holder && { vid: holder.vid, knownFromMs: Math.max(atMs, holder.atMs), knownUntilMs: forever };
-	const byTid = since(holderOf(tidKey(tid)));
-	const byCid = cid === null ? undefined : since(holderOf(cidKey(cid)));
-	if (!byTid || !byCid) return [byTid ?? byCid].filter((owner) => owner !== undefined);
-	return before(byCid, byTid);
+/** A customer id that a visitor has shown, and when first. */
+export interface ShownCid {
+	readonly cid: string;
+	readonly atMs: number;
 }
 
-/** Until an event named somebody, it belonged to the owner of its subscription. */
-function withSubscriber(
-	named: readonly PastOwnership[],
-	subscriber: PastOwnership | undefined,
-	atMs: number,
-): readonly PastOwnership[] {
-	if (!subscriber) return named;
-	const knownFromMs = Math.max(atMs, subscriber.knownFromMs);
-	const following = { vid: subscriber.vid, knownFromMs, knownUntilMs: forever };
-	const [first, ...later] = named;
-	return first ? [...before(following, first), ...later] : [following];
+/** When a visitor who has shown customers was another's than this one; undefined if never. */
+function anothersIn(shown: readonly ShownCid[], cid: string | undefined): Period | undefined {
+	if (cid === undefined) return undefined;
+	const firstOf = (some: readonly ShownCid[]) => Math.min(forever, ...some.map(({ atMs }) => atMs));
+	const fromMs = firstOf(shown);
+	const untilMs = firstOf(shown.filter((one) => one.cid === cid));
+	return fromMs < untilMs ? { fromMs, untilMs } : undefined;
 }
 
-/** An owner, and the better one who came after, if it was not there first. */
-function before(owner: PastOwnership, better: PastOwnership): PastOwnership[] {
-	if (owner.knownFromMs >= better.knownFromMs) return [better];
-	if (owner.vid === better.vid) return [{ ...better, knownFromMs: owner.knownFromMs }];
-	return [{ ...owner, knownUntilMs: better.knownFromMs }, better];
+/** Who is known of visitors over time. */
+export interface KnownOver {
+	/** Who holds a key today, and since when. */
+	readonly holderOf: (key: string) => Holder | undefined;
+	/** The customers that a visitor has shown. */
+	readonly shownBy: (vid: string) => readonly ShownCid[];
+}
+
+/**
+ * The owners of a subscription's events over time, in the order of the events. The last owner of each is the owner today.
+ */
+export function ownersOver<Event extends Deciding & Joinable & { readonly subid: string }>(
+	events: readonly Event[],
+	known: KnownOver,
+): readonly (readonly PastOwnership[])[] {
+	const claims = events.map((event) => claimsOver(event, known));
+	let deciding: { readonly event: Event; readonly owner: PastOwnership } | undefined;
+	for (const [index, event] of events.entries()) {
+		if (isMissingKey(event.subid)) break;
+		const owner = inTurn(claims[index] ?? []).at(-1);
+		if (owner?.knownUntilMs !== forever) continue;
+		if (!(deciding && compareDeciding(deciding.event, event) < 0)) deciding = { event, owner };
+	}
+	return events.map((event, index) => {
+		const own = claims[index] ?? [];
+		if (!deciding) return inTurn(own);
+		const { vid, knownFromMs } = deciding.owner;
+		const since = Math.max(event.atMs, knownFromMs);
+		return inTurn([...own, claim(vid, since, anothersIn(known.shownBy(vid), joiningKeys(event).cid))]);
+	});
+}
+
+/** When a visitor had a claim to an event. */
+interface Claim {
+	readonly vid: string;
+	readonly periods: readonly Period[];
+}
+
+/** @param not when it did not hold, because the visitor was another customer's */
+function claim(vid: string, fromMs: number, not: Period | undefined): Claim {
+	if (!not) return { vid, periods: [{ fromMs, untilMs: forever }] };
+	const periods = [
+		{ fromMs, untilMs: not.fromMs },
+		{ fromMs: Math.max(fromMs, not.untilMs), untilMs: forever },
+	];
+	return { vid, periods: periods.filter((period) => period.fromMs < period.untilMs) };
+}
+
+/** The claims of those whom an event names: the holder of its `tid`, then the holder of its `cid`. */
+function claimsOver(event: Deciding & Joinable, { holderOf, shownBy }: KnownOver): Claim[] {
+	const { tid, cid } = joiningKeys(event);
+	const [byTid, byCid] = [
+		tid === undefined ? undefined : holderOf(tidKey(tid)),
+		cid === undefined ? undefined : holderOf(cidKey(cid)),
+	];
+	const since = ({ vid, atMs }: Holder, not?: Period) => claim(vid, Math.max(event.atMs, atMs), not);
+	return [
+		...(byTid ? [since(byTid, anothersIn(shownBy(byTid.vid), cid))] : []),
+		...(byCid ? [since(byCid)] : []),
+	];
+}
+
+/** Who had the best claim, one after another. @param claims the best first */
+function inTurn(claims: readonly Claim[]): PastOwnership[] {
+	const bounds = claims.flatMap(({ periods }) => periods.flatMap(({ fromMs, untilMs }) => [fromMs, untilMs]));
+	const moments = [...new Set(bounds)].sort((a, b) => a - b);
+	const owners: PastOwnership[] = [];
+	for (const [index, atMs] of moments.entries()) {
+		const best = claims.find(({ periods }) =>
+			periods.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs < untilMs),
+		);
+		if (!best) continue;
+		const knownUntilMs = moments[index + 1] ?? forever;
+		const before = owners.at(-1);
+		if (before?.vid === best.vid && before.knownUntilMs === atMs)
+			owners[owners.length - 1] = { ...before, knownUntilMs };
+		else owners.push({ vid: best.vid, knownFromMs: atMs, knownUntilMs });
+	}
+	return owners;
 }

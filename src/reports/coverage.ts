@@ -1,7 +1,10 @@
 import { compareTexts } from '../domain/compare-texts.ts';
 import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
+import { withoutHidden } from '../format/hidden-characters.ts';
+import { counted, listed } from '../format/numbers.ts';
 import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
+import { missingKeysOfEvents, type UsedMissingKey } from '../store/account/reading/missing-keys.ts';
 import { requireExactSums } from './exact-sums.ts';
 import { isIn, type Terms } from './journey.ts';
 import { readEvents } from './read-journeys.ts';
@@ -10,8 +13,8 @@ import { bars } from './report-drawing.ts';
 import { commonParameters } from './report-query.ts';
 import { unknownNames } from './unknown-names.ts';
 
-const counted = ['events', 'tid', 'cid', 'subid', 'unjoined'] as const;
-const columns = [...counted, 'tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
+const numbers = ['events', 'tid', 'cid', 'subid', 'unjoined'] as const;
+const columns = [...numbers, 'tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
 
 /** Events by how they were joined. */
 type Coverage = Record<(typeof columns)[number], number>;
@@ -42,6 +45,19 @@ function totalCoverage(rows: readonly Coverage[]): Coverage {
 	return Object.fromEntries(sums);
 }
 
+/** A sentence on keys that join nobody. */
+function namedMissing(keys: readonly UsedMissingKey[]): string[] {
+	if (keys.length === 0) return [];
+	const named = keys.map(
+		({ field, value, events }) => `${counted(events, 'event')} with the ${field} '${value}'`,
+	);
+	return [
+		withoutHidden(
+			`Some keys stand for a missing one, so they join nobody: ${listed(named)}. Send no cid where there is none, and a tid and a subid of its own with each sale.`,
+		),
+	];
+}
+
 export const coverageReport = reportThat({
 	kind: 'coverage',
 	title: 'Coverage',
@@ -53,12 +69,13 @@ export const coverageReport = reportThat({
 		if (by && by.length > 0)
 			throw new OperatorError('coverage is always by month and evt; use none for one row.');
 	},
-	async make({ query, period, calendar, read }) {
+	async make({ query, period, calendar, asOfMs, read }) {
 		const all = await read(readEvents);
 		requireExactSums(all.map(({ revenuePence }) => revenuePence));
 		const events = all.filter((event) => hasLabels(event, query));
 		const rows = describeCoverage(events, { period, calendar });
-		const warnings = unknownNames({ events: all, paths: [] }, query);
+		const missing = await read(() => missingKeysOfEvents({ ...period, asOfMs }));
+		const warnings = [...unknownNames({ events: all, paths: [] }, query), ...namedMissing(missing)];
 		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows, warnings };
 	},
 	draw: (_, table) => bars(table, 'events', { title: 'Events' }),

@@ -107,7 +107,7 @@ test('the headers of every answer are documented', async () => {
 		if (status.startsWith('2'))
 			expected.push(
 				...['x-events-stored', 'x-events-duplicate', 'x-events-conflicting'],
-				...['x-duplicate-rows', 'x-conflicting-rows'],
+				...['x-duplicate-rows', 'x-conflicting-rows', 'x-unjoinable-rows'],
 			);
 		if (status === '429' || status === '503') expected.push('retry-after');
 		assert.deepEqual(Object.keys(headers).sort(), expected.sort(), status);

@@ -30,6 +30,7 @@ test('an upload returns what was stored, duplicate and conflicting', async () =>
 		conflicts: 0,
 		duplicateRows: [],
 		conflictingRows: [],
+		unjoinableRows: [],
 		requestId,
 		attempts: 1,
 		simulated: false,

@@ -5,6 +5,7 @@ import {
 	compareHolders,
 	eventKeys,
 	type Holder,
+	type IsAnothers,
 	namedOwner,
 	ownerOf,
 	ownersOver,
@@ -25,11 +26,11 @@ interface Shown extends Holder {
 }
 
 const moment = fc.nat({ max: 20 });
-const cid = fc.constantFrom('C1', 'C2');
+const cid = fc.constantFrom('C1', 'C2', ' None ');
 const anyEvents = fc
 	.array(
 		fc.record({
-			subid: fc.constantFrom('S1', 'S2'),
+			subid: fc.constantFrom('S1', 'S2', 'null'),
 			cid: fc.option(cid),
 			atMs: moment,
 			revenuePence: fc.constantFrom(-5, 0, 5),
@@ -62,15 +63,42 @@ function documentedOwner(
 			.filter((one) => one.key === key)
 			.toSorted((a, b) => a.atMs - b.atMs || a.vid.localeCompare(b.vid))
 			.at(0)?.vid;
-	const named = (one: Event) =>
-		firstToShow(`t:${one.tid}`) ?? (one.cid === null ? undefined : firstToShow(`c:${one.cid}`));
+	const isNobody = (name: string) => ['none', 'null'].includes(name.trim().toLowerCase());
+	const mayHave = (vid: string, { cid }: Event) => {
+		const customers = shown
+			.filter((one) => one.vid === vid && one.key.startsWith('c:'))
+			.map(({ key }) => key.slice(2))
+			.filter((name) => !isNobody(name));
+		return cid === null || isNobody(cid) || customers.length === 0 || customers.includes(cid);
+	};
+	const named = (one: Event) => {
+		const byTid = firstToShow(`t:${one.tid}`);
+		if (byTid !== undefined && mayHave(byTid, one)) return byTid;
+		return one.cid === null || isNobody(one.cid) ? undefined : firstToShow(`c:${one.cid}`);
+	};
 	const acquisition = events
 		.filter((one) => one.subid === event.subid && named(one) !== undefined)
 		.toSorted((a, b) => a.id - b.id)
 		.toSorted((a, b) => a.atMs - b.atMs)
 		.toSorted((a, b) => (a.revenuePence < 0 ? 1 : 0) - (b.revenuePence < 0 ? 1 : 0))
 		.at(0);
-	return named(event) ?? (acquisition && named(acquisition));
+	const own = named(event);
+	if (own !== undefined || isNobody(event.subid)) return own;
+	const subscriber = acquisition && named(acquisition);
+	return subscriber !== undefined && mayHave(subscriber, event) ? subscriber : undefined;
+}
+
+function isAnothersOf(shown: readonly Shown[]): IsAnothers {
+	return (vid, cid) => {
+		const own = shownCids(shown, vid);
+		return own.length > 0 && !own.some((one) => one.cid === cid);
+	};
+}
+
+function shownCids(shown: readonly Shown[], vid: string) {
+	return shown
+		.filter((one) => one.vid === vid && one.key.startsWith('c:') && one.key !== 'c: None ')
+		.map(({ key, atMs }) => ({ cid: key.slice(2), atMs }));
 }
 
 function holdersOf(shown: readonly Shown[]): Map<string, Holder> {
@@ -84,24 +112,35 @@ function holdersOf(shown: readonly Shown[]): Map<string, Holder> {
 suite('whose an event is', () => {
 	test('its tid names the visitor, else its cid, else its subscription', () => {
 		const event = { tid: 'T', cid: 'C' };
-		const held = (holders: Record<string, string>) => namedOwner(event, (key) => holders[key]);
+		const isAnothers: IsAnothers = (vid) => vid === 'other';
+		const held = (holders: Record<string, string>) =>
+			namedOwner(event, { holderOf: (key) => holders[key], isAnothers });
+		const joined = { ...event, subid: 'S' };
 		assert.deepEqual(eventKeys([event, { tid: 'U', cid: null }]), ['t:T', 'c:C', 't:U']);
 		assert.deepEqual(held({ 't:T': 'a', 'c:C': 'b' }), { vid: 'a', named: 2 });
-		assert.deepEqual(ownerOf(held({ 'c:C': 'b' }), 'c'), { vid: 'b', named: 1 });
-		assert.deepEqual(ownerOf(held({}), 'c'), { vid: 'c', named: 0 });
-		assert.equal(ownerOf(held({}), undefined), undefined);
+		assert.deepEqual(held({ 't:T': 'other', 'c:C': 'b' }), { vid: 'b', named: 1 });
+		assert.equal(held({ 't:T': 'other' }), undefined);
+		assert.deepEqual(ownerOf(joined, held({ 'c:C': 'b' }), 'c', isAnothers), { vid: 'b', named: 1 });
+		assert.deepEqual(ownerOf(joined, held({}), 'c', isAnothers), { vid: 'c', named: 0 });
+		assert.equal(ownerOf(joined, held({}), 'other', isAnothers), undefined);
+		assert.equal(ownerOf(joined, held({}), undefined, isAnothers), undefined);
+		// Nobody is called so.
+		assert.deepEqual(eventKeys([{ tid: 'undefined', cid: ' NULL ' }]), []);
+		assert.equal(ownerOf({ ...joined, subid: 'N/A' }, undefined, 'c', isAnothers), undefined);
 	});
 
 	test('is what the documentation says, in any order of events and hits', () => {
 		fc.assert(
 			fc.property(anyEvents, anyShown, (events, shown) => {
 				const holders = holdersOf(shown);
-				const named = (event: Event) => namedOwner(event, (key) => holders.get(key)?.vid);
+				const isAnothers = isAnothersOf(shown);
+				const named = (event: Event) =>
+					namedOwner(event, { holderOf: (key) => holders.get(key)?.vid, isAnothers });
 				for (const order of [events, events.toReversed()]) {
 					const subscribers = subscribersAmong(order, named);
 					for (const event of order)
 						assert.equal(
-							ownerOf(named(event), subscribers.get(event.subid))?.vid,
+							ownerOf(event, named(event), subscribers.get(event.subid), isAnothers)?.vid,
 							documentedOwner(event, events, shown),
 						);
 				}
@@ -109,23 +148,33 @@ suite('whose an event is', () => {
 		);
 	});
 
-	test('over time ends with the owner today, and is without gaps', () => {
+	test('over time is at each moment that of what had been shown, with the holders and the subscriber of today', () => {
 		fc.assert(
 			fc.property(anyEvents, anyShown, (all, shown) => {
 				const events = all.filter(({ subid }) => subid === 'S1');
 				const holders = holdersOf(shown);
-				const over = ownersOver(events, (key) => holders.get(key));
+				const over = ownersOver(events, {
+					holderOf: (key) => holders.get(key),
+					shownBy: (vid) => shownCids(shown, vid),
+				});
 				for (const [index, event] of events.entries()) {
 					const periods = over[index] ?? [];
-					assert.equal(periods.at(-1)?.vid, documentedOwner(event, events, shown));
+					const today = periods.find(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
+					assert.equal(today?.vid, documentedOwner(event, events, shown));
 					assert.ok(
 						(periods[0]?.knownFromMs ?? event.atMs) >= event.atMs,
 						'nobody knew it before its upload',
 					);
 					for (const [at, period] of periods.entries()) {
-						assert.equal(period.knownUntilMs, periods[at + 1]?.knownFromMs ?? Number.POSITIVE_INFINITY);
+						const next = periods[at + 1];
 						assert.ok(period.knownFromMs < period.knownUntilMs);
-						assert.notEqual(period.vid, periods[at + 1]?.vid);
+						assert.ok(period.knownUntilMs <= (next?.knownFromMs ?? Number.POSITIVE_INFINITY));
+						if (period.knownUntilMs === next?.knownFromMs) assert.notEqual(period.vid, next.vid);
+						// Whoever had it was no other customer's then.
+						const until = shown.filter(({ atMs }) => atMs <= period.knownFromMs);
+						const { cid } = event;
+						if (cid !== null && cid !== ' None ')
+							assert.ok(!isAnothersOf(until)(period.vid, cid), `${period.vid} at ${period.knownFromMs}`);
 					}
 				}
 			}),

@@ -39,15 +39,36 @@ function keysOf({ body }: LoggedHit): string[] {
 	return body.cid === null ? keys : [...keys, `c:${body.cid}`];
 }
 
+/** The names that stand for none, among those of histories. */
+function isNobody(name: string): boolean {
+	return ['undefined', 'guest'].includes(name.trim().toLowerCase());
+}
+
+/** The customers that each visitor has shown; none who has shown none. */
+function customersOf({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Map<string, Set<string>> {
+	const customers = new Map<string, Set<string>>();
+	for (const { key, vid } of [...kept.links, ...hits.flatMap(shownBy)])
+		if (key.startsWith('c:') && !isNobody(key.slice(2)))
+			customers.set(vid, (customers.get(vid) ?? new Set()).add(key.slice(2)));
+	return customers;
+}
+
 /** Whose each event is, by `tid`. */
 export function ownersOf(log: Log): Map<string, Owner> {
 	const { events } = log;
 	const shown = firstShown(log);
+	const customers = customersOf(log);
+	/** Nobody has what names another customer than those that they have shown. */
+	const mayHave = (vid: string | null, { cid }: LoggedEvent) => {
+		const own = vid === null ? undefined : customers.get(vid);
+		return cid === null || isNobody(cid) || own === undefined || own.has(cid);
+	};
 	const named = new Map<string, Owner>();
-	for (const { tid, cid } of events) {
+	for (const event of events) {
+		const { tid, cid } = event;
 		const [byTid, byCid] = [shown.get(`t:${tid}`), shown.get(`c:${cid}`)];
-		if (byTid) named.set(tid, { vid: byTid.vid, named: 2 });
-		else if (cid !== null && byCid) named.set(tid, { vid: byCid.vid, named: 1 });
+		if (byTid && !isNobody(tid) && mayHave(byTid.vid, event)) named.set(tid, { vid: byTid.vid, named: 2 });
+		else if (cid !== null && !isNobody(cid) && byCid) named.set(tid, { vid: byCid.vid, named: 1 });
 	}
 	const owners = new Map<string, Owner>();
 	for (const own of Map.groupBy(events, ({ subid }) => subid).values()) {
@@ -56,7 +77,8 @@ export function ownersOf(log: Log): Map<string, Owner> {
 		// The acquisition, else whoever comes next; refunds come last.
 		const decides = known.find(({ rvn }) => rvn >= 0) ?? known[0];
 		const vid = decides ? (named.get(decides.tid) as Owner).vid : null;
-		for (const { tid } of own) owners.set(tid, named.get(tid) ?? { vid, named: 0 });
+		for (const event of own)
+			owners.set(event.tid, named.get(event.tid) ?? { vid: mayHave(vid, event) ? vid : null, named: 0 });
 	}
 	return owners;
 }

@@ -5,7 +5,7 @@ import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { readStored } from '../store/stored-log.ts';
-import { type Happening, type History, people, type Sale, type Shown } from './history.ts';
+import { customerOf, type Happening, type History, people, type Sale, type Shown } from './history.ts';
 import { firstShown, ownersOf, wantedOf } from './model.ts';
 import type { Service } from './service.ts';
 
@@ -88,7 +88,7 @@ export class Playing {
 			case 'erase':
 				return this.#erase(this.#vidOf(happening.who));
 			case 'erase customer':
-				return this.#eraseCustomer(`C-${happening.cid}`);
+				return this.#eraseCustomer(customerOf(happening.cid));
 			case 'prune':
 				return this.#prune(happening);
 			case 'fold':
@@ -113,7 +113,7 @@ export class Playing {
 				referrer,
 				title: `hit ${this.#number++}`,
 				events,
-				cid: place === shows && cid !== null ? `C-${cid}` : null,
+				cid: place === shows && cid !== null ? customerOf(cid) : null,
 				channel,
 				device: place % 2 ? 'phone' : 'desktop',
 			};
@@ -191,7 +191,7 @@ export class Playing {
 		return sales.map(({ tid, subid, cid, rvn }) => ({
 			tid: `T-${tid ?? `own-${this.#number++}`}`,
 			subid: `S-${subid}`,
-			cid: cid === null ? null : `C-${cid}`,
+			cid: cid === null ? null : customerOf(cid),
 			evt: subid % 2 ? 'membership' : 'newsletter',
 			rvn,
 		}));

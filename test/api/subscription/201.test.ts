@@ -45,6 +45,22 @@ test('simulate false means the same as absent', async () => {
 	assert.equal((await service.stored()).length, 1);
 });
 
+test('names rows with keys that stand for a missing one, and stores them', async () => {
+	const service = await openAccount();
+	const rows = [{ cid: 'undefined' }, { cid: 'C-1' }, { tid: ' Null ' }, { subid: 'n/a' }, { cid: null }];
+	const data = rows.map((row) => ({ ...event(), ...row }));
+	const answer = await service.upload({ aid: service.aid, data });
+	assert.equal(answer.status, 201);
+	assert.equal(answer.headers.get('x-events-stored'), '5');
+	assert.equal(answer.headers.get('x-unjoinable-rows'), '0,2,3');
+	assert.deepEqual(
+		(await service.stored()).map(({ tid, subid, cid }) => ({ tid, subid, cid })),
+		data.map(({ tid, subid, cid = null }) => ({ tid, subid, cid })),
+	);
+	const without = await service.upload({ aid: service.aid, data: [event()] });
+	assert.equal(without.headers.get('x-unjoinable-rows'), null);
+});
+
 test('every answer has its own request id', async () => {
 	const service = await openAccount();
 	const ids = new Set<string>();

@@ -1,6 +1,7 @@
 import type { Engine } from '../engines.ts';
 import { controlContract } from './control.ts';
 import { crowdedMomentContract } from './crowded-moments.ts';
+import { customerContract } from './customers.ts';
 import { deletionContract } from './deletion.ts';
 import { doorsContract } from './doors.ts';
 import { experimentsContract } from './experiments.ts';
@@ -30,6 +31,7 @@ export function everyContract(engine: Engine): void {
 	visitorContract(engine);
 	seedContract(engine);
 	joinContract(engine);
+	customerContract(engine);
 	visitorMaintenanceContract(engine);
 	subscriptionContract(engine);
 	foldingContract(engine);

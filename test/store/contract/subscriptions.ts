@@ -161,10 +161,10 @@ export function subscriptionContract(engine: Engine): void {
 		test('erasing the visitor removes the customer of all its events, however many there are', async () => {
 			const serving = await openAccountOn(engine);
 			const { store, writer, accountId } = serving;
-			const buyer = await shows(serving, { tid: 'A', cid: 'C' });
+			const buyer = await shows(serving, { tid: 'A' });
 			await sends(serving, 1, { tid: 'A' });
 			// More than an erasure does at once lie between the acquisition and the renewals, which follow it.
-			const others = Array.from({ length: 60 }, () => subscriptionEvent({ cid: 'C' }));
+			const others = Array.from({ length: 60 }, () => subscriptionEvent({ subid: 'S', cid: 'C' }));
 			await upload(writer, accountId, others, { atMs: receivedAtMs + 2 * minuteMs });
 			for (let renewal = 0; renewal < 10; renewal++) await sends(serving, 3, { cid: 'C-private' });
 			await eraseVisitor(store, accountId, buyer.vid);

@@ -24,8 +24,8 @@ import { holdersOf, ownersOf } from '../owners/identity-links.ts';
 import {
 	followSubscriptions,
 	ownersOfSubscriptions,
+	type Subscribers,
 	setOwners,
-	subidsOf,
 	subscribersIn,
 } from '../owners/subscription-owners.ts';
 import { refold } from '../profiles/refold.ts';
@@ -56,6 +56,7 @@ export interface Owners {
 	readonly owners: ReadonlyMap<string, Owner>;
 	/** To whom their subscriptions belonged before, by `subid`. */
 	readonly subscribers: ReadonlyMap<string, string>;
+	readonly isAnothers: Subscribers['isAnothers'];
 }
 
 /** What is known once events are inserted. */
@@ -115,7 +116,7 @@ export const insertIntoEvents = `INSERT INTO @subscription_event (${storedEventC
 
 /** Asks whom events belong to. @param events with different `tid`s */
 export function askOwners(events: readonly StoredEvent[]) {
-	return { holders: holdersOf(events), subscriptions: ownersOfSubscriptions(subidsOf(events)) };
+	return { holders: holdersOf(events), subscriptions: ownersOfSubscriptions(events) };
 }
 
 /** @param found the rows of `askOwners`, for these events or more */
@@ -123,7 +124,7 @@ export function ownersAmong(
 	events: readonly StoredEvent[],
 	{ holders, subscriptions }: { readonly [Name in keyof ReturnType<typeof askOwners>]: readonly Row[] },
 ): Owners {
-	return { owners: ownersOf(events, holders), subscribers: subscribersIn(subscriptions) };
+	return { owners: ownersOf(events, holders), ...subscribersIn(subscriptions) };
 }
 
 /** @param events with different `tid`s */
@@ -166,7 +167,7 @@ function eventsByTid(tids: readonly string[]): Askable<Select> {
  */
 export function* joinEvents(
 	events: readonly StoredEvent[],
-	{ owners, subscribers, isNamed, hasVisitors }: Omit<Inserted, 'fresh'>,
+	{ owners, subscribers, isAnothers, isNamed, hasVisitors }: Omit<Inserted, 'fresh'>,
 ): Steps<void> {
 	const named = events.filter(({ tid }) => owners.has(tid));
 	if (!isNamed) yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
@@ -180,7 +181,8 @@ export function* joinEvents(
 	const joined = events
 		.flatMap((event) => {
 			const { tid, subid } = event;
-			const owner = ownerOf(owners.get(tid), newlyOwned.has(subid) ? undefined : subscribers.get(subid));
+			const subscriber = newlyOwned.has(subid) ? undefined : subscribers.get(subid);
+			const owner = ownerOf(event, owners.get(tid), subscriber, isAnothers);
 			return owner ? [{ owner, vid: owner.vid, entry: subscriptionEntry(event) }] : [];
 		})
 		.sort((a, b) => compareEntries(a.entry, b.entry));

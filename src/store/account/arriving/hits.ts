@@ -13,6 +13,7 @@ import {
 	assignEvents,
 	assignLater,
 	type ContestedEvent,
+	customersChange,
 	knownLinks,
 	linksOfHit,
 	lockContested,
@@ -144,8 +145,10 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
 	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
 	const before = maybeKnown.length > 0 ? yield* knownLinks(maybeKnown) : [];
-	const keys = new Set(newLinks(links, before).map(({ key }) => key));
-	const { events, vids: contenders, popular } = yield* lockContested([...keys]);
+	const fresh = newLinks(links, before);
+	const keys = new Set(fresh.map(({ key }) => key));
+	const changing = customersChange(fresh).filter((vid) => vids.includes(vid));
+	const { events, vids: contenders, popular } = yield* lockContested([...keys], { changing });
 	const { visitors, erased, visits, known } = yield* ask({
 		lock: lockDerived(derived),
 		visitors: loadVisitors(unique([...vids, ...derived.map(({ vid }) => vid), ...contenders])),

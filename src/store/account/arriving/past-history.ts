@@ -13,6 +13,7 @@ import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import {
 	assignEvents,
 	assignLater,
+	customersChange,
 	type IdentityLink,
 	knownLinks,
 	linksOfHit,
@@ -157,7 +158,9 @@ function* storePastHits(
 	arriving: readonly HistoryHit[],
 	{ links, linked, successors, long, crowd, added: addedEvents, owners }: Surroundings,
 ): Steps<number> {
-	const contested = yield* lockContested([...linked]);
+	const contested = yield* lockContested([...linked], {
+		changing: customersChange(links.filter(({ key }) => linked.has(key))),
+	});
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
 	const derived = derivedOf(arriving);
 	const { visitors, erased, known, history } = yield* ask({

@@ -1,7 +1,9 @@
+import { isMissingKey } from '../../../domain/missing-key.ts';
 import {
 	cidKey,
-	eventKeys,
+	type IsAnothers,
 	type Joinable,
+	joiningKeys,
 	namedOwner,
 	type Owner,
 	ownerOf,
@@ -21,11 +23,14 @@ import {
 } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { addTasks } from '../tasks.ts';
+import { Anothers, isAnothersSql } from './customers.ts';
 import {
 	followSubscriptions,
 	notErasing,
 	setOwners,
+	subidsOf,
 	subscriptionsOf,
+	withAny,
 	withVid,
 } from './subscription-owners.ts';
 
@@ -56,14 +61,31 @@ export function linksOfRow({ vid, at, body }: Row): IdentityLink[] {
 	return linksOfHit(String(vid), Number(at), JSON.parse(String(body)));
 }
 
-/** The holders of those events' keys that have one. */
-export function holdersOf(events: readonly Joinable[]): Askable<Select> {
-	return holdersOfKeys(eventKeys(events));
+/** The first to have shown a key. A visitor who is being erased holds none. @param key an expression */
+function holderSql(key: string): string {
+	return `(SELECT vid FROM @claim AS claim WHERE claim.key = ${key} AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1)`;
 }
 
-/** A visitor who is being erased holds no key. */
+/** No key and no id is empty. */
+const none = '';
+
+/** Of those events that have one, the holders of their keys, and whether the holder of the `tid` is another customer's. */
+export function holdersOf(events: readonly Joinable[]): Askable<Select> {
+	const rows = events.map((event) => {
+		const { tid, cid } = joiningKeys(event);
+		return [
+			event.tid,
+			tid === undefined ? none : tidKey(tid),
+			cid ?? none,
+			cid === undefined ? none : cidKey(cid),
+		];
+	});
+	const another = `CASE WHEN by_tid IS NULL OR cid = '' THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END`;
+	return select`tid, cid, by_tid, by_cid, ${raw(another)} AS another FROM (SELECT column1 AS tid, column3 AS cid, ${raw(holderSql('column2'))} AS by_tid, ${raw(holderSql('column4'))} AS by_cid FROM (${values(rows)}) AS list ${withAny} /* holders */`;
+}
+
 function holdersOfKeys(keys: readonly string[]): Askable<Select> {
-	return select`* FROM (SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ${keys} AS list ${withVid} /* holders */`;
+	return select`* FROM (SELECT key, ${raw(holderSql('list.key'))} AS vid FROM ${keys} AS list ${withVid} /* holders of keys */`;
 }
 
 /** Who had shown each key first, as of a moment, and when. */
@@ -72,13 +94,26 @@ export function holdersUpTo(keys: readonly string[], asOfMs: number): Askable<Se
 	return select`key, (SELECT vid ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS vid, (SELECT at ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS at FROM ${keys} AS list /* holders up to */`;
 }
 
-/** The visitor that each event names, by `tid`. @param holders rows with `key` and `vid` */
+/** The visitor that each event names, by `tid`. @param holders rows of `holdersOf` */
 export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
 	const holderOf = new Map<string, string>();
-	for (const { key, vid } of holders) if (typeof vid === 'string') holderOf.set(String(key), vid);
+	for (const { tid, cid, by_tid, by_cid } of holders) {
+		if (typeof by_tid === 'string') holderOf.set(tidKey(String(tid)), by_tid);
+		if (typeof by_cid === 'string') holderOf.set(cidKey(String(cid)), by_cid);
+	}
+	const { test } = new Anothers(holders, 'by_tid');
+	return namedAmong(events, (key) => holderOf.get(key), test);
+}
+
+/** The same. */
+export function namedAmong(
+	events: readonly Joinable[],
+	holderOf: (key: string) => string | undefined,
+	isAnothers: IsAnothers,
+): Map<string, Owner> {
 	const owners = new Map<string, Owner>();
 	for (const event of events) {
-		const owner = namedOwner(event, (key) => holderOf.get(key));
+		const owner = namedOwner(event, { holderOf, isAnothers });
 		if (owner) owners.set(event.tid, owner);
 	}
 	return owners;
@@ -135,11 +170,24 @@ export interface ContestedEvents {
 
 /**
  * Locks keys, so that no upload with them is under way, and then the events that have them.
+ * @param changing visitors who may gain their first customer, or lose their last, so that they may own other events
  * @param erasing whether to include events of visitors who are being erased
  */
-export function* lockContested(keys: readonly string[], erasing = false): Steps<ContestedEvents> {
-	if (keys.length === 0) return { events: [], vids: [], popular: [] };
-	const { counts } = yield* ask({ lock: { lock: 'exclusive', keys }, counts: countEvents(keys) });
+export function* lockContested(
+	keys: readonly string[],
+	{
+		changing = [],
+		erasing = false,
+	}: { readonly changing?: readonly string[]; readonly erasing?: boolean } = {},
+): Steps<ContestedEvents> {
+	const more = changing.length > 0 ? yield* keysOfVisitors(changing) : noMore;
+	const all = unique([...keys, ...more.keys]);
+	if (all.length + more.tids.length === 0) return { events: [], vids: [], popular: [] };
+	const { counts } = yield* ask({
+		lock: { lock: 'exclusive', keys: all },
+		subids: { lock: 'exclusive', keys: more.subids.map((subid) => `s:${subid}`) },
+		counts: countEvents(all),
+	});
 	let left = maxContested;
 	const popular = new Set<string>();
 	for (const { cid, events } of counts) {
@@ -147,11 +195,62 @@ export function* lockContested(keys: readonly string[], erasing = false): Steps<
 		else left -= Number(events);
 	}
 	const named = (kind: string) =>
-		keys.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
+		all.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
 	const found = yield* select`tid FROM @subscription_event WHERE cid IN ${named('c:')} /* events of links */`;
-	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid))]);
+	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid)), ...more.tids]);
 	const rows = yield* lockEvents([...tids], erasing);
 	return { ...(yield* contestedAmong(rows)), popular: [...popular] };
+}
+
+/** What may change owner with the customers of visitors. */
+interface KeysOfVisitors {
+	/** The `tid`s that they have shown. */
+	readonly keys: readonly string[];
+	/** The subscriptions that they own. */
+	readonly subids: readonly string[];
+	/** The events that name a customer and only follow these. */
+	readonly tids: readonly string[];
+}
+
+const noMore: KeysOfVisitors = { keys: [], subids: [], tids: [] };
+
+/** The keys of visitors whose customers may change. Where they are too many, nobody may upload, and the background assigns. */
+function* keysOfVisitors(vids: readonly string[]): Steps<KeysOfVisitors> {
+	const limit = raw(`LIMIT ${maxContested + 1} /* keys of visitors */`);
+	const { shown, owned } = yield* ask({
+		shown: select`key FROM @claim WHERE vid IN ${vids} AND key >= 't:' AND key < 'u' ${limit}`,
+		owned: select`subid FROM @subscription_event WHERE vid IN ${vids} AND named > 0 ${limit}`,
+	});
+	const subids = subidsOf(owned.map(({ subid }) => ({ subid: String(subid) })));
+	const following =
+		yield* select`tid FROM @subscription_event WHERE subid IN ${subids} AND named = 0 AND cid IS NOT NULL ${limit}`;
+	if ([shown, owned, following].some((rows) => rows.length > maxContested)) {
+		yield [{ lock: 'exclusive', keys: 'all' }, addTasks(vids.map((vid) => `o:${vid}`))];
+		return noMore;
+	}
+	return {
+		keys: shown.map(({ key }) => String(key)),
+		subids,
+		tids: following.map(({ tid }) => String(tid)),
+	};
+}
+
+/** The visitors among links who may gain their first customer with them, or lose their last. */
+export function customersChange(links: readonly IdentityLink[]): string[] {
+	const shown = links.filter(({ key }) => key.startsWith('c:') && !isMissingKey(key.slice(2)));
+	return unique(shown.map(({ vid }) => vid));
+}
+
+/**
+ * A page of the events that may be a visitor's, or cease to be, when the visitor's customers have changed.
+ * @returns rows with `id` and `tid`
+ */
+export function eventsOfVisitor(vid: string, afterId: number): Askable<Select> {
+	const page = raw(`AND cid IS NOT NULL ORDER BY id LIMIT ${maxContested}`);
+	return select`id, tid FROM (
+		SELECT id, tid FROM (SELECT id, tid FROM @subscription_event WHERE tid IN (SELECT substr(key, 3) FROM @claim WHERE vid = ${vid} AND key >= 't:' AND key < 'u') AND id > ${afterId} ${page}) AS shown
+		UNION SELECT id, tid FROM (SELECT id, tid FROM @subscription_event WHERE subid IN (SELECT subid FROM @subscription_event WHERE vid = ${vid} AND named > 0) AND named = 0 AND id > ${afterId} ${page}) AS following
+		) AS found ORDER BY id LIMIT ${raw(maxContested)} /* events of visitor */`;
 }
 
 /** The number of events of each customer id. Counting stops just above the limit. A `tid` has one event. */
@@ -175,12 +274,10 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvents, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
-	const subscribers = yield* subscriptionsOf(events);
+	const { subscribers } = yield* subscriptionsOf(events);
 	const holders = yield* holdersOf(events);
-	return {
-		events,
-		vids: unique([...owners, ...holders.map(({ vid }) => String(vid)), ...subscribers.values()]),
-	};
+	const holding = holders.flatMap(({ by_tid, by_cid }) => [by_tid, by_cid].filter((vid) => vid !== null));
+	return { events, vids: unique([...owners, ...holding.map(String), ...subscribers.values()]) };
 }
 
 /**
@@ -203,13 +300,14 @@ export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<stri
 		return owner ? owner.vid !== vid || owner.named !== named : named > 0;
 	});
 	yield [setOwners(renamed.map(({ tid }) => [tid, owners.get(tid)]))];
-	const subscribers = yield* subscriptionsOf(events);
+	const { subscribers, isAnothers } = yield* subscriptionsOf(events);
 	const isRenamed = new Set(renamed);
+	const newOwnerOf = (event: ContestedEvent) =>
+		ownerOf(event, owners.get(event.tid), subscribers.get(event.subid), isAnothers);
 	const following = events.filter((event) => {
-		const subscriber = subscribers.get(event.subid) ?? null;
-		return !owners.has(event.tid) && subscriber !== (isRenamed.has(event) ? null : event.vid);
+		const vid = newOwnerOf(event)?.vid ?? null;
+		return !owners.has(event.tid) && vid !== (isRenamed.has(event) ? null : event.vid);
 	});
-	const newOwnerOf = ({ tid, subid }: ContestedEvent) => ownerOf(owners.get(tid), subscribers.get(subid));
 	yield [setOwners(following.map((event) => [event.tid, newOwnerOf(event)]))];
 	const moved = events.flatMap((event) => {
 		const owner = newOwnerOf(event)?.vid ?? null;

@@ -1,4 +1,12 @@
-import { decidingOrder, type Owner, ownerOf } from '../../../domain/ownership.ts';
+import { isMissingKey } from '../../../domain/missing-key.ts';
+import {
+	decidingOrder,
+	type IsAnothers,
+	type Joinable,
+	joiningKeys,
+	type Owner,
+	ownerOf,
+} from '../../../domain/ownership.ts';
 import {
 	type Askable,
 	ask,
@@ -12,11 +20,27 @@ import {
 	sql,
 	values,
 } from '../../steps.ts';
+import { unique } from '../../unique.ts';
 import { addTasks } from '../tasks.ts';
+import { Anothers, isAnothersSql } from './customers.ts';
 
-/** The owners of subscriptions that have one. */
-export function ownersOfSubscriptions(subids: readonly string[]): Askable<Select> {
-	return select`* FROM (SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY ${raw(decidingOrder)} LIMIT 1) AS vid FROM ${subids} AS list ${withVid} /* subscriptions */`;
+/** Events, as far as it matters whose their subscriptions are. */
+type Following = Joinable & { readonly subid: string };
+
+/**
+ * The owners of the events' subscriptions that have one, and whether they are another customer's than an event names. A
+ * `subid` that stands for a missing one is no subscription.
+ */
+export function ownersOfSubscriptions(events: readonly Following[]): Askable<Select> {
+	const pairs = new Map<string, readonly [subid: string, cid: string]>();
+	for (const event of events) {
+		if (isMissingKey(event.subid)) continue;
+		const { cid = '' } = joiningKeys(event);
+		pairs.set(`${event.subid}\n${cid}`, [event.subid, cid]);
+	}
+	const owner = `(SELECT vid FROM @subscription_event AS event WHERE event.subid = column1 AND named > 0${notErasing.text} ORDER BY ${decidingOrder} LIMIT 1)`;
+	const another = `CASE WHEN cid = '' THEN 0 WHEN ${isAnothersSql('found.vid', 'cid')} THEN 1 ELSE 0 END`;
+	return select`subid, cid, vid, ${raw(another)} AS another FROM (SELECT column1 AS subid, column2 AS cid, ${raw(owner)} AS vid FROM (${values([...pairs.values()])}) AS list ${withVid} /* subscriptions */`;
 }
 
 /**
@@ -25,20 +49,29 @@ export function ownersOfSubscriptions(subids: readonly string[]): Askable<Select
  * engines would look up once for the condition, and once more for the row.
  */
 export const withVid = raw('LIMIT 1000000) AS found WHERE vid IS NOT NULL');
+/** The same for two look-ups. */
+export const withAny = raw('LIMIT 1000000) AS found WHERE by_tid IS NOT NULL OR by_cid IS NOT NULL');
 
 /** A visitor who is being erased owns nothing. */
 export const notErasing = raw(" AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)");
 
-/** The owner of each subscription that has one, by `subid`. @param rows of `ownersOfSubscriptions` */
-export function subscribersIn(rows: readonly Row[]): Map<string, string> {
-	return new Map(rows.map(({ subid, vid }) => [String(subid), String(vid)]));
+/** Whose subscriptions are. */
+export interface Subscribers {
+	/** By `subid`, the owner of each that has one. */
+	readonly subscribers: ReadonlyMap<string, string>;
+	/** For these owners, and the customers that the events name. */
+	readonly isAnothers: IsAnothers;
+}
+
+/** @param rows of `ownersOfSubscriptions` */
+export function subscribersIn(rows: readonly Row[]): Subscribers {
+	const subscribers = new Map(rows.map(({ subid, vid }) => [String(subid), String(vid)]));
+	return { subscribers, isAnothers: new Anothers(rows).test };
 }
 
 /** The same for the subscriptions of events. */
-export function* subscriptionsOf(
-	events: readonly { readonly subid: string }[],
-): Reading<Map<string, string>> {
-	return subscribersIn(yield* ownersOfSubscriptions(subidsOf(events)));
+export function* subscriptionsOf(events: readonly Following[]): Reading<Subscribers> {
+	return subscribersIn(yield* ownersOfSubscriptions(events));
 }
 
 export function subidsOf(events: readonly { readonly subid: string }[]): string[] {
@@ -67,7 +100,7 @@ const maxFollowing = 50;
  * @returns the visitors who gained or lost an event
  */
 export function* followSubscriptions(all: readonly string[]): Steps<Set<string>> {
-	const subids = [...new Set(all)];
+	const subids = unique(all).filter((subid) => !isMissingKey(subid));
 	if (subids.length === 0) return new Set();
 	const { alone, counts } = yield* ask({
 		alone: { lock: 'alone', keys: keysOf(subids) },
@@ -76,17 +109,14 @@ export function* followSubscriptions(all: readonly string[]): Steps<Set<string>>
 	const few = fewOf(counts);
 	const followed = few.some(({ events }) => events > 0) ? few.map(({ subid }) => subid) : [];
 	// The transaction may hold visitors, for whom others may wait that have locked such events.
-	const { rows, following } = yield* ask({
-		rows: ownersOfSubscriptions(followed),
-		following: lockFollowing('subid', followed, ' SKIP LOCKED'),
-	});
+	const following = yield* lockFollowing('subid', followed, ' SKIP LOCKED');
 	// Transactions that cannot see this one may be storing such events now.
 	const isAlone = alone.every((row) => row.alone);
 	const locked = Map.groupBy(following, ({ subid }) => subid);
 	const done = few.filter(({ subid, events }) => isAlone && (locked.get(subid)?.length ?? 0) >= events);
 	const isDone = new Set(done.map(({ subid }) => subid));
 	yield [addTasks(keysOf(subids.filter((subid) => !isDone.has(subid))))];
-	return yield* follow(following, subscribersIn(rows));
+	return yield* follow(following);
 }
 
 function keysOf(subids: readonly string[]): string[] {
@@ -110,16 +140,22 @@ function fewOf(counts: readonly Row[]): { subid: string; events: number }[] {
 }
 
 function lockFollowing(by: 'subid' | 'tid', names: readonly string[], more = ''): Askable<Query> {
-	return sql`SELECT tid, subid, vid FROM @subscription_event WHERE ${raw(by)} IN ${names} AND named = 0${notErasing} ORDER BY tid FOR UPDATE${raw(more)} /* following */`;
+	return sql`SELECT tid, subid, cid, vid FROM @subscription_event WHERE ${raw(by)} IN ${names} AND named = 0${notErasing} ORDER BY tid FOR UPDATE${raw(more)} /* following */`;
 }
 
-function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, string>): Steps<Set<string>> {
-	const moved = following.flatMap(({ tid, subid, vid: before }) => {
-		const vid = subscribers.get(String(subid));
-		return (vid ?? null) === before ? [] : [{ tid: String(tid), before, vid }];
+/** @param rows of `lockFollowing` */
+function* follow(rows: readonly Row[]): Steps<Set<string>> {
+	if (rows.length === 0) return new Set();
+	const events = rows.map((row) => row as unknown as Following & { readonly vid: string | null });
+	const { subscribers, isAnothers } = yield* subscriptionsOf(events);
+	const moved = events.flatMap((event) => {
+		const owner = ownerOf(event, undefined, subscribers.get(event.subid), isAnothers);
+		return (owner?.vid ?? null) === event.vid ? [] : [{ tid: event.tid, before: event.vid, owner }];
 	});
-	yield [setOwners(moved.map(({ tid, vid }) => [tid, ownerOf(undefined, vid)]))];
-	return new Set(moved.flatMap(({ before, vid }) => [before, vid]).filter((vid) => typeof vid === 'string'));
+	yield [setOwners(moved.map(({ tid, owner }) => [tid, owner]))];
+	return new Set(
+		moved.flatMap(({ before, owner }) => [before, owner?.vid]).filter((vid) => typeof vid === 'string'),
+	);
 }
 
 /**
@@ -129,12 +165,11 @@ function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, str
 export function* followFew(subids: readonly string[]): Steps<{ few: readonly string[]; moved: Set<string> }> {
 	const counted = fewOf(yield* countFollowing(subids)).map(({ subid }) => subid);
 	const few = counted.includes(subids[0] ?? '') ? counted : [];
-	const { rows, following } = yield* ask({
+	const { following } = yield* ask({
 		lock: { lock: 'exclusive', keys: keysOf(few) },
-		rows: ownersOfSubscriptions(few),
 		following: lockFollowing('subid', few),
 	});
-	return { few, moved: yield* follow(following, subscribersIn(rows)) };
+	return { few, moved: yield* follow(following) };
 }
 
 /**
@@ -145,13 +180,12 @@ export function* followOn(
 	subid: string,
 	afterId: number,
 ): Steps<{ moved: Set<string>; lastId: number | undefined }> {
-	const { rows, page } = yield* ask({
+	const { page } = yield* ask({
 		lock: { lock: 'exclusive', keys: keysOf([subid]) },
-		rows: ownersOfSubscriptions([subid]),
 		page: select`id, tid FROM @subscription_event WHERE subid = ${subid} AND named = 0 AND id > ${afterId} ORDER BY id LIMIT ${raw(maxFollowing)} /* follow */`,
 	});
 	const tids = page.map(({ tid }) => String(tid));
 	const following = yield* lockFollowing('tid', tids);
 	const last = page.length === maxFollowing ? page.at(-1) : undefined;
-	return { moved: yield* follow(following, subscribersIn(rows)), lastId: last && Number(last.id) };
+	return { moved: yield* follow(following), lastId: last && Number(last.id) };
 }

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Profile } from '../../../domain/profile.ts';
 import { type Reading, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { assignEvents, type IdentityLink, lockContested, saveLinks } from '../owners/identity-links.ts';
+import {
+	assignEvents,
+	customersChange,
+	type IdentityLink,
+	lockContested,
+	saveLinks,
+} from '../owners/identity-links.ts';
 import { addTasks } from '../tasks.ts';
 import { foldOn, type LogSubject, readMoment } from './log-piece.ts';
 import { refold } from './refold.ts';
@@ -72,7 +78,9 @@ export function* foldCrowd({ key, name, vid, atMs, mark }: Crowd): Reading<Folde
 
 /** Moves links to the hits of a crowd. @returns whether the crowd is as it was */
 export function* foundCrowd({ vid, mark }: Crowd, links: readonly IdentityLink[]): Steps<boolean> {
-	const { events, vids, popular } = yield* lockContested(unique(links.map(({ key }) => key)));
+	const { events, vids, popular } = yield* lockContested(unique(links.map(({ key }) => key)), {
+		changing: customersChange(links),
+	});
 	yield [lockVisitors(unique([vid, ...vids]))];
 	const [row] = yield* select`refolded FROM @visitor WHERE vid = ${vid} /* crowd */`;
 	if (row?.refolded !== mark) return false;

@@ -1,6 +1,12 @@
 import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { assignEvents, type ContestedEvents, lockContested, saveLinks } from '../owners/identity-links.ts';
+import {
+	assignEvents,
+	type ContestedEvents,
+	eventsOfVisitor,
+	lockContested,
+	saveLinks,
+} from '../owners/identity-links.ts';
 import { followFew, followOn } from '../owners/subscription-owners.ts';
 import { addTasks } from '../tasks.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
@@ -151,7 +157,8 @@ function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
 	const { links, isEnd } = yield* readOn({ key: 'vid', name: vid }, Number(row.folded_to));
 	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
 	const keys = unique([...links.map(({ key }) => key), ...last]);
-	return { ...(yield* lockContested(keys)), keys: new Set(keys), last };
+	const changing = keys.some((key) => key.startsWith('c:')) ? [vid] : [];
+	return { ...(yield* lockContested(keys, { changing })), keys: new Set(keys), last };
 }
 
 /**
@@ -203,6 +210,7 @@ function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
 		yield* refold([subject]);
 		yield [endTasks([name], id)];
 	} else if (name.startsWith('c:')) yield [goOn(task, yield* assignOn(subject, position))];
+	else if (name.startsWith('o:')) yield [goOn(task, yield* assignVisitorOn(subject, position))];
 	else {
 		const isAlike = (other: Task) => other.name.startsWith('s:') && other.position === 0;
 		const alike = position === 0 ? [task, ...others.filter(isAlike)] : [];
@@ -242,6 +250,16 @@ function* assignOn(cid: string, position: number): Steps<number | undefined> {
 	const last = page.at(-1);
 	// Later events had the right owner from the start. A newer link has its own task.
 	return page.length === maxAssigned && last ? Number(last.id) : undefined;
+}
+
+/** The same of a visitor whose customers have changed. */
+function* assignVisitorOn(vid: string, position: number): Steps<number | undefined> {
+	const page = yield* eventsOfVisitor(vid, position);
+	const { events, vids } = yield* lockContested(page.map(({ tid }) => `t:${tid}`));
+	yield [lockVisitors(vids)];
+	yield* refold([...(yield* assignEvents(events))]);
+	const last = page.at(-1);
+	return last && Number(last.id);
 }
 
 /** Rebuilds the next visitors, in the order of their `vid`, because more is now derived from their logs. */

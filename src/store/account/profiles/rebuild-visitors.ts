@@ -90,7 +90,7 @@ function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 		shown: select`vid, at, body FROM @hit WHERE vid IN ${vids} AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
 	});
 	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
-	const { events, popular } = yield* lockContested(unique(keys));
+	const { events, popular } = yield* lockContested(unique(keys), { changing: vids });
 	const { found } = yield* ask({
 		found: select`tid FROM @subscription_event WHERE vid IN ${vids} /* take links */`,
 		queued: addTasks(popular),

@@ -9,6 +9,7 @@ import {
 import { compareEntries, type SubscriptionEntry } from '../../../domain/profile.ts';
 import { storedEventColumns, subscriptionEntry } from '../../../domain/subscription-event.ts';
 import type { Reading, Row, Select } from '../../steps.ts';
+import { ShownCids } from '../owners/customers.ts';
 import { holdersUpTo } from '../owners/identity-links.ts';
 import { rowsOfNames } from './rows.ts';
 
@@ -53,10 +54,19 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 	const ofSubscriptions = yield* eventsOf('subid', subids, asOfMs);
 	const events = new Map([...own, ...ofSubscriptions].map((event) => [event.tid, event])).values().toArray();
 	const holders = holdersIn(yield* holdersUpTo([...new Set(eventKeys(events))], asOfMs));
+	const shown = new ShownCids();
+	shown.add(
+		yield* rowsOfNames([...new Set(holders.values().map(({ vid }) => vid))], {
+			sql: "SELECT vid, key, at FROM @claim WHERE at <= ? AND key >= 'c:' AND key < 'd' AND vid IN ?list",
+			values: [asOfMs],
+			order: 'at',
+			...limits,
+		}),
+	);
 	const owned = Map.groupBy(events, ({ subid }) => subid)
 		.values()
 		.flatMap((all) => {
-			const owners = ownersOver(all, (key) => holders.get(key));
+			const owners = ownersOver(all, { holderOf: (key) => holders.get(key), shownBy: shown.by });
 			return all.flatMap(({ tid, entry }, index) => {
 				const shownAtMs = holders.get(tidKey(tid))?.atMs;
 				return (owners[index] ?? []).map(({ vid, ...known }) => ({

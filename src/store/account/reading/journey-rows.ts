@@ -1,5 +1,5 @@
 import type { HitRecord } from '../../../domain/hit.ts';
-import { eventKeys, type Owner, subscribersAmong } from '../../../domain/ownership.ts';
+import { eventKeys, type Owner, ownerOf, subscribersAmong } from '../../../domain/ownership.ts';
 import {
 	type EventLabel,
 	eventLabelNames,
@@ -19,7 +19,8 @@ import {
 	type Value,
 	values,
 } from '../../steps.ts';
-import { holdersUpTo, ownersOf } from '../owners/identity-links.ts';
+import { ShownCids, shownCidsOf } from '../owners/customers.ts';
+import { holdersUpTo, namedAmong } from '../owners/identity-links.ts';
 
 /** Rows of a page; bounds memory. */
 const pageRows = 5000;
@@ -117,15 +118,22 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEve
 		}),
 		(row) => (isPast ? past.push(row) : events.push(toEvent(row))),
 	);
+	if (!isPast) return events;
+	const shown = new ShownCids();
 	for (let from = 0; from < past.length; from += maxNames) {
 		const some = past.slice(from, from + maxNames);
-		for (const event of yield* withOwnersAsOf(some, toEvent, asOfMs)) events.push(event);
+		for (const event of yield* withOwnersAsOf(some, toEvent, { asOfMs, shown })) events.push(event);
 	}
-	if (!isPast) return events;
 	const subscribers = subscribersAmong(events, ownerNamedBy);
-	return events.map((event) =>
-		event.named > 0 ? event : { ...event, vid: subscribers.get(event.subid) ?? null },
-	);
+	return events.map((event, index) => {
+		const joinable = { ...keysOf(past[index] as EventRow), subid: event.subid };
+		const owner = ownerOf(joinable, ownerNamedBy(event), subscribers.get(event.subid), shown.isAnothers);
+		return event.named > 0 ? event : { ...event, vid: owner?.vid ?? null };
+	});
+}
+
+function keysOf(row: EventRow): { tid: string; cid: string | null } {
+	return { tid: row.at(-2) as string, cid: row.at(-1) as string | null };
 }
 
 /** The events received in a period, without when their `tid` was shown. */
@@ -182,14 +190,19 @@ function eventReader(): ToEvent {
 	};
 }
 
-/** Events with the owners that they named as of a moment. */
+/** Events with the owners that they named as of a moment. @param shown gains the customers of the holders of their keys */
 function* withOwnersAsOf(
 	rows: readonly EventRow[],
 	toEvent: ToEvent,
-	asOfMs: number,
+	{ asOfMs, shown }: { readonly asOfMs: number; readonly shown: ShownCids },
 ): Reading<JourneyEvent[]> {
-	const naming = rows.map((row) => ({ tid: row.at(-2) as string, cid: row.at(-1) as string | null }));
-	const owners = ownersOf(naming, yield* holdersUpTo([...new Set(eventKeys(naming))], asOfMs));
+	const naming = rows.map(keysOf);
+	const holders = new Map<string, string>();
+	for (const { key, vid } of yield* holdersUpTo([...new Set(eventKeys(naming))], asOfMs))
+		if (typeof vid === 'string') holders.set(String(key), vid);
+	const unknown = [...new Set(holders.values())].filter((vid) => shown.by(vid).length === 0);
+	shown.add(yield* shownCidsOf(unknown, asOfMs));
+	const owners = namedAmong(naming, (key) => holders.get(key), shown.isAnothers);
 	return rows.map((row) => {
 		const event = toEvent(row);
 		const { vid = null, named = 0 } = owners.get(row.at(-2) as string) ?? {};

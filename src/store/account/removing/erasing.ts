@@ -219,7 +219,7 @@ function* freeEvents(
 ): Steps<number> {
 	const { events, vids } = yield* lockContested(
 		rows.map(({ tid }) => `t:${tid}`),
-		true,
+		{ erasing: true },
 	);
 	const free = events.filter(shouldFree);
 	yield [

@@ -3,6 +3,7 @@ import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import {
 	assignEvents,
+	customersChange,
 	type IdentityLink,
 	linksOfRow,
 	lockContested,
@@ -32,7 +33,9 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	if (!last) return 0;
 	const vids = unique(oldest.map(({ vid }) => String(vid)));
 	const links = oldest.flatMap(linksOfRow);
-	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
+	const contested = yield* lockContested(unique(links.map(({ key }) => key)), {
+		changing: customersChange(links),
+	});
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
 	const deleted = yield* deleteHits(oldest);
 	const sids = unique(deleted.map(({ sid }) => String(sid)));
@@ -90,7 +93,9 @@ export function* pruneKept(beforeMs: number): Steps<number> {
 		claims: select`vid, key, at FROM @claim WHERE kept IS NOT NULL AND at < ${beforeMs} ${page}`,
 	});
 	const links = claims.map(({ vid, key, at }) => ({ vid: String(vid), key: String(key), atMs: Number(at) }));
-	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
+	const contested = yield* lockContested(unique(links.map(({ key }) => key)), {
+		changing: customersChange(links),
+	});
 	const linked = unique(links.map(({ vid }) => vid));
 	yield [lockVisitors(unique([...touches.map(({ vid }) => String(vid)), ...linked, ...contested.vids]))];
 	const pruned =

@@ -1,6 +1,7 @@
 import type { Profile } from '../../../domain/profile.ts';
 import type { Standing } from '../../../domain/standing.ts';
-import { ask, type Reading, type Row, select } from '../../steps.ts';
+import { ask, type Reading, type Row, raw, select } from '../../steps.ts';
+import { showsCustomer } from '../owners/customers.ts';
 import { selectProfiles } from '../reading/visitors.ts';
 
 /** A visitor, and what webhooks know about it. */
@@ -78,6 +79,6 @@ function toStanding(body: string): Pick<Standing, 'bands' | 'goals'> {
 /** The customer id that each visitor has shown last; those without one are left out. */
 export function* customerIdsOf(vids: readonly string[]): Reading<Map<string, string>> {
 	const rows =
-		yield* select`vid, key FROM @claim WHERE vid IN ${vids} AND key >= 'c:' AND key < 'd' ORDER BY at /* customer ids */`;
+		yield* select`vid, key FROM @claim AS own WHERE vid IN ${vids} AND ${raw(showsCustomer('own'))} ORDER BY at /* customer ids */`;
 	return new Map(rows.map(({ vid, key }) => [String(vid), String(key).slice(2)]));
 }

@@ -1,10 +1,10 @@
-import { compareHolders, eventKeys } from '../../../domain/ownership.ts';
+import { cidKey, compareHolders, eventKeys, type Holder } from '../../../domain/ownership.ts';
 import type { StoredEvent } from '../../../domain/subscription-event.ts';
 import { firstOfEach, type Inserted, insertEvents, insertIntoEvents } from '../../account/arriving/events.ts';
-import { holdersOf, ownersOf } from '../../account/owners/identity-links.ts';
+import { hasCustomer } from '../../account/owners/customers.ts';
+import { holdersOf, namedAmong, ownersOf } from '../../account/owners/identity-links.ts';
 import {
 	ownersOfSubscriptions,
-	subidsOf,
 	subscribersIn,
 	subscriptionKeys,
 } from '../../account/owners/subscription-owners.ts';
@@ -29,17 +29,25 @@ export function* insertUploads(events: readonly StoredEvent[], isHere: boolean):
 		subids: { lock: 'shared', keys: subscriptionKeys(events) },
 		stored: isHere ? { ...insert, sql: storeAll, values: [events.length] } : insert,
 		links: linksOfKeys(keys),
-		subscriptions: ownersOfSubscriptions(subidsOf(events)),
+		subscriptions: ownersOfSubscriptions(firstOfEach(events)),
 	});
 	return {
 		fresh: isHere ? tidsIn(stored) : new Set(stored.map(({ tid }) => String(tid))),
 		owners: links.length > 0 ? yield* ownersBy(links, firstOfEach(events)) : new Map(),
-		subscribers: subscribersIn(subscriptions),
+		...subscribersIn(subscriptions),
 	};
 }
 
 function* ownersBy(links: readonly Row[], events: readonly StoredEvent[]): Steps<Inserted['owners']> {
-	return ownersOf(events, links.length > maxLinks ? yield* holdersOf(events) : holdersAmong(links));
+	if (links.length > maxLinks) return ownersOf(events, yield* holdersOf(events));
+	const holders = holdersAmong(links);
+	const shown = new Set(links.map(({ vid, key }) => `${vid} ${key}`));
+	const customers = new Set(links.filter((link) => link.has_customer).map(({ vid }) => vid));
+	return namedAmong(
+		events,
+		(key) => holders.get(key)?.vid,
+		(vid, cid) => customers.has(vid) && !shown.has(`${vid} ${cidKey(cid)}`),
+	);
 }
 
 /** @param rows of `storeAll` */
@@ -57,17 +65,18 @@ const maxLinks = 2000;
  */
 function linksOfKeys(keys: readonly string[]): Select {
 	return {
-		sql: `SELECT key, at, vid FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1} /* links of keys */`,
+		sql: `SELECT key, at, vid, key < 'd' OR ${hasCustomer('claim.vid')} AS has_customer FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1} /* links of keys */`,
 		values: [keys],
 	};
 }
 
-function holdersAmong(links: readonly Row[]): Row[] {
-	const holder = ({ vid, at }: Row) => ({ vid: String(vid), atMs: Number(at) });
-	const first = new Map<string, Row>();
+function holdersAmong(links: readonly Row[]): Map<string, Holder> {
+	const first = new Map<string, Holder>();
 	for (const link of links) {
-		const known = first.get(String(link.key));
-		if (!known || compareHolders(holder(link), holder(known)) < 0) first.set(String(link.key), link);
+		const key = String(link.key);
+		const holder = { vid: String(link.vid), atMs: Number(link.at) };
+		const known = first.get(key);
+		if (!known || compareHolders(holder, known) < 0) first.set(key, holder);
 	}
-	return [...first.values()];
+	return first;
 }

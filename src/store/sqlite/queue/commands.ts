@@ -99,7 +99,9 @@ export function packEvents(events: readonly SubscriptionEvent[]): string {
 /** Inserts the events that are new, each with the visitor whom it names. The unique index on `tid` decides which are new. */
 function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: Arrival): Steps<Inserted> {
 	const isShown = connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get() !== undefined;
-	const { owners, subscribers } = isShown ? yield* findOwners(firstOfEach(upload.events)) : noOwners;
+	const { owners, subscribers, isAnothers } = isShown
+		? yield* findOwners(firstOfEach(upload.events))
+		: noOwners;
 	let values = upload.values;
 	let columns = fieldCount;
 	if (owners.size > 0) {
@@ -122,15 +124,15 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 		if (stored === 0) lastId = Number(lastInsertRowid) - Number(changes);
 		stored += Number(changes);
 	}
-	if (stored === upload.size) return { fresh: 'all', owners, subscribers, isNamed: true };
+	if (stored === upload.size) return { fresh: 'all', owners, subscribers, isAnothers, isNamed: true };
 	const added =
 		stored === 0 ? [] : yield* select`tid FROM @subscription_event WHERE id > ${lastId} /* new tids */`;
 	const fresh = new Set(added.map(({ tid }) => String(tid)));
-	return { fresh, owners, subscribers, isNamed: true };
+	return { fresh, owners, subscribers, isAnothers, isNamed: true };
 }
 
 /** Until a visitor has shown a `tid` or `cid`, which is cheap to find out. */
-const noOwners: Owners = { owners: new Map(), subscribers: new Map() };
+const noOwners: Owners = { owners: new Map(), subscribers: new Map(), isAnothers: () => false };
 
 /** The writer thread's commands: the first two in an account's database, the others in the control database. */
 export const commands = {
