@@ -127,6 +127,8 @@ export class HitHandler {
 			vid,
 			sid: isSubject(body.sid) ? body.sid : null,
 			...(derived && { derived }),
+			firstVid: isSubject(body.firstVid) ? body.firstVid : null,
+			...(body.cid && { visitorSecret: account.visitorSecret }),
 			freshVid,
 			freshSid,
 			atMs,
@@ -161,7 +163,10 @@ export class HitHandler {
 	}
 
 	/** Builds the answer to a stored hit. A part that fails is left out. */
-	async answer({ account, vid, sid, atMs, hasCookies }: Collected, request: FastifyRequest): Promise<object> {
+	async answer(
+		{ account, vid, sid, firstVid, atMs, hasCookies }: Collected,
+		request: FastifyRequest,
+	): Promise<object> {
 		const { reads, onLeftOut } = this.#options;
 		const query = request.query as Record<string, unknown>;
 		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
@@ -179,6 +184,7 @@ export class HitHandler {
 		return {
 			vid,
 			sid,
+			...(firstVid !== undefined && { firstVid }),
 			...(hasCookies && { hasCookies }),
 			...(await made(() => this.#cask(subject, atMs))),
 			...(wanted.includes('scores') && (await made(async () => ({ scores: await reads.scores(subject) })))),

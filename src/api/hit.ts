@@ -13,6 +13,12 @@ const hitLimitBytes = 16 * 1024;
 const answerSchema = Type.Object({
 	vid: Type.String({ description: 'The visitor: send it with the next hit.' }),
 	sid: Type.String({ description: 'The visit: send it with the next hit.' }),
+	firstVid: Type.Optional(
+		Type.String({
+			description:
+				'The visitor that this browser was first, only where it is another one: send it, too, with the next hit.',
+		}),
+	),
 	hasCookies: Type.Optional(
 		Type.Boolean({
 			description:

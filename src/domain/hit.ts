@@ -35,6 +35,10 @@ export interface ArrivingHit {
 	/** As the page sent them; unknown and foreign ids are ignored. */
 	readonly vid: string | null;
 	readonly sid: string | null;
+	/** The visitor that the browser was first, where it has another one's `vid` because a second customer has logged in. */
+	readonly firstVid?: string | null;
+	/** The account's secret, from which the visitor of another customer is derived. Hits that show a customer have it. */
+	readonly visitorSecret?: string | undefined;
 	/** Whom its seed leads to. Used where the presented `vid` is not valid. */
 	readonly derived?: DerivedVisitor | undefined;
 	/** Used where neither is there. */
@@ -49,6 +53,8 @@ export interface ArrivingHit {
 export interface StoredHit {
 	readonly vid: string;
 	readonly sid: string;
+	/** The visitor that the browser was first, where it is another one. */
+	readonly firstVid?: string;
 }
 
 /** A past hit, from an import. */

@@ -40,6 +40,11 @@ const hitFields = {
 			'128 random bits as 32 lower-case hex digits, made and kept by who sends hits, for as long as the visitor is not known. The same seed is the same visitor, who is told in the answer. Ignored where `vid` is known, or where it is something else.',
 		examples: ['7c9e6679f7b84a0e9d3b1f2a5c8d4e60'],
 	}),
+	firstVid: optional(Type.String(textLimits), textRule, {
+		description:
+			'The visitor that this browser was first, from an earlier answer, where `vid` is of another customer. Whose a hit with `cid` is follows from it.',
+		examples: ['9b2e4f6a8c0d1e3f5a7b9c1d3e5f7a9b'],
+	}),
 	sid: optional(Type.String(textLimits), textRule, {
 		description: 'The visit, from an earlier answer.',
 		examples: ['5d1c6a7e8f9048b1a2c3d4e5f6a7b8c9'],

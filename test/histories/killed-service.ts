@@ -93,9 +93,9 @@ export class KilledService extends Service {
 		}
 	}
 
-	async #hit({ vid, sid, body }: ArrivingHit): Promise<StoredHit | undefined> {
+	async #hit({ vid, firstVid, sid, body }: ArrivingHit): Promise<StoredHit | undefined> {
 		const { url, referrer, title, events, cid } = body;
-		const answer = await this.#post('/hit', { vid, sid, url, referrer, title, events, cid });
+		const answer = await this.#post('/hit', { vid, firstVid, sid, url, referrer, title, events, cid });
 		// The server may die before the answer is complete.
 		const stored = await answer?.json().catch(() => undefined);
 		return stored as StoredHit | undefined;

@@ -40,7 +40,7 @@ function keysOf({ body }: LoggedHit): string[] {
 }
 
 /** The names that stand for none, among those of histories. */
-function isNobody(name: string): boolean {
+export function isNobody(name: string): boolean {
 	return ['undefined', 'guest'].includes(name.trim().toLowerCase());
 }
 

@@ -6,7 +6,7 @@ import type { HistoryEvent } from '../../src/store/account/arriving/past-history
 import { foldAll } from '../../src/store/fold-all.ts';
 import { readStored } from '../store/stored-log.ts';
 import { customerOf, type Happening, type History, people, type Sale, type Shown } from './history.ts';
-import { firstShown, ownersOf, wantedOf } from './model.ts';
+import { firstShown, isNobody, ownersOf, wantedOf } from './model.ts';
 import type { Service } from './service.ts';
 
 /** A hit that was sent. */
@@ -14,6 +14,7 @@ export interface SentHit {
 	/** What was answered; undefined if nothing was. */
 	readonly stored: Partial<StoredHit> | undefined;
 	readonly atMs: number;
+	readonly cid: string | null;
 	/** Whether it must be stored; undefined where it may be. */
 	isStored: boolean | undefined;
 }
@@ -56,8 +57,11 @@ export class Playing {
 	/** What browsers keep, by person. */
 	readonly #cookies = new Map<number, StoredHit>();
 	readonly #erased = new Set<string>();
+	/** The visitors of other customers on browsers that were somebody's first. */
+	readonly #derived = new Map<string, string>();
 	#nowMs: number;
 	#number = 0;
+	#secret = '';
 
 	constructor(service: Service) {
 		this.#service = service;
@@ -69,6 +73,8 @@ export class Playing {
 	}
 
 	async play(history: History): Promise<void> {
+		const { store, accountId } = this.#service;
+		this.#secret = await store.control.visitorSecret(accountId);
 		for (const happening of history) {
 			this.#nowMs = this.#service.pass(happening.afterMs);
 			await this.#do(happening);
@@ -145,6 +151,8 @@ export class Playing {
 			const hits = some.map(
 				(body, place): ArrivingHit => ({
 					vid: cookie?.vid ?? null,
+					firstVid: cookie?.firstVid ?? null,
+					visitorSecret: this.#secret,
 					sid: sids[how.visit](),
 					body,
 					// A group without a cookie is of one browser.
@@ -154,6 +162,7 @@ export class Playing {
 				}),
 			);
 			const stored = await this.#service.storeHits(hits, isTogether ? 'in one transaction' : 'at once');
+			for (const [place, hit] of hits.entries()) this.#checkVisitor(hit, stored[place], hits);
 			for (const [place, hit] of hits.entries()) this.#sent(hit, stored[place]);
 			cookie = stored.findLast((one) => one !== undefined) ?? cookie;
 			from += some.length;
@@ -178,13 +187,50 @@ export class Playing {
 		await this.#view(who, [shown, ...others], { beganMs, everyMs: 1000, arriving, visit: 'none' });
 	}
 
-	#sent({ vid, atMs, body }: ArrivingHit, stored: StoredHit | undefined): void {
-		const isKnown = vid !== null && this.hits.values().some((hit) => hit.stored?.vid === vid && hit.isStored);
-		const isErased = vid !== null && this.#erased.has(vid);
-		const given = stored && (stored.vid === vid ? 'kept' : 'fresh');
-		if (isErased) assert.notEqual(given, 'kept', `${body.title} is not of the erased visitor`);
-		else if (isKnown) assert.notEqual(given, 'fresh', `${body.title} is of the known visitor`);
-		this.hits.set(String(body.title), { stored, atMs, isStored: stored && true });
+	#sent({ atMs, body }: ArrivingHit, stored: StoredHit | undefined): void {
+		this.hits.set(String(body.title), { stored, atMs, cid: body.cid, isStored: stored && true });
+	}
+
+	/** Whether whom a hit was given to is whom it must be given to, by what was answered before. @param group what was sent with it */
+	#checkVisitor(
+		{ vid, firstVid = null, body: { cid, title } }: ArrivingHit,
+		stored: StoredHit | undefined,
+		group: readonly ArrivingHit[],
+	): void {
+		if (!stored) return;
+		const isKnown = (one: string | null): one is string =>
+			one !== null && this.hits.values().some((hit) => hit.stored?.vid === one && hit.isStored);
+		if (vid !== null && this.#erased.has(vid) && stored.vid === vid)
+			assert.fail(`${title} is of the erased visitor`);
+		if (cid === null || isNobody(cid)) {
+			if (isKnown(vid)) assert.equal(stored.vid, vid, `${title} is of the known visitor`);
+			if (stored.firstVid !== undefined) assert.equal(stored.firstVid, firstVid);
+			return;
+		}
+		const base = [firstVid, vid].find(isKnown);
+		if (base === undefined) return;
+		const shown = this.hits
+			.values()
+			.filter((hit) => hit.stored?.vid === base && hit.cid && !isNobody(hit.cid));
+		const sure = new Set<string>();
+		const perhaps = new Set(group.flatMap(({ body }) => (body.cid && !isNobody(body.cid) ? [body.cid] : [])));
+		for (const hit of shown) {
+			perhaps.add(hit.cid as string);
+			if (hit.isStored) sure.add(hit.cid as string);
+		}
+		if (stored.vid === base)
+			assert.ok(sure.size === 0 || perhaps.has(cid), `${title} of ${cid} is not of ${base}, who is another`);
+		// A visitor may be erased, or its hits deleted, while this is the only one that is known of it.
+		else if (stored.firstVid === base) {
+			perhaps.delete(cid);
+			assert.ok(perhaps.size > 0, `${title} of ${cid} is of ${base}, who is nobody else`);
+			assert.ok(!sure.has(cid), `${title} of ${cid} is of ${base}`);
+			const name = `${base} ${cid}`;
+			const known = this.#derived.get(name);
+			if (known !== undefined && !this.#erased.has(known))
+				assert.equal(stored.vid, known, `${title} is of the one visitor of ${cid} on the browser of ${base}`);
+			this.#derived.set(name, stored.vid);
+		}
 	}
 
 	#events(sales: readonly Sale[]): SubscriptionEvent[] {
@@ -227,7 +273,7 @@ export class Playing {
 		for (let round = 0; round < (isRepeated ? 2 : 1); round++) await this.#service.import(hits, events);
 		for (const { vid, atMs, body } of hits) {
 			this.#erased.delete(vid);
-			this.hits.set(String(body.title), { stored: { vid }, atMs, isStored: true });
+			this.hits.set(String(body.title), { stored: { vid }, atMs, cid: body.cid, isStored: true });
 		}
 		for (const { receivedAtMs, ...event } of events) this.#keep(event, receivedAtMs);
 	}

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import type { StoredHit } from '../../../src/domain/hit.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
-import { type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';
+import {
+	type Engine,
+	openAccountOn,
+	openFor,
+	startWritingFor,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
 import { assertAsTheLogSays, derived, hit } from './visitors.ts';
 
 /** All orders of some things. */
@@ -51,6 +60,63 @@ export function customerContract(engine: Engine): void {
 				};
 				for (const [tid, vid] of Object.entries(expected))
 					assert.equal(owners.get(name(tid)), vid, `${tid} after ${order.join(', ')}`);
+			}
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a hit of another customer is another visitor’s, until the first customer is back', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const visitorSecret = await store.control.visitorSecret(accountId);
+			const shows = (cookie: Partial<StoredHit>, cid: string | null) =>
+				writer.storeHit(accountId, hit({ visitorSecret, ...cookie }, { cid }));
+			const first = await shows({}, null);
+			const asA = await shows(first, 'A');
+			assert.deepEqual(asA, first, 'what came before anybody was named stays with the first customer');
+			assert.deepEqual(await shows(first, ' undefined '), first, 'nobody is no customer');
+			const asB = await shows(asA, 'B');
+			assert.notEqual(asB.vid, first.vid);
+			assert.notEqual(asB.sid, first.sid);
+			assert.equal(asB.firstVid, first.vid);
+			assert.deepEqual(await shows(asB, null), asB, 'who shows nobody is the one who was told last');
+			assert.deepEqual(await shows(asB, 'B'), asB);
+			assert.deepEqual(await shows(first, 'B'), asB, 'the same where the answer got lost');
+			const asC = await shows(asB, 'C');
+			assert.deepEqual([asC.vid === asB.vid, asC.vid === first.vid, asC.firstVid], [false, false, first.vid]);
+			assert.equal((await shows(asC, 'A')).vid, first.vid);
+			assert.equal((await shows(asC, 'A')).firstVid, undefined);
+			const laptop = await shows({}, 'B');
+			assert.equal((await shows({ ...laptop, firstVid: 'f'.repeat(32) }, 'B')).vid, laptop.vid);
+			// The first visitor is erased, the second goes on by itself.
+			await eraseVisitor(store, accountId, first.vid);
+			assert.deepEqual(await shows(asB, null), { vid: asB.vid, sid: asB.sid });
+			assert.deepEqual(await shows(asB, 'B'), { vid: asB.vid, sid: asB.sid });
+			// An erased second visitor does not come back.
+			await eraseVisitor(store, accountId, asB.vid);
+			const other = await shows({}, 'A');
+			const second = await shows(other, 'B');
+			await eraseVisitor(store, accountId, second.vid);
+			const again = await shows(other, 'B');
+			assert.notEqual(again.vid, second.vid);
+			assert.equal(again.firstVid, other.vid);
+			assert.deepEqual(await shows(other, 'B'), again);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('two customers who log in on one browser at the same moment are two visitors', async (t) => {
+			const serving = await openAccountOn(engine);
+			const { store, accountId, writer } = serving;
+			const other = engine.isFolder ? writer : await startWritingFor(t, await openFor(t, serving.address));
+			for (let round = 0; round < 10; round++) {
+				const browser = await writer.storeHit(accountId, hit());
+				const cids = [`A-${round}`, `B-${round}`];
+				const stored = await Promise.all(
+					[writer, other, writer, other].map((one, index) =>
+						one.storeHit(accountId, hit(browser, { cid: cids[index % 2] ?? null })),
+					),
+				);
+				assert.equal(new Set(stored.map(({ vid }) => vid)).size, 2);
+				assert.equal(stored[0]?.vid, stored[2]?.vid);
+				assert.equal(stored[1]?.vid, stored[3]?.vid);
 			}
 			await assertAsTheLogSays(store, accountId);
 		});

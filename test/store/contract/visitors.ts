@@ -52,6 +52,7 @@ export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitRe
 		freshVid: newId(),
 		freshSid: newId(),
 		atMs: startMs,
+		visitorSecret: 'a secret of tests',
 		body: body(bodyFields),
 		...fields,
 	};

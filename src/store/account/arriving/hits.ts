@@ -5,6 +5,7 @@ import {
 	hitEntry,
 	type StoredHit,
 } from '../../../domain/hit.ts';
+import { isMissingKey } from '../../../domain/missing-key.ts';
 import { apply, type Profile } from '../../../domain/profile.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
 import { ask, type Query, type Row, type Steps, sql, values } from '../../steps.ts';
@@ -13,7 +14,6 @@ import {
 	assignEvents,
 	assignLater,
 	type ContestedEvent,
-	customersChange,
 	knownLinks,
 	linksOfHit,
 	lockContested,
@@ -36,6 +36,7 @@ import {
 	saveVisits,
 } from '../profiles/stored-profiles.ts';
 import { saveTouches, storedTouch } from '../profiles/touches.ts';
+import { customersOf, type WhoseHits, whoseHits } from './whose-hits.ts';
 
 /** A live hit that is older than its visitor's latest entry by less than this is stored just after that entry. */
 const maxBehindMs = 60_000;
@@ -86,8 +87,9 @@ export function* storeHits(
 	hits: readonly ArrivingHit[],
 	addLatest: (latest: LatestHits) => Steps<void> = addAtOnce,
 ): Steps<StoredHit[]> {
-	const working = yield* load(hits);
-	const placed = hits.map((hit) => place(working, hit));
+	const whose = yield* whoseHits(hits);
+	const working = yield* load(whose);
+	const placed = whose.hits.map((hit) => place(working, hit));
 	const links = newLinks(
 		placed.flatMap((hit) => linksOfHit(hit.vid, hit.atMs, hit.body)),
 		working.known,
@@ -110,7 +112,11 @@ export function* storeHits(
 		),
 	];
 	const latest = { hits: placed, visitors, others };
-	const stored = placed.map(({ vid, sid }) => ({ vid, sid }));
+	const stored = placed.map(({ vid, sid }, index) => {
+		const first =
+			whose.firstVids.get(index) ?? firstVidOf(whose.hits[index] as ArrivingHit, working.visitors);
+		return first === undefined || first === vid ? { vid, sid } : { vid, sid, firstVid: first };
+	});
 	if (working.contested.length + working.popular.length + working.stale.size === 0) {
 		yield* addLatest(latest);
 		return stored;
@@ -138,25 +144,29 @@ function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[
 }
 
 /** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0009`. */
-function* load(hits: readonly ArrivingHit[]): Steps<Working> {
+function* load({ hits, gaining, known: before }: WhoseHits): Steps<Working> {
 	const vids = unique(hits.map(({ vid }) => vid));
 	const derived = derivedOf(hits);
-	const links = hits.flatMap(({ vid, freshVid, atMs, body }) => linksOfHit(vid ?? freshVid, atMs, body));
+	const all = unique([...vids, ...derived.map(({ vid }) => vid), ...hits.map(firstVidWithoutCustomer)]);
+	const links = hits.flatMap((hit) =>
+		linksOfHit(hit.vid ?? hit.derived?.vid ?? hit.freshVid, hit.atMs, hit.body),
+	);
 	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
-	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
-	const before = maybeKnown.length > 0 ? yield* knownLinks(maybeKnown) : [];
-	const fresh = newLinks(links, before);
-	const keys = new Set(fresh.map(({ key }) => key));
-	const changing = customersChange(fresh).filter((vid) => vids.includes(vid));
+	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && all.includes(vid));
+	const keys = new Set(newLinks(links, before).map(({ key }) => key));
+	const changing = unique(gaining.map(({ vid }) => vid));
 	const { events, vids: contenders, popular } = yield* lockContested([...keys], { changing });
-	const { visitors, erased, visits, known } = yield* ask({
+	const { visitors, erased, visits, known, again } = yield* ask({
 		lock: lockDerived(derived),
-		visitors: loadVisitors(unique([...vids, ...derived.map(({ vid }) => vid), ...contenders])),
+		visitors: loadVisitors(unique([...all, ...contenders])),
 		erased: findErased(derived),
+		again: customersOf(gaining),
 		visits: loadVisits(unique(hits.map(({ sid }) => sid))),
 		// Look them up again, now that nobody can delete them.
 		known: knownLinks(maybeKnown.filter(({ key }) => !keys.has(key))),
 	});
+	if (again.some(({ another }) => Number(another) === 1))
+		throw new ConcurrentChangeError('a visitor has shown another customer');
 	const { successors, rows } = yield* loadSuccessors(erased);
 	const loadedVisitors = new LoadedProfiles([...visitors, ...rows]);
 	const profiles = loadedVisitors.profiles;
@@ -190,6 +200,16 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 		contested: events,
 		popular,
 	};
+}
+
+/** The visitor that the browser was first, of hits that do not say who shows it. */
+function firstVidWithoutCustomer({ firstVid = null, body }: ArrivingHit): string | null {
+	return body.cid === null || isMissingKey(body.cid) ? firstVid : null;
+}
+
+function firstVidOf(hit: ArrivingHit, known: ReadonlyMap<string, unknown>): string | undefined {
+	const first = firstVidWithoutCustomer(hit);
+	return first !== null && known.has(first) ? first : undefined;
 }
 
 /** Whose a hit is: a known visitor's, else of the one whom its seed leads to, else a new one's. */
