@@ -1,6 +1,7 @@
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
+import { counted } from '../format/numbers.ts';
 import { visitorsWith } from '../store/account/reading/visitor-finding.ts';
 import type { Erased } from '../store/account/removing/erasing.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
@@ -65,7 +66,8 @@ const find = command('find', 'find visitors by customer id, transaction or subsc
 const erase = command('erase', 'erase a visitor, or all visitors of a customer')
 	.description(
 		`Erase the hits, visits and profile of a visitor, or with --cid of every visitor with that customer id. Their
-subscription events stay as sales, without visitor and customer id. Running servers revoke their casks within a second. It
+subscription events stay as sales, without visitor and customer id. What is another customer's stays: visitors of earlier versions
+who have shown several customers are named ('shared'), and taken apart first. Running servers revoke their casks within a second. It
 cannot be undone: the command says how much it would erase and asks, unless --yes is set. Erasing twice is no error.
 Earlier backups still contain the data.`,
 	)
@@ -80,11 +82,15 @@ Earlier backups still contain the data.`,
 		const erasee = vid === undefined ? { cid: cid as string } : { vid };
 		if (dryRun) return print(options, { aid, ...(await erasable(store, id, erasee)) });
 		if (!yes) requireTerminal('--yes, or --dry-run to see what it would erase');
-		const { vids, ...counts } = await erasable(store, id, erasee);
+		const { vids, shared = [], ...counts } = await erasable(store, id, erasee);
 		const rows = ({ hits, events, links }: Erased) => hits + events + links;
 		if (!yes && rows(counts) > 0) {
 			const what = Object.entries({ visitors: vids.length, ...counts }).map((pair) => pair.join(' '));
-			await confirm(`${aid} would lose: ${what.join(', ')}. It cannot be undone.`, 'yes');
+			const apart =
+				shared.length > 0
+					? ` ${counted(shared.length, 'visitor')} (${shared.join(', ')}) have shown other customers, too: they are taken apart first, and what is the others' stays theirs.`
+					: '';
+			await confirm(`${aid} would lose: ${what.join(', ')}.${apart} It cannot be undone.`, 'yes');
 		}
 		const progress = showProgress(process.stderr, 'hits, events and links', options.json ?? false);
 		const onProgress = (soFar: Erased) => {
@@ -102,7 +108,8 @@ Earlier backups still contain the data.`,
 const rebuild = command('rebuild', 'rebuild profiles from the log')
 	.description(
 		`Rebuild every visitor's visits, joins and profile from the log of hits and subscription events, and print how many
-differed from it. Needed after an upgrade that asks for it, or after a manual repair.`,
+differed from it. Visitors who have shown several customers are taken apart first ('apart'): each customer's hits, from the first that
+shows it on, become a visitor of their own. Needed after an upgrade that asks for it, or after a manual repair.`,
 	)
 	.onAccount(async (store, { aid, id }, options) => {
 		const progress = showProgress(process.stderr, 'visitors', options.json ?? false);

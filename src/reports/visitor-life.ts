@@ -2,6 +2,7 @@ import { paymentProviders, type Touch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { type VisitorChanges, visitorChanges } from '../segments/visitor-changes.ts';
+import { customersShownBy } from '../store/account/profiles/take-apart.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
@@ -23,8 +24,16 @@ export interface VisitorLife {
 type Reader = Store & PageReads;
 type LivedAccount = Pick<Account, 'id' | 'aid' | 'paymentProviders' | 'renewalDays'>;
 
-/** Everything stored about a visitor, for a request for access. @throws OperatorError where the visitor is not known */
+/**
+ * Everything stored about a visitor, for a request for access.
+ * @throws OperatorError where the visitor is not known, or has shown several customers, of whom none may get what is the others'
+ */
 export async function exportedVisitor(store: Reader, account: Pick<LivedAccount, 'id' | 'aid'>, vid: string) {
+	const customers = await store.read(account.id, customersShownBy(vid));
+	if (customers.length > 1)
+		throw new OperatorError(
+			`Visitor ${vid} has shown ${customers.length} customers, so its data is not of one person. 'caskade visitor rebuild ${account.aid}' takes it apart.`,
+		);
 	const record = await knownVisitor(store, account, vid);
 	return { aid: account.aid, exportedAt: isoTime(store.now()), ...record };
 }

@@ -2,11 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
 import { markOf } from '../domain/derived-vid.ts';
+import { linksOfHit } from './account/owners/identity-links.ts';
+import {
+	type ApartPlace,
+	customersShownBy,
+	logBegin,
+	nextHits,
+	sharedVisitorsOf,
+} from './account/profiles/take-apart.ts';
 import {
 	beginErasing,
 	type Erased,
 	erasableOf,
 	erasePiece,
+	eventsOfPart,
 	freeCustomer,
 	type HitPlace,
 	lastHitOf,
@@ -18,6 +27,7 @@ import { messageLeaseMs, messagesUnderWay } from './account/webhooks/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
 import { assignAll, foldAll } from './fold-all.ts';
 import type { Maintenance } from './maintenance.ts';
+import { takeVisitorApart } from './rebuilding.ts';
 import type { Store } from './store.ts';
 
 const messagePauseMs = 20;
@@ -33,17 +43,55 @@ type OnProgress = (soFar: Erased) => void;
 /** One visitor, or every visitor who has shown a customer id. */
 export type Erasee = { readonly vid: string } | { readonly cid: string };
 
+/** What an erasure would erase. */
+export interface Erasable extends Erased {
+	readonly vids: readonly string[];
+	/**
+	 * Those of them who have shown other customers, too, if there are any. They are taken apart first: what is the others'
+	 * stays, and is not counted.
+	 */
+	readonly shared?: readonly string[];
+}
+
 /** Counts what an erasure would erase. */
-export async function erasable(
-	store: Store,
-	accountId: number,
-	erasee: Erasee,
-): Promise<Omit<Erasure, 'revoked'>> {
+export async function erasable(store: Store, accountId: number, erasee: Erasee): Promise<Erasable> {
 	const vids = 'vid' in erasee ? [erasee.vid] : await customersVids(store, accountId, erasee.cid);
 	const all = { hits: 0, visits: 0, events: 0, links: 0 };
-	for (const vid of vids) add(all, await store.read(accountId, erasableOf(vid)));
-	if ('cid' in erasee) all.events += await store.read(accountId, otherEventsOf(erasee.cid));
-	return { vids, ...all };
+	if ('vid' in erasee) {
+		add(all, await store.read(accountId, erasableOf(erasee.vid)));
+		return { vids, ...all };
+	}
+	const shared = await store.read(accountId, sharedVisitorsOf(erasee.cid));
+	for (const vid of vids)
+		add(
+			all,
+			shared.includes(vid)
+				? await erasablePart(store, accountId, vid, erasee.cid)
+				: await store.read(accountId, erasableOf(vid)),
+		);
+	all.events += await store.read(accountId, otherEventsOf(erasee.cid));
+	return { vids, ...(shared.length > 0 && { shared }), ...all };
+}
+
+/** What would be erased of a visitor who has shown other customers, too. */
+async function erasablePart(store: Store, accountId: number, vid: string, cid: string): Promise<Erased> {
+	const [first] = await store.read(accountId, customersShownBy(vid));
+	const sids = new Set<string>();
+	const keys = new Set<string>();
+	let hits = 0;
+	for (let place: ApartPlace | undefined = logBegin; place; ) {
+		const from: ApartPlace = place;
+		const page = await store.read(accountId, nextHits(vid, from));
+		for (const { row, cid: owner, body } of page.hits) {
+			if ((owner ?? first) !== cid) continue;
+			hits++;
+			sids.add(String(row.sid));
+			for (const { key } of linksOfHit(vid, 0, body)) keys.add(key);
+		}
+		place = page.place;
+	}
+	const events = await store.read(accountId, eventsOfPart(vid, cid, [...keys]));
+	return { hits, visits: sids.size, events, links: keys.size };
 }
 
 /**
@@ -62,13 +110,18 @@ export async function eraseVisitor(
 	return erasure;
 }
 
-/** Erases every visitor with a customer id, and removes it from all subscription events. */
+/**
+ * Erases every visitor with a customer id, and removes it from all subscription events. Visitors who have shown other customers,
+ * too, are taken apart first.
+ */
 export async function eraseCustomerVisitors(
 	store: Store & Maintenance,
 	accountId: number,
 	cid: string,
 	onProgress: OnProgress = () => {},
 ): Promise<Erasure> {
+	for (const vid of await store.read(accountId, sharedVisitorsOf(cid)))
+		await takeVisitorApart(store, accountId, vid);
 	const vids = await customersVids(store, accountId, cid);
 	const erasure = { ...(await eraseAll(store, accountId, vids, onProgress)) };
 	for (let freed = 1; freed > 0; erasure.events += freed) {

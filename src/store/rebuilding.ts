@@ -1,4 +1,6 @@
+import { type DerivedVisitor, derivedVisitor } from '../domain/derived-vid.ts';
 import { forgetAllDays } from './account/kept-days.ts';
+import { successorsOf } from './account/profiles/derived-visitors.ts';
 import {
 	reassignEvents,
 	rebuildVisitors,
@@ -8,6 +10,15 @@ import {
 	visitorsAfter,
 	waitToBeRebuilt,
 } from './account/profiles/rebuild-visitors.ts';
+import {
+	type ApartPlace,
+	customersShownBy,
+	findPlace,
+	logBegin,
+	sharedVisitors,
+	takeApart,
+	takeKeptLinks,
+} from './account/profiles/take-apart.ts';
 import { countVisitors, profilesOf } from './account/reading/visitors.ts';
 import { BatchSizer } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
@@ -21,12 +32,15 @@ const visitorsPerTransaction = { initial: 20, max: pageVisitors };
 
 export interface RebuildReport {
 	readonly visitors: number;
+	/** Visitors of earlier versions, or of imports, who had shown several customers. */
+	readonly apart: number;
 	/** Profiles and joins that differed from the log. A visitor with a long log counts once. */
 	readonly changed: number;
 }
 
 /**
- * Rebuilds every visitor's visits, joins and profile from the log, in short transactions, and forgets what is kept of days.
+ * Takes visitors apart who have shown several customers, rebuilds every visitor's visits, joins and profile from the log, in
+ * short transactions, and forgets what is kept of days.
  * @param onProgress receives the number of visitors done and the approximate total
  */
 export async function rebuildAll(
@@ -37,6 +51,11 @@ export async function rebuildAll(
 	const rebuilding = new Rebuilding(store, accountId);
 	const total = await store.read(accountId, countVisitors());
 	await settleAll(store, accountId);
+	let apart = 0;
+	for (let page: readonly string[] = ['']; page.length > 0; apart += page.length) {
+		page = await store.read(accountId, sharedVisitors(page.at(-1) ?? ''));
+		for (const vid of page) await rebuilding.takeApart(vid);
+	}
 	await rebuilding.repairVisits();
 	let visitors = 0;
 	for (let last: string | undefined = ''; last !== undefined; ) {
@@ -48,7 +67,17 @@ export async function rebuildAll(
 	}
 	const changed = await rebuilding.end();
 	await store.transact(accountId, forgetAllDays);
-	return { visitors, changed };
+	return { visitors, apart, changed };
+}
+
+/**
+ * Takes a visitor apart who has shown several customers: each customer's hits, from the first that shows it until another is
+ * shown, become those of the visitor that a hit of today would be given to. What came before anybody was named stays.
+ */
+export async function takeVisitorApart(store: Store, accountId: number, vid: string): Promise<void> {
+	const rebuilding = new Rebuilding(store, accountId);
+	await rebuilding.takeApart(vid);
+	await rebuilding.end();
 }
 
 class Rebuilding {
@@ -67,6 +96,31 @@ class Rebuilding {
 	/** @param visitorsOf how many visitors were rebuilt */
 	#transact<T>(begin: () => Steps<T>, visitorsOf: (outcome: T) => number = () => 0): Promise<T> {
 		return this.#batchSizer.run(() => this.#store.transact(this.#accountId, begin), visitorsOf);
+	}
+
+	async takeApart(vid: string): Promise<void> {
+		const others = await this.#visitorsOfOthers(vid);
+		await this.#transact(() => takeKeptLinks(vid, others));
+		let place: ApartPlace | undefined = (await this.#store.read(this.#accountId, findPlace(vid))) ?? logBegin;
+		while (place) {
+			const from: ApartPlace = place;
+			place = await this.#transact(() => takeApart(vid, others, from));
+		}
+		await this.rebuild([vid, ...others.values()]);
+	}
+
+	/** The visitors of the customers that a visitor has shown, but the first one. */
+	async #visitorsOfOthers(vid: string): Promise<Map<string, string>> {
+		const secret = await this.#store.control.visitorSecret(this.#accountId);
+		const [, ...cids] = await this.#store.read(this.#accountId, customersShownBy(vid));
+		const derived = cids.map((cid) => derivedVisitor(secret, 'customer', vid, cid));
+		const successors = await this.#store.read(this.#accountId, successorsOf(derived));
+		return new Map(
+			cids.map((cid, index) => {
+				const { vid: own, mark } = derived[index] as DerivedVisitor;
+				return [cid, successors.get(mark) ?? own];
+			}),
+		);
 	}
 
 	async repairVisits(): Promise<void> {

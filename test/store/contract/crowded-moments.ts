@@ -88,7 +88,7 @@ export function crowdedMomentContract(engine: Engine): void {
 				for (const { most } of [first, second, again]) assert.ok(most < 1700, `${most} rows`);
 				const folding: Cost[] = [];
 				await foldAll(counted(store, folding), accountId);
-				for (const { rows } of folding) assert.ok(rows < 800, `${rows} rows`);
+				for (const { rows } of folding) assert.ok(rows < 900, `${rows} rows`);
 				await assertFolded(store, accountId);
 				outcomes.push(await derived(store, accountId));
 				if (isReversed) await assertAsTheLogSays(store, accountId);

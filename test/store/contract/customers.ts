@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { StoredHit } from '../../../src/domain/hit.ts';
-import { eraseVisitor } from '../../../src/store/erasure.ts';
+import { derivedVid } from '../../../src/domain/derived-vid.ts';
+import type { HistoryHit, HitRecord, StoredHit } from '../../../src/domain/hit.ts';
+import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
+import { visitorRecord } from '../../../src/store/account/reading/visitor-record.ts';
+import { erasable, eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
+import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import {
 	type Engine,
 	openAccountOn,
 	openFor,
+	receivedAtMs,
 	startWritingFor,
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
-import { assertAsTheLogSays, derived, hit } from './visitors.ts';
+import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 
 /** All orders of some things. */
 function ordersOf<T>(all: readonly T[]): T[][] {
@@ -120,6 +125,149 @@ export function customerContract(engine: Engine): void {
 			}
 			await assertAsTheLogSays(store, accountId);
 		});
+
+		test('the erasure of one customer takes nothing of another who uses the same browser', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const visitorSecret = await store.control.visitorSecret(accountId);
+			let atMs = receivedAtMs;
+			const shows = (cookie: Partial<StoredHit>, fields: Partial<HitRecord>) =>
+				writer.storeHit(
+					accountId,
+					hit({ visitorSecret, atMs: atMs++, ...cookie }, { ...fields, title: 'secret' }),
+				);
+			const buys = (tid: string, cid: string | null) =>
+				upload(writer, accountId, [subscriptionEvent({ tid, subid: tid, cid, rvn: 2500 })]);
+			const asA = await shows(await shows({}, {}), { cid: 'A' });
+			await buys('A-1', 'A');
+			const asB = await shows(asA, { cid: 'B' });
+			await buys('B-1', 'B');
+			await shows(asB, { events: [{ name: 'checkout', tid: 'B-2' }] });
+			await buys('B-2', null);
+			const phone = await shows({}, { cid: 'A' });
+			await buys('A-3', 'A');
+			const laptop = await shows({}, { cid: 'B' });
+			await buys('B-3', 'B');
+			const ofB = async () => {
+				const { events, links } = (await derived(store, accountId)) as {
+					events: { tid: string }[];
+					links: { vid: string }[];
+				};
+				const records = [];
+				for (const vid of [asB.vid, laptop.vid])
+					records.push(await store.read(accountId, visitorRecord(vid)));
+				return {
+					events: events.filter(({ tid }) => tid.startsWith('B')),
+					links: links.filter(({ vid }) => vid === asB.vid || vid === laptop.vid),
+					records,
+				};
+			};
+			const before = await ofB();
+			assert.deepEqual(
+				before.events.map((event) => ({ ...event })),
+				['B-1', 'B-2', 'B-3'].map((tid) => ({ tid, cid: tid === 'B-2' ? null : 'B', vid: asB.vid })),
+			);
+			for (const { vid } of [asA, phone]) {
+				const text = JSON.stringify(await store.read(accountId, visitorRecord(vid)));
+				assert.match(text, /"A"/);
+				assert.doesNotMatch(text, /"B/);
+			}
+			const would = await erasable(store, accountId, { cid: 'A' });
+			assert.deepEqual(would, {
+				vids: [asA.vid, phone.vid].sort(),
+				...{ hits: 3, visits: 2, events: 2, links: 2 },
+			});
+			const { revoked: _, ...erased } = await eraseCustomerVisitors(store, accountId, 'A');
+			assert.deepEqual(erased, would);
+			assert.deepEqual(await ofB(), before);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		for (const how of ['an erasure', 'a rebuild'] as const)
+			test(`${how} takes visitors apart who have shown several customers`, async () => {
+				const { store, writer, accountId } = await openAccountOn(engine);
+				const vid = 'a'.repeat(32);
+				const moments: [hits: number, fields: Partial<HitRecord>][] = [
+					[1, {}],
+					[1, { cid: 'A' }],
+					// More than are moved at once.
+					[600, { title: 'of A' }],
+					[1, { cid: 'B' }],
+					[600, { title: 'of B' }],
+					[1, { title: 'of B', events: [{ name: 'checkout', tid: 'B-2' }] }],
+					[1, { cid: 'A', events: [{ name: 'checkout', tid: 'A-2' }] }],
+					[1, { cid: 'undefined' }],
+					[1, { cid: 'B', title: 'of B' }],
+				];
+				let atMs = receivedAtMs;
+				const hits = moments.flatMap(([count, fields]) =>
+					Array.from(
+						{ length: count },
+						(): HistoryHit => ({
+							vid,
+							sid: null,
+							atMs: atMs++,
+							body: body({ ...fields, page: String(atMs) }),
+						}),
+					),
+				);
+				for (let from = 0; from < hits.length; from += 100)
+					await store.transact(accountId, () => storeHistory(hits.slice(from, from + 100), []));
+				const laptop = await writer.storeHit(accountId, hit({ atMs: atMs++ }, { cid: 'B' }));
+				await upload(writer, accountId, [
+					subscriptionEvent({ tid: 'A-1', subid: 'A', cid: 'A' }),
+					subscriptionEvent({ tid: 'A-2', subid: 'A', cid: null }),
+					subscriptionEvent({ tid: 'B-1', subid: 'B', cid: 'B' }),
+					subscriptionEvent({ tid: 'B-2', subid: 'B-2', cid: null }),
+				]);
+				await foldAll(store, accountId);
+				const ofA = 604;
+				const secret = await store.control.visitorSecret(accountId);
+				const other = derivedVid(secret, 'customer', vid, 'B');
+				const eventsNow = async () =>
+					((await derived(store, accountId)) as { events: object[] }).events.map((event) => ({ ...event }));
+				const ofB = [
+					{ tid: 'B-1', cid: 'B', vid: other },
+					{ tid: 'B-2', cid: null, vid: other },
+				];
+				if (how === 'an erasure') {
+					const would = await erasable(store, accountId, { cid: 'A' });
+					assert.deepEqual(would, {
+						vids: [vid],
+						shared: [vid],
+						...{ hits: ofA, visits: 1, events: 2, links: 3 },
+					});
+					const erased = await eraseCustomerVisitors(store, accountId, 'A');
+					assert.deepEqual([erased.vids, erased.hits, erased.events, erased.links], [[vid], ofA, 2, 3]);
+					assert.deepEqual(await eventsNow(), [
+						{ tid: 'A-1', cid: null, vid: null },
+						{ tid: 'A-2', cid: null, vid: null },
+						...ofB,
+					]);
+					assert.equal(await store.read(accountId, visitorRecord(vid)), null);
+				} else {
+					const { apart } = await rebuildAll(store, accountId);
+					assert.equal(apart, 1);
+					assert.deepEqual(await eventsNow(), [
+						{ tid: 'A-1', cid: 'A', vid },
+						{ tid: 'A-2', cid: null, vid },
+						...ofB,
+					]);
+					const record = await store.read(accountId, visitorRecord(vid));
+					assert.equal(record?.hits.length, ofA);
+					assert.doesNotMatch(JSON.stringify(record), /B/);
+				}
+				const record = await store.read(accountId, visitorRecord(other));
+				assert.deepEqual([record?.hits.length, record?.profile?.hits], [603, 603]);
+				assert.doesNotMatch(JSON.stringify(record), /"A|of A/);
+				assert.equal((await store.read(accountId, visitorRecord(laptop.vid)))?.hits.length, 1);
+				// Whoever comes back to the browser is whom the log says.
+				const back = await writer.storeHit(
+					accountId,
+					hit({ vid, visitorSecret: secret, atMs: atMs++ }, { cid: 'B' }),
+				);
+				if (how === 'a rebuild') assert.deepEqual([back.vid, back.firstVid], [other, vid]);
+				await assertAsTheLogSays(store, accountId);
+			});
 
 		test('a visitor who turns out to be a customer leaves many sales of another one', async () => {
 			const { store, writer, accountId } = await openAccountOn(engine);

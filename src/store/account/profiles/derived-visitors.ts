@@ -4,6 +4,7 @@ import {
 	type Askable,
 	type Lock,
 	type Query,
+	type Reading,
 	type Row,
 	type Select,
 	type Steps,
@@ -42,6 +43,13 @@ export function successorsAmong(erased: readonly Row[]): ReadonlyMap<string, str
 /** Who a derived visitor is: itself, or its successor. */
 export function issuedVid({ vid, mark }: DerivedVisitor, successors: ReadonlyMap<string, string>): string {
 	return successors.get(mark) ?? vid;
+}
+
+/** The same, of those among derived visitors that were erased. */
+export function* successorsOf(
+	derived: readonly DerivedVisitor[],
+): Reading<ReadonlyMap<string, string>> {
+	return successorsAmong(yield* findErased(derived));
 }
 
 /**

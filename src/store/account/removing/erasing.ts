@@ -1,4 +1,4 @@
-import { cidKey } from '../../../domain/ownership.ts';
+import { cidKey, tidKey } from '../../../domain/ownership.ts';
 import {
 	type Askable,
 	ask,
@@ -83,6 +83,17 @@ export function* otherEventsOf(cid: string): Reading<number> {
 	const [row] =
 		yield* select`count(*) AS events FROM @subscription_event AS event WHERE cid = ${cid} AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ${cidKey(cid)}) /* erasable */`;
 	return Number(row?.events ?? 0);
+}
+
+/**
+ * How many of a visitor's subscription events are of one of the customers that it has shown.
+ * @param keys what the customer's hits have shown
+ */
+export function* eventsOfPart(vid: string, cid: string, keys: readonly string[]): Reading<number> {
+	const rows = yield* select`tid, cid FROM @subscription_event WHERE vid = ${vid} /* erasable */`;
+	const shown = new Set(keys);
+	return rows.filter((row) => (row.cid === null ? shown.has(tidKey(String(row.tid))) : row.cid === cid))
+		.length;
 }
 
 /** A page of the visitors who have shown a customer id, in the order of their `vid`. */

@@ -1,0 +1,131 @@
+import { hash } from 'node:crypto';
+import type { HitRecord } from '../../../domain/hit.ts';
+import { isMissingKey } from '../../../domain/missing-key.ts';
+import { cidKey } from '../../../domain/ownership.ts';
+import { emptyProfile } from '../../../domain/profile.ts';
+import { ask, type Reading, type Row, raw, type Steps, select, sql, values } from '../../steps.ts';
+import { unique } from '../../unique.ts';
+import { forgetDays } from '../kept-days.ts';
+import { showsCustomer } from '../owners/customers.ts';
+import type { HitPlace } from '../removing/erasing.ts';
+import { addMissingVisits, lockVisitors } from './stored-profiles.ts';
+
+/** Hits that one transaction moves. */
+const maxMoved = 500;
+/** Rows of a page. */
+const pageRows = 200;
+
+/** The next visitors who have shown several customers, in the order of their `vid`. Hits of today make none. */
+export function* sharedVisitors(after: string): Reading<string[]> {
+	const rows =
+		yield* select`vid FROM @claim AS shown WHERE vid > ${after} AND ${raw(showsCustomer('shown'))} GROUP BY vid HAVING count(*) > 1 ORDER BY vid LIMIT ${raw(pageRows)} /* shared visitors */`;
+	return rows.map(({ vid }) => String(vid));
+}
+
+/** Those of them who have shown this customer. */
+export function* sharedVisitorsOf(cid: string): Reading<string[]> {
+	const rows =
+		yield* select`vid FROM @claim AS shown WHERE vid IN (SELECT vid FROM @claim WHERE key = ${cidKey(cid)}) AND ${raw(showsCustomer('shown'))} GROUP BY vid HAVING count(*) > 1 ORDER BY vid /* shared visitors */`;
+	return rows.map(({ vid }) => String(vid));
+}
+
+/** The customers that a visitor has shown, the first one first. */
+export function* customersShownBy(vid: string): Reading<string[]> {
+	const rows =
+		yield* select`key FROM @claim AS shown WHERE vid = ${vid} AND ${raw(showsCustomer('shown'))} ORDER BY at, key /* customers shown */`;
+	return rows.map(({ key }) => String(key).slice(2));
+}
+
+/** Where taking apart has arrived in a visitor's log. */
+export interface ApartPlace {
+	readonly after: HitPlace;
+	/** The customer who was shown last; null before anybody was. */
+	readonly cid: string | null;
+}
+
+export const logBegin: ApartPlace = { after: { atMs: Number.MIN_SAFE_INTEGER, id: 0 }, cid: null };
+
+/**
+ * Whose the next hits of a visitor are: each is of the customer who was shown last, and hits before anybody was named are the
+ * first customer's, for whom the customer is null.
+ */
+export function* nextHits(
+	vid: string,
+	{ after, cid: before }: ApartPlace,
+): Reading<{ hits: { row: Row; cid: string | null; body: HitRecord }[]; place: ApartPlace | undefined }> {
+	const rows =
+		yield* select`id, sid, at, body FROM @logged_hit WHERE vid = ${vid} AND (at, id) > (${after.atMs}, ${after.id}) ORDER BY at, id LIMIT ${raw(maxMoved)} /* take apart */`;
+	let cid = before;
+	const hits = rows.map((row) => {
+		const body = JSON.parse(String(row.body)) as HitRecord;
+		if (body.cid !== null && !isMissingKey(body.cid)) cid = body.cid;
+		return { row, cid, body };
+	});
+	const last = rows.length === maxMoved ? rows.at(-1) : undefined;
+	return { hits, place: last && { after: { atMs: Number(last.at), id: Number(last.id) }, cid } };
+}
+
+/** Where it has arrived is kept beside figures, so that it goes on after a kill, when the earlier hits have gone. */
+const placeOf = (vid: string) => `taken apart ${vid}`;
+
+export function* findPlace(vid: string): Reading<ApartPlace | undefined> {
+	const [row] = yield* select`body FROM @kept_figure WHERE name = ${placeOf(vid)} /* take apart */`;
+	return row && JSON.parse(String(row.body));
+}
+
+/**
+ * Gives the next hits of a visitor to the visitors of the other customers, with visits of their own. What is derived from the
+ * logs must be rebuilt afterwards.
+ * @param others the visitor of each customer but the first
+ * @returns where it has arrived; undefined at the end
+ */
+export function* takeApart(
+	vid: string,
+	others: ReadonlyMap<string, string>,
+	from: ApartPlace,
+): Steps<ApartPlace | undefined> {
+	yield [lockVisitors([vid])];
+	yield [{ settle: [vid] }];
+	const { hits, place } = yield* nextHits(vid, from);
+	const moved = hits.flatMap(({ row: { id, sid, at }, cid }) => {
+		const owner = cid === null ? undefined : others.get(cid);
+		if (owner === undefined) return [];
+		return [{ id: Number(id), sid: String(sid), atMs: Number(at), owner, ownSid: sidOf(owner, String(sid)) }];
+	});
+	const owners = unique(moved.map(({ owner }) => owner));
+	const sids = unique(moved.map(({ sid }) => sid));
+	yield [
+		sql`INSERT INTO @visitor (vid, profile) ${values(owners.map((owner) => [owner, JSON.stringify(emptyProfile(0))]))} ON CONFLICT (vid) DO NOTHING /* take apart */`,
+		sql`UPDATE @hit SET vid = moved.column2, sid = moved.column3 FROM (${values(moved.map(({ id, owner, ownSid }) => [id, owner, ownSid]))}) AS moved WHERE id = moved.column1 /* take apart */`,
+	];
+	yield [
+		sql`DELETE FROM @visit WHERE sid IN ${sids} AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* take apart */`,
+		addMissingVisits(moved.map(({ ownSid, owner, atMs }) => ({ sid: ownSid, vid: owner, firstMs: atMs }))),
+		forgetDays(moved.map(({ atMs }) => atMs)),
+		place
+			? sql`INSERT INTO @kept_figure (name, at, body) ${values([[placeOf(vid), place.after.atMs, JSON.stringify(place)]])} ON CONFLICT (name) DO UPDATE SET at = excluded.at, body = excluded.body /* take apart */`
+			: sql`DELETE FROM @kept_figure WHERE name = ${placeOf(vid)} /* take apart */`,
+	];
+	return place;
+}
+
+/** The part of a visit that is another visitor's. */
+function sidOf(owner: string, sid: string): string {
+	return owner.slice(0, 4) + hash('sha256', `${owner} ${sid}`).slice(4, 32);
+}
+
+/** Gives the other customers what retention has kept of their deleted hits. */
+export function* takeKeptLinks(vid: string, others: ReadonlyMap<string, string>): Steps<void> {
+	const { kept } = yield* ask({
+		lock: { lock: 'exclusive', keys: 'all' },
+		kept: select`key, at FROM @claim WHERE vid = ${vid} AND kept IS NOT NULL /* take apart */`,
+	});
+	const moved = kept.flatMap(({ key, at }) => {
+		const owner = others.get(String(key).slice(2));
+		return owner !== undefined && String(key).startsWith('c:') ? [[String(key), Number(at), owner, 1]] : [];
+	});
+	yield [
+		sql`INSERT INTO @claim (key, at, vid, kept) ${values(moved)} ON CONFLICT (vid, key) DO UPDATE SET at = CASE WHEN excluded.at < claim.at THEN excluded.at ELSE claim.at END, kept = 1 /* take apart */`,
+		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${moved.map(([key]) => String(key))} /* take apart */`,
+	];
+}
