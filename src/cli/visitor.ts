@@ -82,7 +82,7 @@ Earlier backups still contain the data.`,
 		const erasee = vid === undefined ? { cid: cid as string } : { vid };
 		if (dryRun) return print(options, { aid, ...(await erasable(store, id, erasee)) });
 		if (!yes) requireTerminal('--yes, or --dry-run to see what it would erase');
-		const { vids, shared = [], ...counts } = await erasable(store, id, erasee);
+		const { vids, shared = [], customers = 1, ...counts } = await erasable(store, id, erasee);
 		const rows = ({ hits, events, links }: Erased) => hits + events + links;
 		if (!yes && rows(counts) > 0) {
 			const what = Object.entries({ visitors: vids.length, ...counts }).map((pair) => pair.join(' '));
@@ -90,7 +90,11 @@ Earlier backups still contain the data.`,
 				shared.length > 0
 					? ` ${counted(shared.length, 'visitor')} (${shared.join(', ')}) have shown other customers, too: they are taken apart first, and what is the others' stays theirs.`
 					: '';
-			await confirm(`${aid} would lose: ${what.join(', ')}.${apart} It cannot be undone.`, 'yes');
+			const several =
+				customers > 1
+					? ` The visitor has shown ${customers} customers, and what is theirs goes with it; 'caskade visitor rebuild ${aid}' takes it apart.`
+					: '';
+			await confirm(`${aid} would lose: ${what.join(', ')}.${apart}${several} It cannot be undone.`, 'yes');
 		}
 		const progress = showProgress(process.stderr, 'hits, events and links', options.json ?? false);
 		const onProgress = (soFar: Erased) => {

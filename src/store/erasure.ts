@@ -51,6 +51,8 @@ export interface Erasable extends Erased {
 	 * stays, and is not counted.
 	 */
 	readonly shared?: readonly string[];
+	/** Where one visitor is erased that has shown several customers: how many. What is theirs goes with it. */
+	readonly customers?: number;
 }
 
 /** Counts what an erasure would erase. */
@@ -59,7 +61,8 @@ export async function erasable(store: Store, accountId: number, erasee: Erasee):
 	const all = { hits: 0, visits: 0, events: 0, links: 0 };
 	if ('vid' in erasee) {
 		add(all, await store.read(accountId, erasableOf(erasee.vid)));
-		return { vids, ...all };
+		const { length: customers } = await store.read(accountId, customersShownBy(erasee.vid));
+		return { vids, ...(customers > 1 && { customers }), ...all };
 	}
 	const shared = await store.read(accountId, sharedVisitorsOf(erasee.cid));
 	for (const vid of vids)

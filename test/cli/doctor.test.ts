@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { Check } from '../../src/store/maintenance.ts';
@@ -25,6 +25,34 @@ function careOf(ended: Ended): Record<string, string> {
 	assert.equal(ended.code, checks.every(({ ok }) => ok) ? 0 : 1);
 	return Object.fromEntries(checks.filter(({ ok }) => !ok).map(({ check, detail }) => [check, detail]));
 }
+
+test('doctor and coverage name keys that stand for a missing one', async (t) => {
+	const { folder, at } = await soundFolder(t);
+	const file = join(folder, 'history.ndjson');
+	const day = new Date(Date.now() - 86_400_000).toISOString();
+	const sale = { type: 'subscription', at: day, evt: 'newsletter', rvn: 1 };
+	const hit = { type: 'hit', at: day, url: 'https://shop.example/' };
+	const lines = [
+		...[1, 2].map((n) => ({ ...sale, tid: `T-${n}`, subid: `S-${n}`, cid: 'undefined' })),
+		{ ...sale, tid: 'T-3', subid: 'S-3', cid: 'C-3' },
+		...[1, 2, 3].map((n) => ({ ...hit, visitor: `v${n}`, cid: 'Guest' })),
+		{ ...hit, visitor: 'v4', cid: 'C-3' },
+	];
+	writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+	assert.equal((await caskade(['import', 'c-a-x', file, ...at])).code, 0);
+	const { stdout, code } = await caskade(['doctor', ...at]);
+	assert.equal(code, 0);
+	const named = stdout.split('\n').filter((line) => line.includes('keys of'));
+	assert.equal(named.length, 1);
+	assert.match(
+		named[0] ?? '',
+		/keys of c-a-x: .*cid 'undefined' of 2 events and cid 'Guest' shown by 3 visitors/,
+	);
+	const report = await caskade(['report', 'coverage', 'c-a-x', ...at]);
+	assert.match(report.stdout + report.stderr, /join nobody: 2 events with the cid 'undefined'\./);
+	const other = await caskade(['report', 'coverage', 'c-a-x', '--to', '2020-01-01', ...at]);
+	assert.doesNotMatch(other.stdout + other.stderr, /join nobody/);
+});
 
 test('doctor reports all checks of a healthy folder as ok', async (t) => {
 	const { at } = await soundFolder(t);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import { insertMessages, saveAttempts, takeDue } from '../../src/store/account/webhooks/outbox.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, hasTerminals, onTerminal } from '../process.ts';
@@ -217,11 +218,33 @@ test('visitor erase needs either a visitor or a customer', async (t) => {
 	assertMisused(await caskade(command('show', 'ABC')), /32 lower-case hexadecimal digits/);
 });
 
+test('a visitor who has shown several customers is named before anything is done', async (t) => {
+	const { store, accountId, command } = await startWithBuyer(t);
+	const vid = 'c'.repeat(32);
+	const hits = ['C-1', 'C-2', null].map((cid, index) => ({
+		vid,
+		sid: null,
+		atMs: receivedAtMs + index,
+		body: hit({}, { cid }).body,
+	}));
+	await store.transact(accountId, () => storeHistory(hits, []));
+	const would = (await caskadeJson(command('erase', '--cid', 'C-1', '--dry-run'))) as Record<string, unknown>;
+	assert.deepEqual([would.shared, would.hits], [[vid], 1]);
+	assert.match((await caskade(command('erase', vid, '--dry-run'))).stdout, /^customers +2$/m);
+	assertRefused(await caskade(command('export', vid)), /has shown 2 customers.*visitor rebuild/);
+	const erased = (await caskadeJson(command('erase', '--cid', 'C-1', '--yes'))) as Record<string, unknown>;
+	assert.deepEqual([erased.vids, erased.hits, erased.links], [[vid], 1, 1]);
+	const [left] = (await caskadeJson(command('find', '--cid', 'C-2'))) as { vid: string }[];
+	const exported = (await caskadeJson(command('export', left?.vid ?? ''))) as { hits: object[] };
+	assert.equal(exported.hits.length, 2);
+});
+
 test('visitor rebuild prints how many visitors differed from the log', async (t) => {
 	const { store, accountId, command } = await startWithBuyer(t);
 	assert.deepEqual(await caskadeJson(command('rebuild')), {
 		aid: 'c-a-acme-uk',
 		visitors: 2,
+		apart: 0,
 		changed: 0,
 	});
 	await changeRows(store, accountId, 'visitor', { profile: '{}' });

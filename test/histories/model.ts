@@ -45,7 +45,7 @@ export function isNobody(name: string): boolean {
 }
 
 /** The customers that each visitor has shown; none who has shown none. */
-function customersOf({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Map<string, Set<string>> {
+export function customersOf({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Map<string, Set<string>> {
 	const customers = new Map<string, Set<string>>();
 	for (const { key, vid } of [...kept.links, ...hits.flatMap(shownBy)])
 		if (key.startsWith('c:') && !isNobody(key.slice(2)))

@@ -3,16 +3,19 @@ import { createHash } from 'node:crypto';
 import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
+import { erasable } from '../../src/store/erasure.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
+import { takeVisitorApart } from '../../src/store/rebuilding.ts';
 import { readStored } from '../store/stored-log.ts';
+import { checkApart, sharedIn } from './apart.ts';
 import { customerOf, type Happening, type History, people, type Sale, type Shown } from './history.ts';
-import { firstShown, isNobody, ownersOf, wantedOf } from './model.ts';
+import { customersOf, firstShown, isNobody, ownersOf, wantedOf } from './model.ts';
 import type { Service } from './service.ts';
 
 /** A hit that was sent. */
 export interface SentHit {
 	/** What was answered; undefined if nothing was. */
-	readonly stored: Partial<StoredHit> | undefined;
+	stored: Partial<StoredHit> | undefined;
 	readonly atMs: number;
 	readonly cid: string | null;
 	/** Whether it must be stored; undefined where it may be. */
@@ -287,7 +290,27 @@ export class Playing {
 		await this.#service.erase(vid);
 	}
 
+	/** What an erasure does first: of visitors who have shown several customers, so that what is another's stays. */
+	async #takeApart(cid: string): Promise<void> {
+		const { store, accountId } = this.#service;
+		await foldAll(store, accountId);
+		const { log: before } = await readStored(store, accountId);
+		const customers = customersOf(before);
+		const shared = new Set([...sharedIn(before)].filter((vid) => customers.get(vid)?.has(cid)));
+		if (shared.size === 0) return;
+		const { shared: named = [] } = await erasable(store, accountId, { cid });
+		assert.deepEqual(new Set(named), shared);
+		for (const vid of shared) await takeVisitorApart(store, accountId, vid);
+		const { log } = await readStored(store, accountId);
+		checkApart(before, log, shared);
+		for (const { vid, sid, body } of log.hits) {
+			const hit = this.hits.get(String(body.title));
+			if (hit && hit.stored?.vid !== vid) hit.stored = { ...hit.stored, vid, sid };
+		}
+	}
+
 	async #eraseCustomer(cid: string): Promise<void> {
+		await this.#takeApart(cid);
 		const { log } = await readStored(this.#service.store, this.#service.accountId);
 		const vids = new Set(
 			[

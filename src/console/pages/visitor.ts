@@ -96,7 +96,7 @@ export const eraseVisitorPage = accountPage({
 	async get(asked) {
 		const { store, account, parts } = asked;
 		const vid = parts.vid as string;
-		const { hits, visits, events, links } = await erasable(store, account.id, { vid });
+		const { hits, visits, events, links, customers } = await erasable(store, account.id, { vid });
 		const path = visitorPath(account.aid, vid);
 		if (hits + visits + events + links === 0)
 			return html`<p class="empty">Nothing is stored of a visitor ${nameOf(vid)}.</p>`;
@@ -107,6 +107,7 @@ ${await proofField(asked)}`;
 <ul><li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with the profile and the touches</li>
 <li>${counted(links, 'customer id')} and transactions that pages have shown</li>
 <li>visitor and customer id of ${counted(events, 'subscription event')}, which ${events === 1 ? 'stays' : 'stay'} as sales</li></ul>
+${customers && html`<p class="warning">The visitor has shown ${customers} customers, and what is theirs goes with it. <code>caskade visitor rebuild ${account.aid}</code> takes it apart.</p>`}
 <p>Running pages forget the visitor within a second. It cannot be undone. Earlier backups still contain the data.</p>
 ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 <p><a href="${path}">Leave everything as it is</a></p>`;

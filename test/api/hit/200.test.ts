@@ -30,6 +30,24 @@ test('a visitor keeps its vid; a vid that the service did not issue is replaced'
 		assert.ok(![vid, other].includes((await hit({ vid: other })).vid), other);
 });
 
+test('another customer on a browser is another visitor, and the first one is told beside it', async () => {
+	const { hit } = await openAccount();
+	const first = await hit({ cid: 'customer-1' });
+	assert.equal((first as { firstVid?: string }).firstVid, undefined);
+	const { vid, sid, firstVid } = (await hit({ vid: first.vid, sid: first.sid, cid: 'customer-2' })) as Record<
+		string,
+		string
+	>;
+	assert.equal(firstVid, first.vid);
+	assert.notEqual(vid, first.vid);
+	const next = (await hit({ vid, firstVid, sid })) as typeof first & { firstVid?: string };
+	assert.deepEqual([next.vid, next.sid, next.firstVid], [vid, sid, first.vid]);
+	const back = (await hit({ vid, firstVid, cid: 'customer-1' })) as typeof next;
+	assert.deepEqual([back.vid, back.firstVid], [first.vid, undefined]);
+	for (const odd of [foreign, 'x', ''])
+		assert.equal((await hit({ vid, firstVid: odd, cid: 'customer-2' })).vid, vid);
+});
+
 test('a visit ends after 30 minutes without a hit', async (t) => {
 	const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
 	const { hit } = await startService(t, { now: () => clock.nowMs });

@@ -46,9 +46,7 @@ export function issuedVid({ vid, mark }: DerivedVisitor, successors: ReadonlyMap
 }
 
 /** The same, of those among derived visitors that were erased. */
-export function* successorsOf(
-	derived: readonly DerivedVisitor[],
-): Reading<ReadonlyMap<string, string>> {
+export function* successorsOf(derived: readonly DerivedVisitor[]): Reading<ReadonlyMap<string, string>> {
 	return successorsAmong(yield* findErased(derived));
 }
 
