@@ -143,7 +143,7 @@ export interface PastOwnership {
 }
 
 /** A time. */
-export interface Period {
+interface Period {
 	readonly fromMs: number;
 	readonly untilMs: number;
 }

@@ -34,10 +34,8 @@ test('another customer on a browser is another visitor, and the first one is tol
 	const { hit } = await openAccount();
 	const first = await hit({ cid: 'customer-1' });
 	assert.equal((first as { firstVid?: string }).firstVid, undefined);
-	const { vid, sid, firstVid } = (await hit({ vid: first.vid, sid: first.sid, cid: 'customer-2' })) as Record<
-		string,
-		string
-	>;
+	const asked = { vid: first.vid, sid: first.sid, cid: 'customer-2' };
+	const { vid, sid, firstVid } = (await hit(asked)) as typeof first & { firstVid?: string };
 	assert.equal(firstVid, first.vid);
 	assert.notEqual(vid, first.vid);
 	const next = (await hit({ vid, firstVid, sid })) as typeof first & { firstVid?: string };

@@ -174,7 +174,10 @@ export function customerContract(engine: Engine): void {
 			const would = await erasable(store, accountId, { cid: 'A' });
 			assert.deepEqual(would, {
 				vids: [asA.vid, phone.vid].sort(),
-				...{ hits: 3, visits: 2, events: 2, links: 2 },
+				hits: 3,
+				visits: 2,
+				events: 2,
+				links: 2,
 			});
 			const { revoked: _, ...erased } = await eraseCustomerVisitors(store, accountId, 'A');
 			assert.deepEqual(erased, would);
@@ -234,7 +237,10 @@ export function customerContract(engine: Engine): void {
 					assert.deepEqual(would, {
 						vids: [vid],
 						shared: [vid],
-						...{ hits: ofA, visits: 1, events: 2, links: 3 },
+						hits: ofA,
+						visits: 1,
+						events: 2,
+						links: 3,
 					});
 					const erased = await eraseCustomerVisitors(store, accountId, 'A');
 					assert.deepEqual([erased.vids, erased.hits, erased.events, erased.links], [[vid], ofA, 2, 3]);
