@@ -88,16 +88,16 @@ export async function tangle({ address, seed, isOver }: TangleOptions) {
 					derived: derivedVisitor(secrets.get(accountId) as string, 'seed', pick(seeds)),
 				}),
 			};
-			visitors.push(await writer().storeHit(accountId, hit(arriving, shown())));
+			visitors.push(await writer().storeHit(accountId, hit({ visitorSecret: secrets.get(accountId), ...arriving }, shown())));
 		},
 		upload: (accountId) => upload(writer(), accountId, several(6, sale), { atMs: moment() }),
 		import(accountId) {
-			const hits = several(6, () => ({
-				vid: pick(importedVids),
-				sid: null,
-				atMs: moment(),
-				body: body(shown()),
-			}));
+			const hits = several(6, () => {
+				const vid = pick(importedVids);
+				// One customer each: who has several is taken apart by a rebuild, which would hide a join that was missed.
+				const cid = maybe(0.4, () => cids[importedVids.indexOf(vid) % cids.length] as string);
+				return { vid, sid: null, atMs: moment(), body: body({ ...shown(), cid }) };
+			});
 			const sales = several(3, () => ({ ...sale(), receivedAtMs: moment() }));
 			return store().transact(accountId, () => storeHistory(hits, sales));
 		},
