@@ -154,7 +154,7 @@ function* load({ hits, gaining, known: before }: WhoseHits): Steps<Working> {
 	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
 	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && all.includes(vid));
 	const keys = new Set(newLinks(links, before).map(({ key }) => key));
-	const changing = unique(gaining.map(({ vid }) => vid));
+	const changing = unique(gaining.map(({ vid }) => vid)).filter((vid) => vids.includes(vid));
 	const { events, vids: contenders, popular } = yield* lockContested([...keys], { changing });
 	const { visitors, erased, visits, known, again } = yield* ask({
 		lock: lockDerived(derived),

@@ -15,6 +15,7 @@ import {
 	assignLater,
 	customersChange,
 	type IdentityLink,
+	keysOfVisitors,
 	knownLinks,
 	linksOfHit,
 	lockContested,
@@ -95,9 +96,17 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	const before = yield* knownLinks(links);
 	const linked = new Set(newLinks(links, before).map(({ key }) => key));
 	const keys = eventKeys(events);
+	const changing = customersChange(links.filter(({ key }) => linked.has(key)));
+	// All at once: whoever holds some locks and waits for others could wait for ever.
+	const more = yield* keysOfVisitors(changing);
 	yield [
-		linked.size > 0 ? { lock: 'exclusive', keys: [...linked, ...keys] } : { lock: 'shared', keys },
-		{ lock: 'shared', keys: subscriptionKeys(events) },
+		linked.size > 0
+			? { lock: 'exclusive', keys: [...linked, ...keys, ...more.keys] }
+			: { lock: 'shared', keys },
+		{
+			lock: changing.length > 0 ? 'exclusive' : 'shared',
+			keys: [...subscriptionKeys(events), ...subscriptionKeys(more.subids.map((subid) => ({ subid })))],
+		},
 	];
 	const arriving = { size: events.length, events: events.map((event) => storedEvent(event, event)) };
 	let storedHits = 0;

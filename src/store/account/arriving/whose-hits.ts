@@ -16,7 +16,7 @@ export interface WhoseHits {
 	readonly hits: readonly ArrivingHit[];
 	/** Of hits of derived visitors, by their place: the visitor that their browser was first. */
 	readonly firstVids: ReadonlyMap<number, string>;
-	/** Known visitors who show a customer for the first time, which must still be so once they are locked. */
+	/** Visitors, known or not, who show a customer for the first time, which must still be so once they are locked. */
 	readonly gaining: readonly ShowsCustomer[];
 	/** Rows as those of `knownLinks`, of the visitors that hits with a customer present. */
 	readonly known: readonly Row[];
@@ -43,10 +43,9 @@ export function* whoseHits(hits: readonly ArrivingHit[]): Steps<WhoseHits> {
 		const base = presentedBy(hit).find((vid) => customers.isVisitor(vid)) ?? hit.derived?.vid;
 		if (base === undefined) return hit;
 		if (!customers.isAnothers(base, cid)) {
-			const isVisitor = customers.isVisitor(base);
-			if (isVisitor && !customers.hasShown(base, cid)) gaining.push({ vid: base, cid });
+			if (!customers.hasShown(base, cid)) gaining.push({ vid: base, cid });
 			customers.add(base, cid);
-			return isVisitor ? { ...hit, vid: base } : hit;
+			return customers.isVisitor(base) ? { ...hit, vid: base } : hit;
 		}
 		if (hit.visitorSecret === undefined)
 			throw new Error('a hit with a customer has no secret to derive from');

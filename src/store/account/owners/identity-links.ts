@@ -180,7 +180,7 @@ export function* lockContested(
 		erasing = false,
 	}: { readonly changing?: readonly string[]; readonly erasing?: boolean } = {},
 ): Steps<ContestedEvents> {
-	const more = changing.length > 0 ? yield* keysOfVisitors(changing) : noMore;
+	const more = yield* keysOfVisitors(changing);
 	const all = unique([...keys, ...more.keys]);
 	if (all.length + more.tids.length === 0) return { events: [], vids: [], popular: [] };
 	const { counts } = yield* ask({
@@ -215,7 +215,8 @@ interface KeysOfVisitors {
 const noMore: KeysOfVisitors = { keys: [], subids: [], tids: [] };
 
 /** The keys of visitors whose customers may change. Where they are too many, nobody may upload, and the background assigns. */
-function* keysOfVisitors(vids: readonly string[]): Steps<KeysOfVisitors> {
+export function* keysOfVisitors(vids: readonly string[]): Steps<KeysOfVisitors> {
+	if (vids.length === 0) return noMore;
 	const limit = raw(`LIMIT ${maxContested + 1} /* keys of visitors */`);
 	const { shown, owned } = yield* ask({
 		shown: select`key FROM @claim WHERE vid IN ${vids} AND key >= 't:' AND key < 'u' ${limit}`,
