@@ -83,6 +83,7 @@ test('profiles match the log, sales belong to their buyers, and all segments but
 	assert.deepEqual(await caskadeJson(['visitor', 'rebuild', 'c-a-demo-local', ...at]), {
 		aid: 'c-a-demo-local',
 		visitors: 1000,
+		apart: 0,
 		changed: 0,
 	});
 	const store = await openFor(t, at[1] as string);
