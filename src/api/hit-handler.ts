@@ -103,7 +103,9 @@ export class HitHandler {
 			allowAllOrigins(reply);
 			throw new ApiError('forbidden');
 		}
-		const party = partyOf(request);
+		// Published tags send neither field. They cannot read a cookie with a date, and their visitors would be new each time.
+		const readsDates = request.method === 'GET' || body.seed !== undefined || body.cookieDomain !== undefined;
+		const party = readsDates ? partyOf(request) : undefined;
 		const keepsCookies =
 			party === 'origin' || (party === 'site' && allowCredentials(request, reply, account.origins));
 		const [freshVid, freshSid] = newIds();

@@ -51,7 +51,7 @@ const hitFields = {
 	}),
 	cookieDomain: optional(Type.String({ pattern: '^[A-Za-z0-9.-]{1,253}$' }), 'a domain', {
 		description:
-			"The widest domain that the page's cookies can have, where hits go to the page's own site: cookies of the answer have it, too.",
+			"The widest domain that the page's cookies can have, where hits go to the page's own site: cookies of the answer have it, too. Empty: the host's alone. A hit without it and without a seed gets no cookie.",
 		examples: ['shop.example'],
 	}),
 	url: optional(longText(8192), 'a string of at most 8192 characters', {

@@ -36,7 +36,7 @@ for (const { name, start, isSecure } of [
 			fetch(`${site.url}/basket`, {
 				method: 'POST',
 				headers: { 'user-agent': browserUserAgent, ...headers },
-				body: JSON.stringify({ aid: service.aid, url: `${site.url}/pricing` }),
+				body: JSON.stringify({ aid: service.aid, url: `${site.url}/pricing`, cookieDomain: '' }),
 			});
 		const answer = await fire({});
 		assert.equal(answer.headers.get('x-hit-stored'), '1');

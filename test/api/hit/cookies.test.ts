@@ -10,7 +10,7 @@ async function start(t: Parameters<typeof startService>[0]) {
 	const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
 	const service = await startService(t, { now: () => clock.nowMs, behindProxy: 1 });
 	const fire = async (body: object, headers: Record<string, string>) => {
-		const answer = await service.sendHit(body, headers);
+		const answer = await service.sendHit({ cookieDomain: null, ...body }, headers);
 		const told = (await answer.json()) as { vid: string; hasCookies?: true };
 		return { ...told, answer, cookies: answer.headers.getSetCookie() };
 	};
@@ -119,6 +119,14 @@ test('third parties, other programs and bots get no cookie, and the answer that 
 			assert.deepEqual(Object.keys(told), ['vid', 'sid', 'cask', 'caskExpiresAt']);
 		}
 	}
+});
+
+test('tags published before, which cannot read a cookie with a date, keep their own cookies', async (t) => {
+	const { sendHit } = await start(t);
+	const vid = '1'.repeat(32);
+	const answer = await sendHit({ vid }, { ...own, cookie: `vscr_vid=${vid}` });
+	assert.deepEqual(answer.headers.getSetCookie(), []);
+	assert.equal('hasCookies' in ((await answer.json()) as object), false);
 });
 
 test('an image of the page’s own origin keeps its visitor by the cookie alone', async (t) => {
