@@ -117,6 +117,37 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		assert.ok(Math.abs(lasts('vscr_sid') - 1800) < 60);
 	});
 
+	test('before any answer a browser has a seed, and two pages of it are one visitor, seen once for 13 months', async (t) => {
+		const { page, hits } = await visit(t, [setAccount]);
+		const seeds = (names: string[]) => names.filter((name) => name !== 'vscr_sid');
+		await page.evaluate(`${fire}; document.cookie`);
+		await page.evaluate('vscr.scores()');
+		const first = await page.context().cookies();
+		const [, since = ''] = (first.find(({ name }) => name === 'vscr_vid')?.value ?? '').split('.');
+		assert.ok(Math.abs(Number.parseInt(since, 36) - Date.now() / 1000) < 60);
+		assert.deepEqual(seeds(first.map(({ name }) => name)), ['vscr_vid']);
+		// An earlier date stays, and its 13 months go on. Without an answer, the next page has the seed of the last one.
+		const early = Number.parseInt(since, 36) - 100 * 86_400;
+		const vid = (await cookies(page)).vscr_vid ?? '';
+		const dated = `${vid}.${early.toString(36)}`;
+		await page.evaluate(`document.cookie = 'vscr_vid=${dated};path=/'`);
+		await page.evaluate(`vscr('addEvent','again'); ${fire}`);
+		await page.evaluate('vscr.scores()');
+		const renewed = (await page.context().cookies()).find(({ name }) => name === 'vscr_vid');
+		assert.equal(renewed?.value, dated);
+		assert.ok(Math.abs((renewed?.expires ?? 0) - Date.now() / 1000 - 295 * 86_400) < 60);
+		assert.equal(new Set((await hits()).map(({ vid }) => vid)).size, 1);
+	});
+
+	test('all events that were added before a page is left are sent', async (t) => {
+		const { page, hits } = await visit(t, [setAccount, fire]);
+		await page.evaluate('vscr.scores()');
+		await page.evaluate(`for (let n = 0; n < 100; n++) vscr('addEvent', 'event ' + n)`);
+		await page.goto('about:blank');
+		const names = async () => (await hits()).flatMap(({ body }) => body.events.map(({ name }) => name));
+		await eventually('all have come', async () => new Set(await names()).size === 100, 10_000);
+	});
+
 	test('returns scores and segments as promises, and to callbacks queued before it loaded', async (t) => {
 		const { page } = await visit(t, [setAccount, fire, `vscr('segments',(found)=>{window.found=found})`]);
 		const scores = (await page.evaluate('vscr.scores()')) as { goal: string; score: number }[];
@@ -382,7 +413,8 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		await page.waitForFunction('window.vscr && vscr.scores');
 		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
 		await page.evaluate(`${fire}; vscr.scores()`);
-		assert.deepEqual(await cookies(page), {});
+		// What the browser calls itself, and what nobody has been told.
+		assert.deepEqual(Object.keys(await cookies(page)), ['vscr_seed']);
 		assert.deepEqual(errors, []);
 		assert.deepEqual(warnings, [`vscr: the account ${aid} does not allow pages of ${site}`]);
 	});
@@ -472,7 +504,8 @@ function answered({ logged }: TestService): string[] {
 
 async function cookies(page: Page): Promise<Record<string, string>> {
 	const jar = await page.context().cookies();
-	return Object.fromEntries(jar.map(({ name, value }) => [name, value]));
+	// Without the date of the first sight.
+	return Object.fromEntries(jar.map(({ name, value }) => [name, value.split('.')[0] ?? '']));
 }
 
 /** Long enough for whatever the page wanted to begin. */

@@ -1,4 +1,4 @@
-import { cookie, deleteCookies, isOptedOut, keepCookies, optOut } from './cookies.ts';
+import { cookie, deleteCookies, isOptedOut, keepCookies, optOut, seedOf } from './cookies.ts';
 import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
 /** The host rejects hits with more. */
@@ -22,6 +22,8 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	let previousUrl = document.referrer;
 	/** The latest answer. It replaces the cookies where they are blocked. */
 	let visitor: Partial<HitAnswer> = {};
+	/** Replaces the cookie likewise. */
+	let seed: string | undefined;
 	let begin: (() => void) | undefined;
 	/** Serialises hits: the second needs the `vid` that the first one receives. */
 	let hits: Promise<unknown> = new Promise<void>((resolve) => {
@@ -45,6 +47,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	function forget(): void {
 		visitor = {};
+		seed = undefined;
 		events = [];
 		cid = undefined;
 		sentPath = undefined;
@@ -63,9 +66,14 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	}
 
 	function withVisitor(taken: object): string {
+		const vid = cookie('vid') || visitor.vid;
+		if (!vid) seed = seedOf(seed);
 		return JSON.stringify({
 			aid,
-			vid: cookie('vid') || visitor.vid,
+			vid,
+			firstVid: cookie('first') || visitor.firstVid,
+			seed: vid ? undefined : seed,
+			cookieDomain: '',
 			sid: cookie('sid') || visitor.sid,
 			...taken,
 		});
@@ -74,7 +82,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	async function post(taken: object): Promise<void> {
 		if (!isAllowed()) return;
 		// `text/plain` needs no preflight.
-		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'omit' };
+		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'same-origin' };
 		const response = await fetch(server + hitPath, { ...options, body: withVisitor(taken) });
 		if (!response.ok) return tell(await refusalOf(response));
 		if (response.headers.get('x-hit-stored') === '0')
@@ -186,8 +194,14 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	/** Sends events that were added after the last hit. The page is unloading, so the answer is not read. */
 	function leave(): void {
-		if (sentPath && events.length && isAllowed())
-			safely(() => navigator.sendBeacon(server + hitPath, withVisitor(takeHit())));
+		safely(() => {
+			while (sentPath && events.length && isAllowed()) {
+				const some = events.slice(0, maxEvents);
+				if (navigator.sendBeacon(server + hitPath, withVisitor(takeHit()))) continue;
+				events.unshift(...some);
+				return;
+			}
+		});
 	}
 
 	const vscr: Vscr = (...command) => run(command);
@@ -196,6 +210,8 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	window.vscr = vscr;
 
 	if (asksNotTo || isOut) safely(forget);
+	// Safari keeps it for seven days at a time.
+	if (isOut) optOut(true);
 	if (choice) alert(isOut ? 'Your visits are not counted.' : 'Your visits are counted again.');
 	for (const name of ['pushState', 'replaceState'] as const) {
 		const original = history[name];

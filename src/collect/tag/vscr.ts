@@ -31,6 +31,10 @@ export interface HitAnswer {
 	readonly vid: string;
 	readonly sid: string;
 	readonly cask: string;
+	/** Who this browser was first, where its visitor is another customer's now. */
+	readonly firstVid?: string;
+	/** The answer has set the cookies. */
+	readonly hasCookies?: boolean;
 }
 
 declare global {
