@@ -79,11 +79,10 @@ class UnpackedUpload implements Arriving {
 
 	get events(): readonly StoredEvent[] {
 		this.#events ??= Array.from({ length: this.size }, (_, row) => {
-			const fields = subscriptionEventFields.map((field, index) => [
-				field,
-				this.values[row * fieldCount + index],
-			]);
-			return storedEvent(Object.fromEntries(fields) as unknown as SubscriptionEvent, this.#packed);
+			const event: Record<string, Value | undefined> = {};
+			let at = row * fieldCount;
+			for (const field of subscriptionEventFields) event[field] = this.values[at++];
+			return storedEvent(event as unknown as SubscriptionEvent, this.#packed);
 		});
 		return this.#events;
 	}
