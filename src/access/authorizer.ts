@@ -13,7 +13,8 @@ export interface Authorization {
 	readonly scope: CaskScope;
 	/** A `vid` or a `sid`, depending on the scope. */
 	readonly subject: string;
-	readonly expiresAtMs: number;
+	/** When the cask expires. */
+	readonly expiresAt: string;
 }
 
 /** The query parameters that the authorizer reads, as parsed. Others may be present. */
@@ -50,7 +51,7 @@ export class Authorizer {
 	authorize(query: ReadQuery): Authorization | ApiError {
 		const claims = this.#claims(query.cask);
 		if (claims instanceof ApiError) return claims;
-		const { aid, scope, subject, issuedAtMs, expiresAtMs } = claims;
+		const { aid, scope, subject, issuedAtMs, expiresAt } = claims;
 		const account = this.#directory.account(aid);
 		if (!account) return forbidden;
 		const vid = scope === 'vid' ? subject : undefined;
@@ -58,7 +59,7 @@ export class Authorizer {
 		if (differs(query.aid, aid) || differs(query.vid, vid) || differs(query.sid, sid)) return forbidden;
 		const revokedAtMs = account.revocations.get(subject);
 		if (revokedAtMs !== undefined && issuedAtMs <= revokedAtMs) return forbidden;
-		return { aid, accountId: account.id, account, scope, subject, expiresAtMs };
+		return { aid, accountId: account.id, account, scope, subject, expiresAt };
 	}
 
 	/**

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isSubject } from '../domain/cask-scope.ts';
 import { caskLifetimeMs, type SigningKey } from '../domain/signing-key.ts';
+import { isoTime } from '../format/iso-time.ts';
 import { type CaskClaims, type CaskPayload, type ReadySigningKey, readySigningKey } from './cask.ts';
 import { decodeJwtPart, hasValidSignature, isJwt, jwtParts } from './jwt.ts';
 
@@ -140,5 +141,5 @@ function claimsOf(payload: Partial<CaskPayload> | undefined): CaskClaims | CaskE
 		return errors.claims;
 	const issuedAtMs = Number(iat) * 1000;
 	const expiresAtMs = Math.min(Number(exp) * 1000, issuedAtMs + caskLifetimeMs);
-	return { aid, scope, subject: sub, issuedAtMs, expiresAtMs };
+	return { aid, scope, subject: sub, issuedAtMs, expiresAtMs, expiresAt: isoTime(expiresAtMs) };
 }

@@ -13,6 +13,8 @@ export interface CaskSubject {
 export interface CaskClaims extends CaskSubject {
 	readonly issuedAtMs: number;
 	readonly expiresAtMs: number;
+	/** The same as text, which every read tells. */
+	readonly expiresAt: string;
 }
 
 /** The JWT payload; times in seconds since 1970. */

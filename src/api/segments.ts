@@ -58,7 +58,7 @@ export function segments(app: FastifyInstance, { authorizer, reads, now }: ReadO
 				...(included(query).includes('experiments') &&
 					authorization.account.tellsExperiments && { experiments }),
 				evaluatedAt: new Date(now()).toISOString(),
-				expiresAt: new Date(authorization.expiresAtMs).toISOString(),
+				expiresAt: authorization.expiresAt,
 			})),
 	});
 }

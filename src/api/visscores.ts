@@ -56,7 +56,7 @@ export function visscores(app: FastifyInstance, { authorizer, reads, now }: Read
 				...about(authorization),
 				scores,
 				scoredAt: new Date(now()).toISOString(),
-				expiresAt: new Date(authorization.expiresAtMs).toISOString(),
+				expiresAt: authorization.expiresAt,
 			}));
 		},
 	});

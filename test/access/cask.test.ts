@@ -68,7 +68,12 @@ test('a cask is a JWT, to the byte', () => {
 	);
 	assert.equal(cask, token(header, payload()));
 	assert.equal(expiresAtMs, nowMs + dayMs);
-	assert.deepEqual(verify(cask), { ...subject, issuedAtMs: nowMs, expiresAtMs });
+	assert.deepEqual(verify(cask), {
+		...subject,
+		issuedAtMs: nowMs,
+		expiresAtMs,
+		expiresAt: new Date(expiresAtMs).toISOString(),
+	});
 });
 
 test('a cask is valid for exactly 24 hours from its second on', () => {
@@ -199,7 +204,12 @@ test('cached casks expire too, and are dropped with their key', () => {
 	const verifier = new CaskVerifier();
 	const { cask, expiresAtMs } = issueCask([key], subject, nowMs);
 	for (const atMs of [nowMs, nowMs, expiresAtMs - 1])
-		assert.deepEqual(open(verifier, cask, [key], atMs), { ...subject, issuedAtMs: nowMs, expiresAtMs });
+		assert.deepEqual(open(verifier, cask, [key], atMs), {
+			...subject,
+			issuedAtMs: nowMs,
+			expiresAtMs,
+			expiresAt: new Date(expiresAtMs).toISOString(),
+		});
 	assert.throws(() => open(verifier, cask, [key], expiresAtMs), { problem: 'expired' });
 	assert.equal(open(verifier, cask, [{ ...key }], nowMs).subject, vid);
 	const other = { ...key, secret: Buffer.alloc(32, 9).toString('base64url') };
@@ -229,8 +239,9 @@ test('property: an issued cask verifies to its claims within its lifetime', () =
 		fc.property(subjects, fc.integer({ min: 0, max: dayMs }), fc.nat(dayMs), (of, lifetimeMs, passedMs) => {
 			const { cask, expiresAtMs } = issueCask([key], of, nowMs, lifetimeMs);
 			const opened = () => open(verifier, cask, [key], nowMs + passedMs);
+			const expiresAt = new Date(expiresAtMs).toISOString();
 			if (nowMs + passedMs < expiresAtMs)
-				assert.deepEqual(opened(), { ...of, issuedAtMs: nowMs, expiresAtMs });
+				assert.deepEqual(opened(), { ...of, issuedAtMs: nowMs, expiresAtMs, expiresAt });
 			else assert.throws(opened, { problem: 'expired' });
 		}),
 	);
