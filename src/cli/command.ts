@@ -48,6 +48,13 @@ export function group(
 /** Of commands whose rows go into a table. */
 export const csvOption = ['--csv', 'print CSV, with a header'] as const;
 
+/** Of commands that count visitors. Reports have it as a parameter. */
+export const includeOption = [
+	'--include <whom>',
+	'gateways: counts visitors that are mail gateways, who are left out otherwise',
+	['gateways'],
+] as const;
+
 /** What the help says of an argument that names an account. */
 export const aidText = 'account token, for example c-a-acme-uk';
 

@@ -1,5 +1,6 @@
 import { type Experiment, stateOf } from '../domain/experiment.ts';
 import type { Goal } from '../domain/goal.ts';
+import { leftOutText } from '../domain/mail-gateways.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { counted, formatNumber, formatShare } from '../format/numbers.ts';
@@ -10,7 +11,7 @@ import { liftReport } from '../reports/lift.ts';
 import { reportedAccount } from '../reports/report-query.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { aidText, command, group } from './command.ts';
+import { aidText, command, group, includeOption } from './command.ts';
 import { print, printLine, printTable } from './output.ts';
 import { csvOutput, htmlOutput, optionOf, printReport } from './report.ts';
 
@@ -64,11 +65,17 @@ five experiments, with 5, 10, 20 and 50 % held out, by the account's own last we
 	)
 	.required(...segmentOption)
 	.option(...goalOption)
+	.option(...includeOption)
 	.onAccount(async (store, account, options) => {
-		const { segment } = options;
+		const { segment, include = null } = options;
 		const { rule } = await store.control.segment(account.id, segment);
 		const goal = await chosenGoal(store, account, options.goal);
-		const planned = await planExperiment(store, reportedAccount(account), { rule, goal }, store.now());
+		const planned = await planExperiment(
+			store,
+			reportedAccount(account),
+			{ rule, goal, include },
+			store.now(),
+		);
 		print(options, { segment, ...planned }, () => printPlan(planned));
 	});
 
@@ -98,13 +105,14 @@ const report = command('report', 'what serving the segment earned, and how sure 
 	.with<{ asOf?: number; timezone?: string }>((own) =>
 		own.addOption(optionOf('asOf')).addOption(optionOf('timezone')),
 	)
+	.option(...includeOption)
 	.option(...csvOutput)
 	.conflicts('json')
 	.option(...htmlOutput)
 	.common()
 	.action((options, _, aid, experiment) => {
-		const { asOf = null, timezone = null } = options;
-		return printReport(liftReport, aid, { experiment, asOf, timezone }, options);
+		const { asOf = null, timezone = null, include = null } = options;
+		return printReport(liftReport, aid, { experiment, asOf, timezone, include }, options);
 	});
 
 export const experimentCommand = group(
@@ -137,11 +145,13 @@ async function chosenGoal({ control }: Store, { id }: Account, name: string | un
 	return chosen;
 }
 
-function printPlan({ goal, plans, ...history }: ExperimentPlan): void {
+function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentPlan): void {
 	const { weeksOfHistory, enteredInFirstWeek, entersAWeek, conversionRate, varianceReduction } = history;
 	printLine(
 		`By the last ${counted(weeksOfHistory, 'week')}: ${counted(enteredInFirstWeek, 'visitor')} would have entered in the first one, ${formatNumber(entersAWeek)} a week at last. ${formatShare(conversionRate)} of them reached ${goal}${varianceReduction > 0 ? `, and the score at entry takes away ${formatShare(varianceReduction)} of the variance` : ''}.`,
 	);
+	if (gatewayVisitors > 0)
+		printLine(`${leftOutText(gatewayVisitors)} To count them, add --include gateways.`);
 	printLine('');
 	printTable(
 		plans.map((plan) => ({

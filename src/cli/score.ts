@@ -90,6 +90,7 @@ async function score(store: Store, account: Account, options: ScoreOptions): Pro
 			nowMs,
 			fromLog: options.asOf !== undefined,
 			cadences: await reader.cadences(nowMs),
+			gateways: await reader.gateways(nowMs),
 			...(options.visitors !== undefined && { wanted: readVisitorList(options.visitors, counts) }),
 			onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),
 		});

@@ -1,11 +1,12 @@
+import { leftOutText } from '../domain/mail-gateways.ts';
 import { OperatorError } from '../errors.ts';
 import { displayName, plainName } from '../format/values.ts';
-import { countMatches, type MatchCount } from '../segments/count.ts';
+import { type CountOptions, countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
-import { command, group } from './command.ts';
+import { command, group, includeOption } from './command.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -53,17 +54,22 @@ const test = command('test', 'count the visitors that match a rule')
 	.description('Count the visitors that match a segment, or a rule that is not saved yet.')
 	.argument('[id]', 'id of a segment, where there is no --rule')
 	.option('--rule <cel>', 'the rule to try')
+	.option(...includeOption)
 	.onAccount(async (store, account, options, id) => {
 		if ((id === undefined) === (options.rule === undefined))
 			throw new OperatorError('Set either an ID or --rule.');
 		const text = options.rule ?? (await store.control.segment(account.id, id as string)).rule;
 		const rule = await checkedRule(store, account.id, text);
-		const count = await countIn(store, account, rule, { quiet: options.json ?? false });
+		const { include } = options;
+		const count = await countIn(store, account, rule, { quiet: options.json ?? false, include });
 		const share = count.visitors === 0 ? 0 : count.matching / count.visitors;
 		print(
 			options,
 			{ rule: text, ...count, share },
-			`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
+			[
+				`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
+				...(count.gatewayVisitors ? [leftOutLine(count)] : []),
+			].join('\n'),
 		);
 	});
 
@@ -73,11 +79,15 @@ const members = command('members', 'list the visitors in a segment')
 --json, one array.`,
 	)
 	.argument(...idArgument)
+	.option(...includeOption)
 	.onAccount(async (store, account, options, id) => {
 		const rule = await checkedRule(store, account.id, (await store.control.segment(account.id, id)).rule);
 		const vids: string[] = [];
 		const quiet = options.json === true || process.stdout.isTTY;
-		await countIn(store, account, rule, { quiet, onMatch: (vid) => vids.push(vid) });
+		const { include } = options;
+		const onMatch = (vid: string) => vids.push(vid);
+		const count = await countIn(store, account, rule, { quiet, include, onMatch });
+		if (!options.json && count.gatewayVisitors) process.stderr.write(`${leftOutLine(count)}\n`);
 		print(options, vids, () => process.stdout.write(vids.map((vid) => `${vid}\n`).join('')));
 	});
 
@@ -118,19 +128,24 @@ async function checkedRule(store: Store, accountId: number, text: string): Promi
 	);
 }
 
+/** What is said of the visitors who are not counted. */
+function leftOutLine({ gatewayVisitors = 0 }: MatchCount): string {
+	return `${leftOutText(gatewayVisitors)} To count them, add --include gateways.`;
+}
+
 /** Counts the matches, with the scores that a server would serve. */
 async function countIn(
 	store: Store & PageReads,
 	{ aid }: Account,
 	rule: Rule,
-	{ quiet, onMatch }: { quiet: boolean; onMatch?: (vid: string) => void },
+	{ quiet, ...counting }: { quiet: boolean } & Omit<CountOptions, 'onProgress'>,
 ): Promise<MatchCount> {
 	const account = (await store.control.accessSnapshot()).accounts.get(aid);
 	if (!account) throw new OperatorError(`The account ${aid} is disabled, or its client is.`);
 	const progress = showProgress(process.stderr, 'visitors', quiet);
 	const onProgress = (done: number, total: number) => progress.update(`testing ${aid}`, done, total);
 	try {
-		return await countMatches(store, account, rule, onProgress, onMatch);
+		return await countMatches(store, account, rule, { ...counting, onProgress });
 	} finally {
 		progress.end();
 	}

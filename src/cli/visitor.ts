@@ -27,6 +27,7 @@ docs/reports.md says what of this is not kept.`,
 		const { profile, identityLinks, memberships } = life.record;
 		if (options.json) return printJson(shownLife(account.aid, life));
 		printRecord({ aid: account.aid, vid, ...(profile && readable(profile)) });
+		if (life.isGateway) printLine('\nIt is a mail gateway, which figures about visitors leave out.');
 		printLine('');
 		await printTimeline(life.timeline, account, true);
 		printLine('');

@@ -56,6 +56,11 @@ export function viewOf(query: URLSearchParams, { timezone }: { timezone: string 
 	};
 }
 
+/** Whether a page counts mail gateways like everybody else. */
+export function includeOf({ texts }: Pick<View, 'texts'>): 'gateways' | null {
+	return texts.include === 'gateways' ? 'gateways' : null;
+}
+
 /** The query of an address with a view, and what differs from it; a null leaves a name out. */
 export function queryText(
 	view: View | undefined,

@@ -1,7 +1,7 @@
 import {
 	isFromPayment,
 	isWanted,
-	paymentProviders,
+	paymentSitesOf,
 	type TouchDimension,
 	touchDimensions,
 	wantedTouch,
@@ -10,15 +10,19 @@ import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { Rule } from '../segments/rule.ts';
 import { scoredFacts } from '../segments/rule-facts.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
+import { gatewaysOf } from '../store/account/reading/gateways.ts';
 import { latestTouches, type TouchRow } from '../store/account/reading/journey-rows.ts';
 import { profilePages } from '../store/account/reading/visitors.ts';
 import type { AskedOfAccount } from './page.ts';
+import { includeOf } from './view.ts';
 
 /** Some visitors of whom a page asks. */
 export interface VisitorList {
 	readonly vids: readonly string[];
 	/** How many arrivals or visitors were looked through; undefined if that were all. */
 	readonly lookedThrough?: number;
+	/** How many of those were mail gateways, who are left out. */
+	readonly gatewayVisitors: number;
 }
 
 /** Touches that are looked through for visitors, at most. */
@@ -32,45 +36,52 @@ export async function visitorsWhoCame(
 ): Promise<VisitorList> {
 	const texts = touchDimensions.map((name) => [name, view.texts[name] ?? null] as const);
 	const wanted = wantedTouch(Object.fromEntries(texts) as Record<TouchDimension, string | null>);
-	const providers = new Set([...paymentProviders, ...account.paymentProviders]);
+	const providers = paymentSitesOf(account);
 	const period = {
 		fromMs: view.from === null ? 0 : calendar.startOfDay(view.from),
 		toMs: Math.min(view.to === null ? Number.POSITIVE_INFINITY : calendar.startOfDay(view.to), now() + 1),
 	};
+	const gateways = await gatewaysOf(store, account, { asOfMs: now(), period, include: includeOf(view) });
 	const vids = new Set<string>();
+	const left = new Set<string>();
 	let read = 0;
 	let last: TouchRow | undefined;
 	while (vids.size < limit && read < maxTouches) {
 		const touches = await store.read(account.id, latestTouches(period, touchesAtOnce, last));
 		for (const [vid, , text] of touches) {
 			const origin = parseOrigin(text);
-			if (vids.size < limit && isWanted(origin, wanted) && !isFromPayment(origin, providers)) vids.add(vid);
+			if (vids.size >= limit || !isWanted(origin, wanted) || isFromPayment(origin, providers)) continue;
+			(gateways.has(vid) ? left : vids).add(vid);
 		}
 		read += touches.length;
 		last = touches.at(-1);
-		if (touches.length < touchesAtOnce) return { vids: [...vids] };
+		if (touches.length < touchesAtOnce) return { vids: [...vids], gatewayVisitors: left.size };
 	}
-	return { vids: [...vids], lookedThrough: read };
+	return { vids: [...vids], lookedThrough: read, gatewayVisitors: left.size };
 }
 
 const maxVisitors = 10_000;
 
 /** Who matches a rule now. */
 export async function visitorsMatching(
-	{ store, account, now }: AskedOfAccount,
+	{ store, account, view, now }: AskedOfAccount,
 	rule: Rule,
 	limit: number,
 ): Promise<VisitorList> {
 	const nowMs = now();
+	const gateways = await gatewaysOf(store, account, { asOfMs: nowMs, include: includeOf(view) });
 	const found: string[] = [];
-	let looked = 0;
+	let [looked, left] = [0, 0];
 	await using scorer = openScorer(store, nowMs);
 	for await (const profiles of profilePages(store, account.id)) {
 		looked += profiles.size;
-		for (const [vid, profile] of profiles)
-			if (rule.matches(await scoredFacts(rule, scorer, account, profile, nowMs))) found.push(vid);
+		for (const [vid, profile] of profiles) {
+			if (!rule.matches(await scoredFacts(rule, scorer, account, profile, nowMs))) continue;
+			if (gateways.has(vid)) left++;
+			else found.push(vid);
+		}
 		if (found.length >= limit || looked >= maxVisitors)
-			return { vids: found.slice(0, limit), lookedThrough: looked };
+			return { vids: found.slice(0, limit), lookedThrough: looked, gatewayVisitors: left };
 	}
-	return { vids: found };
+	return { vids: found, gatewayVisitors: left };
 }

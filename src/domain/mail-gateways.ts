@@ -11,6 +11,12 @@ export interface MailArrival {
 	readonly vid: string;
 }
 
+/** An arrival in a burst that machines made. */
+export interface BurstArrival extends MailArrival {
+	/** Whether the visitor has done nothing else. */
+	readonly isGateway: boolean;
+}
+
 /** When visitors that are mail gateways came, by `vid`. Each has one hit, and one arrival at that moment. */
 export type Gateways = ReadonlyMap<string, number>;
 
@@ -30,6 +36,11 @@ const peopleGoOn = 0.2;
 const maxMistaken = 0.001;
 /** The bursts of fewer people may well have nobody who goes on. */
 const minVisitors = Math.ceil(Math.log(maxMistaken) / Math.log(1 - peopleGoOn));
+/**
+ * A burst lies in two parts of time at most, since none lasts longer than one. So one of them has half of its arrivals, and no burst is
+ * missed where only parts with as many arrivals, of whatever kind, are looked at.
+ */
+export const burstPart = { lengthMs: maxBurstMs, minArrivals: Math.ceil(minVisitors / 2) } as const;
 /** Nobody has gone on yet right after a mailing, so judgement waits as long as a visit may pause. */
 export const goesOnMs = 30 * minuteMs;
 
@@ -71,4 +82,10 @@ export function areMachines(visitors: number, wentOn: number): boolean {
 		chance += Math.exp(term);
 	}
 	return chance <= maxMistaken;
+}
+
+/** What is said beside a figure that they are left out of. */
+export function leftOutText(visitors: number): string {
+	const who = visitors === 1 ? '1 visitor is left out who is a' : `${visitors} visitors are left out who are`;
+	return `${who} mail gateway${visitors === 1 ? '' : 's'}: they came at once by one mailing, with a single hit.`;
 }

@@ -93,6 +93,13 @@ export const paymentProviders: readonly string[] = [
 	...['securetrading.net', 'sofort.com', 'squareup.com', 'stripe.com', 'truelayer.com', 'worldpay.com'],
 ];
 
+/** The payment sites that an account knows: those of the list, and its own. */
+export function paymentSitesOf(account: {
+	readonly paymentProviders: readonly string[];
+}): ReadonlySet<string> {
+	return new Set([...paymentProviders, ...account.paymentProviders]);
+}
+
 /** Whether a touch comes from a payment provider or one of its subdomains. A campaign never does. */
 export function isFromPayment(
 	{ source, medium, campaign }: Pick<Touch, 'source' | 'medium' | 'campaign'>,

@@ -9,6 +9,7 @@ import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/
 import { openScorer } from '../scoring/serve/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { scoredFacts } from '../segments/rule-facts.ts';
+import { machineBursts } from '../store/account/reading/gateways.ts';
 import {
 	type AccountHistory,
 	historiesOf,
@@ -45,6 +46,8 @@ export interface Entrant extends Entry {
 export interface Entrants {
 	/** In no particular order. */
 	readonly entrants: readonly Entrant[];
+	/** Who entered as a mail gateway does, and is left out. */
+	readonly gateways: readonly Entrant[];
 	/** How many persons a customer id joined only after an entry: they may have been in both groups. */
 	readonly leftOut: number;
 	/** The version of the model that gives the scores; null where there is none, and all scores are 0. */
@@ -60,6 +63,8 @@ export interface Entering {
 	/** Of entries. */
 	readonly period: Period;
 	readonly asOfMs: number;
+	/** Whether mail gateways enter, too. */
+	readonly include?: 'gateways' | null;
 }
 
 type Reader = Pick<Store, 'read' | 'control'> & PageReads;
@@ -72,16 +77,19 @@ const vidsPerRead = 250;
  * before their entry are one. Who was joined to others only after it is left out, in whatever group, so that leaving
  * out does not make the groups differ.
  *
+ * Whoever enters in a burst that mail gateways made is left out, also the few who go on to something else. Whether they do may be what
+ * an experiment changes, so leaving out only those who do not would make its groups differ.
+ *
  * The score is that of the newest model that had learned nothing from the period: one that had would know its outcomes.
  */
 export async function entrantsIn(
 	store: Reader,
 	account: ReportedAccount,
-	{ rule, goal, period, asOfMs }: Entering,
+	{ rule, goal, period, asOfMs, include = null }: Entering,
 ): Promise<Entrants> {
 	const within = { fromMs: period.fromMs, toMs: Math.min(period.toMs, asOfMs + 1) };
 	const model = await modelBefore(store, account.id, goal, period.fromMs);
-	const reader = historyReader(store, account);
+	const reader = historyReader(store, account, 'gateways');
 	const outcomeAt = await outcomeReader(reader, goal, asOfMs);
 	const entries = new Map<string, Entry>();
 	const compiled = compileRule(rule);
@@ -121,7 +129,20 @@ export async function entrantsIn(
 		}
 	}
 	for (const [vid, entry] of entries) entrants.push({ ...entry, person: vid, vids: [vid] });
-	return { entrants, leftOut, scoredBy: model?.version ?? null, readsScores: compiled.readsScores };
+	const arrivals = await machineBursts(store, account, { asOfMs, period: within, include });
+	const bursts = new Set(arrivals.map(({ vid, atMs }) => arrivalName(vid, atMs)));
+	const isOfBurst = ({ vids, atMs }: Entrant) => vids.some((vid) => bursts.has(arrivalName(vid, atMs)));
+	return {
+		entrants: entrants.filter((entrant) => !isOfBurst(entrant)),
+		gateways: entrants.filter(isOfBurst),
+		leftOut,
+		scoredBy: model?.version ?? null,
+		readsScores: compiled.readsScores,
+	};
+}
+
+function arrivalName(vid: string, atMs: number): string {
+	return `${vid} ${atMs}`;
 }
 
 /** The newest usable model of visitors that has learned from nothing later than a moment. */

@@ -1,10 +1,10 @@
-import { type Goal, horizonMsOf } from '../domain/goal.ts';
+import { horizonMsOf } from '../domain/goal.ts';
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
-import { type Entrants, entrantsIn } from './experiment-entries.ts';
+import { type Entering, type Entrants, entrantsIn } from './experiment-entries.ts';
 import { rounded } from './journey.ts';
 import { GroupSums, visitorsNeeded } from './lift-estimate.ts';
 import type { ReportedAccount } from './report-query.ts';
@@ -28,15 +28,15 @@ const liftPercents = [5, 10, 20] as const;
 export async function planExperiment(
 	store: Pick<Store, 'read' | 'control'> & PageReads,
 	account: ReportedAccount,
-	{ rule, goal }: { readonly rule: string; readonly goal: Goal },
+	{ rule, goal, include = null }: Pick<Entering, 'rule' | 'goal' | 'include'>,
 	nowMs: number,
 ) {
 	const extent = await store.read(account.id, historyExtent(nowMs));
 	const weeks = Math.min(maxWeeks, Math.floor((nowMs - extent.fromMs) / weekMs));
 	if (!(weeks >= 1)) throw new OperatorError('There is less than a week of hits to plan by.');
 	const fromMs = nowMs - weeks * weekMs;
-	const entering = { rule, goal, period: { fromMs, toMs: nowMs }, asOfMs: nowMs };
-	const { entrants } = await entrantsIn(store, account, entering);
+	const entering = { rule, goal, period: { fromMs, toMs: nowMs }, asOfMs: nowMs, include };
+	const { entrants, gateways } = await entrantsIn(store, account, entering);
 	const known = entrants.filter(({ isConverted }) => isConverted !== undefined);
 	const sums = new GroupSums();
 	for (const { isConverted, score } of known) sums.add(Number(isConverted), score);
@@ -63,6 +63,8 @@ export async function planExperiment(
 	return {
 		goal: goal.name,
 		weeksOfHistory: weeks,
+		// They entered in the weeks that it is planned by, and are left out.
+		...(gateways.length > 0 && { gatewayVisitors: gateways.length }),
 		enteredInFirstWeek: enteredBy[1] as number,
 		// In each of the last weeks, on average: at first, also those enter who have been there for long.
 		entersAWeek: rounded(entersAWeek, 1),

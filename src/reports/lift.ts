@@ -75,9 +75,16 @@ function unitsOf(
 /**
  * What the visitors of a group whose horizon is over have brought since they entered; those of the others are `waiting`.
  * @param reads how often somebody asked their segments; undefined of a past moment
+ * @param left mail gateways, who may have asked as well
  */
-function figuresOf(units: readonly Unit[], group: ExperimentGroup, reads: number | undefined) {
+function figuresOf(
+	units: readonly Unit[],
+	group: ExperimentGroup,
+	reads: number | undefined,
+	left: readonly Unit[],
+) {
 	const own = units.filter((unit) => unit.group === group);
+	const mayHaveRead = own.length + left.filter((unit) => unit.group === group).length;
 	const known = own.filter((unit) => unit.isConverted !== undefined);
 	const { subscriptions: _, netPence, ...pence } = totalOf(known);
 	const conversions = known.filter((unit) => unit.isConverted).length;
@@ -89,7 +96,7 @@ function figuresOf(units: readonly Unit[], group: ExperimentGroup, reads: number
 		...pence,
 		netPence,
 		netPerVisitorPence: ratio(netPence, known.length, 2),
-		read: reads === undefined || own.length === 0 ? null : Math.min(1, rounded(reads / own.length, 2)),
+		read: reads === undefined || own.length === 0 ? null : Math.min(1, rounded(reads / mayHaveRead, 2)),
 	};
 }
 
@@ -171,6 +178,8 @@ interface Found extends Pick<Entrants, 'leftOut' | 'scoredBy' | 'readsScores'> {
 	/** Of winsorised amounts, as it is shown. */
 	readonly cap: string;
 	readonly asOfMs: number;
+	/** How many entered as mail gateways do. */
+	readonly gateways: number;
 }
 
 /** What makes the figures doubtful, the worst first. */
@@ -199,7 +208,7 @@ function warningsOf({ experiment, groups, readsScores, logBegins, asOfMs }: Foun
 }
 
 /** What is left out, and what the figures mean. */
-function notesOf({ experiment, leftOut, scoredBy, lift, cap, asOfMs }: Found): string[] {
+function notesOf({ experiment, leftOut, gateways, scoredBy, lift, cap, asOfMs }: Found): string[] {
 	const notes: string[] = [];
 	const { anytimeLow, anytimeHigh, varianceReduction } = lift.conversionRate;
 	if (anytimeLow === null || anytimeHigh === null || varianceReduction === null)
@@ -226,6 +235,10 @@ function notesOf({ experiment, leftOut, scoredBy, lift, cap, asOfMs }: Found): s
 	if (leftOut > 0)
 		notes.push(
 			`Left out: ${counted(leftOut, 'person')}, whom a customer id joined to other visitors only after an entry.`,
+		);
+	if (gateways > 0)
+		notes.push(
+			'Whoever entered in the same moments as mail gateways is left out with them, in both groups: whether they go on may be what the experiment changes.',
 		);
 	return notes;
 }
@@ -256,7 +269,7 @@ export const liftReport = reportThat({
 	summary: 'what serving a segment earned, by an experiment, and how sure that is',
 	definition:
 		'Of an experiment, by group: visitors from the moment at which they first fulfilled the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is the treated less the held-out: of the conversion rate, and of net pence per visitor, plain and with the largest thousandth cut off (`winsorised`). `low` and `high` are the ordinary 95 % interval, of one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold at every look. `varianceReduction` is what the score at entry takes away of the variance. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
-	parameters: ['experiment', 'asOf', 'timezone'],
+	parameters: ['experiment', 'asOf', 'timezone', 'include'],
 	columns: {
 		...styled(['conversionRate', 'read', 'difference', 'low', 'high'], { isShare: true }),
 		...styled(['treatedRate', 'holdoutRate', 'rateDifference', 'rateLow', 'rateHigh'], { isShare: true }),
@@ -282,13 +295,14 @@ export const liftReport = reportThat({
 		const [goal] = goalsAsked(await control.goals(account.id), experiment.goal);
 		if (!goal) throw new Error('a goal that was asked for is there');
 		const period = { fromMs, toMs: endOf(experiment) };
-		const { entrants: entered, ...about } = await entrants({ rule, goal, period });
+		const { entrants: entered, gateways, ...about } = await entrants({ rule, goal, period });
 		const journeys = await read((options) => readSubscriptions({ ...options, period: allTime }));
 		const units = unitsOf(entered, journeys, experiment);
+		const left = unitsOf(gateways, journeys, experiment);
 		const reads = query.asOf === null ? await control.experimentReads(account.id, name) : undefined;
 		const groups = {
-			treated: figuresOf(units, 'treated', reads?.treated),
-			holdout: figuresOf(units, 'holdout', reads?.holdout),
+			treated: figuresOf(units, 'treated', reads?.treated, left),
+			holdout: figuresOf(units, 'holdout', reads?.holdout, left),
 		};
 		const known = units.filter((unit) => unit.isConverted !== undefined);
 		const holdoutShare = holdoutPercent / 100;
@@ -303,6 +317,7 @@ export const liftReport = reportThat({
 		const logBegins = isLater ? calendar.dayOf(firstHitMs) : null;
 		const found = {
 			...about,
+			gateways: left.length,
 			experiment,
 			groups,
 			lift,

@@ -6,7 +6,7 @@ import { OperatorError } from '../errors.ts';
 import { outcomesIn } from '../scoring/follow/backtest.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { endOfLog } from '../scoring/serve/base-rate.ts';
-import { type AccountHistory, historiesOf, historyReader } from '../store/account/reading/histories.ts';
+import { type AccountHistory, historiesOf } from '../store/account/reading/histories.ts';
 import { type ServedScore, servedScores } from '../store/account/served-scores.ts';
 import type { Calendar } from './calendar.ts';
 import { rounded } from './journey.ts';
@@ -123,13 +123,15 @@ export const promisesReport = reportThat({
 	summary: 'what scores predicted, and what was observed',
 	definition:
 		'By goal, week and band, of a random sample of the scores that pages were told, one of each visitor a week: how many were to reach the goal (`predicted`, the sum of the scores), how many did within its horizon (`observed`), and the bounds that chance leaves in at most one week of twenty (`low` to `high`). Visitors whose horizon is not over are `waiting`.',
-	parameters: ['from', 'to', 'asOf', 'timezone', 'goal'],
-	async make({ account, control, query, asOfMs, calendar, period, read }) {
+	parameters: ['from', 'to', 'asOf', 'timezone', 'goal', 'include'],
+	async make({ account, control, query, asOfMs, calendar, period, read, history }) {
 		const goals = goalsAsked(await control.goals(account.id), query.goal);
 		const served = await read(() => servedScores(period.fromMs, Math.min(period.toMs, asOfMs + 1)));
-		const reader = historyReader({ read: (_, reading) => read(() => reading) }, account);
+		const reader = history();
 		const rows = await comparePromises(reader, goals, served, { asOfMs, calendar });
-		return { rows };
+		const gateways = await reader.gateways(asOfMs);
+		const left = new Set(served.map(({ vid }) => vid).filter((vid) => gateways.has(vid)));
+		return { gatewayVisitors: left.size, rows };
 	},
 	draw: ({ rows }, _table, _money, notes) =>
 		[...Map.groupBy(rows, ({ goal }) => goal)].map(([goal, own]) => {

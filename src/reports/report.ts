@@ -1,6 +1,7 @@
 import type { Gateways } from '../domain/mail-gateways.ts';
 import type { HtmlValue } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
+import type { AccountHistory } from '../store/account/reading/histories.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
@@ -51,6 +52,8 @@ export interface ReportBody {
 	readonly warnings?: readonly string[];
 	/** What is left out. */
 	readonly notes?: readonly string[];
+	/** How many visitors are left out who are mail gateways, where the report itself leaves them out. */
+	readonly gatewayVisitors?: number;
 }
 
 /** A made report with what all reports say. Texts, CSV, JSON and pages are made from this value. */
@@ -88,9 +91,11 @@ export interface ReportSource {
 	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
 	courses(): Promise<readonly CoursedJourney[]>;
 	/** Who entered an experiment, or a segment as if there were one. */
-	entrants(entering: Omit<Entering, 'asOfMs'>): Promise<Entrants>;
+	entrants(entering: Omit<Entering, 'asOfMs' | 'include'>): Promise<Entrants>;
 	/** Visitors that are mail gateways, who are left out of who came: none if the query includes them. */
 	gateways(): Promise<Gateways>;
+	/** What visitors did. Mail gateways have done nothing, unless the query includes them. */
+	history(): AccountHistory;
 	/** Those whose owner is in a segment. */
 	inSegment<Chosen extends Journey>(segment: string, journeys: readonly Chosen[]): Promise<readonly Chosen[]>;
 }

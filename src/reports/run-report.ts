@@ -1,7 +1,9 @@
-import { noGateways } from '../domain/mail-gateways.ts';
+import { leftOutText, noGateways } from '../domain/mail-gateways.ts';
 import { hasLabels } from '../domain/subscription-event.ts';
 import { isWanted, wantedTouch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
+import { gatewaysOf } from '../store/account/reading/gateways.ts';
+import { historyReader } from '../store/account/reading/histories.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import { addDays, type Calendar, calendarOf, daysBetween } from './calendar.ts';
@@ -10,7 +12,6 @@ import { requireExactSums } from './exact-sums.ts';
 import { entrantsIn } from './experiment-entries.ts';
 import { allTime, isIn, type Journey, type Period } from './journey.ts';
 import { isOfTouches } from './label.ts';
-import { readGateways } from './read-gateways.ts';
 import { type JourneyOptions, readJourneys, readSubscriptions } from './read-journeys.ts';
 import type { Report, ReportSource } from './report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from './report-query.ts';
@@ -83,7 +84,8 @@ async function makeReport(
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 		gateways: noGateways,
 	};
-	let gateways = noGateways;
+	const { include } = query;
+	let gatewayVisitors = 0;
 	const chosen = async <Chosen extends Journey>(all: readonly Chosen[]): Promise<readonly Chosen[]> => {
 		const inPeriod = all.filter(({ subscription: { steps } }) =>
 			steps.some(({ atMs }) => isIn(period, atMs)),
@@ -128,10 +130,16 @@ async function makeReport(
 			return chosen(coursesOf(all, setDays, asOfMs));
 		},
 		async gateways() {
-			if (query.include !== 'gateways') gateways = await store.read(account.id, readGateways(options));
+			const gateways = await gatewaysOf(store, account, { asOfMs, period, include });
+			gatewayVisitors = gateways.size;
 			return gateways;
 		},
-		entrants: (entering) => entrantsIn(store, account, { ...entering, asOfMs }),
+		history: () => historyReader(store, account, include),
+		async entrants(entering) {
+			const entrants = await entrantsIn(store, account, { ...entering, asOfMs, include });
+			gatewayVisitors = entrants.gateways.length;
+			return entrants;
+		},
 		async inSegment(id, journeys) {
 			const owners = new Set(journeys.map(({ subscription: { owner } }) => owner));
 			const vids = [...owners].filter((vid) => vid !== null);
@@ -139,7 +147,8 @@ async function makeReport(
 			return journeys.filter(({ subscription: { owner } }) => owner !== null && members.has(owner));
 		},
 	};
-	const made = await reportOf(query.kind).make(source);
+	const { gatewayVisitors: leftOut, ...made } = await reportOf(query.kind).make(source);
+	gatewayVisitors = leftOut ?? gatewayVisitors;
 	return {
 		aid: account.aid,
 		from: query.from,
@@ -149,17 +158,12 @@ async function makeReport(
 		currency: account.currency,
 		...Object.fromEntries(filters.map((name) => [name, query[name]]).filter(([, value]) => value !== null)),
 		...made,
-		...(gateways.size > 0 && {
-			gatewayVisitors: gateways.size,
-			notes: [...(made.notes ?? []), gatewaysNote(gateways.size)],
+		...(gatewayVisitors > 0 && {
+			gatewayVisitors,
+			notes: [...(made.notes ?? []), `${leftOutText(gatewayVisitors)} To count them, include gateways.`],
 		}),
 		...((made.warnings || warnings.length > 0) && { warnings: [...warnings, ...(made.warnings ?? [])] }),
 	} as Report;
-}
-
-function gatewaysNote(visitors: number): string {
-	const who = visitors === 1 ? '1 visitor is left out who is a' : `${visitors} visitors are left out who are`;
-	return `${who} mail gateway${visitors === 1 ? '' : 's'}: they came at once by one mailing, with a single hit. To count them, include gateways.`;
 }
 
 function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {

@@ -1,8 +1,9 @@
-import { paymentProviders, type Touch } from '../domain/touch.ts';
+import { paymentSitesOf, type Touch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { type VisitorChanges, visitorChanges } from '../segments/visitor-changes.ts';
 import { customersShownBy } from '../store/account/profiles/take-apart.ts';
+import { gatewaysOf } from '../store/account/reading/gateways.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
@@ -17,6 +18,8 @@ export interface VisitorLife {
 	/** All that the visitor has events of, by their first event. */
 	readonly journeys: readonly CoursedJourney[];
 	readonly timeline: readonly TimelineEntry[];
+	/** Whether it is a mail gateway, as far as is known. Figures about many visitors leave it out then. */
+	readonly isGateway: boolean;
 	/** Undefined where the account is disabled: then nobody is scored. */
 	readonly changes: VisitorChanges | undefined;
 }
@@ -63,7 +66,19 @@ export async function visitorLife(
 	const record = await knownVisitor(store, account, vid, maxHits);
 	const subids = [...new Set(record.subscriptionEvents.map(({ subid }) => subid))];
 	const journeys = await store.read(account.id, readCoursesWith(subids, store.now(), account.renewalDays));
-	return { record, journeys, ...(await timelineAbout(store, account, { record, journeys })) };
+	const isGateway = await isMailGateway(store, account, record);
+	return { record, journeys, isGateway, ...(await timelineAbout(store, account, { record, journeys })) };
+}
+
+async function isMailGateway(
+	store: Reader,
+	account: LivedAccount,
+	{ vid, profile }: VisitorRecord,
+): Promise<boolean> {
+	if (profile?.hits !== 1) return false;
+	const { firstAtMs: fromMs } = profile;
+	const period = { fromMs, toMs: fromMs + 1 };
+	return (await gatewaysOf(store, account, { asOfMs: store.now(), period })).has(vid);
 }
 
 /** What happened to a visitor, if there is one, and to some subscriptions. @param asOfMs now, if it is missing */
@@ -86,12 +101,11 @@ export function arrivalsOf(
 	vid: string,
 	asOfMs: number,
 ): Promise<readonly Touch[]> {
-	const providers = new Set([...paymentProviders, ...account.paymentProviders]);
-	return store.read(account.id, readTouches(vid, { asOfMs, paymentProviders: providers }));
+	return store.read(account.id, readTouches(vid, { asOfMs, paymentProviders: paymentSitesOf(account) }));
 }
 
 /** What of a visitor's life commands and pages show: all but hits. */
-export function shownLife(aid: string, { record, timeline }: VisitorLife) {
+export function shownLife(aid: string, { record, timeline, isGateway }: VisitorLife) {
 	const { vid, profile, subscriptionEvents, identityLinks, memberships } = record;
 	const visits = record.visits.map(({ sid, profile: visit }) => ({
 		sid,
@@ -101,5 +115,15 @@ export function shownLife(aid: string, { record, timeline }: VisitorLife) {
 		channel: visit.lastChannel,
 		landingPage: visit.landingPage,
 	}));
-	return { aid, vid, profile, subscriptionEvents, identityLinks, memberships, visits, timeline };
+	return {
+		aid,
+		vid,
+		...(isGateway && { isGateway }),
+		profile,
+		subscriptionEvents,
+		identityLinks,
+		memberships,
+		visits,
+		timeline,
+	};
 }

@@ -3,6 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { openScorer } from '../scoring/serve/visitor-scorer.ts';
+import { gatewaysOf } from '../store/account/reading/gateways.ts';
 import { type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
 import { countVisitors, profilePages } from '../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
@@ -22,8 +23,10 @@ export interface RuleOutcome {
 }
 
 export interface RuleOutcomes {
-	/** All visitors of the account. */
+	/** All visitors of the account but mail gateways. */
 	readonly all: number;
+	/** Mail gateways, who are left out. */
+	readonly gatewayVisitors: number;
 	/** Those of them whom the figures are of. Their `vid`s are the lowest, and random, so they are a fair sample. */
 	readonly visitors: number;
 	/** Of everybody: `recent` are all who came in the last days. */
@@ -46,10 +49,12 @@ export async function ruleOutcomes(
 	store: Store & PageReads,
 	account: KnownAccount,
 	rules: readonly Rule[],
+	include: 'gateways' | null = null,
 	maxSample = maxVisitors,
 ): Promise<RuleOutcomes> {
 	const nowMs = store.now();
-	const all = await store.read(account.id, countVisitors());
+	const gateways = await gatewaysOf(store, account, { asOfMs: nowMs, include });
+	const all = (await store.read(account.id, countVisitors())) - gateways.size;
 	const counts = rules.map(noOutcome);
 	const base = noOutcome();
 	const needed = { readsScores: rules.some(({ readsScores }) => readsScores) };
@@ -60,15 +65,17 @@ export async function ruleOutcomes(
 		return rules.map((rule) => rule.matches(facts));
 	};
 	for await (const profiles of profilePages(store, account.id, maxSample)) {
-		for (const profile of profiles.values()) {
+		const people = [...profiles].filter(([vid]) => !gateways.has(vid));
+		for (const [, profile] of people) {
 			base.matching++;
 			for (const [place, isMatch] of (await matchesAt(profile, nowMs)).entries())
 				if (isMatch) (counts[place] as RuleOutcome).matching++;
 		}
-		for (const history of await store.read(account.id, visitorHistories([...profiles.keys()], nowMs)))
+		const vids = people.map(([vid]) => vid);
+		for (const history of await store.read(account.id, visitorHistories(vids, nowMs)))
 			await addRecent(history, nowMs, matchesAt, [base, ...counts]);
 	}
-	return { all, visitors: base.matching, base, rules: counts };
+	return { all, gatewayVisitors: gateways.size, visitors: base.matching, base, rules: counts };
 }
 
 /** @param outcomes of everybody, then of each rule */

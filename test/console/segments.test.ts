@@ -74,6 +74,7 @@ for (const engine of enginesAboveContract)
 			);
 			assert.deepEqual(found, {
 				all: 10,
+				gatewayVisitors: 0,
 				visitors: 10,
 				base: { matching: 10, recent: 9, subscribed: 4 },
 				rules: [
@@ -115,7 +116,7 @@ for (const engine of enginesAboveContract)
 		test('of many visitors a sample is counted', async (t) => {
 			const { store, account } = await withVisitors(t, engine);
 			const known = account() as KnownAccount;
-			const { all, visitors, base } = await ruleOutcomes(store, known, [compileRule('true')], 6);
+			const { all, visitors, base } = await ruleOutcomes(store, known, [compileRule('true')], null, 6);
 			assert.deepEqual([all, visitors, base.matching], [10, 6, 6]);
 		});
 

@@ -53,7 +53,7 @@ async function backtestLosses(
 	);
 	const [labels, scores, groups]: [number[], number[], number[]] = [[], [], []];
 	const numbers = new Map<string, number>();
-	const { vids: drawn } = await drawnVisitors(reader, defaultMaxScores);
+	const { vids: drawn } = await drawnVisitors(reader, defaultMaxScores, untilMs + horizonMsOf(goal));
 	for (const [index, cutMs] of cutsMs.entries()) {
 		const { outcomes } = await scoresAsOf(
 			reader,

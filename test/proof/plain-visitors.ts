@@ -1,3 +1,4 @@
+import { noGateways } from '../../src/domain/mail-gateways.ts';
 import type { SubscriptionEntry } from '../../src/domain/profile.ts';
 import { noCadences } from '../../src/domain/subscription-cadence.ts';
 import { hashOfText, seededRandom } from '../../src/scoring/rows/random.ts';
@@ -37,6 +38,7 @@ export function readerOf(visitors: readonly PlainVisitor[]): AccountHistory {
 	};
 	return {
 		cadences: async () => noCadences,
+		gateways: async () => noGateways,
 		historyExtent: async (asOfMs) => {
 			let toMs = hits[hitsUntil(asOfMs) - 1]?.atMs ?? Number.NEGATIVE_INFINITY;
 			let uploads = 0;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { HistoryHit } from '../../src/domain/hit.ts';
-import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
 import { graceMs, keepDays } from '../../src/reports/kept-days.ts';
 import type { Report } from '../../src/reports/report.ts';
 import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
@@ -12,34 +12,7 @@ import { body } from '../store/contract/visitors.ts';
 import { addAccount, type Engine, engines } from '../store/engines.ts';
 import { report } from './filled.ts';
 import { day0Ms } from './made-up.ts';
-
-const sentMs = day0Ms + 5 * dayMs + 9 * hourMs;
-const mailing = 'https://acme.example/offer?utm_source=letter&utm_medium=email&utm_campaign=spring';
-const vidOf = (who: string, number: number) => `${who}${String(number).padStart(31, '0')}`;
-
-function hit(vid: string, atMs: number, fields: Parameters<typeof body>[0] = {}): HistoryHit {
-	const of = { url: mailing, channel: 'email', page: 'offer', events: [], cid: null, ...fields };
-	return { vid, sid: null, atMs, body: body(of) };
-}
-
-/** 40 readers over a day, each of whom sees two pages, and 4 of whom buy. */
-const readers = Array.from({ length: 40 }, (_, number) => {
-	const [vid, atMs] = [vidOf('a', number), sentMs + number * 20 * minuteMs];
-	const events = number % 10 === 0 ? [{ name: 'order', tid: `T-${number}` }] : [];
-	return [hit(vid, atMs), hit(vid, atMs + minuteMs, { events, channel: 'internal', url: null })];
-}).flat();
-const sales = [0, 10, 20, 30].map((number) => ({
-	tid: `T-${number}`,
-	subid: `S-${number}`,
-	cid: null,
-	evt: 'newsletter',
-	rvn: 500,
-	receivedAtMs: sentMs + dayMs,
-}));
-/** 400 of them open the links of the mailing within two seconds. */
-const scanners = Array.from({ length: 400 }, (_, number) =>
-	hit(vidOf('b', number), sentMs + 5000 + number * 5, { page: number % 2 ? 'offer' : 'terms' }),
-);
+import { hit, readers, sales, scanners, sentMs, vidOf } from './made-up-mailing.ts';
 
 async function open(t: TestContext, engine: Engine) {
 	const clock = { ms: day0Ms + 16 * dayMs };

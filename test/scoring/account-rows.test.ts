@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultGoals, goalDefaults } from '../../src/domain/goal.ts';
 import { hitEntry } from '../../src/domain/hit.ts';
+import { noGateways } from '../../src/domain/mail-gateways.ts';
 import { Cadences, monthDays } from '../../src/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/durations.ts';
 import { type AccountRows, accountRows } from '../../src/scoring/rows/account-rows.ts';
@@ -23,6 +24,7 @@ function readerOf(visitors: readonly MadeUpVisitor[]): AccountHistory {
 		(byVid.get(vid)?.hits ?? []).filter(({ atMs }) => atMs <= untilMs);
 	return {
 		cadences: async () => monthly,
+		gateways: async () => noGateways,
 		historyExtent: async (untilMs) => {
 			const times = vids.flatMap((vid) => hitsOf(vid, untilMs).map(({ atMs }) => atMs));
 			const uploads = vids

@@ -23,12 +23,17 @@ async function place(t: TestContext, engine = sqlite, count = 45) {
 	const store = await openFor(t, await engine.installedAddress(t));
 	const id = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, id, madeUpVisitors(count));
-	return { store, account: { id, aid: 'c-a-acme-uk', renewalDays: {} } };
+	return { store, account: { id, aid: 'c-a-acme-uk', renewalDays: {}, paymentProviders: [] } };
 }
 
 function trainAt(
 	store: OpenStore,
-	account: { id: number; aid: string; renewalDays: Record<string, number> },
+	account: {
+		id: number;
+		aid: string;
+		renewalDays: Record<string, number>;
+		paymentProviders: readonly string[];
+	},
 	{ goals = [comesBack], asOfMs = logEndMs, seed = 1, keepsChoice = false, trainOn = train } = {},
 ) {
 	const about = { account, goals, asOfMs, isOfNow: true, seed, keepsChoice, onProgress: () => {} };
@@ -141,6 +146,7 @@ test('nothing is stored if there is nothing to learn from', async (t) => {
 		id,
 		aid: 'c-a-empty',
 		renewalDays: {},
+		paymentProviders: [],
 	})) {
 		assert.equal(version, null);
 		assert.deepEqual([outcome, report.verdict], ['nothing stored', 'no rows']);

@@ -32,7 +32,7 @@ async function storeOf(t: TestContext, visitors: number) {
 	): Promise<MatchCount> => {
 		const account = (await store.control.accessSnapshot()).accounts.get('c-a-acme-uk');
 		assert.ok(account);
-		return countMatches(store, account, compileRule(rule), onProgress);
+		return countMatches(store, account, compileRule(rule), onProgress ? { onProgress } : {});
 	};
 	return { store, accountId, count };
 }

@@ -22,10 +22,11 @@ import { scoreDistribution } from '../../scoring/serve/score-bands.ts';
 import { redirect } from '../exchange.ts';
 import { besideTables, reportSection, tablePart } from '../figures.ts';
 import { formOf, hiddenFields, oneOf, optionalField } from '../form.ts';
+import { gatewaysNote } from '../gateways-note.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../page.ts';
 import { nameOf, pageTable, tabs, timeOf } from '../page-table.ts';
 import { isUnderWay, type Training } from '../trainings.ts';
-import { queryText } from '../view.ts';
+import { includeOf, queryText } from '../view.ts';
 
 const scopes = ['vid', 'sid', 'lift'] as const;
 
@@ -107,18 +108,20 @@ ${trained.map((one) => html`<p><strong>${headingOf(one.report)}.</strong> ${verd
 
 /** How many visitors are in a band, which leads to them. */
 function visitorsOf(
-	{ account, person }: AskedOfAccount,
+	{ account, person, view }: AskedOfAccount,
 	{ name }: Goal,
 	{ band, visitors }: { readonly band: string; readonly visitors: number },
 ): HtmlValue {
 	if (!may(person, account.aid, 'visitors')) return formatNumber(visitors);
-	return html`<a href="/console/${account.aid}/visitors?${new URLSearchParams({ goal: name, band }).toString()}">${formatNumber(visitors)}</a>`;
+	return html`<a href="/console/${account.aid}/visitors${queryText(undefined, { goal: name, band, include: includeOf(view) })}">${formatNumber(visitors)}</a>`;
 }
 
 async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
-	const { store, account, kept } = asked;
-	const { all, drawn, bands, histogram } = await kept(['distribution', goal, account.models], () =>
-		scoreDistribution(store, account, goal.name),
+	const { store, account, view, kept } = asked;
+	const include = includeOf(view);
+	const { all, gatewayVisitors, drawn, bands, histogram } = await kept(
+		['distribution', goal, account.models, include],
+		() => scoreDistribution(store, account, goal.name, include),
 	);
 	const visitors = bands.reduce((sum, band) => sum + band.visitors, 0);
 	const end = (score: number) => Number((100 * score).toPrecision(2));
@@ -144,6 +147,7 @@ async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>
 ${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>` : figures}
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
+${gatewaysNote(asked, gatewayVisitors)}
 <footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>npx caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
 }
 

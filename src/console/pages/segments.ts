@@ -9,8 +9,10 @@ import { compileRule, type Rule } from '../../segments/rule.ts';
 import { RuleError } from '../../segments/rule-error.ts';
 import { redirect } from '../exchange.ts';
 import { formOf, hiddenFields, textField } from '../form.ts';
+import { gatewaysNote } from '../gateways-note.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
+import { includeOf, queryText } from '../view.ts';
 
 /** Bounds the elements of the page. */
 const maxShown = 100;
@@ -135,6 +137,7 @@ async function outcomes(asked: AskedOfAccount, draft: Segment, tried: Rule | und
 		base,
 		visitors,
 		all,
+		gatewayVisitors,
 		rules: saved,
 	} = await keptOutcomes(
 		asked,
@@ -146,7 +149,7 @@ async function outcomes(asked: AskedOfAccount, draft: Segment, tried: Rule | und
 		// One that is valid no more matches nobody.
 		if (!rules[place]) return [path, nameOf(name), '-', '-', '-', '-', 'not valid', codeOf(rule)];
 		const [matching, ...others] = cells(left.next().value as RuleOutcome, base);
-		const members = html`<a href="/console/${account.aid}/visitors?${new URLSearchParams({ segment: id }).toString()}">${matching}</a>`;
+		const members = html`<a href="/console/${account.aid}/visitors${queryText(undefined, { segment: id, include: includeOf(asked.view) })}">${matching}</a>`;
 		return [path, nameOf(name), members, ...others, codeOf(rule)];
 	});
 	const everybody = ['', 'All visitors', ...cells(base), ''];
@@ -165,6 +168,7 @@ ${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is i
 ${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>npx caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable('Segments', [...rows, everybody])}
 ${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
+${gatewaysNote(asked, gatewayVisitors)}
 <details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>npx caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
 }
 
@@ -184,11 +188,12 @@ function triedPart(outcome: HtmlValue): Html {
 
 /** Whoever types a rule asks for its outcome again and again, beside those of all others. */
 function keptOutcomes(
-	{ account, store, kept }: AskedOfAccount,
+	{ account, store, view, kept }: AskedOfAccount,
 	rules: readonly Rule[],
 ): Promise<RuleOutcomes> {
-	const key = ['outcomes', rules.map(({ text }) => text), account.models];
-	return kept(key, () => ruleOutcomes(store, account, rules));
+	const include = includeOf(view);
+	const key = ['outcomes', rules.map(({ text }) => text), account.models, include];
+	return kept(key, () => ruleOutcomes(store, account, rules, include));
 }
 
 const codeOf = (rule: string) => html`<code>${asWritten(rule)}</code>`;

@@ -40,6 +40,7 @@ export const visitorPage = accountPage({
 		const life = await lifeOf(asked, maxRead);
 		const path = visitorPath(account.aid, parts.vid as string);
 		return html`${facts(asked, life)}
+${life.isGateway && html`<p class="note">It is a mail gateway: it came at once with others by one mailing, with a single hit. Figures about visitors leave it out.</p>`}
 ${await lifeSection(asked, life, path)}
 ${life.changes && scoreSection(asked, life.changes, path)}
 ${timelineSection(asked, life, path)}

@@ -5,14 +5,16 @@ import { formatNumber } from '../../format/numbers.ts';
 import { addDays } from '../../reports/calendar.ts';
 import { compileRule } from '../../segments/rule.ts';
 import { eventsWith, type TracedEvent } from '../../store/account/reading/events.ts';
+import { gatewaysOf } from '../../store/account/reading/gateways.ts';
 import { hitsBefore } from '../../store/account/reading/histories.ts';
 import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
 import { profilesOf } from '../../store/account/reading/visitors.ts';
 import { redirect } from '../exchange.ts';
+import { gatewaysNote } from '../gateways-note.ts';
 import { eventPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
-import { queryText } from '../view.ts';
+import { includeOf, queryText } from '../view.ts';
 import { visitorsMatching, visitorsWhoCame } from '../visitor-lists.ts';
 
 /** Of the latest hits, the visitors are recent. */
@@ -42,14 +44,19 @@ ${text !== '' ? await found(asked, text) : rule ? await members(asked, rule) : i
 });
 
 async function recent(asked: AskedOfAccount): Promise<Html> {
-	const { store, account, now } = asked;
+	const { store, account, view, now } = asked;
 	const hits = await store.read(account.id, hitsBefore(now(), recentHits));
-	const vids = [...new Set(hits.map(({ vid }) => vid))].slice(0, maxShown);
-	if (vids.length === 0)
+	const period = { fromMs: hits.at(-1)?.atMs ?? now(), toMs: now() + 1 };
+	const gateways = await gatewaysOf(store, account, { asOfMs: now(), period, include: includeOf(view) });
+	const vids = [...new Set(hits.map(({ vid }) => vid))]
+		.filter((vid) => !gateways.has(vid))
+		.slice(0, maxShown);
+	if (hits.length === 0)
 		return html`<p class="empty">Nobody has visited yet. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`;
 	return html`<section class="section"><h2>Recent visitors</h2>
 ${await visitorTable(asked, vids)}
-${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Others are found by what is known of them.</p>`}</section>`;
+${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Others are found by what is known of them.</p>`}
+${gatewaysNote(asked, gateways.size)}</section>`;
 }
 
 /** Whether the address asks for who came in some days, or by some channel, campaign or the like. */
@@ -59,7 +66,7 @@ function isOfPeriod({ query }: AskedOfAccount): boolean {
 
 async function cameIn(asked: AskedOfAccount): Promise<Html> {
 	const { account, view, calendar, now, request } = asked;
-	const { vids, lookedThrough } = await visitorsWhoCame(asked, maxShown);
+	const { vids, lookedThrough, gatewayVisitors } = await visitorsWhoCame(asked, maxShown);
 	const days =
 		view.from === null
 			? 'at any time'
@@ -71,7 +78,8 @@ async function cameIn(asked: AskedOfAccount): Promise<Html> {
 <p><a href="${request.path}">Recent visitors</a> <a href="/console/${account.aid}/subscriptions${queryText(view)}">Subscriptions with these filters</a></p>
 ${vids.length === 0 ? html`<p class="empty">Nobody, as far as hits are kept.</p>` : await visitorTable(asked, vids)}
 ${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Shorter periods show others.</p>`}
-${vids.length < maxShown && lookedThrough !== undefined && html`<p class="note">The latest ${formatNumber(lookedThrough)} arrivals were looked through. Shorter periods show others.</p>`}</section>`;
+${vids.length < maxShown && lookedThrough !== undefined && html`<p class="note">The latest ${formatNumber(lookedThrough)} arrivals were looked through. Shorter periods show others.</p>`}
+${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
 const bands = ['high', 'medium', 'low'];
@@ -109,11 +117,12 @@ async function members(
 		rule,
 		account.goals.map((goal) => goal.name),
 	);
-	const { vids, lookedThrough } = await visitorsMatching(asked, compiled, maxShown);
+	const { vids, lookedThrough, gatewayVisitors } = await visitorsMatching(asked, compiled, maxShown);
 	return html`<section class="section"><h2>Who is in <bdi>${name}</bdi> now</h2>
 <p><a href="${request.path}">Recent visitors</a></p>
 ${vids.length === 0 ? html`<p class="empty">Nobody${lookedThrough !== undefined && ` of ${formatNumber(lookedThrough)} visitors who were looked through`}.</p>` : await visitorTable(asked, vids)}
-<p class="note">${vids.length === maxShown && `These are ${maxShown} of them. `}All are listed by <code>${command}</code>.</p></section>`;
+<p class="note">${vids.length === maxShown && `These are ${maxShown} of them. `}All are listed by <code>${command}</code>.</p>
+${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
 async function found(asked: AskedOfAccount, text: string): Promise<Html> {

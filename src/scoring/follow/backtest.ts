@@ -93,8 +93,10 @@ export interface BacktestReport {
 		/** Null if it could not be fitted. */
 		readonly overSimple: BacktestGain | null;
 	};
-	/** Of all visitors, those who were drawn to be scored. */
+	/** Of all visitors but mail gateways, those who were drawn to be scored. */
 	readonly visitors: { readonly drawn: number; readonly all: number };
+	/** Mail gateways, who are left out; missing if there is none. */
+	readonly gatewayVisitors?: number;
 }
 
 /** This share of the history is only for learning. */
@@ -146,7 +148,11 @@ export async function backtest(reader: AccountHistory, options: BacktestOptions)
 	const numbers = new Map<string, number>();
 	const cuts: CutReport[] = [];
 	const all = noOutcomes();
-	const drawn = await drawnVisitors(reader, options.maxScores ?? defaultMaxScores);
+	const drawn = await drawnVisitors(
+		reader,
+		options.maxScores ?? defaultMaxScores,
+		untilMs + horizonMsOf(goal),
+	);
 	for (const [index, cutMs] of cutsMs.entries()) {
 		onProgress(index, cutsMs.length);
 		const period = { cutMs, untilMs: cutsMs[index + 1] ?? untilMs, knownToMs: untilMs + horizonMsOf(goal) };
@@ -171,6 +177,7 @@ export async function backtest(reader: AccountHistory, options: BacktestOptions)
 			overSimple: all.simple.length > 0 ? gainOver(all.simple, all) : null,
 		},
 		visitors: { drawn: drawn.vids.length, all: drawn.all },
+		...(drawn.gateways > 0 && { gatewayVisitors: drawn.gateways }),
 	};
 }
 
@@ -248,19 +255,21 @@ export async function scoresAsOf(
 	return { kind: model.kind, outcomes };
 }
 
-/** Samples visitors evenly. */
+/** Samples visitors evenly. @param knownToMs as of when they are known to be people */
 export async function drawnVisitors(
 	reader: AccountHistory,
 	maxVisitors: number,
-): Promise<{ readonly vids: readonly string[]; readonly all: number }> {
+	knownToMs: number,
+): Promise<{ readonly vids: readonly string[]; readonly all: number; readonly gateways: number }> {
+	const gateways = await reader.gateways(knownToMs);
 	const vids: string[] = [];
-	for (let last = ''; ; last = vids.at(-1) as string) {
-		const page = await reader.vidsAfter(last, vidsPerList);
-		vids.push(...page);
-		if (page.length < vidsPerList) break;
+	for (let last: string | undefined = ''; last !== undefined; ) {
+		const page: string[] = await reader.vidsAfter(last, vidsPerList);
+		for (const vid of page) if (!gateways.has(vid)) vids.push(vid);
+		last = page.length < vidsPerList ? undefined : page.at(-1);
 	}
 	const every = Math.max(1, Math.ceil(vids.length / maxVisitors));
-	return { vids: vids.filter((_, index) => index % every === 0), all: vids.length };
+	return { vids: vids.filter((_, index) => index % every === 0), all: vids.length, gateways: gateways.size };
 }
 
 /** How visitors are scored, and their outcomes known. */

@@ -1,3 +1,4 @@
+import { leftOutText } from '../../domain/mail-gateways.ts';
 import type { Interval } from '../fit/measure.ts';
 import type { BacktestGain, BacktestReport, CutReport, Measures } from '../follow/backtest.ts';
 import { fixed, percent, withInterval } from './report-text.ts';
@@ -27,7 +28,7 @@ export function backtestRows({ cuts, all }: BacktestReport) {
 }
 
 /** What a person should take from it. */
-export function backtestVerdict({ cuts, gains, visitors }: BacktestReport): string[] {
+export function backtestVerdict({ cuts, gains, visitors, gatewayVisitors = 0 }: BacktestReport): string[] {
 	const { overBaseRate, overSimple } = gains;
 	/** Whether that is so at every cut. */
 	const where = (others: 'baseRate' | 'simple') => {
@@ -44,6 +45,7 @@ export function backtestVerdict({ cuts, gains, visitors }: BacktestReport): stri
 		...(visitors.drawn < visitors.all
 			? [`${visitors.drawn} of ${visitors.all} visitors were drawn and scored.`]
 			: []),
+		...(gatewayVisitors > 0 ? [leftOutText(gatewayVisitors)] : []),
 	];
 }
 

@@ -1,3 +1,4 @@
+import { leftOutText } from '../../domain/mail-gateways.ts';
 import { dayMs } from '../../durations.ts';
 import { counted } from '../../format/numbers.ts';
 import type { Estimate } from '../fit/measure.ts';
@@ -118,7 +119,7 @@ function lowered(sentence: string): string {
 
 /** The history that an account's models were trained on; `notable` is what an operator should know anyway. */
 export function historySentences({ history }: GoalReport): { usual: string[]; notable: string[] } {
-	const { hits, from, to, visitors, sampledShare, silentDays } = history;
+	const { hits, from, to, visitors, gatewayVisitors = 0, sampledShare, silentDays } = history;
 	const [usual, notable]: [string[], string[]] = [[], []];
 	if (from !== undefined && to !== undefined) {
 		const days = Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / dayMs));
@@ -127,6 +128,7 @@ export function historySentences({ history }: GoalReport): { usual: string[]; no
 	if (sampledShare < 1)
 		notable.push(`Of ${visitors} visitors, ${percent(sampledShare)} were read, to bound the work.`);
 	else usual.push(`All ${visitors} visitors were read.`);
+	if (gatewayVisitors > 0) usual.push(leftOutText(gatewayVisitors));
 	if (silentDays > 0)
 		notable.push(
 			`The log ended ${counted(silentDays, 'day')} ago; nothing is known about the time since, so the models are as of its end.`,

@@ -48,7 +48,9 @@ export interface TrainingHistory {
 	readonly to?: string;
 	/** The number of visitors with hits. */
 	readonly visitors: number;
-	/** The share of them that was read, to bound the work. */
+	/** Others who are mail gateways, and left out with their hits; missing if there is none. */
+	readonly gatewayVisitors?: number;
+	/** The share of the visitors that was read, to bound the work. */
 	readonly sampledShare: number;
 	/** The whole days since the log ended, if it has: nothing is known about them, so the models are as of its end. */
 	readonly silentDays: number;
@@ -78,8 +80,11 @@ export async function accountRows(reader: AccountHistory, options: RowsOptions):
 	const { goals, seed, onProgress, rows = 100_000 } = options;
 	const extent = await reader.historyExtent(options.asOfMs);
 	const asOfMs = endOfHistory(extent, options.asOfMs);
-	const listed = await listVisitors(reader, options, extent.hits);
-	const hits = Math.max(1, extent.hits * listed.share);
+	const { size: gatewayVisitors } = await reader.gateways(options.asOfMs);
+	// Each has one.
+	const peoplesHits = extent.hits - gatewayVisitors;
+	const listed = await listVisitors(reader, options, peoplesHits);
+	const hits = Math.max(1, peoplesHits * listed.share);
 	const renewals = goals.filter(({ counts }) => counts === 'renewal');
 	const others = goals.filter(({ counts }) => counts !== 'renewal');
 	const collectors = [...Map.groupBy(others, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
@@ -90,7 +95,11 @@ export async function accountRows(reader: AccountHistory, options: RowsOptions):
 			hitShare: without.has('rows after hits') ? 0 : Math.min(1, rows / 2 / hits),
 			cutShare: without.has('rows at cuts')
 				? 0
-				: Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
+				: Math.min(
+						cuts,
+						rows / 2 / Math.max(1, listed.vids.length),
+						cutsForActivity({ ...extent, hits: peoplesHits }, listed),
+					) / cuts,
 			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 		};
 		return [
@@ -143,9 +152,10 @@ export async function accountRows(reader: AccountHistory, options: RowsOptions):
 		asOfMs,
 		vids: listed.vids.slice(0, maxSampled),
 		history: {
-			hits: extent.hits,
+			hits: peoplesHits,
 			...(Number.isFinite(extent.fromMs) && { from: isoTime(extent.fromMs), to: isoTime(extent.toMs) }),
 			visitors: listed.total,
+			...(gatewayVisitors > 0 && { gatewayVisitors }),
 			sampledShare: listed.share,
 			silentDays: Math.floor((options.asOfMs - asOfMs) / dayMs),
 		},

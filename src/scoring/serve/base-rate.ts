@@ -3,6 +3,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { dayMs } from '../../durations.ts';
 import {
 	type AccountHistory,
+	type HitMoment,
 	historiesOf,
 	type VisitorHistory,
 } from '../../store/account/reading/histories.ts';
@@ -56,14 +57,15 @@ export async function measureBaseRates(
 	sampled?: readonly string[],
 ): Promise<ReadonlyMap<string, BaseRate>> {
 	const rates = new Map<string, BaseRate>();
-	const vids = sampled ?? (await spreadVisitors(reader));
 	const nowMs = await endOfLog(reader, asOfMs);
+	const vids = sampled ?? (await spreadVisitors(reader, nowMs));
 	for (const ofPlan of Map.groupBy(goals, planOf).values()) {
 		const counts = ofPlan.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
 		const [first] = ofPlan as [Goal];
 		const toMs = nowMs - delayMsOf(first);
 		const periodMs = Math.max(minPeriodMs, horizonMsOf(first) / 4);
-		const [earliest] = (await reader.hitsBefore(toMs, places * hitsPerPlace)).slice(-1);
+		const latest = await peoplesHits(reader, nowMs, toMs, places * hitsPerPlace);
+		const earliest = latest.at(-1);
 		// A week of few hits would give a rate of few hits. Renewals are few.
 		const fromMs =
 			first.counts === 'renewal'
@@ -138,20 +140,20 @@ export async function* sampleOutcomes(
 	if (goal.counts === 'renewal') {
 		const plan = { goal, cadences: await reader.cadences(nowMs), knownToMs: toMs };
 		const random = seededRandom(1);
-		for await (const history of historiesOf(reader, vids ?? (await spreadVisitors(reader)), nowMs))
+		for await (const history of historiesOf(reader, vids ?? (await spreadVisitors(reader, nowMs)), nowMs))
 			for (const snapshot of renewalSnapshots(history, plan, random)) {
 				const { profile, atMs, knownAtMs = atMs } = snapshot;
 				if (knownAtMs > fromMs) yield { history, recency: recencyOf(profile, atMs, horizonMs), ...snapshot };
 			}
 		return;
 	}
-	for await (const history of historiesOf(reader, vids ?? (await spreadVisitors(reader)), nowMs)) {
+	for await (const history of historiesOf(reader, vids ?? (await spreadVisitors(reader, nowMs)), nowMs)) {
 		const lastAtMs = lastBefore(history, toMs);
 		const recency = lastAtMs === undefined ? 0 : recencyOf({ lastAtMs }, toMs, horizonMs);
 		// Visitors who are present are sampled by their hits.
 		if (recency !== 0) yield* outcomesAt(history, [toMs], recency, { goals, horizonMs });
 	}
-	const moments = await spreadHits(reader, fromMs, toMs);
+	const moments = await spreadHits(reader, { fromMs, toMs, nowMs });
 	for await (const history of historiesOf(reader, [...moments.keys()], nowMs)) {
 		// The store gives the latest hits of a visitor with very many.
 		const firstMs = history.hits[0]?.atMs ?? Number.POSITIVE_INFINITY;
@@ -187,27 +189,40 @@ function lastBefore({ hits, events }: VisitorHistory, atMs: number): number | un
 }
 
 /** Samples visitors. Ids are random, so the visitors after evenly spaced ids are a random sample. */
-async function spreadVisitors(reader: AccountHistory): Promise<string[]> {
+async function spreadVisitors(reader: AccountHistory, nowMs: number): Promise<string[]> {
+	const gateways = await reader.gateways(nowMs);
 	const vids = new Set<string>();
 	for (let place = 0; place < places; place++) {
 		const prefix = Math.floor((place / places) * 0x10000)
 			.toString(16)
 			.padStart(4, '0');
-		for (const vid of await reader.vidsAfter(prefix, visitorsPerPlace)) vids.add(vid);
+		const read = (limit: number) => reader.vidsAfter(prefix, limit);
+		for (const vid of await withoutSome(read, visitorsPerPlace, (vid) => gateways.has(vid))) vids.add(vid);
 	}
 	return [...vids];
+}
+
+/** The latest hits up to a moment, without those of visitors who are mail gateways as of now. */
+async function peoplesHits(
+	reader: AccountHistory,
+	nowMs: number,
+	beforeMs: number,
+	wanted: number,
+): Promise<HitMoment[]> {
+	const gateways = await reader.gateways(nowMs);
+	const read = (limit: number) => reader.hitsBefore(beforeMs, limit);
+	return withoutSome(read, wanted, ({ vid }) => gateways.has(vid));
 }
 
 /** Samples hits, by `vid`. */
 async function spreadHits(
 	reader: AccountHistory,
-	fromMs: number,
-	toMs: number,
+	{ fromMs, toMs, nowMs }: Pick<SampleOptions, 'fromMs' | 'toMs' | 'nowMs'>,
 ): Promise<Map<string, Set<number>>> {
 	const moments = new Map<string, Set<number>>();
 	for (let place = 0; place < places; place++) {
 		const beforeMs = toMs - Math.round(((toMs - fromMs) * place) / places);
-		const latest = await reader.hitsBefore(beforeMs, hitsPerPlace);
+		const latest = await peoplesHits(reader, nowMs, beforeMs, hitsPerPlace);
 		// Of the hits of one moment, all or none: which of them come first depends on ids.
 		const cutMs = latest.length < hitsPerPlace ? Number.NEGATIVE_INFINITY : (latest.at(-1)?.atMs ?? 0);
 		const isCut = latest.some(({ atMs }) => atMs > cutMs);
@@ -217,4 +232,21 @@ async function spreadHits(
 		}
 	}
 	return moments;
+}
+
+/** Bounds what is read of a place where nearly all are left out. */
+const maxTimesMore = 64;
+
+/** Reads as many as are wanted, although some are left out. */
+async function withoutSome<One>(
+	read: (limit: number) => Promise<One[]>,
+	wanted: number,
+	isLeftOut: (one: One) => boolean,
+): Promise<One[]> {
+	for (let limit = wanted; ; limit *= 2) {
+		const all = await read(limit);
+		const some = all.filter((one) => !isLeftOut(one));
+		if (some.length >= wanted || all.length < limit || limit >= wanted * maxTimesMore)
+			return some.slice(0, wanted);
+	}
 }

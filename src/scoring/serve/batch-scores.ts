@@ -1,5 +1,6 @@
 import { scoredFor } from '../../domain/active-subscriptions.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { Gateways } from '../../domain/mail-gateways.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Cadences } from '../../domain/subscription-cadence.ts';
 import {
@@ -42,6 +43,8 @@ export interface BatchOptions {
 	readonly cadences: Cadences;
 	/** The moment of the scores. */
 	readonly nowMs: number;
+	/** They are scored, but nobody is compared with them. */
+	readonly gateways: Gateways;
 	/** The moment is in the past: profiles are made from the log up to then. */
 	readonly fromLog: boolean;
 	/** Pages of the visitors to score; all visitors by default. */
@@ -64,7 +67,7 @@ export async function* batchScores(
 	options: BatchOptions,
 ): AsyncIterable<VisitorScores[]> {
 	const read = <T>(reading: Reading<T>) => store.read(accountId, reading);
-	const { goals, scope, eachAtItsLastHit, explain, cadences, nowMs, fromLog, onProgress } = options;
+	const { goals, scope, eachAtItsLastHit, explain, cadences, nowMs, fromLog, gateways, onProgress } = options;
 	const fromHistory = (history: VisitorHistory): Omit<KnownVisitor, 'vid'> => {
 		const last = history.hits.at(-1);
 		const atMs = eachAtItsLastHit && last ? last.atMs : nowMs;
@@ -102,7 +105,7 @@ export async function* batchScores(
 
 	const builder = new ScoreReferenceBuilder(goals, nowMs, cadences);
 	for await (const page of all('comparing', Math.max(1, Math.ceil(total / maxCompared))))
-		for (const { profile, atMs } of page) builder.add(profile, atMs);
+		for (const { vid, profile, atMs } of page) if (!gateways.has(vid)) builder.add(profile, atMs);
 	const references = builder.references();
 	for await (const page of options.wanted ? ofWanted(options.wanted) : all('scoring', 1))
 		yield page.map(({ vid, visitor, profile, atMs, sid }) => ({

@@ -1,4 +1,5 @@
 import type { Band } from '../../domain/standing.ts';
+import { gatewaysOf } from '../../store/account/reading/gateways.ts';
 import { countVisitors, profilePages } from '../../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../../store/control/control-store.ts';
 import type { PageReads } from '../../store/serving.ts';
@@ -16,8 +17,10 @@ export interface BandScores {
 }
 
 export interface ScoreDistribution {
-	/** All visitors of the account. */
+	/** All visitors of the account but mail gateways. */
 	readonly all: number;
+	/** Mail gateways, who are left out. */
+	readonly gatewayVisitors: number;
 	/** Those of them who were scored: the ones with the lowest `vid`s, which are random. */
 	readonly drawn: number;
 	/** The highest first. */
@@ -35,17 +38,21 @@ export async function scoreDistribution(
 	store: Store & PageReads,
 	account: KnownAccount,
 	goal: string,
+	include: 'gateways' | null = null,
 ): Promise<ScoreDistribution> {
-	const all = await store.read(account.id, countVisitors());
+	const nowMs = store.now();
+	const gateways = await gatewaysOf(store, account, { asOfMs: nowMs, include });
+	const all = (await store.read(account.id, countVisitors())) - gateways.size;
 	const bands = (['high', 'medium', 'low'] as const).map(
 		(band): BandScores => ({ band, visitors: 0, predicted: 0, lowest: 1, highest: 0 }),
 	);
 	const scores: number[] = [];
 	let drawn = 0;
-	await using scorer = openScorer(store, store.now());
+	await using scorer = openScorer(store, nowMs);
 	for await (const profiles of profilePages(store, account.id, maxDrawn)) {
-		drawn += profiles.size;
-		for (const profile of profiles.values()) {
+		for (const [vid, profile] of profiles) {
+			if (gateways.has(vid)) continue;
+			drawn++;
 			const made = await scorer.scores(account, 'vid', profile, false);
 			const own = made.find((one) => one.goal === goal);
 			const band = bands.find((one) => one.band === own?.band);
@@ -57,7 +64,13 @@ export async function scoreDistribution(
 			scores.push(own.score);
 		}
 	}
-	return { all, drawn, bands: bands.filter(({ visitors }) => visitors > 0), histogram: histogramOf(scores) };
+	return {
+		all,
+		gatewayVisitors: gateways.size,
+		drawn,
+		bands: bands.filter(({ visitors }) => visitors > 0),
+		histogram: histogramOf(scores),
+	};
 }
 
 /** From the lowest bar with a visitor to the highest. */

@@ -9,6 +9,7 @@ import type { PageReads, ServingReader } from '../../store/serving.ts';
 import type { Store } from '../../store/store.ts';
 import { type GoalModel, UnusableModelError } from './goal-model.ts';
 import { ModelCache } from './model-cache.ts';
+import { sampledPeople } from './sampled-people.ts';
 import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 export type { GoalScore } from './score-reference.ts';
@@ -157,7 +158,7 @@ export class VisitorScorer {
 			nowMs,
 			account.cadences,
 		);
-		for await (const profile of this.#sample(account.id, scope)) maker.add(profile);
+		for await (const profile of sampledPeople(this.#sample(account.id, scope), nowMs)) maker.add(profile);
 		return {
 			madeFor: cacheKeyOf(account, scope),
 			madeAtMs: nowMs,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allReports } from '../../../src/reports/reports.ts';
+import { storeMailing } from '../../reports/made-up-mailing.ts';
 import { openAccount } from '../../shared-server.ts';
 
 test('a read key reads reports but cannot upload, and an upload key the reverse', async () => {
@@ -98,4 +99,40 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 		message: 'No account c-a-other is available to this API key.',
 		validationErrors: 'Invalid account',
 	});
+});
+
+test('mail gateways are left out, and said, unless the address asks for them; other values are refused by name', async () => {
+	const service = await openAccount();
+	const { client, planName, aid, url, store } = service;
+	const { key } = await store.control.issueKey(client, planName, { scope: 'read' });
+	await service.directory.refresh();
+	await storeMailing(store, (await store.control.account(aid)).id);
+	const get = (query: string) => fetch(`${url}/reports/${query}`, { headers: { 'x-api-key': key } });
+	const emailIn = async (query: string) => {
+		const { rows, notes, gatewayVisitors } = (await (await get(`attribution?aid=${aid}${query}`)).json()) as {
+			rows: { channel: string; visitors: number }[];
+			notes?: string[];
+			gatewayVisitors?: number;
+		};
+		const visitors = rows.find(({ channel }) => channel === 'email')?.visitors;
+		return { visitors, gatewayVisitors, notes: String(notes) };
+	};
+	const { notes, ...people } = await emailIn('');
+	assert.deepEqual(people, { visitors: 40, gatewayVisitors: 400 });
+	assert.match(
+		notes,
+		/400 visitors are left out who are mail gateways: .* To count them, include gateways\./,
+	);
+	const { notes: _, ...all } = await emailIn('&include=gateways');
+	assert.deepEqual(all, { visitors: 440, gatewayVisitors: undefined });
+	for (const [query, sentence] of [
+		['attribution?include=machines', 'include: It must be gateways.'],
+		['attribution?include=', 'include: It must not be empty.'],
+		['attribution?include=gateways&include=gateways', 'include: It must be given only once.'],
+		['ltv?include=gateways', 'include: The report ltv does not use it.'],
+	] as const) {
+		const refused = await get(query.replace('?', `?aid=${aid}&`));
+		assert.equal(refused.status, 400, query);
+		assert.equal(((await refused.json()) as { validationErrors: string }).validationErrors, sentence);
+	}
 });

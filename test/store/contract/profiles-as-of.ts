@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { defaultGoals } from '../../../src/domain/goal.ts';
+import { noGateways } from '../../../src/domain/mail-gateways.ts';
 import { noCadences } from '../../../src/domain/subscription-cadence.ts';
 import { hourMs } from '../../../src/durations.ts';
 import { batchScores, type VisitorRef, type VisitorScores } from '../../../src/scoring/serve/batch-scores.ts';
@@ -129,6 +130,7 @@ export function asOfContract(engine: Engine): void {
 					eachAtItsLastHit: false,
 					explain: false,
 					cadences: noCadences,
+					gateways: noGateways,
 					nowMs: startMs + hours * hourMs,
 					fromLog,
 				};

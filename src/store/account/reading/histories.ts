@@ -1,8 +1,10 @@
 import { hitEntry } from '../../../domain/hit.ts';
+import type { Gateways } from '../../../domain/mail-gateways.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
 import { Cadences } from '../../../domain/subscription-cadence.ts';
 import { ask, type Reading, select } from '../../steps.ts';
 import type { Store } from '../../store.ts';
+import { gatewaysOf } from './gateways.ts';
 import { type JoinedEvent, joinedEvents } from './joined-events.ts';
 import { learnedCadences } from './payments.ts';
 import { rowsOfNames } from './rows.ts';
@@ -37,7 +39,7 @@ export interface HitMoment {
 	readonly atMs: number;
 }
 
-/** Reads an account's history in short transactions, which block nobody. */
+/** Reads an account's history in short transactions, which block nobody. Visitors that are mail gateways have none. */
 export interface AccountHistory {
 	historyExtent(asOfMs: number): Promise<HistoryExtent>;
 	hitsBefore(atMs: number, limit: number): Promise<HitMoment[]>;
@@ -46,30 +48,54 @@ export interface AccountHistory {
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
 	/** How often subscriptions are paid, as was known at a moment. */
 	cadences(asOfMs: number): Promise<Cadences>;
+	/** The visitors that are mail gateways, as was known at a moment. */
+	gateways(asOfMs: number): Promise<Gateways>;
 }
 
+/** What of an account its history is read by. */
+export interface HistoryAccount {
+	readonly id: number;
+	/** The cadences that the operator has set, by `evt`. */
+	readonly renewalDays: Readonly<Record<string, number>>;
+	readonly paymentProviders: readonly string[];
+}
+
+/** @param include whether mail gateways are read like everybody else */
 export function historyReader(
 	store: Pick<Store, 'read'>,
-	/** With the cadences that the operator has set, by `evt`. */
-	{ id, renewalDays }: { readonly id: number; readonly renewalDays: Readonly<Record<string, number>> },
+	account: HistoryAccount,
+	include: 'gateways' | null = null,
 ): AccountHistory {
-	const read = <T>(reading: Reading<T>) => store.read(id, reading);
-	let known: { readonly asOfMs: number; readonly cadences: Promise<Cadences> } | undefined;
+	const read = <T>(reading: Reading<T>) => store.read(account.id, reading);
+	const cadences = lastOf(async (asOfMs) => {
+		const table = await read(learnedCadences(asOfMs));
+		return new Cadences(table, account.renewalDays);
+	});
+	const gateways = lastOf((asOfMs) => gatewaysOf(store, account, { asOfMs, include }));
+	/** Reads what there is of people. */
+	const ofPeople =
+		<Found>(of: (vids: readonly string[], asOfMs: number) => Reading<Found[]>) =>
+		async (vids: readonly string[], asOfMs: number): Promise<Found[]> => {
+			const left = await gateways(asOfMs);
+			return read(of(left.size === 0 ? vids : vids.filter((vid) => !left.has(vid)), asOfMs));
+		};
 	return {
 		historyExtent: (...options) => read(historyExtent(...options)),
 		hitsBefore: (...options) => read(hitsBefore(...options)),
 		vidsAfter: (...options) => read(vidsAfter(...options)),
-		firstHits: (...options) => read(firstHits(...options)),
-		visitorHistories: (...options) => read(visitorHistories(...options)),
-		cadences(asOfMs) {
-			// Week by week, levels are compared with the same ones.
-			if (known?.asOfMs !== asOfMs)
-				known = {
-					asOfMs,
-					cadences: read(learnedCadences(asOfMs)).then((table) => new Cadences(table, renewalDays)),
-				};
-			return known.cadences;
-		},
+		firstHits: ofPeople(firstHits),
+		visitorHistories: ofPeople(visitorHistories),
+		cadences,
+		gateways,
+	};
+}
+
+/** What is read again and again as of one moment is read once. Week by week, levels are compared with the same. */
+function lastOf<Value>(read: (asOfMs: number) => Promise<Value>): (asOfMs: number) => Promise<Value> {
+	let known: { readonly asOfMs: number; readonly value: Promise<Value> } | undefined;
+	return (asOfMs) => {
+		if (known?.asOfMs !== asOfMs) known = { asOfMs, value: read(asOfMs) };
+		return known.value;
 	};
 }
 

@@ -284,6 +284,17 @@ export function* arrivalsIn(
 	);
 }
 
+/** When the parts of a period begin in which there are many touches, in order. Parts are counted from 1970. */
+export function* crowdedParts(
+	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+	{ lengthMs, minArrivals }: { readonly lengthMs: number; readonly minArrivals: number },
+): Reading<number[]> {
+	// By the index alone, which takes a tenth of reading where all of them came from.
+	const rows =
+		yield* select`at / ${raw(lengthMs)} AS part FROM @touch WHERE at >= ${fromMs} AND at < ${toMs} GROUP BY at / ${raw(lengthMs)} HAVING count(*) >= ${minArrivals} ORDER BY 1 /* crowded parts */`;
+	return rows.map(({ part }) => Number(part) * lengthMs);
+}
+
 /** Touches of a period by mail, in order of time. */
 export function* mailTouchesIn(
 	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
