@@ -1,5 +1,5 @@
 /** `npm run proof:scoring -- --without NAME`: what a mechanism of training gains on real data. */
-import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import { type Goal, goalDefaults, horizonMsOf } from '../../src/domain/goal.ts';
 import { logLosses, mean, meanOfGroups } from '../../src/scoring/fit/measure.ts';
 import { Scorer } from '../../src/scoring/fit/scorer.ts';
 import {
