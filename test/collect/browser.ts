@@ -15,11 +15,14 @@ const executablePath = '/usr/bin/chromium';
 /** For a test's `skip`: the reason why browser tests cannot run here, or false. */
 export const withoutBrowser = existsSync(executablePath) ? false : `there is no browser at ${executablePath}`;
 
-/** Starts a browser with the user agent of a person. Set as a flag, because emulation ends before a page's last beacon. */
-export function launchBrowser(): Promise<Browser> {
+/**
+ * Starts a browser with the user agent of a person. Set as a flag, because emulation ends before a page's last beacon.
+ * @param flags others of Chromium
+ */
+export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
 	const userAgent =
 		'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
-	return chromium.launch({ executablePath, args: ['--no-sandbox', `--user-agent=${userAgent}`] });
+	return chromium.launch({ executablePath, args: ['--no-sandbox', `--user-agent=${userAgent}`, ...flags] });
 }
 
 /** For tests with a browser: each wait of theirs, and the whole, may take long on a busy machine. */

@@ -1,29 +1,6 @@
-import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { browserUserAgent } from '../support.ts';
+import type { Chance } from './chance.ts';
 import { caskOf, type World } from './strangers-world.ts';
-
-/** Draws that a seed repeats. */
-export class Chance {
-	readonly #next: () => number;
-
-	constructor(seed: number) {
-		this.#next = seededRandom(seed);
-	}
-
-	/** Whether something of this probability happens. */
-	is(probability: number): boolean {
-		return this.#next() < probability;
-	}
-
-	/** A whole number below another. */
-	below(count: number): number {
-		return Math.floor(this.#next() * count);
-	}
-
-	pick<Item>(items: readonly Item[]): Item {
-		return items[this.below(items.length)] as Item;
-	}
-}
 
 /** A request before it becomes bytes. */
 export interface Shape {

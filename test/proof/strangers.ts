@@ -16,8 +16,9 @@ import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { firstAnswer, type RawAnswer } from '../raw-http.ts';
 import { createDatabase, startPostgres } from '../store/postgres/server.ts';
+import { Chance } from './chance.ts';
 import { checkAccess } from './strangers-access.ts';
-import { bytesOf, Chance, type Sent, strangeRequest } from './strangers-requests.ts';
+import { bytesOf, type Sent, strangeRequest } from './strangers-requests.ts';
 import { ask, endWorld, startWorld, type World } from './strangers-world.ts';
 
 /** A case that takes longer hangs. */
