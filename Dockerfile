@@ -1,9 +1,11 @@
-FROM node:26-slim AS dependencies
+# By its exact version, not by its digest: no registry of images could be asked where this was written. `docker buildx imagetools
+# inspect node:26.10.0-trixie-slim` prints the digest, to be added as node:26.10.0-trixie-slim@sha256:…, in both places.
+FROM node:26.10.0-trixie-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
 
-FROM node:26-slim
+FROM node:26.10.0-trixie-slim
 ENV NODE_ENV=production \
     CASKADE_DATABASE=sqlite:/data \
     CASKADE_HOST=0.0.0.0 \

@@ -41,6 +41,17 @@ test('every YAML file parses, and the kustomization names each manifest', () => 
 	);
 });
 
+test('images are named by an exact version, those with a system by its release', () => {
+	const used = files.flatMap((file) =>
+		[...read(file).matchAll(/^\s*(?:FROM|image:) (\S+)/gm)].map(([, image]) => String(image)),
+	);
+	const foreign = used.filter((image) => !image.startsWith('caskade'));
+	assert.ok(foreign.length >= 4);
+	for (const image of foreign) assert.match(image, /:\d+\.\d+\.?\d*(-[a-z-]+)?(@sha256:[0-9a-f]{64})?$/);
+	const node = readFileSync(join(projectFolder, 'node_modules/node/package.json'), 'utf8');
+	assert.ok(foreign.includes(`node:${JSON.parse(node).version}-trixie-slim`), 'the runtime that tests have');
+});
+
 /** After the delay, what is in flight has the time of its plan, and a second more. */
 const stopMs = (drainDelayMs: number) => drainDelayMs + standardPlan.timeoutMs + 1000;
 
