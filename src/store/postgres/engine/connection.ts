@@ -239,9 +239,13 @@ export function storageError(error: unknown): StorageError {
 	return new NoConnectionError((error as Error).message, { cause: error });
 }
 
-/** Whether the connection broke, or the server ended it. What was not committed then never will be. */
+/**
+ * Whether the connection broke, the server ended it, or its prepared statements are of tables that have changed since: then
+ * another one is needed, too. What was not committed then never will be.
+ */
 export function isConnectionLost(error: unknown): boolean {
-	if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(error.code ?? '');
+	if (error instanceof pg.DatabaseError)
+		return /^(08|57P)/.test(error.code ?? '') || error.routine === 'RevalidateCachedQuery';
 	return error instanceof Error && !(error instanceof StorageError);
 }
 
