@@ -65,6 +65,7 @@ try {
 	const writer = await store.startWriting({
 		onCommit() {},
 		onError: (database, reason) => process.stderr.write(`${database}: ${reason}\n`),
+		onNotice() {},
 		onWaiting() {},
 		onDeath() {},
 	});

@@ -209,6 +209,7 @@ function startWriting(
 				log.error({ database, reason, ...fields }, 'store error'),
 			);
 		},
+		onNotice: (database, notice) => log.warn({ database, notice }, 'notice of a database'),
 		onWaiting,
 		onDeath,
 	});

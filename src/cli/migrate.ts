@@ -9,16 +9,17 @@ Servers may keep running; they migrate a database themselves when they need it f
 run by several processes at once. A database that a newer Caskade has migrated is refused.`,
 	)
 	.onStore(async (store, options) => {
-		const steps: { database: string; migrations: number }[] = [];
+		const steps: { database: string; migrations: number; notice?: string | undefined }[] = [];
 		const progress = showProgress(process.stderr, 'databases', options.json ?? false);
 		await store
-			.migrate(({ database, migrations, done, total }) => {
-				steps.push({ database, migrations });
+			.migrate(({ database, migrations, notice, done, total }) => {
+				steps.push({ database, migrations, ...(notice && { notice }) });
 				progress.update('migrate', done, total);
 			})
 			.finally(() => progress.end());
 		const migrated = steps.filter(({ migrations }) => migrations > 0).length;
-		print(options, steps, () =>
-			printLine(`Every database has the newest schema; ${migrated} of ${steps.length} were migrated.`),
-		);
+		print(options, steps, () => {
+			for (const { database, notice } of steps) if (notice) printLine(`${database}: ${notice}.`);
+			printLine(`Every database has the newest schema; ${migrated} of ${steps.length} were migrated.`);
+		});
 	});

@@ -43,10 +43,10 @@ interface ServerStatus {
 }
 
 async function statusOfStore(store: OpenStore) {
-	const { servers, url, lastBackupAt = null } = await store.status();
+	const { servers, url, lastBackupAt = null, collation } = await store.status();
 	const idle = store.takesManyServers ? 'running' : 'starting';
 	const server = url === undefined ? { state: servers > 0 ? idle : 'stopped' } : await askServer(url);
-	return { ...server, servers, ...(await waitingIn(store)), lastBackupAt };
+	return { ...server, servers, ...(await waitingIn(store)), lastBackupAt, ...(collation && { collation }) };
 }
 
 /** What a server says of itself. */

@@ -8,6 +8,8 @@ export interface MigrationProgress {
 	/** Number of databases done. */
 	readonly done: number;
 	readonly total: number;
+	/** What the operator should know of what was done. */
+	readonly notice?: string | undefined;
 }
 
 export interface StoreStatus {
@@ -16,6 +18,8 @@ export interface StoreStatus {
 	readonly url?: string | undefined;
 	/** When the last `caskade backup` began, ISO 8601. PostgreSQL has backups of its own. */
 	readonly lastBackupAt?: string | undefined;
+	/** What has changed in how the database sorts text, where something has. */
+	readonly collation?: string | undefined;
 }
 
 export interface Check {

@@ -99,6 +99,8 @@ export interface WriterEvents {
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	/** A write failed; `reason` is for logs, not for answers. */
 	readonly onError: (database: string, reason: string) => void;
+	/** The operator should know this of a database, which works. */
+	readonly onNotice: (database: string, notice: string) => void;
 	/** An account has background work; see `folding.ts`. */
 	readonly onWaiting: (accountId: number) => void;
 	/** Nothing can be stored until the process is restarted. */

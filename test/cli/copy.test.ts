@@ -137,6 +137,7 @@ async function recordUsage(store: OpenStore, keyId: string, usedKeyId: string): 
 	const writer = await store.startWriting({
 		onCommit() {},
 		onError: (_, reason) => assert.fail(reason),
+		onNotice() {},
 		onWaiting: () => {},
 		onDeath: (error) => assert.fail(error),
 	});

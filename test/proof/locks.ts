@@ -48,7 +48,7 @@ export async function tangle({ address, seed, isOver }: TangleOptions) {
 	const pick = <Item>(items: readonly Item[]) => items[below(items.length)] as Item;
 	const maybe = <Item>(share: number, item: () => Item) => (random() < share ? item() : null);
 	const stores = [await openStore(address), await openStore(address)];
-	const events = { onCommit() {}, onError() {}, onWaiting() {}, onDeath() {} };
+	const events = { onCommit() {}, onError() {}, onNotice() {}, onWaiting() {}, onDeath() {} };
 	const writers = await Promise.all(stores.map((store) => store.startWriting(events)));
 	const accounts = [await addAccount(stores[0] as OpenStore), await addAccount(stores[0] as OpenStore)];
 	const store = () => pick(stores);

@@ -112,7 +112,7 @@ async function checkNewHit(store: Awaited<ReturnType<typeof openStore>>, path: s
 	const vid = String(database.prepare('SELECT vid FROM visitor LIMIT 1').get()?.vid);
 	database.close();
 	const before = await store.read(1, visitorRecord(vid));
-	const quiet = { onCommit() {}, onError() {}, onWaiting() {}, onDeath() {} };
+	const quiet = { onCommit() {}, onError() {}, onNotice() {}, onWaiting() {}, onDeath() {} };
 	const writer = await store.startWriting(quiet);
 	const body = { page: '/', url: null, referrer: null, title: null, events: [], cid: null };
 	const [freshVid, freshSid] = ['f'.repeat(32), 'e'.repeat(32)];

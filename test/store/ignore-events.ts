@@ -4,6 +4,7 @@ import type { WriterEvents } from '../../src/store/serving.ts';
 export const ignoreEvents: WriterEvents = {
 	onCommit: () => {},
 	onError: () => {},
+	onNotice: () => {},
 	onWaiting: () => {},
 	onDeath: (error) => {
 		throw error;

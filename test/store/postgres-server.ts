@@ -18,6 +18,11 @@ export async function freshPostgresDatabase(encoding?: string): Promise<string> 
 	return createDatabase(await postgresServer(), { ...(encoding && { encoding }) });
 }
 
+/** The address of a new, empty database that sorts as ICU does for a locale. */
+export async function freshIcuDatabase(icuLocale: string): Promise<string> {
+	return createDatabase(await postgresServer(), { icuLocale });
+}
+
 /** Name of a database with the tables that every installation has; created once. */
 let template: Promise<string> | undefined;
 

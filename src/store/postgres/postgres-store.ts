@@ -17,6 +17,7 @@ import { AccountServers, maxServers } from './engine/account-servers.ts';
 import { checkCoordinator, checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
 import { Citus } from './engine/citus.ts';
 import { ClusterMap } from './engine/cluster-map.ts';
+import { changedCollations } from './engine/collations.ts';
 import {
 	connectionError,
 	isConcurrentChange,
@@ -29,8 +30,9 @@ import {
 import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
 import { PostgresCopyTarget } from './engine/copy-target.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
-import { migrate, schemaVersion } from './engine/migrate.ts';
+import { type Migrated, migrate, schemaVersion } from './engine/migrate.ts';
 import { NewestSchemas } from './engine/newest-schemas.ts';
+import { repeatsSetAside, sentenceOf } from './engine/repeated-events.ts';
 import { beginReading, runSteps, runTransaction } from './engine/run-steps.ts';
 import { ServerPool } from './engine/server-pool.ts';
 import { ReadQueue } from './queue/read-queue.ts';
@@ -101,6 +103,7 @@ export class PostgresStore implements OpenStore {
 	/** As of the first look. */
 	#isCluster: boolean | undefined;
 	#onError: (address: string, error: Error) => void = () => {};
+	#onNotice: (address: string, notice: string) => void = () => {};
 	#onDeath: (error: Error) => void = () => {};
 
 	private constructor(address: string, { stage, now, nodeAddress }: PostgresOptions) {
@@ -121,7 +124,12 @@ export class PostgresStore implements OpenStore {
 					(error) => this.#onError(to, error),
 				),
 		);
-		this.#newest = new NewestSchemas(this.#servers, this.#reads, (to) => this.#pools.get(to));
+		this.#newest = new NewestSchemas(
+			this.#servers,
+			this.#reads,
+			(to) => this.#pools.get(to),
+			(at, notice) => this.#onNotice(at, notice),
+		);
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
 		this.#clusterMap = new ClusterMap({
@@ -335,15 +343,15 @@ export class PostgresStore implements OpenStore {
 		const accounts = await this.control.accounts();
 		const failed: string[] = [];
 		for (const [index, { id, aid, ownDatabase }] of accounts.entries()) {
-			let migrations = 0;
+			let migrated: Migrated = { migrations: 0 };
 			try {
-				migrations = await this.#migrateAccount(id);
+				migrated = await this.#migrateAccount(id);
 			} catch (error) {
 				// One lost server must not prevent the new version from serving the others.
 				if (ownDatabase === null && !(error instanceof StorageError)) throw error;
 				failed.push(`${aid}${ownDatabase === null ? '' : ` at ${ownDatabase}`} (${reasonOf(error)})`);
 			}
-			progress({ database: aid, migrations, done: index + 1, total: accounts.length });
+			progress({ database: aid, ...migrated, done: index + 1, total: accounts.length });
 		}
 		if (failed.length > 0)
 			throw new OperatorError(
@@ -351,7 +359,7 @@ export class PostgresStore implements OpenStore {
 			);
 	}
 
-	async #migrateAccount(accountId: number): Promise<number> {
+	async #migrateAccount(accountId: number): Promise<Migrated> {
 		const [pool, schema] = [this.#ownerPoolOf(accountId), this.#servers.schemaOf(accountId)];
 		if ((await schemaVersion(pool, schema)) === 0)
 			throw new StorageError(`the schema of account ${accountId} is missing`);
@@ -360,9 +368,12 @@ export class PostgresStore implements OpenStore {
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onError = (address, error) => events.onError(this.#servers.nameOf(address), error.message);
+		this.#onNotice = (address, notice) => events.onNotice(this.#servers.nameOf(address), notice);
 		this.#onDeath = events.onDeath;
 		await checkSessions(this.#controlPool, this.#servers.home);
 		await this.#checkDurability();
+		const collation = await changedCollations(this.#controlPool);
+		if (collation) this.#onNotice(this.#servers.home, collation);
 		const writer = new PostgresWriter(
 			{
 				servers: this.#servers,
@@ -389,7 +400,10 @@ export class PostgresStore implements OpenStore {
 	}
 
 	async status(): Promise<StoreStatus> {
-		return { servers: (await liveServers(this.#controlDatabase, this.#schemas.control)).length };
+		return {
+			servers: (await liveServers(this.#controlDatabase, this.#schemas.control)).length,
+			collation: await changedCollations(this.#controlPool),
+		};
 	}
 
 	async backup(): Promise<void> {
@@ -405,6 +419,8 @@ export class PostgresStore implements OpenStore {
 		yield { check: 'server', ok: true, detail: `PostgreSQL ${rows[0].server_version}` };
 		const pooled = await problemOf(checkSessions(pool, this.#servers.home));
 		if (pooled) yield { check: 'sessions', ok: false, detail: pooled };
+		const collation = await changedCollations(pool);
+		if (collation) yield { check: 'collation', ok: false, detail: collation };
 		const citus = await Citus.of(pool);
 		const asking = new PostgresPool(this.#servers.home, { ...quickPool, size: quickConnections }, () => {});
 		try {
@@ -442,7 +458,11 @@ export class PostgresStore implements OpenStore {
 			const address = this.#servers.ownerAddressOf(id);
 			const node = ownDatabase ?? nodes?.get(schema);
 			const place = node ?? this.#servers.nameOf(address);
-			const ask = (pool: PostgresPool) => checkSchema(check, pool, schema, 'client');
+			const ask = async (pool: PostgresPool) => {
+				const result = await checkSchema(check, pool, schema, 'client');
+				const collation = ownDatabase === null ? undefined : await changedCollations(pool);
+				return collation ? { ...result, ok: false, detail: `${result.detail}; ${collation}` } : result;
+			};
 			const asked = (silence.get(place) ?? Promise.resolve(undefined)).then(async (known) => {
 				if (known !== undefined) return { silence: known, problem: known };
 				try {
@@ -534,7 +554,9 @@ async function checkSchema(
 	if (version > known)
 		return { check, ok: false, detail: `schema ${version} is newer than this Caskade (${known})` };
 	const pending = version < known ? `, schema ${known} is available: run 'caskade migrate'` : '';
-	return { check, ok: true, detail: `schema ${version}${pending}` };
+	const repeats = kind === 'client' ? await repeatsSetAside(pool, schema) : undefined;
+	const setAside = repeats ? `, ${sentenceOf(repeats, schema)}` : '';
+	return { check, ok: true, detail: `schema ${version}${pending}${setAside}` };
 }
 
 /** @param place the node of the schema; `undefined` where Citus has not distributed it */

@@ -78,18 +78,24 @@ function running(postgres: EmbeddedPostgres, folder: string, port: number): OwnP
 /**
  * Creates a database on a server.
  * @param options.template name of the database to copy; empty by default
+ * @param options.icuLocale the collation, as ICU names it; that of bytes by default
  * @returns its address
  */
 export async function createDatabase(
 	server: PostgresServer,
-	{ encoding = 'UTF8', template = 'template0' } = {},
+	{
+		encoding = 'UTF8',
+		template = 'template0',
+		icuLocale,
+	}: { readonly encoding?: string; readonly template?: string; readonly icuLocale?: string | undefined } = {},
 ): Promise<string> {
 	const name = `caskade_test_${randomBytes(6).toString('hex')}`;
+	const icu = icuLocale === undefined ? '' : `LOCALE_PROVIDER icu ICU_LOCALE '${icuLocale}'`;
 	const client = new pg.Client({ connectionString: server.url });
 	await client.connect();
 	try {
 		await client.query(
-			`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE ${template} ${quickCopy}`,
+			`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' ${icu} TEMPLATE ${template} ${quickCopy}`,
 		);
 	} finally {
 		await client.end();

@@ -14,7 +14,7 @@ export async function checkEncoding(pool: PostgresPool, address: string): Promis
 	const encoding = rows[0]?.server_encoding;
 	if (encoding !== 'UTF8')
 		throw new OperatorError(
-			`The database at ${shownAddress(address)} has the encoding ${encoding}, and Caskade needs UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+			`The database at ${shownAddress(address)} has the encoding ${encoding}, and Caskade needs UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0.`,
 		);
 }
 

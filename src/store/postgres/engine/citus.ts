@@ -1,5 +1,6 @@
 import { OperatorError } from '../../../errors.ts';
 import type { Check } from '../../maintenance.ts';
+import { aboutChangedCollations } from './collations.ts';
 import type { PostgresPool } from './connection.ts';
 
 /**
@@ -15,7 +16,7 @@ interface Worker {
 	readonly node: string;
 	/** Whether it has answered. */
 	readonly success: boolean;
-	/** Its `synchronous_commit`. */
+	/** What it has answered, of one row and column. */
 	readonly result: string;
 	/** The name of the database, the same on every node. */
 	readonly database: string;
@@ -163,6 +164,7 @@ export class Citus {
 							'there is no worker, so every account lies on the coordinator: SELECT citus_set_coordinator_host(…), then citus_add_node(…) for each',
 						...workers.map(({ node, success }) => !success && `${node} does not answer the coordinator`),
 						durabilityProblem(workers),
+						...(await this.#changedCollations()),
 					]),
 		];
 		for (const detail of problems) if (detail) yield { check, ok: false, detail };
@@ -178,9 +180,18 @@ export class Citus {
 			: `new accounts will lie on the coordinator: ALTER DATABASE ${database} SET citus.enable_schema_based_sharding TO on`;
 	}
 
-	async #askWorkers(): Promise<Worker[]> {
+	/** Of workers; the coordinator is asked like any server. */
+	async #changedCollations(): Promise<string[]> {
+		const workers = await this.#askWorkers(aboutChangedCollations);
+		return workers.flatMap(({ node, success, result }) =>
+			success && result ? [`on ${node}, ${result}`] : [],
+		);
+	}
+
+	async #askWorkers(command = 'SHOW synchronous_commit'): Promise<Worker[]> {
 		const statement = {
-			text: "SELECT nodename || ':' || nodeport AS node, success, result, current_database() AS database FROM run_command_on_workers('SHOW synchronous_commit')",
+			text: "SELECT nodename || ':' || nodeport AS node, success, result, current_database() AS database FROM run_command_on_workers($1)",
+			values: [command],
 			query_timeout: askWorkersMs,
 		};
 		return (await this.#pool.query<Worker>(statement)).rows;

@@ -4,6 +4,7 @@ import type { ReadQueue } from '../queue/read-queue.ts';
 import type { AccountServers } from './account-servers.ts';
 import { isOnCluster } from './capabilities.ts';
 import { checkOwnServer } from './check-database.ts';
+import { changedCollations } from './collations.ts';
 import type { PostgresPool } from './connection.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { raiseCounter } from './places.ts';
@@ -23,19 +24,25 @@ export class NewestSchemas {
 	/** Accounts whose schema is the newest, with the server's address. */
 	readonly #known = new Map<number, string>();
 	readonly #underWay = new Map<string, Promise<void>>();
+	readonly #onNotice: (address: string, notice: string) => void;
 
 	/** For queries about any account: a slow account delays no others there. */
 	readonly #reads: ServerPool<ReadQueue>;
 
-	/** @param poolOf connections without a short time limit */
+	/**
+	 * @param poolOf connections without a short time limit
+	 * @param onNotice called with what a migration has to tell
+	 */
 	constructor(
 		servers: AccountServers,
 		reads: ServerPool<ReadQueue>,
 		poolOf: (address: string) => PostgresPool,
+		onNotice: (address: string, notice: string) => void,
 	) {
 		this.#servers = servers;
 		this.#reads = reads;
 		this.#poolOf = poolOf;
+		this.#onNotice = onNotice;
 	}
 
 	/**
@@ -67,13 +74,23 @@ export class NewestSchemas {
 		const schema = this.#servers.schemaOf(accountId);
 		const asked = { query: (text: string, values?: unknown[]) => queue.query(accountId, text, values) };
 		// The home server was checked at the start.
-		if (address !== this.#servers.home) await checkOwnServer(this.#poolOf(address), address);
+		if (address !== this.#servers.home) {
+			await checkOwnServer(this.#poolOf(address), address);
+			this.#tell(address, await changedCollations(this.#poolOf(address)));
+		}
 		const [version, onCluster] = await Promise.all([schemaVersion(asked, schema), isOnCluster(asked)]);
 		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
 		// A newer schema is used as it is: a newer server runs beside this one, which is about to be replaced.
-		if (version < this.#newest) await migrate(this.#poolOf(address), schema, 'client');
+		if (version < this.#newest) {
+			const { notice } = await migrate(this.#poolOf(address), schema, 'client');
+			this.#tell(address, notice);
+		}
 		if (onCluster) await raiseCounter(asked, schema);
 		this.#known.set(accountId, address);
+	}
+
+	#tell(address: string, notice: string | undefined): void {
+		if (notice) this.#onNotice(address, notice);
 	}
 }
 
