@@ -14,7 +14,7 @@ import type { StoredHit } from '../domain/hit.ts';
 import { ApiError } from '../errors.ts';
 import { allowAllOrigins, allowCredentials, allowOrigins, isAllowedOrigin } from '../http/cors.ts';
 import { commonDomain, partyOf } from '../http/party.ts';
-import { findHitProblems, hitCheck } from '../schema/hit-request.ts';
+import { findHitProblems, type HitRequest, hitCheck, mendHit } from '../schema/hit-request.ts';
 import { describeProblems } from '../schema/problems.ts';
 import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
@@ -46,6 +46,8 @@ export interface Collected extends StoredHit {
 	readonly account: KnownAccount;
 	/** The answer sets the cookies of the visitor. */
 	readonly hasCookies: boolean;
+	/** What of the hit was not stored, and why. */
+	readonly ignored: string | undefined;
 }
 
 /** The common part of `POST /hit` and `GET /hit.gif`: budgets, checks, storing, the answer. */
@@ -90,13 +92,12 @@ export class HitHandler {
 	 * Stores a hit, unless it is a bot's or comes from an ignored address.
 	 * @throws ApiError
 	 */
-	async collect(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<Collected> {
+	async collect(request: FastifyRequest, reply: FastifyReply, sent: unknown): Promise<Collected> {
 		const { directory, writer, budget, now, onHit } = this.#options;
-		const { aid } = (body ?? {}) as { aid?: unknown };
+		const { aid } = (sent ?? {}) as { aid?: unknown };
 		const account = typeof aid === 'string' ? directory.account(aid) : undefined;
 		if (account) allowOrigins(request, reply, account.origins);
-		if (!hitCheck(body))
-			throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(body)) });
+		const { body, ignored } = readHit(sent);
 		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
 		if (!isAllowedOrigin(request, account.origins)) {
 			// So that the tag can say why.
@@ -115,7 +116,7 @@ export class HitHandler {
 		if (isIgnored || isBot(userAgent)) {
 			onHit(isIgnored ? 'ignored' : 'bot');
 			reply.header('x-hit-stored', '0');
-			return { account, vid: freshVid, sid: freshSid, atMs, hasCookies: false };
+			return { account, vid: freshVid, sid: freshSid, atMs, hasCookies: false, ignored };
 		}
 		const cookies = keepsCookies ? readVisitorCookies(request.headers.cookie, atMs) : undefined;
 		// A page without scripts knows no vid; its browser does.
@@ -161,12 +162,12 @@ export class HitHandler {
 					atMs,
 				),
 			);
-		return { account, ...stored, atMs, hasCookies };
+		return { account, ...stored, atMs, hasCookies, ignored };
 	}
 
 	/** Builds the answer to a stored hit. A part that fails is left out. */
 	async answer(
-		{ account, vid, sid, firstVid, atMs, hasCookies }: Collected,
+		{ account, vid, sid, firstVid, atMs, hasCookies, ignored }: Collected,
 		request: FastifyRequest,
 	): Promise<object> {
 		const { reads, onLeftOut } = this.#options;
@@ -188,6 +189,7 @@ export class HitHandler {
 			sid,
 			...(firstVid !== undefined && { firstVid }),
 			...(hasCookies && { hasCookies }),
+			...(ignored !== undefined && { ignored }),
 			...(await made(() => this.#cask(subject, atMs))),
 			...(wanted.includes('scores') && (await made(async () => ({ scores: await reads.scores(subject) })))),
 			...((wanted.includes('segments') || tells) &&
@@ -207,6 +209,15 @@ export class HitHandler {
 		const { cask, expiresAtMs } = issueCask(signingKeys, { aid, scope, subject }, atMs);
 		return { cask, caskExpiresAt: new Date(expiresAtMs).toISOString() };
 	}
+}
+
+/** Reads a hit. A wrong value costs itself, not the rest. @throws ApiError where nothing is left */
+function readHit(sent: unknown): { body: HitRequest; ignored: string | undefined } {
+	if (hitCheck(sent)) return { body: sent, ignored: undefined };
+	const isObject = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
+	const { hit, ignored } = isObject ? mendHit(sent) : { hit: sent, ignored: undefined };
+	if (!hitCheck(hit)) throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(sent)) });
+	return { body: hit, ignored };
 }
 
 /** For cookies of a page of another origin of the site. */

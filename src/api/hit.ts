@@ -25,6 +25,11 @@ const answerSchema = Type.Object({
 				"True where the hit came from the page's own site, and the answer sets the cookies of the visitor: the page need not.",
 		}),
 	),
+	ignored: Type.Optional(
+		Type.String({
+			description: 'The wrong values of the hit, which were not stored, and what would be right.',
+		}),
+	),
 	cask: Type.Optional(Type.String({ description: 'Gives access to scores and segments for 24 hours.' })),
 	caskExpiresAt: Type.Optional(Type.String({ format: 'date-time' })),
 });
@@ -69,7 +74,7 @@ const description = {
 		...withoutLimits(
 			describeErrors({
 				malformed_json: ['the body is empty'],
-				invalid_hit: ['events[0].name is required'],
+				invalid_hit: ['aid is required'],
 				invalid_account: ['There is no account c-a-x.'],
 				forbidden: [],
 				request_timeout: [],

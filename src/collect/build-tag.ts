@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { minify } from 'terser';
 import { currentTag, publishedTags } from './tag-versions.ts';
 
 /** Bundles and minifies `tag/` into the script that browsers load. */
@@ -9,14 +10,20 @@ export async function buildTag(): Promise<string> {
 	const { outputFiles } = await build({
 		entryPoints: [fileURLToPath(new URL('tag/tag.ts', import.meta.url))],
 		bundle: true,
-		minify: true,
 		write: false,
-		target: 'es2018',
+		target: 'es2020',
 		charset: 'utf8',
 		legalComments: 'none',
-		banner: { js: `/* Caskade ${currentTag.replace('.js', '')}, Apache-2.0 */` },
+		// Without `"use strict"`.
+		tsconfigRaw: { compilerOptions: { alwaysStrict: false, strict: false } },
 	});
-	return (outputFiles[0] as { text: string }).text;
+	const { code = '' } = await minify((outputFiles[0] as { text: string }).text, {
+		ecma: 2020,
+		compress: { passes: 3, toplevel: true, unsafe_arrows: true },
+		mangle: { toplevel: true },
+		format: { preamble: `/* Caskade ${currentTag.replace('.js', '')}, Apache-2.0 */` },
+	});
+	return `${code}\n`;
 }
 
 export function sha256(text: string | Uint8Array): string {

@@ -44,13 +44,15 @@ export function isWanted(touch: Omit<Touch, 'atMs'>, wanted: WantedTouch): boole
 
 /**
  * The touch of a hit: null unless the hit is the first of its visit or arrives from a campaign or another site. Links
- * within the site are never a touch.
+ * within the site are never a touch, nor is a hit that tells nothing.
  */
 export function touchOf(
 	{ atMs, body }: { readonly atMs: number; readonly body: HitRecord },
 	isFirstOfVisit: boolean,
 ): Touch | null {
 	const { channel, page } = body;
+	// Of a page that was open for long, and asks again for a cask.
+	if (body.url === null && body.referrer === null && body.events.length === 0) return null;
 	if (channel === 'internal' || ((channel === 'direct' || body.isByApp) && !isFirstOfVisit)) return null;
 	const campaign = body.url?.includes('utm_') ? URL.parse(body.url)?.searchParams : undefined;
 	const named = (parameter: string) => campaign?.get(parameter)?.trim().toLowerCase() || null;

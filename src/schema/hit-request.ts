@@ -1,6 +1,6 @@
-import { compileProblems } from './problems.ts';
+import { compileProblems, describeProblems } from './problems.ts';
 import { optional, text, textLimits, textRule } from './texts.ts';
-import { compileCheck, type Static, Type } from './type.ts';
+import { compileCheck, type Schema, type Static, Type } from './type.ts';
 
 /** Maximum number of events in a hit. */
 const maxEvents = 20;
@@ -74,7 +74,8 @@ const hitFields = {
 };
 
 export const hitSchema = Type.Object(hitFields, {
-	description: 'A page view, or something that happened on the page. Unknown properties are ignored.',
+	description:
+		'A page view, or something that happened on the page. Unknown properties are ignored. A number instead of a text is taken as its text. Any other wrong value costs itself alone, and the answer names it in `ignored`; an event without a valid name, or a hit without a valid account, is not stored.',
 });
 
 export type HitRequest = Static<typeof hitSchema>;
@@ -86,6 +87,52 @@ const hitProblems = compileProblems(
 	Type.Object({ ...hitFields, events: Type.Optional(Type.Array(Type.Unknown(), eventsOptions)) }),
 );
 const eventProblems = compileProblems(eventSchema);
+
+type Check = (value: unknown) => boolean;
+/** @returns undefined where the value goes */
+type Change = (value: unknown, check: Check) => unknown;
+
+const fieldChecks = checksOf(hitFields);
+const eventChecks = checksOf(eventSchema.properties);
+
+function checksOf(fields: Readonly<Record<string, Schema>>): ReadonlyMap<string, Check> {
+	return new Map(Object.entries(fields).map(([name, schema]) => [name, compileCheck(schema)]));
+}
+
+/**
+ * Takes numbers as texts where a text is wanted, and leaves out all other wrong values, and events without a name. Without its
+ * account, or with more events than a hit may have, a hit stays wrong.
+ */
+export function mendHit(sent: object): { hit: object; ignored: string } {
+	const texts = changeFields(sent, (value, check) =>
+		typeof value === 'number' ? asText(value, check) : value,
+	);
+	const hit = changeFields(texts, (value, check) => (check(value) ? value : undefined));
+	const { events } = hit as { events?: unknown };
+	const named = Array.isArray(events) && { events: events.filter((event) => 'name' in event) };
+	return { hit: { ...hit, ...named }, ignored: describeProblems(findHitProblems(texts)) };
+}
+
+function asText(value: number, check: Check): unknown {
+	return !check(value) && check(`${value}`) ? `${value}` : value;
+}
+
+/** Changes the fields of a hit, and those of its events. */
+function changeFields(hit: object, change: Change): object {
+	const fields = changeEach(hit, fieldChecks, change);
+	const { aid, events } = hit as { aid?: unknown; events?: unknown };
+	if (!Array.isArray(events)) return { ...fields, aid };
+	const objects = events.map((event) => (typeof event === 'object' && event !== null ? event : {}));
+	return { ...fields, aid, events: objects.map((event) => changeEach(event, eventChecks, change)) };
+}
+
+function changeEach(values: object, checks: ReadonlyMap<string, Check>, change: Change): object {
+	const changed = Object.entries(values).map(([name, value]) => {
+		const check = checks.get(name);
+		return [name, check ? change(value, check) : value];
+	});
+	return Object.fromEntries(changed.filter(([, value]) => value !== undefined));
+}
 
 export function* findHitProblems(body: unknown): Iterable<string> {
 	yield* hitProblems(body, '');

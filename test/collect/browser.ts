@@ -26,7 +26,7 @@ export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
 }
 
 /** For tests with a browser: each wait of theirs, and the whole, may take long on a busy machine. */
-const waitMs = 300_000;
+const waitMs = 60_000;
 export const browserTestMs = 1_800_000;
 
 /** A browser context with its own cookies. */

@@ -1,72 +1,35 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { hourMs } from '../../src/durations.ts';
 import { eventually } from '../eventually.ts';
 import { takesLong } from '../quick.ts';
-import { type LoggedHit, readStored } from '../store/stored-log.ts';
 import { startService, type TestService } from '../support.ts';
+import { browserTestMs, launchBrowser, openContext, openPage, startSite, withoutBrowser } from './browser.ts';
 import {
-	browserTestMs,
-	launchBrowser,
-	newContext,
-	openContext,
-	openPage,
-	startSite,
-	type Visited,
-	withoutBrowser,
-} from './browser.ts';
+	cookies,
+	fire,
+	isLoaded,
+	setAccount,
+	settle,
+	settleRoute,
+	siteWith,
+	type Visit,
+	type VisitOptions,
+	Visits,
+} from './tagged-site.ts';
 
 describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 	let browser: Browser;
-	/** Emptied after each test: pages of a new context are processes of their own. */
-	let emptied: BrowserContext;
+	let visits: Visits;
 	before(async () => {
 		browser = await launchBrowser();
-		emptied = await newContext(browser);
+		visits = await Visits.of(browser);
 	});
 	after(() => browser.close());
-
-	/** A website whose pages have the queue, these commands, and the tag. */
-	function siteWith(t: TestContext, tagOf: string, ...commands: string[]): Promise<string> {
-		const queue = 'window.vscr=window.vscr||function(){(vscr.q=vscr.q||[]).push(arguments)};';
-		return startSite(
-			t,
-			(path) =>
-				`<title>Page ${path}</title><script>${queue}${commands.join(';')}</script>
-				<script async src="${tagOf}/tag.js"></script>`,
-		);
-	}
-
-	interface Visit extends Visited {
-		readonly service: TestService;
-		readonly site: string;
-		hits(): Promise<readonly LoggedHit[]>;
-	}
-
-	/** Opens `/pricing` of such a website in a browser that has seen nothing. */
-	async function visit(
-		t: TestContext,
-		commands: readonly string[],
-		options: { initScript?: string; now?: () => number } = {},
-	): Promise<Visit> {
-		const service = await startService(t, options.now ? { now: options.now } : {});
-		const site = await siteWith(t, service.url, ...commands);
-		const { initScript } = options;
-		const context = initScript === undefined ? emptied : await openContext(t, browser, initScript);
-		const visited = await openPage(context, `${site}/pricing`, service.url);
-		if (context === emptied)
-			t.after(async () => {
-				await visited.page.close();
-				await context.clearCookies();
-			});
-		await visited.page.waitForFunction('window.vscr && vscr.scores');
-		return { ...visited, service, site, hits: () => hitsOf(service) };
-	}
-
-	const setAccount = `vscr('setAccount','c-a-acme-uk')`;
-	const fire = `vscr('fire')`;
+	const visit = (t: TestContext, commands: readonly string[], options?: VisitOptions): Promise<Visit> =>
+		visits.visit(t, commands, options);
 
 	test('sends and stores nothing before fire', async (t) => {
 		const { page, service } = await visit(t, [setAccount, `vscr('addEvent','seen')`]);
@@ -98,7 +61,9 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			{ name: 'seen' },
 			{ name: 'checkout', tid: 'order-1', rvn: 499, currency: 'GBP' },
 		]);
-		assert.deepEqual(await cookies(page), { vscr_vid: hit?.vid, vscr_sid: hit?.sid });
+		const { vscr_seed: seed, ...kept } = await cookies(page);
+		assert.match(seed ?? '', /^[0-9a-f]{32}$/);
+		assert.deepEqual(kept, { vscr_vid: hit?.vid, vscr_sid: hit?.sid, vscr_aid: 'c-a-acme-uk' });
 		assert.deepEqual(asked, ['POST /hit', 'GET /visscores']);
 		assert.deepEqual(errors, []);
 	});
@@ -119,13 +84,11 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 
 	test('before any answer a browser has a seed, and two pages of it are one visitor, seen once for 13 months', async (t) => {
 		const { page, hits } = await visit(t, [setAccount]);
-		const seeds = (names: string[]) => names.filter((name) => name !== 'vscr_sid');
 		await page.evaluate(`${fire}; document.cookie`);
 		await page.evaluate('vscr.scores()');
 		const first = await page.context().cookies();
 		const [, since = ''] = (first.find(({ name }) => name === 'vscr_vid')?.value ?? '').split('.');
 		assert.ok(Math.abs(Number.parseInt(since, 36) - Date.now() / 1000) < 60);
-		assert.deepEqual(seeds(first.map(({ name }) => name)), ['vscr_vid']);
 		// An earlier date stays, and its 13 months go on. Without an answer, the next page has the seed of the last one.
 		const early = Number.parseInt(since, 36) - 100 * 86_400;
 		const vid = (await cookies(page)).vscr_vid ?? '';
@@ -162,7 +125,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		const { page, site, hits } = await visit(t, [setAccount, fire]);
 		await page.evaluate('vscr.scores()');
 		await Promise.all([page.waitForURL('**/checkout'), page.evaluate(`location.href='${site}/checkout'`)]);
-		await page.waitForFunction('window.vscr && vscr.scores');
+		await isLoaded(page);
 		await page.evaluate('vscr.scores()');
 		const [first, second] = await hits();
 		assert.deepEqual([first?.body.page, second?.body.page], ['pricing', 'checkout']);
@@ -176,7 +139,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		await page.evaluate('vscr.scores()');
 		const go = async (script: string) => {
 			await page.evaluate(script);
-			await settle(page);
+			await settleRoute(page);
 			await page.evaluate('vscr.scores()');
 		};
 		await go(`history.pushState(null,'','/a'); document.title='A'`);
@@ -260,7 +223,12 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 
 		await page.evaluate(`vscr('setConsent',true)`);
 		assert.notDeepEqual(await page.evaluate('vscr.scores()'), []);
-		assert.deepEqual(Object.keys(await cookies(page)).sort(), ['vscr_sid', 'vscr_vid']);
+		assert.deepEqual(Object.keys(await cookies(page)).sort(), [
+			'vscr_aid',
+			'vscr_seed',
+			'vscr_sid',
+			'vscr_vid',
+		]);
 
 		await page.evaluate(`vscr('addEvent','seen'); vscr('setConsent',false)`);
 		assert.deepEqual(await cookies(page), {});
@@ -317,7 +285,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		const { page, errors } = await openPage(context, 'about:blank', service.url);
 		for (const server of servers) {
 			await page.goto(`${site}/`);
-			await page.waitForFunction('window.vscr && vscr.scores');
+			await isLoaded(page);
 			const address = typeof server === 'number' ? `${odd}/${server}` : server;
 			await page.evaluate(`vscr('fire'); vscr('setServer',${JSON.stringify(address)}); ${setAccount}; ${fire};
 				vscr('addEvent'); vscr('addEvent',{}); vscr('addEvent',null); vscr('nothing'); vscr(); vscr('setServer');
@@ -345,7 +313,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		const context = await openContext(t, browser);
 		for (const site of await Promise.all(pages)) {
 			const { page } = await openPage(context, site, server);
-			await page.waitForFunction('window.vscr && vscr.scores');
+			await isLoaded(page);
 			await page.evaluate('vscr.scores()');
 		}
 		assert.deepEqual(asked, ['/api/staging/tag.js', '/api/staging/hit', '/api/staging/tag.js', '/other/hit']);
@@ -361,7 +329,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 				`<script>${queue}${commands.join(';')}</script><script async src="${service.url}/assets/shop.js"></script>`,
 		);
 		const { page, asked } = await openPage(await openContext(t, browser), site, service.url);
-		await page.waitForFunction('window.vscr && vscr.scores');
+		await isLoaded(page);
 		await page.evaluate('vscr.scores()');
 		assert.deepEqual(asked, ['POST /basket', 'GET /visscores']);
 	});
@@ -378,7 +346,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		const open = async (path: string) => {
 			await page.goto('about:blank');
 			await page.goto(site + path);
-			await page.waitForFunction('window.vscr && vscr.scores');
+			await isLoaded(page);
 			await page.evaluate('vscr.scores()');
 			await settle(page);
 		};
@@ -386,7 +354,10 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		assert.deepEqual(await cookies(page), { vscr_off: '1' });
 		await open('/other');
 		assert.equal((await hits()).length, 1);
-		assert.equal(warnings.at(-1), 'vscr: nothing is sent: this browser has opted out by #vscr-off');
+		assert.equal(
+			warnings.at(-1),
+			'vscr: nothing is sent: this browser has opted out, by its settings or #vscr-off',
+		);
 		await open('/pricing#vscr-on');
 		assert.equal((await hits()).length, 2);
 		assert.deepEqual(said, ['Your visits are not counted.', 'Your visits are counted again.']);
@@ -410,13 +381,13 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		const site = await siteWith(t, service.url, `vscr('setAccount','${aid}')`, fire);
 		const context = await openContext(t, browser);
 		const { page, errors, warnings } = await openPage(context, site, service.url);
-		await page.waitForFunction('window.vscr && vscr.scores');
+		await isLoaded(page);
 		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
 		await page.evaluate(`${fire}; vscr.scores()`);
 		// What the browser calls itself, and what nobody has been told.
 		assert.deepEqual(Object.keys(await cookies(page)), ['vscr_seed']);
 		assert.deepEqual(errors, []);
-		assert.deepEqual(warnings, [`vscr: the account ${aid} does not allow pages of ${site}`]);
+		assert.deepEqual(warnings, ['vscr: the hit was refused: Forbidden']);
 	});
 
 	describe('says in the console, once, what a developer would wonder about', () => {
@@ -425,10 +396,10 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			const site = await siteWith(t, service.url, setAccount, fire);
 			const context = await openContext(t, browser, undefined, { userAgent: 'HeadlessChrome/142.0.0.0' });
 			const { page, warnings } = await openPage(context, site, service.url);
-			await page.waitForFunction('window.vscr && vscr.scores');
+			await isLoaded(page);
 			await page.evaluate(`vscr.scores(); ${fire}; vscr.scores()`);
 			assert.deepEqual(warnings, [
-				'vscr: hits of this browser are not stored: it counts as a bot, as headless browsers do, or its network is ignored',
+				'vscr: hits of this browser are not stored: it counts as a bot, or its network is ignored',
 			]);
 		});
 
@@ -454,8 +425,8 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			await page.evaluate(`${setAccount}; vscr('addEvent',{name:'x',rvn:4.99}); ${fire}; vscr.scores()`);
 			assert.deepEqual(warnings, [
 				'vscr: setAccount comes before fire',
-				'vscr: the hit was refused: There is no account c-a-nope.',
-				'vscr: the hit was refused: events[0].rvn must be an integer',
+				'vscr: the hit was refused: There is no account c-a-nope. Invalid account',
+				'vscr: events[0].rvn must be an integer',
 			]);
 		});
 
@@ -464,7 +435,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			await page.route('**/gone/hit', (route) => route.fulfill({ status: 404, body: '<h1>Not Found</h1>' }));
 			for (const server of ['/gone', '/app', 'http://127.0.0.1:9'])
 				await page.evaluate(`vscr('setServer','${server}'); ${fire}; vscr.scores()`);
-			assert.equal(warnings[0], 'vscr: the hit was refused: status 404');
+			assert.equal(warnings[0], 'vscr: the hit was refused: 404');
 			assert.match(
 				warnings[1] ?? '',
 				/^vscr: no answer to the hit: Unexpected token '<'.* is not valid JSON$/,
@@ -476,7 +447,9 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			const initScript = signals['Do Not Track'];
 			const { page, warnings } = await visit(t, [setAccount, fire, fire], { initScript });
 			await settle(page);
-			assert.deepEqual(warnings, ['vscr: nothing is sent: this browser asks not to be tracked']);
+			assert.deepEqual(warnings, [
+				'vscr: nothing is sent: this browser has opted out, by its settings or #vscr-off',
+			]);
 		});
 
 		test('nothing, where all is well', async (t) => {
@@ -489,26 +462,9 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 	});
 });
 
-/** What the service has stored, in order of arrival. */
-async function hitsOf({ store, aid }: TestService): Promise<readonly LoggedHit[]> {
-	const { id } = await store.control.account(aid);
-	return (await readStored(store, id)).log.hits;
-}
-
 /** Operations that the service has answered, the script itself aside; it sees beacons too, which a page may not. */
 function answered({ logged }: TestService): string[] {
 	return logged
 		.map((line) => (JSON.parse(line) as { operation?: string }).operation ?? 'none')
 		.filter((operation) => operation !== 'none');
-}
-
-async function cookies(page: Page): Promise<Record<string, string>> {
-	const jar = await page.context().cookies();
-	// Without the date of the first sight.
-	return Object.fromEntries(jar.map(({ name, value }) => [name, value.split('.')[0] ?? '']));
-}
-
-/** Long enough for whatever the page wanted to begin. */
-function settle(page: Page): Promise<void> {
-	return page.waitForTimeout(150);
 }

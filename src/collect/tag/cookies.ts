@@ -11,9 +11,11 @@ let domain: string | undefined;
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** Reads the cookies. In a sandboxed frame they throw; the page then has what the tag remembers. */
-function jar(): string[] {
+/** Sets a cookie, and reads all. In a sandboxed frame both throw; the page then has what the tag remembers. */
+function jar(cookie?: string): string[] {
 	try {
+		// biome-ignore lint/suspicious/noDocumentCookie: many browsers have no Cookie Store
+		if (cookie) document.cookie = cookie;
 		return document.cookie.split('; ');
 	} catch {
 		return [];
@@ -24,11 +26,7 @@ const has = (name: string) => jar().some((pair) => pair.startsWith(`vscr_${name}
 
 function write(name: string, value: string, seconds: number, of: string): void {
 	const secure = location.protocol === 'https:' ? ';secure' : '';
-	const where = of && `;domain=${of}`;
-	try {
-		// biome-ignore lint/suspicious/noDocumentCookie: many browsers have no Cookie Store
-		document.cookie = `vscr_${name}=${value};path=/;max-age=${seconds};samesite=lax${where}${secure}`;
-	} catch {}
+	jar(`vscr_${name}=${value};path=/;max-age=${seconds};samesite=lax${of && `;domain=${of}`}${secure}`);
 }
 
 /**
@@ -74,12 +72,12 @@ export function cookie(name: Name): string | undefined {
 	return parts(name)[1];
 }
 
-/** Until 13 months after the first sight, however often the browser comes. */
-function keep(name: Name, id: string): void {
+/** Until 13 months after the first sight, however often the browser comes. Without an id there is nothing to keep. */
+function keep(name: Name, id: string | undefined): void {
 	const first = parseInt(parts('vid')[0] || parts('seed')[0] || '', 36);
 	// A date in the future was written by a wrong clock.
 	const since = first < now() ? first : now();
-	setCookie(name, `${id}.${since.toString(36)}`, since + lifetimeSeconds - now());
+	setCookie(name, `${id}.${since.toString(36)}`, id ? since + lifetimeSeconds - now() : 0);
 }
 
 /**
@@ -96,18 +94,17 @@ export function seedOf(made?: string): string {
 
 /** Whether the other cookies may be this account's. Those of an earlier version do not say. */
 export function areOf(aid: string): boolean {
-	return !has('aid') || jar().includes(`vscr_aid=${encodeURIComponent(aid)}`);
+	return !has('aid') || jar().includes(`vscr_aid=${aid}`);
 }
 
 export function keepCookies({ vid, sid, firstVid, hasCookies }: HitAnswer, aid: string): void {
 	// What a script has written, Safari keeps for seven days.
 	if (!hasCookies || cookie('vid') !== vid) {
 		keep('vid', vid);
-		if (firstVid) keep('first', firstVid);
-		else if (has('first')) setCookie('first', '', 0);
+		keep('first', firstVid);
 	}
 	setCookie('sid', sid, visitSeconds);
-	setCookie('aid', encodeURIComponent(aid), lifetimeSeconds);
+	setCookie('aid', aid, lifetimeSeconds);
 }
 
 /** Whether this browser is not to be counted, by the link that its user has followed once. */

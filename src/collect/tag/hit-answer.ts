@@ -7,4 +7,6 @@ export interface HitAnswer {
 	readonly firstVid?: string;
 	/** The answer has set the cookies. */
 	readonly hasCookies?: boolean;
+	/** What of the hit was not stored, and why. */
+	readonly ignored?: string;
 }

@@ -1,8 +1,23 @@
-import { cookie, deleteCookies, isOptedOut, keepCookies, optOut, seedOf } from './cookies.ts';
-import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
+import {
+	areOf,
+	cookie,
+	cookieDomain,
+	deleteCookies,
+	isOptedOut,
+	keepCookies,
+	optOut,
+	seedOf,
+} from './cookies.ts';
+import type { HitAnswer } from './hit-answer.ts';
+import { exchangeLeft, type UnsentHit } from './unsent.ts';
+import type { Commands, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
 /** The host rejects hits with more. */
 const maxEvents = 20;
+/** Of 16 KiB that the host takes; the visitor is added when a hit is sent. */
+const maxBytes = 15_000;
+/** One click may change the address several times: a router redirects, adds a slash, and sets the title later. */
+const routingMs = 300;
 
 // Runs once, even if the page includes the tag twice.
 if (!window.vscr?.scores) start(window.vscr?.q ?? []);
@@ -11,19 +26,32 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	const script = document.currentScript as HTMLScriptElement | null;
 	let server = script ? script.src.replace(/\/[^/?]*(\?.*)?$/, '') : '';
 	let hitPath = '/hit';
-	let aid: string | undefined;
+	let credentials: RequestCredentials = 'same-origin';
+	let narrowDomain: string | undefined;
+	let aid = '';
 	let cid: string | undefined;
+	let routes: readonly string[] = [];
+	/** What the page is called, and the path for which that is so. */
+	let named = '';
+	let namedPath = '';
 	let events: HitEvent[] = [];
+	/** Hits that the browser has not yet been given. A page's hits go one after the other, the rest when it is left. */
+	let unsent: UnsentHit[] = [];
 	let isConsented = true;
 	let wantsToFire = false;
+	/** What was to be fired while nobody looked at the page. */
+	let isDue = false;
+	let routing: number | undefined;
 	/** The page of the latest hit. The page itself is sent once; later hits on it send only events. */
-	let sentPath: string | undefined;
+	let sentPage: string | undefined;
 	/** The referrer, also after navigation that loads no new document. */
 	let previousUrl = document.referrer;
 	/** The latest answer. It replaces the cookies where they are blocked. */
 	let visitor: Partial<HitAnswer> = {};
 	/** Replaces the cookie likewise. */
 	let seed: string | undefined;
+	/** The latest cask that had expired. */
+	let expired: string | undefined;
 	let begin: (() => void) | undefined;
 	/** Serialises hits: the second needs the `vid` that the first one receives. */
 	let hits: Promise<unknown> = new Promise<void>((resolve) => {
@@ -31,127 +59,173 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	});
 
 	/** Lines in the console. A page may do the same wrong thing a thousand times. */
-	const told = new Set<string>();
+	const told: Record<string, unknown> = {};
 	function tell(line: string): void {
-		if (!told.has(line)) console.warn(`vscr: ${line}`);
-		told.add(line);
+		told[line] ||= [console.warn(`vscr: ${line}`)];
 	}
 
-	const asksNotTo =
-		navigator.globalPrivacyControl || navigator.doNotTrack === '1' || window.doNotTrack === '1';
+	const asksNotTo = navigator.globalPrivacyControl || navigator.doNotTrack === '1';
 	// A link of the site with this behind it, for its own people: their browser is not counted from then on.
 	const choice = /^#vscr-(off|on)$/.exec(location.hash)?.[1];
 	if (choice) optOut(choice === 'off');
-	const isOut = isOptedOut();
-	const isAllowed = () => isConsented && !asksNotTo && !isOut;
+	const hasOptedOut = isOptedOut();
+	const isOut = asksNotTo || hasOptedOut;
+	const isAllowed = () => isConsented && !isOut;
 
 	function forget(): void {
 		visitor = {};
 		seed = undefined;
 		events = [];
 		cid = undefined;
-		sentPath = undefined;
+		sentPage = undefined;
+		unsent = [];
+		exchangeLeft();
 		deleteCookies();
 	}
 
-	/** Builds a hit from the page and takes the queued events. The host rejects longer ones. */
-	function takeHit(): object {
-		const { pathname } = location;
-		const url = location.href.replace(/#.*/, '').slice(0, 4000);
-		const referrer = previousUrl.slice(0, 4000);
-		const page = sentPath === pathname ? {} : { url, referrer, title: document.title.slice(0, 500) };
-		sentPath = pathname;
-		previousUrl = url;
-		return { ...page, events: events.splice(0, maxEvents), cid };
+	/** The path that names the page, without a slash at its end. */
+	function currentPage(): string {
+		const { pathname, search, hash } = location;
+		let page = namedPath === pathname ? named : pathname;
+		if (page === pathname)
+			for (const route of routes) {
+				const pattern = route === '#' ? /#!?\/([^?]*)/ : RegExp(`[?&](${route}=[^&#]+)`);
+				page += `/${pattern.exec(search + hash)?.[1] || ''}`;
+			}
+		return page.replace(/\/+(?=\/|$)/g, '');
 	}
 
-	function withVisitor(taken: object): string {
-		const vid = cookie('vid') || visitor.vid;
+	/** Makes hits of the page, if it is new and somebody sees it, and of the events, as many in each as the host takes. */
+	function take(): void {
+		const page = currentPage();
+		let hit: UnsentHit = { aid, cid, events: [] };
+		if (page !== sentPage && !document.hidden) {
+			const referrer = previousUrl.slice(0, 4000);
+			sentPage = page;
+			previousUrl = location.origin + page + location.search;
+			hit = { ...hit, url: previousUrl.slice(0, 4000), referrer, title: document.title.slice(0, 500) };
+		}
+		unsent.push(hit);
+		for (const event of events) {
+			if (hit.events.length >= maxEvents || new Blob([JSON.stringify([hit, event])]).size > maxBytes) {
+				hit = { aid, cid, events: [] };
+				unsent.push(hit);
+			}
+			hit.events.push(event);
+		}
+		events = [];
+	}
+
+	function withVisitor(hit: UnsentHit): string {
+		const domain = cookieDomain(narrowDomain);
+		if (narrowDomain && !domain) tell(`setCookieDomain: the browser refuses ${narrowDomain}`);
+		const kept = areOf(hit.aid) ? cookie : () => undefined;
+		const vid = kept('vid') || visitor.vid;
 		if (!vid) seed = seedOf(seed);
 		return JSON.stringify({
-			aid,
 			vid,
-			firstVid: cookie('first') || visitor.firstVid,
 			seed: vid ? undefined : seed,
-			cookieDomain: '',
-			sid: cookie('sid') || visitor.sid,
-			...taken,
+			firstVid: kept('first') || visitor.firstVid,
+			sid: kept('sid') || visitor.sid,
+			cookieDomain: domain,
+			...hit,
 		});
 	}
 
-	async function post(taken: object): Promise<void> {
-		if (!isAllowed()) return;
+	/** @returns whether the next hit may follow */
+	async function send(hit: UnsentHit): Promise<boolean> {
 		// `text/plain` needs no preflight.
-		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'same-origin' };
-		const response = await fetch(server + hitPath, { ...options, body: withVisitor(taken) });
-		if (!response.ok) return tell(await refusalOf(response));
+		const options: RequestInit = { method: 'POST', keepalive: true, credentials, body: withVisitor(hit) };
+		const response = await fetch(server + hitPath, options);
+		if (!response.ok) {
+			const { message, validationErrors } = await response.json().catch(() => ({}));
+			tell(`the hit was refused: ${[message || response.status, validationErrors].join(' ').trim()}`);
+			const isLater = response.status === 429;
+			if (isLater) unsent.unshift(hit);
+			return !isLater;
+		}
 		if (response.headers.get('x-hit-stored') === '0')
-			tell(
-				'hits of this browser are not stored: it counts as a bot, as headless browsers do, or its network is ignored',
-			);
+			tell('hits of this browser are not stored: it counts as a bot, or its network is ignored');
 		const answer: HitAnswer = await response.json();
+		if (answer.ignored) tell(answer.ignored);
 		// Consent may have been withdrawn while the hit was in flight.
-		if (!isAllowed()) return;
-		visitor = answer;
-		keepCookies(answer);
+		if (!isAllowed()) return false;
+		if (hit.aid === aid) visitor = answer;
+		keepCookies(answer, hit.aid);
+		return true;
 	}
 
-	async function refusalOf(response: Response): Promise<string> {
-		const { message, validationErrors } = await response.json().catch(() => ({}));
-		if (message === 'Forbidden') return `the account ${aid} does not allow pages of ${location.origin}`;
-		const detail = validationErrors === 'Invalid account' ? message : validationErrors || message;
-		return `the hit was refused: ${detail || `status ${response.status}`}`;
+	async function sendAll(): Promise<void> {
+		for (let hit = unsent.shift(); hit; hit = unsent.shift()) if (!isAllowed() || !(await send(hit))) return;
 	}
 
 	function hit(): void {
-		// A prerendered page may never be seen.
-		if (document.prerendering) document.addEventListener('prerenderingchange', () => begin?.());
-		else begin?.();
+		// A tab in the background, or a prerendered page, may never be seen.
+		isDue = document.hidden;
+		if (isDue) return;
+		begin?.();
 		if (!aid) tell('setAccount comes before fire');
-		if (asksNotTo) tell('nothing is sent: this browser asks not to be tracked');
-		if (isOut) tell('nothing is sent: this browser has opted out by #vscr-off');
+		if (isOut) tell('nothing is sent: this browser has opted out, by its settings or #vscr-off');
 		if (!aid || !isAllowed()) return;
-		const taken = takeHit();
-		hits = hits.then(() => post(taken)).catch(({ message }) => tell(`no answer to the hit: ${message}`));
-		if (events.length) hit();
+		take();
+		hits = hits.then(sendAll).catch(({ message }) => tell(`no answer to the hit: ${message}`));
 	}
 
-	async function read<Entry>(path: string, list: string, again?: boolean): Promise<Entry[]> {
+	async function ask<Entry>(list: string, path: string, again?: boolean): Promise<Entry[]> {
 		if (!isAllowed()) return [];
 		await hits;
-		if (!visitor.cask || !isAllowed()) return [];
-		const response = await fetch(`${server}/${path}?cask=${visitor.cask}`, { credentials: 'omit' });
+		const { cask } = visitor;
+		if (!cask) return [];
+		const response = await fetch(`${server}/visscores${path}?cask=${cask}`);
 		if (response.status === 401 && !again) {
-			hit();
-			return read(path, list, true);
+			if (expired !== cask) hit();
+			expired = cask;
+			return ask(list, path, true);
 		}
 		return response.ok ? (await response.json())[list] : [];
 	}
 
-	const scores = () => read<Score>('visscores', 'scores').catch(() => []);
-	const segments = () => read<Segment>('visscores/segments', 'segments').catch(() => []);
+	const scores = () => ask<Score>('scores', '').catch(() => []);
+	const segments = () => ask<Segment>('segments', '/segments').catch(() => []);
 
-	const commands = {
-		setAccount(value: string) {
+	const commands: { [Name in keyof Commands]: (value: Commands[Name]) => void } = {
+		setAccount(value) {
+			if (value !== aid) visitor = {};
 			aid = value;
 		},
-		setServer(value: string) {
+		setServer(value) {
 			if (typeof value !== 'string') throw Error('setServer: a URL is required');
 			server = value.replace(/\/+$/, '');
 		},
-		setHitPath(value: string) {
+		setHitPath(value) {
 			hitPath = value;
 		},
-		addEvent(event: string | HitEvent) {
+		setCredentials(value) {
+			credentials = value ? 'include' : 'same-origin';
+		},
+		setCookieDomain(value) {
+			narrowDomain = value;
+		},
+		setPage(value) {
+			named = encodeURI(`/${value}`).replace(/[?#]/g, encodeURIComponent);
+			namedPath = location.pathname;
+			navigated();
+		},
+		setRoutes(value) {
+			routes = value.split(',');
+		},
+		addEvent(event) {
 			const { name, tid, rvn, currency }: Partial<HitEvent> =
 				typeof event === 'string' ? { name: event } : event || {};
 			if (!name) throw Error('addEvent: an event needs a name');
-			if (isAllowed()) events.push({ name, tid, rvn, currency });
+			const known = { name, tid, rvn, currency };
+			// What is no JSON must not keep the others from being sent.
+			if (isAllowed() && JSON.stringify(known)) events.push(known);
 		},
-		addCustomerId(value: string) {
-			if (isAllowed()) cid = value;
+		addCustomerId(value) {
+			if (isAllowed()) cid = value ? `${value}` : undefined;
 		},
-		setConsent(value: boolean) {
+		setConsent(value) {
 			const before = isConsented;
 			isConsented = value;
 			if (!value) forget();
@@ -161,10 +235,10 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 			wantsToFire = true;
 			hit();
 		},
-		scores(callback: (scores: Score[]) => void) {
+		scores(callback) {
 			scores().then(callback);
 		},
-		segments(callback: (segments: Segment[]) => void) {
+		segments(callback) {
 			segments().then(callback);
 		},
 	};
@@ -180,39 +254,44 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	function run({ 0: name, 1: value }: ArrayLike<unknown>): void {
 		safely(() => {
-			if (!Object.keys(commands).includes(name as string)) throw Error(`there is no command ${name}`);
+			if (!Object.hasOwn(commands, name as string)) throw Error(`there is no command ${name}`);
 			commands[name as 'setAccount'](value as string);
 		});
 	}
 
-	function navigated(): void {
-		// Deferred: a router may redirect again, and sets the title later.
-		setTimeout(() => {
-			if (wantsToFire && location.pathname !== sentPath) hit();
-		});
+	function arrive(): void {
+		routing = undefined;
+		safely(() => wantsToFire && currentPage() !== sentPage && hit());
 	}
 
-	/** Sends events that were added after the last hit. The page is unloading, so the answer is not read. */
+	function navigated(): void {
+		clearTimeout(routing);
+		routing = setTimeout(arrive, routingMs);
+	}
+
+	/** Hands over what is left, in the middle of a route as well. The page is unloading, so no answer is read. */
 	function leave(): void {
 		safely(() => {
-			while (sentPath && events.length && isAllowed()) {
-				const some = events.slice(0, maxEvents);
-				if (navigator.sendBeacon(server + hitPath, withVisitor(takeHit()))) continue;
-				events.unshift(...some);
-				return;
+			if (routing) {
+				clearTimeout(routing);
+				arrive();
 			}
+			if (!sentPage) return;
+			if (events.length) take();
+			while (unsent[0] && navigator.sendBeacon(server + hitPath, withVisitor(unsent[0]))) unsent.shift();
 		});
 	}
 
-	const vscr: Vscr = (...command) => run(command);
+	const vscr = ((...command: unknown[]) => run(command)) as Vscr;
 	vscr.scores = scores;
 	vscr.segments = segments;
 	window.vscr = vscr;
 
-	if (asksNotTo || isOut) safely(forget);
+	if (isOut) safely(forget);
+	else [unsent] = exchangeLeft();
 	// Safari keeps it for seven days at a time.
-	if (isOut) optOut(true);
-	if (choice) alert(isOut ? 'Your visits are not counted.' : 'Your visits are counted again.');
+	if (hasOptedOut) optOut(true);
+	if (choice) alert(`Your visits are ${hasOptedOut ? 'not counted.' : 'counted again.'}`);
 	for (const name of ['pushState', 'replaceState'] as const) {
 		const original = history[name];
 		history[name] = function (...state) {
@@ -221,13 +300,24 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		};
 	}
 	addEventListener('popstate', navigated);
-	addEventListener('pagehide', leave);
-	addEventListener('visibilitychange', () => document.hidden && leave());
+	addEventListener('pagehide', () => {
+		leave();
+		if (sentPage) exchangeLeft([unsent, previousUrl]);
+		unsent = [];
+	});
+	addEventListener('visibilitychange', () => (document.hidden ? leave() : isDue && hit()));
 	addEventListener('pageshow', ({ persisted }) => {
-		// Restored from the back/forward cache.
+		// Restored from the back/forward cache: what brought the visitor here is the page that was left last.
 		if (!persisted || !wantsToFire) return;
-		sentPath = undefined;
+		[unsent, previousUrl] = exchangeLeft();
+		sentPage = undefined;
 		hit();
 	});
 	for (const command of early) run(command);
+}
+
+declare global {
+	interface Navigator {
+		readonly globalPrivacyControl?: boolean;
+	}
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { minuteMs } from '../../../src/durations.ts';
 import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { openAccount } from '../../shared-server.ts';
+import { readStored } from '../../store/stored-log.ts';
 import { browserUserAgent, startService } from '../../support.ts';
 
 const foreign = '0123456789abcdef0123456789abcdef';
@@ -69,6 +70,41 @@ test('returns scores and segments on request', async () => {
 		assert.ok(asked.scores && asked.segments, query);
 	}
 	assert.equal((await hit({}, {}, '?include=')).segments, undefined);
+});
+
+test('a wrong value costs itself, not the rest, and the answer says what would be right', async (t) => {
+	const service = await startService(t);
+	const { sendHit, store, aid } = service;
+	const sent = {
+		title: {},
+		cid: 42,
+		vid: null,
+		events: [
+			{ name: 'seen' },
+			{ name: 7, tid: 1234, rvn: '4,99', currency: 'gbp' },
+			{ tid: 'nameless' },
+			'odd',
+			{ name: 'a'.repeat(256) },
+			{ name: 'left', rvn: 499, currency: 'GBP' },
+		],
+	};
+	const answer = await sendHit(sent);
+	assert.equal(answer.status, 200);
+	const { ignored = '' } = (await answer.json()) as { ignored?: string };
+	assert.deepEqual(
+		ignored.split('; ').map((problem) => problem.split(' ')[0]),
+		['title', 'events[1].rvn', 'events[1].currency', 'events[2].name', 'events[3].name', 'events[4].name'],
+	);
+	const { id } = await store.control.account(aid);
+	const [hit] = (await readStored(store, id)).log.hits;
+	assert.equal(hit?.body.cid, '42');
+	assert.deepEqual(hit?.body.events, [
+		{ name: 'seen' },
+		{ name: '7', tid: '1234' },
+		{ name: 'left', rvn: 499, currency: 'GBP' },
+	]);
+	const listless = (await (await sendHit({ events: 'none' })).json()) as { ignored?: string };
+	assert.equal(listless.ignored, 'events must be an array of at most 20 events');
 });
 
 test("a bot's hit is answered and not stored", async () => {

@@ -72,7 +72,8 @@ test('cookies are secure where the request came by https, and have the domain th
 	);
 	for (const cookieDomain of ['', null])
 		assert.doesNotMatch((await fire({ cookieDomain }, own)).cookies.join(), /Domain/);
-	assert.equal((await fire({ cookieDomain: 'a; Secure' }, own)).answer.status, 400);
+	const odd = await fire({ cookieDomain: 'a; Secure' }, own);
+	assert.doesNotMatch(odd.cookies.join(), /Domain|Secure/);
 });
 
 test('an origin of the same site needs to be named by the account, and then may send credentials', async (t) => {
