@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { buildTag, sha256 } from '../../src/collect/build-tag.ts';
+import type { Vscr } from '../../src/collect/tag/vscr.ts';
 import { currentTag, publishedTags } from '../../src/collect/tag-versions.ts';
 
 const folder = new URL('../../src/collect/tag/', import.meta.url);
@@ -21,6 +22,20 @@ test('a published version never changes', () => {
 			publishedTags[file],
 			`${file} is not as src/collect/tag-versions.ts records it; pages that hold on to it must not get another`,
 		);
+});
+
+test('the commands have types', () => {
+	const called: unknown[] = [];
+	const vscr: Vscr = (...command) => called.push(command);
+	vscr('setAccount', 'c-a-acme-uk');
+	vscr('addEvent', { name: 'checkout', tid: 1234, rvn: 499, currency: 'GBP' });
+	vscr('setPage', 'checkout/payment');
+	vscr('fire');
+	// @ts-expect-error There is no such command.
+	vscr('set', 1);
+	// @ts-expect-error It is a boolean.
+	vscr('setConsent', 'yes');
+	assert.equal(called.length, 6);
 });
 
 test('under 3 kB gzipped', () => {
