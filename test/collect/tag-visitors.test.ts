@@ -23,7 +23,7 @@ describe('whom the tag takes for one visitor', { skip: withoutBrowser, timeout: 
 	let browser: Browser;
 	let visits: Visits;
 	before(async () => {
-		browser = await launchBrowser();
+		browser = await launchBrowser(['--host-resolver-rules=MAP *.shop.co.uk 127.0.0.1']);
 		visits = await Visits.of(browser);
 	});
 	after(() => browser.close());

@@ -254,7 +254,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	function run({ 0: name, 1: value }: ArrayLike<unknown>): void {
 		safely(() => {
-			if (!Object.hasOwn(commands, name as string)) throw Error(`there is no command ${name}`);
+			if (!Object.keys(commands).includes(name as string)) throw Error(`there is no command ${name}`);
 			commands[name as 'setAccount'](value as string);
 		});
 	}
