@@ -59,7 +59,7 @@ function uploads({ key }: Caskade, rows: number): RequestMaker {
 /** Of a slice of work that is long enough for its CPU to be read, and short enough for the machine to stay the same. */
 const sliceMs = 100;
 /** Of each line in a block, for each side. More come before them, until the runtime has compiled what is often used. */
-const slices = 12;
+const slices = 9;
 const warmUpSlices = 15;
 
 interface Output {

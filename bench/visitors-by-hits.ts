@@ -12,15 +12,16 @@ export interface KnownVisitor {
 const lanes = 32;
 const pages = 200;
 
-/** Makes visitors who came by a campaign and looked at two pages. */
+/** Makes visitors who came by a campaign, looked at two pages and said who they are, so that uploads look for whose events are. */
 export async function makeVisitors(url: string, count: number): Promise<KnownVisitor[]> {
 	const visitors: KnownVisitor[] = [];
 	let next = 0;
 	const visit = async () => {
 		while (next < count) {
-			const page = next++ % pages;
+			const visitor = next++;
+			const cid = `visitor-${visitor}`;
 			const { vid, sid } = await sendHit(url, hitBody({ path: '/?utm_source=news&utm_medium=email' }));
-			visitors.push(await sendHit(url, hitBody({ vid, sid, path: `/articles/page-${page}` })));
+			visitors.push(await sendHit(url, hitBody({ vid, sid, cid, path: `/articles/page-${visitor % pages}` })));
 		}
 	};
 	await Promise.all(Array.from({ length: lanes }, visit));
@@ -30,6 +31,7 @@ export async function makeVisitors(url: string, count: number): Promise<KnownVis
 function hitBody(hit: {
 	vid?: string;
 	sid?: string;
+	cid?: string;
 	path: string;
 	referrer?: string;
 	events?: object[];
