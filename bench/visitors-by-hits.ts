@@ -21,7 +21,9 @@ export async function makeVisitors(url: string, count: number): Promise<KnownVis
 			const visitor = next++;
 			const cid = `visitor-${visitor}`;
 			const { vid, sid } = await sendHit(url, hitBody({ path: '/?utm_source=news&utm_medium=email' }));
-			visitors.push(await sendHit(url, hitBody({ vid, sid, cid, path: `/articles/page-${visitor % pages}` })));
+			visitors.push(
+				await sendHit(url, hitBody({ vid, sid, cid, path: `/articles/page-${visitor % pages}` })),
+			);
 		}
 	};
 	await Promise.all(Array.from({ length: lanes }, visit));
