@@ -237,6 +237,9 @@ const safariCookies = `(() => {
 	});
 })()`;
 
+/** A browser that refuses cookies. */
+const noCookies = `Object.defineProperty(Document.prototype, 'cookie', { get: () => '', set: () => {} })`;
+
 /** A tab in the background, until somebody looks at it. */
 const hiddenTab = `(() => {
 	let isHidden = true;
@@ -272,6 +275,7 @@ export class Device {
 	static async start(browser: Browser, world: World, kind: Partial<DeviceKind>): Promise<Device> {
 		const context = await newContext(browser, { ignoreHTTPSErrors: true });
 		if (kind.isSafari) await context.addInitScript(safariCookies);
+		if (kind.blocksCookies) await context.addInitScript(noCookies);
 		return new Device(context, world, kind);
 	}
 
@@ -301,15 +305,11 @@ export class Device {
 	}
 
 	async #prepare(page: Page): Promise<void> {
-		const { blocksCookies, isSlow } = this.#kind;
-		if (!blocksCookies && !isSlow) return;
+		if (!this.#kind.isSlow) return;
 		const session = await this.#context.newCDPSession(page);
-		if (blocksCookies) await session.send('Emulation.setDocumentCookieDisabled', { disabled: true });
-		if (isSlow) {
-			const slow = { latency: 400, downloadThroughput: 50_000, uploadThroughput: 20_000 };
-			await session.send('Network.enable');
-			await session.send('Network.emulateNetworkConditions', { offline: false, ...slow });
-		}
+		const slow = { latency: 400, downloadThroughput: 50_000, uploadThroughput: 20_000 };
+		await session.send('Network.enable');
+		await session.send('Network.emulateNetworkConditions', { offline: false, ...slow });
 	}
 
 	/** The browser's own clock cannot be moved, so cookies end sooner by as much as the world's time has gone on. */

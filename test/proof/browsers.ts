@@ -14,7 +14,7 @@ import { World } from './browsers-world.ts';
 import { Chance } from './chance.ts';
 
 /** More at once would only wait for each other. */
-const worldsAtOnce = 3;
+const worldsAtOnce = 4;
 
 export interface Played {
 	readonly kind: Kind;
@@ -24,7 +24,12 @@ export interface Played {
 /** Plays kinds of people, and compares what the service tells with what they did. */
 export async function playBrowsers(
 	lasting: Lasting,
-	{ seed, only = /./, ...size }: Size & { readonly seed: number; readonly only?: RegExp },
+	{
+		seed,
+		only = /./,
+		withLimits = true,
+		...size
+	}: Size & { readonly seed: number; readonly only?: RegExp; readonly withLimits?: boolean },
 	onPlayed: (played: Played) => void = () => {},
 ): Promise<Played[]> {
 	const web = await Web.start();
@@ -32,7 +37,9 @@ export async function playBrowsers(
 	const browser = await launchBrowser(web.browserFlags);
 	lasting.after(() => browser.close());
 	const played: Played[] = [];
-	const waiting = [...kinds.entries()].filter(([, { name }]) => only.test(name));
+	const waiting = [...kinds.entries()].filter(
+		([, { name, limit }]) => only.test(name) && (withLimits || limit === undefined),
+	);
 	const playNext = async (): Promise<void> => {
 		const next = waiting.shift();
 		if (!next) return;
@@ -117,7 +124,7 @@ function tableOf(played: readonly Played[]): string {
 if (import.meta.main) {
 	const { values } = parseArgs({
 		options: {
-			people: { type: 'string', default: '12' },
+			people: { type: 'string', default: '8' },
 			days: { type: 'string', default: '390' },
 			seed: { type: 'string', default: '1' },
 			only: { type: 'string', default: '.' },
