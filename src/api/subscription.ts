@@ -174,7 +174,7 @@ function describeSuccess(description: string, body: string): ResponseDescription
 			'x-unjoinable-rows': {
 				type: 'string',
 				description:
-					'Indices in `data`, from 0, of events with a tid, subid or cid that stands for a missing one, such as null or undefined: it joins nobody. The first 100. Absent if there are none.',
+					'Indices in `data`, from 0, of events with a tid, subid or cid that joins nobody: it stands for a missing one, such as null or undefined, or too many share it. The first 100. Absent if there are none.',
 				example: '4',
 			},
 			...describeLimits,
@@ -194,10 +194,11 @@ function named(rows: readonly number[]): string {
 }
 
 function outcomeHeaders(
-	{ stored, duplicateRows, conflictingRows }: UploadOutcome,
+	{ stored, duplicateRows, conflictingRows, sharedRows = [] }: UploadOutcome,
 	events: readonly SubscriptionEvent[],
 ): Record<string, string | number> {
-	const unjoinable = events.flatMap((event, row) => (isUnjoinable(event) ? [row] : []));
+	const shared = new Set(sharedRows);
+	const unjoinable = events.flatMap((event, row) => (isUnjoinable(event) || shared.has(row) ? [row] : []));
 	return {
 		'x-events-stored': stored,
 		'x-events-duplicate': duplicateRows.length,

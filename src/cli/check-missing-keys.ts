@@ -1,14 +1,19 @@
+import { maxSharing } from '../domain/shared-key.ts';
 import { dayMs } from '../durations.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
-import { counted, listed } from '../format/numbers.ts';
-import { missingKeysOfEvents, missingKeysShown } from '../store/account/reading/missing-keys.ts';
+import { counted, formatNumber, listed } from '../format/numbers.ts';
+import {
+	missingKeysShown,
+	sharedKeys,
+	unjoinableKeysOfEvents,
+} from '../store/account/reading/missing-keys.ts';
 import type { Check } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 
 /** What was sent earlier has been mended, or never will be. */
 const lookedAtMs = 90 * dayMs;
 
-/** Names what programs send in place of a missing key. It joins nobody, so only the senders must be mended. */
+/** Names what joins nobody: what programs send in place of a missing key, and what too many share. Only the senders must be mended. */
 export async function* checkMissingKeys(
 	store: Store,
 	isReadable: (aid: string) => boolean,
@@ -18,11 +23,20 @@ export async function* checkMissingKeys(
 		const asOfMs = store.now();
 		const sent = await store.read(
 			id,
-			missingKeysOfEvents({ fromMs: asOfMs - lookedAtMs, toMs: asOfMs, asOfMs }),
+			unjoinableKeysOfEvents({ fromMs: asOfMs - lookedAtMs, toMs: asOfMs, asOfMs }),
 		);
 		const shown = await store.read(id, missingKeysShown());
+		const shared = await store.read(id, sharedKeys());
+		const eventsOf = (field: string, value: string) =>
+			sent.find((key) => key.why === 'shared' && key.field === field && key.value === value)?.events ?? 0;
 		const named = [
-			...sent.map(({ field, value, events }) => `${field} '${value}' of ${counted(events, 'event')}`),
+			...shared.map(
+				({ field, value }) =>
+					`${field} '${value}', which more than ${formatNumber(maxSharing)} share, of ${counted(eventsOf(field, value), 'event')}`,
+			),
+			...sent
+				.filter(({ why }) => why === 'missing')
+				.map(({ field, value, events }) => `${field} '${value}' of ${counted(events, 'event')}`),
 			...shown.map(
 				({ field, value, visitors }) => `${field} '${value}' shown by ${counted(visitors, 'visitor')}`,
 			),
@@ -32,7 +46,7 @@ export async function* checkMissingKeys(
 			check: `keys of ${aid}`,
 			ok: true,
 			detail: withoutHidden(
-				`some that were sent stand for a missing one and join nobody: ${listed(named)}. Whoever sends them should send none`,
+				`some that were sent stand for a missing one, or too many share them, so they join nobody: ${listed(named)}. Whoever sends them should send none`,
 			),
 		};
 	}

@@ -14,13 +14,21 @@ import { RowOutcomes } from '../upload/row-outcomes.ts';
 import { exitConflicts } from './conflicts.ts';
 import { printJson, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
-import { adviceOn, conflictText, filesText, outcomeText, planText, stopText } from './upload-text.ts';
+import {
+	adviceOn,
+	conflictText,
+	filesText,
+	outcomeText,
+	planText,
+	stopText,
+	unjoinableText,
+} from './upload-text.ts';
 import { Waiting } from './waiting.ts';
 
 /** Maximum number of problems to print. The file of rejected rows has all. */
 const maxPrintedProblems = 20;
-/** Maximum number of conflicting lines to name. The report has all. */
-const maxConflicts = 20;
+/** Maximum number of lines of each kind to name. The report has all. */
+const maxLines = 20;
 /** Validating smaller files takes no noticeable time. */
 const minShownBytes = 10 * 1024 * 1024;
 const maxBatchSize = 30;
@@ -64,7 +72,7 @@ export async function upload(path: string, options: UploadOptions): Promise<void
 	const outcomes = new RowOutcomes(summary.rows);
 	for (const { row, problem } of bad) outcomes.reject(row, problem ?? '');
 	if (bad.length > 0 && options.onBad === 'stop') {
-		const written = await reports.write(file, outcomes, { isSent: false, maxConflicts });
+		const written = await reports.write(file, outcomes, { isSent: false, maxLines });
 		say(
 			`caskade: ${formatNumber(bad.length)} of ${counted(summary.rows, 'row')} ${bad.length === 1 ? 'is' : 'are'} invalid; nothing was sent. Correct the file, or use --on-bad skip. ${filesText(written)}`,
 		);
@@ -82,7 +90,7 @@ export async function upload(path: string, options: UploadOptions): Promise<void
 	const isSent = known > bad.length;
 	const advice = failure && adviceOn(failure.error, { url, isKnown: failure.isKnown });
 	if (advice !== undefined && !isSent) throw new OperatorError(advice);
-	const written = await reports.write(file, outcomes, { isSent, maxConflicts });
+	const written = await reports.write(file, outcomes, { isSent, maxLines });
 	const { stored, duplicate: duplicates, conflict: conflicts, rejected } = counts;
 	if (json)
 		printJson({
@@ -91,12 +99,15 @@ export async function upload(path: string, options: UploadOptions): Promise<void
 			duplicates,
 			conflicts,
 			rejected,
+			unjoinable: outcomes.unjoinable,
 			left,
 			files: [written.report, written.rejected].filter((each) => each !== null),
 		});
 	else printLine(`${outcomeText(summary.rows, counts)}. ${filesText(written)}`.trim());
 	const isConflict = conflicts > 0 && options.conflicts === 'fail';
 	if (isConflict) say(`caskade: ${conflictText(name, conflicts, written.conflictingLines)}`);
+	if (outcomes.unjoinable > 0)
+		say(`caskade: ${unjoinableText(name, outcomes.unjoinable, written.unjoinableLines)}`);
 	if (left > 0) {
 		const why = advice ?? stopText(failure?.error);
 		say(

@@ -70,10 +70,19 @@ export function filesText({ report, rejected }: WrittenReports): string {
 
 /** Names the lines of rows whose `tid` is stored with other content. @param lines the first of them */
 export function conflictText(path: string, conflicts: number, lines: readonly number[]): string {
-	const others = conflicts - lines.length;
-	const named = [...lines, ...(others > 0 ? [`${formatNumber(others)} more`] : [])];
 	const one = conflicts === 1;
-	return `${counted(conflicts, 'row')} of ${path} ${one ? 'is' : 'are'} not stored, because ${one ? 'its tid is' : 'their tids are'} stored with other content: ${one ? 'line' : 'lines'} ${listed(named)}. If you expect this, add --conflicts ok.`;
+	return `${counted(conflicts, 'row')} of ${path} ${one ? 'is' : 'are'} not stored, because ${one ? 'its tid is' : 'their tids are'} stored with other content: ${linesText(conflicts, lines)}. If you expect this, add --conflicts ok.`;
+}
+
+/** Names the lines of rows with a key that joins nobody. @param lines the first of them */
+export function unjoinableText(path: string, rows: number, lines: readonly number[]): string {
+	return `${counted(rows, 'row')} of ${path} ${rows === 1 ? 'has' : 'have'} a tid, subid or cid that joins nobody, because it stands for a missing one or is everybody's: ${linesText(rows, lines)}. Send no cid where there is none, and a tid and a subid of its own with each sale.`;
+}
+
+function linesText(rows: number, lines: readonly number[]): string {
+	const others = rows - lines.length;
+	const named = [...lines, ...(others > 0 ? [`${formatNumber(others)} more`] : [])];
+	return `${rows === 1 ? 'line' : 'lines'} ${listed(named)}`;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { compareTexts } from './compare-texts.ts';
 import { isMissingKey } from './missing-key.ts';
+import type { SharedKeys } from './shared-key.ts';
 
 /**
  * Whose a subscription event is: of the visitor who showed its `tid` (a sale begun on a page), else of the visitor who
@@ -30,6 +31,11 @@ export function cidKey(cid: string): string {
 	return `c:${cid}`;
 }
 
+/** The key of a subscription. */
+export function subscriptionKey(subid: string): string {
+	return `s:${subid}`;
+}
+
 /** The `tid` and the `cid` of an event that join it, without those that stand for a missing one. */
 export function joiningKeys({ tid, cid }: Joinable): { tid: string | undefined; cid: string | undefined } {
 	return {
@@ -38,9 +44,24 @@ export function joiningKeys({ tid, cid }: Joinable): { tid: string | undefined; 
 	};
 }
 
+/** Whether a `cid` names a customer. */
+export function namesCustomer(cid: string | null, shared: SharedKeys): cid is string {
+	return cid !== null && !isMissingKey(cid) && !shared.has(cidKey(cid));
+}
+
 /** Whether a key of the event stands for a missing one, so that it joins nobody by it. */
 export function isUnjoinable({ tid, cid, subid }: Joinable & { readonly subid: string }): boolean {
 	return isMissingKey(tid) || isMissingKey(subid) || (cid !== null && isMissingKey(cid));
+}
+
+/** Whether too many share a key of the event, so that it joins nobody by it. */
+export function hasSharedKey(
+	{ tid, cid, subid }: Joinable & { readonly subid: string },
+	shared: SharedKeys,
+): boolean {
+	return (
+		shared.has(tidKey(tid)) || shared.has(subscriptionKey(subid)) || (cid !== null && shared.has(cidKey(cid)))
+	);
 }
 
 /** The keys by which events are joined to visitors. */
@@ -171,6 +192,8 @@ export interface KnownOver {
 	readonly holderOf: (key: string) => Holder | undefined;
 	/** The customers that a visitor has shown. */
 	readonly shownBy: (vid: string) => readonly ShownCid[];
+	/** The keys that too many share, and always did: they hold for every moment. */
+	readonly shared: SharedKeys;
 }
 
 /**
@@ -183,7 +206,7 @@ export function ownersOver<Event extends Deciding & Joinable & { readonly subid:
 	const claims = events.map((event) => claimsOver(event, known));
 	let deciding: { readonly event: Event; readonly owner: PastOwnership } | undefined;
 	for (const [index, event] of events.entries()) {
-		if (isMissingKey(event.subid)) break;
+		if (isMissingKey(event.subid) || known.shared.has(subscriptionKey(event.subid))) break;
 		const owner = inTurn(claims[index] ?? []).at(-1);
 		if (owner?.knownUntilMs !== forever) continue;
 		if (!(deciding && compareDeciding(deciding.event, event) < 0)) deciding = { event, owner };
@@ -193,8 +216,13 @@ export function ownersOver<Event extends Deciding & Joinable & { readonly subid:
 		if (!deciding) return inTurn(own);
 		const { vid, knownFromMs } = deciding.owner;
 		const since = Math.max(event.atMs, knownFromMs);
-		return inTurn([...own, claim(vid, since, anothersIn(known.shownBy(vid), joiningKeys(event).cid))]);
+		return inTurn([...own, claim(vid, since, anothersIn(known.shownBy(vid), customerOf(event, known)))]);
 	});
+}
+
+/** The customer that an event names. */
+function customerOf(event: Joinable, { shared }: KnownOver): string | undefined {
+	return namesCustomer(event.cid, shared) ? event.cid : undefined;
 }
 
 /** When a visitor had a claim to an event. */
@@ -214,10 +242,12 @@ function claim(vid: string, fromMs: number, not: Period | undefined): Claim {
 }
 
 /** The claims of those whom an event names: the holder of its `tid`, then the holder of its `cid`. */
-function claimsOver(event: Deciding & Joinable, { holderOf, shownBy }: KnownOver): Claim[] {
-	const { tid, cid } = joiningKeys(event);
+function claimsOver(event: Deciding & Joinable, known: KnownOver): Claim[] {
+	const { holderOf, shownBy, shared } = known;
+	const { tid } = joiningKeys(event);
+	const cid = customerOf(event, known);
 	const [byTid, byCid] = [
-		tid === undefined ? undefined : holderOf(tidKey(tid)),
+		tid === undefined || shared.has(tidKey(tid)) ? undefined : holderOf(tidKey(tid)),
 		cid === undefined ? undefined : holderOf(cidKey(cid)),
 	];
 	const since = ({ vid, atMs }: Holder, not?: Period) => claim(vid, Math.max(event.atMs, atMs), not);

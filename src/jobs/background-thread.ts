@@ -12,6 +12,7 @@ import { runKeptDays } from './kept-days.ts';
 import type { BackgroundData, Counted, FromBackground, Level, ToBackground } from './messages.ts';
 import { runRetention } from './retention.ts';
 import { runScheduledTraining } from './scheduled-training.ts';
+import { runSharedKeys } from './shared-keys.ts';
 import type { WebhookJob } from './webhooks.ts';
 
 /** The thread of all background work. It opens the databases itself, like a command that runs beside the server. */
@@ -86,7 +87,8 @@ serveThread(
 		await store.close();
 	},
 );
-if (work.followsLog) running.push(folder.run(), runKeptDays(store, { log, signal }));
+if (work.followsLog)
+	running.push(folder.run(), runKeptDays(store, { log, signal }), runSharedKeys(store, { log, signal }));
 const { keepHitsDays, keepTouches = false, trainEveryMs: everyMs } = work;
 if (keepHitsDays !== undefined)
 	running.push(runRetention(store, { keepHitsDays, keepTouches, everyMs: hourMs, now, log, signal }));

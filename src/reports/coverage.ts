@@ -1,10 +1,11 @@
 import { compareTexts } from '../domain/compare-texts.ts';
+import { maxSharing } from '../domain/shared-key.ts';
 import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
-import { counted, listed } from '../format/numbers.ts';
+import { counted, formatNumber, listed } from '../format/numbers.ts';
 import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
-import { missingKeysOfEvents, type UsedMissingKey } from '../store/account/reading/missing-keys.ts';
+import { type UnjoinableKey, unjoinableKeysOfEvents } from '../store/account/reading/missing-keys.ts';
 import { requireExactSums } from './exact-sums.ts';
 import { isIn, type Terms } from './journey.ts';
 import { readEvents } from './read-journeys.ts';
@@ -46,16 +47,25 @@ function totalCoverage(rows: readonly Coverage[]): Coverage {
 }
 
 /** A sentence on keys that join nobody. */
-function namedMissing(keys: readonly UsedMissingKey[]): string[] {
-	if (keys.length === 0) return [];
-	const named = keys.map(
-		({ field, value, events }) => `${counted(events, 'event')} with the ${field} '${value}'`,
-	);
-	return [
-		withoutHidden(
-			`Some keys stand for a missing one, so they join nobody: ${listed(named)}. Send no cid where there is none, and a tid and a subid of its own with each sale.`,
-		),
-	];
+function namedUnjoinable(keys: readonly UnjoinableKey[]): string[] {
+	const reasons = [
+		['missing', 'Some keys stand for a missing one'],
+		[
+			'shared',
+			`Some keys are shared by more than ${formatNumber(maxSharing)} visitors, subscriptions or customers`,
+		],
+	] as const;
+	return reasons.flatMap(([why, reason]) => {
+		const named = keys
+			.filter((key) => key.why === why)
+			.map(({ field, value, events }) => `${counted(events, 'event')} with the ${field} '${value}'`);
+		if (named.length === 0) return [];
+		return [
+			withoutHidden(
+				`${reason}, so they join nobody: ${listed(named)}. Send no cid where there is none, and a tid and a subid of its own with each sale.`,
+			),
+		];
+	});
 }
 
 export const coverageReport = reportThat({
@@ -74,8 +84,8 @@ export const coverageReport = reportThat({
 		requireExactSums(all.map(({ revenuePence }) => revenuePence));
 		const events = all.filter((event) => hasLabels(event, query));
 		const rows = describeCoverage(events, { period, calendar });
-		const missing = await read(() => missingKeysOfEvents({ ...period, asOfMs }));
-		const warnings = [...unknownNames({ events: all, paths: [] }, query), ...namedMissing(missing)];
+		const unjoinable = await read(() => unjoinableKeysOfEvents({ ...period, asOfMs }));
+		const warnings = [...unknownNames({ events: all, paths: [] }, query), ...namedUnjoinable(unjoinable)];
 		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows, warnings };
 	},
 	draw: (_, table) => bars(table, 'events', { title: 'Events' }),

@@ -21,6 +21,7 @@ import {
 } from './account/profiles/take-apart.ts';
 import { countVisitors, profilesOf } from './account/reading/visitors.ts';
 import { BatchSizer } from './batch-sizer.ts';
+import { findAllSharedKeys } from './find-shared-keys.ts';
 import { foldAll } from './fold-all.ts';
 import { settleAll } from './settle-all.ts';
 import type { Steps } from './steps.ts';
@@ -39,7 +40,7 @@ export interface RebuildReport {
 }
 
 /**
- * Takes visitors apart who have shown several customers, rebuilds every visitor's visits, joins and profile from the log, in
+ * Finds keys that too many share, takes visitors apart who have shown several customers, rebuilds every visitor's visits, joins and profile from the log, in
  * short transactions, and forgets what is kept of days.
  * @param onProgress receives the number of visitors done and the approximate total
  */
@@ -51,6 +52,9 @@ export async function rebuildAll(
 	const rebuilding = new Rebuilding(store, accountId);
 	const total = await store.read(accountId, countVisitors());
 	await settleAll(store, accountId);
+	await findAllSharedKeys(store, accountId);
+	// Whoever has only shown keys that too many share need not be taken apart.
+	await foldAll(store, accountId);
 	let apart = 0;
 	for (let page: readonly string[] = ['']; page.length > 0; apart += page.length) {
 		page = await store.read(accountId, sharedVisitors(page.at(-1) ?? ''));

@@ -70,6 +70,7 @@ function toRecord({ sent, result, rejected }: BatchOutcome<NumberedEvent>): Batc
 		runs: runsOf(rows),
 		duplicates: at(result?.duplicateRows),
 		conflicts: at(result?.conflictingRows),
+		unjoinable: at(result?.unjoinableRows),
 		rejected: rejected.map(({ event, problems }) => [
 			event[rowOf],
 			problems.map(({ field, message }) => `${field} ${message}`.trim()).join('; '),

@@ -14,6 +14,7 @@ import type { RowOutcomes } from './row-outcomes.ts';
 const reportHeader = ['line', 'tid', 'outcome', 'reason', 'requestId'];
 /** The columns that follow those of the file. */
 const rejectedColumns = ['line', 'problem'];
+const unjoinableReason = 'a key joins nobody';
 const isReport = (header: string) => header === reportHeader.join();
 const isRejected = (header: string) => /(^|\W)line\Wproblem$/.test(header);
 
@@ -21,8 +22,9 @@ const isRejected = (header: string) => /(^|\W)line\Wproblem$/.test(header);
 export interface WrittenReports {
 	readonly report: string | null;
 	readonly rejected: string | null;
-	/** Lines of the first conflicts. */
+	/** Lines of the first conflicts, and of the first rows with a key that joins nobody. */
 	readonly conflictingLines: readonly number[];
+	readonly unjoinableLines: readonly number[];
 }
 
 /** What an upload leaves beside its file: the outcome of each row, and the rejected rows, to be corrected and uploaded. */
@@ -42,25 +44,28 @@ export class ReportFiles {
 	/**
 	 * Writes the rejected rows, if there are any, and the outcome of each row, if any was sent: an earlier report stays where
 	 * nothing was.
-	 * @param maxConflicts how many conflicting lines to return
+	 * @param maxLines how many lines of each kind to return
 	 */
 	async write(
 		file: EventFile,
 		outcomes: RowOutcomes,
-		{ isSent, maxConflicts }: { isSent: boolean; maxConflicts: number },
+		{ isSent, maxLines }: { isSent: boolean; maxLines: number },
 	): Promise<WrittenReports> {
 		await using report = isSent ? new CsvFile(this.#report, isReport) : null;
 		await using rejected = outcomes.counts.rejected > 0 ? new CsvFile(this.rejected, isRejected) : null;
 		const conflictingLines: number[] = [];
+		const unjoinableLines: number[] = [];
 		await report?.add(reportHeader);
 		let source: Source | undefined;
 		for await (const piece of file.rows()) {
 			for (const row of piece) {
 				const known = outcomes.of(row.row);
 				if (!known) continue;
-				const { outcome, reason, requestId } = known;
+				const { outcome, isUnjoinable, requestId } = known;
+				const reason = [known.reason, isUnjoinable ? unjoinableReason : ''].filter(Boolean).join('; ');
 				await report?.add([row.line, row.values?.tid, outcome, reason, requestId]);
-				if (outcome === 'conflict' && conflictingLines.length < maxConflicts) conflictingLines.push(row.line);
+				if (outcome === 'conflict' && conflictingLines.length < maxLines) conflictingLines.push(row.line);
+				if (isUnjoinable && unjoinableLines.length < maxLines) unjoinableLines.push(row.line);
 				if (outcome !== 'rejected' || rejected === null) continue;
 				if (source === undefined) {
 					source = sourceOf(file);
@@ -71,7 +76,12 @@ export class ReportFiles {
 		}
 		await report?.end();
 		await rejected?.end();
-		return { report: report?.path ?? null, rejected: rejected?.path ?? null, conflictingLines };
+		return {
+			report: report?.path ?? null,
+			rejected: rejected?.path ?? null,
+			conflictingLines,
+			unjoinableLines,
+		};
 	}
 }
 

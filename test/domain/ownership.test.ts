@@ -156,6 +156,7 @@ suite('whose an event is', () => {
 				const over = ownersOver(events, {
 					holderOf: (key) => holders.get(key),
 					shownBy: (vid) => shownCids(shown, vid),
+					shared: new Set(),
 				});
 				for (const [index, event] of events.entries()) {
 					const periods = over[index] ?? [];

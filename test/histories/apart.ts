@@ -12,8 +12,8 @@ export function sharedIn(log: Log): Set<string> {
 	);
 }
 
-function customerIn({ body: { cid } }: LoggedHit): string | undefined {
-	return cid === null || isNobody(cid) ? undefined : cid;
+function customerIn({ body: { cid } }: LoggedHit, shared: Log['shared']): string | undefined {
+	return cid === null || isNobody(cid) || shared.has(`c:${cid}`) ? undefined : cid;
 }
 
 /** Checks that visitors who had shown several customers were taken apart, and nothing else was changed. */
@@ -27,7 +27,7 @@ export function checkApart(before: Log, after: Log, shared: ReadonlySet<string> 
 		const kept = before.kept.links.filter((link) => link.vid === vid && link.key.startsWith('c:'));
 		const shows = [
 			...kept.map(({ key, atMs }) => ({ cid: key.slice(2), atMs })),
-			...hits.flatMap((hit) => ({ cid: customerIn(hit), atMs: hit.atMs })),
+			...hits.flatMap((hit) => ({ cid: customerIn(hit, after.shared), atMs: hit.atMs })),
 		].filter(({ cid }) => cid !== undefined && !isNobody(cid));
 		const firstMs = Math.min(...shows.map(({ atMs }) => atMs));
 		const firsts = new Set(shows.filter(({ atMs }) => atMs === firstMs).map(({ cid }) => cid));
@@ -38,7 +38,7 @@ export function checkApart(before: Log, after: Log, shared: ReadonlySet<string> 
 			assert.deepEqual([found?.atMs, found?.text], [atMs, text]);
 			if (!shared.has(vid))
 				assert.deepEqual([found?.vid, found?.sid], [hit.vid, hit.sid], `${body.title} stays`);
-			const cid = customerIn(hit);
+			const cid = customerIn(hit, after.shared);
 			if (!found || !shared.has(vid) || cid === undefined) continue;
 			assert.equal(owners.getOrInsert(cid, found.vid), found.vid, `${cid} is one visitor`);
 			if (firsts.size === 1 && firsts.has(cid)) assert.equal(found.vid, vid, `${cid} was first`);
@@ -46,7 +46,7 @@ export function checkApart(before: Log, after: Log, shared: ReadonlySet<string> 
 		assert.equal(new Set(owners.values()).size, owners.size, 'each customer is a visitor');
 		if (!shared.has(vid)) continue;
 		for (const hit of hits) {
-			if (customerIn(hit) !== undefined) continue;
+			if (customerIn(hit, after.shared) !== undefined) continue;
 			const lastMs = Math.max(...shows.map(({ atMs }) => atMs).filter((atMs) => atMs <= hit.atMs));
 			const last = new Set(shows.filter(({ atMs }) => atMs === lastMs).map(({ cid }) => cid as string));
 			const [cid = ''] = last;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { maxSharing } from '../../src/domain/shared-key.ts';
+import { findSharedKeys } from '../../src/store/find-shared-keys.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
 import { type Log, readStored } from '../store/stored-log.ts';
@@ -19,16 +21,19 @@ export interface Compared {
 
 /** Compares what is stored with what was sent, and everything that is derived with the model and with a rebuild. */
 export async function check({ store, accountId }: Service, playing: Playing): Promise<Compared> {
+	await findSharedKeys(store, accountId);
 	await foldAll(store, accountId);
 	assert.equal(await store.waiting(accountId), 0);
 	const { log, derived } = await readStored(store, accountId);
 	checkLog(log, playing);
+	checkShared(log, playing);
 	const expected = derivedFrom(log);
 	for (const part of ['owners', 'links', 'visitors', 'visits', 'touches'] as const)
 		alike(derived[part], expected[part], part);
 	const shared = sharedIn(log);
 	assert.equal((await rebuildAll(store, accountId)).apart, shared.size);
 	const rebuilt = await readStored(store, accountId);
+	assert.deepEqual(rebuilt.log.shared, log.shared, 'a rebuild finds no other shared keys');
 	checkApart(log, rebuilt.log);
 	const expectedNow = shared.size > 0 ? derivedFrom(rebuilt.log) : derived;
 	for (const part of ['owners', 'links', 'visitors', 'visits', 'touches'] as const)
@@ -47,6 +52,30 @@ export async function check({ store, accountId }: Service, playing: Playing): Pr
 			questions: questionsAbout(playing.nowMs),
 		}),
 	};
+}
+
+/** Checks that keys are nobody's if more than so many have shown them, and only then. */
+function checkShared(log: Log, { crowds, hits }: Playing): void {
+	const shown = [
+		...log.kept.links,
+		...log.hits.flatMap(({ vid, body: { cid, events } }) => [
+			...(cid === null ? [] : [{ vid, key: `c:${cid}` }]),
+			...events.flatMap(({ tid }) => (tid === undefined ? [] : [{ vid, key: `t:${tid}` }])),
+		]),
+	];
+	for (const [key, own] of Map.groupBy(shown, (one) => one.key)) {
+		const visitors = new Set(own.map(({ vid }) => vid)).size;
+		if (visitors > maxSharing) assert.ok(log.shared.has(key), `${visitors} visitors share ${key}`);
+	}
+	for (const key of log.shared) {
+		const others = new Set(
+			hits
+				.values()
+				.filter(({ keys }) => keys.includes(key))
+				.map(({ stored }) => stored?.vid),
+		);
+		assert.ok((crowds.get(key) ?? 0) + others.size > maxSharing, `${key} is shared`);
+	}
 }
 
 function checkLog({ hits, events }: Log, { hits: sent, events: sentEvents }: Playing): void {

@@ -67,6 +67,13 @@ export type Happening = { readonly afterMs: number } & (
 			/** Imported twice. */
 			readonly isRepeated: boolean;
 	  }
+	| {
+			/** Nearly too many have shown a key, and retention has deleted their hits. */
+			readonly does: 'crowd';
+			readonly key: string;
+			/** How many more may show it. */
+			readonly short: number;
+	  }
 	| { readonly does: 'erase'; readonly who: number }
 	| { readonly does: 'erase customer'; readonly cid: number }
 	| { readonly does: 'prune'; readonly behindMs: number; readonly keepsTouches: boolean }
@@ -77,8 +84,8 @@ export type History = readonly Happening[];
 
 export const people = 4;
 const tids = 3;
-/** The last one of them is nobody's. */
-const cids = 3;
+/** The last one of them is nobody's; a crowd may share the one before. */
+const cids = 4;
 
 /** Programs write this where they have none. */
 export function customerOf(cid: number): string {
@@ -193,7 +200,7 @@ const happening: fc.Arbitrary<Happening> = oneOf<Happening>(
 		}),
 	],
 	[1, fc.record({ does: fc.constant('erase' as const), afterMs, who: fc.nat(everybody - 1) })],
-	[1, fc.record({ does: fc.constant('erase customer' as const), afterMs, cid: fc.nat(cids - 2) })],
+	[1, fc.record({ does: fc.constant('erase customer' as const), afterMs, cid: fc.nat(cids - 3) })],
 	[
 		1,
 		fc.record({
@@ -370,10 +377,22 @@ export const openedAtOnce: fc.Arbitrary<Happening> = fc
 		sales: [],
 	}));
 
+const crowd = fc.record({
+	does: fc.constant('crowd' as const),
+	afterMs: fc.constant(0),
+	key: fc.constantFrom(`c:${customerOf(cids - 2)}`, `t:T-${tids - 1}`),
+	short: fc.nat(2),
+});
+
 const historiesOf = (minLength: number, maxLength: number): fc.Arbitrary<History> =>
 	fc
-		.tuple(fc.record({ ...browsing, hits: nearLimit }), fc.array(happening, { minLength, maxLength }))
-		.map(([first, others]) => [first, ...others]);
+		.tuple(
+			fc.record({ ...browsing, hits: nearLimit }),
+			fc.array(happening, { minLength, maxLength }),
+			oneOf<Happening | null>([4, fc.constant(null)], [1, crowd]),
+		)
+		// What is put into the database needs none that it would change.
+		.map(([first, others, crowding]) => [...(crowding ? [crowding] : []), first, ...others]);
 
 /** Histories of some months. Each begins with a visitor of whom much is known. */
 export const histories = historiesOf(3, 14);

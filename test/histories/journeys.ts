@@ -82,12 +82,13 @@ export function paymentsOf({ events }: Subscription): Payment[] {
 }
 
 /** The log as it was, and the subscriptions in it. */
-export function readLog({ hits, events, kept }: Log, { asOfMs, lookbackDays }: Asked) {
+export function readLog({ hits, events, kept, shared }: Log, { asOfMs, lookbackDays }: Asked) {
 	const isKnown = ({ atMs }: { readonly atMs: number }) => atMs <= asOfMs;
 	const log = {
 		hits: hits.filter(isKnown),
 		events: events.filter(isKnown),
 		kept: { links: kept.links.filter(isKnown), touches: kept.touches.filter(isKnown) },
+		shared,
 	};
 	const [owners, shown] = [ownersOf(log), firstShown(log)];
 	const allTouches = touchesOf(log);

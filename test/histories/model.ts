@@ -20,14 +20,19 @@ interface Shown {
 }
 
 /** The visitor who showed each `tid` (`t:…`) and `cid` (`c:…`) first; of several at one moment, the smallest `vid`. */
-export function firstShown({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Map<string, Shown> {
+export function firstShown(log: Pick<Log, 'hits' | 'kept' | 'shared'>): Map<string, Shown> {
 	const first = new Map<string, Shown>();
-	for (const shown of [...kept.links, ...hits.flatMap(shownBy)]) {
+	for (const shown of shownIn(log)) {
 		const known = first.get(shown.key);
 		if (!known || shown.atMs < known.atMs || (shown.atMs === known.atMs && shown.vid < known.vid))
 			first.set(shown.key, shown);
 	}
 	return first;
+}
+
+/** What visitors have shown, but for what too many share. */
+function shownIn({ hits, kept, shared }: Pick<Log, 'hits' | 'kept' | 'shared'>): Shown[] {
+	return [...kept.links, ...hits.flatMap(shownBy)].filter(({ key }) => !shared.has(key));
 }
 
 function shownBy(hit: LoggedHit): Shown[] {
@@ -45,9 +50,9 @@ export function isNobody(name: string): boolean {
 }
 
 /** The customers that each visitor has shown; none who has shown none. */
-export function customersOf({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Map<string, Set<string>> {
+export function customersOf(log: Pick<Log, 'hits' | 'kept' | 'shared'>): Map<string, Set<string>> {
 	const customers = new Map<string, Set<string>>();
-	for (const { key, vid } of [...kept.links, ...hits.flatMap(shownBy)])
+	for (const { key, vid } of shownIn(log))
 		if (key.startsWith('c:') && !isNobody(key.slice(2)))
 			customers.set(vid, (customers.get(vid) ?? new Set()).add(key.slice(2)));
 	return customers;
@@ -55,13 +60,13 @@ export function customersOf({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Map<str
 
 /** Whose each event is, by `tid`. */
 export function ownersOf(log: Log): Map<string, Owner> {
-	const { events } = log;
+	const { events, shared } = log;
 	const shown = firstShown(log);
 	const customers = customersOf(log);
 	/** Nobody has what names another customer than those that they have shown. */
 	const mayHave = (vid: string | null, { cid }: LoggedEvent) => {
 		const own = vid === null ? undefined : customers.get(vid);
-		return cid === null || isNobody(cid) || own === undefined || own.has(cid);
+		return cid === null || isNobody(cid) || shared.has(`c:${cid}`) || own === undefined || own.has(cid);
 	};
 	const named = new Map<string, Owner>();
 	for (const event of events) {
@@ -71,9 +76,9 @@ export function ownersOf(log: Log): Map<string, Owner> {
 		else if (cid !== null && !isNobody(cid) && byCid) named.set(tid, { vid: byCid.vid, named: 1 });
 	}
 	const owners = new Map<string, Owner>();
-	for (const own of Map.groupBy(events, ({ subid }) => subid).values()) {
+	for (const [subid, own] of Map.groupBy(events, (event) => event.subid)) {
 		const byTime = own.toSorted((a, b) => a.atMs - b.atMs);
-		const known = byTime.filter(({ tid }) => named.has(tid));
+		const known = shared.has(`s:${subid}`) ? [] : byTime.filter(({ tid }) => named.has(tid));
 		// The acquisition, else whoever comes next; refunds come last.
 		const decides = known.find(({ rvn }) => rvn >= 0) ?? known[0];
 		const vid = decides ? (named.get(decides.tid) as Owner).vid : null;
@@ -93,9 +98,7 @@ export function wantedOf(log: Log, beforeMs: number): Kept {
 	});
 	const isJoining = new Set(joining);
 	return {
-		links: [...log.kept.links, ...log.hits.flatMap(shownBy)].filter(
-			({ vid, key, atMs }) => atMs < beforeMs && isJoining.has(`${vid} ${key}`),
-		),
+		links: shownIn(log).filter(({ vid, key, atMs }) => atMs < beforeMs && isJoining.has(`${vid} ${key}`)),
 		touches: touchesOf(log).filter(({ vid, atMs }) => atMs < beforeMs && buyers.has(vid)),
 	};
 }
@@ -106,7 +109,7 @@ export function derivedFrom(log: Log): Derived {
 	const hitsOf = Map.groupBy(log.hits, ({ vid }) => vid);
 	const eventsOf = Map.groupBy(log.events, ({ tid }) => owners.get(tid)?.vid);
 	const links = new Map<string, number>();
-	for (const { key, vid, atMs } of [...log.kept.links, ...log.hits.flatMap(shownBy)]) {
+	for (const { key, vid, atMs } of shownIn(log)) {
 		const name = `${vid} ${key}`;
 		links.set(name, Math.min(links.get(name) ?? atMs, atMs));
 	}

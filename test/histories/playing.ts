@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
+import { maxSharing } from '../../src/domain/shared-key.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
+import { allShared } from '../../src/store/account/owners/shared-keys.ts';
 import { erasable } from '../../src/store/erasure.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { takeVisitorApart } from '../../src/store/rebuilding.ts';
+import { addCrowd } from '../store/crowd.ts';
 import { readStored } from '../store/stored-log.ts';
 import { checkApart, sharedIn } from './apart.ts';
 import { customerOf, type Happening, type History, people, type Sale, type Shown } from './history.ts';
@@ -18,6 +21,8 @@ export interface SentHit {
 	stored: Partial<StoredHit> | undefined;
 	readonly atMs: number;
 	readonly cid: string | null;
+	/** The keys that it shows. */
+	readonly keys: readonly string[];
 	/** Whether it must be stored; undefined where it may be. */
 	isStored: boolean | undefined;
 }
@@ -50,18 +55,27 @@ const arrivals = [
 
 type Of<Does extends Happening['does']> = Extract<Happening, { does: Does }>;
 
+function keysOf({ cid, events }: HitRecord): string[] {
+	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [`t:${tid}`]));
+	return cid === null ? keys : [...keys, `c:${cid}`];
+}
+
 /** Plays a history, and remembers what was sent and answered. */
 export class Playing {
 	/** By title. */
 	readonly hits = new Map<string, SentHit>();
 	/** By `tid`, in order of arrival; the first with a `tid` counts. */
 	readonly events = new Map<string, SentEvent>();
+	/** How many had shown keys, by key. */
+	readonly crowds = new Map<string, number>();
 	readonly #service: Service;
 	/** What browsers keep, by person. */
 	readonly #cookies = new Map<number, StoredHit>();
 	readonly #erased = new Set<string>();
 	/** The visitors of other customers on browsers that were somebody's first. */
 	readonly #derived = new Map<string, string>();
+	/** The keys that too many share. */
+	shared: ReadonlySet<string> = new Set();
 	#nowMs: number;
 	#number = 0;
 	#secret = '';
@@ -94,6 +108,8 @@ export class Playing {
 				return this.#upload(happening);
 			case 'import':
 				return this.#import(happening);
+			case 'crowd':
+				return this.#crowd(happening);
 			case 'erase':
 				return this.#erase(this.#vidOf(happening.who));
 			case 'erase customer':
@@ -165,7 +181,10 @@ export class Playing {
 				}),
 			);
 			const stored = await this.#service.storeHits(hits, isTogether ? 'in one transaction' : 'at once');
-			for (const [place, hit] of hits.entries()) this.#checkVisitor(hit, stored[place], hits);
+			const { shared: before } = this;
+			await this.#lookAtShared();
+			for (const [place, hit] of hits.entries())
+				this.#checkVisitor(hit, stored[place], { group: hits, before });
 			for (const [place, hit] of hits.entries()) this.#sent(hit, stored[place]);
 			cookie = stored.findLast((one) => one !== undefined) ?? cookie;
 			from += some.length;
@@ -191,21 +210,33 @@ export class Playing {
 	}
 
 	#sent({ atMs, body }: ArrivingHit, stored: StoredHit | undefined): void {
-		this.hits.set(String(body.title), { stored, atMs, cid: body.cid, isStored: stored && true });
+		this.hits.set(String(body.title), {
+			stored,
+			atMs,
+			cid: body.cid,
+			keys: keysOf(body),
+			isStored: stored && true,
+		});
 	}
 
-	/** Whether whom a hit was given to is whom it must be given to, by what was answered before. @param group what was sent with it */
+	/**
+	 * Whether whom a hit was given to is whom it must be given to, by what was answered before.
+	 * @param group what was sent with it
+	 * @param before the keys that too many shared before
+	 */
 	#checkVisitor(
 		{ vid, firstVid = null, body: { cid, title } }: ArrivingHit,
 		stored: StoredHit | undefined,
-		group: readonly ArrivingHit[],
+		{ group, before }: { readonly group: readonly ArrivingHit[]; readonly before: ReadonlySet<string> },
 	): void {
-		if (!stored) return;
+		// While a key becomes shared, either may be.
+		const isShared = (one: string) => this.shared.has(`c:${one}`);
+		if (!stored || (cid !== null && isShared(cid) !== before.has(`c:${cid}`))) return;
 		const isKnown = (one: string | null): one is string =>
 			one !== null && this.hits.values().some((hit) => hit.stored?.vid === one && hit.isStored);
 		if (vid !== null && this.#erased.has(vid) && stored.vid === vid)
 			assert.fail(`${title} is of the erased visitor`);
-		if (cid === null || isNobody(cid)) {
+		if (cid === null || isNobody(cid) || isShared(cid)) {
 			if (isKnown(vid)) assert.equal(stored.vid, vid, `${title} is of the known visitor`);
 			if (stored.firstVid !== undefined) assert.equal(stored.firstVid, firstVid);
 			return;
@@ -219,7 +250,7 @@ export class Playing {
 		const perhaps = new Set(group.flatMap(({ body }) => (body.cid && !isNobody(body.cid) ? [body.cid] : [])));
 		for (const hit of shown) {
 			perhaps.add(hit.cid as string);
-			if (hit.isStored) sure.add(hit.cid as string);
+			if (hit.isStored && !isShared(hit.cid as string)) sure.add(hit.cid as string);
 		}
 		if (stored.vid === base)
 			assert.ok(sure.size === 0 || perhaps.has(cid), `${title} of ${cid} is not of ${base}, who is another`);
@@ -276,9 +307,26 @@ export class Playing {
 		for (let round = 0; round < (isRepeated ? 2 : 1); round++) await this.#service.import(hits, events);
 		for (const { vid, atMs, body } of hits) {
 			this.#erased.delete(vid);
-			this.hits.set(String(body.title), { stored: { vid }, atMs, cid: body.cid, isStored: true });
+			this.hits.set(String(body.title), {
+				stored: { vid },
+				atMs,
+				cid: body.cid,
+				keys: keysOf(body),
+				isStored: true,
+			});
 		}
 		for (const { receivedAtMs, ...event } of events) this.#keep(event, receivedAtMs);
+	}
+
+	async #lookAtShared(): Promise<void> {
+		if (this.crowds.size > 0)
+			this.shared = await this.#service.store.read(this.#service.accountId, allShared());
+	}
+
+	async #crowd({ key, short }: Of<'crowd'>): Promise<void> {
+		const { store, accountId } = this.#service;
+		await addCrowd(store, accountId, { key, short, atMs: this.#nowMs });
+		this.crowds.set(key, maxSharing - short);
 	}
 
 	#vidOf(who: number): string {
@@ -339,6 +387,7 @@ export class Playing {
 			log = {
 				hits: log.hits.filter(isOfOther),
 				kept: { links: log.kept.links.filter(isOfOther), touches: log.kept.touches.filter(isOfOther) },
+				shared: log.shared,
 				events: log.events.map((event) => ({ ...event, cid: this.events.get(event.tid)?.cid ?? null })),
 			};
 		}

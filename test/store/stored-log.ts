@@ -28,6 +28,8 @@ export interface Log {
 	readonly hits: readonly LoggedHit[];
 	readonly events: readonly LoggedEvent[];
 	readonly kept: Kept;
+	/** Keys that too many share: `c:…`, `t:…`, `s:…`. */
+	readonly shared: ReadonlySet<string>;
 }
 
 /** What retention has left of hits that it deleted. */
@@ -49,7 +51,7 @@ export interface Derived {
 }
 
 function* read(): Reading<{ log: Log; derived: Derived }> {
-	const [hits = [], events = [], visitors = [], visits = [], links = [], touches = []] = yield [
+	const [hits = [], events = [], visitors = [], visits = [], links = [], touches = [], shared = []] = yield [
 		{ sql: 'SELECT vid, sid, at, body FROM @logged_hit ORDER BY at, body' },
 		{
 			sql: 'SELECT tid, subid, cid, evt, rvn, received_at, vid, named FROM @subscription_event ORDER BY id',
@@ -58,6 +60,7 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 		{ sql: 'SELECT sid, vid, profile FROM @visit' },
 		{ sql: 'SELECT vid, key, at, kept FROM @claim ORDER BY vid, key' },
 		{ sql: 'SELECT vid, at, origin, kept FROM @touch ORDER BY vid, at' },
+		{ sql: 'SELECT key FROM @shared_key' },
 	];
 	return {
 		log: {
@@ -73,6 +76,7 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 				rvn: Number(rvn),
 				atMs: Number(received_at),
 			})),
+			shared: new Set(shared.map(({ key }) => String(key))),
 			kept: {
 				links: links
 					.filter(({ kept }) => kept !== null)

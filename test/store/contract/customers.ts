@@ -16,13 +16,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
-import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
-
-/** All orders of some things. */
-function ordersOf<T>(all: readonly T[]): T[][] {
-	if (all.length === 0) return [[]];
-	return all.flatMap((one, index) => ordersOf(all.toSpliced(index, 1)).map((others) => [one, ...others]));
-}
+import { assertAsTheLogSays, body, derived, hit, ordersOf } from './visitors.ts';
 
 /** The contract for whose an event is where customers differ. */
 export function customerContract(engine: Engine): void {

@@ -18,6 +18,7 @@ import { quotaContract } from './quota.ts';
 import { receiptContract } from './receipts.ts';
 import { scoringContract } from './scoring.ts';
 import { seedContract } from './seeds.ts';
+import { sharedKeyContract } from './shared-keys.ts';
 import { subscriptionContract } from './subscriptions.ts';
 import { uploadContract } from './uploads.ts';
 import { visitorMaintenanceContract } from './visitor-maintenance.ts';
@@ -32,6 +33,7 @@ export function everyContract(engine: Engine): void {
 	seedContract(engine);
 	joinContract(engine);
 	customerContract(engine);
+	sharedKeyContract(engine);
 	visitorMaintenanceContract(engine);
 	subscriptionContract(engine);
 	foldingContract(engine);

@@ -109,6 +109,12 @@ async function profile(store: OpenStore, accountId: number, vid: string) {
 	}
 }
 
+/** All orders of some things. */
+export function ordersOf<T>(all: readonly T[]): T[][] {
+	if (all.length === 0) return [[]];
+	return all.flatMap((one, index) => ordersOf(all.toSpliced(index, 1)).map((others) => [one, ...others]));
+}
+
 /** The contract of every engine for hits, joins and profiles. */
 export function visitorContract(engine: Engine): void {
 	suite(`visitors on ${engine.name}`, () => {

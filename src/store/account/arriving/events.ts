@@ -1,5 +1,6 @@
-import { type Owner, ownerOf } from '../../../domain/ownership.ts';
+import { hasSharedKey, type Owner, ownerOf } from '../../../domain/ownership.ts';
 import { apply, compareEntries } from '../../../domain/profile.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	eventOf,
 	type StoredEvent,
@@ -48,6 +49,8 @@ export interface UploadOutcome {
 	readonly duplicateRows: readonly number[];
 	/** Duplicates whose content differs from the stored event. */
 	readonly conflictingRows: readonly number[];
+	/** Events with a key that too many share, which joins nobody; undefined if there are none. */
+	readonly sharedRows?: readonly number[];
 }
 
 /** Whom events belong to. */
@@ -65,6 +68,8 @@ export interface Inserted extends Owners {
 	readonly fresh: ReadonlySet<string> | 'all';
 	/** Whether the events were stored with the visitors whom they name. */
 	readonly isNamed?: true;
+	/** The keys of the events that too many share, where the answer tells. */
+	readonly shared?: SharedKeys;
 	/** Whether the transaction has locked visitors. */
 	readonly hasVisitors?: true;
 }
@@ -80,15 +85,28 @@ export function* storeEvents(
 	insert: () => Steps<Inserted>,
 ): Steps<UploadOutcome[]> {
 	const inserted = yield* insert();
-	const { fresh, owners, subscribers } = inserted;
+	const { fresh, owners, subscribers, shared = none } = inserted;
 	if (owners.size + subscribers.size > 0) yield* joinEvents(newAmong(uploads, fresh), inserted);
 	if (fresh === 'all')
-		return uploads.map(({ size }) => ({ stored: size, duplicateRows: [], conflictingRows: [] }));
-	const outcomes = yield* outcomesOf(uploads, fresh);
+		return uploads.map((upload) => ({
+			stored: upload.size,
+			duplicateRows: [],
+			conflictingRows: [],
+			...sharedRowsOf(upload, shared),
+		}));
+	const outcomes = yield* outcomesOf(uploads, fresh, shared);
 	yield uploads.flatMap(({ events, tellsConflicts }, index) =>
 		tellsConflicts ? addConflicts(events, outcomes[index]?.conflictingRows ?? []) : [],
 	);
 	return outcomes;
+}
+
+const none: SharedKeys = new Set();
+
+function sharedRowsOf(upload: Arriving, shared: SharedKeys): Pick<UploadOutcome, 'sharedRows'> {
+	if (shared.size === 0) return {};
+	const sharedRows = upload.events.flatMap((event, row) => (hasSharedKey(event, shared) ? [row] : []));
+	return sharedRows.length > 0 ? { sharedRows } : {};
 }
 
 /** The new events. Of several with one `tid` only the first is stored. */
@@ -133,7 +151,11 @@ export function* findOwners(events: readonly StoredEvent[]): Reading<Owners> {
 }
 
 /** A new `tid` belongs to the first upload that has it. Repeats are compared with what is stored. */
-function* outcomesOf(uploads: readonly Arriving[], fresh: ReadonlySet<string>): Reading<UploadOutcome[]> {
+function* outcomesOf(
+	uploads: readonly Arriving[],
+	fresh: ReadonlySet<string>,
+	shared: SharedKeys,
+): Reading<UploadOutcome[]> {
 	const left = new Set(fresh);
 	const duplicates = uploads.map(({ events }) =>
 		events.flatMap(({ tid }, row) => (left.delete(tid) ? [] : [row])),
@@ -143,7 +165,8 @@ function* outcomesOf(uploads: readonly Arriving[], fresh: ReadonlySet<string>): 
 	);
 	const rows = yield* eventsByTid(unique(tids));
 	const stored = new Map(rows.map((row) => [row.tid, eventOf(row)]));
-	return uploads.map(({ events }, index) => {
+	return uploads.map((upload, index) => {
+		const { events } = upload;
 		const duplicateRows = duplicates[index] ?? [];
 		const isConflicting = (row: number) => {
 			const event = events[row] as StoredEvent;
@@ -153,6 +176,7 @@ function* outcomesOf(uploads: readonly Arriving[], fresh: ReadonlySet<string>): 
 			stored: events.length - duplicateRows.length,
 			duplicateRows,
 			conflictingRows: duplicateRows.filter(isConflicting),
+			...sharedRowsOf(upload, shared),
 		};
 	});
 }

@@ -5,8 +5,9 @@ import {
 	hitEntry,
 	type StoredHit,
 } from '../../../domain/hit.ts';
-import { isMissingKey } from '../../../domain/missing-key.ts';
+import { namesCustomer } from '../../../domain/ownership.ts';
 import { apply, type Profile } from '../../../domain/profile.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
 import { ask, type Query, type Row, type Steps, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
@@ -18,8 +19,10 @@ import {
 	linksOfHit,
 	lockContested,
 	newLinks,
+	perhapsShared,
 	saveLinks,
 } from '../owners/identity-links.ts';
+import { lookAtShown } from '../owners/shared-keys.ts';
 import {
 	derivedOf,
 	findErased,
@@ -59,6 +62,10 @@ interface Working {
 	readonly keys: ReadonlySet<string>;
 	readonly contested: readonly ContestedEvent[];
 	readonly popular: readonly string[];
+	/** Keys of the hits that too many share: to them, nobody has links. */
+	readonly shared: SharedKeys;
+	/** How many visitors have shown each of the others. */
+	readonly showing: ReadonlyMap<string, number>;
 }
 
 interface VisitHit extends StoredHit {
@@ -91,7 +98,9 @@ export function* storeHits(
 	const working = yield* load(whose);
 	const placed = whose.hits.map((hit) => place(working, hit));
 	const links = newLinks(
-		placed.flatMap((hit) => linksOfHit(hit.vid, hit.atMs, hit.body)),
+		placed
+			.flatMap((hit) => linksOfHit(hit.vid, hit.atMs, hit.body))
+			.filter(({ key }) => !working.shared.has(key)),
 		working.known,
 	);
 	// Its visitor or link was deleted after the look-up without a lock.
@@ -102,7 +111,7 @@ export function* storeHits(
 		placed.map(({ vid }) => vid),
 	);
 	const others = [
-		saveLinks(links),
+		saveLinks(links, working.shared),
 		saveTouches(placed.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit))),
 		saveVisits(
 			changedOf(
@@ -113,16 +122,17 @@ export function* storeHits(
 	];
 	const latest = { hits: placed, visitors, others };
 	const stored = placed.map(({ vid, sid }, index) => {
-		const first =
-			whose.firstVids.get(index) ?? firstVidOf(whose.hits[index] as ArrivingHit, working.visitors);
+		const first = whose.firstVids.get(index) ?? firstVidOf(whose.hits[index] as ArrivingHit, working);
 		return first === undefined || first === vid ? { vid, sid } : { vid, sid, firstVid: first };
 	});
 	if (working.contested.length + working.popular.length + working.stale.size === 0) {
 		yield* addLatest(latest);
+		yield* lookAtShown(perhapsShared(links, working));
 		return stored;
 	}
 	// First, because `refold` marks existing rows. Profiles that wait for the background show their latest entry at once.
 	yield* addAtOnce(latest);
+	yield* lookAtShown(perhapsShared(links, working));
 	yield* assignLater(working.popular, links);
 	for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
 	yield* refold([...working.stale], [...working.staleVisits]);
@@ -144,18 +154,23 @@ function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[
 }
 
 /** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0009`. */
-function* load({ hits, gaining, known: before }: WhoseHits): Steps<Working> {
+function* load({ hits, gaining, known: before, shared: sharedCids }: WhoseHits): Steps<Working> {
 	const vids = unique(hits.map(({ vid }) => vid));
 	const derived = derivedOf(hits);
-	const all = unique([...vids, ...derived.map(({ vid }) => vid), ...hits.map(firstVidWithoutCustomer)]);
-	const links = hits.flatMap((hit) =>
-		linksOfHit(hit.vid ?? hit.derived?.vid ?? hit.freshVid, hit.atMs, hit.body),
-	);
+	const all = unique([
+		...vids,
+		...derived.map(({ vid }) => vid),
+		...hits.map((hit) => firstVidWithoutCustomer(hit, sharedCids)),
+	]);
+	const links = hits
+		.flatMap((hit) => linksOfHit(hit.vid ?? hit.derived?.vid ?? hit.freshVid, hit.atMs, hit.body))
+		.filter(({ key }) => !sharedCids.has(key));
 	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
 	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && all.includes(vid));
 	const keys = new Set(newLinks(links, before).map(({ key }) => key));
 	const changing = unique(gaining.map(({ vid }) => vid)).filter((vid) => vids.includes(vid));
-	const { events, vids: contenders, popular } = yield* lockContested([...keys], { changing });
+	const contested = yield* lockContested([...keys], { changing });
+	const { events, vids: contenders, popular, showing } = contested;
 	const { visitors, erased, visits, known, again } = yield* ask({
 		lock: lockDerived(derived),
 		visitors: loadVisitors(unique([...all, ...contenders])),
@@ -199,17 +214,19 @@ function* load({ hits, gaining, known: before }: WhoseHits): Steps<Working> {
 		keys,
 		contested: events,
 		popular,
+		shared: sharedCids.union(contested.shared),
+		showing,
 	};
 }
 
 /** The visitor that the browser was first, of hits that do not say who shows it. */
-function firstVidWithoutCustomer({ firstVid = null, body }: ArrivingHit): string | null {
-	return body.cid === null || isMissingKey(body.cid) ? firstVid : null;
+function firstVidWithoutCustomer({ firstVid = null, body }: ArrivingHit, shared: SharedKeys): string | null {
+	return namesCustomer(body.cid, shared) ? null : firstVid;
 }
 
-function firstVidOf(hit: ArrivingHit, known: ReadonlyMap<string, unknown>): string | undefined {
-	const first = firstVidWithoutCustomer(hit);
-	return first !== null && known.has(first) ? first : undefined;
+function firstVidOf(hit: ArrivingHit, { visitors, shared }: Working): string | undefined {
+	const first = firstVidWithoutCustomer(hit, shared);
+	return first !== null && visitors.has(first) ? first : undefined;
 }
 
 /** Whose a hit is: a known visitor's, else of the one whom its seed leads to, else a new one's. */

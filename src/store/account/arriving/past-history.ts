@@ -20,8 +20,10 @@ import {
 	linksOfHit,
 	lockContested,
 	newLinks,
+	perhapsShared,
 	saveLinks,
 } from '../owners/identity-links.ts';
+import { lookAtShown } from '../owners/shared-keys.ts';
 import { subidsOf, subscriptionKeys } from '../owners/subscription-owners.ts';
 import {
 	derivedOf,
@@ -181,7 +183,7 @@ function* storePastHits(
 	});
 	if (erased.some(({ mark, successor }) => successors.get(String(mark)) !== successor))
 		throw new ConcurrentChangeError('a derived visitor was erased');
-	const fresh = newLinks(links, known);
+	const fresh = newLinks(links, known).filter(({ key }) => !contested.shared.has(key));
 	if (fresh.some(({ key }) => !linked.has(key))) throw new ConcurrentChangeError('a visitor was erased');
 	const knownVids = visitors.map(({ vid }) => String(vid)).filter((vid) => hitsOf.has(vid));
 	const merged = yield* mergeLogs(hitsOf, new Set(knownVids), { history, long, crowd });
@@ -192,10 +194,11 @@ function* storePastHits(
 	// Only the last one has rows.
 	const visits = yield* rowsOf([
 		insertHits(added),
-		saveLinks(fresh),
+		saveLinks(fresh, contested.shared),
 		...renamed.flatMap(([before, after]) => rename(before, after)),
 		loadVisits(sids),
 	]);
+	yield* lookAtShown(perhapsShared(fresh, contested));
 	yield* assignLater(contested.popular, fresh);
 	const isAdded = new Set(addedEvents.map(({ tid }) => tid));
 	const moved = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));

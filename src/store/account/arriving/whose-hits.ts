@@ -1,9 +1,10 @@
 import { derivedVisitor } from '../../../domain/derived-vid.ts';
 import type { ArrivingHit } from '../../../domain/hit.ts';
-import { isMissingKey } from '../../../domain/missing-key.ts';
-import { cidKey } from '../../../domain/ownership.ts';
-import { type Askable, type Query, type Row, raw, type Steps, sql, values } from '../../steps.ts';
+import { cidKey, namesCustomer } from '../../../domain/ownership.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
+import { type Askable, ask, type Query, type Row, raw, type Steps, sql, values } from '../../steps.ts';
 import { hasCustomer } from '../owners/customers.ts';
+import { sharedAmong, someShared } from '../owners/shared-keys.ts';
 
 /** A visitor who shows a customer. */
 export interface ShowsCustomer {
@@ -20,6 +21,8 @@ export interface WhoseHits {
 	readonly gaining: readonly ShowsCustomer[];
 	/** Rows as those of `knownLinks`, of the visitors that hits with a customer present. */
 	readonly known: readonly Row[];
+	/** The `cid`s of the hits, as keys, that too many share. */
+	readonly shared: SharedKeys;
 }
 
 /**
@@ -33,13 +36,15 @@ export function* whoseHits(hits: readonly ArrivingHit[]): Steps<WhoseHits> {
 		return cid === null ? [] : presentedBy(hit).map((vid) => ({ vid, cid }));
 	});
 	const firstVids = new Map<number, string>();
-	if (asked.length === 0) return { hits, firstVids, gaining: [], known: [] };
-	const rows = yield* customersOf(asked);
+	const cids = hits.flatMap(({ body: { cid } }) => (cid === null ? [] : [cidKey(cid)]));
+	if (cids.length === 0) return { hits, firstVids, gaining: [], known: [], shared: new Set() };
+	const { rows, some } = yield* ask({ rows: customersOf(asked), some: someShared() });
+	const shared = yield* sharedAmong(some, () => cids);
 	const customers = new KnownCustomers(rows);
 	const gaining: ShowsCustomer[] = [];
 	const decided = hits.map((hit, place): ArrivingHit => {
 		const { cid } = hit.body;
-		if (cid === null || isMissingKey(cid)) return hit;
+		if (!namesCustomer(cid, shared)) return hit;
 		const base = presentedBy(hit).find((vid) => customers.isVisitor(vid)) ?? hit.derived?.vid;
 		if (base === undefined) return hit;
 		if (!customers.isAnothers(base, cid)) {
@@ -54,11 +59,17 @@ export function* whoseHits(hits: readonly ArrivingHit[]): Steps<WhoseHits> {
 	});
 	const known = rows.filter(({ at }) => at !== null);
 	const derived = decided.flatMap((hit, place) => (firstVids.has(place) && hit.derived ? [hit] : []));
-	if (derived.length === 0) return { hits: decided, firstVids, gaining, known };
+	if (derived.length === 0) return { hits: decided, firstVids, gaining, known, shared };
 	const links = yield* customersOf(
 		derived.map((hit) => ({ vid: hit.derived?.vid ?? '', cid: hit.body.cid ?? '' })),
 	);
-	return { hits: decided, firstVids, gaining, known: [...known, ...links.filter(({ at }) => at !== null)] };
+	return {
+		hits: decided,
+		firstVids,
+		gaining,
+		known: [...known, ...links.filter(({ at }) => at !== null)],
+		shared,
+	};
 }
 
 /** The visitors that a hit presents, the one that decides first. */

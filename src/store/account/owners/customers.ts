@@ -1,6 +1,7 @@
 import { isMissingKey, missingKeys } from '../../../domain/missing-key.ts';
 import type { IsAnothers, ShownCid } from '../../../domain/ownership.ts';
 import { type Reading, type Row, select } from '../../steps.ts';
+import { isSharedSql } from './shared-keys.ts';
 
 /** No key contains it. */
 const separator = '\u001f';
@@ -21,9 +22,12 @@ export function hasCustomer(vid: string): string {
 	return `EXISTS (SELECT 1 FROM @claim AS shown WHERE shown.vid = ${vid} AND ${showsCustomer('shown')})`;
 }
 
-/** In SQL: whether a visitor has shown customers, and this one is not among them. @param vid,cid expressions */
+/**
+ * In SQL: whether a visitor has shown customers, and this one, whom not too many share, is not among them.
+ * @param vid,cid expressions
+ */
 export function isAnothersSql(vid: string, cid: string): string {
-	return `NOT EXISTS (SELECT 1 FROM @claim AS shown WHERE shown.vid = ${vid} AND shown.key = 'c:' || ${cid}) AND ${hasCustomer(vid)}`;
+	return `NOT EXISTS (SELECT 1 FROM @claim AS shown WHERE shown.vid = ${vid} AND shown.key = 'c:' || ${cid}) AND ${hasCustomer(vid)} AND NOT ${isSharedSql(`'c:' || ${cid}`)}`;
 }
 
 /** Visitors and customers that are not theirs. */

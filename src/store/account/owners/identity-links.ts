@@ -9,6 +9,7 @@ import {
 	ownerOf,
 	tidKey,
 } from '../../../domain/ownership.ts';
+import { maxSharing, type SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	type Askable,
 	ask,
@@ -24,6 +25,7 @@ import {
 import { unique } from '../../unique.ts';
 import { addTasks } from '../tasks.ts';
 import { Anothers, isAnothersSql } from './customers.ts';
+import { countShowingSql, isSharedSql } from './shared-keys.ts';
 import {
 	followSubscriptions,
 	notErasing,
@@ -69,6 +71,11 @@ function holderSql(key: string): string {
 /** No key and no id is empty. */
 const none = '';
 
+/** In SQL: a holder, or nobody where too many share the key. Most have none. */
+function unsharedSql(holder: string, key: string): string {
+	return `CASE WHEN ${holder} IS NULL OR ${isSharedSql(key)} THEN NULL ELSE ${holder} END AS ${holder}`;
+}
+
 /** Of those events that have one, the holders of their keys, and whether the holder of the `tid` is another customer's. */
 export function holdersOf(events: readonly Joinable[]): Askable<Select> {
 	const rows = events.map((event) => {
@@ -81,7 +88,8 @@ export function holdersOf(events: readonly Joinable[]): Askable<Select> {
 		];
 	});
 	const another = `CASE WHEN by_tid IS NULL OR cid = '' THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END`;
-	return select`tid, cid, by_tid, by_cid, ${raw(another)} AS another FROM (SELECT column1 AS tid, column3 AS cid, ${raw(holderSql('column2'))} AS by_tid, ${raw(holderSql('column4'))} AS by_cid FROM (${values(rows)}) AS list ${withAny} /* holders */`;
+	const holders = `${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}`;
+	return select`tid, cid, ${raw(holders)}, ${raw(another)} AS another FROM (SELECT column1 AS tid, column3 AS cid, ${raw(holderSql('column2'))} AS by_tid, ${raw(holderSql('column4'))} AS by_cid FROM (${values(rows)}) AS list ${withAny} /* holders */`;
 }
 
 function holdersOfKeys(keys: readonly string[]): Askable<Select> {
@@ -142,8 +150,10 @@ function earliestLinks(links: readonly IdentityLink[]): IdentityLink[] {
 	return [...earliest.values()];
 }
 
-export function saveLinks(links: readonly IdentityLink[]): Query {
-	const rows = earliestLinks(links).map(({ key, atMs, vid }) => [key, atMs, vid]);
+/** @param shared none has a link to keys that too many share */
+export function saveLinks(links: readonly IdentityLink[], shared: SharedKeys): Query {
+	const own = shared.size === 0 ? links : links.filter(({ key }) => !shared.has(key));
+	const rows = earliestLinks(own).map(({ key, atMs, vid }) => [key, atMs, vid]);
 	return sql`INSERT INTO @claim (key, at, vid) ${values(rows)} ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save links */`;
 }
 
@@ -166,6 +176,10 @@ export interface ContestedEvents {
 	readonly vids: readonly string[];
 	/** Keys of too many events for a request. The background handles them, see `assignLater`. */
 	readonly popular: readonly string[];
+	/** Keys that too many share. Nobody has links to them. */
+	readonly shared: SharedKeys;
+	/** How many visitors have shown each of the other keys. */
+	readonly showing: ReadonlyMap<string, number>;
 }
 
 /**
@@ -182,24 +196,29 @@ export function* lockContested(
 ): Steps<ContestedEvents> {
 	const more = yield* keysOfVisitors(changing);
 	const all = unique([...keys, ...more.keys]);
-	if (all.length + more.tids.length === 0) return { events: [], vids: [], popular: [] };
+	if (all.length + more.tids.length === 0)
+		return { events: [], vids: [], popular: [], shared: new Set(), showing: new Map() };
 	const { counts } = yield* ask({
 		lock: { lock: 'exclusive', keys: all },
 		subids: { lock: 'exclusive', keys: more.subids.map((subid) => `s:${subid}`) },
-		counts: countEvents(all),
+		counts: countUses(all),
 	});
 	let left = maxContested;
 	const popular = new Set<string>();
-	for (const { cid, events } of counts) {
-		if (Number(events) > left) popular.add(`c:${cid}`);
+	const shared = new Set<string>();
+	const showing = new Map<string, number>();
+	for (const { key, events, visitors, shared: isShared } of counts) {
+		if (Number(events) > left) popular.add(String(key));
 		else left -= Number(events);
+		if (isShared) shared.add(String(key));
+		else showing.set(String(key), Number(visitors));
 	}
 	const named = (kind: string) =>
 		all.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
 	const found = yield* select`tid FROM @subscription_event WHERE cid IN ${named('c:')} /* events of links */`;
 	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid)), ...more.tids]);
 	const rows = yield* lockEvents([...tids], erasing);
-	return { ...(yield* contestedAmong(rows)), popular: [...popular] };
+	return { ...(yield* contestedAmong(rows)), popular: [...popular], shared, showing };
 }
 
 /** What may change owner with the customers of visitors. */
@@ -254,10 +273,26 @@ export function eventsOfVisitor(vid: string, afterId: number): Askable<Select> {
 		) AS found ORDER BY id LIMIT ${raw(maxContested)} /* events of visitor */`;
 }
 
-/** The number of events of each customer id. Counting stops just above the limit. A `tid` has one event. */
-function countEvents(keys: readonly string[]): Query {
-	const cids = keys.filter((key) => key.startsWith('c:')).map((key) => key.slice(2));
-	return select`key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${raw(maxContested + 1)}) AS first) AS events FROM ${cids} AS list /* count events */`;
+/**
+ * The number of events of each customer id, and of the visitors who have shown each key. Counting stops just above the limits. A
+ * `tid` has one event.
+ */
+function countUses(keys: readonly string[]): Query {
+	const events = `(SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE list.key < 'd' AND cid = substr(list.key, 3) ORDER BY id LIMIT ${maxContested + 1}) AS first)`;
+	return select`key, ${raw(events)} AS events, ${raw(countShowingSql('list.key'))} AS visitors, ${raw(isSharedSql('list.key'))} AS shared FROM ${keys} AS list /* count uses */`;
+}
+
+/** Keys that too many visitors may share, now that some have new links to them. */
+export function perhapsShared(
+	links: readonly IdentityLink[],
+	{ showing }: Pick<ContestedEvents, 'showing'>,
+): string[] {
+	const added = Map.groupBy(links, ({ key }) => key);
+	return [...added]
+		.filter(
+			([key, { length }]) => (showing.get(key) ?? 0) + length > maxSharing && !isMissingKey(key.slice(2)),
+		)
+		.map(([key]) => key);
 }
 
 /**
@@ -272,7 +307,7 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 }
 
 /** The same for events that are already locked. @param rows of `lockEvents` */
-export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvents, 'popular'>> {
+export function* contestedAmong(rows: readonly Row[]): Steps<Pick<ContestedEvents, 'events' | 'vids'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
 	const { subscribers } = yield* subscriptionsOf(events);

@@ -23,13 +23,14 @@ import {
 import { unique } from '../../unique.ts';
 import { addTasks } from '../tasks.ts';
 import { Anothers, isAnothersSql } from './customers.ts';
+import { isSharedSql } from './shared-keys.ts';
 
 /** Events, as far as it matters whose their subscriptions are. */
 type Following = Joinable & { readonly subid: string };
 
 /**
  * The owners of the events' subscriptions that have one, and whether they are another customer's than an event names. A
- * `subid` that stands for a missing one is no subscription.
+ * `subid` that stands for a missing one, or that too many share, is no subscription.
  */
 export function ownersOfSubscriptions(events: readonly Following[]): Askable<Select> {
 	const pairs = new Map<string, readonly [subid: string, cid: string]>();
@@ -40,7 +41,7 @@ export function ownersOfSubscriptions(events: readonly Following[]): Askable<Sel
 	}
 	const owner = `(SELECT vid FROM @subscription_event AS event WHERE event.subid = column1 AND named > 0${notErasing.text} ORDER BY ${decidingOrder} LIMIT 1)`;
 	const another = `CASE WHEN cid = '' THEN 0 WHEN ${isAnothersSql('found.vid', 'cid')} THEN 1 ELSE 0 END`;
-	return select`subid, cid, vid, ${raw(another)} AS another FROM (SELECT column1 AS subid, column2 AS cid, ${raw(owner)} AS vid FROM (${values([...pairs.values()])}) AS list ${withVid} /* subscriptions */`;
+	return select`subid, cid, vid, ${raw(another)} AS another FROM (SELECT column1 AS subid, column2 AS cid, ${raw(owner)} AS vid FROM (${values([...pairs.values()])}) AS list ${withVid} AND NOT ${raw(isSharedSql("'s:' || subid"))} /* subscriptions */`;
 }
 
 /**

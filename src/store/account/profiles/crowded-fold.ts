@@ -78,13 +78,13 @@ export function* foldCrowd({ key, name, vid, atMs, mark }: Crowd): Reading<Folde
 
 /** Moves links to the hits of a crowd. @returns whether the crowd is as it was */
 export function* foundCrowd({ vid, mark }: Crowd, links: readonly IdentityLink[]): Steps<boolean> {
-	const { events, vids, popular } = yield* lockContested(unique(links.map(({ key }) => key)), {
+	const { events, vids, popular, shared } = yield* lockContested(unique(links.map(({ key }) => key)), {
 		changing: customersChange(links),
 	});
 	yield [lockVisitors(unique([vid, ...vids]))];
 	const [row] = yield* select`refolded FROM @visitor WHERE vid = ${vid} /* crowd */`;
 	if (row?.refolded !== mark) return false;
-	yield [saveLinks(links), addTasks(popular)];
+	yield [saveLinks(links, shared), addTasks(popular)];
 	const moved = yield* assignEvents(events);
 	yield* refold([...moved]);
 	return !moved.has(vid);

@@ -169,7 +169,7 @@ function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<
 	if (read.links.some(({ key }) => !found.keys.has(key))) return false;
 	const gone = read.isEnd ? found.last : [];
 	yield [
-		saveLinks(read.links),
+		saveLinks(read.links, found.shared),
 		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${gone} AND unfounded IS NOT NULL /* unfounded */`,
 		addTasks(found.popular),
 	];
@@ -209,7 +209,8 @@ function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
 		yield [lockVisitors([subject])];
 		yield* refold([subject]);
 		yield [endTasks([name], id)];
-	} else if (name.startsWith('c:')) yield [goOn(task, yield* assignOn(subject, position))];
+	} else if (name.startsWith('n:')) yield* forgetShown(task);
+	else if (name.startsWith('c:')) yield [goOn(task, yield* assignOn(subject, position))];
 	else if (name.startsWith('o:')) yield [goOn(task, yield* assignVisitorOn(subject, position))];
 	else {
 		const isAlike = (other: Task) => other.name.startsWith('s:') && other.position === 0;
@@ -250,6 +251,24 @@ function* assignOn(cid: string, position: number): Steps<number | undefined> {
 	const last = page.at(-1);
 	// Later events had the right owner from the start. A newer link has its own task.
 	return page.length === maxAssigned && last ? Number(last.id) : undefined;
+}
+
+/**
+ * Takes a key that too many share from some of the visitors who have shown it, with what this changes of theirs: whoever has
+ * shown no other customer is nobody's now. At the end, the events with the key are assigned anew.
+ */
+function* forgetShown({ id, name }: Task): Steps<void> {
+	const key = name.slice(2);
+	const rows =
+		yield* select`vid FROM @claim WHERE key = ${key} ORDER BY at, vid LIMIT ${raw(maxVisitors)} /* forget shown */`;
+	const shown = rows.map(({ vid }) => String(vid));
+	const changing = key.startsWith('c:') ? shown : [];
+	const { events, vids } = yield* lockContested([key], { changing });
+	yield [lockVisitors(unique([...shown, ...vids]))];
+	yield [sql`DELETE FROM @claim WHERE key = ${key} AND vid IN ${shown} /* forget shown */`];
+	yield* refold([...(yield* assignEvents(events))]);
+	if (shown.length === maxVisitors) return;
+	yield [endTasks([name], id), addTasks(key.startsWith('t:') ? [] : [key])];
 }
 
 /** The same of a visitor whose customers have changed. */

@@ -1,4 +1,5 @@
 import { emptyProfile } from '../../../domain/profile.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
 import { ask, type Reading, type Row, raw, rowsOf, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
@@ -69,10 +70,10 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 	const short = yield* withShortLogs(vids, maxReplayed);
 	const left = vids.filter((vid) => !short.includes(vid));
 	if (short.length === 0) return { changed: 0, left };
-	const contested = yield* takeLinks(short);
+	const { events, shared } = yield* takeLinks(short);
 	const hits = yield* select`vid, sid, at, body FROM @hit WHERE vid IN ${short} /* rebuild */`;
-	yield [saveLinks(hits.flatMap(linksOfRow))];
-	const moved = yield* assignEvents(contested);
+	yield [saveLinks(hits.flatMap(linksOfRow), shared)];
+	const moved = yield* assignEvents(events);
 	const changed = yield* refold([...new Set([...short, ...moved])], [], 2 * maxReplayed);
 	return { changed: moved.size + changed, left };
 }
@@ -80,9 +81,11 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 /**
  * Deletes all links of visitors, and locks them and everybody whose subscription events this may change. The locks of
  * all keys come first, so that until the transaction ends nobody else makes a link or stores an event.
- * @returns the events whose owners may change
+ * @returns the events whose owners may change, and the keys that too many share
  */
-function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
+function* takeLinks(
+	vids: readonly string[],
+): Steps<{ events: readonly ContestedEvent[]; shared: SharedKeys }> {
 	const { taken, shown } = yield* ask({
 		lock: { lock: 'exclusive', keys: 'all' },
 		taken: sql`DELETE FROM @claim WHERE vid IN ${vids} AND kept IS NULL RETURNING key /* take links */`,
@@ -90,7 +93,7 @@ function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 		shown: select`vid, at, body FROM @hit WHERE vid IN ${vids} AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
 	});
 	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
-	const { events, popular } = yield* lockContested(unique(keys), { changing: vids });
+	const { events, popular, shared } = yield* lockContested(unique(keys), { changing: vids });
 	const { found } = yield* ask({
 		found: select`tid FROM @subscription_event WHERE vid IN ${vids} /* take links */`,
 		queued: addTasks(popular),
@@ -99,7 +102,7 @@ function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 	const rows = [...events, ...own] as readonly Row[];
 	const over = yield* contestedAmong([...new Map(rows.map((row) => [row.tid, row])).values()]);
 	yield [lockVisitors(unique([...vids, ...over.vids]))];
-	return over.events;
+	return { events: over.events, shared };
 }
 
 /**

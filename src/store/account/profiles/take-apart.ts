@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { HitRecord } from '../../../domain/hit.ts';
-import { isMissingKey } from '../../../domain/missing-key.ts';
-import { cidKey } from '../../../domain/ownership.ts';
+import { cidKey, namesCustomer } from '../../../domain/ownership.ts';
 import { emptyProfile } from '../../../domain/profile.ts';
 import { ask, type Reading, type Row, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import { showsCustomer } from '../owners/customers.ts';
+import { findShared, sharedIn } from '../owners/shared-keys.ts';
 import type { HitPlace } from '../removing/erasing.ts';
 import { addMissingVisits, lockVisitors } from './stored-profiles.ts';
 
@@ -55,10 +55,13 @@ export function* nextHits(
 ): Reading<{ hits: { row: Row; cid: string | null; body: HitRecord }[]; place: ApartPlace | undefined }> {
 	const rows =
 		yield* select`id, sid, at, body FROM @logged_hit WHERE vid = ${vid} AND (at, id) > (${after.atMs}, ${after.id}) ORDER BY at, id LIMIT ${raw(maxMoved)} /* take apart */`;
+	const bodies = rows.map((row) => JSON.parse(String(row.body)) as HitRecord);
+	const cids = bodies.flatMap((body) => (body.cid === null ? [] : [cidKey(body.cid)]));
+	const shared = sharedIn(yield* findShared(cids));
 	let cid = before;
-	const hits = rows.map((row) => {
-		const body = JSON.parse(String(row.body)) as HitRecord;
-		if (body.cid !== null && !isMissingKey(body.cid)) cid = body.cid;
+	const hits = rows.map((row, index) => {
+		const body = bodies[index] as HitRecord;
+		if (namesCustomer(body.cid, shared)) cid = body.cid;
 		return { row, cid, body };
 	});
 	const last = rows.length === maxMoved ? rows.at(-1) : undefined;

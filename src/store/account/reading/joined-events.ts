@@ -11,6 +11,7 @@ import { storedEventColumns, subscriptionEntry } from '../../../domain/subscript
 import type { Reading, Row, Select } from '../../steps.ts';
 import { ShownCids } from '../owners/customers.ts';
 import { holdersUpTo } from '../owners/identity-links.ts';
+import { findShared, keysOfEvents, sharedIn } from '../owners/shared-keys.ts';
 import { rowsOfNames } from './rows.ts';
 
 /** A subscription event that belonged to a visitor, and the period in which this was known. */
@@ -54,6 +55,7 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 	const ofSubscriptions = yield* eventsOf('subid', subids, asOfMs);
 	const events = new Map([...own, ...ofSubscriptions].map((event) => [event.tid, event])).values().toArray();
 	const holders = holdersIn(yield* holdersUpTo([...new Set(eventKeys(events))], asOfMs));
+	const shared = sharedIn(yield* findShared(keysOfEvents(events)));
 	const shown = new ShownCids();
 	shown.add(
 		yield* rowsOfNames([...new Set(holders.values().map(({ vid }) => vid))], {
@@ -66,7 +68,7 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 	const owned = Map.groupBy(events, ({ subid }) => subid)
 		.values()
 		.flatMap((all) => {
-			const owners = ownersOver(all, { holderOf: (key) => holders.get(key), shownBy: shown.by });
+			const owners = ownersOver(all, { holderOf: (key) => holders.get(key), shownBy: shown.by, shared });
 			return all.flatMap(({ tid, entry }, index) => {
 				const shownAtMs = holders.get(tidKey(tid))?.atMs;
 				return (owners[index] ?? []).map(({ vid, ...known }) => ({

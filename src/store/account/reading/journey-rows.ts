@@ -1,5 +1,14 @@
 import type { HitRecord } from '../../../domain/hit.ts';
-import { eventKeys, type Owner, ownerOf, subscribersAmong } from '../../../domain/ownership.ts';
+import {
+	cidKey,
+	eventKeys,
+	type IsAnothers,
+	type Owner,
+	ownerOf,
+	subscribersAmong,
+	subscriptionKey,
+} from '../../../domain/ownership.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	type EventLabel,
 	eventLabelNames,
@@ -21,6 +30,7 @@ import {
 } from '../../steps.ts';
 import { ShownCids, shownCidsOf } from '../owners/customers.ts';
 import { holdersUpTo, namedAmong } from '../owners/identity-links.ts';
+import { allShared } from '../owners/shared-keys.ts';
 
 /** Rows of a page; bounds memory. */
 const pageRows = 5000;
@@ -119,17 +129,30 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEve
 		(row) => (isPast ? past.push(row) : events.push(toEvent(row))),
 	);
 	if (!isPast) return events;
+	const shared = yield* allShared();
 	const shown = new ShownCids();
 	for (let from = 0; from < past.length; from += maxNames) {
 		const some = past.slice(from, from + maxNames);
-		for (const event of yield* withOwnersAsOf(some, toEvent, { asOfMs, shown })) events.push(event);
+		for (const event of yield* withOwnersAsOf(some, toEvent, { asOfMs, shown, shared })) events.push(event);
 	}
-	const subscribers = subscribersAmong(events, ownerNamedBy);
+	const subscribers = subscribersAmong(events, (event) =>
+		shared.has(subscriptionKey(event.subid)) ? undefined : ownerNamedBy(event),
+	);
 	return events.map((event, index) => {
 		const joinable = { ...keysOf(past[index] as EventRow), subid: event.subid };
-		const owner = ownerOf(joinable, ownerNamedBy(event), subscribers.get(event.subid), shown.isAnothers);
+		const owner = ownerOf(
+			joinable,
+			ownerNamedBy(event),
+			subscribers.get(event.subid),
+			isAnothersOf(shown, shared),
+		);
 		return event.named > 0 ? event : { ...event, vid: owner?.vid ?? null };
 	});
+}
+
+/** @param shared customers among them are nobody */
+function isAnothersOf(shown: ShownCids, shared: SharedKeys): IsAnothers {
+	return (vid, cid) => !shared.has(cidKey(cid)) && shown.isAnothers(vid, cid);
 }
 
 function keysOf(row: EventRow): { tid: string; cid: string | null } {
@@ -194,15 +217,19 @@ function eventReader(): ToEvent {
 function* withOwnersAsOf(
 	rows: readonly EventRow[],
 	toEvent: ToEvent,
-	{ asOfMs, shown }: { readonly asOfMs: number; readonly shown: ShownCids },
+	{
+		asOfMs,
+		shown,
+		shared,
+	}: { readonly asOfMs: number; readonly shown: ShownCids; readonly shared: SharedKeys },
 ): Reading<JourneyEvent[]> {
 	const naming = rows.map(keysOf);
 	const holders = new Map<string, string>();
 	for (const { key, vid } of yield* holdersUpTo([...new Set(eventKeys(naming))], asOfMs))
-		if (typeof vid === 'string') holders.set(String(key), vid);
+		if (typeof vid === 'string' && !shared.has(String(key))) holders.set(String(key), vid);
 	const unknown = [...new Set(holders.values())].filter((vid) => shown.by(vid).length === 0);
 	shown.add(yield* shownCidsOf(unknown, asOfMs));
-	const owners = namedAmong(naming, (key) => holders.get(key), shown.isAnothers);
+	const owners = namedAmong(naming, (key) => holders.get(key), isAnothersOf(shown, shared));
 	return rows.map((row) => {
 		const event = toEvent(row);
 		const { vid = null, named = 0 } = owners.get(row.at(-2) as string) ?? {};

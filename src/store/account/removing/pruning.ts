@@ -9,6 +9,7 @@ import {
 	lockContested,
 	saveLinks,
 } from '../owners/identity-links.ts';
+import { findShared, sharedIn } from '../owners/shared-keys.ts';
 import { refold, withShortLogs } from '../profiles/refold.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { addTasks } from '../tasks.ts';
@@ -58,7 +59,9 @@ function* moveLinks(short: readonly string[], links: readonly IdentityLink[], be
 		deleted: sql`DELETE FROM @claim WHERE vid IN ${short} AND unfounded IS NOT NULL /* prune */`,
 		shown: select`vid, at, body FROM @hit WHERE vid IN ${short} AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* prune */`,
 	});
-	yield [saveLinks(shown.flatMap(linksOfRow))];
+	const left = shown.flatMap(linksOfRow);
+	const shared = sharedIn(yield* findShared(left.map(({ key }) => key)));
+	yield [saveLinks(left, shared)];
 }
 
 function withoutHit(links: readonly IdentityLink[], beforeMs: number): Query {

@@ -1,8 +1,10 @@
 import { cidKey, compareHolders, eventKeys, type Holder } from '../../../domain/ownership.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
 import type { StoredEvent } from '../../../domain/subscription-event.ts';
 import { firstOfEach, type Inserted, insertEvents, insertIntoEvents } from '../../account/arriving/events.ts';
 import { hasCustomer } from '../../account/owners/customers.ts';
 import { holdersOf, namedAmong, ownersOf } from '../../account/owners/identity-links.ts';
+import { keysOfEvents, sharedAmong, someShared } from '../../account/owners/shared-keys.ts';
 import {
 	ownersOfSubscriptions,
 	subscribersIn,
@@ -24,29 +26,36 @@ const storeAll = `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${inser
 export function* insertUploads(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
 	const keys = eventKeys(events);
 	const insert = insertEvents(events);
-	const { stored, links, subscriptions } = yield* ask({
+	const { stored, links, subscriptions, some } = yield* ask({
 		keys: { lock: 'shared', keys },
 		subids: { lock: 'shared', keys: subscriptionKeys(events) },
 		stored: isHere ? { ...insert, sql: storeAll, values: [events.length] } : insert,
 		links: linksOfKeys(keys),
 		subscriptions: ownersOfSubscriptions(firstOfEach(events)),
+		some: someShared(),
 	});
+	const shared = yield* sharedAmong(some, () => keysOfEvents(events));
 	return {
 		fresh: isHere ? tidsIn(stored) : new Set(stored.map(({ tid }) => String(tid))),
-		owners: links.length > 0 ? yield* ownersBy(links, firstOfEach(events)) : new Map(),
+		owners: links.length > 0 ? yield* ownersBy(links, firstOfEach(events), shared) : new Map(),
 		...subscribersIn(subscriptions),
+		shared,
 	};
 }
 
-function* ownersBy(links: readonly Row[], events: readonly StoredEvent[]): Steps<Inserted['owners']> {
+function* ownersBy(
+	links: readonly Row[],
+	events: readonly StoredEvent[],
+	shared: SharedKeys,
+): Steps<Inserted['owners']> {
 	if (links.length > maxLinks) return ownersOf(events, yield* holdersOf(events));
 	const holders = holdersAmong(links);
 	const shown = new Set(links.map(({ vid, key }) => `${vid} ${key}`));
 	const customers = new Set(links.filter((link) => link.has_customer).map(({ vid }) => vid));
 	return namedAmong(
 		events,
-		(key) => holders.get(key)?.vid,
-		(vid, cid) => customers.has(vid) && !shown.has(`${vid} ${cidKey(cid)}`),
+		(key) => (shared.has(key) ? undefined : holders.get(key)?.vid),
+		(vid, cid) => customers.has(vid) && !shown.has(`${vid} ${cidKey(cid)}`) && !shared.has(cidKey(cid)),
 	);
 }
 

@@ -19,6 +19,7 @@ import {
 	type UploadOutcome,
 } from '../../account/arriving/events.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
+import { keysOfEvents, sharedAmong, someShared } from '../../account/owners/shared-keys.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import { recordCounts } from '../../control/request-counts.ts';
 import { type Steps, select, sql, type Value } from '../../steps.ts';
@@ -101,6 +102,7 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 	const { owners, subscribers, isAnothers } = isShown
 		? yield* findOwners(firstOfEach(upload.events))
 		: noOwners;
+	const shared = yield* sharedAmong(yield* someShared(), () => keysOfEvents(upload.events));
 	let values = upload.values;
 	let columns = fieldCount;
 	if (owners.size > 0) {
@@ -110,7 +112,7 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 			return [...subscriptionEventFields.map((field) => event[field]), owner?.vid ?? null, owner?.named ?? 0];
 		});
 	}
-	const shared = arrivalValues(arrival);
+	const common = arrivalValues(arrival);
 	let stored = 0;
 	let lastId = 0;
 	for (let from = 0; from < upload.size; from += rowsPerInsert) {
@@ -118,16 +120,17 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 		const own = rows === upload.size ? values : values.slice(from * columns, (from + rows) * columns);
 		const { changes, lastInsertRowid } = connection
 			.statement(insertStatement(columns, rows))
-			.run(...shared, ...own);
+			.run(...common, ...own);
 		// New rows are numbered one after another, and what was there before has lower numbers.
 		if (stored === 0) lastId = Number(lastInsertRowid) - Number(changes);
 		stored += Number(changes);
 	}
-	if (stored === upload.size) return { fresh: 'all', owners, subscribers, isAnothers, isNamed: true };
+	const found = { owners, subscribers, isAnothers, shared, isNamed: true } as const;
+	if (stored === upload.size) return { ...found, fresh: 'all' };
 	const added =
 		stored === 0 ? [] : yield* select`tid FROM @subscription_event WHERE id > ${lastId} /* new tids */`;
 	const fresh = new Set(added.map(({ tid }) => String(tid)));
-	return { fresh, owners, subscribers, isAnothers, isNamed: true };
+	return { ...found, fresh };
 }
 
 /** Until a visitor has shown a `tid` or `cid`, which is cheap to find out. */

@@ -1,0 +1,23 @@
+import { hourMs } from '../durations.ts';
+import type { WorkLog } from '../log.ts';
+import { findSharedKeys } from '../store/find-shared-keys.ts';
+import type { Store } from '../store/store.ts';
+import { accountsInUse, forEachAccount, type RoundFailure, repeatedly } from './each-account.ts';
+
+/**
+ * Looks for keys that too many share among the events of all accounts, at once and then hourly, until the signal is aborted.
+ * Several processes may do this on one database: they find the same.
+ */
+export function runSharedKeys(
+	store: Store,
+	{ log, signal }: { readonly log: WorkLog; readonly signal: AbortSignal },
+): Promise<void> {
+	const fail = ({ aid, reason }: RoundFailure) =>
+		log.error({ account: aid, reason }, 'looking for shared keys failed');
+	return repeatedly(signal, async () => {
+		await forEachAccount(store, accountsInUse(store), { signal, fail }, ({ id }) =>
+			findSharedKeys(store, id, signal),
+		);
+		return hourMs;
+	});
+}

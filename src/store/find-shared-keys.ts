@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+	findLookedTo,
+	saveLookedTo,
+	saveShared,
+	sharedByEvents,
+	sharedByVisitors,
+} from './account/owners/shared-keys.ts';
+import { pauseMs } from './batch-sizer.ts';
+import type { Store } from './store.ts';
+
+/**
+ * Finds the keys that too many subscriptions or customers share, among the events that arrived since the last time. Those that
+ * too many visitors share are found where hits arrive.
+ */
+export async function findSharedKeys(
+	store: Store,
+	accountId: number,
+	signal?: AbortSignal | undefined,
+): Promise<void> {
+	const from = await store.read(accountId, findLookedTo());
+	let lookedTo = from;
+	for (let isEnd = false; !isEnd && !signal?.aborted; ) {
+		const page = await store.read(accountId, sharedByEvents(lookedTo));
+		const { keys, lastId = lookedTo } = page;
+		({ isEnd } = page);
+		if (lastId === lookedTo) break;
+		lookedTo = lastId;
+		if (keys.length > 0) await store.transact(accountId, () => saveShared(keys));
+		if (isEnd) break;
+		await store.transact(accountId, () => saveLookedTo(lastId));
+		await delay(pauseMs);
+	}
+	if (lookedTo > from) await store.transact(accountId, () => saveLookedTo(lookedTo));
+}
+
+/** The same among all that is stored, visitors included. */
+export async function findAllSharedKeys(store: Store, accountId: number): Promise<void> {
+	const keys = await store.read(accountId, sharedByVisitors());
+	if (keys.length > 0) await store.transact(accountId, () => saveShared(keys));
+	await store.transact(accountId, () => saveLookedTo(0));
+	await findSharedKeys(store, accountId);
+}
