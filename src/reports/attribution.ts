@@ -132,17 +132,9 @@ export function attribute(
 		models,
 		...(markov && { markov }),
 		rows: rows.map(({ row }) => row),
-		warnings: [...warnings, ...aboveOne(rows.flatMap(({ row }) => Object.values(row.models)))],
+		warnings,
 		notes,
 	};
-}
-
-/** A sentence on rates above 100 %, which look like a mistake. */
-function aboveOne(credited: readonly { readonly conversionRate: number | null }[]): string[] {
-	if (!credited.some(({ conversionRate }) => (conversionRate ?? 0) > 1)) return [];
-	return [
-		"A conversion rate above 100 % means more subscriptions than people who arrived in the period: some have several, or arrived before it. Where many have one customer id or tid that is nobody's, the report coverage names it.",
-	];
 }
 
 function wholeAmounts(

@@ -5,6 +5,7 @@ import { counted } from '../format/numbers.ts';
 import { displayWidth, textTable } from '../format/text-table.ts';
 import { addDays } from './calendar.ts';
 import type { Totals } from './journey.ts';
+import { withRateWarnings } from './rates.ts';
 import type {
 	Cell,
 	ColumnStyle,
@@ -49,7 +50,7 @@ export function reportCsv(definition: ReportDefinition, report: Report): string 
 	const rows = compared
 		? [...named('current', own), ...named('compared', tableOf(definition, compared))]
 		: own;
-	return rowsCsv(rows);
+	return rowsCsv(withRateWarnings(rows));
 }
 
 /** Rows as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe. */

@@ -12,9 +12,11 @@ import { requireExactSums } from './exact-sums.ts';
 import { entrantsIn } from './experiment-entries.ts';
 import { allTime, isIn, type Journey, type Period } from './journey.ts';
 import { isOfTouches } from './label.ts';
+import { rateWarnings } from './rates.ts';
 import { type JourneyOptions, readJourneys, readSubscriptions } from './read-journeys.ts';
 import type { Report, ReportSource } from './report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from './report-query.ts';
+import { tableOf } from './report-table.ts';
 import { reportOf } from './reports.ts';
 import { segmentMembers } from './segment-members.ts';
 import { unknownNames } from './unknown-names.ts';
@@ -32,7 +34,8 @@ export async function runReport(
 	const report = await makeReport(store, account, query, { calendar, asOfMs, knownProviders });
 	if (!earlier) return report;
 	const of = { calendar, asOfMs: earlier.asOf, knownProviders };
-	return { ...report, compared: await makeReport(store, account, earlier, of) };
+	const compared = await makeReport(store, account, earlier, of);
+	return withWarnings({ ...report, compared }, rateWarnings(tableOf(reportOf(query.kind), compared)));
 }
 
 /**
@@ -149,7 +152,7 @@ async function makeReport(
 	};
 	const { gatewayVisitors: leftOut, ...made } = await reportOf(query.kind).make(source);
 	gatewayVisitors = leftOut ?? gatewayVisitors;
-	return {
+	const report = {
 		aid: account.aid,
 		from: query.from,
 		to: query.to,
@@ -164,6 +167,13 @@ async function makeReport(
 		}),
 		...((made.warnings || warnings.length > 0) && { warnings: [...warnings, ...(made.warnings ?? [])] }),
 	} as Report;
+	return withWarnings(report, rateWarnings(tableOf(reportOf(query.kind), report)));
+}
+
+/** @param more warnings, of which some may be there already */
+function withWarnings(report: Report, more: readonly string[]): Report {
+	if (more.length === 0) return report;
+	return { ...report, warnings: [...new Set([...(report.warnings ?? []), ...more])] };
 }
 
 function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {

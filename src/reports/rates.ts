@@ -1,0 +1,20 @@
+import type { FlatRow } from './report.ts';
+
+/** Stands beside every conversion rate above 100 %, which looks like a mistake. */
+const aboveOne =
+	"A conversion rate above 100 % means more subscriptions than people who arrived in the period: some have several, or arrived before it. Where many have one customer id or tid that is nobody's, the report coverage names it.";
+
+function isAboveOne({ conversionRate }: FlatRow): boolean {
+	return typeof conversionRate === 'number' && conversionRate > 1;
+}
+
+/** The sentence, if one of the rows needs it. */
+export function rateWarnings(rows: readonly FlatRow[]): string[] {
+	return rows.some(isAboveOne) ? [aboveOne] : [];
+}
+
+/** The same in a column of its own, for rows of files, which have nothing beside them. */
+export function withRateWarnings(rows: readonly FlatRow[]): readonly FlatRow[] {
+	if (!rows.some(isAboveOne)) return rows;
+	return rows.map((row) => ({ ...row, warning: isAboveOne(row) ? aboveOne : null }));
+}
