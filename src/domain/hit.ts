@@ -62,6 +62,11 @@ export interface HistoryHit {
 	readonly vid: string;
 	/** Where the `vid` is derived from a seed. If that visitor was erased, the hit is its successor's. */
 	readonly derived?: DerivedVisitor | undefined;
+	/**
+	 * The visitors that are derived from it and the customers that it shows: if it has been taken apart, the hit may be one of
+	 * theirs.
+	 */
+	readonly apart?: readonly string[];
 	/** Null where the import names no visit: such hits form visits, separated by 30 minutes without a hit. */
 	readonly sid: string | null;
 	readonly atMs: number;

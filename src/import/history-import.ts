@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import { compareTexts } from '../domain/compare-texts.ts';
 import { derivedVisitor } from '../domain/derived-vid.ts';
 import type { HistoryHit } from '../domain/hit.ts';
+import { isMissingKey } from '../domain/missing-key.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
 import { HistoryWriter } from '../store/history-writer.ts';
@@ -173,6 +174,21 @@ export class HistoryImport implements Disposable {
 		return report;
 	}
 
+	/** Of the visitors of a part who show several customers, those whom taking them apart makes. Few have any. */
+	#apartIn(part: string): Map<string, string[]> {
+		const customers = new Map<string, Set<string>>();
+		for (const { vid, body } of this.#hits.read(part))
+			if (body.cid !== null && !isMissingKey(body.cid))
+				customers.getOrInsertComputed(vid, () => new Set()).add(body.cid);
+		const several = [...customers].filter(([, cids]) => cids.size > 1);
+		return new Map(
+			several.map(([vid, cids]) => [
+				vid,
+				[...cids].map((cid) => derivedVisitor(this.#secrets.seeds, 'customer', vid, cid).vid),
+			]),
+		);
+	}
+
 	/**
 	 * Ordered by `vid` and time, so that a transaction touches few pages of the database, and none of them is written
 	 * again later.
@@ -180,9 +196,13 @@ export class HistoryImport implements Disposable {
 	*#hitsByVisitor(onVisitor: (visitor: string, vid: string) => void): Generator<WaitingHit> {
 		for (const part of this.#hits.names) {
 			const known = new Set<string>();
+			const apartOf = this.#apartIn(part);
 			for (const hits of batches(this.#hits.read(part), () => maxHitsInMemory)) {
 				hits.sort((a, b) => compareTexts(a.vid, b.vid) || a.atMs - b.atMs);
-				yield* hits;
+				for (const hit of hits) {
+					const apart = apartOf.get(hit.vid);
+					yield apart ? { ...hit, apart } : hit;
+				}
 				for (const { visitor, vid } of hits) {
 					if (visitor !== null && !known.has(vid)) onVisitor(visitor, vid);
 					known.add(vid);

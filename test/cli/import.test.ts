@@ -357,3 +357,40 @@ test('files that cannot be imported are refused before anything is stored', asyn
 	);
 	assertMisused(await caskade(['import', 'c-a-acme-uk']), /missing required argument 'file'/);
 });
+
+for (const engine of enginesAboveContract)
+	test(`on ${engine.name} a file whose visitors were taken apart stores nothing twice`, async (t) => {
+		const { database, file, importJson, store, accountId } = await install(t, engine);
+		const hit = (minute: number, cid?: string) => ({
+			type: 'hit',
+			at: at(minute),
+			visitor: 'shared browser',
+			url: `https://shop.example/${minute}`,
+			...(cid !== undefined && { cid }),
+		});
+		const lines = [
+			hit(0),
+			hit(1, 'A'),
+			hit(2),
+			hit(300, 'B'),
+			hit(301),
+			hit(301, 'C'),
+			hit(600, 'A'),
+			hit(601),
+		];
+		const history = file('history.ndjson', json(...lines));
+		const { stored: first } = await importJson(history);
+		assert.equal(first.hits, lines.length);
+		const takeApart = async () => {
+			const rebuild = ['visitor', 'rebuild', 'c-a-acme-uk', '--database', database];
+			assert.equal(((await caskadeJson(rebuild)) as { apart: number }).apart, 1);
+		};
+		await takeApart();
+		const { stored: again } = await importJson(history);
+		assert.deepEqual([again.hits, again.repeated], [0, lines.length]);
+		// A file that has grown adds what is new, also of those who were taken apart.
+		const { stored: more } = await importJson(file('grown.ndjson', json(...lines, hit(900, 'B'), hit(901))));
+		assert.deepEqual([more.hits, more.repeated], [2, lines.length]);
+		await takeApart();
+		await assertAsTheLogSays(store, accountId);
+	});

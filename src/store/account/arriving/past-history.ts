@@ -42,7 +42,7 @@ import {
 } from '../profiles/stored-profiles.ts';
 import { saveTouches } from '../profiles/touches.ts';
 import { addLatest } from './add-latest.ts';
-import { type CrowdedMoment, catchUp, type Moment } from './crowded-moment.ts';
+import { type CrowdedMoment, catchUp, identityOf, type Moment } from './crowded-moment.ts';
 import {
 	askOwners,
 	findOwners,
@@ -81,11 +81,12 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	crowd?: CrowdedMoment,
 ): Steps<StoredHistory<Hit, Event>> {
 	yield [{ lock: 'import' }];
-	const successors = successorsAmong(yield* findErased(derivedOf(given)));
+	const own = yield* withoutTakenApart(given);
+	const successors = successorsAmong(yield* findErased(derivedOf(own)));
 	const all =
 		successors.size === 0
-			? given
-			: given.map((hit) => (hit.derived ? { ...hit, vid: issuedVid(hit.derived, successors) } : hit));
+			? own
+			: own.map((hit) => (hit.derived ? { ...hit, vid: issuedVid(hit.derived, successors) } : hit));
 	const ofVisitors = Map.groupBy(all, ({ vid }) => vid);
 	const short = new Set(yield* withShortLogs([...ofVisitors.keys()], maxEntries));
 	const longLogs = new Map([...ofVisitors].filter(([vid]) => !short.has(vid)));
@@ -143,6 +144,21 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	const { stored, conflictingRows } = outcome as UploadOutcome;
 	const conflicts = conflictingRows.map((row) => events[row] as Event);
 	return { hits: storedHits, events: stored, conflicts, left, ...(crowded && { crowded }) };
+}
+
+/** Hits but for those that another visitor has got, when theirs was taken apart. */
+function* withoutTakenApart<Hit extends HistoryHit>(hits: readonly Hit[]): Steps<readonly Hit[]> {
+	const several = hits.filter(({ apart }) => apart !== undefined);
+	if (several.length === 0) return hits;
+	const times = several.map(({ atMs }) => atMs);
+	const rows =
+		yield* select`vid, at, body FROM @logged_hit WHERE vid IN ${unique(several.flatMap(({ apart = [] }) => apart))} AND at >= ${Math.min(...times)} AND at <= ${Math.max(...times)} /* taken apart */`;
+	const taken = new Set(
+		rows.map(({ vid, at, body }) => `${vid} ${at} ${identityOf(JSON.parse(String(body)))}`),
+	);
+	return hits.filter(
+		({ apart = [], atMs, body }) => !apart.some((vid) => taken.has(`${vid} ${atMs} ${identityOf(body)}`)),
+	);
 }
 
 /** What hits are stored with. */
