@@ -176,7 +176,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
+export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -196,6 +196,8 @@ export interface ReportsBy<Options> {
 	readonly ltv: (aid: string, options?: Options) => Promise<Report>;
 	/** How many events are joined to a visitor. @throws CaskadeError */
 	readonly coverage: (aid: string, options?: Options) => Promise<Report>;
+	/** What begins on each host, and who is lost between hosts. @throws CaskadeError */
+	readonly hosts: (aid: string, options?: Options) => Promise<Report>;
 	/** What subscriptions have cost. @throws CaskadeError */
 	readonly spend: (aid: string, options?: Options) => Promise<Report>;
 	/** What scores predicted, and what was observed. @throws CaskadeError */

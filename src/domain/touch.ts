@@ -66,7 +66,8 @@ export function touchOf(
 	};
 }
 
-function hostOf(url: string | null): string | null {
+/** The host of a URL, without `www.`; null where there is none. */
+export function hostOf(url: string | null): string | null {
 	const host = url === null ? undefined : URL.parse(url)?.hostname;
 	return host ? host.replace(/^www\./, '') : null;
 }

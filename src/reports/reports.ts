@@ -2,6 +2,7 @@ import { activityReport } from './activity.ts';
 import { attributionReport } from './attribution.ts';
 import { coverageReport } from './coverage.ts';
 import { forecastReport } from './forecast.ts';
+import { hostsReport } from './hosts.ts';
 import { lifetimeValueReport } from './lifetime-value.ts';
 import { liftReport } from './lift.ts';
 import { movementReport } from './movement.ts';
@@ -24,6 +25,7 @@ export const allReports: readonly ReportDefinition[] = [
 	renewalsReport,
 	lifetimeValueReport,
 	coverageReport,
+	hostsReport,
 	spendReport,
 	promisesReport,
 	thresholdReport,

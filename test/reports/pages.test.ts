@@ -63,6 +63,7 @@ const asked = {
 	renewals: ['renewals', '--by', 'evt'],
 	ltv: ['ltv'],
 	coverage: ['coverage'],
+	hosts: ['hosts'],
 	spend: ['spend'],
 	promises: ['promises'],
 	forecast: ['forecast'],

@@ -29,6 +29,7 @@ export const attributionPage = accountPage({
 		return html`${tabs(links)}
 ${await reportSection(asked, 'attribution', { title: 'Credit by each model', texts: { by: chosen, model: 'all' } })}
 ${chosen === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by: chosen, every, compare: null } }))}
-${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false })}`;
+${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false })}
+${await reportSection(asked, 'hosts', { title: 'What begins on each host', texts: { compare: null }, isDrawn: false })}`;
 	},
 });
