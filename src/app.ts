@@ -80,6 +80,8 @@ export interface AppOptions extends SitePaths {
 	readonly onVisitorChange?: (accountId: number) => void;
 	/** Whether hits from an address are not stored. */
 	readonly isIgnored?: ((address: string | undefined) => boolean) | undefined;
+	/** How long a connection without a request stays open. */
+	readonly keepAliveMs?: number | undefined;
 	/** Without it the server speaks plain HTTP/1.1. */
 	readonly tls?: Tls | undefined;
 }
@@ -88,9 +90,8 @@ export interface AppOptions extends SitePaths {
 const headersTimeoutMs = 10_000;
 /** Longer than any plan's timeout. Closes connections whose request was refused and whose body never arrives. */
 const requestTimeoutMs = 120_000;
-const keepAliveTimeoutMs = 72_000;
-/** Without progress, a connection is closed after this time: its client does not read. The same as over HTTP/2. */
-const stalledTimeoutMs = keepAliveTimeoutMs + requestTimeoutMs;
+/** Longer than the idle time that proxies have by default, which is up to a minute. */
+const usualKeepAliveMs = 72_000;
 
 /** Room for any `tid` in a path: 255 characters of up to four bytes, each percent-encoded as three characters. */
 const maxParamLength = 255 * 4 * 3;
@@ -99,27 +100,30 @@ const maxParamLength = 255 * 4 * 3;
 export const defaultHitLimits: BudgetLimits = { perAddress: 50, perVisitor: 5 };
 
 /** Settings of `node:http`, with and without TLS. */
-const connectionOptions = {
-	headersTimeout: headersTimeoutMs,
-	requestTimeout: requestTimeoutMs,
-	keepAliveTimeout: keepAliveTimeoutMs,
-	connectionsCheckingInterval: 1000,
-	// `requestError` checks it, so that the answer has this service's format.
-	requireHostHeader: false,
-};
+function connectionOptions(keepAliveMs: number) {
+	return {
+		headersTimeout: headersTimeoutMs,
+		requestTimeout: requestTimeoutMs,
+		keepAliveTimeout: keepAliveMs,
+		connectionsCheckingInterval: 1000,
+		// `requestError` checks it, so that the answer has this service's format.
+		requireHostHeader: false,
+	};
+}
 
 /** Builds the HTTP service. It does not listen. @throws OperatorError if a path that the operator chose is taken */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
 	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits } = options;
-	const { onVisitorChange = () => {} } = options;
+	const { onVisitorChange = () => {}, keepAliveMs = usualKeepAliveMs } = options;
+	const connections = connectionOptions(keepAliveMs);
 	const isProxy = options.proxies === undefined ? undefined : isProxyOf(options.proxies);
 	const app = fastify({
 		logger: false,
 		genReqId: () => randomUUID(),
 		bodyLimit: bodyLimitBytes,
 		requestTimeout: requestTimeoutMs,
-		keepAliveTimeout: keepAliveTimeoutMs,
+		keepAliveTimeout: keepAliveMs,
 		routerOptions: { maxParamLength },
 		return503OnClosing: false,
 		// Operations validate their input themselves, with the same schemas, so that errors follow the contract.
@@ -132,8 +136,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		trustProxy: isProxy ?? false,
 		// Without a request listener: `filterRequests` passes the requests on.
 		serverFactory: () =>
-			Object.assign(tls ? createTlsServer(tls, connectionOptions, log) : createServer(connectionOptions), {
-				timeout: stalledTimeoutMs,
+			Object.assign(tls ? createTlsServer(tls, connections, log) : createServer(connections), {
+				// Without progress, a connection is closed after this time: its client does not read. The same as over HTTP/2.
+				timeout: keepAliveMs + requestTimeoutMs,
 			}),
 		clientErrorHandler(error, socket) {
 			const status = answerClientError(error.code, socket, randomUUID());

@@ -191,6 +191,12 @@ export const serveOptions = () => [
 		0,
 	),
 	setting(
+		'--keep-alive-ms <number>',
+		'how long a connection without a request stays open; longer than a proxy in front keeps it',
+		wholeNumber(1000, 3_600_000),
+		72_000,
+	),
+	setting(
 		'--keep-hits-days <number>',
 		'delete hits older than this many days, and what was derived from them',
 		wholeNumber(1, 36_500),
