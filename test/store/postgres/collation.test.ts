@@ -45,8 +45,12 @@ const plainEngine: Engine = {
 async function changeCollation(t: TestContext, address: string): Promise<void> {
 	const session = await sessionOn(t, address);
 	const name = new URL(address).pathname.slice(1);
+	// Until version 17, it had another name.
+	const { rows } = await session.query(
+		"SELECT attname AS locale FROM pg_attribute WHERE attrelid = 'pg_database'::regclass AND attname IN ('datlocale', 'daticulocale')",
+	);
 	await session.query(
-		"UPDATE pg_database SET datlocale = 'en-u-ka-shifted', datcollversion = '1' WHERE datname = $1",
+		`UPDATE pg_database SET ${rows[0].locale} = 'en-u-ka-shifted', datcollversion = '1' WHERE datname = $1`,
 		[name],
 	);
 }
