@@ -127,6 +127,26 @@ export class Metrics {
 		});
 	}
 
+	/** @param state the write-ahead logs of a data folder */
+	watchLogs(state: () => { readonly longestBytes: number; readonly heldSeconds: number }): void {
+		new Gauge({
+			name: 'caskade_log_bytes',
+			help: 'The longest write-ahead log of a database.',
+			registers: [this.#registry],
+			collect() {
+				this.set(state().longestBytes);
+			},
+		});
+		new Gauge({
+			name: 'caskade_log_held_seconds',
+			help: 'For how long a reader has kept a write-ahead log from being copied.',
+			registers: [this.#registry],
+			collect() {
+				this.set(state().heldSeconds);
+			},
+		});
+	}
+
 	/** @param count the number of items that wait for the background job */
 	watchFolding(count: () => number): void {
 		new Gauge({

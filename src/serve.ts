@@ -96,6 +96,8 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	// log to the other.
 	starting.defer(async () => background?.stop());
 	metrics.watchQueue(() => writer.queueDepth);
+	const { logs } = writer;
+	if (logs) metrics.watchLogs(() => writer.logs ?? logs);
 	await store.control.ensureSigningKeys();
 	if (!settings.roles || settings.roles.includes('collect'))
 		await store.control.notes.addOnce(`From now on /tag.js is ${currentTag}.`);
@@ -160,6 +162,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,
 		},
 		isDraining: () => draining,
+		keepAliveMs: settings.keepAliveMs,
 		proxies: settings.behindProxy,
 	});
 	starting.defer(() => closeApp(app, directory.maxTimeoutMs + 1000));

@@ -23,6 +23,13 @@ export interface TokenLedger {
 	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
 }
 
+export interface LogsState {
+	/** The bytes of the longest. */
+	readonly longestBytes: number;
+	/** The longest time for which a reader has kept one from being copied; 0 where none does. */
+	readonly heldSeconds: number;
+}
+
 /** What the thread that answers requests writes with. Every method resolves only when its outcome is durable. */
 export interface RequestWriter {
 	/**
@@ -46,6 +53,8 @@ export interface RequestWriter {
 	probe(): Promise<void>;
 	/** Number of requests waiting for the store. */
 	readonly queueDepth: number;
+	/** The write-ahead logs of a data folder. */
+	readonly logs?: LogsState;
 	/** Records what was counted of requests. */
 	recordCounts(counts: RequestCounts): Promise<void>;
 }

@@ -38,6 +38,11 @@ export function keepOpen(path: string): Promise<Holder> {
 	return hold(path, 'SELECT count(*) FROM subscription_event');
 }
 
+/** Starts a process that reads an account's database as it is now, and goes on reading. */
+export function keepReading(path: string): Promise<Holder> {
+	return hold(path, 'BEGIN; SELECT count(*) FROM subscription_event');
+}
+
 /** Whether somebody has the write lock of a database. */
 export function isLocked(path: string): boolean {
 	using database = new DatabaseSync(path);

@@ -1,10 +1,15 @@
 import { statSync, writeFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { BusyError, isFailedSync, isIoError } from './connection.ts';
+import { BusyError, isFailedSync, isIoError, keptLogBytes } from './connection.ts';
 import { schemaVersion } from './migrate.ts';
 
 /** 128 MiB. In a series of transactions, a page that several of them wrote is then copied only once. */
 const longLogPages = 32_768;
+
+/** The bytes of a database's write-ahead log on the disk. */
+export function logBytes(path: string): number {
+	return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
 
 /** The length of a write-ahead log, and how much of it checkpoints have copied into the database; in pages. */
 export function logState(database: DatabaseSync): { logged: number; copied: number } {
@@ -119,4 +124,21 @@ export function restartLog(database: DatabaseSync): boolean {
 export interface Checkpointed {
 	readonly databaseId: number;
 	readonly reason: string | undefined;
+	/** Whether a reader has kept some of it from being copied: it sees the database as it was before. */
+	readonly isHeld: boolean;
+}
+
+/**
+ * Copies what can be copied of a log, while others read and write, and shortens its file where all of it is copied and nobody
+ * uses it.
+ * @returns whether a reader was in the way
+ */
+export function copyLog(database: DatabaseSync): boolean {
+	const before = logState(database);
+	const isFree = checkpoint(database, 'PASSIVE');
+	const { logged, copied } = logState(database);
+	if (copied === logged && logBytes(String(database.location())) > keptLogBytes)
+		checkpoint(database, 'TRUNCATE');
+	// A shorter log has begun anew meanwhile.
+	return isFree && logged >= before.logged && copied < before.logged;
 }

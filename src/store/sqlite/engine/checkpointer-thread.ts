@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../../errors.ts';
 import type { Checkpointed } from './checkpoint.ts';
-import { checkpoint } from './checkpoint.ts';
+import { copyLog } from './checkpoint.ts';
 import { isIoError, openDatabase } from './connection.ts';
 
 /**
@@ -12,13 +12,14 @@ const { done } = workerData as { done: MessagePort };
 
 parentPort?.on('message', ({ databaseId, path }: { databaseId: number; path: string }) => {
 	let reason: string | undefined;
+	let isHeld = false;
 	try {
 		using database = openDatabase(path, { busyTimeoutMs: 0 });
-		checkpoint(database, 'PASSIVE');
+		isHeld = copyLog(database);
 	} catch (error) {
 		// The writer meets and reports any other failure, such as a full disk, and the log is copied later.
 		if (isIoError(error)) reason = reasonOf(error);
 	}
-	const message: Checkpointed = { databaseId, reason };
+	const message: Checkpointed = { databaseId, reason, isHeld };
 	done.postMessage(message);
 });

@@ -1,6 +1,7 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import { type Checkpointed, checkpoint } from './checkpoint.ts';
-import type { Connection } from './connection.ts';
+import { monotonicMs } from '../../../clock.ts';
+import { type Checkpointed, checkpoint, logBytes } from './checkpoint.ts';
+import { type Connection, keptLogBytes } from './connection.ts';
 
 /**
  * Pages of 4 KiB in a write-ahead log from which it is copied: 16 MiB, which takes about 6 ms. Commits wait for the
@@ -9,16 +10,29 @@ import type { Connection } from './connection.ts';
 const startAtPages = 4096;
 /** With so few pages left, the writer copies the rest in a few milliseconds, and the log starts over. */
 const finishAtPages = 512;
-/** 512 MiB: the other thread cannot keep up, so the writer stops and copies the log itself. */
+/**
+ * 512 MiB: the other thread cannot keep up, so the writer stops and copies the log itself. Not where a reader is in the way: until
+ * it ends nothing can be copied, and then it is so much that requests would wait for longer than they may.
+ */
 const stopAtPages = 131_072;
 
 const examineEveryMs = 20;
+/** The same of a log that a reader keeps from being copied. */
+const heldEveryMs = 1000;
 /** The other thread ends after so long without work. */
 const idleMs = 10_000;
 
 interface CheckpointFailure {
 	readonly databaseId: number;
 	readonly reason: string;
+}
+
+/** The write-ahead log of a database. */
+export interface LogLength {
+	readonly databaseId: number;
+	readonly bytes: number;
+	/** For how long a reader has been known to keep it from being copied; 0 where none does. */
+	readonly heldMs: number;
 }
 
 const none: readonly CheckpointFailure[] = [];
@@ -34,6 +48,8 @@ export class Checkpointer {
 	#done = new MessageChannel();
 	readonly #busy = new Set<number>();
 	readonly #examinedAtMs = new Map<number, number>();
+	/** Since when readers keep logs from being copied. */
+	readonly #heldSinceMs = new Map<number, number>();
 	#failures: CheckpointFailure[] = [];
 	#idle: NodeJS.Timeout | undefined;
 
@@ -47,20 +63,41 @@ export class Checkpointer {
 	afterCommit(databaseId: number, path: string, connection: Connection, nowMs: number): void {
 		this.#takeDone();
 		if (this.#busy.has(databaseId)) return;
-		if (nowMs - (this.#examinedAtMs.get(databaseId) ?? 0) < examineEveryMs) return;
+		const isHeld = this.#heldSinceMs.has(databaseId);
+		const everyMs = isHeld ? heldEveryMs : examineEveryMs;
+		if (nowMs - (this.#examinedAtMs.get(databaseId) ?? 0) < everyMs) return;
 		this.#examinedAtMs.set(databaseId, nowMs);
 		const row = connection.statement('PRAGMA wal_checkpoint(NOOP)').get();
 		const logged = Number(row?.log);
 		const left = logged - Number(row?.checkpointed);
 		if (logged < startAtPages) return;
-		if (left <= finishAtPages || logged > stopAtPages) {
+		if (left <= finishAtPages || (logged > stopAtPages && !isHeld)) {
 			if (left > 0) checkpoint(connection.database, 'PASSIVE');
 			return;
 		}
+		this.#ask(databaseId, path);
+	}
+
+	#ask(databaseId: number, path: string): void {
 		this.#thread ??= this.#startThread();
 		this.#endWhenIdle();
 		this.#busy.add(databaseId);
 		this.#thread.postMessage({ databaseId, path });
+	}
+
+	/**
+	 * Looks at the logs of open databases, whether anybody writes or not, and has those copied and shortened that are longer than
+	 * they need be.
+	 */
+	examine(open: ReadonlyMap<number, string>, nowMs: number): LogLength[] {
+		this.#takeDone();
+		for (const databaseId of this.#heldSinceMs.keys())
+			if (!open.has(databaseId)) this.#heldSinceMs.delete(databaseId);
+		return Array.from(open, ([databaseId, path]) => {
+			const bytes = logBytes(path);
+			if (bytes > keptLogBytes && !this.#busy.has(databaseId)) this.#ask(databaseId, path);
+			return { databaseId, bytes, heldMs: nowMs - (this.#heldSinceMs.get(databaseId) ?? nowMs) };
+		});
 	}
 
 	/** Started when first needed: many servers never fill a log. */
@@ -93,9 +130,13 @@ export class Checkpointer {
 	#takeDone(): void {
 		const next = () => receiveMessageOnPort(this.#done.port1)?.message as Checkpointed | undefined;
 		for (let done = next(); done; done = next()) {
-			const { databaseId, reason } = done;
+			const { databaseId, reason, isHeld } = done;
 			this.#busy.delete(databaseId);
-			this.#examinedAtMs.delete(databaseId);
+			if (isHeld) this.#heldSinceMs.getOrInsert(databaseId, monotonicMs());
+			else {
+				this.#heldSinceMs.delete(databaseId);
+				this.#examinedAtMs.delete(databaseId);
+			}
 			if (reason !== undefined) this.#failures.push({ databaseId, reason });
 		}
 	}

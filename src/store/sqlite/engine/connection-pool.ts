@@ -182,6 +182,11 @@ export class ConnectionPool {
 		else this.#failed.set(databaseId, connection);
 	}
 
+	/** The paths of the open databases. */
+	openPaths(): Map<number, string> {
+		return new Map(this.#open.keys().map((databaseId) => [databaseId, this.path(databaseId)]));
+	}
+
 	path(databaseId: number): string {
 		return databaseId === controlDatabaseId ? this.#folder.controlPath : this.#folder.accountPath(databaseId);
 	}

@@ -1,6 +1,12 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
+/**
+ * A log that has begun anew is shortened to this size. It is longer than it gets under continuous writes, so that its file is not
+ * shortened and lengthened all the time.
+ */
+export const keptLogBytes = 32 * 2 ** 20;
+
 /** SQLite's result codes for a lock that another connection holds: SQLITE_BUSY and SQLITE_LOCKED. */
 const busyCodes = new Set([5, 6]);
 
@@ -60,6 +66,7 @@ export function openDatabase(
 			useWriteAheadLog(database, options.busyTimeoutMs);
 			database.exec('PRAGMA synchronous = FULL');
 			database.exec('PRAGMA wal_autocheckpoint = 0');
+			database.exec(`PRAGMA journal_size_limit = ${keptLogBytes}`);
 			// Deleted and moved data is overwritten, so that an erasure leaves nothing in the remaining pages.
 			database.exec('PRAGMA secure_delete = ON');
 		}

@@ -1,3 +1,4 @@
+import type { LogLength } from '../engine/checkpointer.ts';
 import type { CommandName } from './commands.ts';
 
 /** States of a request's cell in the memory that both threads share. Whoever changes it from `waiting` decides. */
@@ -40,5 +41,7 @@ export type FromWriter =
 	| { type: 'results'; databaseId: number; results: WorkResult[]; group: { size: number; seconds: number } }
 	/** An account has background work. */
 	| { type: 'waiting'; databaseId: number }
+	/** The write-ahead logs of the databases that the thread has open. */
+	| { type: 'logs'; logs: LogLength[] }
 	/** For the operator; safe to log. */
 	| { type: 'error'; databaseId: number; reason: string };

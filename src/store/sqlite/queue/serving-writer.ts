@@ -5,9 +5,11 @@ import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
 import { handlesOfDatabase, maxFileHandles } from '../../file-handles.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, WriterEvents } from '../../serving.ts';
+import type { LogLength } from '../engine/checkpointer.ts';
 import type { DataFolder, FolderLock } from '../engine/data-folder.ts';
 import { type CommandInput, type CommandName, type CommandOutcome, packEvents } from './commands.ts';
 import { controlDatabaseId } from './messages.ts';
+import { WatchedLogs } from './watched-logs.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Several, so that commits of different accounts wait for the disk at the same time. A thread costs some 10 MiB. */
@@ -36,7 +38,7 @@ const roomBytes = 1024 * 1024;
 export async function startServingWriter(
 	folder: DataFolder,
 	lock: FolderLock,
-	{ onCommit, onWaiting, onDeath, onError }: WriterEvents,
+	{ onCommit, onWaiting, onDeath, onError, onNotice }: WriterEvents,
 	accounts: number,
 ): Promise<ServingWriter> {
 	const serverId = randomUUID();
@@ -56,12 +58,19 @@ export async function startServingWriter(
 			// While starting, a failure is thrown instead.
 			if (!isServing) return;
 			if (diskErrorCodes.has(reason)) disk.found();
-			onError(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
+			onError(nameOf(databaseId), reason);
 		},
 	};
+	const logs = new WatchedLogs(
+		(databaseId) => (databaseId === controlDatabaseId ? folder.controlPath : folder.accountPath(databaseId)),
+		(databaseId, notice) => onNotice(nameOf(databaseId), notice),
+	);
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => lock.release());
-	const queues = Array.from({ length: threads }, () => new WriteQueue(options));
+	const queues = Array.from({ length: threads }, (_, thread) => {
+		const onLogs = (found: readonly LogLength[]) => logs.take(thread, found, monotonicMs());
+		return new WriteQueue({ ...options, onLogs });
+	});
 	starting.defer(async () => {
 		await Promise.all(queues.map((queue) => queue.stop()));
 	});
@@ -118,9 +127,16 @@ export async function startServingWriter(
 		get queueDepth() {
 			return bounds.waiting;
 		},
+		get logs() {
+			return logs.state;
+		},
 		announce: (url) => lock.announce(url),
 		stop: () => running.disposeAsync(),
 	};
+}
+
+function nameOf(databaseId: number): string {
+	return databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`;
 }
 
 /** @throws where the folder's disk is full */

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Deadline } from '../../../deadline.ts';
 import { OutcomeUnknownError, QueueFullError, StorageError } from '../../../errors.ts';
+import type { LogLength } from '../engine/checkpointer.ts';
 import type { CommandInput, CommandName, CommandOutcome } from './commands.ts';
 import {
 	cell,
@@ -32,6 +33,8 @@ export interface WriteQueueOptions {
 	/** Of accounts' databases. `seconds`: from BEGIN to the end of COMMIT. */
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onError: (databaseId: number, reason: string) => void;
+	/** What the thread's write-ahead logs are like, every few seconds. */
+	readonly onLogs: (logs: readonly LogLength[]) => void;
 	/** An account has background work. */
 	readonly onWaiting: (databaseId: number) => void;
 	/** The thread has died; the process cannot store anything any more. */
@@ -141,11 +144,12 @@ export class WriteQueue {
 	}
 
 	#receive(message: FromWriter): void {
-		const { onCommit, onError, onWaiting } = this.#options;
+		const { onCommit, onError, onLogs, onWaiting } = this.#options;
 		if (message.type === 'results') {
 			if (message.databaseId !== controlDatabaseId) onCommit(message.group);
 			for (const result of message.results) this.#settle(result);
 		} else if (message.type === 'error') onError(message.databaseId, message.reason);
+		else if (message.type === 'logs') onLogs(message.logs);
 		else if (message.type === 'waiting') onWaiting(message.databaseId);
 	}
 

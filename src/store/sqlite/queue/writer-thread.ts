@@ -24,6 +24,7 @@ interface Obstacle {
 
 const locked: Obstacle = { reason: 'another process keeps the database locked', retryMs: 1 };
 const noHandles: Obstacle = { reason: 'no file handles are left', retryMs: 10 };
+const logsEveryMs = 4000;
 /** An obstacle that stays is reported. Requests wait for a lock until they expire, but for file handles no longer. */
 const reportAfterMs = 1000;
 
@@ -84,6 +85,7 @@ function runGroup(databaseId: number): void {
 	const results = [...dropped.map(expired), ...('reason' in outcome ? [] : outcome)];
 	const group = { size: results.length, seconds: (endedAtMs - startedAtMs) / 1000 };
 	send({ type: 'results', databaseId, results, group });
+	examineLogs();
 }
 
 /** Reports an obstacle that stays, once. */
@@ -181,7 +183,18 @@ function work(): void {
 
 const sweep = setInterval(() => {
 	pool.closeGone((databaseId, error) => send({ type: 'error', databaseId, reason: reasonOf(error) }));
+	examineLogs();
 }, goneEveryMs).unref();
+
+let logsExaminedAtMs = 0;
+
+/** Called by a busy writer, too, which never returns to its event loop. */
+function examineLogs(): void {
+	const nowMs = monotonicMs();
+	if (nowMs - logsExaminedAtMs < logsEveryMs) return;
+	logsExaminedAtMs = nowMs;
+	send({ type: 'logs', logs: checkpointer.examine(pool.openPaths(), nowMs) });
+}
 
 async function stop(): Promise<void> {
 	clearInterval(sweep);
