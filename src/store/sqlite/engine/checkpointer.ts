@@ -17,8 +17,9 @@ const finishAtPages = 512;
 const stopAtPages = 131_072;
 
 const examineEveryMs = 20;
-/** The same of a log that a reader keeps from being copied. */
+/** The same of a log that a reader has kept from being copied for a while. */
 const heldEveryMs = 1000;
+const heldAfterMs = 2000;
 /** The other thread ends after so long without work. */
 const idleMs = 10_000;
 
@@ -63,7 +64,8 @@ export class Checkpointer {
 	afterCommit(databaseId: number, path: string, connection: Connection, nowMs: number): void {
 		this.#takeDone();
 		if (this.#busy.has(databaseId)) return;
-		const isHeld = this.#heldSinceMs.has(databaseId);
+		// A short read is in the way for a moment, too.
+		const isHeld = nowMs - (this.#heldSinceMs.get(databaseId) ?? nowMs) >= heldAfterMs;
 		const everyMs = isHeld ? heldEveryMs : examineEveryMs;
 		if (nowMs - (this.#examinedAtMs.get(databaseId) ?? 0) < everyMs) return;
 		this.#examinedAtMs.set(databaseId, nowMs);
