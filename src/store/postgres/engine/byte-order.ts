@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { clientTableNames } from '../../account/tables.ts';
 import type { Queryable } from './capabilities.ts';
 import { commitTransaction, isDeadlock, isLockTimeout } from './connection.ts';
 
@@ -145,6 +144,10 @@ async function replaceIndexes(
 
 /** Makes statistics of an account's tables: those of a column go with its former collation. */
 export async function analyze(client: Queryable, schema: string): Promise<void> {
-	const tables = clientTableNames.map((table) => `"${schema}".${table}`);
-	await client.query(`ANALYZE ${tables.join(', ')}`);
+	// Later migrations may add others.
+	const { rows } = await client.query(
+		'SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = $1 /* tables of schema */',
+		[schema],
+	);
+	await client.query(`ANALYZE ${rows.map(({ name }) => `"${schema}".${name}`).join(', ')}`);
 }
