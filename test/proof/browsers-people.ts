@@ -132,15 +132,16 @@ async function shoppers(world: World, chance: Chance, { people }: Size): Promise
 
 /**
  * Readers who come back, with one tab in a visit.
- * @param pick who they are: how many days pass, and the browser
+ * @param everyDays how often they come, in turns
+ * @param isSafari their browsers, likewise
  */
-function readers(pick: (person: number) => { everyDays: number; isSafari: boolean }) {
+function readers(everyDays: readonly number[], isSafari: readonly boolean[]) {
 	return async (world: World, chance: Chance, { people, days }: Size): Promise<Visit[]> => {
 		const visits: Visit[] = [];
 		for (const person of range(Math.ceil(people / 2))) {
 			const visitor = `reader ${person}`;
-			const { everyDays, isSafari } = pick(person);
-			const device = await world.device({ isSafari });
+			const apartDays = everyDays[person % everyDays.length] as number;
+			const device = await world.device({ isSafari: isSafari[person % isSafari.length] as boolean });
 			const tab = await device.tab();
 			const article = (): Opening => ({
 				visitor,
@@ -148,7 +149,7 @@ function readers(pick: (person: number) => { everyDays: number; isSafari: boolea
 				events: chance.below(2),
 			});
 			// At about the same time of the day.
-			for (let day = 0; day < days; day += everyDays)
+			for (let day = 0; day < days; day += apartDays)
 				visits.push({
 					atMs: world.beganMs + day * dayMs + 7 * hourMs + chance.between(0, 3) * hourMs,
 					play: async () => {
@@ -418,25 +419,17 @@ async function apps(world: World, chance: Chance, { people }: Size): Promise<Vis
 	return visits;
 }
 
-const daily = (person: number) => ({
-	everyDays: person % 4 === 0 ? 1 : (person % 4) * 2,
-	isSafari: person % 2 === 0,
-});
-
 export const kinds: readonly Kind[] = [
 	{ name: 'shoppers', options: { domain: 'shop.co.uk', service: 'own path' }, visits: shoppers },
 	{
 		name: 'readers, every day to every week',
 		options: { domain: 'paper.co.uk', service: 'own path' },
-		visits: readers((person) => ({
-			everyDays: [1, 7, 3, 8][person % 4] as number,
-			isSafari: person % 4 < 2,
-		})),
+		visits: readers([8, 1, 7, 3], [false, true, true, false]),
 	},
 	{
 		name: 'readers, service on another site',
 		options: { domain: 'gazette.example', service: 'another site' },
-		visits: readers(daily),
+		visits: readers([4, 1, 2, 6], [false, true, false, true]),
 	},
 	{ name: 'families', options: { domain: 'family.example', service: 'own path' }, visits: families },
 	{
@@ -454,7 +447,7 @@ export const kinds: readonly Kind[] = [
 	{
 		name: 'weekly readers in Safari, service on another site',
 		options: { domain: 'weekly.example', service: 'another site' },
-		visits: readers(() => ({ everyDays: 8, isSafari: true })),
+		visits: readers([8], [true]),
 		limit: 'Safari deletes after seven days what a script has written',
 	},
 ];

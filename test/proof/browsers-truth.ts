@@ -63,7 +63,9 @@ export function compare(
 		visitorsOf.set(vid, (visitorsOf.get(vid) ?? new Set()).add(visitor));
 	}
 	const several = (found: ReadonlyMap<string, ReadonlySet<string>>) =>
-		[...found].flatMap(([one, others]) => (others.size > 1 ? `${one}: ${[...others].join(', ')}` : []));
+		[...found].flatMap(([one, others]) =>
+			others.size > 1 ? `${one}: ${others.size}, such as ${[...others].slice(0, 2).join(' and ')}` : [],
+		);
 	const uncredited = new Map(credited);
 	const wrong = truth.sales.filter(({ firstTouch }) => {
 		const left = uncredited.get(firstTouch) ?? 0;

@@ -10,14 +10,14 @@ import { HitTraffic, type Way, type Web } from './browsers-web.ts';
 /** The script begins so long ago, so that 13 months are over today. */
 const longestDays = 400;
 const tagPath = '/assets/shop.js';
+/** A tab that is asked to close while it loads something may not hear it. */
+const closingMs = 5000;
 
 export interface WorldOptions {
 	/** The site's own domain, such as `shop.co.uk`. */
 	readonly domain: string;
 	/** Whether a path of each host of the site is the service's, or the service is another site. */
 	readonly service: 'own path' | 'another site';
-	/** Commands of each page before `fire`, such as `setRoutes`. */
-	readonly commands?: readonly string[];
 }
 
 /** A visit of somebody's, with the moment at which it begins. */
@@ -40,7 +40,7 @@ export interface Opening {
 	readonly commands?: readonly string[];
 	/** How many events are added before `fire`. */
 	readonly events?: number;
-	/** In a frame of another site that may run scripts, and has no origin. */
+	/** In a frame of another page that may run scripts, and has no origin. */
 	readonly isFramed?: boolean;
 }
 
@@ -93,7 +93,7 @@ export class World {
 		const paths = new Set([isOwn ? tagPath : '/tag.js', hitPath, '/visscores', '/visscores/segments']);
 		const toService = { url: service.url, paths, hitPath, traffic: world.traffic };
 		const page = (url: URL) => world.#planned.get(url.searchParams.get('v') ?? '')?.html(world);
-		for (const name of ['www', 'checkout', 'widgets'])
+		for (const name of ['www', 'checkout'])
 			web.add(`${name}.${options.domain}`, { page, ...(isOwn && { service: toService }) });
 		if (!isOwn) web.add(world.#serviceHost, { page: () => undefined, service: toService });
 		return world;
@@ -151,7 +151,6 @@ export class World {
 		if (way) this.traffic.ways.set(title, way);
 		const events = Array.from({ length: opening.events ?? 0 }, () => `event ${this.number()}`);
 		const commands = [
-			...(this.#options.commands ?? []),
 			...(opening.commands ?? []),
 			...events.map((name) => `vscr('addEvent','${name}')`),
 			`vscr('fire')`,
@@ -160,7 +159,6 @@ export class World {
 		const planned = { url, title, html, events };
 		this.#planned.set(String(number), planned);
 		if (!isFramed) return planned;
-		// The frame's page is in a page of somebody else's.
 		const outer = this.number();
 		const framed = `<title>Partner</title><iframe sandbox="allow-scripts" src="${url}"></iframe>`;
 		const outside = { ...planned, url: `https://www.${this.domain}/outer?v=${outer}`, html: () => framed };
@@ -215,11 +213,11 @@ interface AttributionRow {
 	readonly models: { readonly first: { readonly subscriptions: number } };
 }
 
-/** The page's clock is that of the world. It can be moved on while the page is open. */
+/** The page's clock is that of the world. */
 function movedDate(aheadMs: number): string {
-	return `window.clockAheadMs=${aheadMs};Date=class extends Date{
+	return `Date=class extends Date{
 	constructor(...args){super(...(args.length?args:[Date.now()]))}
-	static now(){return super.now()+clockAheadMs}}`;
+	static now(){return super.now()+${aheadMs}}}`;
 }
 
 /** Safari's rules for cookies that scripts write: a week, or a day after a link with an id from another site. */
@@ -450,12 +448,13 @@ export class Tab {
 
 	/** Goes to another site. */
 	async leave(url = 'https://elsewhere.example/'): Promise<void> {
-		await this.page.goto(url, { waitUntil: 'commit' });
+		await this.page.goto(url);
 	}
 
 	async close(): Promise<void> {
-		const closed = this.page.isClosed() ? undefined : this.page.waitForEvent('close');
+		const isClosed = this.page.waitForEvent('close', { timeout: closingMs }).catch(() => {});
 		await this.page.close({ runBeforeUnload: true });
-		await closed;
+		await isClosed;
+		await this.page.close();
 	}
 }

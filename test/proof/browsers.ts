@@ -124,7 +124,7 @@ function tableOf(played: readonly Played[]): string {
 if (import.meta.main) {
 	const { values } = parseArgs({
 		options: {
-			people: { type: 'string', default: '8' },
+			people: { type: 'string', default: '6' },
 			days: { type: 'string', default: '390' },
 			seed: { type: 'string', default: '1' },
 			only: { type: 'string', default: '.' },
