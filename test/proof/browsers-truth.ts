@@ -92,5 +92,10 @@ export function compare(
 function count(wanted: ReadonlyMap<string, string>, told: readonly string[]): Counted {
 	const left = new Set(wanted.keys());
 	const extra = told.filter((name) => !left.delete(name));
-	return { wanted: wanted.size, told: told.length, lost: [...left], extra };
+	return {
+		wanted: wanted.size,
+		told: told.length,
+		lost: [...left].map((name) => `${name}, of ${wanted.get(name)}`),
+		extra,
+	};
 }

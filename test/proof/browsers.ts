@@ -96,6 +96,7 @@ export function faultsOf({ visitors, pages, events, sales }: Compared): string[]
 function tableOf(played: readonly Played[]): string {
 	const share = (told: number, wanted: number) =>
 		wanted === 0 ? '' : `${(told / wanted).toFixed(3)} (${told}/${wanted})`;
+	const shown = (ratio: number) => (Number.isNaN(ratio) ? '' : ratio.toFixed(3));
 	const rows = played.map(({ kind, compared: { visitors, pages, events, sales } }) => [
 		kind.name,
 		share(visitors.told, visitors.wanted),
@@ -105,11 +106,7 @@ function tableOf(played: readonly Played[]): string {
 		kind.limit ?? '',
 	]);
 	const sum = sumOf(played);
-	const all = [
-		'in all',
-		...[sum.visitors, sum.pages, sum.events, sum.sales].map((one) => one.toFixed(3)),
-		'',
-	];
+	const all = ['in all', ...[sum.visitors, sum.pages, sum.events, sum.sales].map(shown), ''];
 	const head = [
 		'people',
 		'visitors told ÷ true',
