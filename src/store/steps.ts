@@ -119,8 +119,11 @@ export function select(texts: TemplateStringsArray, ...fillings: readonly Fillin
 	return new Statement('SELECT ', texts, fillings) as Askable<Select>;
 }
 
-/** Texts without `raw`, which are the same in each call. */
-const knownTexts = new WeakMap<TemplateStringsArray, string>();
+/**
+ * The latest text of each statement, with what was `raw` in it. Engines find what they have compiled by the text, and to find one that
+ * has just been put together costs more than some look-ups in the database.
+ */
+const knownTexts = new WeakMap<TemplateStringsArray, { raws: readonly Raw['text'][]; sql: string }>();
 
 class Statement implements Query {
 	readonly sql: string;
@@ -129,16 +132,19 @@ class Statement implements Query {
 
 	constructor(verb: string, texts: TemplateStringsArray, fillings: readonly Filling[]) {
 		const values: (Value | readonly string[])[] = [];
-		let isKnown = true;
+		const raws: Raw['text'][] = [];
 		for (const filling of fillings) {
-			if (filling instanceof Raw) isKnown = false;
+			if (filling instanceof Raw) raws.push(filling.text);
 			else if (filling instanceof Rows) this.rows = filling.rows;
 			else values.push(filling);
 		}
 		this.values = values;
-		this.sql = isKnown
-			? knownTexts.getOrInsertComputed(texts, () => textOf(verb, texts, fillings))
-			: textOf(verb, texts, fillings);
+		let known = knownTexts.get(texts);
+		if (!known?.raws.every((text, index) => text === raws[index])) {
+			known = { raws, sql: textOf(verb, texts, fillings) };
+			knownTexts.set(texts, known);
+		}
+		this.sql = known.sql;
 	}
 
 	*[Symbol.iterator](): Transaction<this, readonly Row[]> {

@@ -110,16 +110,24 @@ function sharedRowsOf(upload: Arriving, shared: SharedKeys): Pick<UploadOutcome,
 }
 
 /** The new events. Of several with one `tid` only the first is stored. */
-export function newAmong(uploads: readonly Arriving[], fresh: Inserted['fresh']): StoredEvent[] {
+export function newAmong(uploads: readonly Arriving[], fresh: Inserted['fresh']): readonly StoredEvent[] {
 	const events = uploads.flatMap((upload) => upload.events);
 	return fresh === 'all' ? events : firstOfEach(events).filter(({ tid }) => fresh.has(tid));
 }
 
 /** Of events with the same `tid` only the first, which is the one that is stored. */
-export function firstOfEach(events: readonly StoredEvent[]): StoredEvent[] {
+export function firstOfEach(events: readonly StoredEvent[]): readonly StoredEvent[] {
+	// Most senders number their sales. Comparing neighbours costs a tenth of a map.
+	if (areRising(events)) return events;
 	const byTid = new Map<string, StoredEvent>();
 	for (const event of events) if (!byTid.has(event.tid)) byTid.set(event.tid, event);
 	return [...byTid.values()];
+}
+
+function areRising(events: readonly StoredEvent[]): boolean {
+	for (let row = 1; row < events.length; row++)
+		if ((events[row] as StoredEvent).tid <= (events[row - 1] as StoredEvent).tid) return false;
+	return true;
 }
 
 /** Stores the events that are new, in order. The unique index on `tid` decides which are. Returns their `tid`s. */

@@ -87,10 +87,12 @@ export function holdersOf(events: readonly Joinable[]): Askable<Select> {
 			cid === undefined ? none : cidKey(cid),
 		];
 	});
-	const another = `CASE WHEN by_tid IS NULL OR cid = '' THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END`;
-	const holders = `${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}`;
-	return select`tid, cid, ${raw(holders)}, ${raw(another)} AS another FROM (SELECT column1 AS tid, column3 AS cid, ${raw(holderSql('column2'))} AS by_tid, ${raw(holderSql('column4'))} AS by_cid FROM (${values(rows)}) AS list ${withAny} /* holders */`;
+	return select`${holdersOfEach} FROM (${values(rows)}) AS list ${withAny} /* holders */`;
 }
+
+const holdersOfEach = raw(
+	`tid, cid, ${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}, CASE WHEN by_tid IS NULL OR cid = '' THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END AS another FROM (SELECT column1 AS tid, column3 AS cid, ${holderSql('column2')} AS by_tid, ${holderSql('column4')} AS by_cid`,
+);
 
 function holdersOfKeys(keys: readonly string[]): Askable<Select> {
 	return select`* FROM (SELECT key, ${raw(holderSql('list.key'))} AS vid FROM ${keys} AS list ${withVid} /* holders of keys */`;

@@ -39,9 +39,7 @@ export function ownersOfSubscriptions(events: readonly Following[]): Askable<Sel
 		const { cid = '' } = joiningKeys(event);
 		pairs.set(`${event.subid}\n${cid}`, [event.subid, cid]);
 	}
-	const owner = `(SELECT vid FROM @subscription_event AS event WHERE event.subid = column1 AND named > 0${notErasing.text} ORDER BY ${decidingOrder} LIMIT 1)`;
-	const another = `CASE WHEN cid = '' THEN 0 WHEN ${isAnothersSql('found.vid', 'cid')} THEN 1 ELSE 0 END`;
-	return select`subid, cid, vid, ${raw(another)} AS another FROM (SELECT column1 AS subid, column2 AS cid, ${raw(owner)} AS vid FROM (${values([...pairs.values()])}) AS list ${withVid} AND NOT ${raw(isSharedSql("'s:' || subid"))} /* subscriptions */`;
+	return select`${ownersOfEach} FROM (${values([...pairs.values()])}) AS list ${withVid} AND NOT ${sharedSubid} /* subscriptions */`;
 }
 
 /**
@@ -55,6 +53,11 @@ export const withAny = raw('LIMIT 1000000) AS found WHERE by_tid IS NOT NULL OR 
 
 /** A visitor who is being erased owns nothing. */
 export const notErasing = raw(" AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)");
+
+const ownersOfEach = raw(
+	`subid, cid, vid, CASE WHEN cid = '' THEN 0 WHEN ${isAnothersSql('found.vid', 'cid')} THEN 1 ELSE 0 END AS another FROM (SELECT column1 AS subid, column2 AS cid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = column1 AND named > 0${notErasing.text} ORDER BY ${decidingOrder} LIMIT 1) AS vid`,
+);
+const sharedSubid = raw(isSharedSql("'s:' || subid"));
 
 /** Whose subscriptions are. */
 export interface Subscribers {

@@ -1,5 +1,6 @@
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import type { QuotaSettlement } from '../../../domain/quota-lease.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	type Arrival,
 	arrivalValues,
@@ -98,11 +99,13 @@ export function packEvents(events: readonly SubscriptionEvent[]): string {
 
 /** Inserts the events that are new, each with the visitor whom it names. The unique index on `tid` decides which are new. */
 function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: Arrival): Steps<Inserted> {
-	const isShown = connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get() !== undefined;
-	const { owners, subscribers, isAnothers } = isShown
+	const known = connection.statement(anythingKnown).get();
+	const { owners, subscribers, isAnothers } = known?.claims
 		? yield* findOwners(firstOfEach(upload.events))
 		: noOwners;
-	const shared = yield* sharedAmong(yield* someShared(), () => keysOfEvents(upload.events));
+	const shared = known?.shared
+		? yield* sharedAmong(yield* someShared(), () => keysOfEvents(upload.events))
+		: noneShared;
 	let values = upload.values;
 	let columns = fieldCount;
 	if (owners.size > 0) {
@@ -133,7 +136,10 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 	return { ...found, fresh };
 }
 
-/** Until a visitor has shown a `tid` or `cid`, which is cheap to find out. */
+/** Of the keys of an upload nothing is known until a visitor has shown a `tid` or `cid`, or too many share one: cheap to find out. */
+const anythingKnown =
+	'SELECT EXISTS (SELECT 1 FROM claim) AS claims, EXISTS (SELECT 1 FROM shared_key) AS shared /* anything known */';
+const noneShared: SharedKeys = new Set();
 const noOwners: Owners = { owners: new Map(), subscribers: new Map(), isAnothers: () => false };
 
 /** The writer thread's commands: the first two in an account's database, the others in the control database. */
