@@ -241,6 +241,13 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		);
 	});
 
+	test('what is not true is no consent', async (t) => {
+		const { page, asked, warnings } = await visit(t, [setAccount, `vscr('setConsent','denied')`, fire]);
+		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
+		await settle(page);
+		assert.deepEqual([asked, warnings, await cookies(page)], [[], [], {}]);
+	});
+
 	test('when consent is withdrawn while a hit is in flight, its answer is not stored', {
 		skip: takesLong,
 	}, async (t) => {

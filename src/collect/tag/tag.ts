@@ -201,7 +201,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 			hitPath = value;
 		},
 		setCredentials(value) {
-			credentials = value ? 'include' : 'same-origin';
+			credentials = value === true ? 'include' : 'same-origin';
 		},
 		setCookieDomain(value) {
 			narrowDomain = value;
@@ -212,7 +212,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 			navigated();
 		},
 		setRoutes(value) {
-			routes = value.split(',');
+			routes = `${value}`.split(',');
 		},
 		addEvent(event) {
 			const { name, tid, rvn, currency }: Partial<HitEvent> =
@@ -227,8 +227,9 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		},
 		setConsent(value) {
 			const before = isConsented;
-			isConsented = value;
-			if (!value) forget();
+			// Whatever a consent manager says otherwise, such as 'denied', is none.
+			isConsented = value === true;
+			if (!isConsented) forget();
 			else if (!before && wantsToFire) hit();
 		},
 		fire() {

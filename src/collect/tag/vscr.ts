@@ -18,7 +18,7 @@ export interface Commands {
 	addEvent: string | HitEvent;
 	/** The visitor's id in your own system. */
 	addCustomerId: string | number;
-	/** The visitor's consent. */
+	/** The visitor's consent. Only `true` is one. */
 	setConsent: boolean;
 	/** Sends a hit with the page and the added events. Nothing is sent before. */
 	fire: undefined;

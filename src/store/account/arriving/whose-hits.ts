@@ -80,9 +80,10 @@ function presentedBy({ firstVid, vid, derived }: ArrivingHit): string[] {
 /** Of known visitors: since when they have shown a customer, and whether they have shown only others. */
 export function customersOf(shows: readonly ShowsCustomer[]): Askable<Query> {
 	const rows = new Map(shows.map(({ vid, cid }) => [`${vid} ${cid}`, [vid, cidKey(cid)]]));
-	const another = `CASE WHEN claim.at IS NULL AND ${hasCustomer('asked.column1')} THEN 1 ELSE 0 END`;
-	return sql`SELECT asked.column1 AS vid, asked.column2 AS key, claim.at AS at, ${raw(another)} AS another FROM (${values([...rows.values()])}) AS asked JOIN @visitor AS visitor ON visitor.vid = asked.column1 LEFT JOIN @claim AS claim ON claim.vid = asked.column1 AND claim.key = asked.column2 /* customers of visitors */`;
+	return sql`SELECT asked.column1 AS vid, asked.column2 AS key, claim.at AS at, ${isAnother} AS another FROM (${values([...rows.values()])}) AS asked JOIN @visitor AS visitor ON visitor.vid = asked.column1 LEFT JOIN @claim AS claim ON claim.vid = asked.column1 AND claim.key = asked.column2 /* customers of visitors */`;
 }
+
+const isAnother = raw(`CASE WHEN claim.at IS NULL AND ${hasCustomer('asked.column1')} THEN 1 ELSE 0 END`);
 
 /** The customers of visitors, and those that they gain with the hits of one transaction. */
 class KnownCustomers {

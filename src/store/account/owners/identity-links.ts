@@ -280,9 +280,12 @@ export function eventsOfVisitor(vid: string, afterId: number): Askable<Select> {
  * `tid` has one event.
  */
 function countUses(keys: readonly string[]): Query {
-	const events = `(SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE list.key < 'd' AND cid = substr(list.key, 3) ORDER BY id LIMIT ${maxContested + 1}) AS first)`;
-	return select`key, ${raw(events)} AS events, ${raw(countShowingSql('list.key'))} AS visitors, ${raw(isSharedSql('list.key'))} AS shared FROM ${keys} AS list /* count uses */`;
+	return select`${usesOfEach} FROM ${keys} AS list /* count uses */`;
 }
+
+const usesOfEach = raw(
+	`key, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE list.key < 'd' AND cid = substr(list.key, 3) ORDER BY id LIMIT ${maxContested + 1}) AS first) AS events, ${countShowingSql('list.key')} AS visitors, ${isSharedSql('list.key')} AS shared`,
+);
 
 /** Keys that too many visitors may share, now that some have new links to them. */
 export function perhapsShared(
