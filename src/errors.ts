@@ -52,7 +52,7 @@ export const errorTable = {
 		message: 'Error storing hit.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'A field of a hit is missing, too long or of the wrong type; the text names every one.',
+		when: 'Nothing of a hit can be stored: the account is missing, it is no object, or it has too many events; the text names every wrong field. Other wrong values cost only themselves.',
 	},
 	invalid_account: {
 		status: 400,

@@ -52,7 +52,8 @@ export function touchOf(
 ): Touch | null {
 	const { channel, page } = body;
 	// Of a page that was open for long, and asks again for a cask.
-	if (body.url === null && body.referrer === null && body.events.length === 0) return null;
+	if (body.url === null && body.referrer === null && body.cid === null && body.events.length === 0)
+		return null;
 	if (channel === 'internal' || ((channel === 'direct' || body.isByApp) && !isFirstOfVisit)) return null;
 	const campaign = body.url?.includes('utm_') ? URL.parse(body.url)?.searchParams : undefined;
 	const named = (parameter: string) => campaign?.get(parameter)?.trim().toLowerCase() || null;

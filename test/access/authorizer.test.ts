@@ -79,7 +79,7 @@ test('a cask gives access to its subject, whether or not the query names it', as
 	const { authorizer, accountId, issue, directory } = await start(t);
 	const account = directory.account('c-a-acme-uk');
 	const cask = issue();
-	const rest = { aid: ofVisitor.aid, accountId, account, expiresAtMs: noon + dayMs };
+	const rest = { aid: ofVisitor.aid, accountId, account, expiresAt: new Date(noon + dayMs).toISOString() };
 	for (const query of [{}, { aid: ofVisitor.aid }, { vid }, { aid: ofVisitor.aid, vid }])
 		assert.deepEqual(authorizer.authorize({ cask, ...query }), { ...rest, scope: 'vid', subject: vid });
 	const ofOneVisit = issue(ofVisit);

@@ -39,10 +39,11 @@ async function claimsOf({ cask }: Issued, address: string) {
 test('a cask is issued for a visitor or for a visit, for 24 hours or less', async (t) => {
 	const { address, issue } = await withAccount(t);
 	const ofVisitor = await issue('--vid', vid);
-	const { issuedAtMs, expiresAtMs, ...of } = await claimsOf(ofVisitor, address);
+	const { issuedAtMs, expiresAtMs, expiresAt, ...of } = await claimsOf(ofVisitor, address);
 	assert.deepEqual(of, { aid: 'c-a-x', scope: 'vid', subject: vid });
 	assert.equal(expiresAtMs, issuedAtMs + dayMs);
 	assert.equal(ofVisitor.expiresAt, new Date(expiresAtMs).toISOString());
+	assert.equal(expiresAt, ofVisitor.expiresAt);
 	assert.ok(Math.abs(issuedAtMs - Date.now()) < 60_000);
 	const ofVisit = await claimsOf(await issue('--sid', sid), address);
 	assert.deepEqual([ofVisit.scope, ofVisit.subject], ['sid', sid]);

@@ -66,6 +66,6 @@ test('npx caskade in the repository runs this program, with the pinned Node', {
 	});
 	assert.match(
 		stdout,
-		/^\d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?schemas: control \d+, accounts \d+( on SQLite, \d+ on PostgreSQL)?\)\n$/,
+		/^\d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?schemas: control \d+( on SQLite, \d+ on PostgreSQL)?, accounts \d+( on SQLite, \d+ on PostgreSQL)?\)\n$/,
 	);
 });
