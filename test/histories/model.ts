@@ -263,6 +263,9 @@ function touchesOfOne(hits: readonly LoggedHit[], kept: readonly Touch[]): Touch
 	for (const { vid, sid, atMs, body } of inOrder(hits)) {
 		const isFirst = !seen.has(sid);
 		seen.add(sid);
+		const { url, referrer, cid, events } = body;
+		// It tells nothing, so nobody has arrived.
+		if (url === null && referrer === null && cid === null && events.length === 0) continue;
 		if (body.channel === 'internal' || ((body.channel === 'direct' || body.isByApp) && !isFirst)) continue;
 		const campaign = body.url ? new URL(body.url).searchParams : new URLSearchParams();
 		const site = body.referrer ? new URL(body.referrer).hostname.replace(/^www\./, '') : null;
