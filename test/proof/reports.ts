@@ -58,9 +58,9 @@ export async function checkExported(
 		const playing = new Playing(new StoredService({ store, writer, accountId: id }));
 		await playing.play(history);
 		await foldAll(store, id);
-		// What is kept of deleted hits is not exported.
-		const { kept } = (await readStored(store, id)).log;
-		const log = { ...(await exportedLog(address, aid)), kept };
+		// What is kept of deleted hits is not exported, nor which keys too many have shared.
+		const { kept, shared } = (await readStored(store, id)).log;
+		const log = { ...(await exportedLog(address, aid)), kept, shared };
 		const asked = fc.sample(questions(playing.nowMs), { seed: next, numRuns: questionsOfHistory });
 		try {
 			checked.figures += await checkReports(store, id, { log, questions: asked });
