@@ -9,6 +9,9 @@ import {
 import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';
 
+/** Keys that are looked at once in a round, as far as memory is to be spent on it. */
+const maxKnown = 20_000;
+
 /**
  * Finds the keys that too many subscriptions or customers share, among the events that arrived since the last time. Those that
  * too many visitors share are found where hits arrive.
@@ -20,8 +23,11 @@ export async function findSharedKeys(
 ): Promise<void> {
 	const from = await store.read(accountId, findLookedTo());
 	let lookedTo = from;
+	const known = new Set<string>();
 	for (let isEnd = false; !isEnd && !signal?.aborted; ) {
-		const page = await store.read(accountId, sharedByEvents(lookedTo));
+		const page = await store.read(accountId, sharedByEvents(lookedTo, known));
+		if (known.size > maxKnown) known.clear();
+		for (const key of page.lookedAt) known.add(key);
 		const { keys, lastId = lookedTo } = page;
 		({ isEnd } = page);
 		if (lastId === lookedTo) break;

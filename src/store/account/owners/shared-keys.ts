@@ -82,6 +82,8 @@ const pageEvents = 2000;
 /** The keys of a page of events that too many share. */
 export interface SharedByEvents {
 	readonly keys: readonly string[];
+	/** The page's other keys, and those, which were looked at. */
+	readonly lookedAt: readonly string[];
 	/** Of the page's last event; undefined if there is none. */
 	readonly lastId: number | undefined;
 	readonly isEnd: boolean;
@@ -90,23 +92,26 @@ export interface SharedByEvents {
 /**
  * Of the next events, in the order of their ids, the `cid`s that too many subscriptions share and the `subid`s that too many
  * customers share. Finding this out where they arrive would cost an upload as much as storing them.
+ * @param known keys that need not be looked at: one of very many events costs as much as all of them
  */
-export function* sharedByEvents(afterId: number): Reading<SharedByEvents> {
+export function* sharedByEvents(afterId: number, known: ReadonlySet<string>): Reading<SharedByEvents> {
 	const page =
 		yield* select`id, cid, subid FROM @subscription_event WHERE id > ${afterId} ORDER BY id LIMIT ${raw(pageEvents)} /* events that may share */`;
 	const textsOf = (field: 'cid' | 'subid') =>
 		unique(page.flatMap((row) => (row[field] === null ? [] : [String(row[field])]))).filter(
-			(text) => !isMissingKey(text),
+			(text) => !isMissingKey(text) && !known.has(`${field === 'cid' ? 'c' : 's'}:${text}`),
 		);
+	const [shownCids, shownSubids] = [textsOf('cid'), textsOf('subid')];
 	const cids =
-		yield* select`key FROM ${textsOf('cid')} AS list WHERE ${raw(isShared("'c:' || list.key", 'subid', ['cid = list.key']))} /* shared by subscriptions */`;
+		yield* select`key FROM ${shownCids} AS list WHERE ${raw(isShared("'c:' || list.key", 'subid', ['cid = list.key']))} /* shared by subscriptions */`;
 	// There is an index of each part.
 	const parts = ['subid = list.key AND named > 0', 'subid = list.key AND named = 0 AND cid IS NOT NULL'];
 	const subids =
-		yield* select`key FROM ${textsOf('subid')} AS list WHERE ${raw(isShared("'s:' || list.key", 'cid', parts))} /* shared by customers */`;
+		yield* select`key FROM ${shownSubids} AS list WHERE ${raw(isShared("'s:' || list.key", 'cid', parts))} /* shared by customers */`;
 	const last = page.at(-1);
 	return {
 		keys: [...cids.map(({ key }) => `c:${key}`), ...subids.map(({ key }) => `s:${key}`)],
+		lookedAt: [...shownCids.map((cid) => `c:${cid}`), ...shownSubids.map((subid) => `s:${subid}`)],
 		lastId: last && Number(last.id),
 		isEnd: page.length < pageEvents,
 	};
