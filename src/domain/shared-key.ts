@@ -6,3 +6,5 @@ export const maxSharing = 2500;
 
 /** Keys that too many share (`t:…`, `c:…`, `s:…`). They join nobody, like those that stand for a missing one. */
 export type SharedKeys = ReadonlySet<string>;
+
+export const noSharedKeys: SharedKeys = new Set();

@@ -2,21 +2,12 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import { describe, type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { hourMs } from '../../src/durations.ts';
 import { eventually } from '../eventually.ts';
-import { browserTestMs, launchBrowser, withoutBrowser } from './browser.ts';
-import {
-	fire,
-	isLoaded,
-	setAccount,
-	settle,
-	settleRoute,
-	type Visit,
-	type VisitOptions,
-	Visits,
-} from './tagged-site.ts';
+import { browserTestMs, withoutBrowser } from './browser.ts';
+import { fire, isLoaded, openBrowser, setAccount, settle, settleRoute, type Visit } from './tagged-site.ts';
 
 /** Passes hits on at once, and their answers late. */
 async function startSlowProxy(t: TestContext, service: string, lateMs: number): Promise<string> {
@@ -47,15 +38,7 @@ const inBackground = `{
 const fireElsewhere = `location.pathname !== '/pricing' && ${fire}`;
 
 describe('what the tag sends', { skip: withoutBrowser, timeout: browserTestMs }, () => {
-	let browser: Browser;
-	let visits: Visits;
-	before(async () => {
-		browser = await launchBrowser();
-		visits = await Visits.of(browser);
-	});
-	after(() => browser.close());
-	const visit = (t: TestContext, commands: readonly string[], options?: VisitOptions): Promise<Visit> =>
-		visits.visit(t, commands, options);
+	const { visit } = openBrowser();
 
 	async function next(page: Page, url: string): Promise<void> {
 		await page.goto(url);

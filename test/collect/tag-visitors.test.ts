@@ -1,34 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import { describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { readStored } from '../store/stored-log.ts';
 import { startService } from '../support.ts';
-import { browserTestMs, launchBrowser, openContext, openPage, startSite, withoutBrowser } from './browser.ts';
+import { browserTestMs, openPage, startSite, withoutBrowser } from './browser.ts';
 import {
 	cookies,
 	fire,
 	hitsOf,
 	isLoaded,
+	openBrowser,
 	setAccount,
 	settle,
 	siteWith,
 	type Visit,
-	type VisitOptions,
-	Visits,
 } from './tagged-site.ts';
 
 const www = 'www.shop.co.uk';
 
 describe('whom the tag takes for one visitor', { skip: withoutBrowser, timeout: browserTestMs }, () => {
-	let browser: Browser;
-	let visits: Visits;
-	before(async () => {
-		browser = await launchBrowser(['--host-resolver-rules=MAP *.shop.co.uk 127.0.0.1']);
-		visits = await Visits.of(browser);
-	});
-	after(() => browser.close());
-	const visit = (t: TestContext, commands: readonly string[], options?: VisitOptions): Promise<Visit> =>
-		visits.visit(t, commands, options);
+	const { visit, context: openOwn } = openBrowser(['--host-resolver-rules=MAP *.shop.co.uk 127.0.0.1']);
 
 	async function open(page: Page, url: string): Promise<void> {
 		await page.goto(url);
@@ -75,7 +66,7 @@ describe('whom the tag takes for one visitor', { skip: withoutBrowser, timeout: 
 			window.written = [];
 			Object.defineProperty(document, 'cookie', { get, set(text) { written.push(text.split('=')[0]); set.call(this, text); } });
 		}`;
-		const { page } = await openPage(await openContext(t, browser, countsWrites), `${site}/`, service.url);
+		const { page } = await openPage(await openOwn(t, countsWrites), `${site}/`, service.url);
 		await isLoaded(page);
 		await page.evaluate('vscr.scores()');
 		assert.ok(!((await page.evaluate('written')) as string[]).includes('vscr_vid'));
@@ -146,7 +137,7 @@ describe('whom the tag takes for one visitor', { skip: withoutBrowser, timeout: 
 			service.url,
 			`location.pathname === '/both' && (${both.replaceAll(';', ',')})`,
 		);
-		const { page } = await openPage(await openContext(t, browser), `${site}/`, service.url);
+		const { page } = await openPage(await openOwn(t), `${site}/`, service.url);
 		await isLoaded(page);
 		for (const aid of ['c-a-acme-uk', other, 'c-a-acme-uk', other, 'c-a-acme-uk']) {
 			await page.goto(`${site}/${aid}`);
@@ -172,7 +163,7 @@ describe('whom the tag takes for one visitor', { skip: withoutBrowser, timeout: 
 			fire,
 		);
 		const outer = await startSite(t, () => `<iframe sandbox="allow-scripts" src="${site}/framed"></iframe>`);
-		const { page, errors } = await openPage(await openContext(t, browser), outer, service.url);
+		const { page, errors } = await openPage(await openOwn(t), outer, service.url);
 		const frame = page.frames()[1];
 		await frame?.waitForFunction('window.found');
 		await frame?.evaluate(`vscr('addEvent','seen'); ${fire}; vscr.scores()`);
@@ -227,11 +218,7 @@ describe('whom the tag takes for one visitor', { skip: withoutBrowser, timeout: 
 	test('a private window is a browser of its own', async (t) => {
 		const visited = await visit(t, [setAccount, fire]);
 		await visited.page.evaluate('vscr.scores()');
-		const { page } = await openPage(
-			await openContext(t, browser),
-			`${visited.site}/pricing`,
-			visited.service.url,
-		);
+		const { page } = await openPage(await openOwn(t), `${visited.site}/pricing`, visited.service.url);
 		await isLoaded(page);
 		await page.evaluate('vscr.scores()');
 		assert.equal(await vids(visited), 2);

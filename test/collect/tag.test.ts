@@ -1,35 +1,24 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import { describe, test } from 'node:test';
 import { hourMs } from '../../src/durations.ts';
 import { eventually } from '../eventually.ts';
 import { takesLong } from '../quick.ts';
 import { startService, type TestService } from '../support.ts';
-import { browserTestMs, launchBrowser, openContext, openPage, startSite, withoutBrowser } from './browser.ts';
+import { browserTestMs, openPage, startSite, withoutBrowser } from './browser.ts';
 import {
 	cookies,
 	fire,
 	isLoaded,
+	openBrowser,
 	setAccount,
 	settle,
 	settleRoute,
 	siteWith,
-	type Visit,
-	type VisitOptions,
-	Visits,
 } from './tagged-site.ts';
 
 describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
-	let browser: Browser;
-	let visits: Visits;
-	before(async () => {
-		browser = await launchBrowser();
-		visits = await Visits.of(browser);
-	});
-	after(() => browser.close());
-	const visit = (t: TestContext, commands: readonly string[], options?: VisitOptions): Promise<Visit> =>
-		visits.visit(t, commands, options);
+	const { visit, context: openOwn } = openBrowser();
 
 	test('sends and stores nothing before fire', async (t) => {
 		const { page, service } = await visit(t, [setAccount, `vscr('addEvent','seen')`]);
@@ -288,7 +277,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		const odd = await startSite(t, (path) => answers[Number(path.split('/')[1])]);
 		const servers = [`${service.url}/nowhere`, 'http://127.0.0.1:9', 'not a url', ...answers.keys()];
 		const site = await siteWith(t, service.url);
-		const context = await openContext(t, browser);
+		const context = await openOwn(t);
 		const { page, errors } = await openPage(context, 'about:blank', service.url);
 		for (const server of servers) {
 			await page.goto(`${site}/`);
@@ -317,7 +306,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			siteWith(t, `${server}/api/staging`, setAccount, fire),
 			siteWith(t, `${server}/api/staging`, setAccount, `vscr('setServer','${server}/other/')`, fire),
 		];
-		const context = await openContext(t, browser);
+		const context = await openOwn(t);
 		for (const site of await Promise.all(pages)) {
 			const { page } = await openPage(context, site, server);
 			await isLoaded(page);
@@ -335,7 +324,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			() =>
 				`<script>${queue}${commands.join(';')}</script><script async src="${service.url}/assets/shop.js"></script>`,
 		);
-		const { page, asked } = await openPage(await openContext(t, browser), site, service.url);
+		const { page, asked } = await openPage(await openOwn(t), site, service.url);
 		await isLoaded(page);
 		await page.evaluate('vscr.scores()');
 		assert.deepEqual(asked, ['POST /basket', 'GET /visscores']);
@@ -386,7 +375,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		);
 		await service.server.directory.refresh();
 		const site = await siteWith(t, service.url, `vscr('setAccount','${aid}')`, fire);
-		const context = await openContext(t, browser);
+		const context = await openOwn(t);
 		const { page, errors, warnings } = await openPage(context, site, service.url);
 		await isLoaded(page);
 		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
@@ -401,7 +390,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		test('hits of this browser are not stored, because it counts as a bot', async (t) => {
 			const service = await startService(t);
 			const site = await siteWith(t, service.url, setAccount, fire);
-			const context = await openContext(t, browser, undefined, { userAgent: 'HeadlessChrome/142.0.0.0' });
+			const context = await openOwn(t, undefined, { userAgent: 'HeadlessChrome/142.0.0.0' });
 			const { page, warnings } = await openPage(context, site, service.url);
 			await isLoaded(page);
 			await page.evaluate(`vscr.scores(); ${fire}; vscr.scores()`);

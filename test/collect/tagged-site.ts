@@ -1,8 +1,8 @@
-import type { TestContext } from 'node:test';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { after, before, type TestContext } from 'node:test';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type LoggedHit, readStored } from '../store/stored-log.ts';
 import { startService, type TestService } from '../support.ts';
-import { newContext, openContext, openPage, startSite, type Visited } from './browser.ts';
+import { launchBrowser, newContext, openContext, openPage, startSite, type Visited } from './browser.ts';
 
 export const setAccount = `vscr('setAccount','c-a-acme-uk')`;
 export const fire = `vscr('fire')`;
@@ -24,43 +24,47 @@ export interface Visit extends Visited {
 	hits(): Promise<readonly LoggedHit[]>;
 }
 
-export interface VisitOptions {
+interface VisitOptions {
 	readonly initScript?: string;
 	readonly now?: () => number;
 	/** The site's host, which must lead to this machine. */
 	readonly host?: string;
 }
 
-/** Visits in a browser. Where nothing asks for another, one context is used and emptied after each test: a page of a new one is slow. */
-export class Visits {
-	readonly #browser: Browser;
-	readonly #emptied: BrowserContext;
+/**
+ * Opens a browser for the tests of a suite. Where nothing asks for another, one context is used and emptied after each test: a page of a
+ * new one is slow.
+ * @param flags of Chromium
+ */
+export function openBrowser(flags?: readonly string[]) {
+	let browser: Browser;
+	let emptied: BrowserContext;
+	before(async () => {
+		browser = await launchBrowser(flags);
+		emptied = await newContext(browser);
+	});
+	after(() => browser.close());
+	return {
+		/** A context of its own for one test. */
+		context: (t: TestContext, initScript?: string, options?: BrowserContextOptions) =>
+			openContext(t, browser, initScript, options),
 
-	private constructor(browser: Browser, emptied: BrowserContext) {
-		this.#browser = browser;
-		this.#emptied = emptied;
-	}
-
-	static async of(browser: Browser): Promise<Visits> {
-		return new Visits(browser, await newContext(browser));
-	}
-
-	/** Opens `/pricing` of a website with these commands in a browser that has seen nothing. */
-	async visit(t: TestContext, commands: readonly string[], options: VisitOptions = {}): Promise<Visit> {
-		const { initScript, now, host = '127.0.0.1' } = options;
-		const service = await startService(t, now ? { now } : {});
-		const site = (await siteWith(t, service.url, ...commands)).replace('127.0.0.1', host);
-		const context =
-			initScript === undefined ? this.#emptied : await openContext(t, this.#browser, initScript);
-		const visited = await openPage(context, `${site}/pricing`, service.url);
-		if (context === this.#emptied)
-			t.after(async () => {
-				await visited.page.close();
-				await context.clearCookies();
-			});
-		await isLoaded(visited.page);
-		return { ...visited, service, site, hits: () => hitsOf(service) };
-	}
+		/** Opens `/pricing` of a website with these commands in a browser that has seen nothing. */
+		async visit(t: TestContext, commands: readonly string[], options: VisitOptions = {}): Promise<Visit> {
+			const { initScript, now, host = '127.0.0.1' } = options;
+			const service = await startService(t, now ? { now } : {});
+			const site = (await siteWith(t, service.url, ...commands)).replace('127.0.0.1', host);
+			const context = initScript === undefined ? emptied : await openContext(t, browser, initScript);
+			const visited = await openPage(context, `${site}/pricing`, service.url);
+			if (context === emptied)
+				t.after(async () => {
+					await visited.page.close();
+					await context.clearCookies();
+				});
+			await isLoaded(visited.page);
+			return { ...visited, service, site, hits: () => hitsOf(service) };
+		},
+	};
 }
 
 /** Waits for the tag. */

@@ -1,6 +1,6 @@
 import { hasSharedKey, type Owner, ownerOf } from '../../../domain/ownership.ts';
 import { apply, compareEntries } from '../../../domain/profile.ts';
-import type { SharedKeys } from '../../../domain/shared-key.ts';
+import { noSharedKeys, type SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	eventOf,
 	type StoredEvent,
@@ -85,7 +85,7 @@ export function* storeEvents(
 	insert: () => Steps<Inserted>,
 ): Steps<UploadOutcome[]> {
 	const inserted = yield* insert();
-	const { fresh, owners, subscribers, shared = none } = inserted;
+	const { fresh, owners, subscribers, shared = noSharedKeys } = inserted;
 	if (owners.size + subscribers.size > 0) yield* joinEvents(newAmong(uploads, fresh), inserted);
 	if (fresh === 'all')
 		return uploads.map((upload) => ({
@@ -100,8 +100,6 @@ export function* storeEvents(
 	);
 	return outcomes;
 }
-
-const none: SharedKeys = new Set();
 
 function sharedRowsOf(upload: Arriving, shared: SharedKeys): Pick<UploadOutcome, 'sharedRows'> {
 	if (shared.size === 0) return {};

@@ -7,6 +7,7 @@ import {
 	namedOwner,
 	type Owner,
 	ownerOf,
+	subscriptionKey,
 	tidKey,
 } from '../../../domain/ownership.ts';
 import { maxSharing, type SharedKeys } from '../../../domain/shared-key.ts';
@@ -202,7 +203,7 @@ export function* lockContested(
 		return { events: [], vids: [], popular: [], shared: new Set(), showing: new Map() };
 	const { counts } = yield* ask({
 		lock: { lock: 'exclusive', keys: all },
-		subids: { lock: 'exclusive', keys: more.subids.map((subid) => `s:${subid}`) },
+		subids: { lock: 'exclusive', keys: more.subids.map(subscriptionKey) },
 		counts: countUses(all),
 	});
 	let left = maxContested;

@@ -1,5 +1,5 @@
 import { isMissingKey } from '../../../domain/missing-key.ts';
-import { eventKeys, type Joinable, subscriptionKey } from '../../../domain/ownership.ts';
+import { cidKey, eventKeys, type Joinable, subscriptionKey } from '../../../domain/ownership.ts';
 import { maxSharing, type SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	type Askable,
@@ -99,7 +99,7 @@ export function* sharedByEvents(afterId: number, known: ReadonlySet<string>): Re
 		yield* select`id, cid, subid FROM @subscription_event WHERE id > ${afterId} ORDER BY id LIMIT ${raw(pageEvents)} /* events that may share */`;
 	const textsOf = (field: 'cid' | 'subid') =>
 		unique(page.flatMap((row) => (row[field] === null ? [] : [String(row[field])]))).filter(
-			(text) => !isMissingKey(text) && !known.has(`${field === 'cid' ? 'c' : 's'}:${text}`),
+			(text) => !isMissingKey(text) && !known.has(field === 'cid' ? cidKey(text) : subscriptionKey(text)),
 		);
 	const [shownCids, shownSubids] = [textsOf('cid'), textsOf('subid')];
 	const cids =
@@ -110,8 +110,11 @@ export function* sharedByEvents(afterId: number, known: ReadonlySet<string>): Re
 		yield* select`key FROM ${shownSubids} AS list WHERE ${raw(isShared("'s:' || list.key", 'cid', parts))} /* shared by customers */`;
 	const last = page.at(-1);
 	return {
-		keys: [...cids.map(({ key }) => `c:${key}`), ...subids.map(({ key }) => `s:${key}`)],
-		lookedAt: [...shownCids.map((cid) => `c:${cid}`), ...shownSubids.map((subid) => `s:${subid}`)],
+		keys: [
+			...cids.map(({ key }) => cidKey(String(key))),
+			...subids.map(({ key }) => subscriptionKey(String(key))),
+		],
+		lookedAt: [...shownCids.map(cidKey), ...shownSubids.map(subscriptionKey)],
 		lastId: last && Number(last.id),
 		isEnd: page.length < pageEvents,
 	};

@@ -6,6 +6,7 @@ import {
 	joiningKeys,
 	type Owner,
 	ownerOf,
+	subscriptionKey,
 } from '../../../domain/ownership.ts';
 import {
 	type Askable,
@@ -124,7 +125,7 @@ export function* followSubscriptions(all: readonly string[]): Steps<Set<string>>
 }
 
 function keysOf(subids: readonly string[]): string[] {
-	return subids.map((subid) => `s:${subid}`);
+	return subids.map(subscriptionKey);
 }
 
 /** The number of events that name nobody, of each subscription. Counting stops just above the limit. */

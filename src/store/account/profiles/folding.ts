@@ -1,3 +1,4 @@
+import { subscriptionKey } from '../../../domain/ownership.ts';
 import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
@@ -218,7 +219,7 @@ function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
 		const { few, moved } = yield* followFew(unique(alike.map((one) => one.name.slice(2))));
 		if (few.length > 0) {
 			yield* refold([...moved]);
-			const names = few.map((subid) => `s:${subid}`);
+			const names = few.map(subscriptionKey);
 			yield [endTasks(names, Math.max(...alike.map((one) => one.id)))];
 		} else {
 			const following = yield* followOn(subject, position);

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { subscriptionKey } from '../../../domain/ownership.ts';
 import { forgetDays } from '../../account/kept-days.ts';
 import { addTasks } from '../../account/tasks.ts';
 import { type Row, raw, type Steps, sql, values } from '../../steps.ts';
@@ -58,7 +59,9 @@ function* moveRows(rows: readonly Row[]): Steps<void> {
 	]);
 	const visitors = rows.flatMap(({ vid }) => (vid === null ? [] : [`f:${vid}`]));
 	// Whose a subscription is may have followed from them.
-	const subscriptions = rows.flatMap(({ named, subid }) => (Number(named) > 0 ? [`s:${subid}`] : []));
+	const subscriptions = rows.flatMap(({ named, subid }) =>
+		Number(named) > 0 ? [subscriptionKey(String(subid))] : [],
+	);
 	yield [
 		sql`INSERT INTO @repeated_event (${raw(movedColumns.join(', '))}, differs) ${values(moved)} /* repeated events */`,
 		sql`DELETE FROM @subscription_event WHERE id IN (SELECT CAST(column1 AS bigint) FROM (${values(rows.map(({ id }) => [Number(id)]))}) AS list) /* repeated events */`,

@@ -1,6 +1,6 @@
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import type { QuotaSettlement } from '../../../domain/quota-lease.ts';
-import type { SharedKeys } from '../../../domain/shared-key.ts';
+import { noSharedKeys } from '../../../domain/shared-key.ts';
 import {
 	type Arrival,
 	arrivalValues,
@@ -105,7 +105,7 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 		: noOwners;
 	const shared = known?.shared
 		? yield* sharedAmong(yield* someShared(), () => keysOfEvents(upload.events))
-		: noneShared;
+		: noSharedKeys;
 	let values = upload.values;
 	let columns = fieldCount;
 	if (owners.size > 0) {
@@ -139,7 +139,6 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 /** Of the keys of an upload nothing is known until a visitor has shown a `tid` or `cid`, or too many share one: cheap to find out. */
 const anythingKnown =
 	'SELECT EXISTS (SELECT 1 FROM claim) AS claims, EXISTS (SELECT 1 FROM shared_key) AS shared /* anything known */';
-const noneShared: SharedKeys = new Set();
 const noOwners: Owners = { owners: new Map(), subscribers: new Map(), isAnothers: () => false };
 
 /** The writer thread's commands: the first two in an account's database, the others in the control database. */
