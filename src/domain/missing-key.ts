@@ -23,14 +23,23 @@ const isMissing = new Set(missingKeys);
 /** Of an id that nobody was given, with spaces around it. */
 const maxLength = 48;
 
-/** How texts end that may stand for a missing key. Nearly all ids end otherwise, which is found out at once. */
+/**
+ * How texts begin and end that may stand for a missing key. Nearly all ids begin or end otherwise, which is found out at once. To look
+ * a text up costs more, because the runtime then keeps a copy of it.
+ */
+const mayBegin = new Uint8Array(128);
 const mayEnd = new Uint8Array(128);
 for (const key of missingKeys)
-	for (const text of [key, key.toUpperCase(), ' ']) mayEnd[text.charCodeAt(text.length - 1)] = 1;
+	for (const text of [key, key.toUpperCase(), ' ']) {
+		mayBegin[text.charCodeAt(0)] = 1;
+		mayEnd[text.charCodeAt(text.length - 1)] = 1;
+	}
 
 /** Whether a key joins nobody, because it stands for a missing one. Spaces around it and capitals do not matter. */
 export function isMissingKey(text: string): boolean {
 	const { length } = text;
-	if (length > maxLength || (length > 0 && mayEnd[text.charCodeAt(length - 1)] !== 1)) return false;
+	if (length > maxLength) return false;
+	if (length > 0 && (mayBegin[text.charCodeAt(0)] !== 1 || mayEnd[text.charCodeAt(length - 1)] !== 1))
+		return false;
 	return isMissing.has(text.trim().toLowerCase());
 }

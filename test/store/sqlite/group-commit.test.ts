@@ -8,7 +8,7 @@ import { commitGroup } from '../../../src/store/sqlite/queue/group-commit.ts';
 import { cell, type Work } from '../../../src/store/sqlite/queue/messages.ts';
 import { accountDatabase, openFor, rows, whenStored } from './databases.ts';
 
-const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedUpload => ({
+const pack = (events: readonly (readonly [tid: string, rvn: number | string])[]): PackedUpload => ({
 	text: JSON.stringify(events.flatMap(([tid, rvn]) => [tid, `S-${tid}`, null, 'newsletter', rvn])),
 	receivedAtMs: 0,
 	simulate: false,
@@ -18,9 +18,9 @@ const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedU
 function work(
 	slot: number,
 	tids: readonly string[],
-	options: { rvn?: string; deadlineMs?: number } = {},
+	options: { rvn?: number; deadlineMs?: number } = {},
 ): Work {
-	const { rvn = '1', deadlineMs = Number.POSITIVE_INFINITY } = options;
+	const { rvn = 1, deadlineMs = Number.POSITIVE_INFINITY } = options;
 	const input = pack(tids.map((tid) => [tid, rvn]));
 	return { slot, databaseId: 1, command: 'storeSubscriptionEvents', input, deadlineMs };
 }
@@ -68,7 +68,7 @@ test('a request that the database refuses stores nothing and does not affect the
 	const bad: Work = {
 		...work(1, ['B']),
 		input: pack([
-			['B1', '1'],
+			['B1', 1],
 			['B2', 'no number'],
 		]),
 	};
@@ -128,6 +128,24 @@ test('once a request is committing, its timer cannot expire it', (t) => {
 		committed(1, 1),
 	]);
 	assert.equal(won, false);
+});
+
+test('a request that fails undoes no decision of the others, and a simulated one stays simulated', (t) => {
+	const { database, cells, connection } = start(t);
+	const simulated = work(1, ['B']);
+	const group = [
+		work(0, ['A']),
+		{ ...simulated, input: { ...(simulated.input as PackedUpload), simulate: true } },
+		{ ...work(2, ['C']), input: pack([['C', 'no number']]) },
+		work(3, ['B']),
+	];
+	const results = commitSharing(connection, group, cells) as { outcome: string }[];
+	assert.deepEqual(
+		results.map(({ outcome }) => outcome),
+		['committed', 'committed', 'failed', 'committed'],
+	);
+	assert.deepEqual(tidsIn(database), ['A', 'B']);
+	assert.equal(cells[0], cell.committing, 'no timer expires what is stored');
 });
 
 test('if another process holds the lock, nothing happens and nothing is decided', (t) => {

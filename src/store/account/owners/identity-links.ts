@@ -69,9 +69,6 @@ function holderSql(key: string): string {
 	return `(SELECT vid FROM @claim AS claim WHERE claim.key = ${key} AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1)`;
 }
 
-/** No key and no id is empty. */
-const none = '';
-
 /** In SQL: a holder, or nobody where too many share the key. Most have none. */
 function unsharedSql(holder: string, key: string): string {
 	return `CASE WHEN ${holder} IS NULL OR ${isSharedSql(key)} THEN NULL ELSE ${holder} END AS ${holder}`;
@@ -80,19 +77,14 @@ function unsharedSql(holder: string, key: string): string {
 /** Of those events that have one, the holders of their keys, and whether the holder of the `tid` is another customer's. */
 export function holdersOf(events: readonly Joinable[]): Askable<Select> {
 	const rows = events.map((event) => {
-		const { tid, cid } = joiningKeys(event);
-		return [
-			event.tid,
-			tid === undefined ? none : tidKey(tid),
-			cid ?? none,
-			cid === undefined ? none : cidKey(cid),
-		];
+		const { tid = null, cid = null } = joiningKeys(event);
+		return [tid, cid];
 	});
 	return select`${holdersOfEach} FROM (${values(rows)}) AS list ${withAny} /* holders */`;
 }
 
 const holdersOfEach = raw(
-	`tid, cid, ${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}, CASE WHEN by_tid IS NULL OR cid = '' THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END AS another FROM (SELECT column1 AS tid, column3 AS cid, ${holderSql('column2')} AS by_tid, ${holderSql('column4')} AS by_cid`,
+	`tid, cid, ${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}, CASE WHEN by_tid IS NULL OR cid IS NULL THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END AS another FROM (SELECT column1 AS tid, column2 AS cid, ${holderSql("'t:' || column1")} AS by_tid, ${holderSql("'c:' || column2")} AS by_cid`,
 );
 
 function holdersOfKeys(keys: readonly string[]): Askable<Select> {
@@ -107,6 +99,7 @@ export function holdersUpTo(keys: readonly string[], asOfMs: number): Askable<Se
 
 /** The visitor that each event names, by `tid`. @param holders rows of `holdersOf` */
 export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
+	if (holders.length === 0) return new Map();
 	const holderOf = new Map<string, string>();
 	for (const { tid, cid, by_tid, by_cid } of holders) {
 		if (typeof by_tid === 'string') holderOf.set(tidKey(String(tid)), by_tid);

@@ -34,13 +34,17 @@ type Following = Joinable & { readonly subid: string };
  * `subid` that stands for a missing one, or that too many share, is no subscription.
  */
 export function ownersOfSubscriptions(events: readonly Following[]): Askable<Select> {
-	const pairs = new Map<string, readonly [subid: string, cid: string]>();
+	const lastCid = new Map<string, string>();
+	const pairs: (readonly [subid: string, cid: string])[] = [];
 	for (const event of events) {
-		if (isMissingKey(event.subid)) continue;
+		const { subid } = event;
 		const { cid = '' } = joiningKeys(event);
-		pairs.set(`${event.subid}\n${cid}`, [event.subid, cid]);
+		// A few pairs come twice where the customers of a subscription take turns.
+		if (lastCid.get(subid) === cid || isMissingKey(subid)) continue;
+		lastCid.set(subid, cid);
+		pairs.push([subid, cid]);
 	}
-	return select`${ownersOfEach} FROM (${values([...pairs.values()])}) AS list ${withVid} AND NOT ${sharedSubid} /* subscriptions */`;
+	return select`${ownersOfEach} FROM (${values(pairs)}) AS list ${withVid} AND NOT ${sharedSubid} /* subscriptions */`;
 }
 
 /**

@@ -4,11 +4,13 @@ import { noSharedKeys } from '../../../domain/shared-key.ts';
 import {
 	type Arrival,
 	arrivalValues,
+	eventFrom,
 	type StoredEvent,
 	type SubscriptionEvent,
 	storedEvent,
 	storedEventColumns,
 	subscriptionEventFields,
+	valuesOf,
 } from '../../../domain/subscription-event.ts';
 import {
 	type Arriving,
@@ -60,7 +62,7 @@ function insertStatement(columns: number, rows: number): string {
 		const row = `(${names.map(() => '?').join(', ')})`;
 		const values = Array.from({ length: rows }, () => row).join(', ');
 		const selected = [...arrivalColumns.map(() => '?'), ...names.map((_, index) => `column${index + 1}`)];
-		return `INSERT INTO subscription_event (${[...arrivalColumns, ...names].join(', ')}) SELECT ${selected.join(', ')} FROM (VALUES ${values}) WHERE true ON CONFLICT (tid) DO NOTHING`;
+		return `INSERT OR FAIL INTO subscription_event (${[...arrivalColumns, ...names].join(', ')}) SELECT ${selected.join(', ')} FROM (VALUES ${values}) WHERE true ON CONFLICT (tid) DO NOTHING`;
 	});
 }
 
@@ -80,12 +82,9 @@ class UnpackedUpload implements Arriving {
 	}
 
 	get events(): readonly StoredEvent[] {
-		this.#events ??= Array.from({ length: this.size }, (_, row) => {
-			const event: Record<string, Value | undefined> = {};
-			let at = row * fieldCount;
-			for (const field of subscriptionEventFields) event[field] = this.values[at++];
-			return storedEvent(event as unknown as SubscriptionEvent, this.#packed);
-		});
+		this.#events ??= Array.from({ length: this.size }, (_, row) =>
+			storedEvent(eventFrom(this.values, row * fieldCount), this.#packed),
+		);
 		return this.#events;
 	}
 }
@@ -93,7 +92,7 @@ class UnpackedUpload implements Arriving {
 /** The values of events, for the writer thread. */
 export function packEvents(events: readonly SubscriptionEvent[]): string {
 	const values: Value[] = [];
-	for (const event of events) for (const field of subscriptionEventFields) values.push(event[field]);
+	for (const event of events) values.push(...valuesOf(event));
 	return JSON.stringify(values);
 }
 
@@ -112,7 +111,7 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 		columns += ownerColumns.length;
 		values = upload.events.flatMap((event) => {
 			const owner = owners.get(event.tid);
-			return [...subscriptionEventFields.map((field) => event[field]), owner?.vid ?? null, owner?.named ?? 0];
+			return [...valuesOf(event), owner?.vid ?? null, owner?.named ?? 0];
 		});
 	}
 	const common = arrivalValues(arrival);
