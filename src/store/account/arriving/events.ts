@@ -8,6 +8,7 @@ import {
 	storedEventColumns,
 	subscriptionEntry,
 	subscriptionEventFields,
+	valuesOf,
 } from '../../../domain/subscription-event.ts';
 import {
 	type Askable,
@@ -132,7 +133,7 @@ function areRising(events: readonly StoredEvent[]): boolean {
 export function insertEvents(events: readonly StoredEvent[]): Query & { rows: NonNullable<Query['rows']> } {
 	return {
 		sql: `${insertIntoEvents} /* store events */`,
-		rows: events.map((event) => storedEventColumns.map((column) => event[column])),
+		rows: events.map((event) => [...valuesOf(event), event.received_at, event.request_id]),
 	};
 }
 
