@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
+import { parseExactJson } from '../format/exact-json.ts';
 
 /** Maximum size of a request body, in bytes. */
 export const bodyLimitBytes = 256 * 1024;
@@ -65,7 +66,8 @@ function isInUtf8(contentType: string | string[] | undefined, expected: string):
 }
 
 /**
- * Parses a JSON body. Skips a byte order mark, as RFC 8259 allows. The last of several members with the same name wins.
+ * Parses a JSON body. Skips a byte order mark, as RFC 8259 allows. The last of several members with the same name wins. A number
+ * with more digits than a double can hold is `NaN`, which no schema accepts.
  * @throws ApiError `malformed_json`, which gives the reason without quoting the body
  */
 export function parseJson(body: Buffer | undefined): unknown {
@@ -73,9 +75,13 @@ export function parseJson(body: Buffer | undefined): unknown {
 	if (!isUtf8(body)) throw malformed('the body is not UTF-8');
 	const text = body.toString('utf8', hasByteOrderMark(body) ? 3 : 0);
 	try {
-		return JSON.parse(text);
+		return parseExactJson(text);
 	} catch (error) {
-		throw malformed(withoutExcerpt((error as SyntaxError).message));
+		throw malformed(
+			error instanceof RangeError
+				? 'it is nested too deeply'
+				: withoutExcerpt((error as SyntaxError).message),
+		);
 	}
 }
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { OperatorError } from '../errors.ts';
+import { parseExactJson } from '../format/exact-json.ts';
 import { listed } from '../format/numbers.ts';
 import { CsvRows } from './csv-rows.ts';
 import type { FileRow, Header } from './file-row.ts';
@@ -129,7 +130,7 @@ export class RowFile {
 
 function readJson(line: number, text: string): FileRow {
 	try {
-		return { line, text, fields: JSON.parse(text) };
+		return { line, text, fields: parseExactJson(text) };
 	} catch {
 		// The parser's message would quote the line.
 		return { line, text, problem: 'the line must be JSON' };

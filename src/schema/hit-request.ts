@@ -113,8 +113,10 @@ export function mendHit(sent: object): { hit: object; ignored: string } {
 	return { hit: { ...hit, ...named }, ignored: describeProblems(findHitProblems(texts)) };
 }
 
+/** A number that has lost digits is no id: its text would be another customer's. */
 function asText(value: number, check: Check): unknown {
-	return !check(value) && check(`${value}`) ? `${value}` : value;
+	const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+	return isExact && !check(value) && check(`${value}`) ? `${value}` : value;
 }
 
 /** Changes the fields of a hit, and those of its events. */

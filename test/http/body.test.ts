@@ -102,6 +102,8 @@ test('deep nesting does not overflow the stack', () => {
 	const deep = '['.repeat(bodyLimitBytes / 2) + ']'.repeat(bodyLimitBytes / 2);
 	assert.ok(Array.isArray(parseJson(Buffer.from(deep))));
 	assert.throws(() => parseJson(Buffer.from('['.repeat(bodyLimitBytes))), { code: 'malformed_json' });
+	const rounded = `${'['.repeat(bodyLimitBytes / 2)}1.0000000000000001${']'.repeat(bodyLimitBytes / 2)}`;
+	assert.throws(() => parseJson(Buffer.from(rounded)), { detail: 'it is nested too deeply' });
 });
 
 test('headers are checked for size first, then media type, then compression', () => {

@@ -105,6 +105,10 @@ test('a wrong value costs itself, not the rest, and the answer says what would b
 	]);
 	const listless = (await (await sendHit({ events: 'none' })).json()) as { ignored?: string };
 	assert.equal(listless.ignored, 'events must be an array of at most 20 events');
+	for (const cid of ['12345678901234567', '1234567890.12345678', '1e-400']) {
+		const lossy = await sendHit(`{"aid":"${aid}","cid":${cid}}`);
+		assert.match(((await lossy.json()) as { ignored: string }).ignored, /^cid must be a string/, cid);
+	}
 });
 
 test("a bot's hit is answered and not stored", async () => {
