@@ -33,6 +33,7 @@ export {
 } from './errors.ts';
 export type { Receipt, Receipts } from './receipts.ts';
 export type { ReportOptions, Reports } from './reports.ts';
+export { signId } from './sign-id.ts';
 export type {
 	BatchOutcome,
 	Subscriptions,

@@ -6,6 +6,7 @@ import { retryAfter } from '../access/limit-headers.ts';
 import { deviceOf, isBot } from '../collect/device.ts';
 import type { HitBudget } from '../collect/hit-budget.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
+import { believedIds } from '../collect/shown-ids.ts';
 import { readVisitorCookies, visitorCookies } from '../collect/visitor-cookies.ts';
 import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
 import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
@@ -97,20 +98,22 @@ export class HitHandler {
 		const { aid } = (sent ?? {}) as { aid?: unknown };
 		const account = typeof aid === 'string' ? directory.account(aid) : undefined;
 		if (account) allowOrigins(request, reply, account.origins);
-		const { body, ignored } = readHit(sent);
-		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
+		const { body: read, ignored: wrong } = readHit(sent);
+		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${read.aid}.` });
 		if (!isAllowedOrigin(request, account.origins)) {
 			// So that the tag can say why.
 			allowAllOrigins(reply);
 			throw new ApiError('forbidden');
 		}
+		const atMs = now();
+		const { hit: body, problems } = believedIds(read, account, atMs);
+		const ignored = problems.length > 0 ? [wrong ?? [], problems].flat().join('; ') : wrong;
 		// Published tags send neither field. They cannot read a cookie with a date, and their visitors would be new each time.
 		const readsDates = request.method === 'GET' || body.seed !== undefined || body.cookieDomain !== undefined;
 		const party = readsDates ? partyOf(request) : undefined;
 		const keepsCookies =
 			party === 'origin' || (party === 'site' && allowCredentials(request, reply, account.origins));
 		const [freshVid, freshSid] = newIds();
-		const atMs = now();
 		const userAgent = request.headers['user-agent'];
 		const isIgnored = this.#ignored.has(request);
 		if (isIgnored || isBot(userAgent)) {

@@ -1,4 +1,5 @@
 import { type ChannelRule, parseChannelRule, shownChannelRule } from '../domain/channel-rule.ts';
+import { type IdTrust, idTrusts } from '../domain/signed-id.ts';
 import { OperatorError } from '../errors.ts';
 import { currencyCode } from '../format/money.ts';
 import { accountToken, hostName, plainName, webOrigin } from '../format/values.ts';
@@ -12,7 +13,8 @@ import { checkOwnDatabase } from '../store/own-database.ts';
 import type { OpenStore, Store } from '../store/store.ts';
 import { aidText, command, type Declaration, group, merged, repeated } from './command.ts';
 import { confirm, requireTerminal } from './confirm.ts';
-import { type CommonOptions, print, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, print, printLine, printRecord, printTable, withStore } from './output.ts';
+import { commandLine } from './user.ts';
 
 const aidArgument = ['<aid>', aidText, accountToken] as const;
 
@@ -60,6 +62,11 @@ function withSettings<Options, Given extends readonly unknown[]>(declared: Decla
 			'--currency <code>',
 			'what reports show amounts in, such as GBP; they are stored in its minor unit',
 			currencyCode,
+		)
+		.option(
+			'--id-trust <standing>',
+			'whose cid and tid in a hit are believed: signed, of those alone that have the signature of your back end; trusted, of everybody, so that whoever guesses one is taken for its customer',
+			idTrusts,
 		);
 }
 
@@ -73,11 +80,13 @@ interface SettingFlags {
 	readonly paymentProvider?: readonly string[] | false;
 	readonly renewalDays?: AccountSettings['renewalDays'] | false;
 	readonly currency?: string;
+	readonly idTrust?: IdTrust;
 }
 
 /** The settings that flags name; those that are left out are left out. */
 function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
-	const { origin, explain, experiments, channel, timezone, paymentProvider, renewalDays, currency } = flags;
+	const { origin, explain, experiments, channel, timezone, paymentProvider, renewalDays, currency, idTrust } =
+		flags;
 	return {
 		...(origin !== undefined && { origins: origin || [] }),
 		...(explain !== undefined && { explains: explain }),
@@ -87,6 +96,7 @@ function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
 		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
 		...(renewalDays !== undefined && { renewalDays: renewalDays || {} }),
 		...(currency !== undefined && { currency }),
+		...(idTrust !== undefined && { idTrust }),
 	};
 }
 
@@ -147,6 +157,28 @@ const list = command('list', 'list accounts').onStore(async (store, options) => 
 	);
 });
 
+const identitySecret = command('identity-secret', 'show or replace the secret that signs ids')
+	.description(
+		`Show the secret with which your back end signs the customer and transaction ids that pages show; it is made when it is
+first shown. Whoever has it can be any customer: keep it on a server. With --rotate there is a new one, and ids that are
+signed with the previous one are believed for another 24 hours. If it has leaked, rotate twice. What it is for:
+docs/trust.md.`,
+	)
+	.argument(...aidArgument)
+	.option('--rotate', 'make another one')
+	.onStore(async (store, options, aid) => {
+		const { id } = await store.control.account(aid);
+		const { rotate = false } = options;
+		const secret = rotate
+			? await store.control.rotateIdentitySecret(id)
+			: await store.control.identitySecret(id);
+		const action = `identity secret ${rotate ? 'rotated' : 'shown'}`;
+		await store.control.audit.add({ who: commandLine, action, aid });
+		print(options, { aid, identitySecret: secret }, () => {
+			printLine(secret);
+		});
+	});
+
 const setDisabled = (name: string, text: string, isDisabled: boolean) =>
 	command(name, text)
 		.argument(...aidArgument)
@@ -203,6 +235,7 @@ export const accountCommand = group(
 		create,
 		update,
 		list,
+		identitySecret,
 		setDisabled('disable', 'refuse uploads to an account from now on; its data stays', true),
 		setDisabled('enable', 'accept uploads to a disabled account again', false),
 		remove,

@@ -11,7 +11,8 @@ const eventSchema = Type.Object(
 	{
 		name: text('What happened. It may reach a goal.', ['checkout']),
 		tid: optional(Type.String(textLimits), textRule, {
-			description: 'Transaction id of a sale that starts here; an upload with the same tid completes it.',
+			description:
+				'Transaction id of a sale that starts here, or the id with its signature; an upload with the same tid completes it.',
 			examples: ['order-1001'],
 		}),
 		rvn: optional(
@@ -67,7 +68,7 @@ const hitFields = {
 		examples: ['Pricing'],
 	}),
 	cid: optional(Type.String(textLimits), textRule, {
-		description: 'Customer id, if the page knows it.',
+		description: 'Customer id, if the page knows it, or the id with its signature.',
 		examples: ['customer-42'],
 	}),
 	events: Type.Optional(Type.Array(eventSchema, eventsOptions)),

@@ -29,6 +29,7 @@ test('account create adds an account, and its client if it is new', async (t) =>
 		paymentProviders: [],
 		renewalDays: {},
 		currency: 'GBP',
+		idTrust: 'trusted',
 		disabledAt: null,
 		ownDatabase: null,
 	});
@@ -39,7 +40,15 @@ test('account create adds an account, and its client if it is new', async (t) =>
 test('account create takes every setting that it shows', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const settings = ['--timezone', 'Europe/London', '--explain', '--payment-provider', 'pay.example.com'];
-	settings.push('--renewal-days', 'newsletter=30', 'a gift, or two=365', '--currency', 'EUR');
+	settings.push(
+		'--renewal-days',
+		'newsletter=30',
+		'a gift, or two=365',
+		'--currency',
+		'EUR',
+		'--id-trust',
+		'signed',
+	);
 	const rule = { channel: 'partner', pattern: '*.partner.example/*' };
 	const channels = ['--channel', `${rule.channel}=${rule.pattern}`];
 	const created = await caskadeJson([
@@ -57,6 +66,7 @@ test('account create takes every setting that it shows', async (t) => {
 		paymentProviders: ['pay.example.com'],
 		renewalDays: { newsletter: 30, 'a gift, or two': 365 },
 		currency: 'EUR',
+		idTrust: 'signed',
 		disabledAt: null,
 		ownDatabase: null,
 	});
@@ -90,7 +100,7 @@ test('without --json the output is text', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP\nidTrust +trusted\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });
@@ -141,7 +151,7 @@ test('account update refuses invalid settings, and changes nothing', async (t) =
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
 	assertRefused(
 		await update('c-a-x'),
-		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days or --currency\.$/m,
+		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days, --currency or --id-trust\.$/m,
 	);
 	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
 	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])
@@ -170,4 +180,26 @@ test('of 5 commands that create the same account at once, one does', { skip: tak
 	assert.equal(ended.filter(({ code }) => code === 0).length, 1);
 	for (const refused of ended.filter(({ code }) => code !== 0)) assertRefused(refused, /exists already/);
 	assert.equal(((await caskadeJson(['account', 'list', ...at])) as unknown[]).length, 1);
+});
+
+test('account identity-secret shows the secret that signs ids, and replaces it; the audit says so, without it', async (t) => {
+	const at = await emptyInstallation(t);
+	await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	const secretOf = async (...flags: string[]) => {
+		const shown = await caskadeJson(['account', 'identity-secret', 'c-a-x', ...flags, ...at]);
+		return (shown as { identitySecret: string }).identitySecret;
+	};
+	const secret = await secretOf();
+	assert.match(secret, /^caskade_identity_[\w-]{43}$/);
+	assert.equal(await secretOf(), secret);
+	const next = await secretOf('--rotate');
+	assert.notEqual(next, secret);
+	assert.equal(await secretOf(), next);
+	const audit = (await caskadeJson(['audit', 'list', '--account', 'c-a-x', ...at])) as { action: string }[];
+	assert.deepEqual(
+		audit.map(({ action }) => action),
+		['shown', 'rotated', 'shown', 'shown'].map((what) => `identity secret ${what}`),
+	);
+	for (const text of [JSON.stringify(audit), (await caskade(['account', 'list', ...at])).stdout])
+		for (const one of [secret, next]) assert.equal(text.includes(one), false);
 });

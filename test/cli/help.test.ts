@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	account: /Clients upload to accounts/,
 	'account create': /Add an account/,
 	'account update': /left out keep their value/,
+	'account identity-secret': /signs the customer and transaction ids/,
 	'account list': /list accounts/,
 	'account disable': /refuse uploads/,
 	'account enable': /accept uploads/,

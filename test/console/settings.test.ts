@@ -41,6 +41,7 @@ for (const engine of enginesAboveContract)
 			assert.deepEqual(account.paymentProviders, ['pay.example.com']);
 			assert.deepEqual(account.renewalDays, { newsletter: 30, magazine: 90 });
 			const { body } = await olga.get(path);
+			assert.match(body, /Ids in hits/);
 			assert.match(body, /partner=\*\.partner\.example\/\*\npodcast=/);
 			for (const [wrong, message] of [
 				[{ timezone: 'Mars' }, /Time zone: .*Mars/],

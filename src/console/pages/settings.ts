@@ -119,7 +119,8 @@ ${await keySection(asked)}`,
 
 function accountForm(asked: AskedOfAccount): Html {
 	const { account } = asked;
-	const { aid, client, timezone, currency, origins, channelRules, paymentProviders, explains } = account;
+	const { aid, client, idTrust, timezone, currency, origins, channelRules, paymentProviders, explains } =
+		account;
 	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
 	const fields = html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
 ${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what reports show amounts in, such as GBP; they are stored in its minor unit' })}
@@ -128,7 +129,7 @@ ${linesField('origins', 'Origins', origins, 'web origins whose pages may read sc
 ${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
 ${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
 ${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them')}`;
-	return html`${factList({ aid, client })}
+	return html`${factList({ aid, client, 'Ids in hits': idTrust })}
 <section class="section"><h2>Account</h2>
 ${formOf(asked, 'account', fields, 'Save')}</section>`;
 }

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { ChannelRule } from '../../domain/channel-rule.ts';
 import { defaultGoals } from '../../domain/goal.ts';
 import { defaultSegments } from '../../domain/segment.ts';
+import type { IdTrust } from '../../domain/signed-id.ts';
 import type { CadenceTable } from '../../domain/subscription-cadence.ts';
+import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
@@ -29,6 +31,8 @@ export interface AccountSettings {
 	readonly renewalDays: Readonly<Record<string, number>>;
 	/** Amounts are in its minor unit, for example `GBP`. */
 	readonly currency: string;
+	/** What is believed of the `cid`s and `tid`s that hits show. */
+	readonly idTrust: IdTrust;
 }
 
 const defaultSettings: AccountSettings = {
@@ -40,6 +44,7 @@ const defaultSettings: AccountSettings = {
 	paymentProviders: [],
 	renewalDays: {},
 	currency: 'GBP',
+	idTrust: 'trusted',
 };
 
 export interface Account extends AccountSettings {
@@ -50,6 +55,13 @@ export interface Account extends AccountSettings {
 	readonly disabledAt: string | null;
 	/** Address of the account's own server, without the password; `null` if its data is beside the control database. */
 	readonly ownDatabase: string | null;
+}
+
+/** How long ids that are signed with the previous secret are believed after a rotation. */
+const previousSecretMs = dayMs;
+
+function newIdentitySecret(): string {
+	return `caskade_identity_${randomBytes(32).toString('base64url')}`;
 }
 
 /** The data of an account to create. Settings that are left out have their defaults. */
@@ -83,6 +95,9 @@ async function insertAccount(
 			database: ownDatabase ?? null,
 			import_secret: null,
 			visitor_secret: randomBytes(32).toString('hex'),
+			identity_secret: null,
+			previous_identity_secret: null,
+			previous_identity_until: null,
 			...columnsOf({ ...defaultSettings, ...settings }),
 		})
 		.returning('id')
@@ -136,6 +151,7 @@ export function accountSettings(row: SettingColumns): AccountSettings {
 		paymentProviders: JSON.parse(row.payment_providers),
 		renewalDays: JSON.parse(row.renewal_days),
 		currency: row.currency,
+		idTrust: row.id_trust,
 	};
 }
 
@@ -149,6 +165,7 @@ function columnsOf(settings: AccountSettings) {
 		payment_providers: JSON.stringify(settings.paymentProviders),
 		renewal_days: JSON.stringify(settings.renewalDays),
 		currency: settings.currency,
+		id_trust: settings.idTrust,
 	};
 }
 
@@ -239,6 +256,29 @@ export function accountStore({ database, change, now }: ControlDoors) {
 				await updateRows(transaction, 'account', { id, import_secret: null }, { import_secret: secret });
 				const [row] = await selectRows(transaction, 'account', { id });
 				return row?.import_secret as string;
+			}),
+
+		/** The secret that the client's back end signs ids with. Created on first use. */
+		identitySecret: (id: number): Promise<string> =>
+			change(async (transaction) => {
+				const secret = newIdentitySecret();
+				await updateRows(transaction, 'account', { id, identity_secret: null }, { identity_secret: secret });
+				const [row] = await selectRows(transaction, 'account', { id });
+				return row?.identity_secret as string;
+			}),
+
+		/** Makes another one. The previous one counts for another day. */
+		rotateIdentitySecret: (id: number): Promise<string> =>
+			change(async (transaction) => {
+				const [row] = await selectRows(transaction, 'account', { id });
+				const secret = newIdentitySecret();
+				const columns = {
+					identity_secret: secret,
+					previous_identity_secret: row?.identity_secret ?? null,
+					previous_identity_until: now() + previousSecretMs,
+				};
+				await updateRows(transaction, 'account', { id }, columns);
+				return secret;
 			}),
 
 		/** The account's secret for deriving visitors, see `domain/derived-vid.ts`. */

@@ -1,8 +1,10 @@
+import type { Selectable } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
 import { type Experiment, endOf } from '../../domain/experiment.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { Person } from '../../domain/person.ts';
 import type { Segment } from '../../domain/segment.ts';
+import type { IdentitySecrets } from '../../domain/signed-id.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
 import { Cadences, emptyCadenceTable } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
@@ -17,7 +19,7 @@ import { selectPlans } from './plans.ts';
 import { selectRevision, selectRows } from './rows.ts';
 import { toSegment } from './segments.ts';
 import { type KnownSession, selectSessions } from './sessions.ts';
-import type { ControlDatabase } from './tables.ts';
+import type { ControlDatabase, ControlTables } from './tables.ts';
 import { selectActiveWebhooks, toActiveWebhook } from './webhooks.ts';
 
 /** An API key that is known and not revoked. */
@@ -40,6 +42,8 @@ export interface KnownAccount extends AccountSettings {
 	readonly aid: string;
 	/** Derives visitors, see `domain/derived-vid.ts`. Never shown. */
 	readonly visitorSecret: string;
+	/** Of the client's back end; null where nobody has asked for one. Never shown to pages. */
+	readonly identitySecrets: IdentitySecrets | null;
 	readonly goals: readonly Goal[];
 	readonly segments: readonly Segment[];
 	/** Those that have not ended. */
@@ -147,6 +151,7 @@ async function selectUsableAccounts(
 				client: account.client,
 				aid: account.aid,
 				visitorSecret: account.visitor_secret,
+				identitySecrets: identitySecretsOf(account),
 				...accountSettings(account),
 				goals: goals(account.id).map(toGoal),
 				segments: segments(account.id).map(toSegment),
@@ -168,6 +173,15 @@ async function selectUsableAccounts(
 			},
 		]),
 	);
+}
+
+function identitySecretsOf({
+	identity_secret: secret,
+	previous_identity_secret: previous,
+	previous_identity_until: untilMs,
+}: Selectable<ControlTables['account']>): IdentitySecrets | null {
+	if (secret === null) return null;
+	return { secret, previous: previous === null ? null : { secret: previous, untilMs: untilMs ?? 0 } };
 }
 
 /** @returns a function that gives one account's rows */

@@ -3,6 +3,7 @@ import type { KeyScope } from '../../domain/api-key.ts';
 import type { ModelScope } from '../../domain/cask-scope.ts';
 import type { GoalCounts } from '../../domain/goal.ts';
 import type { PersonRole, SignInMethod } from '../../domain/person.ts';
+import type { IdTrust } from '../../domain/signed-id.ts';
 import type { DisabledReason } from '../../domain/webhook.ts';
 
 /** The tables of the control database; see `migrations/<engine>/control/`. */
@@ -27,6 +28,10 @@ export interface ControlTables {
 		cadences: Generated<string | null>;
 		tells_experiments: number;
 		visitor_secret: string;
+		id_trust: IdTrust;
+		identity_secret: string | null;
+		previous_identity_secret: string | null;
+		previous_identity_until: number | null;
 	};
 	plan: {
 		name: string;
