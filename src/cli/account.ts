@@ -1,7 +1,8 @@
 import { type ChannelRule, parseChannelRule, shownChannelRule } from '../domain/channel-rule.ts';
 import { type IdTrust, idTrusts } from '../domain/signed-id.ts';
 import { OperatorError } from '../errors.ts';
-import { currencyCode } from '../format/money.ts';
+import { currencyCode, decimalsOf } from '../format/currencies.ts';
+import { counted } from '../format/numbers.ts';
 import { accountToken, hostName, plainName, webOrigin } from '../format/values.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
@@ -27,7 +28,8 @@ function show(account: Account, options: CommonOptions): void {
 function readable({ id: _, ...account }: Account) {
 	const rules = account.channelRules.map(shownChannelRule);
 	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
-	return { ...account, channelRules: rules, renewalDays };
+	const currency = `${account.currency}, ${counted(decimalsOf(account.currency), 'decimal')}`;
+	return { ...account, channelRules: rules, renewalDays, currency };
 }
 
 function withSettings<Options, Given extends readonly unknown[]>(declared: Declaration<Options, Given>) {
@@ -60,7 +62,7 @@ function withSettings<Options, Given extends readonly unknown[]>(declared: Decla
 		)
 		.option(
 			'--currency <code>',
-			'what reports show amounts in, such as GBP; they are stored in its minor unit',
+			'what amounts are in, such as GBP; they are stored in its minor unit, as ISO 4217 has it',
 			currencyCode,
 		)
 		.option(

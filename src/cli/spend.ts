@@ -1,4 +1,5 @@
 import { OperatorError } from '../errors.ts';
+import { moneyOf } from '../format/money.ts';
 import { counted } from '../format/numbers.ts';
 import { day } from '../format/values.ts';
 import type { FileRow } from '../import/file-row.ts';
@@ -21,7 +22,7 @@ line is wrong, nothing is stored.
   2026-01-31,paid search,brand,125000`,
 	)
 	.argument('<file>', 'CSV')
-	.onAccount(async (store, { aid, id }, options, file) => {
+	.onAccount(async (store, { aid, id, currency }, options, file) => {
 		const rows = await readSpending(file);
 		for (let from = 0; from < rows.length; from += rowsPerTransaction)
 			await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
@@ -29,7 +30,7 @@ line is wrong, nothing is stored.
 		print(
 			options,
 			{ aid, rows: rows.length, pence },
-			`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`,
+			`${counted(rows.length, 'row')} of spending, ${moneyOf(currency)(pence)} in all.`,
 		);
 	});
 

@@ -39,7 +39,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		);
 	const [[spentOfDemo, revenue] = [0, 0]] = await spentInAll();
 	const imported = await caskade(['spend', 'import', aid, spending, ...at]);
-	assert.equal(imported.stdout, '2 rows of spending, 17.34 pounds in all.\n');
+	assert.equal(imported.stdout, '2 rows of spending, £17.34 in all.\n');
 	writeFileSync(spending, 'day,channel,pence\n2026-02-30,email,1\n2026-02-01,,x\n');
 	assertRefused(
 		await caskade(['spend', 'import', aid, spending, ...at]),
@@ -65,7 +65,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	);
 	writeFileSync(spending, gzipSync('\ufeffday;channel;pence\r\n2026-02-01; email ;0\r\n'));
 	const one = await caskade(['spend', 'import', aid, spending, ...at]);
-	assert.equal(one.stdout, '1 row of spending, 0.00 pounds in all.\n');
+	assert.equal(one.stdout, '1 row of spending, £0.00 in all.\n');
 
 	// What pages were told.
 	const store = await openFor(t, at[1] as string);

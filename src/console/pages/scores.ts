@@ -3,6 +3,7 @@ import { type Goal, horizonMsOf } from '../../domain/goal.ts';
 import { may } from '../../domain/person.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
+import { minorUnitOf } from '../../format/currencies.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { moneyOf } from '../../format/money.ts';
@@ -161,7 +162,7 @@ async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> 
 	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score on it pays</h2>
 <form method="get" action="${request.path}" class="view">
 ${hiddenFields({ ...view.texts, goal: goal.name })}
-<label>Cost of treating a visitor, in ${account.currency === 'GBP' ? 'pence' : 'hundredths'} <input name="cost" inputmode="numeric" size="8" value="${cost}" required></label>
+<label>Cost of treating a visitor, in ${minorUnitOf(account.currency)} <input name="cost" inputmode="numeric" size="8" value="${cost}" required></label>
 <label>Value of one who reaches the goal <input name="value" inputmode="numeric" size="8" value="${value}" required></label>
 <button>Show</button></form>
 ${cost === undefined || value === undefined ? html`<p class="hint">For example, a voucher of ${moneyOf(account.currency)(100)} and a subscription that is worth ${moneyOf(account.currency)(5000)}: 100 and 5000.</p>` : await reportSection(asked, 'threshold', { title: 'Threshold', texts: { goal: goal.name, cost: String(cost), value: String(value) } })}</section>`;

@@ -5,8 +5,8 @@ import { may } from '../../domain/person.ts';
 import { standardPlan } from '../../domain/usage-plan.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
+import { currencyCode } from '../../format/currencies.ts';
 import { type Html, html } from '../../format/html.ts';
-import { currencyCode } from '../../format/money.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import {
 	displayName,
@@ -123,7 +123,7 @@ function accountForm(asked: AskedOfAccount): Html {
 		account;
 	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
 	const fields = html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
-${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what reports show amounts in, such as GBP; they are stored in its minor unit' })}
+${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what amounts are in, such as GBP; they are stored in its minor unit, as ISO 4217 has it' })}
 ${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'partner=*.partner.example/* on each line: the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text')}
 ${linesField('origins', 'Origins', origins, 'web origins whose pages may read scores, one on each line; empty for all')}
 ${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
