@@ -268,7 +268,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				subscription(operations, { ...guard, directory, writer, now, onUpload });
 				receipts(operations, { ...guard, directory, reader });
 				receipt(operations, { ...guard, directory, reader });
-				usage(operations, { ...guard, quota, usageOf: options.usageOf });
+				usage(operations, { ...guard, directory, quota, usageOf: options.usageOf });
 				reports(operations, { ...guard, directory, reports: options.reports, now });
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });

@@ -94,6 +94,10 @@ export interface Usage {
 	readonly maxEvents: number;
 	/** Time limit of a request. */
 	readonly timeoutMs: number;
+	/** What amounts are in the minor unit of, of the account that the request names. */
+	readonly currency?: string | undefined;
+	/** Decimals of that unit: 2 for GBP, 0 for JPY. */
+	readonly decimals?: number | undefined;
 }
 
 /** The parameters of all reports. Each report refuses those that it does not use. */

@@ -45,6 +45,10 @@ export type { CallOptions, CaskadeOptions, Retry } from './transport.ts';
 export type { UnfinishedUpload, UploadSummary } from './upload-summary.ts';
 export { WebhookVerificationError, webhooks } from './webhooks.ts';
 
+export interface UsageOptions extends CallOptions {
+	readonly aid?: string | undefined;
+}
+
 /**
  * A client of a Caskade server, with one API key. It is for servers, because requests from browsers are refused. It paces all
  * its requests, so create one client per key.
@@ -62,9 +66,14 @@ export class Caskade {
 		this.reports = reportsWith(this.#transport);
 	}
 
-	/** Returns the limits of the key and the rest of its quota. Costs neither rate nor quota. @throws CaskadeError */
-	async usage(options: CallOptions = {}): Promise<Usage> {
-		const answer = await this.#transport.send({ method: 'GET', path: '/usage', isPaced: false, ...options });
+	/**
+	 * Returns the limits of the key and the rest of its quota, and of an account what its amounts are in. Costs neither rate nor
+	 * quota.
+	 * @throws CaskadeError
+	 */
+	async usage({ aid, ...options }: UsageOptions = {}): Promise<Usage> {
+		const path = aid === undefined ? '/usage' : `/usage?aid=${encodeURIComponent(aid)}`;
+		const answer = await this.#transport.send({ method: 'GET', path, isPaced: false, ...options });
 		return answer.body as Usage;
 	}
 }

@@ -1,13 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessDirectory } from '../access/directory.ts';
 import type { Quota } from '../access/quota.ts';
+import { ApiError } from '../errors.ts';
+import { decimalsOf } from '../format/currencies.ts';
 import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
 import { Type } from '../schema/type.ts';
 import type { KeyUsage } from '../store/control/control-store.ts';
-import { type Admitted, type KeyOperationOptions, keyOperation } from './key-operation.ts';
+import { type Admitted, accountOf, type KeyOperationOptions, keyOperation } from './key-operation.ts';
 import { storeFailed } from './store-failed.ts';
 
 export interface UsageOptions extends KeyOperationOptions {
+	readonly directory: AccessDirectory;
 	readonly quota: Quota;
 	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
@@ -18,12 +22,17 @@ const limit = { name: 'usage', ratePerSecond: 1, burst: 10 };
 
 /** `GET /usage`: the limits of the key, and what is left of its quota. */
 export function usage(app: FastifyInstance, options: UsageOptions): void {
-	const { quota, usageOf } = options;
+	const { directory, quota, usageOf } = options;
 	async function handle(
-		_request: FastifyRequest,
+		request: FastifyRequest,
 		reply: FastifyReply,
-		{ key: { id, plan } }: Admitted,
+		admitted: Admitted,
 	): Promise<FastifyReply> {
+		const { id, plan } = admitted.key;
+		const { aid } = request.query as { aid?: unknown };
+		const account = aid === undefined ? undefined : accountOf(aid, admitted, directory);
+		if (aid !== undefined && !account)
+			throw new ApiError('invalid_account', { detail: 'aid must be one account of this API key.' });
 		// Reports first, so that the answer includes what this server has admitted so far.
 		await quota.report();
 		const known = await usageOf(id).catch(storeFailed());
@@ -41,6 +50,7 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 			resetsAt,
 			maxEvents: plan.maxEvents,
 			timeoutMs: plan.timeoutMs,
+			...(account && { currency: account.currency, decimals: decimalsOf(account.currency) }),
 		};
 		sendJson(reply, 200, JSON.stringify(body));
 		return reply;
@@ -55,9 +65,13 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 			tags: ['Subscription events'],
 			summary: 'Retrieve the limits of the key, and what is left of its quota',
 			description: `Uses neither rate nor quota. A key may ask ${limit.ratePerSecond} time a second, with a burst of ${limit.burst}. For servers, not for browsers.`,
+			querystring: Type.Object({
+				aid: Type.Optional(Type.String({ description: 'An account, to be told what its amounts are in.' })),
+			}),
 			response: {
 				200: describeJson('The plan of the key, and its use this month.', usageSchema, exampleUsage),
 				...describeErrors({
+					invalid_account: ['No account c-a-x is available to this API key.'],
 					forbidden: [],
 					rate_limit_exceeded: [],
 					internal: ['the store failed'],
@@ -88,6 +102,12 @@ const usageSchema = Type.Object({
 	resetsAt: Type.String({ format: 'date-time', description: 'When the quota is reset.' }),
 	maxEvents: Type.Integer({ description: 'Maximum number of events in a request.' }),
 	timeoutMs: Type.Integer({ description: 'Time limit of a request.' }),
+	currency: Type.Optional(
+		Type.String({
+			description: 'What amounts are in the minor unit of, of the account that the request names.',
+		}),
+	),
+	decimals: Type.Optional(Type.Integer({ description: 'Decimals of that unit: 2 for GBP, 0 for JPY.' })),
 });
 
 const exampleUsage = {
@@ -101,4 +121,6 @@ const exampleUsage = {
 	resetsAt: '2026-12-01T00:00:00.000Z',
 	maxEvents: 30,
 	timeoutMs: 5000,
+	currency: 'GBP',
+	decimals: 2,
 };

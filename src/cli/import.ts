@@ -3,6 +3,7 @@ import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import type { FileReport } from '../import/history-import.ts';
 import { InputFile } from '../import/input-file.ts';
+import { asWrittenOption } from './as-written.ts';
 import { aidText, command } from './command.ts';
 import { conflictsOption, exitConflicts } from './conflicts.ts';
 import { print, printLine, printTable } from './output.ts';
@@ -26,6 +27,7 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 	.argument('<file...>', 'history files, - for standard input; fastest in order of time')
 	.option('--mapping <file>', 'write the vid of each visitor to this file')
 	.option(...conflictsOption)
+	.option(...asWrittenOption)
 	.onStore(async (store, options, aid, files) => {
 		using opened = new DisposableStack();
 		const inputs = files.map((file) => opened.use(InputFile.open(file)));
@@ -41,6 +43,7 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 			accountId,
 			channelRules,
 			nowMs: store.now(),
+			idsAsWritten: options.idsAsWritten ?? false,
 			onProblem: printProblems(),
 		});
 		const reports: FileReport[] = [];

@@ -5,7 +5,8 @@ import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import { counted, formatNumber } from '../format/numbers.ts';
 import { InputFile } from '../import/input-file.ts';
-import { EventFile, type EventRow, type FileSummary } from '../upload/event-file.ts';
+import { decimalMarks } from '../upload/amounts.ts';
+import { EventFile, type EventFormat, type EventRow, type FileSummary } from '../upload/event-file.ts';
 import { concurrency, uploadFile } from '../upload/file-upload.ts';
 import { keepAliveFetch } from '../upload/keep-alive-fetch.ts';
 import { ProgressFile } from '../upload/progress-file.ts';
@@ -32,6 +33,7 @@ const maxLines = 20;
 /** Validating smaller files takes no noticeable time. */
 const minShownBytes = 10 * 1024 * 1024;
 const maxBatchSize = 30;
+const pound = 'GBP';
 const exitCodes = { rejected: 1, stopped: 2, conflicts: exitConflicts };
 /** Of a certificate that is not trusted, and of a server that does not speak TLS. */
 const insecureCodes = /CERT|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
@@ -47,6 +49,9 @@ export interface UploadOptions {
 	readonly separator?: string;
 	readonly map: Readonly<Partial<Record<keyof SubscriptionEvent, string>>>;
 	readonly pounds?: 'rvn';
+	readonly currency?: string;
+	readonly decimal?: keyof typeof decimalMarks;
+	readonly idsAsWritten?: boolean;
 	/** In milliseconds. */
 	readonly retryFor: number;
 	readonly json?: boolean;
@@ -54,11 +59,11 @@ export interface UploadOptions {
 
 /** Uploads a file, or what is left of it. */
 export async function upload(path: string, options: UploadOptions): Promise<void> {
-	const { url, aid, simulate = false, separator, map, pounds, json = false } = options;
+	const { url, aid, simulate = false, json = false } = options;
+	const format = formatOf(options);
 	const caskade = openClient(options);
 	const isPiped = path === '-';
 	using input = await InputFile.openRepeatable(path);
-	const format = { separator, map, isInPounds: pounds !== undefined };
 	const file = new EventFile(input, format);
 	const name = isPiped ? 'stdin' : path;
 	const reports = new ReportFiles(name);
@@ -120,6 +125,18 @@ export async function upload(path: string, options: UploadOptions): Promise<void
 	progress?.remove();
 	if (rejected > 0) process.exitCode = exitCodes.rejected;
 	else if (isConflict) process.exitCode = exitCodes.conflicts;
+}
+
+/** @throws OperatorError if flags contradict each other */
+function formatOf({ separator, map, pounds, currency, decimal, idsAsWritten }: UploadOptions): EventFormat {
+	if (pounds !== undefined && currency !== undefined && currency !== pound)
+		throw new OperatorError(`--pounds says that rvn is in pounds, and --currency that it is in ${currency}.`);
+	const named = pounds === undefined ? currency : pound;
+	if (decimal !== undefined && named === undefined)
+		throw new OperatorError(
+			'--decimal needs --currency: without it, rvn is in whole pence and has no decimals.',
+		);
+	return { separator, map, currency: named, decimal: decimal && decimalMarks[decimal], idsAsWritten };
 }
 
 function openClient({ url, keyFile, retryFor }: UploadOptions): Caskade {
@@ -190,12 +207,12 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 	const call = { signal: giveUp.signal, onRetry };
 	process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
 	try {
-		usage = await caskade.usage(call);
+		usage = await caskade.usage({ ...call, aid });
 		waiting.answered();
+		checkCurrency(usage.currency, aid, file.currency);
 		const batchSize = Math.min(maxBatchSize, usage.maxEvents);
 		const resumed = outcomes.known - bad;
-		if (!json)
-			printLine(planText({ rows: summary.rows, bad, resumed, header: file.header, usage, batchSize }));
+		if (!json) printLine(planText({ rows: summary.rows, bad, resumed, file, usage, batchSize }));
 		await uploadFile({
 			caskade,
 			file,
@@ -220,6 +237,18 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 		process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
 	}
 	return undefined;
+}
+
+/** @throws OperatorError if amounts would be scaled by another currency than the account's */
+function checkCurrency(actual: string | undefined, aid: string, said: string | undefined): void {
+	if (said === undefined || actual === said) return;
+	if (actual === undefined)
+		throw new OperatorError(
+			`The server does not tell the currency of ${aid}, because its version is older. Nothing was sent. Upload rvn in whole minor units, without --currency.`,
+		);
+	throw new OperatorError(
+		`${aid} is in ${actual}, but rvn is said to be in ${said}. Nothing was sent. Give --currency ${actual} if the amounts are in ${actual}.`,
+	);
 }
 
 function insecure(url: string, code: string): OperatorError {

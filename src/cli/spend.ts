@@ -63,7 +63,11 @@ async function readSpending(file: string): Promise<Spending[]> {
 
 async function* readRows(file: string): AsyncGenerator<FileRow> {
 	using input = InputFile.open(file);
-	const rows = new RowFile({ name: input.name, columns: ['day', 'channel', 'pence'] });
+	const rows = new RowFile({
+		name: input.name,
+		columns: ['day', 'channel', 'pence'],
+		reads: ['day', 'channel', 'campaign', 'pence'],
+	});
 	for await (const chunk of input.chunks()) yield* rows.push(chunk);
 	yield* rows.end();
 }

@@ -9,7 +9,8 @@ import {
 	type Usage,
 } from '../../client/src/index.ts';
 import { counted, formatNumber, listed } from '../format/numbers.ts';
-import type { Header } from '../import/file-row.ts';
+import { decimalMarks } from '../upload/amounts.ts';
+import type { EventFile } from '../upload/event-file.ts';
 import type { WrittenReports } from '../upload/report-files.ts';
 import type { Outcome } from '../upload/row-outcomes.ts';
 
@@ -19,7 +20,8 @@ export interface Planned {
 	readonly bad: number;
 	/** Rows that an earlier run has done. */
 	readonly resumed: number;
-	readonly header: Header | null;
+	/** How it is written. */
+	readonly file: Pick<EventFile, 'header' | 'currency' | 'decimal'>;
 	readonly usage: Usage;
 	readonly batchSize: number;
 }
@@ -27,10 +29,10 @@ export interface Planned {
 const separatorNames: Readonly<Record<string, string>> = { ';': 'semicolons', '\t': 'tabs' };
 
 /** The requests, the quota and the time that an upload needs. */
-export function planText({ rows, bad, resumed, header, usage, batchSize }: Planned): string {
+export function planText({ rows, bad, resumed, file, usage, batchSize }: Planned): string {
 	const events = rows - bad - resumed;
 	const requests = Math.ceil(events / batchSize);
-	const separator = header?.separator ?? ',';
+	const separator = file.header?.separator ?? ',';
 	const separated = separator === ',' ? '' : ` separated by ${separatorNames[separator] ?? separator}`;
 	const parts = [
 		resumed > 0 ? `${formatNumber(resumed)} done before` : '',
@@ -40,8 +42,14 @@ export function planText({ rows, bad, resumed, header, usage, batchSize }: Plann
 	const share = usage.remaining > 0 ? (100 * requests) / usage.remaining : Number.POSITIVE_INFINITY;
 	const quota =
 		share > 100 ? 'more than' : share < 0.1 ? 'less than 0.1 % of' : `${formatNumber(share)} % of`;
-	return `${counted(rows, 'row')}${separated}: ${parts.filter(Boolean).join(', ')}.
+	return `${counted(rows, 'row')}${separated}${amountsText(file)}: ${parts.filter(Boolean).join(', ')}.
 Plan ${usage.plan}: at ${counted(usage.ratePerSecond, 'request')} per second this takes at least ${timeText(requests / usage.ratePerSecond)}, and ${quota} the ${counted(usage.remaining, 'request')} left until ${usage.resetsAt.slice(0, 10)}.`;
+}
+
+function amountsText({ currency, decimal }: Planned['file']): string {
+	if (currency === undefined) return '';
+	const name = Object.entries(decimalMarks).find(([, mark]) => mark === decimal)?.[0];
+	return `, amounts in ${currency} with a decimal ${name}`;
 }
 
 function timeText(seconds: number): string {

@@ -2,6 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { duration } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
+import { currencyCode } from '../format/currencies.ts';
+import { asWrittenOption } from './as-written.ts';
 import { command } from './command.ts';
 import { conflictsOption } from './conflicts.ts';
 import { type CommonOptions, withStore } from './output.ts';
@@ -41,7 +43,14 @@ stopped and the same command continues; 3 if rows were not stored because their 
 	.option(...conflictsOption)
 	.option('--separator <character>', 'what separates columns, if the header does not tell', separator)
 	.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {})
-	.option('--pounds <field>', 'the field is in pounds, for example 4.99 or £1,234', ['rvn'])
+	.option(
+		'--currency <code>',
+		"rvn is in this currency, the account's, as people write it, for example 4.99 or 1.234,50 €",
+		currencyCode,
+	)
+	.option('--pounds <field>', 'the same as --currency GBP', ['rvn'])
+	.option('--decimal <mark>', 'what decimals begin with, if the amounts do not tell', ['point', 'comma'])
+	.option(...asWrittenOption)
 	.option(
 		'--retry-for <time>',
 		'how long to try each request, for example 90s or 1h',

@@ -9,6 +9,11 @@ interface Line {
 
 /** Recognised by the header. Spreadsheets use semicolons where the comma separates decimals, and tabs for text. */
 const usualSeparators = [',', ';', '\t'];
+const separatorNames: Readonly<Record<string, string>> = {
+	',': 'a comma',
+	';': 'a semicolon',
+	'\t': 'a tab',
+};
 /** Maximum lines of a row. An unclosed quote would otherwise swallow the rest of the file. */
 const maxLinesOfRow = 100;
 const badQuotes = 'its quotes are not valid CSV';
@@ -70,12 +75,7 @@ export class CsvRows {
 		const cells = csvCells(text, separator);
 		if (!cells) rows.push({ line, text, problem: badQuotes });
 		else if (cells.length === names.length) rows.push({ line, text, fields: this.#fieldsOf(names, cells) });
-		else
-			rows.push({
-				line,
-				text,
-				problem: `it has ${counted(cells.length, 'cell')}, but the header has ${names.length}`,
-			});
+		else rows.push({ line, text, problem: widthProblem(cells, this.#header) });
 	}
 
 	#begin(text: string): void {
@@ -101,6 +101,22 @@ export class CsvRows {
 		}
 		return fields;
 	}
+}
+
+/** Too many cells come from a separator in a cell without quotes. Where the cells show it, its column is named. */
+function widthProblem(cells: readonly string[], { names, separator }: Header): string {
+	const problem = `it has ${counted(cells.length, 'cell')}, but the header has ${names.length}`;
+	if (cells.length < names.length) return problem;
+	const torn = cells.findIndex((cell, index) => index > 0 && isTorn(cells[index - 1] as string, cell)) - 1;
+	const column = names[torn] ? `, as column ${names[torn]} seems to be` : '';
+	return `${problem}: a cell with ${separatorNames[separator] ?? separator} in it needs quotes${column}`;
+}
+
+/** Whether a cell looks like the rest of the one before: of a sentence, or of an amount with a decimal comma. */
+function isTorn(before: string, cell: string): boolean {
+	return (
+		(/^ \S/.test(cell) && !before.startsWith(' ')) || (/\d$/.test(before) && /^\d{2,3}\D{0,4}$/.test(cell))
+	);
 }
 
 function headerOf(text: string, { separator, columns }: CsvRowsOptions): Header {

@@ -7,8 +7,9 @@ import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
 import { HistoryWriter } from '../store/history-writer.ts';
 import type { Store } from '../store/store.ts';
+import { IdColumns } from './changed-ids.ts';
 import type { FileRow } from './file-row.ts';
-import { type LineContext, readHistoryLine } from './history-line.ts';
+import { historyFields, historyIds, type LineContext, readHistoryLine } from './history-line.ts';
 import type { InputFile } from './input-file.ts';
 import { RowFile } from './row-file.ts';
 import { SpillFiles } from './spill-files.ts';
@@ -84,14 +85,20 @@ export class HistoryImport implements Disposable {
 		});
 	}
 
+	/** @throws OperatorError if it is no such file, or a column has ids that a spreadsheet has changed; nothing is stored yet */
 	async read(input: InputFile, onBytes: (bytes: number) => void): Promise<FileReport> {
 		const { name: file } = input;
 		const report = { file, lines: 0, hits: 0, events: 0, bots: 0, bad: 0 };
-		const reader = new RowFile({ name: file, columns: ['type', 'at'], numbers: 'rvn' });
+		const reader = new RowFile({ name: file, columns: ['type', 'at'], reads: historyFields, numbers: 'rvn' });
+		const ids = new IdColumns();
 		const take = (rows: readonly FileRow[]) => {
 			for (const row of rows) {
 				report.lines++;
-				report[this.#take(file, row)]++;
+				// A line of JSON was in no spreadsheet, and what `export` writes must come back.
+				const idsAsWritten = this.#options.idsAsWritten === true || reader.header === null;
+				const kind = this.#take(file, row, idsAsWritten);
+				report[kind]++;
+				if (kind !== 'bad' && !idsAsWritten) ids.addAll(row.fields, historyIds, row.line);
 			}
 		};
 		let bytes = 0;
@@ -103,11 +110,16 @@ export class HistoryImport implements Disposable {
 			onBytes(bytes);
 		}
 		take(reader.end());
+		ids.check(file);
 		return report;
 	}
 
-	#take(file: string, { line, fields, problem }: FileRow): 'hits' | 'events' | 'bots' | 'bad' {
-		const entry = problem ?? readHistoryLine(fields, this.#options);
+	#take(
+		file: string,
+		{ line, fields, problem }: FileRow,
+		idsAsWritten: boolean,
+	): 'hits' | 'events' | 'bots' | 'bad' {
+		const entry = problem ?? readHistoryLine(fields, { ...this.#options, idsAsWritten });
 		if (typeof entry === 'string') {
 			this.#options.onProblem(file, line, entry);
 			return 'bad';

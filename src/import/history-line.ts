@@ -3,12 +3,14 @@ import { toHitRecord } from '../collect/hit-record.ts';
 import { webUrl } from '../collect/page.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { HitRecord } from '../domain/hit.ts';
+import { eventLabelNames, subscriptionEventFields } from '../domain/subscription-event.ts';
 import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
 import { compileProblems, describeProblems } from '../schema/problems.ts';
 import { eventCheck, toEvent } from '../schema/subscription-request.ts';
 import { optional, text, textLimits, textRule } from '../schema/texts.ts';
 import { compileCheck, type Static, Type } from '../schema/type.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
+import { changedIds } from './changed-ids.ts';
 import { fileEventProblems } from './event-problems.ts';
 
 /** The content of a line. */
@@ -34,6 +36,8 @@ export interface LineContext {
 	/** Times in the future are rejected. */
 	readonly nowMs: number;
 	readonly channelRules: readonly ChannelRule[];
+	/** Whether ids stay that look as if a spreadsheet had changed them. */
+	readonly idsAsWritten?: boolean;
 }
 
 const words = (maxCharacters: number) => Type.String({ maxLength: maxCharacters });
@@ -66,6 +70,20 @@ const seededCheck = compileCheck(Type.Object({ seed, ...own, ...shared }));
 const namedProblems = compileProblems(Type.Object({ visitor, ...own }));
 const seededProblems = compileProblems(Type.Object({ seed, ...own }));
 
+/** Fields whose ids spreadsheets may change. */
+export const historyIds = ['tid', 'subid', 'cid', 'visitor', 'visit'];
+/** All that a line may have. */
+export const historyFields: readonly string[] = [
+	...new Set([
+		'type',
+		'at',
+		'visitor',
+		'seed',
+		...Object.keys(hitLine.properties),
+		...subscriptionEventFields,
+	]),
+];
+
 /**
  * Validates one line's fields.
  * @returns the entry, or a text that lists all problems, without the values, which may be personal data
@@ -77,16 +95,19 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 	if (type !== 'hit' && type !== 'subscription') return 'type must be hit or subscription';
 	const atMs = typeof at === 'string' ? timeOf(at) : null;
 	const isPast = atMs !== null && atMs <= context.nowMs;
+	const changed = context.idsAsWritten
+		? []
+		: changedIds(fields as Record<string, unknown>, historyIds, eventLabelNames);
 	if (type === 'hit') {
 		const hit = events === undefined ? fields : { ...fields, events: eventsOf(events) };
 		const whose = visitorOf(hit);
-		return isPast && whose && isWebAddress((hit as HitFields).url)
+		return isPast && whose && changed.length === 0 && isWebAddress((hit as HitFields).url)
 			? readHit(hit, whose, { atMs, ...context })
-			: describe(isPast, hitProblems(hit));
+			: describe(isPast, [...hitProblems(hit), ...changed]);
 	}
-	const foreign = foreignFields(fields);
-	if (!isPast || foreign.length > 0 || !eventCheck(fields))
-		return describe(isPast, [...foreign, ...fileEventProblems(fields)]);
+	const problems = [...foreignFields(fields), ...changed];
+	if (!isPast || problems.length > 0 || !eventCheck(fields))
+		return describe(isPast, [...problems, ...fileEventProblems(fields)]);
 	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
 }
 

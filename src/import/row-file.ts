@@ -8,6 +8,8 @@ import type { FileRow, Header } from './file-row.ts';
 const newLine = 0x0a;
 /** Bounds memory. */
 const maxLineBytes = 1024 * 1024;
+/** What Excel reads, and others write for it: `sep=;`. */
+const separatorLine = /^"?sep=([^\w"])"?$/i;
 /** A file without a header begins with data. */
 const maxShownHeader = 200;
 
@@ -18,6 +20,8 @@ export interface RowFileOptions {
 	readonly separator?: string | undefined;
 	/** Columns that CSV must have. */
 	readonly columns?: readonly string[];
+	/** Columns that are read, if CSV has them: none may be there twice. By default, those that it must have. */
+	readonly reads?: readonly string[];
 	/** A column of CSV whose whole numbers are not texts. */
 	readonly numbers?: string | undefined;
 	/** What to do about missing columns: a sentence. */
@@ -35,6 +39,8 @@ export class RowFile {
 	#lines = 0;
 	#format: 'unknown' | 'ndjson' | CsvRows = 'unknown';
 	#header: Header | null = null;
+	/** What the first line says, as Excel writes it. */
+	#separator: string | undefined;
 
 	constructor(options: RowFileOptions) {
 		this.#options = options;
@@ -94,6 +100,15 @@ export class RowFile {
 			rows.push({ line, text, problem: 'the line must be UTF-8' });
 			return;
 		}
+		if (this.#format === 'unknown') {
+			if (text.includes('\0'))
+				throw new OperatorError(`${this.#options.name} is UTF-16, or no text. Save it as CSV in UTF-8.`);
+			const [, separator] = separatorLine.exec(text) ?? [];
+			if (separator !== undefined && this.#separator === undefined) {
+				this.#separator = separator;
+				return;
+			}
+		}
 		const isInRow = this.#format instanceof CsvRows && this.#format.isInside;
 		if (text.trim() === '' && !isInRow) return;
 		if (this.#format === 'unknown') this.#format = this.#formatOf(text.trim());
@@ -102,7 +117,7 @@ export class RowFile {
 	}
 
 	#formatOf(firstLine: string): 'ndjson' | CsvRows {
-		const { name, separator, columns = [], numbers } = this.#options;
+		const { name, separator = this.#separator, columns = [], numbers } = this.#options;
 		if (firstLine.startsWith('['))
 			throw new OperatorError(
 				`${name} is a JSON array. Write one JSON object per line, as jq -c '.[]' ${name} does.`,
@@ -118,10 +133,15 @@ export class RowFile {
 
 	#check(header: Header, text: string): void {
 		this.#header = header;
-		const { name, columns = [], advice } = this.#options;
+		const { name, columns = [], reads = columns, advice } = this.#options;
+		const shown = text.length > maxShownHeader ? `${text.slice(0, maxShownHeader)}…` : text;
+		const twice = reads.filter((column) => header.names.indexOf(column) !== header.names.lastIndexOf(column));
+		if (twice.length > 0)
+			throw new OperatorError(
+				`${name} has several columns ${listed(twice)}; its header reads ${JSON.stringify(shown)}. Give each a name of its own, because nothing tells which of them is meant.`,
+			);
 		const missing = columns.filter((column) => !header.names.includes(column));
 		if (missing.length === 0) return;
-		const shown = text.length > maxShownHeader ? `${text.slice(0, maxShownHeader)}…` : text;
 		throw new OperatorError(
 			`${name} has no column ${listed(missing)}; its header reads ${JSON.stringify(shown)}. ${advice?.(missing, header) ?? ''}`.trim(),
 		);

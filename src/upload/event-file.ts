@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
-import { type SubscriptionEvent, subscriptionEventFields } from '../domain/subscription-event.ts';
+import {
+	eventLabelNames,
+	type SubscriptionEvent,
+	subscriptionEventFields,
+} from '../domain/subscription-event.ts';
+import { changedIds, IdColumns } from '../import/changed-ids.ts';
 import { fileEventProblems, wholePence } from '../import/event-problems.ts';
 import type { FileRow, Header } from '../import/file-row.ts';
 import type { InputFile } from '../import/input-file.ts';
 import { RowFile } from '../import/row-file.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { eventCheck, type SentEvent } from '../schema/subscription-request.ts';
-import { penceOf } from './pounds.ts';
+import { AmountReader, type DecimalMark, Notation } from './amounts.ts';
 
 type Field = keyof SubscriptionEvent;
 
@@ -16,8 +21,12 @@ export interface EventFormat {
 	readonly separator?: string | undefined;
 	/** The columns of fields that have another name in the file. */
 	readonly map: Readonly<Partial<Record<Field, string>>>;
-	/** Whether `rvn` is in pounds. */
-	readonly isInPounds: boolean;
+	/** The currency that `rvn` is in, as people write amounts; undefined if it is in minor units. */
+	readonly currency?: string | undefined;
+	/** What decimals of `rvn` begin with. By default, the amounts tell. */
+	readonly decimal?: DecimalMark | undefined;
+	/** Whether ids stay that look as if a spreadsheet had changed them. */
+	readonly idsAsWritten?: boolean | undefined;
 }
 
 export interface EventRow {
@@ -40,8 +49,8 @@ export interface FileSummary {
 	readonly sha256: string;
 }
 
-const inPounds = 'pounds with whole pence, for example 4.99 or 1,234.56';
 const requiredFields: readonly Field[] = ['tid', 'subid', 'evt'];
+const ids: readonly Field[] = ['tid', 'subid', 'cid'];
 
 /** A file of events: CSV with a header, or one JSON object per line. It can be read several times. */
 export class EventFile {
@@ -51,12 +60,26 @@ export class EventFile {
 	readonly #format: EventFormat;
 	readonly #isMapped: boolean;
 	#header: Header | null = null;
+	readonly #amounts: AmountReader | null;
+	#mark: DecimalMark | undefined;
 
 	constructor(input: InputFile, format: EventFormat) {
 		this.input = input;
 		this.#format = format;
 		this.#isMapped = Object.keys(format.map).length > 0;
 		this.columns = subscriptionEventFields.map((field) => this.#columnOf(field));
+		this.#amounts = format.currency === undefined ? null : new AmountReader(format.currency);
+		this.#mark = format.decimal;
+	}
+
+	/** What amounts are in, as people write them; undefined if they are in minor units. */
+	get currency(): string | undefined {
+		return this.#format.currency;
+	}
+
+	/** What their decimals begin with, once the file is inspected. */
+	get decimal(): DecimalMark | undefined {
+		return this.#mark;
 	}
 
 	/** Of CSV that has been read; null for JSON. */
@@ -64,28 +87,47 @@ export class EventFile {
 		return this.#header;
 	}
 
-	/** Reads the rows in chunks. @throws OperatorError if it is no such file */
+	/** Reads the rows in chunks. Amounts need to be inspected before. @throws OperatorError if it is no such file */
 	async *rows(onBytes: (bytes: Buffer) => void = () => {}): AsyncGenerator<EventRow[]> {
-		const { separator, map, isInPounds } = this.#format;
+		let row = 0;
+		for await (const rows of this.#fileRows(onBytes)) yield rows.map((each) => this.#toRow(each, row++));
+	}
+
+	async *#fileRows(onBytes: (bytes: Buffer) => void = () => {}): AsyncGenerator<FileRow[]> {
+		const { separator, map } = this.#format;
 		const file = new RowFile({
 			name: this.input.name,
 			separator,
 			columns: [...new Set([...requiredFields.map((field) => this.#columnOf(field)), ...Object.values(map)])],
-			numbers: isInPounds ? undefined : this.#columnOf('rvn'),
+			reads: this.columns,
+			numbers: this.#amounts ? undefined : this.#columnOf('rvn'),
 			advice: (missing, header) => this.#adviseOn(missing, header),
 		});
-		let row = 0;
-		const toRows = (rows: readonly FileRow[]) => rows.map((each) => this.#toRow(each, row++));
 		for await (const chunk of this.input.chunks(onBytes)) {
-			const rows = toRows(file.push(chunk));
+			const rows = file.push(chunk);
 			this.#header = file.header;
 			yield rows;
 		}
-		yield toRows(file.end());
+		const rows = file.end();
 		this.#header = file.header;
+		yield rows;
 	}
 
-	/** Validates all rows. @param onBad receives each invalid row */
+	/** @throws OperatorError if the amounts do not tell */
+	async #decideMark(amounts: AmountReader): Promise<DecimalMark> {
+		const notation = new Notation(amounts);
+		const column = this.#columnOf('rvn');
+		for await (const rows of this.#fileRows())
+			for (const { fields, line } of rows)
+				notation.add((fields as Readonly<Record<string, unknown>> | null | undefined)?.[column], line);
+		return notation.decide(this.input.name, column);
+	}
+
+	/**
+	 * Validates all rows.
+	 * @param onBad receives each invalid row
+	 * @throws OperatorError if nothing tells what amounts are, or what ids were
+	 */
 	async inspect({
 		onBytes,
 		onBad,
@@ -93,7 +135,9 @@ export class EventFile {
 		onBytes: (bytes: number) => void;
 		onBad: (row: EventRow) => void;
 	}): Promise<FileSummary> {
+		if (this.#amounts) this.#mark ??= await this.#decideMark(this.#amounts);
 		const hash = createHash('sha256');
+		const idColumns = new IdColumns();
 		let [rows, bad, bytes] = [0, 0, 0];
 		const take = (chunk: Buffer) => {
 			hash.update(chunk);
@@ -101,13 +145,15 @@ export class EventFile {
 		};
 		for await (const piece of this.rows(take)) {
 			rows += piece.length;
-			for (const row of piece)
+			for (const row of piece) {
 				if (row.event === null) {
 					bad++;
 					onBad(row);
-				}
+				} else idColumns.addAll(row.event, ids, row.line);
+			}
 			onBytes(bytes);
 		}
+		if (!this.#format.idsAsWritten) idColumns.check(this.input.name);
 		return { rows, bad, sha256: hash.digest('hex') };
 	}
 
@@ -119,10 +165,12 @@ export class EventFile {
 		if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
 			return { row, line, text, values: null, event: null, problem: unreadable ?? 'it must be an object' };
 		const values = this.#isMapped ? this.#mapped(fields) : (fields as Record<string, unknown>);
-		const event = this.#format.isInPounds ? inPence(values) : values;
-		if (eventCheck(event)) return { row, line, text, values, event, problem: null };
-		const revenue = this.#format.isInPounds ? inPounds : `${wholePence} (or give --pounds rvn)`;
-		const problem = describeProblems(fileEventProblems(event, revenue));
+		const mark = this.#mark ?? '.';
+		const event = this.#amounts ? inMinorUnits(values, this.#amounts, mark) : values;
+		const changed = this.#format.idsAsWritten ? [] : changedIds(values, ids, eventLabelNames);
+		if (changed.length === 0 && eventCheck(event)) return { row, line, text, values, event, problem: null };
+		const revenue = this.#amounts?.rule(mark) ?? `${wholePence} (or give --pounds rvn, or --currency CODE)`;
+		const problem = describeProblems([...changed, ...fileEventProblems(event, revenue)]);
 		return { row, line, text, values, event: null, problem };
 	}
 
@@ -146,9 +194,13 @@ export class EventFile {
 	}
 }
 
-/** What is no amount of pounds stays, and is then found to be invalid. */
-function inPence(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** What is no amount stays, and is then found to be invalid. */
+function inMinorUnits(
+	values: Readonly<Record<string, unknown>>,
+	amounts: AmountReader,
+	mark: DecimalMark,
+): Readonly<Record<string, unknown>> {
 	const { rvn } = values;
 	if (rvn === undefined || rvn === null || rvn === '') return values;
-	return { ...values, rvn: penceOf(rvn) ?? String(rvn) };
+	return { ...values, rvn: amounts.read(rvn, mark) ?? String(rvn) };
 }

@@ -146,7 +146,7 @@ test('an unclosed quote does not affect other rows', () => {
 test('a row that is longer or shorter than the header is invalid', () => {
 	assert.deepEqual(read('type,a\nhit\nhit,1,2\n'), [
 		{ line: 2, problem: 'it has 1 cell, but the header has 2' },
-		{ line: 3, problem: 'it has 3 cells, but the header has 2' },
+		{ line: 3, problem: 'it has 3 cells, but the header has 2: a cell with a comma in it needs quotes' },
 	]);
 });
 

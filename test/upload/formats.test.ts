@@ -102,7 +102,7 @@ test('nothing but the fields of an event is sent', async (t) => {
 		progress: null,
 		call: {},
 		onBatch() {},
-		file: new EventFile(input, { map: {}, isInPounds: false }),
+		file: new EventFile(input, { map: {} }),
 		outcomes: new RowOutcomes(1),
 		stop: new AbortController().signal,
 	});
@@ -117,12 +117,13 @@ test('pounds are not guessed: without the flag they are refused, with it what is
 	const path = fileOf(t, 'tid,subid,evt,rvn\nT-1,S,e,4.99\nT-2,S,e,£5\nT-3,S,e,499\n');
 	const pence = await uploadFile(service, path);
 	assert.equal(pence.code, 1);
-	const hint = 'rvn must be an integer, in whole pence, for example 499 (or give --pounds rvn)';
+	const hint =
+		'rvn must be an integer, in whole pence, for example 499 (or give --pounds rvn, or --currency CODE)';
 	assert.ok(pence.stderr.includes(`:2: ${hint}\n`) && pence.stderr.includes(`:3: ${hint}\n`), pence.stderr);
-	const wrong = fileOf(t, 'tid,subid,evt,rvn\nT-1,S,e,"4,99"\n');
+	const wrong = fileOf(t, 'tid,subid,evt,rvn\nT-1,S,e,"4,995"\nT-2,S,e,"4,99"\n');
 	const pounds = await uploadFile(service, wrong, ['--pounds', 'rvn']);
 	assert.equal(pounds.code, 1);
-	assert.match(pounds.stderr, /:2: rvn must be pounds with whole pence, for example 4\.99 or 1,234\.56\n/);
+	assert.match(pounds.stderr, /:2: rvn must be an amount of GBP with at most 2 decimals, for example 4,99\n/);
 	assert.deepEqual(await stored(service), []);
 });
 
@@ -246,8 +247,8 @@ test('rejected rows keep their cells, in the format of the file, and can be mend
 		[
 			'OrderID;subid;evt;Note;Total;line;problem',
 			'O-2;S-2;;;;3;it has 2 cells, but the header has 5',
-			'O-3;S-3;e;one;3;4;it has 6 cells, but the header has 5;four',
-			'O-4;S-4;;"a;""b""";4,5;5;"evt is required; rvn must be an integer, in whole pence, for example 499 (or give --pounds rvn)"',
+			'O-3;S-3;e;one;3;4;it has 6 cells, but the header has 5: a cell with a semicolon in it needs quotes;four',
+			'O-4;S-4;;"a;""b""";4,5;5;"evt is required; rvn must be an integer, in whole pence, for example 499 (or give --pounds rvn, or --currency CODE)"',
 			'O-6;S-6;café;;6;7;the line must be UTF-8',
 			'O-5;S-5;"""e";;5;6;its quotes are not valid CSV',
 			'',

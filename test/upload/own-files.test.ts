@@ -115,7 +115,7 @@ test('two runs of one upload share its progress', (t) => {
 		url: 'u',
 		aid: 'a',
 		simulate: false,
-		format: { map: {}, isInPounds: false },
+		format: { map: {} },
 	};
 	const batch = (row: number): BatchRecord => ({
 		requestId: 'r',

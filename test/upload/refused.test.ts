@@ -30,7 +30,7 @@ test('a wrong key, account or URL is told with what to check, and then the corre
 		[['--url', `${service.url}/docs`], /There is no Caskade at \S+\/docs \(404.*\)\. Check --url: /],
 		[
 			['--url', `${service.url}/subscription`],
-			/There is no Caskade at \S+\/subscription \(400.*\)\. Check --url: /,
+			/There is no Caskade at \S+\/subscription \(404.*\)\. Check --url: /,
 		],
 	];
 	for (const [flags, sentence] of wrong) {

@@ -48,3 +48,20 @@ test('returns the usage of one key only', async () => {
 	};
 	assert.deepEqual([plan, used], [other.planName, 0]);
 });
+
+test('tells what the amounts of an account are in, where the request names it', async () => {
+	const service = await openAccount();
+	const ask = async () =>
+		(
+			await fetch(`${service.url}/usage?aid=${service.aid}`, { headers: { 'x-api-key': service.key } })
+		).json();
+	const told = async () => {
+		const { currency, decimals } = (await ask()) as Record<string, unknown>;
+		return { currency, decimals };
+	};
+	assert.deepEqual(await told(), { currency: 'GBP', decimals: 2 });
+	await service.store.control.updateAccount(service.aid, { currency: 'JPY' });
+	await service.directory.refresh();
+	assert.deepEqual(await told(), { currency: 'JPY', decimals: 0 });
+	assert.ok(!('currency' in ((await (await askUsage(service)).json()) as object)));
+});
