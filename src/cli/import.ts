@@ -31,7 +31,7 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 	.onStore(async (store, options, aid, files) => {
 		using opened = new DisposableStack();
 		const inputs = files.map((file) => opened.use(InputFile.open(file)));
-		const { id: accountId, channelRules } = await store.control.account(aid);
+		const { id: accountId, channelRules, currency } = await store.control.account(aid);
 		const mapping = options.mapping === undefined ? null : createFile(options.mapping);
 		const progress = opened.adopt(showProgress(process.stderr, '', options.json ?? false), (bar) =>
 			bar.end(),
@@ -42,6 +42,7 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 			store,
 			accountId,
 			channelRules,
+			currency,
 			nowMs: store.now(),
 			idsAsWritten: options.idsAsWritten ?? false,
 			onProblem: printProblems(),

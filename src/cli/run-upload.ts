@@ -209,7 +209,7 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 	try {
 		usage = await caskade.usage({ ...call, aid });
 		waiting.answered();
-		checkCurrency(usage.currency, aid, file.currency);
+		checkCurrency(usage.currency, aid, file);
 		const batchSize = Math.min(maxBatchSize, usage.maxEvents);
 		const resumed = outcomes.known - bad;
 		if (!json) printLine(planText({ rows: summary.rows, bad, resumed, file, usage, batchSize }));
@@ -240,11 +240,20 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 }
 
 /** @throws OperatorError if amounts would be scaled by another currency than the account's */
-function checkCurrency(actual: string | undefined, aid: string, said: string | undefined): void {
+function checkCurrency(
+	actual: string | undefined,
+	aid: string,
+	{ currency, namedCurrency }: Pick<EventFile, 'currency' | 'namedCurrency'>,
+): void {
+	const said = currency ?? namedCurrency;
 	if (said === undefined || actual === said) return;
 	if (actual === undefined)
 		throw new OperatorError(
 			`The server does not tell the currency of ${aid}, because its version is older. Nothing was sent. Upload rvn in whole minor units, without --currency.`,
+		);
+	if (currency === undefined)
+		throw new OperatorError(
+			`${aid} is in ${actual}, but the file says that rvn is in ${said}. Nothing was sent.`,
 		);
 	throw new OperatorError(
 		`${aid} is in ${actual}, but rvn is said to be in ${said}. Nothing was sent. Give --currency ${actual} if the amounts are in ${actual}.`,

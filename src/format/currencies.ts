@@ -28,10 +28,14 @@ export function decimalsOf(currency: string): number {
 	return decimalsByCode.get(currency) ?? 2;
 }
 
+/** Whether it is the code of a currency. */
+export function isCurrency(code: string): boolean {
+	return decimalsByCode.has(code);
+}
+
 /** @throws OperatorError where there is no such currency */
 export function currencyCode(value: string): string {
-	if (!decimalsByCode.has(value))
-		throw new OperatorError('It must be the code of a currency, such as GBP or EUR.');
+	if (!isCurrency(value)) throw new OperatorError('It must be the code of a currency, such as GBP or EUR.');
 	return value;
 }
 

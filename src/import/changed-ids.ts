@@ -20,7 +20,10 @@ const changes: readonly (readonly [form: RegExp, what: string])[] = [
 	[/^\d{1,3}(?:,\d{3})+$/, 'a number with separators of thousands, such as 1,234,567'],
 	[/^\d+\.0$/, 'a whole number with a decimal, such as 1234.0'],
 	[/^=".*"$|^'[\d=+@-]/, "a text as spreadsheets mark it, such as '0123"],
-	[/^\s|\s$/, 'a text with a space at its beginning or end'],
+	[
+		/^[\s\u200b-\u200d\u2060]|[\s\u200b-\u200d\u2060]$/,
+		'a text with a space at its beginning or end, maybe one that does not show',
+	],
 ];
 const [, errorOfSpreadsheet] = changes as [unknown, (typeof changes)[number]];
 

@@ -12,6 +12,7 @@ import { compileCheck, type Static, Type } from '../schema/type.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { changedIds } from './changed-ids.ts';
 import { fileEventProblems } from './event-problems.ts';
+import { currencyColumn, currencyIn } from './file-currency.ts';
 
 /** The content of a line. */
 export type HistoryEntry =
@@ -36,6 +37,8 @@ export interface LineContext {
 	/** Times in the future are rejected. */
 	readonly nowMs: number;
 	readonly channelRules: readonly ChannelRule[];
+	/** What amounts of the account are in. */
+	readonly currency?: string;
 	/** Whether ids stay that look as if a spreadsheet had changed them. */
 	readonly idsAsWritten?: boolean;
 }
@@ -105,7 +108,7 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 			? readHit(hit, whose, { atMs, ...context })
 			: describe(isPast, [...hitProblems(hit), ...changed]);
 	}
-	const problems = [...foreignFields(fields), ...changed];
+	const problems = [...foreignFields(fields), ...otherCurrency(fields, context.currency), ...changed];
 	if (!isPast || problems.length > 0 || !eventCheck(fields))
 		return describe(isPast, [...problems, ...fileEventProblems(fields)]);
 	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
@@ -166,6 +169,14 @@ function foreignFields(fields: object): string[] {
 	return ['visitor', 'seed', 'visit']
 		.filter((name) => hasValue(fields, name))
 		.map((name) => `only hits have ${name}; a subscription event is joined by tid or cid`);
+}
+
+/** Fields that are none of an event are ignored, but for the one that says that its amount is another one. */
+function otherCurrency(fields: object, currency: string | undefined): string[] {
+	const column = currencyColumn(Object.keys(fields));
+	const named = column && currencyIn((fields as Readonly<Record<string, unknown>>)[column]);
+	if (!named || currency === undefined || named === currency) return [];
+	return [`${column} must be ${currency}, what the account's amounts are in, not ${named}`];
 }
 
 /** A hit may be of no page; what is no address is a mistake. */

@@ -101,8 +101,13 @@ export class RowFile {
 			return;
 		}
 		if (this.#format === 'unknown') {
+			const { name } = this.#options;
 			if (text.includes('\0'))
-				throw new OperatorError(`${this.#options.name} is UTF-16, or no text. Save it as CSV in UTF-8.`);
+				throw new OperatorError(`${name} is UTF-16, or no text. Save it as CSV in UTF-8.`);
+			if (text.includes('\r'))
+				throw new OperatorError(
+					`${name} has lines that end with a carriage return alone. Write line feeds, as tr '\\r' '\\n' does.`,
+				);
 			const [, separator] = separatorLine.exec(text) ?? [];
 			if (separator !== undefined && this.#separator === undefined) {
 				this.#separator = separator;

@@ -4,8 +4,15 @@ import {
 	type SubscriptionEvent,
 	subscriptionEventFields,
 } from '../domain/subscription-event.ts';
+import { OperatorError } from '../errors.ts';
 import { changedIds, IdColumns } from '../import/changed-ids.ts';
 import { fileEventProblems, wholePence } from '../import/event-problems.ts';
+import {
+	currencyColumn,
+	currencyIn,
+	currencyInHeading,
+	isHeadingOfMinorUnits,
+} from '../import/file-currency.ts';
 import type { FileRow, Header } from '../import/file-row.ts';
 import type { InputFile } from '../import/input-file.ts';
 import { RowFile } from '../import/row-file.ts';
@@ -62,6 +69,9 @@ export class EventFile {
 	#header: Header | null = null;
 	readonly #amounts: AmountReader | null;
 	#mark: DecimalMark | undefined;
+	#namedCurrency: string | undefined;
+	/** The column that names the currency of each row. */
+	#currencyColumn: string | undefined;
 
 	constructor(input: InputFile, format: EventFormat) {
 		this.input = input;
@@ -75,6 +85,11 @@ export class EventFile {
 	/** What amounts are in, as people write them; undefined if they are in minor units. */
 	get currency(): string | undefined {
 		return this.#format.currency;
+	}
+
+	/** What the file says that amounts are in, in a heading or its rows. */
+	get namedCurrency(): string | undefined {
+		return this.#namedCurrency;
 	}
 
 	/** What their decimals begin with, once the file is inspected. */
@@ -103,14 +118,30 @@ export class EventFile {
 			numbers: this.#amounts ? undefined : this.#columnOf('rvn'),
 			advice: (missing, header) => this.#adviseOn(missing, header),
 		});
-		for await (const chunk of this.input.chunks(onBytes)) {
-			const rows = file.push(chunk);
-			this.#header = file.header;
-			yield rows;
-		}
-		const rows = file.end();
-		this.#header = file.header;
-		yield rows;
+		const take = (rows: FileRow[]) => {
+			if (this.#header === null && file.header !== null) this.#readHeader(file.header);
+			return rows;
+		};
+		for await (const chunk of this.input.chunks(onBytes)) yield take(file.push(chunk));
+		yield take(file.end());
+	}
+
+	/** @throws OperatorError if the heading of amounts contradicts the flags */
+	#readHeader(header: Header): void {
+		this.#header = header;
+		this.#currencyColumn = currencyColumn(header.names);
+		const { currency } = this.#format;
+		const column = this.#columnOf('rvn');
+		if (currency !== undefined && header.names.includes(column) && isHeadingOfMinorUnits(column))
+			throw new OperatorError(
+				`${this.input.name}: the column ${column} seems to be in minor units. Leave --currency or --pounds out.`,
+			);
+		const named = currencyInHeading(column);
+		if (currency !== undefined && named !== undefined && named !== currency)
+			throw new OperatorError(
+				`${this.input.name}: the column ${column} seems to be in ${named}, but rvn is said to be in ${currency}.`,
+			);
+		this.#namedCurrency = named;
 	}
 
 	/** @throws OperatorError if the amounts do not tell */
@@ -168,10 +199,23 @@ export class EventFile {
 		const mark = this.#mark ?? '.';
 		const event = this.#amounts ? inMinorUnits(values, this.#amounts, mark) : values;
 		const changed = this.#format.idsAsWritten ? [] : changedIds(values, ids, eventLabelNames);
-		if (changed.length === 0 && eventCheck(event)) return { row, line, text, values, event, problem: null };
+		const foreign = this.#foreignCurrency(fields);
+		if (changed.length === 0 && foreign.length === 0 && eventCheck(event))
+			return { row, line, text, values, event, problem: null };
 		const revenue = this.#amounts?.rule(mark) ?? `${wholePence} (or give --pounds rvn, or --currency CODE)`;
-		const problem = describeProblems([...changed, ...fileEventProblems(event, revenue)]);
+		const problem = describeProblems([...changed, ...foreign, ...fileEventProblems(event, revenue)]);
 		return { row, line, text, values, event: null, problem };
+	}
+
+	/** A row in another currency than the file. Without a flag, the first row that names one decides. */
+	#foreignCurrency(fields: object): string[] {
+		const column = this.#header === null ? 'currency' : this.#currencyColumn;
+		if (column === undefined) return [];
+		const named = currencyIn((fields as Readonly<Record<string, unknown>>)[column]);
+		if (named === undefined) return [];
+		this.#namedCurrency ??= named;
+		const expected = this.#format.currency ?? this.#namedCurrency;
+		return named === expected ? [] : [`${column} is ${named}, but the amounts are in ${expected}`];
 	}
 
 	#mapped(fields: object): Record<string, unknown> {

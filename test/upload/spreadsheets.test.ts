@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { caskadeJson, caskadeWithin, type Ended } from '../process.ts';
 import { openAccount } from '../shared-server.ts';
 import { type ServedAccount, temporaryFolder } from '../support.ts';
@@ -59,6 +60,7 @@ const changed: readonly (readonly [id: string, what: RegExp])[] = [
 	['"=""00123"""', /a text as spreadsheets mark it/],
 	['T-1 ', /a space at its beginning or end/],
 	[' T-1', /a space/],
+	['T-1\u200b', /a space .*, maybe one that does not show/],
 ];
 const untouched = [
 	'T-1',
@@ -80,7 +82,7 @@ test('an id that a spreadsheet has changed is told by line and field before anyt
 		'--on-bad',
 		'stop',
 	]);
-	assert.match(said, /73 of 73 rows are invalid; nothing was sent/);
+	assert.match(said, /76 of 76 rows are invalid; nothing was sent/);
 	for (const [index, [id, what]] of changed.entries()) {
 		const [line] = (await refused(t, `tid,subid,cid,evt\nT,S,C,e\nT,${id},C,e\n`)).split('\n');
 		assert.match(line ?? '', /^events\.csv:3: subid is .* \(or give --ids-as-written\)$/, id);
@@ -167,6 +169,7 @@ test('UTF-16 is recognised without a byte order mark, also when compressed', asy
 	const bytes = Buffer.from('tid,subid,evt\nT,S,e\n', 'utf16le');
 	assert.match(await refused(t, bytes), /events\.csv is UTF-16, or no text\. Save it as CSV in UTF-8\./);
 	assert.match(await refused(t, Buffer.from(bytes).swap16()), /is UTF-16, or no text/);
+	assert.match(await refused(t, gzipSync(bytes)), /is UTF-16, or no text/);
 	assert.match(await refused(t, Buffer.from('{"tid":"T"}\n', 'utf16le')), /is UTF-16, or no text/);
 });
 
@@ -247,6 +250,55 @@ test("amounts are in the account's currency, or nothing is sent", async (t) => {
 	assert.match((await upload('--currency', 'YEN')).stderr, /must be the code of a currency/);
 });
 
+test('a file that names a currency is not taken for another', async (t) => {
+	const flags = ['--pounds', 'rvn'];
+	const csv = (heading: string, ...rows: string[]) =>
+		[`tid,subid,evt,rvn,${heading}`, ...rows, ''].join('\n');
+	for (const heading of ['Currency', 'currency_code', 'Ccy'])
+		assert.match(
+			await refused(t, csv(heading, 'a,S,e,4.99,gbp', 'b,S,e,4.99,USD'), flags),
+			new RegExp(`:3: ${heading} is USD, but the amounts are in GBP\n`),
+		);
+	assert.match(
+		await refused(t, csv('currency', 'a,S,e,499,EUR', 'b,S,e,499,USD')),
+		/:3: currency is USD, but .* in EUR/,
+	);
+	assert.match(
+		await refused(t, csv('currency', 'a,S,e,499,EUR')),
+		/ is in GBP, but the file says that rvn is in EUR\./,
+	);
+	const json = '{"tid":"a","subid":"S","evt":"e","rvn":499,"currency":"usd"}\n';
+	assert.match(await refused(t, json), / is in GBP, but the file says that rvn is in USD\./);
+	assert.equal((await taken(t, csv('currency', 'a,S,e,499,gbp', 'b,S,e,499,', 'c,S,e,499,none'))).length, 3);
+});
+
+test('a heading that names a currency, or minor units, is believed', async (t) => {
+	const csv = (heading: string) => `tid,subid,evt,${heading}\nT,S,e,5\n`;
+	const map = (heading: string) => ['--map', `rvn=${heading}`];
+	const pounds = ['--pounds', 'rvn'];
+	for (const heading of ['Total (USD)', 'total_USD', 'Net USD', 'USD']) {
+		assert.match(
+			await refused(t, csv(heading), [...map(heading), ...pounds]),
+			/seems to be in USD, but rvn is said to be in GBP/,
+		);
+		assert.match(
+			await refused(t, csv(heading), map(heading)),
+			/is in GBP, but the file says that rvn is in USD/,
+		);
+	}
+	for (const heading of ['amount_cents', 'Total (pence)', 'Pence'])
+		assert.match(await refused(t, csv(heading), [...map(heading), ...pounds]), /seems to be in minor units/);
+	for (const heading of ['Total (GBP)', 'Total GBP', 'Total (VAT)', 'Percentage'])
+		assert.equal((await taken(t, csv(heading), [...map(heading), ...pounds])).length, 1, heading);
+});
+
+test('lines that end with a carriage return alone are told', async (t) => {
+	assert.match(
+		await refused(t, 'tid,subid,evt\rT,S,e\r'),
+		/has lines that end with a carriage return alone\. Write line feeds, as tr '\\r' '\\n' does\./,
+	);
+});
+
 test('an import tells the same, before anything is stored', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
@@ -276,6 +328,11 @@ test('an import tells the same, before anything is stored', async (t) => {
 		(await run(`${header}\n${row('a')}, b\n`)).stderr,
 		/it has 6 cells, but the header has 5: a cell with/,
 	);
+	assert.match(
+		(await run(`${header},currency\n${row('a')},USD\n`)).stderr,
+		/:2: currency must be GBP, what the account's/,
+	);
+	assert.match((await run(`${header}\r${row('a')}\r`)).stderr, /a carriage return alone/);
 	assert.equal((await run(`sep=;\n${header}\n${row('b')}\n`.replaceAll(',', ';'))).code, 0);
 	assert.equal((await run(`${header}\n${row('1.91433E+17')}\n`, '--ids-as-written')).code, 0);
 	assert.deepEqual((await tids()).sort(), ['1.91433E+17', 'T', 'b']);
