@@ -2,6 +2,8 @@ import { OperatorError } from '../errors.ts';
 import { moneyOf } from '../format/money.ts';
 import { counted } from '../format/numbers.ts';
 import { day } from '../format/values.ts';
+import { isErrorCell } from '../import/changed-ids.ts';
+import { otherCurrency } from '../import/file-currency.ts';
 import type { FileRow } from '../import/file-row.ts';
 import { InputFile } from '../import/input-file.ts';
 import { RowFile } from '../import/row-file.ts';
@@ -23,7 +25,7 @@ line is wrong, nothing is stored.
 	)
 	.argument('<file>', 'CSV')
 	.onAccount(async (store, { aid, id, currency }, options, file) => {
-		const rows = await readSpending(file);
+		const rows = await readSpending(file, currency);
 		for (let from = 0; from < rows.length; from += rowsPerTransaction)
 			await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
 		const pence = rows.reduce((sum, row) => sum + row.pence, 0);
@@ -42,12 +44,14 @@ export const spendCommand = group(
 );
 
 /** @throws OperatorError that names the first wrong lines */
-async function readSpending(file: string): Promise<Spending[]> {
+async function readSpending(file: string, currency: string): Promise<Spending[]> {
 	const problems: string[] = [];
 	const rows = new Map<string, Spending>();
 	for await (const { line, fields, problem } of readRows(file)) {
 		try {
 			if (problem !== undefined) throw new OperatorError(`${problem}.`);
+			const [foreign] = otherCurrency(fields as object, currency);
+			if (foreign !== undefined) throw new OperatorError(`${foreign}.`);
 			const row = toSpending(fields);
 			const name = JSON.stringify([row.day, row.channel, row.campaign]);
 			if (rows.has(name)) throw new OperatorError('the same day, channel and campaign occur twice.');
@@ -78,6 +82,8 @@ function toSpending(fields: unknown): Spending {
 	if (!/^\P{C}{1,255}$/u.test(channel)) throw new OperatorError('channel must have 1 to 255 characters.');
 	if (!/^\P{C}{0,255}$/u.test(campaign))
 		throw new OperatorError('campaign must have at most 255 characters.');
+	if (isErrorCell(channel) || isErrorCell(campaign))
+		throw new OperatorError('channel and campaign must be no errors of a spreadsheet, such as #N/A.');
 	if (!/^\d{1,12}$/.test(pence)) throw new OperatorError('pence must be a whole number.');
 	return { day: day(textOf('day')), channel, campaign, pence: Number(pence) };
 }

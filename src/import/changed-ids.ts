@@ -1,4 +1,12 @@
 import { OperatorError } from '../errors.ts';
+import { counted } from '../format/numbers.ts';
+
+/** As Excel writes them in English, German, French, Spanish, Italian and Dutch. Capitals matter: MAR-26 was not made of a date. */
+const months = [
+	'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Mrz|Mär|Mai|Okt|Dez',
+	'janv|févr|mars|avr|mai|juin|juil|août|sept|oct|nov|déc',
+	'ene|feb|mar|abr|may|jun|jul|ago|sep|dic|gen|apr|mag|giu|lug|set|ott|jan|mrt|mei|aug|okt|dec',
+].join('|');
 
 /**
  * What spreadsheets make of ids. Two ids that were rounded alike would count as one event; what such an id once was, nobody can tell.
@@ -14,7 +22,9 @@ const changes: readonly (readonly [form: RegExp, what: string])[] = [
 		'an error of a spreadsheet, such as #N/A',
 	],
 	[
-		/^\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:-\d{2,4})?$|^(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)-\d{2}$|^\d{1,2}([/.])\d{1,2}\1\d{2,4}(?: \d{1,2}:\d\d(?::\d\d)?)?$/,
+		new RegExp(
+			`^\\d{1,2}[-.] ?(?:${months})\\.?(?:[- ]\\d{2,4})?$|^(?:${months})\\.?[- ]\\d\\d$|^\\d{1,2}(?:([/.])\\d{1,2}\\1\\d{4}|/\\d{1,2}/\\d\\d)(?: \\d{1,2}:\\d\\d(?::\\d\\d)?)?$`,
+		),
 		'a date that a spreadsheet has made of it, such as 01-Mar',
 	],
 	[/^\d{1,3}(?:,\d{3})+$/, 'a number with separators of thousands, such as 1,234,567'],
@@ -34,6 +44,11 @@ export function changeOf(id: string): string | undefined {
 	return changes.find(([form]) => form.test(id))?.[1];
 }
 
+/** Whether a text is an error of a spreadsheet. */
+export function isErrorCell(text: string): boolean {
+	return errorOfSpreadsheet[0].test(text);
+}
+
 /** Names the fields of a row whose ids a spreadsheet has changed, and labels that are errors. */
 export function changedIds(
 	fields: Readonly<Record<string, unknown>>,
@@ -46,8 +61,10 @@ export function changedIds(
 			const what = typeof value === 'string' ? look(value) : undefined;
 			return what === undefined ? [] : [`${name} is ${what} ${asWrittenAdvice}`];
 		});
-	const [form, error] = errorOfSpreadsheet;
-	return [...found(ids, changeOf), ...found(labels, (text) => (form.test(text) ? error : undefined))];
+	return [
+		...found(ids, changeOf),
+		...found(labels, (text) => (isErrorCell(text) ? errorOfSpreadsheet[1] : undefined)),
+	];
 }
 
 /** Digits that spreadsheets keep of a number. */
@@ -106,7 +123,7 @@ class NumericIds {
 		)
 			return {
 				line: shortest.line,
-				what: `has ${shortest.digits} digits, where others have ${padded.digits} with zeros in front (line ${padded.line}): a spreadsheet may have removed them`,
+				what: `has ${counted(shortest.digits, 'digit')}, where others have ${padded.digits} with zeros in front (line ${padded.line}): a spreadsheet may have removed them`,
 			};
 		return undefined;
 	}

@@ -11,6 +11,14 @@ export function currencyIn(cell: unknown): string | undefined {
 	return isCurrency(code) ? code : undefined;
 }
 
+/** What is wrong with fields that name another currency than the account's, which would otherwise be ignored. */
+export function otherCurrency(fields: object, currency: string | undefined): string[] {
+	const column = currencyColumn(Object.keys(fields));
+	const named = column && currencyIn((fields as Readonly<Record<string, unknown>>)[column]);
+	if (!named || currency === undefined || named === currency) return [];
+	return [`${column} must be ${currency}, what the account's amounts are in, not ${named}`];
+}
+
 /** The currency that a heading names, in brackets or at its end: Total (EUR), total_EUR, EUR. */
 export function currencyInHeading(heading: string): string | undefined {
 	const [, code] = /(?:^|[\s_([])([A-Z]{3})[)\]]?$/.exec(heading) ?? [];

@@ -4,6 +4,7 @@ import { webUrl } from '../collect/page.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { HitRecord } from '../domain/hit.ts';
 import { eventLabelNames, subscriptionEventFields } from '../domain/subscription-event.ts';
+import { parseExactJson } from '../format/exact-json.ts';
 import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
 import { compileProblems, describeProblems } from '../schema/problems.ts';
 import { eventCheck, toEvent } from '../schema/subscription-request.ts';
@@ -12,7 +13,7 @@ import { compileCheck, type Static, Type } from '../schema/type.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { changedIds } from './changed-ids.ts';
 import { fileEventProblems } from './event-problems.ts';
-import { currencyColumn, currencyIn } from './file-currency.ts';
+import { otherCurrency } from './file-currency.ts';
 
 /** The content of a line. */
 export type HistoryEntry =
@@ -158,7 +159,7 @@ function eventsOf(events: unknown): unknown {
 
 function parseJson(text: string): unknown {
 	try {
-		return JSON.parse(text);
+		return parseExactJson(text);
 	} catch {
 		return false;
 	}
@@ -169,14 +170,6 @@ function foreignFields(fields: object): string[] {
 	return ['visitor', 'seed', 'visit']
 		.filter((name) => hasValue(fields, name))
 		.map((name) => `only hits have ${name}; a subscription event is joined by tid or cid`);
-}
-
-/** Fields that are none of an event are ignored, but for the one that says that its amount is another one. */
-function otherCurrency(fields: object, currency: string | undefined): string[] {
-	const column = currencyColumn(Object.keys(fields));
-	const named = column && currencyIn((fields as Readonly<Record<string, unknown>>)[column]);
-	if (!named || currency === undefined || named === currency) return [];
-	return [`${column} must be ${currency}, what the account's amounts are in, not ${named}`];
 }
 
 /** A hit may be of no page; what is no address is a mistake. */

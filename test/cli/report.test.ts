@@ -58,6 +58,15 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		'day,channel,pence\n2026-02-01,email\n',
 		/line 2: it has 2 cells, but the header has 3\./,
 	);
+	await refusedSpending('day,channel,pence,pence\n2026-02-01,email,1,2\n', /has several columns pence;/);
+	await refusedSpending(
+		'day,channel,pence\n2026-02-01,#N/A,1\n',
+		/line 2: channel and campaign must be no errors/,
+	);
+	await refusedSpending(
+		'day,channel,pence,Currency\n2026-02-01,email,1,usd\n',
+		/line 2: Currency must be GBP, what the account's amounts are in, not USD\./,
+	);
 	assertRefused(await caskade(['spend', 'import', aid, folder, ...at]), /is a folder\./);
 	assertRefused(
 		await caskade(['spend', 'import', aid, `${folder}/none`, ...at]),

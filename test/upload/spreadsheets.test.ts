@@ -51,6 +51,10 @@ const changed: readonly (readonly [id: string, what: RegExp])[] = [
 	['Err:502', /an error/],
 	['01-Mar', /a date .* such as 01-Mar/],
 	['Mar-26', /a date/],
+	['01. Mrz', /a date/],
+	['Mrz 26', /a date/],
+	['01-févr', /a date/],
+	['mrt-26', /a date/],
 	['1-Mar-2026', /a date/],
 	['03/01/2026', /a date/],
 	['03.01.2026 00:00', /a date/],
@@ -82,7 +86,7 @@ test('an id that a spreadsheet has changed is told by line and field before anyt
 		'--on-bad',
 		'stop',
 	]);
-	assert.match(said, /76 of 76 rows are invalid; nothing was sent/);
+	assert.match(said, /88 of 88 rows are invalid; nothing was sent/);
 	for (const [index, [id, what]] of changed.entries()) {
 		const [line] = (await refused(t, `tid,subid,cid,evt\nT,S,C,e\nT,${id},C,e\n`)).split('\n');
 		assert.match(line ?? '', /^events\.csv:3: subid is .* \(or give --ids-as-written\)$/, id);
