@@ -3,6 +3,7 @@ import { compareTexts } from '../domain/compare-texts.ts';
 import { derivedVisitor } from '../domain/derived-vid.ts';
 import type { HistoryHit } from '../domain/hit.ts';
 import { isMissingKey } from '../domain/missing-key.ts';
+import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
 import { HistoryWriter } from '../store/history-writer.ts';
@@ -11,12 +12,15 @@ import { IdColumns } from './changed-ids.ts';
 import type { FileRow } from './file-row.ts';
 import { historyFields, historyIds, type LineContext, readHistoryLine } from './history-line.ts';
 import type { InputFile } from './input-file.ts';
+import { repeatedMembers } from './repeated-members.ts';
 import { RowFile } from './row-file.ts';
 import { SpillFiles } from './spill-files.ts';
 
 const linesPerTransaction = { min: 20, initial: 100, max: 2000 };
 /** Bounds memory. A part exceeds this where the files have more than ten million lines. */
 const maxHitsInMemory = 40_000;
+
+const repeatedInEvent = repeatedMembers(['type', 'at', ...subscriptionEventFields]);
 
 /** What one file contained. */
 export interface FileReport {
@@ -68,12 +72,15 @@ interface WaitingEvent extends HistoryEvent {
  */
 export class HistoryImport implements Disposable {
 	readonly #options: ImportOptions;
+	/** A line of JSON was in no spreadsheet, and what `export` writes must come back. */
+	readonly #ofJson: LineContext;
 	readonly #secrets: Secrets;
 	readonly #hits = new SpillFiles<WaitingHit>();
 	readonly #events = new SpillFiles<WaitingEvent>();
 
 	private constructor(options: ImportOptions, secrets: Secrets) {
 		this.#options = options;
+		this.#ofJson = { ...options, idsAsWritten: true };
 		this.#secrets = secrets;
 	}
 
@@ -94,11 +101,10 @@ export class HistoryImport implements Disposable {
 		const take = (rows: readonly FileRow[]) => {
 			for (const row of rows) {
 				report.lines++;
-				// A line of JSON was in no spreadsheet, and what `export` writes must come back.
-				const idsAsWritten = this.#options.idsAsWritten === true || reader.header === null;
-				const kind = this.#take(file, row, idsAsWritten);
+				const isJson = reader.header === null;
+				const kind = this.#take(file, row, isJson);
 				report[kind]++;
-				if (kind !== 'bad' && !idsAsWritten) ids.addAll(row.fields, historyIds, row.line);
+				if (kind !== 'bad' && !isJson) ids.addAll(row.fields, historyIds, row.line);
 			}
 		};
 		let bytes = 0;
@@ -110,18 +116,20 @@ export class HistoryImport implements Disposable {
 			onBytes(bytes);
 		}
 		take(reader.end());
-		ids.check(file);
+		if (!this.#options.idsAsWritten) ids.check(file);
 		return report;
 	}
 
 	#take(
 		file: string,
-		{ line, fields, problem }: FileRow,
-		idsAsWritten: boolean,
+		{ line, text, fields, problem }: FileRow,
+		isJson: boolean,
 	): 'hits' | 'events' | 'bots' | 'bad' {
-		const entry = problem ?? readHistoryLine(fields, { ...this.#options, idsAsWritten });
-		if (typeof entry === 'string') {
-			this.#options.onProblem(file, line, entry);
+		const entry = problem ?? readHistoryLine(fields, isJson ? this.#ofJson : this.#options);
+		const isEvent = typeof entry === 'object' && entry.type === 'subscription';
+		const [repeated] = isJson && isEvent ? repeatedInEvent(text) : [];
+		if (typeof entry === 'string' || repeated !== undefined) {
+			this.#options.onProblem(file, line, repeated ?? String(entry));
 			return 'bad';
 		}
 		if (entry.type === 'bot') return 'bots';

@@ -15,6 +15,7 @@ import {
 } from '../import/file-currency.ts';
 import type { FileRow, Header } from '../import/file-row.ts';
 import type { InputFile } from '../import/input-file.ts';
+import { repeatedMembers } from '../import/repeated-members.ts';
 import { RowFile } from '../import/row-file.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { eventCheck, type SentEvent } from '../schema/subscription-request.ts';
@@ -65,6 +66,7 @@ export class EventFile {
 	/** The column of each field. */
 	readonly columns: readonly string[];
 	readonly #format: EventFormat;
+	readonly #repeatedIn: (json: string) => string[];
 	readonly #isMapped: boolean;
 	#header: Header | null = null;
 	readonly #amounts: AmountReader | null;
@@ -78,6 +80,7 @@ export class EventFile {
 		this.#format = format;
 		this.#isMapped = Object.keys(format.map).length > 0;
 		this.columns = subscriptionEventFields.map((field) => this.#columnOf(field));
+		this.#repeatedIn = repeatedMembers(this.columns);
 		this.#amounts = format.currency === undefined ? null : new AmountReader(format.currency);
 		this.#mark = format.decimal;
 	}
@@ -199,11 +202,14 @@ export class EventFile {
 		const mark = this.#mark ?? '.';
 		const event = this.#amounts ? inMinorUnits(values, this.#amounts, mark) : values;
 		const changed = this.#format.idsAsWritten ? [] : changedIds(values, ids, eventLabelNames);
-		const foreign = this.#foreignCurrency(fields);
-		if (changed.length === 0 && foreign.length === 0 && eventCheck(event))
+		const others = [
+			...this.#foreignCurrency(fields),
+			...(this.#header === null ? this.#repeatedIn(text) : []),
+		];
+		if (changed.length === 0 && others.length === 0 && eventCheck(event))
 			return { row, line, text, values, event, problem: null };
 		const revenue = this.#amounts?.rule(mark) ?? `${wholePence} (or give --pounds rvn, or --currency CODE)`;
-		const problem = describeProblems([...changed, ...foreign, ...fileEventProblems(event, revenue)]);
+		const problem = describeProblems([...changed, ...others, ...fileEventProblems(event, revenue)]);
 		return { row, line, text, values, event: null, problem };
 	}
 

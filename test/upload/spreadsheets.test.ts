@@ -159,6 +159,9 @@ test('two columns of one name are refused where they are read', async (t) => {
 	assert.match(await refused(t, 'tid,tid,subid,evt\na,b,s,e\n'), /several columns tid;/);
 	assert.match(await refused(t, 'tid,subid,evt, evt\na,b,s,e\n'), /several columns evt;/);
 	assert.equal((await taken(t, 'tid,subid,evt,note,note,,\nT,S,e,a,b,,\n')).length, 1);
+	const json = (more: string) => `{"tid":"T","subid":"S","evt":"e","rvn":499${more}}\n`;
+	assert.match(await refused(t, json(',"rvn":4.99')), /events\.csv:1: it has several members rvn/);
+	assert.equal((await taken(t, json(',"note":{"tid":"x"}'))).length, 1);
 });
 
 test("the line with which Excel's files name their separator is read", async (t) => {
@@ -336,6 +339,8 @@ test('an import tells the same, before anything is stored', async (t) => {
 		(await run(`${header},currency\n${row('a')},USD\n`)).stderr,
 		/:2: currency must be GBP, what the account's/,
 	);
+	const event = '{"type":"subscription","at":"2026-01-02T03:04:05Z","tid":"J","subid":"S","evt":"e","rvn":1';
+	assert.match((await run(`${event},"rvn":499}\n`)).stderr, /:1: it has several members rvn/);
 	assert.match((await run(`${header}\r${row('a')}\r`)).stderr, /a carriage return alone/);
 	assert.equal((await run(`sep=;\n${header}\n${row('b')}\n`.replaceAll(',', ';'))).code, 0);
 	assert.equal((await run(`${header}\n${row('1.91433E+17')}\n`, '--ids-as-written')).code, 0);
