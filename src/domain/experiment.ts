@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import { type HashKey, keyedHash } from './keyed-hash.ts';
+import type { ShownCid } from './ownership.ts';
 
 /** A segment that a share of visitors is held out of, to measure what serving it brings. */
 export interface Experiment {
@@ -42,6 +44,22 @@ export function stateOf(experiment: Experiment, nowMs: number): 'planned' | 'run
 	return isRunning(experiment, nowMs) ? 'running' : 'ended';
 }
 
+/** Who takes part in experiments: a visitor, and the customer that it has shown first, if any. */
+export interface Participant {
+	readonly vid: string;
+	readonly customer: ShownCid | null;
+}
+
+/**
+ * Who is drawn, as 32 hexadecimal digits: the customer whom a visitor had shown when the experiment began, on whatever device,
+ * else the visitor. So nobody's group changes while it runs, and nobody decides the group of somebody else by showing a
+ * customer first.
+ */
+export function personIn({ fromMs }: Pick<Experiment, 'fromMs'>, { vid, customer }: Participant): string {
+	if (!customer || customer.atMs >= fromMs) return vid;
+	return hash('sha256', `customer ${customer.cid}`, 'hex').slice(0, 32);
+}
+
 /** A visitor's draw in an experiment. */
 export interface Draw {
 	readonly group: ExperimentGroup;
@@ -53,7 +71,7 @@ const keys = new WeakMap<Experiment, HashKey>();
 
 /**
  * Draws a visitor's group by a keyed hash: always the same one, on every server, and nobody without the secret can tell it.
- * @param person the `vid`, or the first one of those that a customer id joins
+ * @param person see `personIn`
  */
 export function drawOf(experiment: Experiment, person: string): Draw {
 	const [lot, bits] = keyedHash(keyOf(experiment), wordsOf(person));
@@ -74,7 +92,7 @@ function keyOf(experiment: Experiment): HashKey {
 /** Of the latest visitor: many experiments ask about one after the other. */
 let latest: { readonly vid: string; readonly words: readonly number[] } = { vid: '', words: [] };
 
-/** @param vid 32 hexadecimal digits */
+/** @param vid of a visitor, or what stands for a customer: 32 hexadecimal digits */
 function wordsOf(vid: string): readonly number[] {
 	if (latest.vid !== vid)
 		latest = {
@@ -84,10 +102,16 @@ function wordsOf(vid: string): readonly number[] {
 	return latest.words;
 }
 
-/** The ids of segments that running experiments hide from a person. */
-export function heldOutOf(experiments: readonly Experiment[], person: string, nowMs: number): Set<string> {
+/** The ids of segments that running experiments hide from a visitor. */
+export function heldOutOf(
+	experiments: readonly Experiment[],
+	participant: Participant,
+	nowMs: number,
+): Set<string> {
 	const hiding = experiments.filter(
-		(experiment) => isRunning(experiment, nowMs) && drawOf(experiment, person).group === 'holdout',
+		(experiment) =>
+			isRunning(experiment, nowMs) &&
+			drawOf(experiment, personIn(experiment, participant)).group === 'holdout',
 	);
 	return new Set(hiding.map(({ segment }) => segment));
 }

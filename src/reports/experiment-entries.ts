@@ -1,4 +1,5 @@
 import { scoredFor } from '../domain/active-subscriptions.ts';
+import { type Participant, personIn } from '../domain/experiment.ts';
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
@@ -17,7 +18,7 @@ import {
 	type VisitorHistory,
 } from '../store/account/reading/histories.ts';
 import { eventsIn } from '../store/account/reading/journey-rows.ts';
-import { personsOf, sharingCids } from '../store/account/reading/persons.ts';
+import { firstCustomersOf, sharingCids } from '../store/account/reading/persons.ts';
 import { visitorsSeenIn } from '../store/account/reading/visitors.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
@@ -35,11 +36,11 @@ interface Entry {
 	readonly isConverted: boolean | undefined;
 }
 
-/** Somebody who has entered: a visitor, or all whom a customer id had joined by then, with their first entry. */
+/** Somebody who has entered: a visitor, or a customer, and the first entry. */
 export interface Entrant extends Entry {
-	/** Decides the group: the `vid`, or that of the visitor who had shown the customer id first. */
+	/** Decides the group, see `personIn`. */
 	readonly person: string;
-	/** Whose subscriptions are meant. */
+	/** All whom the customer joins: their subscriptions are meant. */
 	readonly vids: readonly string[];
 }
 
@@ -48,7 +49,7 @@ export interface Entrants {
 	readonly entrants: readonly Entrant[];
 	/** Who entered as a mail gateway does, and is left out. */
 	readonly gateways: readonly Entrant[];
-	/** How many persons a customer id joined only after an entry: they may have been in both groups. */
+	/** How many customers entered as several visitors who are drawn apart: they may have been in both groups. */
 	readonly leftOut: number;
 	/** The version of the model that gives the scores; null where there is none, and all scores are 0. */
 	readonly scoredBy: string | null;
@@ -60,7 +61,7 @@ export interface Entrants {
 export interface Entering {
 	readonly rule: string;
 	readonly goal: Goal;
-	/** Of entries. */
+	/** Of entries. It begins with the experiment. */
 	readonly period: Period;
 	readonly asOfMs: number;
 	/** Whether mail gateways enter, too. */
@@ -73,9 +74,9 @@ const vidsPerRead = 250;
 
 /**
  * Who entered in a period: whoever had a hit or an upload in it after which the rule was fulfilled, by what was known then, and whoever
- * asked for the segment. Rules that read scores are given those of the present models. Visitors whom a customer id joined
- * before their entry are one. Who was joined to others only after it is left out, in whatever group, so that leaving
- * out does not make the groups differ.
+ * asked for the segment. Rules that read scores are given those of the present models. Visitors who
+ * had shown one customer before the period are one. A customer who entered as several others is left out, in whatever groups,
+ * so that leaving out does not make the groups differ.
  *
  * Whoever enters in a burst that mail gateways made is left out, also the few who go on to something else. Whether they do may be what
  * an experiment changes, so leaving out only those who do not would make its groups differ.
@@ -108,24 +109,27 @@ export async function entrantsIn(
 			});
 			break;
 		}
-	const families = await familiesOf(store, account.id, [...entries.keys()], asOfMs);
 	const entrants: Entrant[] = [];
 	let leftOut = 0;
-	for (const [person, members] of families) {
-		const entered = members.flatMap(({ vid, sinceMs }) => {
-			const entry = entries.get(vid);
-			entries.delete(vid);
-			return entry ? [{ entry, isLate: vid !== person && sinceMs > entry.atMs }] : [];
+	for (const members of await familiesOf(store, account.id, [...entries.keys()], asOfMs)) {
+		const entered = members.flatMap((member) => {
+			const entry = entries.get(member.vid);
+			entries.delete(member.vid);
+			return entry ? [{ entry, person: personIn(period, member) }] : [];
 		});
-		if (entered.some(({ isLate }) => isLate)) leftOut++;
+		const [person = '', ...others] = new Set(entered.map((one) => one.person));
+		if (others.length > 0) leftOut++;
 		else {
 			const first = entered.map(({ entry }) => entry).reduce((a, b) => (b.atMs < a.atMs ? b : a));
 			const vids = members.map(({ vid }) => vid);
-			const outcomes: (boolean | undefined)[] = [];
-			for await (const history of histories(vids))
-				outcomes.push(outcomeAt(history, profilesAt(history, [first.atMs])[0] ?? null, first.atMs));
-			const isConverted = outcomes.includes(undefined) ? undefined : outcomes.includes(true);
-			entrants.push({ ...first, isConverted, person, vids });
+			if (vids.length === 1) entrants.push({ ...first, person, vids });
+			else {
+				const outcomes: (boolean | undefined)[] = [];
+				for await (const history of histories(vids))
+					outcomes.push(outcomeAt(history, profilesAt(history, [first.atMs])[0] ?? null, first.atMs));
+				const isConverted = outcomes.includes(undefined) ? undefined : outcomes.includes(true);
+				entrants.push({ ...first, isConverted, person, vids });
+			}
 		}
 	}
 	for (const [vid, entry] of entries) entrants.push({ ...entry, person: vid, vids: [vid] });
@@ -210,36 +214,25 @@ async function visitorsIn(
 	return [...vids].sort();
 }
 
-interface Member {
-	readonly vid: string;
-	/** When the visitor showed the customer id. */
-	readonly sinceMs: number;
-}
-
-/** The visitors who have one person with some of these, by person. Visitors for whom nobody else stands are left out. */
+/** The visitors whom a customer joins to some of these, by customer. Visitors who have shown none are left out. */
 async function familiesOf(
 	store: Pick<Store, 'read'>,
 	accountId: number,
 	vids: readonly string[],
 	asOfMs: number,
-): Promise<ReadonlyMap<string, readonly Member[]>> {
-	const joined = await inPages(vids, (some) => store.read(accountId, personsOf(some, asOfMs)));
-	const persons = new Set([...joined.values()].map(({ person }) => person));
-	const sharing = await inPages([...persons], async (some) =>
+): Promise<Iterable<readonly Participant[]>> {
+	const firstOf = (some: readonly string[]) => store.read(accountId, firstCustomersOf(some, asOfMs));
+	const entered = await inPages(vids, firstOf);
+	const cids = new Set([...entered.values()].map(({ cid }) => cid));
+	const sharing = await inPages([...entered.keys()], async (some) =>
 		(await store.read(accountId, sharingCids(some, asOfMs))).map((vid) => [vid, true] as const),
 	);
-	const others = [...sharing.keys()].filter((vid) => !joined.has(vid));
-	const all = [
-		...joined,
-		...(await inPages(others, (some) => store.read(accountId, personsOf(some, asOfMs)))),
-	].filter(([, { person }]) => persons.has(person));
-	const families = Map.groupBy(
-		all.map(([vid, { person, sinceMs }]) => ({ vid, person, sinceMs })),
-		({ person }) => person,
-	);
-	for (const [person, [first, ...more]] of families)
-		if (first?.vid === person && more.length === 0) families.delete(person);
-	return families;
+	const others = [...sharing.keys()].filter((vid) => !entered.has(vid));
+	const all = [...entered, ...(await inPages(others, firstOf))].filter(([, { cid }]) => cids.has(cid));
+	return Map.groupBy(
+		all.map(([vid, customer]) => ({ vid, customer })),
+		({ customer: { cid } }) => cid,
+	).values();
 }
 
 async function inPages<Value>(

@@ -234,7 +234,7 @@ function notesOf({ experiment, leftOut, gateways, scoredBy, lift, cap, asOfMs }:
 	}
 	if (leftOut > 0)
 		notes.push(
-			`Left out: ${counted(leftOut, 'person')}, whom a customer id joined to other visitors only after an entry.`,
+			`Left out: ${counted(leftOut, 'customer')} who entered as several visitors, since they showed their id only after the experiment had begun.`,
 		);
 	if (gateways > 0)
 		notes.push(

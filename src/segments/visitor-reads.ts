@@ -7,6 +7,8 @@ import {
 	type Experiment,
 	type ExperimentGroup,
 	isRunning,
+	type Participant,
+	personIn,
 } from '../domain/experiment.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Segment } from '../domain/segment.ts';
@@ -43,13 +45,13 @@ type SegmentName = Pick<Segment, 'id' | 'name'>;
 interface Known {
 	readonly accountId: number;
 	readonly readAtMs: number;
-	readonly person: string;
+	readonly participant: Participant;
 	/** By the secret of each experiment that was read. */
 	readonly groups: Map<string, ExperimentGroup>;
 }
 
 const maxKnown = 20_000;
-/** A customer id that joins a visitor to another one after the first read is overlooked for so long. */
+/** In between, only an experiment that has begun since is a reason to look which customer a visitor has shown. */
 const rememberMs = hourMs;
 
 /** Reads scores and segments of a visitor or visit; empty lists where nothing is known. */
@@ -116,7 +118,8 @@ export class VisitorReads {
 		const running = experiments.filter((experiment) => isRunning(experiment, nowMs));
 		const about = matching.map(({ id }) => running.find(({ segment }) => segment === id));
 		if (!about.some(Boolean)) return { segments: matching.map(nameOf), experiments: [] };
-		return mapMaybePromise(this.#known(subject, nowMs), (known) => {
+		const latestFromMs = Math.max(...about.map((experiment) => experiment?.fromMs ?? 0));
+		return mapMaybePromise(this.#known(subject, nowMs, latestFromMs), (known) => {
 			const segments: SegmentName[] = [];
 			const assignments: Assignment[] = [];
 			for (const [place, segment] of matching.entries()) {
@@ -129,10 +132,10 @@ export class VisitorReads {
 		});
 	}
 
-	#groupOf({ accountId, person, groups }: Known, experiment: Experiment): ExperimentGroup {
+	#groupOf({ accountId, participant, groups }: Known, experiment: Experiment): ExperimentGroup {
 		let group = groups.get(experiment.secret);
 		if (group === undefined) {
-			const draw = drawOf(experiment, person);
+			const draw = drawOf(experiment, personIn(experiment, participant));
 			this.#counter.readExperiment(accountId, experiment, draw);
 			group = draw.group;
 			groups.set(experiment.secret, group);
@@ -141,11 +144,20 @@ export class VisitorReads {
 	}
 
 	/** Remembered for a while, from the first read on: reads in between make it no younger. */
-	#known({ account, scope, subject }: Subject, readAtMs: number): Known | Promise<Known> {
+	#known(
+		{ account, scope, subject }: Subject,
+		readAtMs: number,
+		latestFromMs: number,
+	): Known | Promise<Known> {
 		const before = this.#visitors.peek(subject);
-		if (before?.accountId === account.id && readAtMs - before.readAtMs < rememberMs) return before;
-		return mapMaybePromise(this.#reader.person(account.id, scope, subject), (person) => {
-			const known = { accountId: account.id, readAtMs, person: person ?? subject, groups: new Map() };
+		const isKept =
+			before?.accountId === account.id &&
+			before.readAtMs >= latestFromMs &&
+			readAtMs - before.readAtMs < rememberMs;
+		if (isKept) return before;
+		return mapMaybePromise(this.#reader.participant(account.id, scope, subject), (found) => {
+			const participant = found ?? { vid: subject, customer: null };
+			const known = { accountId: account.id, readAtMs, participant, groups: new Map() };
 			this.#visitors.set(subject, known);
 			return known;
 		});

@@ -1,5 +1,6 @@
 import type { Deadline } from '../deadline.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
+import type { Participant } from '../domain/experiment.ts';
 import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
@@ -84,10 +85,14 @@ export interface ServingReader {
 	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
 	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
 	/**
-	 * The `vid` that stands for a visitor, or the visitor of a visit, in experiments: the first one of those that a customer id
-	 * joins. Null for a visitor whom none does, and for an unknown visit.
+	 * A visitor, or the visitor of a visit, with the customer that it has shown first. Null for a visitor who has shown none, and
+	 * for an unknown visit.
 	 */
-	person(accountId: number, scope: CaskScope, subject: string): string | null | Promise<string | null>;
+	participant(
+		accountId: number,
+		scope: CaskScope,
+		subject: string,
+	): Participant | null | Promise<Participant | null>;
 	/** Visitors or visits before a position in the order of arrival, latest first. */
 	latest(
 		accountId: number,

@@ -1,4 +1,5 @@
 import { heldOutOf } from '../domain/experiment.ts';
+import type { ShownCid } from '../domain/ownership.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Standing } from '../domain/standing.ts';
 import { wants } from '../domain/webhook.ts';
@@ -6,7 +7,7 @@ import { dayMs } from '../durations.ts';
 import { isoTime } from '../format/iso-time.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import { readScores } from '../segments/matching.ts';
-import { type JoinedPerson, personsOf } from '../store/account/reading/persons.ts';
+import { firstCustomersOf } from '../store/account/reading/persons.ts';
 import {
 	type Evaluated,
 	type EvaluationState,
@@ -190,13 +191,13 @@ export class Round {
 	async #evaluate(visitors: readonly EvaluatedVisitor[], areCounted: boolean): Promise<void> {
 		const changes: Comparison[] = [];
 		const { experiments, webhooks } = this.#account;
-		const persons =
+		const customers =
 			experiments.length === 0
-				? new Map<string, JoinedPerson>()
-				: await this.#read(personsOf(visitors.map(({ vid }) => vid)));
+				? new Map<string, ShownCid>()
+				: await this.#read(firstCustomersOf(visitors.map(({ vid }) => vid)));
 		for (const visitor of visitors) {
-			const person = persons.get(visitor.vid)?.person ?? visitor.vid;
-			const heldOut = heldOutOf(experiments, person, this.#nowMs);
+			const customer = customers.get(visitor.vid) ?? null;
+			const heldOut = heldOutOf(experiments, { vid: visitor.vid, customer }, this.#nowMs);
 			const compared = await this.#compare(visitor, heldOut, areCounted);
 			if (!compared) continue;
 			const { recount } = this.state;

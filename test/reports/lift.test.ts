@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { drawOf, type Experiment, type ExperimentGroup } from '../../src/domain/experiment.ts';
+import { drawOf, type Experiment, type ExperimentGroup, personIn } from '../../src/domain/experiment.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import type { GroupFigures } from '../../src/reports/lift.ts';
 import type { Report } from '../../src/reports/report.ts';
@@ -131,7 +131,7 @@ for (const engine of engines)
 			);
 		});
 
-		test('a customer id makes visitors one where it was known before the entry, else they are left out', async () => {
+		test('a customer id makes visitors one where it was known before the experiment, else they are left out if several entered', async () => {
 			const { store: opened, accountId } = await openAccountOn(engine);
 			const experiment = await begin(opened, accountId);
 			const [phone, laptop, late, latePhone, alone] = [1, 2, 3, 4, 5].map(vidOf) as [
@@ -152,12 +152,12 @@ for (const engine of engines)
 				view(vid, fromMs + day * dayMs + hourMs),
 			];
 			const lives = [
-				{ vid: phone, hits: [cid(phone, 1, 'c-1'), ...twice(phone, 3)], events: [] },
-				// Shown before the laptop's own entry, and it is the laptop that buys.
+				{ vid: phone, hits: [cid(phone, -2, 'c-1'), ...twice(phone, 3)], events: [] },
+				// Shown before the experiment, and it is the laptop that buys.
 				{
 					vid: laptop,
 					hits: [
-						cid(laptop, 2, 'c-1'),
+						cid(laptop, -1, 'c-1'),
 						{
 							vid: laptop,
 							sid: null,
@@ -167,7 +167,7 @@ for (const engine of engines)
 					],
 					events: [paid('T-1', 'T-1', fromMs + 5 * dayMs + hourMs, 700)],
 				},
-				{ vid: latePhone, hits: [cid(latePhone, 1, 'c-2')], events: [] },
+				{ vid: latePhone, hits: [cid(latePhone, 1, 'c-2'), ...twice(latePhone, 5)], events: [] },
 				{ vid: late, hits: [...twice(late, 2), cid(late, 4, 'c-2')], events: [] },
 				{ vid: alone, hits: [...twice(alone, 2), cid(alone, 4, 'c-3')], events: [] },
 			];
@@ -176,9 +176,12 @@ for (const engine of engines)
 			assert.equal(made.leftOut, 1);
 			const { treated, holdout } = groupsOf(made);
 			assert.equal(treated.visitors + holdout.visitors, 2, 'the phone with the laptop, and the one alone');
-			const buyer = groupsOf(made)[drawOf(experiment, phone).group];
+			const customer = { cid: 'c-1', atMs: fromMs - 2 * dayMs };
+			const ada = personIn(experiment, { vid: phone, customer });
+			assert.equal(personIn(experiment, { vid: laptop, customer }), ada);
+			const buyer = groupsOf(made)[drawOf(experiment, ada).group];
 			assert.deepEqual([buyer.conversions, buyer.netPence], [1, 700]);
-			assert.match(made.notes?.join('\n') ?? '', /Left out: 1 person/);
+			assert.match(made.notes?.join('\n') ?? '', /Left out: 1 customer /);
 		});
 
 		test('visitors who are lost from one group are told before anything else', async () => {

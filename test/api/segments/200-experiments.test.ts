@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawOf } from '../../../src/domain/experiment.ts';
+import { drawOf, personIn } from '../../../src/domain/experiment.ts';
 import { openAccount } from '../../shared-server.ts';
 
 interface Answer {
@@ -73,6 +73,42 @@ test('a planned or stopped experiment holds nobody out, and groups are told only
 		);
 		assert.equal('experiments' in answer, false);
 	}
+});
+
+test("who shows a customer first, while the experiment runs, decides nobody else's group", async () => {
+	const { store, accountId, aid, hit, refresh } = await open();
+	const known = await hit({ cid: 'known' });
+	const experiment = await store.control.createExperiment(accountId, {
+		name: 'offer',
+		segment: 'new',
+		rule: 'visitor.visits <= 1',
+		goal: 'subscription',
+		holdoutPercent: 50,
+		fromMs: store.now() + 1,
+		toMs: null,
+	});
+	await store.control.updateAccount(aid, { tellsExperiments: true });
+	await refresh();
+	const groupOf = async (fields: object) => {
+		const answer = await hit(fields, {}, '?include=experiments');
+		const { experiments } = answer as unknown as Answer;
+		return { vid: answer.vid, group: experiments?.[0]?.group };
+	};
+	let stranger = await groupOf({});
+	while (stranger.group !== 'holdout') stranger = await groupOf({});
+	const customers = Array.from({ length: 20 }, (_, number) => `customer-${number}`);
+	for (const cid of customers) await hit({ vid: stranger.vid, cid });
+	assert.equal((await groupOf({ vid: stranger.vid })).group, 'holdout');
+	for (const cid of customers) {
+		const { vid, group } = await groupOf({ cid });
+		assert.equal(group, drawOf(experiment, vid).group);
+	}
+	// Who had shown the customer before is drawn as the customer, on every device.
+	const participant = { vid: known.vid, customer: { cid: 'known', atMs: 0 } };
+	assert.equal(
+		(await groupOf({ vid: known.vid })).group,
+		drawOf(experiment, personIn(experiment, participant)).group,
+	);
 });
 
 async function open() {

@@ -72,7 +72,7 @@ export function experimentsContract(engine: Engine): void {
 			assert.deepEqual(await store.control.experimentReads(accountId, 'none'), { treated: 0, holdout: 0 });
 		});
 
-		test('visitors whom a customer id joins are one person: the first', async (t) => {
+		test('the customer that a visitor has shown first is told, and when', async (t) => {
 			const { store, writer, accountId } = await openAccountOn(engine);
 			const atMs = Date.UTC(2026, 10, 1);
 			const arrive = (days: number, cid: string | null) =>
@@ -82,13 +82,18 @@ export function experimentsContract(engine: Engine): void {
 			const alone = await arrive(1, null);
 			const reader = store.startReading();
 			t.after(() => reader.close());
-			const person = (scope: 'vid' | 'sid', subject: string) => reader.person(accountId, scope, subject);
-			assert.equal(await person('vid', second.vid), first.vid);
-			assert.equal(await person('sid', second.sid), first.vid);
-			assert.equal(await person('vid', first.vid), first.vid);
-			assert.equal(await person('vid', alone.vid), null);
-			assert.equal(await person('sid', alone.sid), alone.vid);
-			assert.equal(await person('sid', 'f'.repeat(32)), null);
+			const participant = (scope: 'vid' | 'sid', subject: string) =>
+				reader.participant(accountId, scope, subject);
+			const ada = (vid: string, days: number) => ({
+				vid,
+				customer: { cid: 'ada', atMs: atMs + days * dayMs },
+			});
+			assert.deepEqual(await participant('vid', first.vid), ada(first.vid, 0));
+			assert.deepEqual(await participant('vid', second.vid), ada(second.vid, 1));
+			assert.deepEqual(await participant('sid', second.sid), ada(second.vid, 1));
+			assert.equal(await participant('vid', alone.vid), null);
+			assert.deepEqual(await participant('sid', alone.sid), { vid: alone.vid, customer: null });
+			assert.equal(await participant('sid', 'f'.repeat(32)), null);
 		});
 	});
 }

@@ -1,30 +1,21 @@
-import { type Reading, raw, select } from '../../steps.ts';
+import type { Participant } from '../../../domain/experiment.ts';
+import type { ShownCid } from '../../../domain/ownership.ts';
+import { type Reading, type Row, raw, select } from '../../steps.ts';
 import { showsCustomer } from '../owners/customers.ts';
 
-/** Who had first shown the earliest customer id that a row of `claim`, `own`, is about. */
-const firstHolder =
-	'(SELECT first.vid FROM @claim AS first WHERE first.key = own.key ORDER BY first.at, first.vid LIMIT 1)';
-
-/** The visitor that stands for all whom a customer id joins, and since when that was known. */
-export interface JoinedPerson {
-	readonly person: string;
-	readonly sinceMs: number;
-}
-
-/**
- * The visitors who stand for these in experiments, by `vid`: each is the first who had shown the customer id that the visitor
- * showed first. Those who have shown none up to the moment are left out.
- */
-export function* personsOf(
+/** The customers that these visitors had shown first, by `vid`, of those who had shown one up to the moment. */
+export function* firstCustomersOf(
 	vids: readonly string[],
 	asOfMs = Number.MAX_SAFE_INTEGER,
-): Reading<Map<string, JoinedPerson>> {
+): Reading<Map<string, ShownCid>> {
 	const rows =
-		yield* select`own.vid, own.at, ${raw(firstHolder)} AS person FROM @claim AS own WHERE own.at <= ${asOfMs} AND own.vid IN ${vids} AND ${raw(showsCustomer('own'))} ORDER BY own.at DESC, own.key DESC /* persons */`;
+		yield* select`own.vid, own.at, own.key FROM @claim AS own WHERE own.at <= ${asOfMs} AND own.vid IN ${vids} AND ${raw(showsCustomer('own'))} ORDER BY own.at DESC, own.key DESC /* first customers */`;
 	// The first of each visitor comes last, and stays.
-	return new Map(
-		rows.map(({ vid, at, person }) => [String(vid), { person: String(person), sinceMs: Number(at) }]),
-	);
+	return new Map(rows.map(({ vid, at, key }) => [String(vid), shownCid(at, key)]));
+}
+
+function shownCid(at: unknown, key: unknown): ShownCid {
+	return { cid: String(key).slice(2), atMs: Number(at) };
 }
 
 /** These visitors, and all who have shown one of their customer ids up to the moment. */
@@ -34,20 +25,24 @@ export function* sharingCids(vids: readonly string[], asOfMs: number): Reading<s
 	return rows.map(({ vid }) => String(vid));
 }
 
-/** Whether a visitor has shown a customer id, in no or some rows: few have, and this costs half of finding out who stands for them. */
-export function cidsSql(tableOf: (name: string) => string, parameter: string): string {
-	return `SELECT 1 FROM ${tableOf('claim')} AS own WHERE own.vid = ${parameter} AND ${showsCustomer('own')} LIMIT 1 /* cids */`;
-}
-
-/** The same for one visitor or visit, in one row; none where no customer id was shown. @param scope whose id the parameter is */
-export function personSql(
+/**
+ * In SQL, for a serving process: the visitor, or the visitor of a visit, with the customer that it has shown first. No row
+ * for a visitor who has shown none, and for an unknown visit.
+ * @param scope whose id the parameter is
+ */
+export function participantSql(
 	scope: 'vid' | 'sid',
 	tableOf: (name: string) => string,
 	parameter: string,
 ): string {
-	const claim = tableOf('claim');
-	const first = firstHolder.replace('@claim', claim);
+	const own = `${tableOf('claim')} AS own`;
 	return scope === 'vid'
-		? `SELECT ${first} AS person FROM ${claim} AS own WHERE own.vid = ${parameter} AND ${showsCustomer('own')} ORDER BY own.at, own.key LIMIT 1 /* person */`
-		: `SELECT coalesce((SELECT ${first} FROM ${claim} AS own WHERE own.vid = visit.vid AND ${showsCustomer('own')} ORDER BY own.at, own.key LIMIT 1), visit.vid) AS person FROM ${tableOf('visit')} AS visit WHERE visit.sid = ${parameter} /* person of a visit */`;
+		? `SELECT own.vid AS vid, own.at AS at, own.key AS key FROM ${own} WHERE own.vid = ${parameter} AND ${showsCustomer('own')} ORDER BY own.at, own.key LIMIT 1 /* participant */`
+		: `SELECT visit.vid AS vid, own.at AS at, own.key AS key FROM ${tableOf('visit')} AS visit LEFT JOIN ${own} ON own.vid = visit.vid AND ${showsCustomer('own')} WHERE visit.sid = ${parameter} ORDER BY own.at, own.key LIMIT 1 /* participant of a visit */`;
+}
+
+/** @param row of `participantSql` */
+export function participantIn(row: Row | undefined): Participant | null {
+	if (!row) return null;
+	return { vid: String(row.vid), customer: row.key === null ? null : shownCid(row.at, row.key) };
 }

@@ -1,9 +1,11 @@
 import type { CaskScope } from '../../../domain/cask-scope.ts';
+import type { Participant } from '../../../domain/experiment.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import { asStorageError } from '../../../errors.ts';
-import { personSql } from '../../account/reading/persons.ts';
+import { participantIn, participantSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import type { NumberedProfile, ServingReader } from '../../serving.ts';
+import type { Row } from '../../steps.ts';
 import type { AccountServers } from '../engine/account-servers.ts';
 import type { NewestSchemas } from '../engine/newest-schemas.ts';
 import type { ServerPool } from '../engine/server-pool.ts';
@@ -39,12 +41,12 @@ export class PostgresReader implements ServingReader {
 		return profile === null ? null : JSON.parse(profile);
 	}
 
-	person(accountId: number, scope: CaskScope, subject: string): Promise<string | null> {
+	participant(accountId: number, scope: CaskScope, subject: string): Promise<Participant | null> {
 		const schema = this.#servers.schemaOf(accountId);
-		const text = personSql(scope, (name) => `"${schema}".${name}`, '$1::text');
+		const text = participantSql(scope, (name) => `"${schema}".${name}`, '$1::text');
 		return this.#ask(accountId, async (queue) => {
-			const { rows } = await queue.query<{ person: string | null }>(accountId, text, [subject]);
-			return rows[0]?.person ?? null;
+			const { rows } = await queue.query<Row>(accountId, text, [subject]);
+			return participantIn(rows[0]);
 		});
 	}
 

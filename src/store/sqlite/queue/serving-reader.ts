@@ -1,11 +1,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { monotonicMs } from '../../../clock.ts';
 import type { CaskScope } from '../../../domain/cask-scope.ts';
+import type { Participant } from '../../../domain/experiment.ts';
 import type { Profile } from '../../../domain/profile.ts';
-import { cidsSql, personSql } from '../../account/reading/persons.ts';
+import { participantIn, participantSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import { lendHandles, openClosing } from '../../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../../serving.ts';
+import type { Row } from '../../steps.ts';
 import {
 	fileAt,
 	goneEveryMs,
@@ -30,9 +32,8 @@ const sameForMs = 100;
 /** In WAL mode readers wait for nobody, except for a database that is just being created. */
 const busyTimeoutMs = 1000;
 
-const personOf = (scope: CaskScope) => personSql(scope, (name) => name, '?1');
-const cids = cidsSql((name) => name, '?1');
-const persons = { vid: personOf('vid'), sid: personOf('sid') };
+const participantOf = (scope: CaskScope) => participantSql(scope, (name) => name, '?1');
+const participants = { vid: participantOf('vid'), sid: participantOf('sid') };
 
 interface OpenAccount extends OpenedFiles {
 	readonly connection: Connection;
@@ -72,10 +73,8 @@ export class SqliteReader implements ServingReader {
 		return row ? JSON.parse(row.profile as string) : null;
 	}
 
-	person(accountId: number, scope: CaskScope, subject: string): string | null {
-		if (scope === 'vid' && this.#rows(accountId, cids, [subject]).length === 0) return null;
-		const [row] = this.#rows(accountId, persons[scope], [subject]);
-		return row?.person == null ? null : String(row.person);
+	participant(accountId: number, scope: CaskScope, subject: string): Participant | null {
+		return participantIn(this.#rows(accountId, participants[scope], [subject])[0] as Row | undefined);
 	}
 
 	latest(
