@@ -3,6 +3,10 @@ import type { FastifyInstance } from 'fastify';
 
 const folder = join(import.meta.dirname, '../../demo');
 
+/** The shop's own files, the tag and its hits alone. */
+const policy =
+	"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 /** `GET /demo/`: a small shop that uses the tag. Each file has its own route, so no other file can be reached. */
 export async function demo(app: FastifyInstance): Promise<void> {
 	const { default: fastifyStatic } = await import('@fastify/static');
@@ -18,6 +22,7 @@ export async function demo(app: FastifyInstance): Promise<void> {
 		setHeaders: (reply) => {
 			reply.setHeader('cache-control', 'no-cache');
 			reply.setHeader('x-content-type-options', 'nosniff');
+			reply.setHeader('content-security-policy', policy);
 		},
 	});
 }

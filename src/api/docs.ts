@@ -25,7 +25,7 @@ const docsScript = `SwaggerUIBundle({
 
 const headers = {
 	'content-security-policy':
-		"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+		"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	'x-content-type-options': 'nosniff',
 };
 

@@ -310,6 +310,24 @@ test('TLS 1.2 and 1.3 are accepted, TLS 1.1 is refused', async (t) => {
 	await assertTls11Refused(service);
 });
 
+test('suites of TLS 1.2 without authenticated encryption are refused, and so is a new handshake on an open connection', async (t) => {
+	const { server } = await startTls(t);
+	const port = Number(new URL(server.url).port);
+	const connectWith = async (ciphers: string) => {
+		const socket = connectTls({ port, rejectUnauthorized: false, maxVersion: 'TLSv1.2', ciphers });
+		t.after(() => socket.destroy());
+		await once(socket, 'secureConnect');
+		return socket;
+	};
+	await assert.rejects(connectWith('ECDHE-RSA-AES128-SHA:ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA384'));
+	const socket = await connectWith('ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256');
+	const renegotiated = new Promise<Error | null>((resolve) => {
+		socket.on('error', resolve);
+		socket.renegotiate({ rejectUnauthorized: false }, resolve);
+	});
+	assert.match(String(await renegotiated), /renegotiation|alert|reset|disconnected/i);
+});
+
 test('plain HTTP and noise on the port get no answer, and the server keeps running', async (t) => {
 	const service = await startTls(t);
 	for (const text of ['GET / HTTP/1.1\r\nhost: x\r\n\r\n', '\x16\x03\x01\x00\x05noise']) {
