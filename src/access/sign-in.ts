@@ -114,6 +114,18 @@ export class SignIn {
 		return this.#next(person.id, person.email, 'link', client);
 	}
 
+	/** Uses a link of a person up, as a proof of who they are. @returns whether it was theirs, and good */
+	async spendLink(token: string, email: string): Promise<boolean> {
+		return (await this.linkOf(token)) === email && this.#control.sessions.useLink(hashToken(token));
+	}
+
+	/** A link for a person who has just shown who they are, as a token. @param lifetimeMs how long it is good for */
+	async linkFor(id: string, lifetimeMs: number): Promise<string> {
+		const token = newToken();
+		await this.#control.sessions.addLink(id, { hash: hashToken(token), proves: null, lifetimeMs });
+		return token;
+	}
+
 	/** Takes the second factor after the first: a current code that was not used before, or a recovery code. */
 	async withCode(token: string, code: string, client: SignInClient): Promise<SignInOutcome> {
 		const link = await this.#control.sessions.linkOf(hashToken(token));
@@ -182,6 +194,11 @@ export class SignIn {
 		if (!byAddress.granted) return byAddress.retryAfterMs;
 		return this.#guesses.take(`name ${name}`, perName, nowMs).retryAfterMs;
 	}
+}
+
+/** The token of a link that somebody has pasted. */
+export function linkTokenOf(text: string): string | undefined {
+	return /(?:^|[?&]link=)([\w-]{43})(?:$|[&#])/.exec(text.trim())?.[1];
 }
 
 /** Makes a link with which a person signs in once. */

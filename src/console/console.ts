@@ -17,6 +17,7 @@ import { Kept } from './kept.ts';
 import { type Frame, pageAnswer } from './layout.ts';
 import type { Asked, AskedOfAccount, ConsolePage, Got } from './page.ts';
 import { allPages } from './pages.ts';
+import { missingProof } from './proof.ts';
 import { Trainings, type TrainModels } from './trainings.ts';
 import { type View, viewOf } from './view.ts';
 
@@ -85,7 +86,9 @@ export function createConsole(options: ConsoleOptions): Console {
 			signIn: entrance.signIn,
 			sso: entrance.sso,
 			consoleUrl: options.consoleUrl,
-			isFresh: entrance.isFresh(open),
+			isFresh: entrance.isFresh(request, open),
+			shownIdentity: entrance.shownIdentity(request),
+			connect: () => entrance.connect(request, open),
 			formToken: formToken(open.token),
 			note: async () => {},
 			parts: {},
@@ -142,8 +145,13 @@ export function createConsole(options: ConsoleOptions): Console {
 		try {
 			if (account) view = viewOf(asked.query, account, now());
 			const full = account && view ? { ...asked, ...ofAccount(account, view) } : asked;
+			const action = isWrite ? actionOf(page, asked.form) : undefined;
+			const missing = await missingProof(full, page, action?.name ?? 'get');
+			if (missing) return pageAnswer(403, { title, page, asked, view, body: missing });
 			// What is written must be known to be written.
-			const made = await (isWrite ? act(page, full) : madeInTime(page, full));
+			const made = await (action
+				? action.act(full).then((done) => done ?? redirect(request.path))
+				: madeInTime(page, full));
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
 			const frame = { title, page, asked, view, namedViews: await namedViewsOf(asked) };
@@ -154,7 +162,8 @@ export function createConsole(options: ConsoleOptions): Console {
 			if (isWrite && !isRefused && notes === 0) await note(`changed: ${title}`);
 			if ('status' in made) return made;
 			const body = 'once' in made ? made.once : made;
-			const shown = pageAnswer(isRefused ? 400 : 200, { ...frame, body });
+			const { headers, ...rest } = pageAnswer(isRefused ? 400 : 200, { ...frame, body });
+			const shown = { ...rest, headers: { ...headers, ...('once' in made && made.headers) } };
 			return page.isLive ? { ...shown, againAfterMs: liveMs } : shown;
 		} catch (error) {
 			if (error instanceof OperatorError) return problem(400, error.message);
@@ -232,12 +241,12 @@ const foreignForm =
 
 const beingMade = html`<p class="empty" role="status">The figures of this page are being made. It appears by itself when they are ready.</p>`;
 
-/** What a form asks for. It leads back to its page where the action leads nowhere. */
-async function act({ actions = {} }: ConsolePage, asked: Asked) {
-	const name = asked.form.get('action') ?? '';
-	const action = Object.hasOwn(actions, name) && actions[name];
-	if (!action) throw new OperatorError('The form names nothing that this page can do.');
-	return (await action(asked)) ?? redirect(asked.request.path);
+/** What a form asks for. */
+function actionOf({ actions = {} }: ConsolePage, form: URLSearchParams) {
+	const name = form.get('action') ?? '';
+	const act = Object.hasOwn(actions, name) && actions[name];
+	if (!act) throw new OperatorError('The form names nothing that this page can do.');
+	return { name, act };
 }
 
 /**

@@ -33,7 +33,9 @@ const signInPath = '/console/sign-in';
 const ssoPath = `${signInPath}/sso`;
 /** How long somebody may take at the provider of single sign-on. */
 const journeySeconds = 600;
-/** So long after signing in by a link or by single sign-on, a new password needs no old one. */
+/** How long a proof by single sign-on is good for. */
+const proofSeconds = 300;
+/** So long after signing in by a link or by single sign-on, no other proof is asked for. */
 const freshMs = 15 * minuteMs;
 
 const problems = {
@@ -71,9 +73,28 @@ export function createEntrance(options: EntranceOptions) {
 		return isFromConsole(headers, consoleUrl) && isFormToken(form.get('token') ?? undefined, token);
 	}
 
-	/** Whether somebody has just shown who they are in another way than by their password. */
-	function isFresh({ session }: OpenSession): boolean {
-		return session.method !== 'password' && now() - session.createdAtMs < freshMs;
+	/**
+	 * Whether somebody has just shown who they are in another way than by their password. Who has carried the cookie into
+	 * another browser has not.
+	 */
+	function isFresh(request: ConsoleRequest, { session }: OpenSession): boolean {
+		const isHere = signInClientOf(request).agent === session.agent;
+		return isHere && session.method !== 'password' && now() - session.createdAtMs < freshMs;
+	}
+
+	/** What `proved` has left in the browser. */
+	function shownIdentity(request: ConsoleRequest): string | undefined {
+		return cookieOf(request, 'proof').read(request.headers);
+	}
+
+	/** Begins the way to the provider on which an identity is tied to a person, who has given a proof. */
+	async function connect(request: ConsoleRequest, { person }: OpenSession) {
+		if (!sso) throw new OperatorError('No single sign-on is set up.');
+		const { address, kept } = await sso.depart();
+		// The browser keeps the journey, so only a token that is known here says that there was a proof.
+		const token = await signIn.linkFor(person.id, journeySeconds * 1000);
+		const cookie = cookieOf(request, 'sso').set(`${kept}.connect.${token}`, journeySeconds);
+		return { address, cookie };
 	}
 
 	/** Answers what is for everybody; undefined for all other paths. */
@@ -155,16 +176,15 @@ export function createEntrance(options: EntranceOptions) {
 		return redirect(signInPath, { 'set-cookie': cookieOf(request).clear() });
 	}
 
-	/** Leads to the provider. With `connect`, to tie the identity to whoever has signed in, and only from the console's own page. */
+	/** Leads to the provider. With `prove`, to show once more who has signed in, and only from the console's own page. */
 	async function depart(request: ConsoleRequest, query: URLSearchParams): Promise<ConsoleAnswer> {
 		if (!sso) return signInPage(404, {});
-		const connects = query.has('connect');
-		// Else another site could tie its own identity to whoever follows a link.
-		if (connects && request.headers['sec-fetch-site'] !== 'same-origin') return foreignForm();
+		const proves = query.has('prove');
+		if (proves && request.headers['sec-fetch-site'] !== 'same-origin') return foreignForm();
 		try {
 			const { address, kept } = await sso.depart();
 			const to = destinationOf(query.get('to') ?? '');
-			const journey = `${kept}.${connects ? 'connect' : 'enter'}.${Buffer.from(to).toString('base64url')}`;
+			const journey = `${kept}.${proves ? 'prove' : 'enter'}.${Buffer.from(to).toString('base64url')}`;
 			return redirect(address, { 'set-cookie': cookieOf(request, 'sso').set(journey, journeySeconds) });
 		} catch (error) {
 			onError(error, ssoPath);
@@ -180,7 +200,8 @@ export function createEntrance(options: EntranceOptions) {
 		try {
 			const identity = await sso.arrive(request.query, parts.slice(0, 3).join('.'));
 			if (parts[3] === 'connect')
-				return redirect(await connected(request, identity), { 'set-cookie': clear });
+				return redirect(await connected(request, identity, parts[4] ?? ''), { 'set-cookie': clear });
+			if (parts[3] === 'prove') return await proved(request, identity, clear);
 			const person = await control.people.withIdentity(identity);
 			if (!person)
 				return withHeaders(signInPage(403, { problem: problems.stranger }), { 'set-cookie': clear });
@@ -195,12 +216,30 @@ export function createEntrance(options: EntranceOptions) {
 	}
 
 	/** Ties an identity to whoever has signed in. @returns where that leads to */
-	async function connected(request: ConsoleRequest, identity: Identity): Promise<string> {
+	async function connected(request: ConsoleRequest, identity: Identity, token: string): Promise<string> {
 		const open = await signedIn(request);
 		if (!open) return signInPath;
+		if (!(await signIn.spendLink(token, open.person.email))) return '/console/account?sso=late';
 		if (!(await control.people.setIdentity(open.person.id, identity))) return '/console/account?sso=taken';
 		await control.audit.add({ who: open.person.email, action: 'single sign-on connected' });
 		return '/console/account';
+	}
+
+	/** Leaves a proof in the browser that is good once, for a form that waits in another window. */
+	async function proved(request: ConsoleRequest, identity: Identity, clear: string): Promise<ConsoleAnswer> {
+		const open = await signedIn(request);
+		const person = await control.people.withIdentity(identity);
+		if (!open || person?.id !== open.person.id)
+			return withHeaders(refusal('At the provider you are somebody else, or nobody who is connected here.'), {
+				'set-cookie': clear,
+			});
+		const cookie = cookieOf(request, 'proof').set(
+			await signIn.linkFor(person.id, proofSeconds * 1000),
+			proofSeconds,
+		);
+		await control.audit.add({ who: person.email, action: 'identity shown by sso' });
+		const body = html`<p class="empty" role="status">You have shown who you are. Close this window, and send the form in the other one within five minutes.</p>`;
+		return withHeaders(pageAnswer(200, { title: 'Thank you', body }), { 'set-cookie': [clear, cookie] });
 	}
 
 	function foreignForm(): ConsoleAnswer {
@@ -221,7 +260,7 @@ ${sso && html`<p><a href="${ssoPath}${back}">Sign in through ${sso.host}</a></p>
 		return pageAnswer(status, { title: 'Sign in', body });
 	}
 
-	return { signIn, sso, signedIn, isOwnForm, isFresh, answer };
+	return { signIn, sso, signedIn, isOwnForm, isFresh, shownIdentity, connect, answer };
 }
 
 /** Leads to the sign-in, and from there back to the page that was asked for. */

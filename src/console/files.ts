@@ -8,24 +8,29 @@ import { type AskedOfAccount, accountPage, type ConsolePage } from './page.ts';
 
 type MakeText = (asked: AskedOfAccount) => Promise<string>;
 
-/** Files beneath a page of an account, by their names, which end with .csv or .json. */
+/**
+ * Files beneath a page of an account, by their names, which end with .csv or .json. Those of persons can be asked for by the
+ * form that takes a proof, too, and write into the audit log that they were exported.
+ */
 export function filePage(
 	path: string,
 	right: Right,
 	title: string,
 	files: Readonly<Record<string, MakeText>>,
+	{ isOfPersons = false } = {},
 ): ConsolePage {
+	const get = async (asked: AskedOfAccount) => {
+		const { vid, file = '' } = asked.parts;
+		const make = Object.hasOwn(files, file) && files[file];
+		if (!make) throw new OperatorError(`There is no file ${file}; there are ${listed(Object.keys(files))}.`);
+		return download([asked.account.aid, vid, file].filter(Boolean).join('-'), await make(asked));
+	};
 	return accountPage({
 		path: `${path}/:file`,
 		title,
 		right,
-		async get(asked) {
-			const { vid, file = '' } = asked.parts;
-			const make = Object.hasOwn(files, file) && files[file];
-			if (!make)
-				throw new OperatorError(`There is no file ${file}; there are ${listed(Object.keys(files))}.`);
-			return download([asked.account.aid, vid, file].filter(Boolean).join('-'), await make(asked));
-		},
+		get,
+		...(isOfPersons && { actions: { download: get } }),
 	});
 }
 

@@ -27,8 +27,10 @@ export interface ConsolePage {
 	/** Whether it takes a period and filters. */
 	readonly takesView?: boolean;
 	get?(asked: Asked): Promise<Got>;
-	/** What its forms can do, by their field `action`. */
+	/** What its forms can do, by their field `action`. What each takes stands in `acts.ts`. */
 	readonly actions?: Actions<Asked>;
+	/** What is asked before an action that cannot be undone; undefined where that one can. */
+	readonly questions?: Questions<Asked>;
 }
 
 /** What is unfinished is shown, and asked for again. */
@@ -39,13 +41,29 @@ export type Got = Html | ConsoleAnswer | { readonly unfinished: Html };
  * Markup instead says what is wrong with the form; it is shown with status 400.
  */
 export type Actions<Of> = Readonly<
-	Record<string, (asked: Of) => Promise<Html | ConsoleAnswer | { readonly once: Html } | undefined>>
+	Record<string, (asked: Of) => Promise<Html | ConsoleAnswer | Once | undefined>>
 >;
 
+/** A page that cannot be seen again. */
+export interface Once {
+	readonly once: Html;
+	readonly headers?: ConsoleAnswer['headers'];
+}
+
+/** What an act that cannot be undone would do, and what somebody who means it types. */
+export interface Question {
+	readonly what: Html;
+	/** Whom or what it is about; left out where a button is enough. */
+	readonly name?: string;
+}
+
+export type Questions<Of> = Readonly<Record<string, (asked: Of) => Promise<Question | undefined>>>;
+
 /** A page of an account. */
-export interface AccountPage extends Omit<ConsolePage, 'actions'> {
+export interface AccountPage extends Omit<ConsolePage, 'actions' | 'questions'> {
 	get?(asked: AskedOfAccount): Promise<Got>;
 	readonly actions?: Actions<AskedOfAccount>;
+	readonly questions?: Questions<AskedOfAccount>;
 }
 
 /** A request as a page sees it. */
@@ -63,8 +81,12 @@ export interface Asked extends OpenSession {
 	readonly sso: SingleSignOn | undefined;
 	/** Where people reach the console, without a path. */
 	readonly consoleUrl: string;
-	/** Whether the person has just shown who they are in another way than by their password. */
+	/** Whether the person has just shown who they are in another way than by their password, in this browser. */
 	readonly isFresh: boolean;
+	/** A token that the way back from single sign-on has left, as a proof that is good once. */
+	readonly shownIdentity: string | undefined;
+	/** Begins to tie an identity of single sign-on to the person. */
+	connect(): Promise<{ readonly address: string; readonly cookie: string }>;
 	/**
 	 * Writes what the person does into the audit log.
 	 * @param about whom or what: a visitor, the id of a key, an address; never a secret

@@ -7,6 +7,8 @@ export const consoleUrl = 'https://console.example.com';
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+
 export interface Shown extends ConsoleAnswer {
 	/** Where it leads to. */
 	readonly location: string | undefined;
@@ -16,13 +18,15 @@ export interface Shown extends ConsoleAnswer {
 export class Browser {
 	readonly #console: Pick<Console, 'answer'>;
 	readonly #address: string;
+	readonly #agent: string;
 	readonly cookies = new Map<string, string>();
 	/** The form token of the latest page that had one. */
 	token = '';
 
-	constructor(console: Pick<Console, 'answer'>, address = '192.0.2.1') {
+	constructor(console: Pick<Console, 'answer'>, address = '192.0.2.1', agent = firefox) {
 		this.#console = console;
 		this.#address = address;
+		this.#agent = agent;
 	}
 
 	get(address: string, headers: Headers = {}): Promise<Shown> {
@@ -64,7 +68,7 @@ export class Browser {
 			isSecure: true,
 			headers: {
 				cookie: [...this.cookies].map((pair) => pair.join('=')).join('; '),
-				'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+				'user-agent': this.#agent,
 				...headers,
 			},
 		};

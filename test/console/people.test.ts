@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { stepAt, totpCode } from '../../src/access/second-factor.ts';
 import { newLoginLink } from '../../src/access/sign-in.ts';
 import { minuteMs } from '../../src/durations.ts';
+import { base32 } from '../base32.ts';
 import { type OidcProvider, startOidcProvider } from '../oidc.ts';
 import { enginesAboveContract } from '../store/engines.ts';
 import { Browser, consoleUrl } from './browser.ts';
@@ -93,9 +94,10 @@ for (const engine of enginesAboveContract)
 
 			await other.get('/console/account');
 			const next = 'another horse battery';
-			const refused = await set(other, { current: 'a wrong password', new: next, again: next });
-			assert.deepEqual([refused.status, /current password is not right/.test(refused.body)], [400, true]);
-			assert.equal((await set(other, { current: password, new: next, again: next })).status, 303);
+			const refused = await set(other, { password: 'a wrong password', new: next, again: next });
+			assert.deepEqual([refused.status, /The password is not right/.test(refused.body)], [403, true]);
+			assert.doesNotMatch(refused.body, new RegExp(next), 'no page repeats a password');
+			assert.equal((await set(other, { password, new: next, again: next })).status, 303);
 			assert.equal((await ada.get('/console/account')).status, 303, 'signed out everywhere else');
 			assert.equal((await other.get('/console/account')).status, 200);
 		});
@@ -124,8 +126,8 @@ for (const engine of enginesAboveContract)
 			const act = (browser: Browser, action: string, fields = {}) =>
 				browser.post('/console/account', { action, ...fields });
 			await act(ada, 'password', { new: password, again: password });
-			await act(ada, 'offer');
-			const { body } = await ada.get('/console/account');
+			const { body } = await act(ada, 'offer');
+			assert.doesNotMatch((await ada.get('/console/account')).body, /otpauth/, 'it is shown once');
 			const [, secret = ''] =
 				/otpauth:\/\/totp\/Caskade:ada%40example\.com\?secret=([A-Z2-7]{32})&#38;issuer/.exec(body) ?? [];
 			assert.notEqual(secret, '');
@@ -173,7 +175,7 @@ for (const engine of enginesAboveContract)
 			);
 			const fifth = new Browser(here.console);
 			assert.match((await fifth.open(link.link)).body, /six digits/, 'a link takes a second factor, too');
-			assert.equal((await act(third, 'remove second factor', { code: '000000' })).status, 400);
+			assert.equal((await act(third, 'remove second factor', { code: '000000' })).status, 403);
 			here.clock.now += 30_000;
 			assert.equal((await act(third, 'remove second factor', { code: code() })).status, 303);
 			assert.equal(
@@ -277,7 +279,8 @@ for (const engine of enginesAboveContract)
 			const own = `/console/people/${encodeURIComponent(email)}`;
 			for (const fields of [{ action: 'remove' }, { action: 'revoke' }, { action: 'grant', role: 'viewer' }])
 				assert.match((await ada.post(own, fields)).body, /You cannot/, fields.action);
-			await act('remove');
+			assert.match((await act('remove')).body, /analyst of c-a-two|bob@example\.com \(.*would be removed/s);
+			await act('remove', { confirm: bob });
 			assert.equal((await browser.get('/console/account')).status, 303);
 			assert.match((await ada.get(page)).body, /There is no user bob@example\.com/);
 			assert.deepEqual(await actions(here), [
@@ -332,6 +335,12 @@ for (const engine of enginesAboveContract)
 				const back = await provider.signIn(sent.location as string, subject);
 				return browser.get(back.href, { 'sec-fetch-site': 'cross-site' });
 			};
+			const connect = async (browser: Browser, provider: OidcProvider, subject: string) => {
+				const { body } = await browser.post('/console/account', { action: 'connect single sign-on' });
+				const [, address = ''] = /<a href="(http[^"]+)">Go on to/.exec(body) ?? [];
+				const back = await provider.signIn(address.replaceAll('&#38;', '&'), subject);
+				return browser.get(back.href, { 'sec-fetch-site': 'cross-site' });
+			};
 
 			test('who has connected it signs in by it, whatever their mail address becomes; nobody else does', async (t) => {
 				const { here, provider } = await start(t);
@@ -340,7 +349,7 @@ for (const engine of enginesAboveContract)
 				assert.equal(stranger.status, 403, 'the same address is not enough');
 				assert.match(stranger.body, /Nobody here is tied to this identity/);
 				const ada = await here.person(email, admin);
-				assert.equal((await pass(ada, provider, '42', '?connect=1')).location, '/console/account');
+				assert.equal((await connect(ada, provider, '42')).location, '/console/account');
 				assert.match((await ada.get('/console/account')).body, /You may sign in through 127\.0\.0\.1/);
 				const other = new Browser(here.console);
 				assert.equal(
@@ -353,7 +362,7 @@ for (const engine of enginesAboveContract)
 				assert.match((await later.get('/console/account')).body, /signed in as <strong>ada@example\.com/);
 				assert.equal((await pass(new Browser(here.console), provider, '43')).status, 403);
 				const bob = await here.person('bob@example.com', admin);
-				assert.equal((await pass(bob, provider, '42', '?connect=1')).location, '/console/account?sso=taken');
+				assert.equal((await connect(bob, provider, '42')).location, '/console/account?sso=taken');
 				await ada.post('/console/account', { action: 'disconnect single sign-on' });
 				assert.equal((await pass(new Browser(here.console), provider, '42')).status, 403);
 			});
@@ -361,7 +370,7 @@ for (const engine of enginesAboveContract)
 			test('an answer that is replayed, of another browser, or not asked for is refused', async (t) => {
 				const { here, provider } = await start(t);
 				const ada = await here.person(email, admin);
-				await pass(ada, provider, '42', '?connect=1');
+				await connect(ada, provider, '42');
 				const other = new Browser(here.console);
 				const { location } = await other.get('/console/sign-in/sso');
 				const kept = [...other.cookies];
@@ -377,8 +386,42 @@ for (const engine of enginesAboveContract)
 				for (const [name, value] of kept) replaying.cookies.set(name, value);
 				assert.equal((await replaying.get(back.href)).status, 400);
 				assert.ok([...replaying.cookies.keys()].length === 0);
-				const forced = await ada.get('/console/sign-in/sso?connect=1', { 'sec-fetch-site': 'cross-site' });
+				const forced = await ada.get('/console/sign-in/sso?prove=1', { 'sec-fetch-site': 'cross-site' });
 				assert.equal(forced.status, 403);
+			});
+
+			test('who has no password shows who they are through the provider, once, while the form waits', async (t) => {
+				const { here, provider } = await start(t);
+				const ada = await here.person(email, admin);
+				await connect(ada, provider, '42');
+				here.clock.now += 20 * minuteMs;
+				const form = { action: 'create', email: 'eve@example.com', role: 'viewer' };
+				const asking = await ada.post('/console/people', form);
+				assert.equal(asking.status, 403);
+				assert.match(asking.body, /sso\?prove=1" target="_blank">Show it through 127\.0\.0\.1/);
+				assert.equal((await pass(ada, provider, '43', '?prove=1')).status, 403, 'somebody else');
+				assert.equal((await ada.post('/console/people', form)).status, 403);
+				assert.match((await pass(ada, provider, '42', '?prove=1')).body, /You have shown who you are/);
+				assert.equal((await ada.post('/console/people', form)).status, 200);
+				assert.equal(
+					(await ada.post('/console/people', { ...form, email: 'b@example.com' })).status,
+					403,
+					'it is good once',
+				);
+			});
+
+			test('a stolen session cannot tie an identity of its own to the person', async (t) => {
+				const { here, provider } = await start(t);
+				const ada = await here.person(email, admin);
+				here.clock.now += 20 * minuteMs;
+				const { status } = await ada.post('/console/account', { action: 'connect single sign-on' });
+				assert.equal(status, 403);
+				const { location } = await ada.get('/console/sign-in/sso');
+				const journey = ada.cookies.get('__Host-caskade-sso') as string;
+				ada.cookies.set('__Host-caskade-sso', journey.replace('.enter.', '.connect.'));
+				const back = await provider.signIn(location as string, '66');
+				assert.equal((await ada.get(back.href)).location, '/console/account?sso=late');
+				assert.equal((await pass(new Browser(here.console), provider, '66')).status, 403);
 			});
 
 			test('a provider that names itself otherwise is refused, and a password still signs in', async (t) => {
@@ -397,10 +440,3 @@ for (const engine of enginesAboveContract)
 			});
 		});
 	});
-
-function base32(text: string): Buffer {
-	const bits = [...text].map((letter) =>
-		'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
-	);
-	return Buffer.from((bits.join('').match(/.{8}/g) as string[]).map((eight) => Number.parseInt(eight, 2)));
-}

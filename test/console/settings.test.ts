@@ -105,10 +105,13 @@ for (const engine of enginesAboveContract)
 			assert.equal((await olga.get(soloPath)).body.includes(key as string), false);
 
 			clock.now += 15 * minuteMs;
-			assert.match((await olga.get(soloPath)).body, /Your password/);
 			const count = async () => (await store.control.keys(client)).length;
 			const before = await count();
-			assert.equal((await olga.post(soloPath, issue)).status, 400);
+			const asking = await olga.post(soloPath, issue);
+			assert.equal(asking.status, 403);
+			assert.match(asking.body, /Your password/);
+			for (const [name, value] of Object.entries(issue))
+				assert.ok(asking.body.includes(`name="${name}" value="${value}"`), `${name} is kept`);
 			assert.match(
 				(await olga.post(soloPath, { ...issue, password: 'a guess' })).body,
 				/password is not right/,
@@ -118,13 +121,38 @@ for (const engine of enginesAboveContract)
 			assert.equal(await count(), before + 1);
 
 			assert.equal((await olga.post(soloPath, { action: 'revoke key', key: 'k_of_others' })).status, 400);
-			assert.equal((await olga.post(soloPath, { action: 'revoke key', key: id })).status, 303);
+			const revoke = { action: 'revoke key', key: id, password };
+			const unsure = await olga.post(soloPath, revoke);
+			assert.equal(unsure.status, 403);
+			assert.match(
+				unsure.body,
+				/for read, never used\) would be refused .* 1 other key of solo stays usable/s,
+			);
+			assert.equal((await olga.post(soloPath, { ...revoke, confirm: 'yes' })).status, 303);
 			assert.ok((await store.control.keys(client)).find((one) => one.id === id)?.revokedAt);
 			const actions = (await store.control.audit.list({ limit: 50 })).map(({ action }) => action);
 			assert.deepEqual(
 				actions.filter((action) => action.startsWith('key')),
 				['key revoked', 'key issued', 'key issued'],
 			);
+		});
+
+		test('the last usable key is revoked by its name, with its last use before the eyes', async (t) => {
+			const { person, store } = await consoleHere(t, engine);
+			await addAccount(store, 'c-a-solo', 'solo');
+			const { id } = await store.control.issueKey('solo', 'standard', { name: 'billing' });
+			const olga = await person('olga@example.com', solo);
+			const isRevoked = async () => (await store.control.keys('solo'))[0]?.revokedAt !== null;
+			const revoke = { action: 'revoke key', key: id };
+			for (const confirm of ['', 'yes', 'bill']) {
+				const { status, body } = await olga.post(soloPath, { ...revoke, confirm });
+				assert.equal(status, 403);
+				assert.match(body, /billing<\/bdi> \(.*, for upload, never used\)/);
+				assert.match(body, /It is the last usable key of solo<\/strong>: nobody can upload/);
+				assert.equal(await isRevoked(), false);
+			}
+			assert.equal((await olga.post(soloPath, { ...revoke, confirm: 'billing' })).status, 303);
+			assert.equal(await isRevoked(), true);
 		});
 
 		test('a key takes the right on all accounts of the client; the plan is a choice of administrators', async (t) => {
@@ -188,6 +216,12 @@ for (const engine of enginesAboveContract)
 			assert.match(sent.body, /1 messages are sent again/);
 			await eventually('it waits', async () => /<span class="">waiting/.test((await olga.get(hooks)).body));
 
+			const elsewhere = await startSite(t, () => 'a secret');
+			for (const url of [`${elsewhere}/hooks`, receiver.replace('127.0.0.1', 'localhost')]) {
+				const moved = await olga.post(hooks, { ...form, action: 'update', webhook: id, url });
+				assert.match(moved.body, /must begin with https/, 'the permission is that of the origin');
+			}
+			assert.equal((await store.control.webhook(account, id)).url, `${receiver}/hooks`);
 			const update = {
 				...form,
 				action: 'update',
@@ -203,13 +237,15 @@ for (const engine of enginesAboveContract)
 			);
 			clock.now += 15 * minuteMs;
 			const stale = await olga.post(hooks, { action: 'rotate', webhook: id });
-			assert.match(stale.body, /at most 15 minutes old/);
+			assert.match(stale.body, /show once more who you are/);
 			const fresh = await person('otto@example.com', operator);
 			const rotated = await fresh.post(hooks, { action: 'rotate', webhook: id });
 			assert.match(rotated.body, /whsec_/);
 			assert.notEqual((await store.control.webhook(account, id)).secret, secret);
-			assert.equal((await olga.post(hooks, { action: 'delete', webhook: 'wh_of_others' })).status, 400);
-			assert.equal((await olga.post(hooks, { action: 'delete', webhook: id })).status, 303);
+			const remove = { action: 'delete', webhook: id };
+			assert.equal((await fresh.post(hooks, { ...remove, webhook: 'wh_of_others' })).status, 400);
+			assert.match((await fresh.post(hooks, remove)).body, /deleted with its secret and all its messages/);
+			assert.equal((await fresh.post(hooks, { ...remove, confirm: id })).status, 303);
 			assert.deepEqual(await store.control.webhooks(account), []);
 			const none = (await olga.get(hooks)).body;
 			assert.match(none, /No webhooks.*npx caskade webhook create c-a-one/s);

@@ -9,9 +9,9 @@ import { OperatorError } from '../../errors.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
 import { type ListedSession, type StoredPerson, sessionId } from '../../store/control/control-store.ts';
 import { formOf, hiddenFields } from '../form.ts';
-import type { Asked, ConsolePage } from '../page.ts';
+import type { Asked, ConsolePage, Once } from '../page.ts';
 import { pageTable, timeOf } from '../page-table.ts';
-import { requireCode, requirePassword } from '../proof.ts';
+import { newPasswordFields, proofField, requireCode } from '../proof.ts';
 
 /** One's own password, second factor and sessions. */
 export const ownAccountPage: ConsolePage = {
@@ -27,7 +27,8 @@ export const ownAccountPage: ConsolePage = {
 		]);
 		return html`<p>You are signed in as <strong>${person.email}</strong>: ${rolesOf(person.grants)}.</p>
 ${query.get('sso') === 'taken' && html`<p class="problem" role="alert">This identity is not connected: it belongs to another person here, or you are connected to another one.</p>`}
-${passwordForm(asked, stored)}
+${query.get('sso') === 'late' && html`<p class="problem" role="alert">This identity is not connected: it took too long. Try again.</p>`}
+${passwordForm(asked, stored, await proofField(asked))}
 ${await secondFactor(asked, stored, codes)}
 ${ssoForm(asked, stored)}
 <section class="section"><h2>Where you are signed in</h2>
@@ -37,17 +38,23 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 	actions: {
 		async password(asked) {
 			const { store, person, form, session } = asked;
-			const { hasPassword } = await store.control.people.find(person.email);
-			if (hasPassword && !asked.isFresh) await requirePassword(asked, 'current', 'The current password');
 			const password = form.get('new') ?? '';
 			if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
 			await store.control.people.setPassword(person.id, await hashPassword(password));
 			await store.control.sessions.end(person.email, { except: session.hash });
 			await asked.note('password set');
 		},
-		async offer({ store, person, note }) {
-			await store.control.people.offerSecondFactor(person.id, newTotpSecret());
+		async offer(asked) {
+			const { store, person, note } = asked;
+			const secret = newTotpSecret();
+			await store.control.people.offerSecondFactor(person.id, secret);
 			await note('second factor offered');
+			return {
+				once: html`<p>Add an account to your app with this key, or open the link on your telephone. It is shown this once. Then enter the code that the app shows.</p>
+<p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
+<p><code>${otpauthLink(person.email, secret)}</code></p>
+${offeredForms(asked)}`,
+			};
 		},
 		async prove(asked) {
 			await requireCode(asked);
@@ -55,12 +62,10 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 			return recoveryCodes(asked);
 		},
 		async codes(asked) {
-			await requireCode(asked);
 			await asked.note('recovery codes made');
 			return recoveryCodes(asked);
 		},
 		async 'remove second factor'(asked) {
-			await requireCode(asked);
 			await asked.store.control.people.removeSecondFactor(asked.person.id);
 			await asked.note('second factor removed');
 		},
@@ -68,6 +73,14 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 			const { hasSecondFactor } = await store.control.people.find(person.email);
 			if (!hasSecondFactor) await store.control.people.removeSecondFactor(person.id);
 			await note('second factor not set up');
+		},
+		async 'connect single sign-on'(asked) {
+			const { address, cookie } = await asked.connect();
+			await asked.note('single sign-on begun');
+			return {
+				once: html`<p><a href="${address}">Go on to ${asked.sso?.host}</a></p>`,
+				headers: { 'set-cookie': cookie },
+			};
 		},
 		async 'disconnect single sign-on'({ store, person, note }) {
 			await store.control.people.removeIdentity(person.id);
@@ -84,7 +97,7 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 	},
 };
 
-async function recoveryCodes({ store, person, request }: Asked): Promise<{ once: Html }> {
+async function recoveryCodes({ store, person, request }: Asked): Promise<Once> {
 	const codes = newRecoveryCodes();
 	await store.control.people.setRecoveryCodes(person.id, codes.map(hashRecoveryCode));
 	return {
@@ -94,19 +107,23 @@ async function recoveryCodes({ store, person, request }: Asked): Promise<{ once:
 	};
 }
 
-function passwordForm(asked: Asked, { hasPassword, email }: StoredPerson): Html {
-	const asksCurrent = hasPassword && !asked.isFresh;
+function passwordForm(asked: Asked, { hasPassword, email }: StoredPerson, proof: HtmlValue): Html {
 	const fields = html`<input type="email" name="username" value="${email}" autocomplete="username" readonly hidden>
-${asksCurrent && html`<p><label>Current password <input type="password" name="current" autocomplete="current-password" required></label></p>`}
-<p><label>New password, of 12 characters or more <input type="password" name="new" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>
-<p><label>The same again <input type="password" name="again" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>`;
+${proof}${newPasswordFields}`;
 	return html`<section class="section"><h2>Password</h2>
 <p>${hasPassword ? 'A new password signs you out everywhere else.' : 'You have none yet: without one you need another link next time.'}</p>
 ${formOf(asked, 'password', fields, hasPassword ? 'Change the password' : 'Set the password')}</section>`;
 }
 
+const code = html`<p><label>Code <input name="code" autocomplete="one-time-code" required></label></p>`;
+
+/** What becomes of a second factor that was offered. */
+function offeredForms(asked: Asked): Html {
+	return html`${formOf(asked, 'prove', code, 'Use it from now on')}
+${formOf(asked, 'remove offer', null, 'Not now')}`;
+}
+
 async function secondFactor(asked: Asked, person: StoredPerson, codes: number): Promise<Html> {
-	const code = html`<p><label>Code <input name="code" autocomplete="one-time-code" required></label></p>`;
 	const secret = (await asked.store.control.people.credentials(person.email))?.totpSecret ?? null;
 	const parts = person.hasSecondFactor
 		? html`<p>Signing in takes a code from your app. ${codes} recovery codes are left.</p>
@@ -115,11 +132,8 @@ ${formOf(asked, 'remove second factor', code, 'Sign in without it from now on')}
 		: secret === null
 			? html`<p>With an app that shows a code every half minute, a stolen password is not enough.</p>
 ${formOf(asked, 'offer', null, 'Set up a second factor')}`
-			: html`<p>Add an account to your app with this key, or open the link on your telephone. Then enter the code that it shows.</p>
-<p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
-<p><code>${otpauthLink(person.email, secret)}</code></p>
-${formOf(asked, 'prove', code, 'Use it from now on')}
-${formOf(asked, 'remove offer', null, 'Not now')}`;
+			: html`<p>Enter the code that your app shows for the key that you were shown. If you have not kept it, begin again.</p>
+${offeredForms(asked)}`;
 	return html`<section class="section"><h2>Second factor</h2>
 ${parts}</section>`;
 }
@@ -130,7 +144,7 @@ function ssoForm(asked: Asked, { issuer }: StoredPerson): HtmlValue {
 	const way =
 		issuer === null
 			? html`<p>Sign in through ${sso?.host} from now on. Whoever you are there is tied to you here; your address there plays no part.</p>
-<p><a href="/console/sign-in/sso?connect=1">Connect</a></p>`
+${formOf(asked, 'connect single sign-on', null, 'Connect')}`
 			: html`<p>You may sign in through ${new URL(issuer).host}.</p>
 ${formOf(asked, 'disconnect single sign-on', null, 'Disconnect')}`;
 	return html`<section class="section"><h2>Single sign-on</h2>

@@ -61,9 +61,10 @@ export const eventFilePage = filePage(
 		const { account, parts } = asked;
 		const traced = await traceOf(asked);
 		if (!traced) throw new OperatorError(`Account ${account.aid} has no event ${parts.tid}.`);
-		await noteViewed(asked, traced);
+		await noteViewed(asked, traced, 'visitor exported');
 		return creditRows(traced.event, traced.path);
 	}),
+	{ isOfPersons: true },
 );
 
 interface Traced {
@@ -93,9 +94,13 @@ async function traceOf({ store, account, parts }: AskedOfAccount): Promise<Trace
 }
 
 /** Whose touches and events are shown. */
-async function noteViewed({ note }: AskedOfAccount, { event, journey }: Traced): Promise<void> {
+async function noteViewed(
+	{ note }: AskedOfAccount,
+	{ event, journey }: Traced,
+	action = 'visitor viewed',
+): Promise<void> {
 	for (const vid of new Set([event.vid, journey?.subscription.owner ?? null]))
-		if (vid !== null) await note('visitor viewed', vid);
+		if (vid !== null) await note(action, vid);
 }
 
 async function unknownEvent({ store, account }: AskedOfAccount, tid: string): Promise<Html> {

@@ -128,6 +128,16 @@ ${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</
 			return redirect('/console/people');
 		},
 	},
+	questions: {
+		async remove(asked) {
+			const { email, grants, isSelf } = await personOf(asked);
+			if (isSelf) return undefined;
+			return {
+				what: html`<p class="warning">${email} (${rolesOf(grants)}) would be removed and signed out, with password, second factor and own views, for good. What ${email} did stays in the audit log.</p>`,
+				name: email,
+			};
+		},
+	},
 };
 
 /** Whom the page is about. */

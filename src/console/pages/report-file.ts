@@ -8,13 +8,16 @@ import { reportQueryOf } from '../view.ts';
 export const reportFilePage = filePage(':aid/reports', 'aggregates', 'Report', filesOf(false));
 
 /** The same of reports on single subscriptions. */
-export const subscriptionFilePage = filePage(':aid/subscriptions', 'visitors', 'Report', filesOf(true));
+export const subscriptionFilePage = filePage(':aid/subscriptions', 'visitors', 'Report', filesOf(true), {
+	isOfPersons: true,
+});
 
 function filesOf(isOfPersons: boolean) {
 	const definitions = allReports.filter((each) => (each.isOfPersons ?? false) === isOfPersons);
 	const files = definitions.map((definition) => {
 		const { kind } = definition;
-		const report = ({ query, view, now, report }: AskedOfAccount) => {
+		const report = async ({ query, view, now, report, note }: AskedOfAccount) => {
+			if (isOfPersons) await note(`${kind} exported`);
 			const { period: _, ...texts } = Object.fromEntries(query);
 			return report(reportQueryOf(definition, view, texts, now()));
 		};

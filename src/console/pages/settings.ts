@@ -7,7 +7,7 @@ import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { currencyCode } from '../../format/currencies.ts';
 import { type Html, html } from '../../format/html.ts';
-import { formatNumber } from '../../format/numbers.ts';
+import { counted, formatNumber } from '../../format/numbers.ts';
 import {
 	displayName,
 	hostName,
@@ -31,9 +31,8 @@ import {
 	optionalField,
 	textField,
 } from '../form.ts';
-import { type Actions, type AskedOfAccount, accountPage } from '../page.ts';
+import { type Actions, type AskedOfAccount, accountPage, type Question } from '../page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
-import { proofField, requireProof } from '../proof.ts';
 
 const actions: Actions<AskedOfAccount> = {
 	async account({ store, account, form, note }) {
@@ -81,7 +80,6 @@ const actions: Actions<AskedOfAccount> = {
 		const plan = fieldOf(form, 'plan', 'Plan', oneOf(await plansOf(asked)));
 		const scope = fieldOf(form, 'scope', 'Scope', oneOf(keyScopes));
 		const name = optionalField(form, 'name', 'Name', displayName);
-		await requireProof(asked);
 		const { id, key } = await store.control.issueKey(account.client, plan, {
 			scope,
 			name,
@@ -95,13 +93,9 @@ const actions: Actions<AskedOfAccount> = {
 		};
 	},
 	async 'revoke key'(asked) {
-		const { store, account, form, note } = asked;
-		await requireKeys(asked);
-		const id = form.get('key') ?? '';
-		const keys = await store.control.keys(account.client);
-		if (!keys.some((key) => key.id === id)) throw new OperatorError(`${account.client} has no key ${id}.`);
-		await store.control.revokeKey(id);
-		await note('key revoked', id);
+		const { id } = await keyOf(asked);
+		await asked.store.control.revokeKey(id);
+		await asked.note('key revoked', id);
 	},
 };
 
@@ -115,7 +109,37 @@ export const settingsPage = accountPage({
 ${goalSection(asked)}
 ${await keySection(asked)}`,
 	actions,
+	questions: { 'revoke key': whatRevokingEnds },
 });
+
+/** The key of the client that a form names. */
+async function keyOf(asked: AskedOfAccount): Promise<ApiKey> {
+	await requireKeys(asked);
+	const { client } = asked.account;
+	const id = asked.form.get('key') ?? '';
+	const key = (await asked.store.control.keys(client)).find((one) => one.id === id);
+	if (!key) throw new OperatorError(`${client} has no key ${id}.`);
+	return key;
+}
+
+/** Who still uses a key stops being able to upload, and nobody can give it back. */
+async function whatRevokingEnds(asked: AskedOfAccount): Promise<Question | undefined> {
+	const { store, account, now } = asked;
+	const key = await keyOf(asked);
+	if (!isUsable(key, now())) return undefined;
+	const keys = await store.control.keys(account.client);
+	const others = keys.filter((other) => other.id !== key.id && isUsable(other, now())).length;
+	const name = key.name ?? key.id;
+	const used = key.lastUsedAt === null ? 'never used' : html`last used ${timeOf(key.lastUsedAt)}`;
+	const left =
+		others === 0
+			? html`<strong>It is the last usable key of ${account.client}</strong>: nobody can upload until another is issued, and every request of its back end is answered 403.`
+			: `${counted(others, 'other key')} of ${account.client} ${others === 1 ? 'stays' : 'stay'} usable.`;
+	return {
+		what: html`<p class="warning">The key ${nameOf(name)} (${key.id}, for ${key.scope}, ${used}) would be refused within a second, for good. ${left}</p>`,
+		...(others === 0 && { name }),
+	};
+}
 
 function accountForm(asked: AskedOfAccount): Html {
 	const { account } = asked;
@@ -205,8 +229,7 @@ async function keySection(asked: AskedOfAccount): Promise<Html> {
 	const fields = html`${textField('name', 'Name', '', { hint: 'what people call it' })}
 ${choiceField('scope', 'Scope', keyScopes, 'upload')}
 ${choiceField('plan', 'Plan', names, standardPlan.name)}
-${textField('days', 'Days until it expires', '', { hint: 'empty: never' })}
-${await proofField(asked)}`;
+${textField('days', 'Days until it expires', '', { hint: 'empty: never' })}`;
 	return html`<section class="section">${heading}
 <p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
 ${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>npx caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}

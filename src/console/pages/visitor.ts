@@ -21,7 +21,6 @@ import { formOf } from '../form.ts';
 import { eventPath, searchPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { commaed, factList, nameOf, pageTable } from '../page-table.ts';
-import { proofField, requireProof } from '../proof.ts';
 import { eventTable } from './visitors.ts';
 
 /** Of a visitor's hits and visits, the latest are read. The files have all. */
@@ -37,7 +36,7 @@ export const visitorPage = accountPage({
 	right: 'visitors',
 	async get(asked) {
 		const { account, parts, person, calendar } = asked;
-		const life = await lifeOf(asked, maxRead);
+		const life = await lifeOf(asked);
 		const path = visitorPath(account.aid, parts.vid as string);
 		return html`${facts(asked, life)}
 ${life.isGateway && html`<p class="note">It is a mail gateway: it came at once with others by one mailing, with a single hit. Figures about visitors leave it out.</p>`}
@@ -48,7 +47,7 @@ ${eventsSection(asked, life)}
 ${hitsSection(asked, life)}
 <section class="section"><h2>Everything stored</h2>
 <p>For a request of this person to see their data: one JSON document, with every hit.</p>
-${formOf(asked, 'export', await proofField(asked), 'Export')}
+${formOf(asked, 'export', null, 'Export')}
 ${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase this visitor</a></p>`}</section>
 <p class="note">Times are in ${calendar.timezone}. That you have looked at this visitor is in the audit log.</p>`;
 	},
@@ -57,7 +56,6 @@ ${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase t
 			const { store, account, parts } = asked;
 			const vid = parts.vid as string;
 			const exported = await exportedVisitor(store, account, vid);
-			await requireProof(asked);
 			await asked.note('visitor exported', vid);
 			return download(`${account.aid}-${vid}.json`, json(exported));
 		},
@@ -65,23 +63,36 @@ ${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase t
 });
 
 /** What the page of a visitor shows, as files with all rows. */
-export const visitorFilePage = filePage(':aid/visitors/:vid', 'visitors', 'Visitor', {
-	'timeline.csv': async (asked) => rowsCsv(timelineRows((await lifeOf(asked)).timeline, true)),
-	'timeline.json': async (asked) => json(shownLife(asked.account.aid, await lifeOf(asked))),
-	'scores.csv': async (asked) =>
-		rowsCsv(
-			scoresOf(await lifeOf(asked)).map(({ reasons, ...score }) => ({
-				...score,
-				reasons: reasons.join('; '),
-			})),
-		),
-	'scores.json': async (asked) => json(scoresOf(await lifeOf(asked))),
-});
+export const visitorFilePage = filePage(
+	':aid/visitors/:vid',
+	'visitors',
+	'Visitor',
+	{
+		'timeline.csv': async (asked) => rowsCsv(timelineRows((await wholeLifeOf(asked)).timeline, true)),
+		'timeline.json': async (asked) => json(shownLife(asked.account.aid, await wholeLifeOf(asked))),
+		'scores.csv': async (asked) =>
+			rowsCsv(
+				scoresOf(await wholeLifeOf(asked)).map(({ reasons, ...score }) => ({
+					...score,
+					reasons: reasons.join('; '),
+				})),
+			),
+		'scores.json': async (asked) => json(scoresOf(await wholeLifeOf(asked))),
+	},
+	{ isOfPersons: true },
+);
 
-async function lifeOf(asked: AskedOfAccount, maxRead?: number): Promise<VisitorLife> {
+async function lifeOf(asked: AskedOfAccount): Promise<VisitorLife> {
 	const { store, account, parts } = asked;
 	const life = await visitorLife(store, account, parts.vid as string, maxRead);
 	await asked.note('visitor viewed', parts.vid);
+	return life;
+}
+
+/** For the files. */
+async function wholeLifeOf({ store, account, parts, note }: AskedOfAccount): Promise<VisitorLife> {
+	const life = await visitorLife(store, account, parts.vid as string);
+	await note('visitor exported', parts.vid);
 	return life;
 }
 
@@ -101,8 +112,7 @@ export const eraseVisitorPage = accountPage({
 		const path = visitorPath(account.aid, vid);
 		if (hits + visits + events + links === 0)
 			return html`<p class="empty">Nothing is stored of a visitor ${nameOf(vid)}.</p>`;
-		const fields = html`<p><label><input type="checkbox" name="sure" value="yes" required> Erase all of this</label></p>
-${await proofField(asked)}`;
+		const fields = html`<p><label><input type="checkbox" name="sure" value="yes" required> Erase all of this</label></p>`;
 		return html`<p><a href="${path}">Visitor ${vid}</a></p>
 <p>This would go:</p>
 <ul><li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with the profile and the touches</li>
@@ -117,7 +127,6 @@ ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 		async erase(asked) {
 			const { store, account, parts, form } = asked;
 			if (form.get('sure') !== 'yes') throw new OperatorError('Say that you are sure: it cannot be undone.');
-			await requireProof(asked);
 			// Before, so that it is known even if this ends in between. The erasure forgets which visitor it was.
 			await asked.note('visitor erased', parts.vid);
 			await eraseVisitor(store, account.id, parts.vid as string);

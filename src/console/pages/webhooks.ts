@@ -2,7 +2,7 @@ import { may } from '../../domain/person.ts';
 import { receiverUrl, webhookEvents, webhookEventsOf } from '../../domain/webhook.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
-import { type Html, type HtmlValue, html } from '../../format/html.ts';
+import { type Html, html } from '../../format/html.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import { pastMoment } from '../../format/values.ts';
 import { type Delivery, deliveries } from '../../store/account/webhooks/outbox.ts';
@@ -13,7 +13,6 @@ import { keepMessagesMs } from '../../webhooks/retry.ts';
 import { checkField, fieldOf, formOf, hiddenFields, linesField, linesOf, textField } from '../form.ts';
 import { type Actions, type AskedOfAccount, accountPage } from '../page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
-import { proofField, requireProof } from '../proof.ts';
 
 const shownDeliveries = 50;
 
@@ -23,7 +22,6 @@ const idOf = ({ form }: AskedOfAccount) => form.get('webhook') ?? '';
 const actions: Actions<AskedOfAccount> = {
 	async create(asked) {
 		const settings = await settingsOf(asked);
-		await requireProof(asked);
 		const webhook = await asked.store.control.createWebhook(asked.account.id, settings);
 		await asked.note('webhook created', webhook.id);
 		return onceSecret(asked, webhook);
@@ -31,8 +29,8 @@ const actions: Actions<AskedOfAccount> = {
 	async update(asked) {
 		const id = idOf(asked);
 		const { control } = asked.store;
-		const { allowPrivate } = await control.webhook(asked.account.id, id);
-		await control.updateWebhook(asked.account.id, id, await settingsOf(asked, allowPrivate));
+		const stored = await control.webhook(asked.account.id, id);
+		await control.updateWebhook(asked.account.id, id, await settingsOf(asked, stored));
 		await asked.note('webhook updated', id);
 	},
 	async test(asked) {
@@ -47,7 +45,6 @@ const actions: Actions<AskedOfAccount> = {
 	},
 	async rotate(asked) {
 		const id = idOf(asked);
-		await requireProof(asked);
 		const secret = await asked.store.control.rotateWebhookSecret(asked.account.id, id);
 		await asked.note('webhook rotated', id);
 		return onceSecret(asked, secret, 'For 24 hours messages are signed with the previous one as well.');
@@ -95,12 +92,11 @@ export const webhooksPage = accountPage({
 			account.id,
 			deliveries({ webhook: chosen, failed, limit: shownDeliveries }),
 		);
-		const proof = await proofField(asked);
 		return html`<p>URLs that are notified when visitors of the account change. A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that answers 410, or fails for three days, is disabled.</p>
 ${webhooks.length === 0 && html`<p class="empty">No webhooks. Add one below, or with <code>npx caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`}
-${webhooks.map((webhook) => webhookSection(asked, webhook, proof))}
+${webhooks.map((webhook) => webhookSection(asked, webhook))}
 <section class="section"><h2>Add a webhook</h2>
-${formOf(asked, 'create', html`${settingFields(asked)}${proof}`, 'Add, and show its secret once')}</section>
+${formOf(asked, 'create', settingFields(asked), 'Add, and show its secret once')}</section>
 <section class="section"><h2>Latest deliveries</h2>
 <form method="get" action="${request.path}" class="view">
 <label>Webhook <select name="webhook"><option value="">all</option>${webhooks.map(({ id }) => html`<option${id === chosen && html` selected`}>${id}</option>`)}</select></label>
@@ -111,15 +107,29 @@ ${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(f
 <p class="note">These are the latest ${shownDeliveries} at most; messages are kept for ${keepMessagesMs / dayMs} days. All: <code>npx caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
 	},
 	actions,
+	questions: {
+		async delete(asked) {
+			const { url } = await asked.store.control.webhook(asked.account.id, idOf(asked));
+			return {
+				what: html`<p class="warning">The webhook to ${url} would be deleted with its secret and all its messages, those that wait among them, for good. To stop messages for a while, disable it.</p>`,
+				name: idOf(asked),
+			};
+		},
+	},
 });
 
-/** @param allowPrivate as it is; only those who run the server may change it, because the server asks the address */
-async function settingsOf({ form, person }: AskedOfAccount, allowPrivate = false) {
+/**
+ * What a form says. That the server may ask an address of a private network is said by those who run it, and of an origin:
+ * whoever else moves the webhook to another one loses it.
+ */
+async function settingsOf({ form, person }: AskedOfAccount, stored?: StoredWebhook) {
+	const url = fieldOf(form, 'url', 'URL', receiverUrl);
+	const isPermitted = stored?.allowPrivate === true && new URL(stored.url).origin === new URL(url).origin;
 	const settings = {
-		url: fieldOf(form, 'url', 'URL', receiverUrl),
+		url,
 		events: [...new Set(linesOf(form, 'events', 'Events', webhookEventsOf).flat())],
 		withCid: form.has('withCid'),
-		allowPrivate: may(person, null, 'administer') ? form.has('allowPrivate') : allowPrivate,
+		allowPrivate: may(person, null, 'administer') ? form.has('allowPrivate') : isPermitted,
 	};
 	if (settings.events.length === 0)
 		throw new OperatorError(`Events: Name at least one of ${webhookEvents.join(', ')}.`);
@@ -135,7 +145,7 @@ ${checkField('withCid', 'messages contain the last customer id that the visitor 
 ${may(person, null, 'administer') && checkField('allowPrivate', 'allow a URL in a private network or on this machine, and plain http', allowPrivate)}`;
 }
 
-function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook, proof: HtmlValue): Html {
+function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook): Html {
 	const { id, url, events, createdAt, disabledAt } = webhook;
 	const named = hiddenFields({ webhook: id });
 	const since = textField('since', 'Since', '', {
@@ -148,7 +158,7 @@ ${factList({ URL: url, events: events.join(', '), created: timeOf(createdAt), st
 <details><summary>Change, send again, rotate, delete</summary>
 ${formOf(asked, 'update', [named, settingFields(asked, webhook)], 'Save')}
 ${formOf(asked, 'replay', [named, since], 'Send again')}
-${formOf(asked, 'rotate', [named, proof], 'Give it a new secret, and show it once')}
+${formOf(asked, 'rotate', named, 'Give it a new secret, and show it once')}
 <p class="hint">A webhook is deleted with all its messages.</p>
 ${formOf(asked, 'delete', named, 'Delete', { look: 'danger' })}
 </details></section>`;

@@ -23,6 +23,8 @@ export interface KnownSession {
 	readonly hash: string;
 	readonly personId: string;
 	readonly method: SignInMethod;
+	/** Browser and system. */
+	readonly agent: string;
 	readonly createdAtMs: number;
 	readonly usedAtMs: number;
 }
@@ -161,7 +163,14 @@ export async function selectSessions(
 ): Promise<ReadonlyMap<string, KnownSession>> {
 	const rows = await database
 		.selectFrom('session')
-		.select(['hash', 'user_id as personId', 'method', 'created_at as createdAtMs', 'used_at as usedAtMs'])
+		.select([
+			'hash',
+			'user_id as personId',
+			'method',
+			'agent',
+			'created_at as createdAtMs',
+			'used_at as usedAtMs',
+		])
 		.where('created_at', '>', nowMs - sessionLifetime.ms)
 		.where('used_at', '>', nowMs - sessionLifetime.idleMs)
 		.execute();
