@@ -1,4 +1,5 @@
 import { compareTexts } from './compare-texts.ts';
+import { compareEvents, type Ordered } from './event-order.ts';
 import { isMissingKey } from './missing-key.ts';
 import type { SharedKeys } from './shared-key.ts';
 
@@ -121,23 +122,24 @@ export function ownerOf(
 }
 
 /** What decides which event of a subscription gives it its owner. */
-export interface Deciding {
-	/** In order of arrival. */
-	readonly id: number;
-	readonly atMs: number;
-	readonly revenuePence: number;
+export interface Deciding extends Ordered {
+	readonly tid: string;
 }
 
 /**
  * A subscription is all events of one `subid`. It belongs to the visitor whom its acquisition names, else to the one whom
- * its earliest event with a name names; refunds come last. Events of one moment count in order of arrival.
+ * its earliest event with a name names; refunds come last. The order of arrival decides nothing.
  */
 function compareDeciding(a: Deciding, b: Deciding): number {
-	return Number(a.revenuePence < 0) - Number(b.revenuePence < 0) || a.atMs - b.atMs || a.id - b.id;
+	return (
+		Number(a.revenuePence < 0) - Number(b.revenuePence < 0) ||
+		compareEvents(a, b) ||
+		compareTexts(a.tid, b.tid)
+	);
 }
 
 /** The same order in SQL; both engines store the fields in these columns. */
-export const decidingOrder = '(rvn < 0), received_at, id';
+export const decidingOrder = '(rvn < 0), received_at, rvn DESC, evt, tid';
 
 /** The owners of all subscriptions among events. @param namedOf returns the visitor whom an event names */
 export function subscribersAmong<Event extends Deciding & { readonly subid: string }>(

@@ -1,6 +1,7 @@
 import { dayMs } from '../durations.ts';
 import { compareTexts } from './compare-texts.ts';
 import { type EventKind, kindOf } from './event-kind.ts';
+import { compareEvents } from './event-order.ts';
 
 /** A hit, reduced to what profiles need. */
 export interface HitEntry {
@@ -116,6 +117,7 @@ export function compareEntries(a: LogEntry, b: LogEntry): number {
 	return (
 		a.atMs - b.atMs ||
 		compareTexts(a.type, b.type) ||
+		(a.type === 'subscription' && b.type === 'subscription' ? compareEvents(a, b) : 0) ||
 		compareTexts(tieBreak(a), tieBreak(b)) ||
 		compareTexts(visitOf(a), visitOf(b))
 	);

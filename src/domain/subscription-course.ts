@@ -48,25 +48,40 @@ export function recurringPenceOf(pricePence: number, cadenceDays: number): numbe
 	return Math.round(pricePence / (calendarMonthsOf(cadenceDays) ?? cadenceDays / monthDays));
 }
 
-/** The payments among the events of a subscription. A refund takes from the latest payments before it. */
+/**
+ * The payments among the events of a subscription. A refund takes from the latest payments before it. One that was dated
+ * before anything was paid takes from what is paid next: whatever came first, it pays back this subscription.
+ */
 export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Payment[] {
-	const payments: { atMs: number; pricePence: number; leftPence: number; refundedAtMs: number | null }[] = [];
-	const refundable: typeof payments = [];
+	const payments: RunningPayment[] = [];
+	const refundable: RunningPayment[] = [];
+	/** Of refunds that were dated before anything was paid. */
+	let owedPence = 0;
+	let isAnythingPaid = false;
+	/** @returns what is left to pay back */
+	const payBack = (pence: number, atMs: number): number => {
+		let left = pence;
+		while (left > 0) {
+			const payment = refundable.at(-1);
+			if (!payment) break;
+			const part = Math.min(left, payment.leftPence);
+			left -= part;
+			payment.leftPence -= part;
+			if (payment.leftPence > 0) break;
+			// Free ones are not paid back.
+			if (part > 0) payment.refundedAtMs = atMs;
+			refundable.pop();
+		}
+		return left;
+	};
 	for (const { kind, atMs, revenuePence } of steps) {
 		const last = payments.at(-1);
 		if (kind === 'refund') {
-			for (let pence = -revenuePence; pence > 0; ) {
-				const payment = refundable.at(-1);
-				if (!payment) break;
-				const part = Math.min(pence, payment.leftPence);
-				pence -= part;
-				payment.leftPence -= part;
-				if (payment.leftPence > 0) break;
-				// Free ones are not paid back.
-				if (part > 0) payment.refundedAtMs = atMs;
-				refundable.pop();
-			}
-		} else if (last && atMs - last.atMs < sameOccasionMs && last.refundedAtMs === null) {
+			const left = payBack(-revenuePence, atMs);
+			if (!isAnythingPaid) owedPence += left;
+			continue;
+		}
+		if (last && atMs - last.atMs < sameOccasionMs && last.refundedAtMs === null) {
 			last.pricePence += revenuePence;
 			last.leftPence += revenuePence;
 			// A refund has passed it while it was free.
@@ -76,8 +91,17 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 			payments.push(payment);
 			refundable.push(payment);
 		}
+		isAnythingPaid ||= revenuePence > 0;
+		if (owedPence > 0 && revenuePence > 0) owedPence = payBack(owedPence, atMs);
 	}
 	return payments;
+}
+
+interface RunningPayment {
+	readonly atMs: number;
+	pricePence: number;
+	leftPence: number;
+	refundedAtMs: number | null;
 }
 
 /** When a payment is over, and until when the next one is in time. */

@@ -1,5 +1,6 @@
 import { type EventLabel, labelsOf, type SubscriptionEvent } from '../domain/subscription-event.ts';
 import { type EventKind, kindOf } from './event-kind.ts';
+import { compareEvents } from './event-order.ts';
 
 /** An event of a subscription, and its role. */
 export interface SubscriptionStep {
@@ -22,7 +23,7 @@ export interface Subscription extends Pick<SubscriptionEvent, EventLabel> {
 	readonly subid: string;
 	/** The visitor of its acquisition, else of its earliest joined event; null if none is joined. */
 	readonly owner: string | null;
-	/** By time, then in order of arrival. */
+	/** In the order of `compareEvents`. */
 	readonly steps: readonly SubscriptionStep[];
 	/** Null if there are only refunds. */
 	readonly acquisition: SubscriptionStep | null;
@@ -35,7 +36,7 @@ export interface Subscription extends Pick<SubscriptionEvent, EventLabel> {
 /** An event of a subscription, without its role. */
 export type Step = Omit<SubscriptionStep, 'kind'>;
 
-/** The roles of a subscription's events. @param sorted by time, then in order of arrival */
+/** The roles of a subscription's events. @param sorted in the order of `compareEvents` */
 export function stepsOf(sorted: readonly Step[]): SubscriptionStep[] {
 	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
 	return sorted.map((event) => {
@@ -47,10 +48,10 @@ export function stepsOf(sorted: readonly Step[]): SubscriptionStep[] {
 /**
  * Orders the events of a `subid`. Negative revenue is a refund, the first other event is the acquisition, later ones
  * are renewals.
- * @param events at least one; those of one moment in order of arrival
+ * @param events at least one
  */
 export function subscriptionOf(events: readonly OccurredEvent[], owner: string | null): Subscription {
-	const sorted = events.toSorted((a, b) => a.atMs - b.atMs);
+	const sorted = events.toSorted(compareEvents);
 	const [earliest] = sorted;
 	if (!earliest) throw new Error('a subscription has at least one event');
 	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);

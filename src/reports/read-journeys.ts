@@ -1,4 +1,5 @@
 import { compareTexts } from '../domain/compare-texts.ts';
+import { compareEvents } from '../domain/event-order.ts';
 import type { Gateways } from '../domain/mail-gateways.ts';
 import { type Subscription, subscriptionOf } from '../domain/subscription.ts';
 import { isFromPayment, isWanted, type Touch, type WantedTouch } from '../domain/touch.ts';
@@ -171,10 +172,7 @@ function* readSubscriptionsOf(options: SubscriptionOptions): Reading<ReturnType<
 
 /** @returns also visitors with events of other visitors' subscriptions */
 function subscriptionsOf(events: JourneyEvent[]): { subscriptions: Subscription[]; others: string[] } {
-	const ofSubscription = Map.groupBy(
-		events.sort((a, b) => a.atMs - b.atMs || a.id - b.id),
-		({ subid }) => subid,
-	);
+	const ofSubscription = Map.groupBy(events.sort(compareJourneyEvents), ({ subid }) => subid);
 	// They are in this order already, except those of the same moment. Sorting by `subid` alone costs ten times as much.
 	const groups = [...ofSubscription.values()].sort(
 		([a], [b]) =>
@@ -187,6 +185,15 @@ function subscriptionsOf(events: JourneyEvent[]): { subscriptions: Subscription[
 		return subscriptionOf(own, owner);
 	});
 	return { subscriptions, others: [...others] };
+}
+
+/** Events that pay the same at one moment are ordered by what reports tell of them, so that the order of arrival decides nothing. */
+function compareJourneyEvents(a: JourneyEvent, b: JourneyEvent): number {
+	return (
+		compareEvents(a, b) ||
+		(a.shownAtMs ?? Number.MAX_VALUE) - (b.shownAtMs ?? Number.MAX_VALUE) ||
+		compareTexts(a.vid ?? '', b.vid ?? '')
+	);
 }
 
 /** All touches of a visitor up to a moment, by time. */

@@ -13,12 +13,12 @@ import {
 } from '../../src/domain/ownership.ts';
 
 interface Event {
-	readonly id: number;
 	readonly tid: string;
 	readonly subid: string;
 	readonly cid: string | null;
 	readonly atMs: number;
 	readonly revenuePence: number;
+	readonly evt: string;
 }
 
 interface Shown extends Holder {
@@ -34,12 +34,11 @@ const anyEvents = fc
 			cid: fc.option(cid),
 			atMs: moment,
 			revenuePence: fc.constantFrom(-5, 0, 5),
+			evt: fc.constantFrom('E1', 'E2'),
 		}),
 		{ maxLength: 6 },
 	)
-	.map((events): Event[] =>
-		events.map((event, index) => ({ ...event, id: index + 1, tid: `T${index + 1}` })),
-	);
+	.map((events): Event[] => events.map((event, index) => ({ ...event, tid: `T${index + 1}` })));
 const anyShown = fc.array(
 	fc.record({
 		key: fc.oneof(
@@ -78,7 +77,9 @@ function documentedOwner(
 	};
 	const acquisition = events
 		.filter((one) => one.subid === event.subid && named(one) !== undefined)
-		.toSorted((a, b) => a.id - b.id)
+		.toSorted((a, b) => a.tid.localeCompare(b.tid))
+		.toSorted((a, b) => a.evt.localeCompare(b.evt))
+		.toSorted((a, b) => b.revenuePence - a.revenuePence)
 		.toSorted((a, b) => a.atMs - b.atMs)
 		.toSorted((a, b) => (a.revenuePence < 0 ? 1 : 0) - (b.revenuePence < 0 ? 1 : 0))
 		.at(0);

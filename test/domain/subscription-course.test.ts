@@ -72,9 +72,8 @@ test('what was paid back ends at once, unless it is paid again in time', () => {
 	]);
 });
 
-test('a refund of a part, of an earlier period, or before its sale ends nothing', () => {
+test('a refund of a part, or of an earlier period, ends nothing', () => {
 	assert.deepEqual(stateOn([...[[0, 999] as const], [5, -500]], 10), ['active', 30, null, 999]);
-	assert.deepEqual(stateOn([...[[-1, -999] as const], [0, 999]], 10), ['active', 30, null, 999]);
 	assert.deepEqual(stateOn([...[[0, 999] as const], [50, -999]], 60), ['ended', 30, 30, 0]);
 	const both = course(
 		[
@@ -131,7 +130,7 @@ test('a refund takes back what was paid on the occasion of a free payment, whate
 		[0.2, 499],
 		[0.3, -500],
 	] as const;
-	assert.deepEqual(stateOn(events, 1), ['ended', 30, 0.3, 0]);
+	assert.deepEqual(stateOn(events, 1), ['ended', 30, 0.2, 0]);
 });
 
 test('what was paid for a year is not over because less was paid meanwhile', () => {
@@ -173,4 +172,43 @@ test('recurring revenue is per month: of a year a twelfth, of four weeks and oth
 		[30, 31, 28.6, 91, 182, 365, 28, 7].map((days) => recurringPenceOf(1200, days)),
 		[1200, 1200, 1200, 400, 200, 100, 1304, Math.round((1200 * 365.25) / 12 / 7)],
 	);
+});
+
+test('a refund that came before its sale pays it back, at whatever time each came', () => {
+	const refundFirst = [
+		[0, -999],
+		[1, 999],
+	] as const;
+	assert.deepEqual(stateOn(refundFirst, 5), ['ended', 31, 1, 0]);
+	assert.deepEqual(course(refundFirst, 5).moved, ['new 1 999', 'ended 1 0']);
+	// A part of it, and one that is more than the first payment.
+	assert.deepEqual(stateOn([...[[0, -500] as const], [1, 999]], 5), ['active', 31, null, 999]);
+	assert.deepEqual(course([...[[0, -1998] as const], [1, 999], [31, 999]], 32).state, 'ended');
+	// After a free period too, which stays free.
+	const trial = [
+		[0, 0],
+		[10, -999],
+		[14, 999],
+	] as const;
+	assert.deepEqual(stateOn(trial, 15)[0], 'active');
+	assert.deepEqual(stateOn(trial, 46)[0], 'ended');
+});
+
+test('what a refund is above all that was paid is not taken from later payments', () => {
+	assert.deepEqual(stateOn([...[[0, 999] as const], [1, -5000], [40, 999]], 41)[0], 'active');
+});
+
+test('of events of one moment, a sale comes before its refund, in whatever order they are stored', () => {
+	for (const order of [
+		[999, -999],
+		[-999, 999],
+	])
+		assert.equal(
+			stateOn(
+				order.map((pence) => [3, pence] as const),
+				5,
+			)[0],
+			'ended',
+			String(order),
+		);
 });

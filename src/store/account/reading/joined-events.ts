@@ -110,7 +110,7 @@ function* eventsOf(
 	const events: PastEvent[] = [];
 	for (const { where, order } of column === 'subid' ? partsOfSubscriptions : [{ where: '', order: 'id' }])
 		for (const row of yield* rowsOfNames(names, {
-			sql: `SELECT id, ${storedEventColumns.join(', ')} FROM @subscription_event WHERE received_at <= ?${where} AND ${column} IN ?list` as Select['sql'],
+			sql: `SELECT ${storedEventColumns.join(', ')} FROM @subscription_event WHERE received_at <= ?${where} AND ${column} IN ?list` as Select['sql'],
 			values: [asOfMs],
 			order,
 			...limits,
@@ -124,5 +124,5 @@ function toPastEvent(row: Row): PastEvent {
 	const [tid, subid] = [String(row.tid), String(row.subid)];
 	const cid = row.cid === null ? null : String(row.cid);
 	const entry = subscriptionEntry({ tid, subid, evt: String(row.evt), rvn: revenuePence, received_at: atMs });
-	return { id: Number(row.id), tid, subid, cid, atMs, revenuePence, entry };
+	return { tid, subid, cid, atMs, revenuePence, evt: entry.evt, entry };
 }

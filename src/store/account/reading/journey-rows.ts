@@ -131,14 +131,15 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEve
 	if (!isPast) return events;
 	const shared = yield* allShared();
 	const shown = new ShownCids();
+	const named: (JourneyEvent & Pick<SubscriptionEvent, 'tid'>)[] = [];
 	for (let from = 0; from < past.length; from += maxNames) {
 		const some = past.slice(from, from + maxNames);
-		for (const event of yield* withOwnersAsOf(some, toEvent, { asOfMs, shown, shared })) events.push(event);
+		for (const event of yield* withOwnersAsOf(some, toEvent, { asOfMs, shown, shared })) named.push(event);
 	}
-	const subscribers = subscribersAmong(events, (event) =>
+	const subscribers = subscribersAmong(named, (event) =>
 		shared.has(subscriptionKey(event.subid)) ? undefined : ownerNamedBy(event),
 	);
-	return events.map((event, index) => {
+	return named.map((event, index) => {
 		const joinable = { ...keysOf(past[index] as EventRow), subid: event.subid };
 		const owner = ownerOf(
 			joinable,
@@ -222,7 +223,7 @@ function* withOwnersAsOf(
 		shown,
 		shared,
 	}: { readonly asOfMs: number; readonly shown: ShownCids; readonly shared: SharedKeys },
-): Reading<JourneyEvent[]> {
+): Reading<(JourneyEvent & Pick<SubscriptionEvent, 'tid'>)[]> {
 	const naming = rows.map(keysOf);
 	const holders = new Map<string, string>();
 	for (const { key, vid } of yield* holdersUpTo([...new Set(eventKeys(naming))], asOfMs))
@@ -232,8 +233,9 @@ function* withOwnersAsOf(
 	const owners = namedAmong(naming, (key) => holders.get(key), isAnothersOf(shown, shared));
 	return rows.map((row) => {
 		const event = toEvent(row);
-		const { vid = null, named = 0 } = owners.get(row.at(-2) as string) ?? {};
-		return { ...event, vid, named, shownAtMs: named === 2 ? event.shownAtMs : null };
+		const { tid } = keysOf(row);
+		const { vid = null, named = 0 } = owners.get(tid) ?? {};
+		return { ...event, tid, vid, named, shownAtMs: named === 2 ? event.shownAtMs : null };
 	});
 }
 

@@ -1,3 +1,4 @@
+import { compareEvents } from '../../../domain/event-order.ts';
 import { type Step, stepsOf } from '../../../domain/subscription.ts';
 import { type CadenceTable, cadenceTableOf, type Paid } from '../../../domain/subscription-cadence.ts';
 import { paymentsOf } from '../../../domain/subscription-course.ts';
@@ -11,7 +12,7 @@ const subidsPerRead = 100;
 
 function eventsWhere(condition: 'named > 0' | 'named = 0', asOfMs: number): OfNames {
 	return {
-		sql: `SELECT id, subid, evt, rvn, received_at FROM @subscription_event WHERE ${condition} AND received_at <= ? AND subid IN ?list`,
+		sql: `SELECT subid, evt, rvn, received_at FROM @subscription_event WHERE ${condition} AND received_at <= ? AND subid IN ?list`,
 		values: [asOfMs],
 		order: 'received_at DESC, id DESC',
 		maxRows: 10_000,
@@ -40,14 +41,13 @@ function* sampledPayments(asOfMs: number): Reading<Paid[]> {
 			...(yield* rowsOfNames(some, eventsWhere('named = 0', asOfMs))),
 		];
 		const events = rows
-			.map(({ id, subid, evt, rvn, received_at }) => ({
-				id: Number(id),
+			.map(({ subid, evt, rvn, received_at }) => ({
 				subid: String(subid),
 				evt: String(evt),
 				revenuePence: Number(rvn),
 				atMs: Number(received_at),
 			}))
-			.sort((a, b) => a.atMs - b.atMs || a.id - b.id);
+			.sort(compareEvents);
 		for (const ofOne of Map.groupBy(events, ({ subid }) => subid).values()) paid.push(paidBy(ofOne));
 	}
 	return paid.filter(({ payments }) => payments.length > 0);
