@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
-import { minuteMs } from '../../../src/durations.ts';
+import { dayMs, minuteMs } from '../../../src/durations.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/store/account/arriving/past-history.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
 import { examples } from '../../quick.ts';
@@ -237,6 +237,26 @@ export function historyContract(engine: Engine): void {
 			assert.match(secret, /^[\w-]{43}$/);
 			assert.equal(await store.control.importSecret(one), secret);
 			assert.notEqual(await store.control.importSecret(other), secret);
+		});
+
+		test('the secret that signs ids is made once, and the one before it counts for a day after a rotation', async () => {
+			const { store } = await openAccountOn(engine);
+			const [one, other] = [await addAccount(store), await addAccount(store)];
+			const known = async (id: number) =>
+				[...(await store.control.accessSnapshot()).accounts.values()].find((account) => account.id === id)
+					?.identitySecrets;
+			assert.equal(await known(one), null);
+			const secret = await store.control.identitySecret(one);
+			assert.equal(await store.control.identitySecret(one), secret);
+			assert.deepEqual(await known(one), { secret, previous: null });
+			assert.notEqual(await store.control.identitySecret(other), secret);
+			const before = store.now();
+			const next = await store.control.rotateIdentitySecret(one);
+			assert.notEqual(next, secret);
+			const secrets = await known(one);
+			assert.deepEqual([secrets?.secret, secrets?.previous?.secret], [next, secret]);
+			const untilMs = secrets?.previous?.untilMs ?? 0;
+			assert.ok(untilMs >= before + dayMs && untilMs <= store.now() + dayMs);
 		});
 	});
 }
