@@ -26,7 +26,7 @@ export interface Planned {
 	readonly batchSize: number;
 }
 
-const separatorNames: Readonly<Record<string, string>> = { ';': 'semicolons', '\t': 'tabs' };
+const separatorNames: Readonly<Record<string, string>> = { ';': 'semicolons', '\t': 'tabs', '|': 'bars' };
 
 /** The requests, the quota and the time that an upload needs. */
 export function planText({ rows, bad, resumed, file, usage, batchSize }: Planned): string {

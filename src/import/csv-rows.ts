@@ -7,12 +7,13 @@ interface Line {
 	readonly text: string;
 }
 
-/** Recognised by the header. Spreadsheets use semicolons where the comma separates decimals, and tabs for text. */
-const usualSeparators = [',', ';', '\t'];
+/** Recognised by the header. Spreadsheets use semicolons where the comma separates decimals, and tabs for text; databases use bars. */
+const usualSeparators = [',', ';', '\t', '|'];
 const separatorNames: Readonly<Record<string, string>> = {
 	',': 'a comma',
 	';': 'a semicolon',
 	'\t': 'a tab',
+	'|': 'a bar',
 };
 /** Maximum lines of a row. An unclosed quote would otherwise swallow the rest of the file. */
 const maxLinesOfRow = 100;

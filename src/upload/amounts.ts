@@ -108,8 +108,12 @@ function partsOf(digits: string, mark: DecimalMark): { whole: string; fraction: 
 	if (group === undefined) return { whole, fraction: fraction ?? '' };
 	const [first = '', ...groups] = whole.split(group);
 	const isGrouped = /^\d{1,3}$/.test(first) && groups.every((each) => /^\d{3}$/.test(each));
+	// In India, 12,34,567 is 1,234,567.
+	const isIndian = /^\d{1,2}$/.test(first) && /^(?:\d{2},)+\d{3}$/.test(groups.join());
 	// 0.125 has decimals, because no number begins with an empty thousand.
-	return isGrouped && first !== '0' ? { whole: first + groups.join(''), fraction: fraction ?? '' } : null;
+	return (isGrouped || isIndian) && first !== '0'
+		? { whole: first + groups.join(''), fraction: fraction ?? '' }
+		: null;
 }
 
 /** Learns from the amounts of a column which mark its decimals have. */

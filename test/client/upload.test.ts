@@ -182,4 +182,6 @@ test('usage and receipts', async () => {
 	);
 	assert.equal(receipts.filter(({ stored }) => stored).length, 2);
 	assert.equal((await caskade.usage()).used, 6);
+	const { currency, decimals } = await caskade.usage({ aid: service.aid });
+	assert.deepEqual([currency, decimals], ['GBP', 2]);
 });

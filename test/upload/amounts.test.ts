@@ -90,6 +90,7 @@ test('what people write is minor units, and what is unclear is nothing', () => {
 		[5, 500],
 		['4.9900', 499],
 		["1'234.50", 123_450],
+		['12,34,567.50', 123_456_750],
 		['90071992547409.91', Number.MAX_SAFE_INTEGER],
 	];
 	for (const [value, pence] of known) assert.ok(Object.is(pounds.read(value, '.'), pence), String(value));
@@ -140,6 +141,7 @@ test('a column tells what its decimals begin with', () => {
 	assert.equal(decide('GBP', '1,234', '4,99', '5'), ',');
 	assert.equal(decide('EUR', '-236,48', '1.488,69', '-1.000'), ',');
 	assert.equal(decide('GBP', '1,234,567', '1,000'), '.');
+	assert.equal(decide('INR', '1,23,456', '1,000'), '.');
 	assert.equal(decide('KWD', '1.250', '0.750'), '.');
 	assert.equal(decide('KWD', '1,250', '1250,5'), ',');
 	// Nothing to tell, and nothing that depends on it: what is no amount, and numbers of JSON.

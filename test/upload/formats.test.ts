@@ -35,10 +35,11 @@ async function uploadText(
 	return stdout;
 }
 
-test('semicolons and tabs are recognised by the header, and told', async (t) => {
+test('semicolons, tabs and bars are recognised by the header, and told', async (t) => {
 	for (const [separator, name] of [
 		[';', 'semicolons'],
 		['\t', 'tabs'],
+		['|', 'bars'],
 	] as const) {
 		const service = await openAccount();
 		const cells = (...values: string[]) => values.join(separator);
@@ -58,9 +59,9 @@ test('semicolons and tabs are recognised by the header, and told', async (t) => 
 
 test('any other separator is named, and so is the column of a field', async (t) => {
 	const service = await openAccount();
-	const text = 'Event|OrderID|Customer|tid|Total\nnewsletter|O-1|C-1|ignored|£1,234.50\ntrial|O-2|||0\n';
+	const text = 'Event^OrderID^Customer^tid^Total\nnewsletter^O-1^C-1^ignored^£1,234.50\ntrial^O-2^^^0\n';
 	const map = ['tid=OrderID', 'subid=OrderID', 'evt=Event', 'cid=Customer', 'rvn=Total'];
-	const flags = [...map.flatMap((one) => ['--map', one]), '--pounds', 'rvn', '--separator', '|'];
+	const flags = [...map.flatMap((one) => ['--map', one]), '--pounds', 'rvn', '--separator', '^'];
 	await uploadText(t, service, text, flags);
 	assert.deepEqual(await stored(service), [
 		['O-1', 'O-1', 'C-1', 'newsletter', 123_450],
@@ -210,8 +211,8 @@ test('a missing column is one line, however many rows there are', async (t) => {
 		await uploadFile(service, other),
 		/events\.csv has no column tid, subid and evt; its header reads "TID,SubID,Event"\. Say which column it is with --map tid=TID --map subid=SubID --map evt=COLUMN, or what separates the columns with --separator\./,
 	);
-	const unknown = fileOf(t, `tid|subid|evt\n${rows}`);
-	assertRefused(await uploadFile(service, unknown), /its header reads "tid\|subid\|evt"/);
+	const unknown = fileOf(t, `tid^subid^evt\n${rows}`);
+	assertRefused(await uploadFile(service, unknown), /its header reads "tid\^subid\^evt"/);
 	assertRefused(
 		await uploadFile(service, fileOf(t, csvOf(2)), ['--map', 'rvn=Total']),
 		/has no column Total; its header reads "tid,subid,cid,evt,rvn"/,
