@@ -26,6 +26,8 @@ const demands: Readonly<Record<string, Readonly<Record<string, Demand>>>> = {
 	':aid/visitors/:vid': { get: 'session', export: 'proof' },
 	':aid/visitors/:vid/erase': { get: 'session', erase: 'proof' },
 	':aid/visitors/:vid/:file': { get: 'proof', download: 'proof' },
+	':aid/customers/:cid': { get: 'session', export: 'proof' },
+	':aid/customers/:cid/erase': { get: 'session', erase: 'proof' },
 	':aid/events/:tid': { get: 'session' },
 	':aid/events/:tid/:file': { get: 'proof', download: 'proof' },
 	':aid/uploads': { get: 'session' },

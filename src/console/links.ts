@@ -8,6 +8,11 @@ export function eventPath(aid: string, tid: string): string {
 	return `/console/${aid}/events/${encodeURIComponent(tid)}`;
 }
 
+/** The page with everything of a customer. */
+export function customerPath(aid: string, cid: string): string {
+	return `/console/${aid}/customers/${encodeURIComponent(cid)}`;
+}
+
 /** Visitors and events with what somebody looks for. */
 export function searchPath(aid: string, text: string): string {
 	return `/console/${aid}/visitors?${new URLSearchParams({ find: text })}`;

@@ -1,6 +1,7 @@
 import type { ConsolePage } from './page.ts';
 import { ownAccountPage } from './pages/account.ts';
 import { attributionPage } from './pages/attribution.ts';
+import { customerPage, eraseCustomerPage } from './pages/customer.ts';
 import { eventFilePage, eventPage } from './pages/event.ts';
 import { experimentsPage } from './pages/experiments.ts';
 import { journeysPage } from './pages/journeys.ts';
@@ -38,6 +39,8 @@ export const allPages: readonly ConsolePage[] = [
 	visitorPage,
 	eraseVisitorPage,
 	visitorFilePage,
+	customerPage,
+	eraseCustomerPage,
 	eventPage,
 	eventFilePage,
 	uploadsPage,

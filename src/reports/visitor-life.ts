@@ -3,7 +3,9 @@ import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { type VisitorChanges, visitorChanges } from '../segments/visitor-changes.ts';
 import { customersShownBy } from '../store/account/profiles/take-apart.ts';
+import { eventsWith } from '../store/account/reading/events.ts';
 import { gatewaysOf } from '../store/account/reading/gateways.ts';
+import { visitorsWith } from '../store/account/reading/visitor-finding.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
@@ -39,6 +41,36 @@ export async function exportedVisitor(store: Reader, account: Pick<LivedAccount,
 		);
 	const record = await knownVisitor(store, account, vid);
 	return { aid: account.aid, exportedAt: isoTime(store.now()), ...record };
+}
+
+/**
+ * Everything stored about a customer: of the visitors, and of subscription events that belong to no visitor, too.
+ * @throws OperatorError where nothing is stored, or one of the visitors has shown other customers
+ */
+export async function exportedCustomer(
+	store: Reader,
+	account: Pick<LivedAccount, 'id' | 'aid'>,
+	cid: string,
+) {
+	const { aid, id } = account;
+	const key = { kind: 'cid', value: cid } as const;
+	const found = await store.read(id, visitorsWith(key));
+	const events = await store.read(id, eventsWith(key, Number.MAX_SAFE_INTEGER));
+	if (found.length + events.length === 0) throw new OperatorError(`Account ${aid} has no such customer.`);
+	const visitors = [];
+	for (const { vid } of found) {
+		const { aid: _, exportedAt: __, ...record } = await exportedVisitor(store, account, vid);
+		visitors.push(record);
+	}
+	const subscriptionEvents = events.map(({ tid, subid, evt, rvn, receivedAt }) => ({
+		tid,
+		subid,
+		evt,
+		rvn,
+		cid,
+		receivedAt,
+	}));
+	return { aid, cid, exportedAt: isoTime(store.now()), visitors, subscriptionEvents };
 }
 
 async function knownVisitor(

@@ -86,12 +86,17 @@ for (const engine of enginesAboveContract)
 				'//evil.example',
 				'/\\evil.example',
 				'javascript:alert(1)',
+				'/console/../../evil',
+				'/console/%2e%2e/evil',
+				'/console/x/../sign-in',
 			])
 				assert.equal(
 					(await other.post('/console/sign-in', { email, password, to: evil })).location,
 					'/console/',
 				);
 
+			// So many guesses at one name have to wait.
+			here.clock.monotonicMs += 10 * minuteMs;
 			await other.get('/console/account');
 			const next = 'another horse battery';
 			const refused = await set(other, { password: 'a wrong password', new: next, again: next });

@@ -42,6 +42,8 @@ const promised: Readonly<Record<string, string>> = {
 	':aid/visitors/:vid': 'export',
 	':aid/visitors/:vid/:file': 'get, download',
 	':aid/visitors/:vid/erase': 'erase',
+	':aid/customers/:cid': 'export',
+	':aid/customers/:cid/erase': 'erase',
 	':aid/events/:tid/:file': 'get, download',
 	':aid/subscriptions/:file': 'get, download',
 };

@@ -20,6 +20,7 @@ const parts: Readonly<Record<string, string>> = {
 	file: 'attribution.csv',
 	vid: '0'.repeat(32),
 	tid: 'T-1',
+	cid: 'customer-1',
 };
 
 /** Every page and form of the console, from its own list, so that none that is added later is forgotten. */

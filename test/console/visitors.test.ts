@@ -131,11 +131,10 @@ for (const engine of enginesAboveContract)
 			assert.match(body, /1 subscription event, which stays as sales/);
 			const page = `${base}/visitors/${vid}/erase`;
 			assert.match((await olga.post(page, { action: 'erase' })).body, /Say that you are sure/);
-			const { status, location } = await olga.post(page, { action: 'erase', sure: 'yes' });
-			assert.deepEqual([status, location], [303, `${base}/visitors?erased=1`]);
-			const after = await olga.get(location as string);
-			assert.match(after.body, /The visitor is erased/);
-			assert.equal(after.body.includes(vid), false);
+			const { status, body: done } = await olga.post(page, { action: 'erase', sure: 'yes' });
+			assert.equal(status, 200);
+			assert.match(done, /The visitor is erased: 2 hits of 2 visits\. 1 subscription event stays as a sale/);
+			assert.equal((await olga.get(`${base}/visitors`)).body.includes(vid), false);
 			assert.match((await olga.get(page)).body, /Nothing is stored of a visitor/);
 			const audit = await store.control.audit.list({ aid, limit: 20 });
 			assert.ok(audit.some(({ action }) => action === 'visitor erased'));
@@ -143,6 +142,65 @@ for (const engine of enginesAboveContract)
 			assert.equal(JSON.stringify(audit).includes(vid), false);
 			assert.ok(accountId);
 			assert.deepEqual(errors, []);
+		});
+
+		test('a customer is found, exported and erased as one, from the search, the visitor and the event', async (t) => {
+			const { person, vid, base, store, writer, accountId, clock, errors } = await withBuyer(t, engine);
+			const second = hit({ atMs: clock.now - minuteMs }, { cid: hostile });
+			await writer.storeHit(accountId, second);
+			await foldAll(store, accountId);
+			const olga = await person('olga@example.com', operator);
+			const page = `${base}/customers/${encodeURIComponent(hostile)}`;
+			for (const from of [
+				`${base}/visitors?${new URLSearchParams({ find: hostile })}`,
+				`${base}/visitors/${vid}`,
+				`${base}/events/${encodeURIComponent('T/1 ü')}`,
+			])
+				assert.ok((await olga.whole(from)).body.includes(`href="${page}"`), from);
+			const searched = await store.control.audit.list({ aid, about: hostile, limit: 5 });
+			assert.deepEqual(
+				searched.map(({ action }) => action),
+				['customer searched'],
+			);
+			assert.match((await olga.get(page)).body, /2 visitors/);
+			const exported = JSON.parse((await olga.post(page, { action: 'export' })).body);
+			assert.deepEqual(
+				exported.visitors.map((one: { vid: string }) => one.vid).sort(),
+				[vid, second.freshVid].sort(),
+			);
+			assert.deepEqual(
+				exported.subscriptionEvents.map((one: { tid: string }) => one.tid),
+				['T/1 ü'],
+			);
+			const before = (await olga.get(`${page}/erase`)).body;
+			assert.match(before, /2 visitors/);
+			assert.match(before, /1 subscription event stays as a sale, without visitor and customer id/);
+			assert.match((await olga.post(`${page}/erase`, { action: 'erase' })).body, /Say that you are sure/);
+			const done = await olga.post(`${page}/erase`, { action: 'erase', sure: 'on' });
+			assert.match(done.body, /The customer is erased: 2 visitors, 3 hits of/);
+			assert.match((await olga.get(page)).body, /Nothing is stored of a customer/);
+			const audit = JSON.stringify(await store.control.audit.list({ aid, limit: 50 }));
+			assert.match(audit, /customer erased/);
+			assert.equal(audit.includes(vid), false);
+			assert.deepEqual(errors, []);
+		});
+
+		test('a customer whom no visitor has shown is found, exported and erased', async (t) => {
+			const { person, base, writer, accountId, keyId, clock, store } = await withBuyer(t, engine);
+			const sale = subscriptionEvent({ tid: 'T-shop', subid: 'S-shop', cid: 'customer-42' });
+			await upload(writer, accountId, [sale], { atMs: clock.now - minuteMs, requestId: 'r-2', keyId });
+			await foldAll(store, accountId);
+			const olga = await person('olga@example.com', operator);
+			const page = `${base}/customers/customer-42`;
+			assert.ok((await olga.whole(`${base}/visitors?find=customer-42`)).body.includes(`href="${page}"`));
+			const { visitors, subscriptionEvents } = JSON.parse((await olga.post(page, { action: 'export' })).body);
+			assert.deepEqual([visitors.length, subscriptionEvents[0].tid], [0, 'T-shop']);
+			assert.match(
+				(await olga.post(`${page}/erase`, { action: 'erase', sure: 'on' })).body,
+				/0 visitors.* 1 subscription event stays/s,
+			);
+			assert.match((await olga.whole(`${base}/visitors?find=customer-42`)).body, /No visitor, customer id/);
+			assert.match((await olga.post(page, { action: 'export' })).body, /has no such customer/);
 		});
 
 		test('a penny is followed to its upload, its visitor, and the touches, to which each model gives all of it', async (t) => {

@@ -14,7 +14,7 @@ import { arrivalsOf } from '../../reports/visitor-life.ts';
 import { eventsOfUpload, eventsWith, type TracedEvent } from '../../store/account/reading/events.ts';
 import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
 import { filePage, tableFiles } from '../files.ts';
-import { eventPath, searchPath, visitorPath } from '../links.ts';
+import { customerPath, eventPath, searchPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { commaed, factList, nameOf, pageTable } from '../page-table.ts';
 import { eventTable } from './visitors.ts';
@@ -43,7 +43,10 @@ export const eventPage = accountPage({
 			Amount: html`<strong>${money(event.rvn)}</strong>${step && `, ${step.kind}`}`,
 			'Event type': nameOf(event.evt),
 			Subscription: [search(event.subid), journey?.course && `, ${journey.course.state}`],
-			'Customer id': event.cid === null ? 'none was sent' : search(event.cid),
+			'Customer id':
+				event.cid === null
+					? 'none was sent'
+					: html`${search(event.cid)} (<a href="${customerPath(account.aid, event.cid)}">everything of this customer</a>)`,
 		})}
 ${await uploadSection(asked, event)}
 ${visitorSection(asked, event)}

@@ -15,10 +15,10 @@ import { exportedVisitor, shownLife, type VisitorLife, visitorLife } from '../..
 import { lowering } from '../../scoring/serve/reasons.ts';
 import type { VisitorChanges } from '../../segments/visitor-changes.ts';
 import { erasable, eraseVisitor } from '../../store/erasure.ts';
-import { download, redirect } from '../exchange.ts';
+import { download } from '../exchange.ts';
 import { filePage, json } from '../files.ts';
 import { formOf } from '../form.ts';
-import { eventPath, searchPath, visitorPath } from '../links.ts';
+import { customerPath, eventPath, searchPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { commaed, factList, nameOf, pageTable } from '../page-table.ts';
 import { eventTable } from './visitors.ts';
@@ -48,6 +48,7 @@ ${hitsSection(asked, life)}
 <section class="section"><h2>Everything stored</h2>
 <p>For a request of this person to see their data: one JSON document, with every hit.</p>
 ${formOf(asked, 'export', null, 'Export')}
+${customersOf(life).map((cid) => html`<p><a href="${customerPath(account.aid, cid)}">Everything of the customer ${nameOf(cid)}, with all their visitors, to export or erase</a></p>`)}
 ${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase this visitor</a></p>`}</section>
 <p class="note">Times are in ${calendar.timezone}. That you have looked at this visitor is in the audit log.</p>`;
 	},
@@ -129,11 +130,18 @@ ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 			if (form.get('sure') !== 'yes') throw new OperatorError('Say that you are sure: it cannot be undone.');
 			// Before, so that it is known even if this ends in between. The erasure forgets which visitor it was.
 			await asked.note('visitor erased', parts.vid);
-			await eraseVisitor(store, account.id, parts.vid as string);
-			return redirect(`/console/${account.aid}/visitors?erased=1`);
+			const { hits, visits, events } = await eraseVisitor(store, account.id, parts.vid as string);
+			return {
+				once: html`<p class="warning" role="status">The visitor is erased: ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. ${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id. Other visitors of the same customer are as they were. Earlier backups still contain the data.</p>
+<p><a href="/console/${account.aid}/visitors">To the visitors</a></p>`,
+			};
 		},
 	},
 });
+
+function customersOf({ record }: VisitorLife): string[] {
+	return record.identityLinks.flatMap(({ kind, value }) => (kind === 'cid' ? value : [])).slice(0, maxRows);
+}
 
 function facts({ account, calendar }: AskedOfAccount, { record }: VisitorLife): Html {
 	const { vid, profile, memberships, identityLinks } = record;

@@ -11,7 +11,7 @@ import { visitorsWith } from '../../store/account/reading/visitor-finding.ts';
 import { profilesOf } from '../../store/account/reading/visitors.ts';
 import { redirect } from '../exchange.ts';
 import { gatewaysNote } from '../gateways-note.ts';
-import { eventPath, visitorPath } from '../links.ts';
+import { customerPath, eventPath, visitorPath } from '../links.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
 import { nameOf, pageTable } from '../page-table.ts';
 import { includeOf, queryText } from '../view.ts';
@@ -33,8 +33,7 @@ export const visitorsPage = accountPage({
 		if (/^[0-9a-f]{32}$/.test(text) && (await store.read(account.id, profilesOf([text]))).size > 0)
 			return redirect(visitorPath(account.aid, text));
 		const rule = chosenRule(asked);
-		return html`${query.has('erased') && html`<p class="warning" role="status">The visitor is erased. Subscription events stay as sales, without visitor and customer id. Earlier backups still contain the data.</p>`}
-<form method="get" action="${request.path}" class="view">
+		return html`<form method="get" action="${request.path}" class="view">
 <label>Visitor, customer id, transaction or subscription <input type="search" name="find" value="${text}"></label>
 <button>Find</button> ${text !== '' && html`<a href="${request.path}">Recent visitors</a>`}
 </form>
@@ -134,13 +133,18 @@ async function found(asked: AskedOfAccount, text: string): Promise<Html> {
 			events: await store.read(account.id, eventsWith({ kind, value: text }, maxShown + 1)),
 		})),
 	);
+	const isCustomer = matches.some(
+		({ kind, visitors, events }) => kind === 'cid' && visitors.length + events.length > 0,
+	);
+	if (isCustomer) await asked.note('customer searched', text);
 	const vids = [...new Set(matches.flatMap(({ visitors }) => visitors.map(({ vid }) => vid)))];
 	const events = new Map(
 		matches.flatMap((match) => match.events.map((event) => [event.tid, event] as const)),
 	);
 	if (vids.length + events.size === 0)
 		return html`<p class="empty">No visitor, customer id, transaction or subscription is ${nameOf(text)}. Ids must be whole, with capitals as they are.</p>`;
-	return html`<section class="section"><h2>Visitors</h2>
+	return html`${isCustomer && html`<p><a href="${customerPath(account.aid, text)}">Everything of the customer ${nameOf(text)}, to export or erase</a></p>`}
+<section class="section"><h2>Visitors</h2>
 ${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : await visitorTable(asked, vids.slice(0, maxShown))}
 ${vids.length > maxShown && html`<p class="note">These are the first ${maxShown}. <code>npx caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
 ${
