@@ -34,7 +34,10 @@ export class Receipts {
 				...options,
 			});
 			const answer = body as ReceiptsAnswer;
-			if (answer?.receipts?.length !== asked.length)
+			const isAnswer =
+				answer?.receipts?.length === asked.length &&
+				answer.receipts.every(({ tid }, place) => tid === asked[place]);
+			if (!isAnswer)
 				throw new UnexpectedAnswerError('the answer does not match the requested tids', {
 					status,
 					requestId,

@@ -41,6 +41,8 @@ const maxMultiple = 12;
 const otherPlan = 1.8;
 /** What was paid longer ago than so many payments does not count. Bounds the time, too. */
 const maxGaps = 24;
+/** So many alike times between a subscription's own payments tell more than those of others at its price. */
+const exactGaps = 20;
 /** A group has a second or third cadence if so many subscriptions, and this share of them, have it. */
 const minVotes = 3;
 const minShare = 0.1;
@@ -128,11 +130,13 @@ export class Cadences {
 		return cadences;
 	}
 
-	/** Its own, in the days that others of its price have, if these are about the same: few times are not exact. */
+	/** Its own, in the days that others of its price have, if these are about the same: few times are not exact, but many are. */
 	#own(evt: string, { gapsDays, lastPence }: Plan): Cadence {
 		const days = usualDays(gapsDays);
-		const mode = this.#ofPrice(evt, lastPence)?.modes.find((each) => isAbout(each, days));
-		return { days: mode ?? wholeDays(days), from: 'own' };
+		const alike = gapsDays.filter((gapDays) => isAbout(gapDays, days)).length;
+		const mode =
+			alike < exactGaps && this.#ofPrice(evt, lastPence)?.modes.find((each) => isAbout(each, days));
+		return { days: mode || wholeDays(days), from: 'own' };
 	}
 
 	/** What similar subscriptions tell about one with at most one time between payments. */

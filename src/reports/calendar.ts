@@ -92,7 +92,8 @@ export class Calendar {
 			];
 			if (startMs > lastMs) return spans;
 			const name = length === 'month' ? first.toPlainYearMonth() : first;
-			spans.push({ name: name.toString(), fromMs: startMs, toMs });
+			// A zone that has crossed the date line has skipped a day.
+			if (startMs < toMs) spans.push({ name: name.toString(), fromMs: startMs, toMs });
 			first = next;
 		}
 	}

@@ -1,7 +1,15 @@
 import type { EventKind } from '../domain/event-kind.ts';
 import { isFromPayment, type Touch } from '../domain/touch.ts';
 import { dayMs, hourMs, minuteMs } from '../durations.ts';
-import { beginDays, daysKept, keepDay, keptDays, utcDay } from '../store/account/kept-days.ts';
+import {
+	beginDays,
+	daysKept,
+	forgetFutureDays,
+	hasFutureDays,
+	keepDay,
+	keptDays,
+	utcDay,
+} from '../store/account/kept-days.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import {
 	arrivalsIn,
@@ -179,11 +187,14 @@ function* figuresOf(day: string): Reading<string> {
 }
 
 /**
- * Keeps the figures of days that are over and were asked for long enough ago, and asks for the others.
+ * Keeps the figures of days that are over and were asked for long enough ago, and asks for the others. Forgets what was kept while
+ * the clock was ahead.
  * @returns whether some are to be kept after `graceMs`
  */
 export async function keepDays(store: Store, accountId: number, signal?: AbortSignal): Promise<boolean> {
 	const nowMs = store.now();
+	if (await store.read(accountId, hasFutureDays(nowMs)))
+		await store.transact(accountId, () => forgetFutureDays(nowMs));
 	const endMs = Math.floor((nowMs - settledMs) / dayMs) * dayMs;
 	const firstMs = await store.read(accountId, firstMomentMs());
 	const beginMs = Math.max(Math.floor(firstMs / dayMs) * dayMs, endMs - maxDays * dayMs);

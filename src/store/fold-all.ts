@@ -1,15 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicMs } from '../clock.ts';
 import { type Crowd, foldCrowd, foundCrowd, leaveCrowd } from './account/profiles/crowded-fold.ts';
 import { foldPiece } from './account/profiles/folding.ts';
 import { lastAssignment } from './account/tasks.ts';
 import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';
 
-/** Does all background work of an account, and leaves its database to the serving processes in between. */
-export async function foldAll(store: Store, accountId: number): Promise<void> {
+/**
+ * Does all background work of an account, and leaves its database to the serving processes in between.
+ * @param withinMs gives up after that, because steady uploads bring new work all the time; the servers do the rest
+ */
+export async function foldAll(
+	store: Store,
+	accountId: number,
+	{ withinMs = Number.POSITIVE_INFINITY } = {},
+): Promise<void> {
+	const giveUpAtMs = monotonicMs() + withinMs;
 	for (let after: string | undefined = ''; ; ) {
 		after = await foldOnce(store, accountId, after);
-		if (after === undefined) return;
+		if (after === undefined || monotonicMs() > giveUpAtMs) return;
 		await delay(pauseMs);
 	}
 }

@@ -123,7 +123,7 @@ test('counts background work of all accounts, and accounts that cannot be read',
 	});
 	const message = { webhook, type: 'goal.reached', vid: null, body: '{}' } as const;
 	await store.transact(id, function* () {
-		yield [addTasks(['c:customer-1', 'c:customer-2'])];
+		yield* addTasks(['c:customer-1', 'c:customer-2']);
 		yield [
 			insertMessages(
 				[1, 2, 3].map((sequence) => ({ ...message, sequence })),

@@ -169,3 +169,12 @@ test('a hundred thousand payments of one subscription, or as many prices, take n
 	const { user } = process.threadCpuUsage(before);
 	assert.ok(user < 5_000_000, `${user} µs`);
 });
+
+test('twenty alike times of its own tell two cadences at one price apart; a few do not', () => {
+	const every = (days: number, times: number) =>
+		paid(Array.from({ length: times + 1 }, (_, at) => at * days));
+	const neighbours = Array.from({ length: 30 }, () => every(10, 12));
+	assert.equal(lastOf(every(8, 20), neighbours)?.days, 8);
+	assert.equal(lastOf(every(8, 4), neighbours)?.days, 10);
+	assert.equal(lastOf(every(10, 20), neighbours)?.days, 10);
+});

@@ -245,3 +245,22 @@ for (const engine of engines) {
 		assert.equal(rows[0]?.netPence, 500);
 	});
 }
+
+for (const engine of engines) {
+	test(`${engine.name}: what was kept while the clock was ahead is thrown away`, async (t) => {
+		const { store, clock } = await open(t, engine);
+		const id = await addAccount(store, 'c-a-ahead');
+		await add(store, id, [visit(1, 14, null), visit(1, 16, null)]);
+		await keepAll(store, clock, id);
+		const right = (await keptRows(store, id)).map(({ day }) => day);
+		clock.ms += dayMs;
+		await keepAll(store, clock, id);
+		assert.equal((await keptRows(store, id)).length, right.length + 1, 'the day is over, by this clock');
+		clock.ms -= dayMs;
+		await keepDays(store, id);
+		assert.deepEqual(
+			(await keptRows(store, id)).map(({ day }) => day),
+			right,
+		);
+	});
+}

@@ -79,3 +79,13 @@ test('a period that has not begun has no rows, although its first month has', ()
 		['2026-03'],
 	);
 });
+
+test('a day that a zone has skipped has no row', () => {
+	const apia = new Calendar('Pacific/Apia');
+	const days = apia.spans('day', Date.UTC(2011, 11, 29, 20), Date.UTC(2012, 0, 1));
+	assert.deepEqual(
+		days.map(({ name }) => name),
+		['2011-12-29', '2011-12-31', '2012-01-01'],
+	);
+	for (const [place, span] of days.slice(1).entries()) assert.equal(span.fromMs, days[place]?.toMs);
+});

@@ -44,6 +44,17 @@ export function* forgetAllDays(): Steps<void> {
 	yield* sql`DELETE FROM @kept_day /* forget all days */`;
 }
 
+/** Whether days were asked for at a later time than this: by a clock that was ahead. What was kept of them may not be all of it. */
+export function* hasFutureDays(nowMs: number): Reading<boolean> {
+	const rows = yield* select`day FROM @kept_day WHERE since > ${nowMs} LIMIT 1 /* future days */`;
+	return rows.length > 0;
+}
+
+/** Forgets these days. */
+export function* forgetFutureDays(nowMs: number): Steps<void> {
+	yield* sql`DELETE FROM @kept_day WHERE since > ${nowMs} /* forget future days */`;
+}
+
 /** A day that is kept, or asked for. */
 export interface KeptDay {
 	readonly day: string;

@@ -1,6 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
@@ -28,7 +27,7 @@ import {
 import { copyDatabases } from './engine/backup.ts';
 import { checkFolder } from './engine/check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree, saveRemovedLog } from './engine/checkpoint.ts';
-import { Connection, openDatabase, undoInMemory } from './engine/connection.ts';
+import { BusyError, Connection, openDatabase, undoInMemory, withoutWaiting } from './engine/connection.ts';
 import { SqliteCopyTarget } from './engine/copy-target.ts';
 import {
 	atAddress,
@@ -43,13 +42,13 @@ import { kyselyOver } from './engine/dialect.ts';
 import { fileError } from './engine/file-error.ts';
 import { latestSchema, migrate, schemaVersion } from './engine/migrate.ts';
 import { runSteps } from './engine/run-steps.ts';
+import { takeTurn } from './engine/turns.ts';
 import { letOthersRun } from './queue/event-loop.ts';
 import { SqliteReader } from './queue/serving-reader.ts';
 import { startServingWriter } from './queue/serving-writer.ts';
 
 const busyTimeoutMs = 5000;
 const purgeTimeoutMs = 10_000;
-const purgeAgainMs = 20;
 /** 4 MiB. Rewriting takes some hundredths of a second, and the account's uploads wait for it. */
 const maxRewrittenBytes = 4 * 1024 ** 2;
 
@@ -89,7 +88,10 @@ export class SqliteStore implements OpenStore {
 
 	/** There is one writer at a time, so a transaction never has to begin anew. */
 	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
-		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', begin());
+		const outcome = await this.#inTurn(accountId, (database) => {
+			withoutWaiting(database, () => database.exec('BEGIN IMMEDIATE'));
+			return this.#run(accountId, begin());
+		});
 		if (this.#last) checkpointLongLog(this.#last.connection.database);
 		await letOthersRun();
 		return outcome;
@@ -98,16 +100,17 @@ export class SqliteStore implements OpenStore {
 	async read<T>(accountId: number, reading: Reading<T>): Promise<T> {
 		const { database } = this.#transacting(accountId);
 		database.exec('PRAGMA query_only = 1');
-		const outcome = this.#run(accountId, 'BEGIN', reading);
+		database.exec('BEGIN');
+		const outcome = this.#run(accountId, reading);
 		database.exec('PRAGMA query_only = 0');
 		await letOthersRun();
 		return outcome;
 	}
 
-	#run<T>(accountId: number, begin: 'BEGIN' | 'BEGIN IMMEDIATE', steps: Steps<T>): T {
+	/** Runs steps in the transaction that was begun. */
+	#run<T>(accountId: number, steps: Steps<T>): T {
 		const connection = this.#transacting(accountId);
 		try {
-			connection.database.exec(begin);
 			const outcome = runSteps(connection, steps);
 			connection.database.exec('COMMIT');
 			return outcome;
@@ -118,6 +121,13 @@ export class SqliteStore implements OpenStore {
 		}
 	}
 
+	/** @param attempt throws SQLite's error where another has the write lock */
+	#inTurn<T>(accountId: number, attempt: (database: DatabaseSync) => T): Promise<T> {
+		return takeTurn(this.#folder.accountPath(accountId), () =>
+			attempt(this.#transacting(accountId).database),
+		);
+	}
+
 	/**
 	 * Deleted rows are overwritten in place, but the write-ahead log still has them. Some pages also have remains of
 	 * rows that were moved to another page; only a rewrite removes those.
@@ -126,14 +136,15 @@ export class SqliteStore implements OpenStore {
 		const isSmall = statSync(this.#folder.accountPath(accountId)).size <= maxRewrittenBytes;
 		const giveUpAtMs = monotonicMs() + purgeTimeoutMs;
 		// In memory, like all that this connection would otherwise write to temporary files.
-		if (rewrite && isSmall) this.#transacting(accountId).database.exec('VACUUM');
-		while (!emptyLog(this.#transacting(accountId).database)) {
-			if (monotonicMs() > giveUpAtMs)
-				throw new OperatorError(
-					'It is deleted, but still in the write-ahead log, because other processes keep reading or writing the database; run the command again.',
-				);
-			await delay(purgeAgainMs);
-		}
+		if (rewrite && isSmall)
+			await this.#inTurn(accountId, (database) => withoutWaiting(database, () => database.exec('VACUUM')));
+		await this.#inTurn(accountId, (database) => {
+			if (emptyLog(database)) return;
+			if (monotonicMs() < giveUpAtMs) throw new BusyError();
+			throw new OperatorError(
+				'It is deleted, but still in the write-ahead log, because other processes keep reading or writing the database; run the command again.',
+			);
+		});
 	}
 
 	/** Reuses the last transaction's connection if it was to the same account: an import has thousands in a row. */

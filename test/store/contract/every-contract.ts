@@ -20,6 +20,7 @@ import { scoringContract } from './scoring.ts';
 import { seedContract } from './seeds.ts';
 import { sharedKeyContract } from './shared-keys.ts';
 import { subscriptionContract } from './subscriptions.ts';
+import { tasksContract } from './tasks.ts';
 import { uploadContract } from './uploads.ts';
 import { visitorMaintenanceContract } from './visitor-maintenance.ts';
 import { visitorContract } from './visitors.ts';
@@ -37,6 +38,7 @@ export function everyContract(engine: Engine): void {
 	visitorMaintenanceContract(engine);
 	subscriptionContract(engine);
 	foldingContract(engine);
+	tasksContract(engine);
 	historyContract(engine);
 	crowdedMomentContract(engine);
 	historiesContract(engine);

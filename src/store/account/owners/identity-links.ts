@@ -241,7 +241,8 @@ export function* keysOfVisitors(vids: readonly string[]): Steps<KeysOfVisitors> 
 	const following =
 		yield* select`tid FROM @subscription_event WHERE subid IN ${subids} AND named = 0 AND cid IS NOT NULL ${limit}`;
 	if ([shown, owned, following].some((rows) => rows.length > maxContested)) {
-		yield [{ lock: 'exclusive', keys: 'all' }, addTasks(vids.map((vid) => `o:${vid}`))];
+		yield [{ lock: 'exclusive', keys: 'all' }];
+		yield* addTasks(vids.map((vid) => `o:${vid}`));
 		return noMore;
 	}
 	return {
@@ -302,7 +303,7 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 	if (popular.length === 0) return;
 	const holders = yield* holdersOfKeys(popular);
 	const won = holders.filter(({ key, vid }) => links.some((link) => link.key === key && link.vid === vid));
-	yield [addTasks(won.map(({ key }) => String(key)))];
+	yield* addTasks(won.map(({ key }) => String(key)));
 }
 
 /** The same for events that are already locked. @param rows of `lockEvents` */

@@ -138,7 +138,7 @@ function isShared(key: string, column: 'cid' | 'subid', parts: readonly string[]
 export function* saveShared(keys: readonly string[]): Steps<void> {
 	const found =
 		yield* sql`INSERT INTO @shared_key (key) ${values(keys.map((key) => [key]))} ON CONFLICT (key) DO NOTHING RETURNING key /* save shared keys */`;
-	if (found.length > 0) yield [addTasks(found.map(({ key }) => `n:${key}`))];
+	yield* addTasks(found.map(({ key }) => `n:${key}`));
 }
 
 const placeName = 'events looked at for shared keys';

@@ -124,7 +124,7 @@ export function* followSubscriptions(all: readonly string[]): Steps<Set<string>>
 	const locked = Map.groupBy(following, ({ subid }) => subid);
 	const done = few.filter(({ subid, events }) => isAlone && (locked.get(subid)?.length ?? 0) >= events);
 	const isDone = new Set(done.map(({ subid }) => subid));
-	yield [addTasks(keysOf(subids.filter((subid) => !isDone.has(subid))))];
+	yield* addTasks(keysOf(subids.filter((subid) => !isDone.has(subid))));
 	return yield* follow(following);
 }
 

@@ -84,7 +84,8 @@ export function* foundCrowd({ vid, mark }: Crowd, links: readonly IdentityLink[]
 	yield [lockVisitors(unique([vid, ...vids]))];
 	const [row] = yield* select`refolded FROM @visitor WHERE vid = ${vid} /* crowd */`;
 	if (row?.refolded !== mark) return false;
-	yield [saveLinks(links, shared), addTasks(popular)];
+	yield [saveLinks(links, shared)];
+	yield* addTasks(popular);
 	const moved = yield* assignEvents(events);
 	yield* refold([...moved]);
 	return !moved.has(vid);

@@ -1,5 +1,5 @@
 import { subscriptionKey } from '../../../domain/ownership.ts';
-import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
+import { ask, type Query, type Row, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
 	assignEvents,
@@ -9,7 +9,7 @@ import {
 	saveLinks,
 } from '../owners/identity-links.ts';
 import { followFew, followOn } from '../owners/subscription-owners.ts';
-import { addTasks } from '../tasks.ts';
+import { addTasks, beginTasks, leaveTasks } from '../tasks.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
 import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
 import { isFolded, refold, replay, withShortLogs } from './refold.ts';
@@ -65,8 +65,9 @@ interface Task {
 	readonly position: number;
 }
 
+/** Locked, so that whoever queues the same work again does not rely on this, see `addTasks`. */
 function nextTasks(condition: string, max: number): Query {
-	return select`id, name, position FROM @task WHERE ${raw(condition)} ORDER BY id LIMIT ${raw(max)} /* next tasks */`;
+	return sql`SELECT id, name, position FROM @task WHERE ${raw(condition)} ORDER BY id LIMIT ${raw(max)} FOR UPDATE /* next tasks */`;
 }
 
 function toTask({ id, name, position }: Row): Task {
@@ -172,8 +173,8 @@ function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<
 	yield [
 		saveLinks(read.links, found.shared),
 		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${gone} AND unfounded IS NOT NULL /* unfounded */`,
-		addTasks(found.popular),
 	];
+	yield* addTasks(found.popular);
 	const moved = yield* assignEvents(found.events);
 	yield* refold([...moved]);
 	return !moved.has(vid) && gone.length < maxAssigned;
@@ -205,23 +206,27 @@ const maxAssigned = 50;
 function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
 	const { id, name, position } = task;
 	const subject = name.slice(2);
+	const isAlike = (other: Task) => other.name.startsWith('s:') && other.position === 0;
+	const alike = isAlike(task) ? [task, ...others.filter(isAlike)] : [task];
+	yield [beginTasks(alike.map((one) => one.id))];
 	if (name.startsWith('v:')) yield* refoldAfter(id, subject);
 	else if (name.startsWith('f:')) {
 		yield [lockVisitors([subject])];
 		yield* refold([subject]);
-		yield [endTasks([name], id)];
+		yield [endTasks([id])];
 	} else if (name.startsWith('n:')) yield* forgetShown(task);
 	else if (name.startsWith('c:')) yield [goOn(task, yield* assignOn(subject, position))];
 	else if (name.startsWith('o:')) yield [goOn(task, yield* assignVisitorOn(subject, position))];
 	else {
-		const isAlike = (other: Task) => other.name.startsWith('s:') && other.position === 0;
-		const alike = position === 0 ? [task, ...others.filter(isAlike)] : [];
-		const { few, moved } = yield* followFew(unique(alike.map((one) => one.name.slice(2))));
+		const all = position === 0 ? unique(alike.map((one) => one.name.slice(2))) : [];
+		const { few, moved } = yield* followFew(all);
+		const done = new Set(few.map(subscriptionKey));
+		const { ended = [], left = [] } = Object.groupBy(alike, (one) => (done.has(one.name) ? 'ended' : 'left'));
 		if (few.length > 0) {
 			yield* refold([...moved]);
-			const names = few.map(subscriptionKey);
-			yield [endTasks(names, Math.max(...alike.map((one) => one.id)))];
+			yield [endTasks(ended.map((one) => one.id)), leaveTasks(left.map((one) => one.id))];
 		} else {
+			yield [leaveTasks(left.map((one) => one.id))];
 			const following = yield* followOn(subject, position);
 			yield* refold([...following.moved]);
 			yield [goOn(task, following.lastId)];
@@ -229,8 +234,9 @@ function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
 	}
 }
 
-function endTasks(names: readonly string[], untilId: number): Query {
-	return sql`DELETE FROM @task WHERE name IN ${names} AND id <= ${untilId} /* tasks done */`;
+function endTasks(ids: readonly number[]): Query {
+	const rows = ids.map((id) => [id]);
+	return sql`DELETE FROM @task WHERE id IN (SELECT column1 FROM (${values(rows)}) AS done) /* tasks done */`;
 }
 
 /** @param position undefined at the end */
@@ -269,7 +275,8 @@ function* forgetShown({ id, name }: Task): Steps<void> {
 	yield [sql`DELETE FROM @claim WHERE key = ${key} AND vid IN ${shown} /* forget shown */`];
 	yield* refold([...(yield* assignEvents(events))]);
 	if (shown.length === maxVisitors) return;
-	yield [endTasks([name], id), addTasks(key.startsWith('t:') ? [] : [key])];
+	yield [endTasks([id])];
+	yield* addTasks(key.startsWith('t:') ? [] : [key]);
 }
 
 /** The same of a visitor whose customers have changed. */

@@ -94,10 +94,8 @@ function* takeLinks(
 	});
 	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
 	const { events, popular, shared } = yield* lockContested(unique(keys), { changing: vids });
-	const { found } = yield* ask({
-		found: select`tid FROM @subscription_event WHERE vid IN ${vids} /* take links */`,
-		queued: addTasks(popular),
-	});
+	yield* addTasks(popular);
+	const found = yield* select`tid FROM @subscription_event WHERE vid IN ${vids} /* take links */`;
 	const own = yield* lockEvents(found.map(({ tid }) => String(tid)));
 	const rows = [...events, ...own] as readonly Row[];
 	const over = yield* contestedAmong([...new Map(rows.map((row) => [row.tid, row])).values()]);

@@ -27,13 +27,11 @@ export function* refold(
 	const free = vids.filter((vid) => !busy.includes(vid));
 	const short = yield* withShortLogs(free, max);
 	const isShort = new Set(short);
-	yield [
-		addTasks(busy.map((vid) => `f:${vid}`)),
-		...waitToBeFolded(
-			free.filter((vid) => !isShort.has(vid)),
-			sids,
-		),
-	];
+	yield* addTasks(busy.map((vid) => `f:${vid}`));
+	yield waitToBeFolded(
+		free.filter((vid) => !isShort.has(vid)),
+		sids,
+	);
 	return short.length > 0 ? yield* replay(short, rows) : 0;
 }
 

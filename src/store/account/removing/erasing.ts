@@ -122,8 +122,8 @@ export function* beginErasing(
 		lock: { lock: 'exclusive', keys: 'all' },
 		tasks: findTask(vid),
 	});
+	if (!task) yield* addTasks([taskOf(vid)]);
 	yield [
-		...(task ? [] : [addTasks([taskOf(vid)])]),
 		lockVisitors([vid]),
 		// Before the visitor's row, which lists them, is deleted.
 		{ settle: [vid] },

@@ -44,9 +44,9 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);
 	yield [
 		forgetDays(deleted.map(({ at }) => Number(at))),
-		addTasks(contested.popular),
 		sql`DELETE FROM @visit WHERE sid IN ${sids} AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* prune */`,
 	];
+	yield* addTasks(contested.popular);
 	const moved = yield* assignEvents(contested.events);
 	yield* refold([...moved.union(new Set(vids))], sids, maxReplayed);
 	return deleted.length;
@@ -106,9 +106,9 @@ export function* pruneKept(beforeMs: number): Steps<number> {
 	yield [
 		forgetDays(pruned.map(({ at }) => Number(at))),
 		sql`UPDATE @claim SET kept = NULL FROM (${values(pairsOf(links))}) AS shown WHERE vid = shown.column1 AND key = shown.column2 /* prune kept */`,
-		addTasks(contested.popular),
 	];
 	yield* moveLinks(yield* withShortLogs(linked, maxReplayed), links, beforeMs);
+	yield* addTasks(contested.popular);
 	const moved = yield* assignEvents(contested.events);
 	yield* refold([...moved.union(new Set(linked))], [], maxReplayed);
 	return touches.length + links.length;

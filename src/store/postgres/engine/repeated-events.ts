@@ -3,7 +3,6 @@ import { subscriptionKey } from '../../../domain/ownership.ts';
 import { forgetDays } from '../../account/kept-days.ts';
 import { addTasks } from '../../account/tasks.ts';
 import { type Row, raw, type Steps, sql, values } from '../../steps.ts';
-import { unique } from '../../unique.ts';
 import type { Queryable } from './capabilities.ts';
 import { beginWriting, commitTransaction } from './connection.ts';
 import { runSteps } from './run-steps.ts';
@@ -66,8 +65,8 @@ function* moveRows(rows: readonly Row[]): Steps<void> {
 		sql`INSERT INTO @repeated_event (${raw(movedColumns.join(', '))}, differs) ${values(moved)} /* repeated events */`,
 		sql`DELETE FROM @subscription_event WHERE id IN (SELECT CAST(column1 AS bigint) FROM (${values(rows.map(({ id }) => [Number(id)]))}) AS list) /* repeated events */`,
 		forgetDays(rows.map(({ received_at }) => Number(received_at))),
-		addTasks(unique([...visitors, ...subscriptions])),
 	];
+	yield* addTasks([...visitors, ...subscriptions]);
 }
 
 /** What to tell the operator of repeats. */

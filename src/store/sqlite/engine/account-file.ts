@@ -5,6 +5,7 @@ import { markSuffix } from './checkpoint.ts';
 import { openDatabase } from './connection.ts';
 import { type DataFolder, sync } from './data-folder.ts';
 import { migrate, schemaVersion } from './migrate.ts';
+import { turnSuffix } from './turns.ts';
 
 const busyTimeoutMs = 5000;
 
@@ -78,7 +79,7 @@ function ownerOf(database: DatabaseSync): number {
 /** Deletes an account's files, the database first: what is left of an interrupted deletion is no account. */
 export function deleteAccountFile(folder: DataFolder, accountId: number): void {
 	const path = folder.accountPath(accountId);
-	for (const suffix of ['', '-wal', '-shm', markSuffix]) rmSync(path + suffix, { force: true });
+	for (const suffix of ['', '-wal', '-shm', markSuffix, turnSuffix]) rmSync(path + suffix, { force: true });
 	sync(folder.accountsPath);
 }
 

@@ -1,6 +1,6 @@
 import { statSync, writeFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { BusyError, isFailedSync, isIoError, keptLogBytes } from './connection.ts';
+import { BusyError, isFailedSync, isIoError, keptLogBytes, withoutWaiting } from './connection.ts';
 import { schemaVersion } from './migrate.ts';
 
 /** 128 MiB. In a series of transactions, a page that several of them wrote is then copied only once. */
@@ -90,14 +90,8 @@ export function checkpointLongLog(database: DatabaseSync): void {
  * @returns false if others are using the database; it waits for nobody
  */
 export function emptyLog(database: DatabaseSync): boolean {
-	const busyTimeoutMs = Number(database.prepare('PRAGMA busy_timeout').get()?.timeout);
 	// Nobody can write while the last part is copied, so this must not wait for readers.
-	database.exec('PRAGMA busy_timeout = 0');
-	try {
-		return checkpoint(database, 'PASSIVE') && checkpoint(database, 'TRUNCATE');
-	} finally {
-		database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-	}
+	return withoutWaiting(database, () => checkpoint(database, 'PASSIVE') && checkpoint(database, 'TRUNCATE'));
 }
 
 /** For commands: if a server has the database open, the server has done so. A full disk must not prevent reading. */

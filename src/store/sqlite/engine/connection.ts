@@ -79,6 +79,17 @@ export function openDatabase(
 	return database;
 }
 
+/** Does something without waiting for locks. */
+export function withoutWaiting<Outcome>(database: DatabaseSync, act: () => Outcome): Outcome {
+	const busyTimeoutMs = Number(database.prepare('PRAGMA busy_timeout').get()?.timeout);
+	database.exec('PRAGMA busy_timeout = 0');
+	try {
+		return act();
+	} finally {
+		if (database.isOpen) database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+	}
+}
+
 /**
  * Keeps in memory what a savepoint or a statement may have to undo. Otherwise SQLite writes all of it beyond 64 KiB to a
  * temporary file outside of the data folder. That takes half of an upload's CPU, and leaves customers' data there. Sorts

@@ -9,6 +9,7 @@ import type { Connection } from '../engine/connection.ts';
 import { isBusy, isIoError } from '../engine/connection.ts';
 import { ConnectionPool } from '../engine/connection-pool.ts';
 import { DataFolder } from '../engine/data-folder.ts';
+import { Turns } from '../engine/turns.ts';
 import { type ArrivedWork, commitGroup, dropExpired, expired } from './group-commit.ts';
 import type { FromWriter, ToWriter, WorkResult, WriterData } from './messages.ts';
 
@@ -34,6 +35,7 @@ const owner = parentPort;
 const cells = new Int32Array(cellsBuffer);
 const pool = new ConnectionPool(new DataFolder(folderPath), openDatabases);
 const checkpointer = new Checkpointer();
+const turns = new Turns();
 const queues = new Map<number, ArrivedWork[]>();
 /** When to try the databases again that could not be written to. */
 const retryAtMs = new Map<number, number>();
@@ -68,6 +70,10 @@ function nextDatabase(nowMs: number): number | undefined {
 }
 
 function runGroup(databaseId: number): void {
+	if (turns.isOthers(databaseId, pool.path(databaseId))) {
+		retryAtMs.set(databaseId, monotonicMs() + locked.retryMs);
+		return;
+	}
 	const { live, dropped } = dropExpired(queues.get(databaseId) ?? []);
 	queues.delete(databaseId);
 	const first = live.slice(0, groupLimit);
@@ -140,6 +146,7 @@ function commit(databaseId: number, group: readonly ArrivedWork[]): WorkResult[]
 function afterCommit(databaseId: number, connection: Connection): void {
 	try {
 		checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
+		turns.afterCommit(databaseId, pool.path(databaseId));
 	} catch (error) {
 		if (isIoError(error)) markFailed(databaseId, reasonOf(error));
 		else send({ type: 'error', databaseId, reason: reasonOf(error) });
