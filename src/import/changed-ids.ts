@@ -8,19 +8,23 @@ const months = [
 	'ene|feb|mar|abr|may|jun|jul|ago|sep|dic|gen|apr|mag|giu|lug|set|ott|jan|mrt|mei|aug|okt|dec',
 ].join('|');
 
+type Change = readonly [form: RegExp, what: string];
+
+/** Of Excel in several languages, of cells that were too narrow, and of LibreOffice. */
+const errorOfSpreadsheet: Change = [
+	/^#[¡¿]?[\p{Lu}\d][\p{Lu}\d/._ ]*[!?]$|^#(?:N\/?[ABDV]|I\/T|GETTING_DATA)$|^#+$|^Err:\d{3}$/u,
+	'an error of a spreadsheet, such as #N/A',
+];
+
 /**
  * What spreadsheets make of ids. Two ids that were rounded alike would count as one event; what such an id once was, nobody can tell.
  */
-const changes: readonly (readonly [form: RegExp, what: string])[] = [
+const changes: readonly Change[] = [
 	[
 		/^[+-]?\d(?:[.,]\d+)?[Ee][+-]\d{2,3}$|^[+-]?\d[.,]\d+E\d{1,3}$/,
 		'a number that a spreadsheet has rounded, such as 1.23E+15',
 	],
-	// Of Excel in several languages, of cells that were too narrow, and of LibreOffice.
-	[
-		/^#[¡¿]?[\p{Lu}\d][\p{Lu}\d/._ ]*[!?]$|^#(?:N\/?[ABDV]|I\/T|GETTING_DATA)$|^#+$|^Err:\d{3}$/u,
-		'an error of a spreadsheet, such as #N/A',
-	],
+	errorOfSpreadsheet,
 	[
 		new RegExp(
 			`^\\d{1,2}[-.] ?(?:${months})\\.?(?:[- ]\\d{2,4})?$|^(?:${months})\\.?[- ]\\d\\d$|^\\d{1,2}(?:([/.])\\d{1,2}\\1\\d{4}|/\\d{1,2}/\\d\\d)(?: \\d{1,2}:\\d\\d(?::\\d\\d)?)?$`,
@@ -35,7 +39,6 @@ const changes: readonly (readonly [form: RegExp, what: string])[] = [
 		'a text with a space at its beginning or end, maybe one that does not show',
 	],
 ];
-const [, errorOfSpreadsheet] = changes as [unknown, (typeof changes)[number]];
 
 export const asWrittenAdvice = '(or give --ids-as-written)';
 
