@@ -170,10 +170,10 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 		.listen({ host: settings.host, port: settings.port })
 		.catch(portError(settings.host, settings.port, '--port'));
 	const url = `${originOf(app, tls !== undefined)}${prefix}`;
-	writer.announce?.(reachable(url));
 	const startedAtMs = now();
 	const serving = async () => ({ startedAtMs, figures: await metrics.figures() });
 	const consoleUrl = await listenForPages(starting, settings, tls, store, { ...options, serving });
+	writer.announce?.(reachable(url), consoleUrl && new URL(consoleUrl).origin);
 	const running = starting.move();
 	let stopped: Promise<void> | undefined;
 	const stop = async () => {

@@ -8,11 +8,14 @@ when the copy is complete and on disk. Servers keep running. To restore, stop th
   caskade serve --database sqlite:DIR`,
 	)
 	.argument('<dir>', 'the new folder')
-	.onStore(async (store, options, dir) => {
-		const databases: { database: string; bytes: number }[] = [];
-		await store.backup(dir, (copy) => {
-			databases.push(copy);
-			if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
-		});
-		print(options, { dir, databases }, `Backup complete in ${dir}.`);
-	});
+	.onStore(
+		async (store, options, dir) => {
+			const databases: { database: string; bytes: number }[] = [];
+			await store.backup(dir, (copy) => {
+				databases.push(copy);
+				if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
+			});
+			print(options, { dir, databases }, `Backup complete in ${dir}.`);
+		},
+		{ olderSchema: 'leave' },
+	);

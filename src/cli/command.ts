@@ -12,7 +12,7 @@ import {
 import { OperatorError } from '../errors.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { OpenStore } from '../store/store.ts';
-import { type CommonOptions, withStore } from './output.ts';
+import { type Begin, type CommonOptions, withStore } from './output.ts';
 
 type Step = (command: Commander) => unknown;
 /** What an argument is: `[id]` may be left out, `<file...>` are several. */
@@ -165,11 +165,11 @@ export class Declaration<Options, Given extends readonly unknown[]> {
 
 	/**
 	 * What it does with the store, which is opened for it; it has the common options.
-	 * @param begin.create whether the command may create the data folder
+	 * @param begin see `withStore`
 	 */
 	onStore(
 		act: (store: OpenStore, options: Options & CommonOptions, ...given: Given) => Promise<unknown>,
-		begin: { readonly create?: boolean } = {},
+		begin: Begin = {},
 	): this {
 		this.common().action((options, _, ...given) =>
 			withStore(options, (store) => act(store, options, ...given), begin),

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { textTable } from '../format/text-table.ts';
 import type { Account } from '../store/control/control-store.ts';
 import { openStore } from '../store/open.ts';
-import type { OpenStore } from '../store/store.ts';
+import type { OlderSchema, OpenStore } from '../store/store.ts';
 
 /** Options of every command. */
 export interface CommonOptions {
@@ -12,16 +12,23 @@ export interface CommonOptions {
 	readonly json?: boolean;
 }
 
+/** How a command begins. */
+export interface Begin {
+	readonly create?: boolean;
+	readonly olderSchema?: OlderSchema;
+}
+
 /**
  * Opens the store for one command and closes it afterwards.
  * @param begin.create whether the command may create the data folder
+ * @param begin.olderSchema what it does with databases of an older version; by default it refuses them
  */
 export async function withStore<T>(
 	options: { readonly database: string; readonly stage?: string | undefined },
 	fn: (store: OpenStore) => Promise<T>,
-	{ create = false } = {},
+	{ create = false, olderSchema = 'refuse' }: Begin = {},
 ): Promise<T> {
-	const store = await openStore(options.database, { ...options, mustExist: !create });
+	const store = await openStore(options.database, { ...options, olderSchema, mustExist: !create });
 	try {
 		return await fn(store);
 	} finally {

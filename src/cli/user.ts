@@ -6,7 +6,7 @@ import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import { emailAddress } from '../format/values.ts';
 import type { StoredPerson } from '../store/control/control-store.ts';
-import type { Store } from '../store/store.ts';
+import type { OpenStore, Store } from '../store/store.ts';
 import { command, group } from './command.ts';
 import { type CommonOptions, print, printLine, printRecord, printTable } from './output.ts';
 
@@ -147,13 +147,16 @@ function note(store: Store, action: string, about: string): Promise<void> {
 }
 
 async function showLink(
-	store: Store,
+	store: OpenStore,
 	person: Pick<Person, 'id' | 'email'>,
 	options: { readonly json?: boolean; readonly consoleUrl?: string },
 ): Promise<void> {
-	const made = await newLoginLink(store.control, person, options.consoleUrl ?? defaultConsoleUrl);
+	const known = options.consoleUrl ?? (await store.status()).consoleUrl;
+	const made = await newLoginLink(store.control, person, known ?? defaultConsoleUrl);
 	print(options, made, () => {
 		printRecord(made);
+		if (known === undefined)
+			printLine('No running server has told where its console is: give --console-url if it is not there.');
 		printLine(`The link signs ${person.email} in once. Treat it as a secret.`);
 	});
 }

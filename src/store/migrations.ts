@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorError } from '../errors.ts';
 
 export type DatabaseKind = 'control' | 'client';
 type Engine = 'sqlite' | 'postgres';
@@ -19,6 +20,16 @@ export class SchemaTooNewError extends Error {
 			`The ${kind} database has schema ${version}, this Caskade knows schema ${known}: it was last used by a newer Caskade. Start that one, or restore a backup made before the upgrade.`,
 		);
 		this.name = 'SchemaTooNewError';
+	}
+}
+
+/** The database is of an older version, and this process is not to migrate it. */
+export class SchemaTooOldError extends OperatorError {
+	/** @param database its name, for people */
+	constructor(database: string, version: number, known: number) {
+		super(
+			`${database} has schema ${version}, and this Caskade needs schema ${known}: back up, then run 'caskade migrate' or start the new server. See "Upgrade" in docs/operating.md. Until then, use the version that you had.`,
+		);
 	}
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../errors.ts';
-import type { OpenStore } from './store.ts';
+import type { OlderSchema, OpenStore } from './store.ts';
 
 export interface StageChoice {
 	/** A valid `--stage`; undefined for the deployment without a path prefix. */
@@ -9,6 +9,7 @@ export interface StageChoice {
 }
 
 export interface OpenOptions extends StageChoice {
+	readonly olderSchema?: OlderSchema | undefined;
 	/** Refuse a place without data instead of beginning some there: its name may be mistyped. */
 	readonly mustExist?: boolean;
 	/** How many connections to PostgreSQL this process may open; by default as many as are useful and allowed. */
@@ -31,7 +32,7 @@ export async function openStore(
 	address: string,
 	{ mustExist = false, ...options }: OpenOptions = {},
 ): Promise<OpenStore> {
-	const { stage, now } = options;
+	const { stage, now, olderSchema } = options;
 	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
 	if (scheme === 'sqlite' && rest) {
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
@@ -40,7 +41,7 @@ export async function openStore(
 			throw new OperatorError(
 				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' creates a data folder.`,
 			);
-		return new SqliteStore(folder, now);
+		return new SqliteStore(folder, { now, olderSchema });
 	}
 	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');

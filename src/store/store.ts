@@ -17,10 +17,17 @@ export interface Store {
 	transact<T>(accountId: number, begin: () => Steps<T>): Promise<T>;
 }
 
+/**
+ * What happens to a database whose schema is older than this version's. Servers and `caskade migrate` migrate it, which is the
+ * default. Other commands refuse it: whoever only reads must not upgrade what another version serves. A backup takes it as it is.
+ */
+export type OlderSchema = 'migrate' | 'refuse' | 'leave';
+
 /** How a store is opened; see `openStore`. Holds a password where the address does. */
 export interface StorePlace {
 	readonly database: string;
 	readonly stage?: string | undefined;
+	readonly olderSchema?: OlderSchema | undefined;
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
 }

@@ -21,7 +21,7 @@ const ofVisit = { aid: 'c-a-acme-uk', scope: 'sid', subject: sid } as const;
 /** A real control database with one account, and a clock that only the test moves. */
 async function start(t: TestContext) {
 	const clock = { nowMs: noon };
-	const store = new SqliteStore(join(temporaryFolder(t), 'data'), () => clock.nowMs);
+	const store = new SqliteStore(join(temporaryFolder(t), 'data'), { now: () => clock.nowMs });
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, (error) => assert.fail(String(error)));

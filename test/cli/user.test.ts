@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import {
+	assertMisused,
+	assertRefused,
+	caskade,
+	caskadeJson,
+	emptyInstallation,
+	ServeProcess,
+} from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
 interface Made {
@@ -87,4 +94,16 @@ test('a person is signed out, removed, and what commands did to them is in the a
 		],
 	);
 	assert.match((await caskade(['audit', 'list', '--user', 'bob@example.com', ...at])).stdout, /Nothing yet/);
+});
+
+test('a link names the console of the running server', async (t) => {
+	const at = await emptyInstallation(t);
+	await using server = await ServeProcess.start(at);
+	const [, origin] = await server.printed(/console: (http:\S+)\/console\//);
+	const made = (await caskadeJson(['user', 'create', 'ada@example.com', '--role', 'admin', ...at])) as {
+		link: string;
+	};
+	assert.equal(new URL(made.link).origin, origin);
+	assert.notEqual(new URL(made.link).port, '8081');
+	assert.equal((await fetch(made.link)).status, 200);
 });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
@@ -106,4 +106,23 @@ export async function takeControlAway(t: TestContext, address: string): Promise<
 	return async () => {
 		await session.query(`ALTER DATABASE ${name}_away RENAME TO ${name}`);
 	};
+}
+
+/** Holds a folder as servers did before they told their version: the lock, and the address. */
+export class OlderServer implements AsyncDisposable {
+	readonly #lock: DatabaseSync;
+
+	constructor(folder: string) {
+		this.#lock = new DatabaseSync(join(folder, 'serve.lock'));
+		this.#lock.exec('BEGIN EXCLUSIVE');
+		writeFileSync(join(folder, 'serve.url'), 'http://127.0.0.1:1\n');
+	}
+
+	stop(): void {
+		if (this.#lock.isOpen) this.#lock.close();
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.stop();
+	}
 }

@@ -8,11 +8,11 @@ import type { Account } from '../control/accounts.ts';
 import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
-import { migrationFiles, newestSchemas } from '../migrations.ts';
+import { migrationFiles, newestSchemas, SchemaTooOldError } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
 import type { ServingReader, ServingWriter, WriterEvents } from '../serving.ts';
 import type { Reading, Steps } from '../steps.ts';
-import type { OpenStore, StorePlace } from '../store.ts';
+import type { OlderSchema, OpenStore, StorePlace } from '../store.ts';
 import { AccountServers, maxServers } from './engine/account-servers.ts';
 import { checkCoordinator, checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
 import { Citus } from './engine/citus.ts';
@@ -72,6 +72,7 @@ const deadAfterMs = 10_000;
 export interface PostgresOptions extends ConnectionBudget {
 	readonly stage?: string | undefined;
 	readonly now?: (() => number) | undefined;
+	readonly olderSchema?: OlderSchema | undefined;
 	/** Refuse a database without a control schema instead of creating it. */
 	readonly mustExist?: boolean;
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
@@ -106,9 +107,12 @@ export class PostgresStore implements OpenStore {
 	#onNotice: (address: string, notice: string) => void = () => {};
 	#onDeath: (error: Error) => void = () => {};
 
-	private constructor(address: string, { stage, now, nodeAddress }: PostgresOptions) {
+	private constructor(
+		address: string,
+		{ stage, now, nodeAddress, olderSchema = 'migrate' }: PostgresOptions,
+	) {
 		const schemas = new SchemaNames(stage);
-		this.place = { database: address, stage, nodeAddress };
+		this.place = { database: address, stage, nodeAddress, olderSchema };
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: Omit<PoolOptions, 'size'>) =>
@@ -129,6 +133,7 @@ export class PostgresStore implements OpenStore {
 			this.#reads,
 			(to) => this.#pools.get(to),
 			(at, notice) => this.#onNotice(at, notice),
+			olderSchema,
 		);
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
@@ -187,6 +192,8 @@ export class PostgresStore implements OpenStore {
 			throw new OperatorError(
 				`There is no schema ${schema} at ${shownAddress(this.#servers.home)}; 'caskade account create' or 'caskade serve' creates one.`,
 			);
+		if (version > 0 && version < this.schemas.control && this.place.olderSchema === 'refuse')
+			throw new SchemaTooOldError(`The control schema ${schema}`, version, this.schemas.control);
 		if (version !== this.schemas.control) await migrate(this.#home, schema, 'control');
 	}
 

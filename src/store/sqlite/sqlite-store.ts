@@ -9,10 +9,10 @@ import { type ControlStore, type ControlTables, controlStore } from '../control/
 import type { CopyTarget } from '../copy-target.ts';
 import { lendHandles, openClosing } from '../file-handles.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
-import { newestSchemas, SchemaTooNewError } from '../migrations.ts';
+import { newestSchemas, SchemaTooNewError, SchemaTooOldError } from '../migrations.ts';
 import type { ServingReader, ServingWriter, WriterEvents } from '../serving.ts';
 import type { Reading, Steps } from '../steps.ts';
-import type { OpenStore, StorePlace } from '../store.ts';
+import type { OlderSchema, OpenStore, StorePlace } from '../store.ts';
 import {
 	createAccountFile,
 	deleteAccountFile,
@@ -36,6 +36,8 @@ import {
 	isServed,
 	lockFolder,
 	readLine,
+	readNotes,
+	requireNoOlderServer,
 	writeLine,
 } from './engine/data-folder.ts';
 import { kyselyOver } from './engine/dialect.ts';
@@ -65,13 +67,19 @@ export class SqliteStore implements OpenStore {
 	readonly #sweep: NodeJS.Timeout;
 	readonly #keepHandles = lendHandles(() => this.#stopTransacting());
 
-	/** Opens the folder, creates it if it is missing, and migrates the control database. */
-	constructor(path: string, now: () => number = Date.now) {
+	/** Opens the folder, creates it if it is missing, and migrates the control database if it may. */
+	constructor(
+		path: string,
+		{
+			now = Date.now,
+			olderSchema = 'migrate',
+		}: { now?: (() => number) | undefined; olderSchema?: OlderSchema | undefined } = {},
+	) {
 		this.now = now;
 		this.#folder = new DataFolder(path);
-		this.place = { database: `sqlite:${path}` };
+		this.place = { database: `sqlite:${path}`, olderSchema };
 		this.#folder.create();
-		const database = openControl(this.#folder);
+		const database = openControl(this.#folder, olderSchema);
 		this.#sweep = setInterval(() => {
 			try {
 				this.#forgetIfGone();
@@ -192,7 +200,12 @@ export class SqliteStore implements OpenStore {
 
 	#openAccount(accountId: number): DatabaseSync {
 		const database = openAccountFile(this.#folder, accountId, { busyTimeoutMs });
-		migrateAccountFile(database, accountId);
+		const version = schemaVersion(database);
+		if (this.place.olderSchema !== 'migrate' && version < this.schemas.accounts) {
+			database.close();
+			throw new SchemaTooOldError(`The database of account ${accountId}`, version, this.schemas.accounts);
+		}
+		migrateAccountFile(this.#folder, database, accountId);
 		return database;
 	}
 
@@ -217,9 +230,9 @@ export class SqliteStore implements OpenStore {
 			let migrations = 0;
 			try {
 				using database = openAccountFile(this.#folder, id, { busyTimeoutMs });
-				migrations = migrateAccountFile(database, id);
+				migrations = migrateAccountFile(this.#folder, database, id);
 			} catch (error) {
-				if (error instanceof SchemaTooNewError) throw error;
+				if (error instanceof SchemaTooNewError || error instanceof OperatorError) throw error;
 				failed.push(`${aid} (${reasonOf(error)})`);
 			}
 			progress({ database: aid, migrations, done: index + 1, total: accounts.length });
@@ -280,6 +293,7 @@ export class SqliteStore implements OpenStore {
 		return {
 			servers,
 			url: servers ? readLine(this.#folder.addressPath) : undefined,
+			consoleUrl: servers ? readNotes(this.#folder)?.consoleUrl : undefined,
 			lastBackupAt: readLine(this.#folder.lastBackupPath),
 		};
 	}
@@ -308,6 +322,7 @@ export class SqliteStore implements OpenStore {
 		const lock = lockFolder(this.#folder);
 		if (!lock)
 			throw new OperatorError(sentence(`the data folder ${this.#folder.path}${atAddress(this.#folder)}`));
+		lock.note();
 		return lock;
 	}
 
@@ -319,12 +334,19 @@ export class SqliteStore implements OpenStore {
 	}
 }
 
-function openControl(folder: DataFolder): DatabaseSync {
+function openControl(folder: DataFolder, olderSchema: OlderSchema): DatabaseSync {
 	let database: DatabaseSync | undefined;
 	try {
 		if (!existsSync(folder.controlPath)) requireNoAccounts(folder);
 		database = openDatabase(folder.controlPath, { busyTimeoutMs, create: true });
-		if (schemaVersion(database) === 0) requireNoAccounts(folder);
+		const version = schemaVersion(database);
+		const known = newestSchemas('sqlite');
+		if (version === 0) requireNoAccounts(folder);
+		const isOlder = version > 0 && version < known.control;
+		if (isOlder && olderSchema === 'leave') return database;
+		if (isOlder) requireNoOlderServer(folder, known);
+		if (isOlder && olderSchema === 'refuse')
+			throw new SchemaTooOldError(`The control database in ${folder.path}`, version, known.control);
 		emptyLogIfFree(database);
 		migrate(database, 'control');
 		return database;

@@ -125,7 +125,7 @@ test('for signing keys older than sequence numbers, the one that was not rotated
 	control.exec(
 		"PRAGMA user_version = 3; INSERT INTO signing_key VALUES ('a', '', 5, NULL), ('b', '', 5, 90), ('c', '', 9, 80), ('d', '', 5, 70)",
 	);
-	const store = new SqliteStore(folder.path, () => 60);
+	const store = new SqliteStore(folder.path, { now: () => 60 });
 	t.after(() => store.close());
 	assert.deepEqual(
 		(await store.control.signingKeys()).map(({ kid }) => kid),

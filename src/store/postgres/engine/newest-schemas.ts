@@ -1,5 +1,6 @@
 import { asStorageError, StorageError } from '../../../errors.ts';
-import { migrationFiles } from '../../migrations.ts';
+import { migrationFiles, SchemaTooOldError } from '../../migrations.ts';
+import type { OlderSchema } from '../../store.ts';
 import type { ReadQueue } from '../queue/read-queue.ts';
 import type { AccountServers } from './account-servers.ts';
 import { isOnCluster } from './capabilities.ts';
@@ -25,6 +26,7 @@ export class NewestSchemas {
 	readonly #known = new Map<number, string>();
 	readonly #underWay = new Map<string, Promise<void>>();
 	readonly #onNotice: (address: string, notice: string) => void;
+	readonly #olderSchema: OlderSchema;
 
 	/** For queries about any account: a slow account delays no others there. */
 	readonly #reads: ServerPool<ReadQueue>;
@@ -38,7 +40,9 @@ export class NewestSchemas {
 		reads: ServerPool<ReadQueue>,
 		poolOf: (address: string) => PostgresPool,
 		onNotice: (address: string, notice: string) => void,
+		olderSchema: OlderSchema,
 	) {
+		this.#olderSchema = olderSchema;
 		this.#servers = servers;
 		this.#reads = reads;
 		this.#poolOf = poolOf;
@@ -82,6 +86,8 @@ export class NewestSchemas {
 		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
 		// A newer schema is used as it is: a newer server runs beside this one, which is about to be replaced.
 		if (version < this.#newest) {
+			if (this.#olderSchema !== 'migrate')
+				throw new SchemaTooOldError(`The schema ${schema}`, version, this.#newest);
 			const { notice } = await migrate(this.#poolOf(address), schema, 'client');
 			this.#tell(address, notice);
 		}

@@ -1,10 +1,11 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
+import { newestSchemas } from '../../migrations.ts';
 import { markSuffix } from './checkpoint.ts';
 import { openDatabase } from './connection.ts';
-import { type DataFolder, sync } from './data-folder.ts';
-import { migrate, schemaVersion } from './migrate.ts';
+import { type DataFolder, requireNoOlderServer, sync } from './data-folder.ts';
+import { latestSchema, migrate, schemaVersion } from './migrate.ts';
 import { turnSuffix } from './turns.ts';
 
 const busyTimeoutMs = 5000;
@@ -39,8 +40,11 @@ export function openAccountFile(
 /**
  * Migrates an account's open file to the newest schema, then writes the account's number into it. @returns how many
  * migrations it ran
+ * @throws OperatorError if a server of an older version uses the folder
  */
-export function migrateAccountFile(database: DatabaseSync, accountId: number): number {
+export function migrateAccountFile(folder: DataFolder, database: DatabaseSync, accountId: number): number {
+	const version = schemaVersion(database);
+	if (version > 0 && version < latestSchema('client')) requireNoOlderServer(folder, newestSchemas('sqlite'));
 	const migrations = migrate(database, 'client');
 	if (migrations > 0) database.exec(`PRAGMA application_id = ${accountId}`);
 	return migrations;
@@ -56,7 +60,7 @@ export function createAccountFile(folder: DataFolder, accountId: number): void {
 	try {
 		using database = openDatabase(path, { busyTimeoutMs, create: true });
 		if (hasRows(database)) throw new StorageError('it has rows');
-		migrateAccountFile(database, accountId);
+		migrateAccountFile(folder, database, accountId);
 	} catch (error) {
 		if (!isThere) throw error;
 		throw new OperatorError(

@@ -105,7 +105,7 @@ export class ConnectionPool {
 		try {
 			if (!this.#recovered.has(databaseId)) this.#recover(databaseId, database);
 			if (isControl) migrate(database, 'control');
-			else migrateAccountFile(database, databaseId);
+			else migrateAccountFile(this.#folder, database, databaseId);
 			undoInMemory(database);
 		} catch (error) {
 			database.close();

@@ -68,7 +68,7 @@ export class SqliteCopyTarget implements CopyTarget {
 			const path = this.#folder.accountPath(accountId);
 			const database = openDatabase(path, { busyTimeoutMs, cacheKiB, create: true });
 			emptyLogIfFree(database);
-			migrateAccountFile(database, accountId);
+			migrateAccountFile(this.#folder, database, accountId);
 			undoInMemory(database);
 			this.#open = { accountId, database };
 		}

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../../../errors.ts';
+import { newestSchemas, type Schemas } from '../../migrations.ts';
 import { isBusy } from './connection.ts';
 import { fileError } from './file-error.ts';
 
@@ -63,6 +64,11 @@ export class DataFolder {
 		return join(this.path, 'serve.url');
 	}
 
+	/** What the server that holds the lock tells commands of its own version, see `ServerNotes`. */
+	get notesPath(): string {
+		return join(this.path, 'serve.json');
+	}
+
 	/** When the last backup began. */
 	get lastBackupPath(): string {
 		return join(this.path, 'last-backup');
@@ -94,10 +100,19 @@ export function sync(path: string): void {
 	}
 }
 
+/** What a server tells of itself. One that was killed leaves it behind; versions before it tell nothing. */
+export interface ServerNotes {
+	readonly schemas: Schemas;
+	/** Where people reach the console, without a path. */
+	readonly consoleUrl?: string | undefined;
+}
+
 /** Held by the only server of a data folder. */
 export interface FolderLock {
-	/** Tells commands where the server is. */
-	announce(url: string): void;
+	/** Tells commands where the server and its console are. */
+	announce(url: string, consoleUrl?: string): void;
+	/** Tells commands that whoever holds the lock is of this version. */
+	note(): void;
 	release(): void;
 }
 
@@ -119,21 +134,32 @@ export function lockFolder(folder: DataFolder, waitMs = patienceMs): FolderLock 
 		throw fileError(folder.lockPath, error, 'delete it, it holds no data');
 	}
 	const held = database;
-	const forget = () => rmSync(folder.addressPath, { force: true });
+	const forget = () => {
+		rmSync(folder.addressPath, { force: true });
+		rmSync(folder.notesPath, { force: true });
+	};
+	const schemas = newestSchemas('sqlite');
 	forget();
 	return {
-		announce(url) {
-			try {
-				writeLine(folder.addressPath, url);
-			} catch {
-				// On a full disk commands do without.
-			}
+		note() {
+			tell(folder.notesPath, JSON.stringify({ schemas }));
+		},
+		announce(url, consoleUrl) {
+			tell(folder.addressPath, url);
+			tell(folder.notesPath, JSON.stringify({ schemas, consoleUrl }));
 		},
 		release() {
 			forget();
 			held.close();
 		},
 	};
+}
+
+/** On a full disk commands do without. */
+function tell(path: string, line: string): void {
+	try {
+		writeLine(path, line);
+	} catch {}
 }
 
 /** Writes a file of one line, which `readLine` reads. */
@@ -162,4 +188,24 @@ export function isServed(folder: DataFolder): boolean {
 	const lock = lockFolder(folder, readLine(folder.addressPath) === undefined ? patienceMs : 0);
 	lock?.release();
 	return lock === undefined;
+}
+
+/** @returns undefined if it tells nothing, which older versions do */
+export function readNotes(folder: DataFolder): ServerNotes | undefined {
+	const line = readLine(folder.notesPath);
+	return line === undefined ? undefined : (JSON.parse(line) as ServerNotes);
+}
+
+/**
+ * Checks before a migration that no server of an older version uses the folder: it would refuse what is newer than itself, and
+ * fail with every request.
+ * @throws OperatorError that says what to do
+ */
+export function requireNoOlderServer(folder: DataFolder, known: Schemas): void {
+	if (!isServed(folder)) return;
+	const schemas = readNotes(folder)?.schemas;
+	if (schemas && schemas.control >= known.control && schemas.accounts >= known.accounts) return;
+	throw new OperatorError(
+		`A server of an older version runs on the data folder ${folder.path}${atAddress(folder)}, and fails once its databases are migrated: stop it first, then run 'caskade migrate' or start the new server. Until then, use its own version for commands.`,
+	);
 }

@@ -176,7 +176,7 @@ export class SqliteReader implements ServingReader {
 		if (schemaVersion(database) === latestSchema('client')) return database;
 		database.close();
 		using older = openAccountFile(this.#folder, accountId, { busyTimeoutMs });
-		migrateAccountFile(older, accountId);
+		migrateAccountFile(this.#folder, older, accountId);
 		return open();
 	}
 

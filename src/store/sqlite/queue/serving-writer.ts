@@ -130,7 +130,7 @@ export async function startServingWriter(
 		get logs() {
 			return logs.state;
 		},
-		announce: (url) => lock.announce(url),
+		announce: (url, consoleUrl) => lock.announce(url, consoleUrl),
 		stop: () => running.disposeAsync(),
 	};
 }
