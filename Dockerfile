@@ -14,6 +14,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json LICENSE ./
 COPY client/src client/src
+COPY bin bin
 COPY demo demo
 COPY migrations migrations
 COPY src src
