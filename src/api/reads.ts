@@ -99,6 +99,7 @@ export function describeRead(operation: {
 	});
 	return {
 		operationId: operation.operationId,
+		security: [{ cask: [] }],
 		tags: ['Visitors'],
 		summary: operation.summary,
 		description: operation.description,

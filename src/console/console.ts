@@ -1,4 +1,5 @@
 import type { AccessDirectory } from '../access/directory.ts';
+import type { OpenSession } from '../access/sign-in.ts';
 import { formToken } from '../access/tokens.ts';
 import { may } from '../domain/person.ts';
 import { OperatorError, QueueFullError } from '../errors.ts';
@@ -77,6 +78,10 @@ export function createConsole(options: ConsoleOptions): Console {
 		if (forAll) return forAll;
 		const open = await entrance.signedIn(request);
 		if (!open) return toSignIn(request);
+		return { ...(await answerSignedIn(request, open)), personId: open.person.id };
+	}
+
+	async function answerSignedIn(request: ConsoleRequest, open: OpenSession): Promise<ConsoleAnswer> {
 		const asked: Asked = {
 			request,
 			store,

@@ -30,6 +30,8 @@ export interface ConsoleRequest {
 }
 
 export interface ConsoleAnswer {
+	/** Who has asked, where somebody has signed in. It is not sent. */
+	readonly personId?: string;
 	/** Where the page is not as it will be: when to ask again. */
 	readonly againAfterMs?: number;
 	readonly status: number;

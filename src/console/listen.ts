@@ -51,6 +51,12 @@ export async function listenForConsole({
 	const onLiveError = (error: unknown) =>
 		log.error({ cause: reasonOf(error) }, 'a page could not be sent anew');
 	app.addHook('preClose', async () => live.stop());
+	app.addHook('onRequest', async ({ raw }, reply) => {
+		// RFC 9112, 3.2: which of them counts, a proxy may see otherwise.
+		const hosts = raw.rawHeaders.filter((name, place) => place % 2 === 0 && name.toLowerCase() === 'host');
+		if (hosts.length > 1) return reply.code(400).send();
+		return undefined;
+	});
 	app.removeAllContentTypeParsers();
 	app.addContentTypeParser(
 		'application/x-www-form-urlencoded',

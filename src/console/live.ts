@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConsoleAnswer } from './exchange.ts';
@@ -8,10 +9,15 @@ export const livePath = '/console/live';
 
 /** Somebody who has many pages open closes those in the background, but a connection takes memory. */
 const maxStreams = 200;
+/** Of one person, whatever number of sessions: nobody alone takes what all share. */
+const maxStreamsOfPerson = 10;
+/** A client that has not read a page by then is gone. */
+const maxUnreadMs = 30_000;
 
 /** Pages that people look at, each on a connection of server-sent events, until they no longer change. */
 export class LivePages {
-	readonly #streams = new Set<AbortController>();
+	/** Each with the person whose page it is, as soon as that is known. */
+	readonly #streams = new Map<AbortController, string | undefined>();
 
 	/**
 	 * Sends a page whenever it differs, as who has asked would be shown it. It ends with the session, and when the page is whole.
@@ -22,14 +28,16 @@ export class LivePages {
 		const { signal } = stream;
 		const end = (status: number) => response.writeHead(status).end();
 		if (this.#streams.size >= maxStreams) return void end(503);
-		this.#streams.add(stream);
+		this.#streams.set(stream, undefined);
 		response.on('close', () => stream.abort());
 		try {
 			let sent = '';
 			for (let isFirst = true; !signal.aborted; isFirst = false) {
-				const { status, headers, body, againAfterMs } = await ask();
+				const { status, headers, body, againAfterMs, personId } = await ask();
 				const isPage = status === 200 && String(headers['content-type']).startsWith('text/html');
 				if (isFirst && !isPage) return void end(204);
+				if (isFirst && this.#streamsOf(personId) >= maxStreamsOfPerson) return void end(429);
+				this.#streams.set(stream, personId);
 				if (isFirst)
 					response.writeHead(200, {
 						'content-type': 'text/event-stream',
@@ -38,8 +46,9 @@ export class LivePages {
 						'x-accel-buffering': 'no',
 					});
 				const hash = createHash('sha256').update(body).digest('base64');
-				if (isPage && hash !== sent) response.write(`${body.replaceAll(/^/gm, 'data: ')}\n\n`);
+				const isTaken = !isPage || hash === sent || response.write(`${body.replaceAll(/^/gm, 'data: ')}\n\n`);
 				sent = hash;
+				if (!isTaken && !(await this.#isRead(response, signal))) return void response.destroy();
 				if (!isPage || againAfterMs === undefined) return void response.end('event: end\ndata:\n\n');
 				await delay(againAfterMs, undefined, { signal });
 			}
@@ -51,7 +60,20 @@ export class LivePages {
 		}
 	}
 
+	#streamsOf(personId: string | undefined): number {
+		return [...this.#streams.values()].filter((id) => id !== undefined && id === personId).length;
+	}
+
+	/** Waits for a client that reads slowly, and asks for no other page meanwhile. @returns whether it has read all */
+	async #isRead(response: ServerResponse, signal: AbortSignal): Promise<boolean> {
+		const due = AbortSignal.timeout(maxUnreadMs);
+		return once(response, 'drain', { signal: AbortSignal.any([signal, due]) }).then(
+			() => true,
+			() => false,
+		);
+	}
+
 	stop(): void {
-		for (const stream of this.#streams) stream.abort();
+		for (const stream of this.#streams.keys()) stream.abort();
 	}
 }

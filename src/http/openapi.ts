@@ -125,6 +125,13 @@ export function openapi(app: FastifyInstance, prefix: string): void {
 						name: 'x-api-key',
 						description: 'Issued to a client by the operator; tied to a usage plan.',
 					},
+					cask: {
+						type: 'apiKey',
+						in: 'query',
+						name: 'cask',
+						description:
+							'Attribution signing key: from the answer to a hit, of one visitor or visit, for 24 hours.',
+					},
 				},
 			},
 			paths,

@@ -55,6 +55,10 @@ test('the document has the operations of the contract, but not those for operato
 		),
 		{ type: 'apiKey', where: 'header', name: 'x-api-key' },
 	);
+	for (const path of ['/visscores', '/visscores/segments'])
+		assert.deepEqual(document.paths[path].get.security, [{ cask: [] }]);
+	const { type, in: where, name } = document.components.securitySchemes.cask;
+	assert.deepEqual({ type, where, name }, { type: 'apiKey', where: 'query', name: 'cask' });
 });
 
 test('every status of the operation is documented, with every body', async () => {
