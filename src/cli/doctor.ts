@@ -1,4 +1,5 @@
 import { checkDays } from '../reports/kept-days.ts';
+import { unusableModels, unusableSentence } from '../scoring/judge/model-versions.ts';
 import type { Check } from '../store/maintenance.ts';
 import { checkMissingKeys } from './check-missing-keys.ts';
 import { command } from './command.ts';
@@ -24,6 +25,8 @@ join nobody. Changes nothing. The exit code is 1 if something needs attention.`,
 			);
 		for await (const check of checkDays(store, isReadable)) show(check);
 		for await (const check of checkMissingKeys(store, isReadable)) show(check);
+		for (const [aid, models] of Map.groupBy(await unusableModels(store), (model) => model.aid))
+			show({ check: `models of ${aid}`, ok: false, detail: unusableSentence(aid, models) });
 		if (options.json) printJson(checks);
 		if (checks.some((check) => !check.ok)) process.exitCode = 1;
 	});

@@ -1,3 +1,4 @@
+import { unusableModels, unusableSentence } from '../scoring/judge/model-versions.ts';
 import { command } from './command.ts';
 import { print, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -19,10 +20,12 @@ other command does. The command may be repeated, or run by several processes at 
 					progress.update('migrate', done, total);
 				})
 				.finally(() => progress.end());
+			const unusable = Map.groupBy(await unusableModels(store), ({ aid }) => aid);
 			const migrated = steps.filter(({ migrations }) => migrations > 0).length;
 			print(options, steps, () => {
 				for (const { database, notice } of steps) if (notice) printLine(`${database}: ${notice}.`);
 				printLine(`Every database has the newest schema; ${migrated} of ${steps.length} were migrated.`);
+				for (const [aid, models] of unusable) printLine(`${aid}: ${unusableSentence(aid, models)}.`);
 			});
 		},
 		{ olderSchema: 'migrate' },

@@ -3,6 +3,8 @@ import {
 	comparedModels,
 	modelReport,
 	requireGoal,
+	unusableModels,
+	unusableSentence,
 	useModel,
 } from '../scoring/judge/model-versions.ts';
 import { command, group } from './command.ts';
@@ -26,9 +28,11 @@ better, and it should be below that of the base rate.`,
 	.onAccount(async (store, { aid, id }, options) => {
 		if (options.goal !== undefined) await requireGoal(store, id, options.goal);
 		const models = await comparedModels(store, id, options.goal);
-		print(options, models, () =>
-			printTable(models.map(rounded), `No models. 'caskade train ${aid}' makes them.`),
-		);
+		const unusable = await unusableModels(store, [{ id, aid }]);
+		print(options, models, () => {
+			printTable(models.map(rounded), `No models. 'caskade train ${aid}' makes them.`);
+			if (unusable.length > 0) printLine(`Not used: ${unusableSentence(aid, unusable)}.`);
+		});
 	});
 
 const show = command('show', 'how a model was trained and judged')

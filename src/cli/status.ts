@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { reasonOf } from '../errors.ts';
 import { request } from '../node-http.ts';
+import { unusableModels } from '../scoring/judge/model-versions.ts';
 import type { OpenStore } from '../store/store.ts';
 import { waitingIn } from '../store/waiting-work.ts';
 import { command } from './command.ts';
@@ -46,7 +47,20 @@ async function statusOfStore(store: OpenStore) {
 	const { servers, url, lastBackupAt = null, collation } = await store.status();
 	const idle = store.takesManyServers ? 'running' : 'starting';
 	const server = url === undefined ? { state: servers > 0 ? idle : 'stopped' } : await askServer(url);
-	return { ...server, servers, ...(await waitingIn(store)), lastBackupAt, ...(collation && { collation }) };
+	return {
+		...server,
+		servers,
+		...(await waitingIn(store)),
+		...(await modelsIn(store)),
+		lastBackupAt,
+		...(collation && { collation }),
+	};
+}
+
+/** Only where something is wrong: it is for an operator to mend. */
+async function modelsIn(store: OpenStore) {
+	const { length } = await unusableModels(store);
+	return length > 0 && { modelsUnusable: `${length} (run 'caskade train AID', see 'caskade doctor')` };
 }
 
 /** What a server says of itself. */

@@ -1,4 +1,5 @@
 import type { TrainedGoal } from '../scoring/judge/account-training.ts';
+import { problemOfModel } from '../scoring/judge/model-versions.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { accountsInUse, forEachAccount, repeatedly } from './each-account.ts';
@@ -53,7 +54,9 @@ export function trainDue(
 	});
 }
 
+/** Long ago where this version cannot apply it, as after an upgrade: until the account is trained again, pages get base rates. */
 async function newestModelMs(store: Store, accountId: number): Promise<number> {
 	const newest = (await store.control.models(accountId)).findLast(({ scope }) => scope !== 'lift');
-	return newest ? Date.parse(newest.createdAt) : Number.NEGATIVE_INFINITY;
+	if (!newest || (await problemOfModel(store, accountId, newest))) return Number.NEGATIVE_INFINITY;
+	return Date.parse(newest.createdAt);
 }

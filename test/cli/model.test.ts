@@ -140,3 +140,19 @@ test('model use refuses a model that cannot score, and changes nothing', async (
 		new RegExp(`${version} +\\S+ +- +no +- `),
 	);
 });
+
+test('active models that this version cannot apply are named, with the command that mends it', async (t) => {
+	const { at, store, id, first } = await withModels(t);
+	const told =
+		/subscription \(vid\): model \S+ cannot be applied: its format is 1, not \d+\. 'caskade train c-a-x' makes new ones/;
+	for (const command of [['doctor'], ['migrate'], ['model', 'list', aid]])
+		assert.doesNotMatch((await caskade([...command, ...at])).stdout, told);
+	const { model, report } = trainedOnVisitors('logistic');
+	const old = { body: JSON.stringify({ ...model, format: 1 }), report: JSON.stringify(report) };
+	await store.control.insertModel(id, { goal: 'subscription', scope: 'vid', ...old }, 'activate it');
+	for (const command of [['doctor'], ['migrate'], ['model', 'list', aid]])
+		assert.match((await caskade([...command, ...at])).stdout, told, command.join(' '));
+	assert.match((await caskade(['status', ...at])).stdout, /^modelsUnusable +1 \(run 'caskade train AID'/m);
+	await caskade(['model', 'use', aid, 'subscription', first, ...at]);
+	assert.doesNotMatch((await caskade(['doctor', ...at])).stdout, told);
+});

@@ -232,6 +232,19 @@ test('an account is trained on schedule when its newest model is old enough, whi
 	assert.equal(trained().length, 4);
 });
 
+test('an account whose newest model this version cannot apply is trained at once', async (t) => {
+	const { store, account } = await place(t);
+	const { lines, options } = scheduleAt(store, () => Date.now());
+	await trainDue(store, options);
+	lines.splice(0);
+	const ofOldFormat = { goal: 'subscription', scope: 'vid', body: '{"format":1}', report: '{}' } as const;
+	await store.control.insertModel(account.id, ofOldFormat, 'activate it');
+	await trainDue(store, options);
+	assert.equal(lines.splice(0).length, 4);
+	await trainDue(store, options);
+	assert.deepEqual(lines, []);
+});
+
 test('a failing account is reported and does not stop the training of others', async (t) => {
 	const { store, account } = await place(t);
 	await store.control.createAccount({ aid: 'c-a-broken', client: 'acme', origins: [] }, async () => {});

@@ -6,6 +6,50 @@ import { type GoalModel, openModel, UnusableModelError } from '../serve/goal-mod
 import type { GoalReport } from './account-training.ts';
 import type { ExperimentReport } from './experiment-training.ts';
 
+/** An active model that this version cannot apply: pages are served the base rate instead. */
+export interface UnusableModel {
+	readonly aid: string;
+	readonly name: ModelName;
+	/** For people. */
+	readonly reason: string;
+}
+
+/** The active models of all accounts, or of one, that this version cannot apply, as after an upgrade that has changed their format. */
+export async function unusableModels(
+	store: Control,
+	accounts?: readonly { readonly id: number; readonly aid: string }[],
+): Promise<UnusableModel[]> {
+	const unusable: UnusableModel[] = [];
+	for (const { id, aid } of accounts ?? (await store.control.accounts()))
+		for (const { active, createdAt: _, ...name } of await store.control.models(id)) {
+			if (!active) continue;
+			const reason = await problemOfModel(store, id, name);
+			if (reason !== undefined) unusable.push({ aid, name, reason });
+		}
+	return unusable;
+}
+
+/** Why this version cannot apply a model; undefined where it can. */
+export async function problemOfModel(
+	{ control }: Control,
+	accountId: number,
+	{ goal, scope, version }: ModelName,
+): Promise<string | undefined> {
+	try {
+		openModel(version, await control.modelBody(accountId, { goal, scope, version }));
+	} catch (error) {
+		if (error instanceof UnusableModelError) return error.message;
+		throw error;
+	}
+	return undefined;
+}
+
+/** What to tell an operator of models that cannot be applied, and the command that mends it. */
+export function unusableSentence(aid: string, unusable: readonly UnusableModel[]): string {
+	const names = unusable.map(({ name, reason }) => `${name.goal} (${name.scope}): ${reason}`);
+	return `pages get the base rate instead of these models: ${names.join('; ')}. 'caskade train ${aid}' makes new ones`;
+}
+
 /** How well a model did, beside what it is. */
 export interface ComparedModel extends StoredModel {
 	/** `prior` if nothing better than the base rate, or than a lift of nobody, was found. */
