@@ -32,7 +32,7 @@ function examplesOf(page: string): Example[] {
 	return [...text.matchAll(/^```\n(.*?)^```/gms)].flatMap(([, block = '']) =>
 		block.split(/^(?=[$#] )/m).flatMap((part) => {
 			const [line = '', ...output] = part.split('\n');
-			const [, words] = /^[$#] (?:.* (?:npx |\S+\/bin\/))?caskade ([^>|…]+)$/.exec(line) ?? [];
+			const [, words] = /^[$#] (?:(?:.* )?(?:npx |\S+\/bin\/))?caskade ([^>|…]+)$/.exec(line) ?? [];
 			return words && output.join('') !== ''
 				? [{ page, line, args: wordsOf(words), output: output.join('\n') }]
 				: [];
@@ -215,6 +215,18 @@ test("the operator's manual shows what the commands print", async (t) => {
 });
 
 const skip = noSmallDisk();
+
+test('README shows what its commands for a client of your own print', async (t) => {
+	const at = ['--database', `sqlite:${join(temporaryFolder(t), 'data')}`];
+	await caskadeJson(['account', 'create', 'c-a-demo-local', '--client', 'demo', ...at]);
+	await using server = await serveHere(at);
+	const pages = new Pages({ 'http://127.0.0.1:8080': server.url });
+	const examples = examplesOf('../README.md').filter(({ args }) =>
+		['account create', 'key issue', 'status'].includes(args.filter((_, place) => place < 2).join(' ')),
+	);
+	assert.equal(examples.length, 3);
+	for (const example of examples) await pages.run(example, at);
+});
 
 test('the page on repairs shows what doctor prints on a disk that is almost full, and full', {
 	skip,
