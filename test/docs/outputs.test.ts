@@ -58,7 +58,7 @@ const variable: readonly (readonly [string, RegExp])[] = [
 	['PERCENTILE', /(?<="percentile":)\d+/],
 	['BAND', /(?<="band":)"\w+"/],
 	['COMMIT', /\b[0-9a-f]{12}\b/],
-	['UPTIME', /\b\d+ \(\d+ s\)/],
+	['UPTIME', /\b\d+ \((?:\d+ min )?\d+ s\)/],
 	['VERSION', /(?<=PostgreSQL )\d+\.\d+/],
 ];
 /** What is no name of anything. */
