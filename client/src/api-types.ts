@@ -12,6 +12,8 @@ export interface SubscriptionEvent {
 	readonly evt: string;
 	/** Revenue in British pence; negative for a refund. Null or empty: 0. */
 	readonly rvn?: number | '' | null | undefined;
+	/** When the event happened: ISO 8601 with a zone, at most 400 days ago. Null or empty: when it arrives. */
+	readonly at?: string | '' | null | undefined;
 }
 
 /** Subscription events of one account. Unknown properties are ignored. */
@@ -49,6 +51,8 @@ export interface StoredReceipt {
 		readonly cid: string | null;
 		readonly evt: string;
 		readonly rvn: number;
+		/** When it happened, if it was uploaded with a time. */
+		readonly at?: string | undefined;
 	};
 }
 

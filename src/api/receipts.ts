@@ -134,13 +134,13 @@ export async function readReceipts(
 /** A receipt in an answer. */
 export function describeReceipt(tid: string, receipt: Receipt | undefined): object {
 	if (!receipt) return { tid, stored: false };
-	const { event, receivedAtMs, requestId, joined } = receipt;
+	const { event, atMs, receivedAtMs, requestId, joined } = receipt;
 	return {
 		tid,
 		stored: true,
 		receivedAt: new Date(receivedAtMs).toISOString(),
 		requestId,
 		joined,
-		event,
+		event: atMs === undefined ? event : { ...event, at: new Date(atMs).toISOString() },
 	};
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory } from '../access/directory.ts';
 import type { RequestCounter } from '../access/request-counter.ts';
 import { isUnjoinable } from '../domain/ownership.ts';
-import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import type { SubscriptionEvent, UploadedEvent } from '../domain/subscription-event.ts';
 import { wants } from '../domain/webhook.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
@@ -16,6 +16,7 @@ import {
 } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import {
+	findTimeProblems,
 	findUploadProblems,
 	plainUploadCheck,
 	toEvent,
@@ -63,7 +64,10 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		reply: FastifyReply,
 		admitted: Admitted,
 	): Promise<FastifyReply> {
-		const { account, simulate, events } = readUpload(request.body as Buffer, admitted, directory);
+		const { account, simulate, events } = readUpload(request.body as Buffer, admitted, {
+			directory,
+			nowMs: now(),
+		});
 		const { id, aid, webhooks } = account;
 		const tellsConflicts = webhooks.some((webhook) => wants(webhook, 'subscription.conflict'));
 		const outcome = await writer
@@ -216,8 +220,8 @@ function outcomeHeaders(
 function readUpload(
 	bytes: Buffer | undefined,
 	admitted: Admitted,
-	directory: AccessDirectory,
-): { account: KnownAccount; simulate: boolean; events: SubscriptionEvent[] } {
+	{ directory, nowMs }: { readonly directory: AccessDirectory; readonly nowMs: number },
+): { account: KnownAccount; simulate: boolean; events: UploadedEvent[] } {
 	const body = parseJson(bytes);
 	const aid = typeof body === 'object' && body !== null && 'aid' in body ? body.aid : undefined;
 	const account = accountOf(aid, admitted, directory);
@@ -227,9 +231,10 @@ function readUpload(
 		throw new ApiError('invalid_request', {
 			detail: describeProblems(findUploadProblems(body, maxEvents)),
 		});
-	return {
-		account,
-		simulate: body.simulate ?? false,
-		events: body.data.map(toEvent),
-	};
+	const events = body.data.map(toEvent);
+	if (events.some(({ atMs }) => atMs !== undefined)) {
+		const problems = findTimeProblems(body.data, nowMs);
+		if (problems.length > 0) throw new ApiError('invalid_request', { detail: describeProblems(problems) });
+	}
+	return { account, simulate: body.simulate ?? false, events };
 }

@@ -10,6 +10,12 @@ export interface SubscriptionEvent {
 	readonly rvn: number;
 }
 
+/** An event as it is uploaded. */
+export interface UploadedEvent extends SubscriptionEvent {
+	/** When it happened, where that was sent. */
+	readonly atMs?: number;
+}
+
 /** When and by which request an event arrived; shared by all events of an upload. */
 export interface Arrival {
 	readonly receivedAtMs: number;
@@ -21,10 +27,12 @@ export interface Arrival {
 
 /** An event as stored in an account's database. */
 export interface StoredEvent extends SubscriptionEvent {
-	/** Milliseconds since 1970. */
+	/** When it happened, as far as is known: when it arrived, unless it told. Milliseconds since 1970. */
 	readonly received_at: number;
 	/** See `requestText`. Null for imported events, and for events stored by a version that did not record it. */
 	readonly request_id: string | null;
+	/** When it arrived, if it told when it happened. */
+	readonly arrived_at?: number;
 }
 
 /** Types of the fields, in the order of the columns of `subscription_event`. */
@@ -65,6 +73,9 @@ export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 	...(['received_at', 'request_id'] as const),
 ];
 
+/** The same with the arrival of events that told when they happened. */
+export const allEventColumns: readonly (keyof StoredEvent)[] = [...storedEventColumns, 'arrived_at'];
+
 /** The values of the arrival columns, which follow the fields. */
 export function arrivalValues({ receivedAtMs, requestId, keyId }: Arrival): [number, string | null] {
 	return [receivedAtMs, requestId === undefined ? null : requestText(requestId, keyId)];
@@ -86,6 +97,18 @@ export function arrivedBy(requestText: unknown): { requestId: string | null; key
 export function storedEvent({ tid, subid, cid, evt, rvn }: SubscriptionEvent, arrival: Arrival): StoredEvent {
 	const [received_at, request_id] = arrivalValues(arrival);
 	return { tid, subid, cid, evt, rvn, received_at, request_id };
+}
+
+/** The same for an event that may tell when it happened. */
+export function uploadedEvent(event: UploadedEvent, arrival: Arrival): StoredEvent {
+	const stored = storedEvent(event, arrival);
+	if (event.atMs === undefined) return stored;
+	return { ...stored, received_at: event.atMs, arrived_at: arrival.receivedAtMs };
+}
+
+/** Whether an event told when it happened. */
+export function isTold({ arrived_at }: Pick<StoredEvent, 'arrived_at'>): boolean {
+	return arrived_at !== undefined;
 }
 
 /** The values of an event, in column order. */

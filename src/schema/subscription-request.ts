@@ -1,7 +1,15 @@
-import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import type { SubscriptionEvent, UploadedEvent } from '../domain/subscription-event.ts';
+import { dayMs, minuteMs } from '../durations.ts';
 import { compileProblems } from './problems.ts';
 import { optional, plainText, text, textLimits, textRule } from './texts.ts';
 import { compileCheck, type Schema, type Static, Type } from './type.ts';
+
+/** How far ahead the clocks of senders may be. */
+const maxAheadMs = minuteMs;
+/** Older events come by `caskade import`. */
+const maxAgeDays = 400;
+const timeForm = '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,9})?)?(Z|[+-]\\d\\d:\\d\\d)$';
+const timeRule = `a time with a zone, for example 2026-01-31T12:00:00Z, not in the future and at most ${maxAgeDays} days ago`;
 
 const eventSchema = Type.Object(
 	{
@@ -19,6 +27,10 @@ const eventSchema = Type.Object(
 			'an integer',
 			{ description: 'Revenue in British pence; negative for a refund. Null or empty: 0.', examples: [499] },
 		),
+		at: optional(Type.String({ format: 'date-time', maxLength: 40, pattern: timeForm }), timeRule, {
+			description: `When the event happened: ISO 8601 with a zone, at most ${maxAgeDays} days ago. Null or empty: when it arrives.`,
+			examples: ['2026-01-31T12:00:00Z'],
+		}),
 	},
 	{ description: 'A subscription event.' },
 );
@@ -31,7 +43,10 @@ export const storedEventSchema = Type.Object(
 		cid: Type.Union([Type.String(), Type.Null()]),
 		evt: Type.String(),
 		rvn: Type.Integer(),
-	} satisfies Record<keyof SubscriptionEvent, Schema>,
+		at: Type.Optional(
+			Type.String({ format: 'date-time', description: 'When it happened, if it was uploaded with a time.' }),
+		),
+	} satisfies Record<keyof SubscriptionEvent | 'at', Schema>,
 	{ description: 'The stored event. `cid` is null after an erasure, too.' },
 );
 
@@ -81,8 +96,24 @@ export const eventProblems = compileProblems(eventSchema);
 export type SentEvent = Static<typeof eventSchema>;
 
 /** Converts a valid event of a request to the event that is stored. */
-export function toEvent({ tid, subid, cid, evt, rvn }: SentEvent): SubscriptionEvent {
+export function toEvent({ tid, subid, cid, evt, rvn, at }: SentEvent): UploadedEvent {
+	if (at) return { tid, subid, cid: cid || null, evt, rvn: rvn || 0, atMs: Date.parse(at) };
 	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
+}
+
+/** Times that are of no calendar, of the future or too long ago, one sentence each. */
+export function findTimeProblems(events: readonly SentEvent[], nowMs: number): string[] {
+	return events.flatMap(({ at }, index) =>
+		!at || isTime(at, nowMs) ? [] : [`data[${index}].at must be ${timeRule}`],
+	);
+}
+
+function isTime(at: string, nowMs: number): boolean {
+	const atMs = Date.parse(at);
+	// Date.parse takes 30 February for 2 March.
+	const day = new Date(`${at.slice(0, 10)}T00:00:00Z`);
+	const isDay = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(at.slice(0, 10));
+	return isDay && atMs <= nowMs + maxAheadMs && atMs >= nowMs - maxAgeDays * dayMs;
 }
 
 /** No plan allows more events. In a larger request, the events after these are not checked one by one. */

@@ -4,14 +4,14 @@ import type { Participant } from '../domain/experiment.ts';
 import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
-import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts';
+import type { Arrival, UploadedEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { UploadOutcome } from './account/arriving/events.ts';
 import type { Receipt } from './account/reading/receipts.ts';
 import type { RequestCounts } from './control/control-store.ts';
 
 export interface Upload extends Arrival {
-	readonly events: readonly SubscriptionEvent[];
+	readonly events: readonly UploadedEvent[];
 	/** Do everything, then roll back. */
 	readonly simulate: boolean;
 	/** Whether a webhook wants conflicts. */

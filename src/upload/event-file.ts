@@ -226,6 +226,8 @@ export class EventFile {
 
 	#mapped(fields: object): Record<string, unknown> {
 		const values: Record<string, unknown> = {};
+		const { at } = fields as { readonly at?: unknown };
+		if (at !== undefined) values.at = at;
 		for (const [index, field] of subscriptionEventFields.entries()) {
 			const value = (fields as Readonly<Record<string, unknown>>)[this.columns[index] as string];
 			if (value !== undefined) values[field] = value;

@@ -58,7 +58,9 @@ export async function uploadFile(options: FileUploadOptions): Promise<void> {
 
 /** What is sent: other columns are none of the server's business. */
 function numbered(event: SentEvent, row: number): NumberedEvent {
-	const fields = subscriptionEventFields.map((field) => [field, event[field]]);
+	const fields = [...subscriptionEventFields, 'at' as const].flatMap((field) =>
+		field === 'at' && !event.at ? [] : [[field, event[field]]],
+	);
 	return { ...(Object.fromEntries(fields) as SentEvent), [rowOf]: row };
 }
 

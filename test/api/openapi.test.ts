@@ -135,7 +135,7 @@ test('every example is valid by its schema', async () => {
 });
 
 test("a request built from the document's examples is stored", async (t) => {
-	const service = await startService(t);
+	const service = await startService(t, { now: () => Date.UTC(2026, 1, 1) });
 	const document = await documentOf(service);
 	const { schema } = document.paths['/subscription'].post.requestBody.content['application/json'];
 	const event = Object.fromEntries(
@@ -144,7 +144,7 @@ test("a request built from the document's examples is stored", async (t) => {
 			examples[0],
 		]),
 	);
-	assert.deepEqual(Object.keys(event), ['tid', 'subid', 'cid', 'evt', 'rvn']);
+	assert.deepEqual(Object.keys(event), ['tid', 'subid', 'cid', 'evt', 'rvn', 'at']);
 	const body = { aid: schema.properties.aid.examples[0], data: [event], simulate: false };
 	assert.ok(ajv.validate(schema, body));
 	assert.equal(body.aid, service.aid);

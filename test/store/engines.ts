@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Deadline } from '../../src/deadline.ts';
-import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
+import type { SubscriptionEvent, UploadedEvent } from '../../src/domain/subscription-event.ts';
 import { OperatorError } from '../../src/errors.ts';
 import type { UploadOutcome } from '../../src/store/account/arriving/events.ts';
 import type { StoredSubscriptionEvent } from '../../src/store/account/reading/events.ts';
@@ -157,7 +157,7 @@ export const receivedAtMs = Date.UTC(2026, 10, 21, 10);
 export async function upload(
 	writer: ServingWriter,
 	accountId: number,
-	events: readonly SubscriptionEvent[],
+	events: readonly UploadedEvent[],
 	options: { simulate?: boolean; atMs?: number; requestId?: string; keyId?: string } = {},
 ): Promise<UploadOutcome> {
 	const deadline = new Deadline(60_000, () => {});

@@ -1,4 +1,4 @@
-import { storedEventColumns } from '../../domain/subscription-event.ts';
+import { allEventColumns } from '../../domain/subscription-event.ts';
 
 interface TableDescription {
 	readonly columns: readonly string[];
@@ -9,7 +9,7 @@ interface TableDescription {
 /** All tables of an account, for copying from one engine to another; see `migrations/<engine>/client/`. */
 export const clientTables = {
 	subscription_event: {
-		columns: ['id', ...storedEventColumns, 'named', 'vid'],
+		columns: ['id', ...allEventColumns, 'named', 'vid'],
 		key: ['id'],
 	},
 	hit: { columns: ['id', 'vid', 'sid', 'at', 'body'], key: ['id'] },

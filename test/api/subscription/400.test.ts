@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../raw-http.ts';
 import { openAccount } from '../../shared-server.ts';
-import { event, type ServedAccount } from '../../support.ts';
+import { event, type ServedAccount, startService } from '../../support.ts';
 
 const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 
@@ -437,4 +437,24 @@ test('nothing is stored from a body longer than its content-length', async (t) =
 	assert.equal((await connection.answer()).status, 400);
 	await connection.closed;
 	await assertNothingStored(service);
+});
+
+test('a time without a zone, of the future, too old or of no calendar is refused by name', async (t) => {
+	const service = await startService(t, { now: () => Date.UTC(2026, 10, 21, 10) });
+	const times = [
+		'2026-11-20T10:00:00',
+		'2026-11-21T10:01:01Z',
+		'2025-10-01T10:00:00Z',
+		'2026-02-30T10:00:00Z',
+		'yesterday',
+		5,
+	];
+	for (const at of times) {
+		const answer = await service.upload({ aid: service.aid, data: [event({ at })] });
+		assert.equal(answer.status, 400, String(at));
+		const { validationErrors } = (await answer.json()) as { validationErrors: string };
+		assert.match(validationErrors, /^data\[0\]\.at must be a time with a zone/);
+	}
+	const ahead = await service.upload({ aid: service.aid, data: [event({ at: '2026-11-21T10:01:00Z' })] });
+	assert.equal(ahead.status, 201);
 });

@@ -21,6 +21,7 @@ import { seedContract } from './seeds.ts';
 import { sharedKeyContract } from './shared-keys.ts';
 import { subscriptionContract } from './subscriptions.ts';
 import { tasksContract } from './tasks.ts';
+import { toldTimesContract } from './told-times.ts';
 import { uploadContract } from './uploads.ts';
 import { visitorMaintenanceContract } from './visitor-maintenance.ts';
 import { visitorContract } from './visitors.ts';
@@ -30,6 +31,7 @@ export function everyContract(engine: Engine): void {
 	doorsContract(engine);
 	uploadContract(engine);
 	receiptContract(engine);
+	toldTimesContract(engine);
 	visitorContract(engine);
 	seedContract(engine);
 	joinContract(engine);

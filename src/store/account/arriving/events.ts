@@ -2,7 +2,9 @@ import { hasSharedKey, type Owner, ownerOf } from '../../../domain/ownership.ts'
 import { apply, compareEntries } from '../../../domain/profile.ts';
 import { noSharedKeys, type SharedKeys } from '../../../domain/shared-key.ts';
 import {
+	allEventColumns,
 	eventOf,
+	isTold,
 	type StoredEvent,
 	sameContent,
 	storedEventColumns,
@@ -22,12 +24,14 @@ import {
 	select,
 } from '../../steps.ts';
 import { unique } from '../../unique.ts';
+import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import { holdersOf, ownersOf } from '../owners/identity-links.ts';
 import {
 	followSubscriptions,
 	ownersOfSubscriptions,
 	type Subscribers,
 	setOwners,
+	subidsOf,
 	subscribersIn,
 } from '../owners/subscription-owners.ts';
 import { refold } from '../profiles/refold.ts';
@@ -131,13 +135,27 @@ function areRising(events: readonly StoredEvent[]): boolean {
 
 /** Stores the events that are new, in order. The unique index on `tid` decides which are. Returns their `tid`s. */
 export function insertEvents(events: readonly StoredEvent[]): Query & { rows: NonNullable<Query['rows']> } {
+	const rows = events.map((event) => [...valuesOf(event), event.received_at, event.request_id]);
+	if (!events.some(isTold)) return { sql: `${insertIntoEvents} /* store events */`, rows };
 	return {
-		sql: `${insertIntoEvents} /* store events */`,
-		rows: events.map((event) => [...valuesOf(event), event.received_at, event.request_id]),
+		sql: `${insertToldEvents} /* store told events */`,
+		rows: rows.map((row, index) => [...row, events[index]?.arrived_at ?? null]),
 	};
 }
 
-export const insertIntoEvents = `INSERT INTO @subscription_event (${storedEventColumns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
+const insertInto = (columns: readonly string[]) =>
+	`INSERT INTO @subscription_event (${columns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
+export const insertIntoEvents = insertInto(storedEventColumns);
+const insertToldEvents = insertInto(allEventColumns);
+
+/** Stores events of which some tell when they happened. @param insert stores them, and finds out which are new */
+export function* insertTold(events: readonly StoredEvent[], insert: () => Steps<Inserted>): Steps<Inserted> {
+	const told = events.filter(isTold);
+	const forget = yield* forgetAcquisitionsOf(subidsOf(told));
+	const inserted = yield* insert();
+	yield [forget, forgetDays(told.map(({ received_at }) => received_at))];
+	return inserted;
+}
 
 /** Asks whom events belong to. @param events with different `tid`s */
 export function askOwners(events: readonly StoredEvent[]) {
@@ -171,13 +189,14 @@ function* outcomesOf(
 		(duplicates[index] ?? []).map((row) => events[row]?.tid as string),
 	);
 	const rows = yield* eventsByTid(unique(tids));
-	const stored = new Map(rows.map((row) => [row.tid, eventOf(row)]));
+	const stored = new Map(rows.map((row) => [row.tid, row]));
 	return uploads.map((upload, index) => {
 		const { events } = upload;
 		const duplicateRows = duplicates[index] ?? [];
 		const isConflicting = (row: number) => {
 			const event = events[row] as StoredEvent;
-			return !sameContent(event, stored.get(event.tid));
+			const known = stored.get(event.tid);
+			return !sameContent(event, known && eventOf(known)) || isToldOtherwise(event, known);
 		};
 		return {
 			stored: events.length - duplicateRows.length,
@@ -188,8 +207,13 @@ function* outcomesOf(
 	});
 }
 
+/** Who tells another time than before has changed the event. Who told none, or tells none now, has not said that it differs. */
+function isToldOtherwise(event: StoredEvent, stored: Row | undefined): boolean {
+	return isTold(event) && stored?.arrived_at != null && Number(stored.received_at) !== event.received_at;
+}
+
 function eventsByTid(tids: readonly string[]): Askable<Select> {
-	return select`${raw(subscriptionEventFields.join(', '))} FROM @subscription_event WHERE tid IN ${tids} /* find conflicts */`;
+	return select`${raw([...subscriptionEventFields, 'received_at', 'arrived_at'].join(', '))} FROM @subscription_event WHERE tid IN ${tids} /* find conflicts */`;
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Owner } from '../../../domain/ownership.ts';
 import {
+	allEventColumns,
 	arrivedBy,
 	eventOf,
 	requestText,
 	type SubscriptionEvent,
-	storedEventColumns,
 	subscriptionEventFields,
 } from '../../../domain/subscription-event.ts';
 import { isoTime } from '../../../format/iso-time.ts';
@@ -66,10 +66,11 @@ export interface TracedEvent extends StoredSubscriptionEvent {
 /** Events with a `tid`, `cid` or `subid`, the latest first. */
 export function* eventsWith({ kind, value }: SearchedKey, limit: number): Reading<TracedEvent[]> {
 	const rows = yield* rowsOf(conditionsOf(kind).map((condition) => selectTraced(condition, [value], limit)));
-	return rows
-		.map(toTraced)
-		.sort((a, b) => b.receivedAtMs - a.receivedAtMs)
-		.slice(0, limit);
+	return latestFirst(rows.map(toTraced)).slice(0, limit);
+}
+
+function latestFirst(events: readonly TracedEvent[]): TracedEvent[] {
+	return events.toSorted((a, b) => b.receivedAtMs - a.receivedAtMs);
 }
 
 /** Events that an upload has stored, with how many they are. */
@@ -80,26 +81,35 @@ export function* eventsOfUpload(
 	if (requestId === null) return [];
 	const stored = requestText(requestId, keyId ?? undefined);
 	const rows = yield* rowsOf([
-		selectTraced('received_at = ? AND request_id = ?', [receivedAtMs, stored], limit),
+		selectTraced('received_at = ? AND request_id = ? AND arrived_at IS NULL', [receivedAtMs, stored], limit),
+		selectTraced('arrived_at = ? AND request_id = ?', [receivedAtMs, stored], limit),
 	]);
-	return rows.map(toTraced);
+	return rows.map(toTraced).slice(0, limit);
 }
 
 /** The events that were stored last, the latest first. */
 export function* latestEvents(asOfMs: number, limit: number): Reading<TracedEvent[]> {
-	const rows = yield* rowsOf([selectTraced('received_at <= ?', [asOfMs], limit)]);
-	return rows.map(toTraced);
+	const rows = yield* rowsOf([
+		selectTraced('received_at <= ? AND arrived_at IS NULL', [asOfMs], limit),
+		selectTraced('arrived_at <= ?', [asOfMs], limit, 'arrived_at'),
+	]);
+	return latestFirst(rows.map(toTraced)).slice(0, limit);
 }
 
-function selectTraced(condition: string, values: Select['values'], limit: number): Select {
+function selectTraced(
+	condition: string,
+	values: Select['values'],
+	limit: number,
+	order = 'received_at',
+): Select {
 	return {
-		sql: `SELECT ${storedEventColumns.join(', ')}, vid, named FROM @subscription_event WHERE ${condition} ORDER BY received_at DESC, id DESC LIMIT ? /* traced events */`,
+		sql: `SELECT ${allEventColumns.join(', ')}, vid, named FROM @subscription_event WHERE ${condition} ORDER BY ${order} DESC, id DESC LIMIT ? /* traced events */`,
 		values: [...(values ?? []), limit],
 	};
 }
 
 function toTraced(row: Row): TracedEvent {
-	const receivedAtMs = Number(row.received_at);
+	const receivedAtMs = Number(row.arrived_at ?? row.received_at);
 	return {
 		...eventOf(row),
 		receivedAt: isoTime(receivedAtMs),

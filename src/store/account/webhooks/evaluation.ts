@@ -160,7 +160,10 @@ export interface Conflict {
 export function addConflicts(events: readonly StoredEvent[], rows: readonly number[]): Query {
 	const [first] = events;
 	const tids = [...new Set(rows.map((row) => events[row]?.tid))];
-	const added = first && tids.length > 0 ? [[first.received_at, first.request_id, JSON.stringify(tids)]] : [];
+	const added =
+		first && tids.length > 0
+			? [[first.arrived_at ?? first.received_at, first.request_id, JSON.stringify(tids)]]
+			: [];
 	return sql`INSERT INTO @conflict (at, request_id, tids) ${values(added)} /* conflicts */`;
 }
 

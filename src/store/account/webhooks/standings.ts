@@ -15,12 +15,14 @@ export interface EvaluatedVisitor {
 
 /** The visitors with hits or subscription events after a moment and up to another, and the time of the last of these. */
 export function* changedSince(afterMs: number, untilMs: number): Reading<Map<string, number>> {
-	const { hits, events } = yield* ask({
+	const { hits, events, told } = yield* ask({
 		hits: select`vid, max(at) AS at FROM @every_hit WHERE at > ${afterMs} AND at <= ${untilMs} GROUP BY vid /* changed since */`,
 		events: select`vid, max(received_at) AS at FROM @subscription_event WHERE received_at > ${afterMs} AND received_at <= ${untilMs} AND vid IS NOT NULL GROUP BY vid /* changed since */`,
+		// What happened long ago is new as well, when it has just arrived.
+		told: select`vid, max(arrived_at) AS at FROM @subscription_event WHERE arrived_at > ${afterMs} AND arrived_at <= ${untilMs} AND vid IS NOT NULL GROUP BY vid /* changed since */`,
 	});
 	const changed = new Map<string, number>();
-	for (const row of [...hits, ...events]) {
+	for (const row of [...hits, ...events, ...told]) {
 		const [vid, atMs] = [String(row.vid), Number(row.at)];
 		changed.set(vid, Math.max(atMs, changed.get(vid) ?? Number.NEGATIVE_INFINITY));
 	}

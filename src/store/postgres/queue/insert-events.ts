@@ -1,7 +1,7 @@
 import { cidKey, compareHolders, eventKeys, type Holder } from '../../../domain/ownership.ts';
 import type { SharedKeys } from '../../../domain/shared-key.ts';
-import type { StoredEvent } from '../../../domain/subscription-event.ts';
-import { firstOfEach, type Inserted, insertEvents, insertIntoEvents } from '../../account/arriving/events.ts';
+import { isTold, type StoredEvent } from '../../../domain/subscription-event.ts';
+import { firstOfEach, type Inserted, insertEvents, insertTold } from '../../account/arriving/events.ts';
 import { hasCustomer } from '../../account/owners/customers.ts';
 import { holdersOf, namedAmong, ownersOf } from '../../account/owners/identity-links.ts';
 import { keysOfEvents, sharedAmong, someShared } from '../../account/owners/shared-keys.ts';
@@ -16,20 +16,27 @@ import { ask, type Row, type Select, type Steps } from '../../steps.ts';
 const separator = '\u001f';
 
 /** Lists the new rows only if some are not new. Most uploads repeat nothing. */
-const storeAll = `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${insertIntoEvents}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`;
+const storeAll = (insert: string) =>
+	`WITH sent (number) AS (VALUES (?::bigint)), stored AS (${insert}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`;
+
+/** @param isHere see `isHere` */
+export function* insertUploads(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
+	const insert = () => insertAll(events, isHere);
+	return events.some(isTold) ? yield* insertTold(events, insert) : yield* insert();
+}
 
 /**
  * In one round trip, stores the events that are new and finds their owners. Locks keep visitors from showing the events'
  * keys meanwhile.
  * @param isHere see `isHere`
  */
-export function* insertUploads(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
+function* insertAll(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
 	const keys = eventKeys(events);
 	const insert = insertEvents(events);
 	const { stored, links, subscriptions, some } = yield* ask({
 		keys: { lock: 'shared', keys },
 		subids: { lock: 'shared', keys: subscriptionKeys(events) },
-		stored: isHere ? { ...insert, sql: storeAll, values: [events.length] } : insert,
+		stored: isHere ? { ...insert, sql: storeAll(insert.sql), values: [events.length] } : insert,
 		links: linksOfKeys(keys),
 		subscriptions: ownersOfSubscriptions(firstOfEach(events)),
 		some: someShared(),

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
-import { type StoredEvent, storedEvent } from '../../../domain/subscription-event.ts';
+import { type StoredEvent, uploadedEvent } from '../../../domain/subscription-event.ts';
 import { StorageError } from '../../../errors.ts';
 import { type Arriving, storeEvents, type UploadOutcome } from '../../account/arriving/events.ts';
 import { type AccountTables, isHere, type TablesOf } from '../engine/account-tables.ts';
@@ -61,7 +61,7 @@ function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf): Part[] {
 	return ofAccounts.map(([accountId, waiting]) => {
 		const uploads = waiting.map(({ upload }) => ({
 			size: upload.events.length,
-			events: upload.events.map((event) => storedEvent(event, upload)),
+			events: upload.events.map((event) => uploadedEvent(event, upload)),
 			tellsConflicts: upload.tellsConflicts,
 		}));
 		const events = uploads.flatMap((upload) => upload.events);

@@ -10,14 +10,20 @@ import {
 	storedEvent,
 	storedEventColumns,
 	subscriptionEventFields,
+	type UploadedEvent,
+	uploadedEvent,
 	valuesOf,
 } from '../../../domain/subscription-event.ts';
 import {
 	type Arriving,
+	askOwners,
 	findOwners,
 	firstOfEach,
 	type Inserted,
+	insertEvents,
+	insertTold,
 	type Owners,
+	ownersAmong,
 	storeEvents,
 	type UploadOutcome,
 } from '../../account/arriving/events.ts';
@@ -25,7 +31,7 @@ import { storeHits } from '../../account/arriving/hits.ts';
 import { keysOfEvents, sharedAmong, someShared } from '../../account/owners/shared-keys.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import { recordCounts } from '../../control/request-counts.ts';
-import { type Steps, select, sql, type Value } from '../../steps.ts';
+import { ask, type Steps, select, sql, type Value } from '../../steps.ts';
 import type { Connection } from '../engine/connection.ts';
 import { addRecentHits } from './recent-hits.ts';
 
@@ -36,6 +42,8 @@ export interface PackedUpload extends Arrival {
 	 * fraction of what objects cost.
 	 */
 	readonly text: string;
+	/** When each event happened; null where it did not tell. Absent where none did. */
+	readonly timesMs?: readonly (number | null)[];
 	readonly simulate: boolean;
 	readonly tellsConflicts?: boolean;
 }
@@ -96,6 +104,35 @@ export function packEvents(events: readonly SubscriptionEvent[]): string {
 	return JSON.stringify(values);
 }
 
+/** When the events happened; undefined where none tells. */
+export function packTimes(events: readonly UploadedEvent[]): { timesMs?: readonly (number | null)[] } {
+	if (!events.some(({ atMs }) => atMs !== undefined)) return {};
+	return { timesMs: events.map(({ atMs = null }) => atMs) };
+}
+
+/** Stores an upload of which some events tell when they happened. It takes a wider row than all others. */
+function* storeTold(packed: PackedUpload, timesMs: readonly (number | null)[]): Steps<UploadOutcome> {
+	const { size, events: told, tellsConflicts } = new UnpackedUpload(packed);
+	const events = told.map((event, row) => {
+		const atMs = timesMs[row] ?? null;
+		return atMs === null ? event : uploadedEvent({ ...event, atMs }, packed);
+	});
+	const [outcome] = yield* storeEvents([{ size, events, tellsConflicts }], () =>
+		insertTold(events, function* () {
+			const keyed = firstOfEach(events);
+			const { rows, some, ...found } = yield* ask({
+				rows: insertEvents(events),
+				some: someShared(),
+				...askOwners(keyed),
+			});
+			const fresh = new Set(rows.map(({ tid }) => String(tid)));
+			const shared = yield* sharedAmong(some, () => keysOfEvents(events));
+			return { ...ownersAmong(keyed, found), fresh, shared };
+		}),
+	);
+	return outcome as UploadOutcome;
+}
+
 /** Inserts the events that are new, each with the visitor whom it names. The unique index on `tid` decides which are new. */
 function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: Arrival): Steps<Inserted> {
 	const known = connection.statement(anythingKnown).get();
@@ -143,6 +180,7 @@ const noOwners: Owners = { owners: new Map(), subscribers: new Map(), isAnothers
 /** The writer thread's commands: the first two in an account's database, the others in the control database. */
 export const commands = {
 	*storeSubscriptionEvents(packed: PackedUpload, connection: Connection): Steps<UploadOutcome> {
+		if (packed.timesMs) return yield* storeTold(packed, packed.timesMs);
 		const upload = new UnpackedUpload(packed);
 		const [outcome] = yield* storeEvents([upload], () => insertUpload(connection, upload, packed));
 		return outcome as UploadOutcome;

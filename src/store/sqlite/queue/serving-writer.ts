@@ -7,7 +7,13 @@ import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, WriterEvents } from '../../serving.ts';
 import type { LogLength } from '../engine/checkpointer.ts';
 import type { DataFolder, FolderLock } from '../engine/data-folder.ts';
-import { type CommandInput, type CommandName, type CommandOutcome, packEvents } from './commands.ts';
+import {
+	type CommandInput,
+	type CommandName,
+	type CommandOutcome,
+	packEvents,
+	packTimes,
+} from './commands.ts';
 import { controlDatabaseId } from './messages.ts';
 import { WatchedLogs } from './watched-logs.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -103,7 +109,7 @@ export async function startServingWriter(
 			return queueOf(accountId).submit(
 				accountId,
 				'storeSubscriptionEvents',
-				{ ...upload, text },
+				{ ...upload, ...packTimes(events), text },
 				{ deadlineMs: deadline.atMs, deadline, bounds, characters: text.length },
 			);
 		},
