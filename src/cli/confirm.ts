@@ -12,6 +12,20 @@ export function requireTerminal(instead: string): void {
 		throw new OperatorError(`It cannot be undone, and there is no terminal to ask on: add ${instead}.`);
 }
 
+/** Asks where there is a terminal, before what cannot be undone but is small enough for scripts to do without a word. */
+export async function askOnTerminal(
+	warning: string,
+	word: string,
+	{ yes = false }: { readonly yes?: boolean | undefined },
+	terminal: { input: Readable & { isTTY?: boolean }; output: Writable & { isTTY?: boolean } } = {
+		input: process.stdin,
+		output: process.stderr,
+	},
+): Promise<void> {
+	if (yes || !terminal.input.isTTY || !terminal.output.isTTY) return;
+	await confirm(`${warning} It cannot be undone.`, word, terminal);
+}
+
 /**
  * Asks on the terminal, beside the output.
  * @param warning what would happen

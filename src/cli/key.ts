@@ -2,7 +2,9 @@ import { duration } from '../config.ts';
 import { keyScopes } from '../domain/api-key.ts';
 import { standardPlan } from '../domain/usage-plan.ts';
 import { displayName } from '../format/values.ts';
+import { isUsable } from '../store/control/control-store.ts';
 import { command, group } from './command.ts';
+import { askOnTerminal } from './confirm.ts';
 import { print, printLine, printRecord } from './output.ts';
 
 const issue = command('issue', 'issue a key to a client')
@@ -35,7 +37,25 @@ expired or revoked is refused like one that does not exist.`,
 const revoke = command('revoke', 'revoke a key')
 	.description('Revoke a key; running servers refuse it within a second. This cannot be undone.')
 	.argument('<id>', "the key's id, as 'caskade key list' shows it")
-	.onStore(async (store, options, id) => print(options, await store.control.revokeKey(id)));
+	.option('--yes', 'revoke without asking')
+	.onStore(async (store, options, id) => {
+		const keys = await store.control.keys();
+		const key = keys.find((one) => one.id === id);
+		if (key && isUsable(key, store.now())) {
+			const { client, name, lastUsedAt } = key;
+			const isLast = !keys.some(
+				(other) => other.client === client && other.id !== id && isUsable(other, store.now()),
+			);
+			const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`;
+			const left = isLast ? ` It is the last usable key of ${client}, so nobody can upload then.` : '';
+			await askOnTerminal(
+				`The key ${name ?? id} of ${client} (${used}) would be refused.${left}`,
+				isLast ? (name ?? id) : 'yes',
+				options,
+			);
+		}
+		print(options, await store.control.revokeKey(id));
+	});
 
 export const keyCommand = group(
 	'key',

@@ -2,6 +2,7 @@ import { standardPlan, type UsagePlan } from '../domain/usage-plan.ts';
 import { plainName, positiveNumber, wholeNumber } from '../format/values.ts';
 import { deletePlan } from '../store/deletion.ts';
 import { command, type Declaration, group } from './command.ts';
+import { askOnTerminal } from './confirm.ts';
 import { print } from './output.ts';
 
 function withLimits<Options, Given extends readonly unknown[]>(declared: Declaration<Options, Given>) {
@@ -57,7 +58,10 @@ const remove = command('delete', 'delete a plan without keys')
 their use.`,
 	)
 	.argument('<name>', 'name of the plan')
+	.option('--yes', 'delete without asking')
 	.onStore(async (store, options, name) => {
+		await store.control.plan(name);
+		await askOnTerminal(`The plan ${name} would be deleted, with its keys that have ended.`, name, options);
 		await deletePlan(store, name);
 		print(options, { deleted: name }, `Plan ${name} is deleted.`);
 	});

@@ -8,6 +8,7 @@ import { emailAddress } from '../format/values.ts';
 import type { StoredPerson } from '../store/control/control-store.ts';
 import type { OpenStore, Store } from '../store/store.ts';
 import { command, group } from './command.ts';
+import { askOnTerminal } from './confirm.ts';
 import { type CommonOptions, print, printLine, printRecord, printTable } from './output.ts';
 
 /** Whoever may run commands on the data is not known by name. */
@@ -108,7 +109,12 @@ const sessions = command('sessions', 'where a person is signed in')
 const remove = command('remove', 'remove a person')
 	.description('Remove a person and sign them out. What they did stays in the audit log.')
 	.argument(...emailArgument)
+	.option('--yes', 'remove without asking')
 	.onStore(async (store, options, email) => {
+		const { grants } = await store.control.people.find(email);
+		const roles =
+			grants.map(({ aid, role }) => `${role} of ${aid ?? 'all accounts'}`).join(', ') || 'no role';
+		await askOnTerminal(`${email} (${roles}) would be removed and signed out.`, email, options);
 		await store.control.people.remove(email);
 		await note(store, 'user removed', email);
 		print(options, { removed: email }, `${email} is removed, and signed out within a second.`);

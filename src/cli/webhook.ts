@@ -8,6 +8,7 @@ import { deleteWebhook, replayMessages } from '../webhooks/old-messages.ts';
 import { checkReceiver } from '../webhooks/receiver.ts';
 import { keepMessagesMs } from '../webhooks/retry.ts';
 import { command, group } from './command.ts';
+import { askOnTerminal } from './confirm.ts';
 import { type CommonOptions, print, printJson, printLine, printRecord } from './output.ts';
 
 const keptDays = keepMessagesMs / dayMs;
@@ -94,7 +95,14 @@ const setDisabled = (name: string, text: string, why: 'operator' | null) =>
 
 const remove = command('delete', 'delete a webhook and all its messages')
 	.argument(...id)
+	.option('--yes', 'delete without asking')
 	.onAccount(async (store, account, options, webhook) => {
+		const { url } = await store.control.webhook(account.id, webhook);
+		await askOnTerminal(
+			`The webhook to ${url} would be deleted, with its secret and all its messages.`,
+			webhook,
+			options,
+		);
 		await deleteWebhook(store, account.id, webhook);
 		print(options, { deleted: webhook }, `Webhook ${webhook} is deleted.`);
 	});
