@@ -14,7 +14,7 @@ import { isBusy } from './connection.ts';
 export const turnSuffix = '-turn';
 
 /** Waits so long before asking, so that the writer has most of the time. */
-const patienceMs = 40;
+const patienceMs = 8;
 const retryEveryMs = 1;
 /** Longer than any transaction, and than a writer takes to let go. */
 const giveUpAfterMs = 30_000;
