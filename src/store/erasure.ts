@@ -135,6 +135,7 @@ export async function eraseCustomerVisitors(
 		await delay(pauseMs);
 	}
 	await foldSome(store, accountId);
+	await store.control.audit.forget(accountId, cid);
 	await store.purge(accountId, { rewrite: true });
 	return erasure;
 }

@@ -181,6 +181,7 @@ for (const engine of enginesAboveContract)
 			assert.match((await olga.get(page)).body, /Nothing is stored of a customer/);
 			const audit = JSON.stringify(await store.control.audit.list({ aid, limit: 50 }));
 			assert.match(audit, /customer erased/);
+			assert.equal(audit.includes('onerror'), false, 'nor is the customer named any more');
 			assert.equal(audit.includes(vid), false);
 			assert.deepEqual(errors, []);
 		});

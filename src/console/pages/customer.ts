@@ -22,8 +22,8 @@ export const customerPage = accountPage({
 		const { account, person } = asked;
 		const cid = cidOf(asked);
 		const found = await erasable(asked.store, account.id, { cid });
-		await asked.note('customer viewed', cid);
 		if (isNothing(found)) return html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
+		await asked.note('customer viewed', cid);
 		return html`<p>Stored of the customer <strong>${nameOf(cid)}</strong>:</p>
 ${contents(asked, found)}
 <p><a href="${searchPath(account.aid, cid)}">The visitors and subscription events</a></p>
@@ -70,7 +70,6 @@ ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase 
 			// Before, so that it is known even if this ends in between.
 			await note('customer erased', cid);
 			const { vids, hits, visits, events } = await eraseCustomerVisitors(store, account.id, cid);
-			await store.control.audit.forget(account.id, cid);
 			return {
 				once: html`<p class="warning" role="status">The customer is erased: ${counted(vids.length, 'visitor')}, ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. ${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id. Earlier backups still contain the data.</p>
 <p><a href="/console/${account.aid}/visitors">To the visitors</a></p>`,
