@@ -4,7 +4,7 @@ import { subscriptionEvents } from '../store/account/reading/events.ts';
 import { command, csvOption } from './command.ts';
 import { printJson, write } from './output.ts';
 
-const columns = [...subscriptionEventFields, 'receivedAt'] as const;
+const columns = [...subscriptionEventFields, 'receivedAt', 'at'] as const;
 
 export const eventsCommand = command('events', "print an account's stored subscription events")
 	.description(

@@ -1,8 +1,8 @@
 import { InvalidArgumentError } from 'commander';
 import { duration } from '../config.ts';
-import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import { currencyCode } from '../format/currencies.ts';
+import { fileFields } from '../upload/event-file.ts';
 import { asWrittenOption } from './as-written.ts';
 import { command } from './command.ts';
 import { conflictsOption } from './conflicts.ts';
@@ -88,10 +88,10 @@ function separator(value: string): string {
 }
 
 function mapping(value: string, known: Readonly<Record<string, string>>): Record<string, string> {
-	const [, field = '', column = ''] = /^(\w+)=(.+)$/s.exec(value) ?? [];
-	if (!(subscriptionEventFields as string[]).includes(field))
+	const [, field = '', column = ''] = /^(\w+)=(.*)$/s.exec(value) ?? [];
+	if (!(fileFields as string[]).includes(field) || (column === '' && field !== 'at'))
 		throw new InvalidArgumentError(
-			`It must be FIELD=COLUMN, where FIELD is one of ${subscriptionEventFields.join(', ')}.`,
+			`It must be FIELD=COLUMN, where FIELD is one of ${fileFields.join(', ')}.`,
 		);
 	return { ...known, [field]: column };
 }

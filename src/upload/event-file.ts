@@ -1,9 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-	eventLabelNames,
-	type SubscriptionEvent,
-	subscriptionEventFields,
-} from '../domain/subscription-event.ts';
+import { eventLabelNames, subscriptionEventFields } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import { changedIds, IdColumns } from '../import/changed-ids.ts';
 import { fileEventProblems, wholePence } from '../import/event-problems.ts';
@@ -21,13 +17,16 @@ import { describeProblems } from '../schema/problems.ts';
 import { eventCheck, type SentEvent } from '../schema/subscription-request.ts';
 import { AmountReader, type DecimalMark, Notation } from './amounts.ts';
 
-type Field = keyof SubscriptionEvent;
+type Field = keyof SentEvent;
+
+/** What a row may tell of an event. */
+export const fileFields: readonly Field[] = [...subscriptionEventFields, 'at'];
 
 /** How events are written in a file. */
 export interface EventFormat {
 	/** What separates cells of CSV. By default, the header decides. */
 	readonly separator?: string | undefined;
-	/** The columns of fields that have another name in the file. */
+	/** The columns of fields that have another name in the file. Of `at`, an empty one: events happened when they arrive. */
 	readonly map: Readonly<Partial<Record<Field, string>>>;
 	/** The currency that `rvn` is in, as people write amounts; undefined if it is in minor units. */
 	readonly currency?: string | undefined;
@@ -63,6 +62,7 @@ const ids: readonly Field[] = ['tid', 'subid', 'cid'];
 /** A file of events: CSV with a header, or one JSON object per line. It can be read several times. */
 export class EventFile {
 	readonly input: InputFile;
+	readonly fields: readonly Field[];
 	/** The column of each field. */
 	readonly columns: readonly string[];
 	readonly #format: EventFormat;
@@ -79,7 +79,8 @@ export class EventFile {
 		this.input = input;
 		this.#format = format;
 		this.#isMapped = Object.keys(format.map).length > 0;
-		this.columns = subscriptionEventFields.map((field) => this.#columnOf(field));
+		this.fields = fileFields.filter((field) => this.#columnOf(field) !== '');
+		this.columns = this.fields.map((field) => this.#columnOf(field));
 		this.#repeatedIn = repeatedMembers(this.columns);
 		this.#amounts = format.currency === undefined ? null : new AmountReader(format.currency);
 		this.#mark = format.decimal;
@@ -116,7 +117,9 @@ export class EventFile {
 		const file = new RowFile({
 			name: this.input.name,
 			separator,
-			columns: [...new Set([...requiredFields.map((field) => this.#columnOf(field)), ...Object.values(map)])],
+			columns: [
+				...new Set([...requiredFields.map((field) => this.#columnOf(field)), ...Object.values(map)]),
+			].filter((column) => column !== ''),
 			reads: this.columns,
 			numbers: this.#amounts ? undefined : this.#columnOf('rvn'),
 			advice: (missing, header) => this.#adviseOn(missing, header),
@@ -134,6 +137,12 @@ export class EventFile {
 		this.#header = header;
 		this.#currencyColumn = currencyColumn(header.names);
 		const { currency } = this.#format;
+		const time =
+			header.names.includes('at') || this.#format.map.at !== undefined ? undefined : timeColumn(header.names);
+		if (time !== undefined)
+			throw new OperatorError(
+				`${this.input.name}: the column ${time} seems to say when events happened. Take it with --map at=${time}, or say with --map at= that they happen when they arrive.`,
+			);
 		const column = this.#columnOf('rvn');
 		if (currency !== undefined && header.names.includes(column) && isHeadingOfMinorUnits(column))
 			throw new OperatorError(
@@ -226,10 +235,8 @@ export class EventFile {
 
 	#mapped(fields: object): Record<string, unknown> {
 		const values: Record<string, unknown> = {};
-		const { at } = fields as { readonly at?: unknown };
-		if (at !== undefined) values.at = at;
-		for (const [index, field] of subscriptionEventFields.entries()) {
-			const value = (fields as Readonly<Record<string, unknown>>)[this.columns[index] as string];
+		for (const field of this.fields) {
+			const value = (fields as Readonly<Record<string, unknown>>)[this.#columnOf(field)];
 			if (value !== undefined) values[field] = value;
 		}
 		return values;
@@ -239,11 +246,20 @@ export class EventFile {
 	#adviseOn(missing: readonly string[], { names }: Header): string {
 		const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z]/g, '');
 		const flags = missing.map((column) => {
-			const field = subscriptionEventFields.find((each) => this.#columnOf(each) === column);
+			const field = fileFields.find((each) => this.#columnOf(each) === column);
 			return `--map ${field}=${names.find((name) => plain(name) === plain(column)) ?? 'COLUMN'}`;
 		});
 		return `Say which column it is with ${flags.join(' ')}, or what separates the columns with --separator.`;
 	}
+}
+
+/** Headings of times that shops and payment services write, in plain letters. */
+const timeHeading =
+	/^(time|timestamp|date|datetime|(event|order|sale|payment|transaction|purchase|invoice)(time|date|timestamp)|(created|happened|occurred|paid|purchased|ordered|charged)(at|on|time|date|utc)?)$/;
+
+/** The first column whose heading says that it is a time. */
+function timeColumn(names: readonly string[]): string | undefined {
+	return names.find((name) => timeHeading.test(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
 }
 
 /** What is no amount stays, and is then found to be invalid. */

@@ -4,7 +4,6 @@ import { accessSync, constants, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvCell } from '../format/csv.ts';
 import { csvCells } from '../import/csv-rows.ts';
 import type { EventFile, EventRow } from './event-file.ts';
@@ -93,11 +92,11 @@ interface Source {
 }
 
 function sourceOf(file: EventFile): Source {
-	const { header, columns } = file;
+	const { header, columns, fields } = file;
 	if (header === null) {
 		// A line of JSON that has no fields is kept whole.
 		const cells = ({ values, text, line }: EventRow, reason: string) => [
-			...subscriptionEventFields.map((field) => values?.[field]),
+			...fields.map((field) => values?.[field]),
 			...[values === null ? text : '', line, reason],
 		];
 		return { names: [...columns, 'text'], separator: ',', cells };

@@ -92,7 +92,7 @@ test('what export prints, imported into an empty account of any engine, gives th
 	const csv = await caskade(['events', 'c-a-first', '--tid', '=A,1', '--csv', '--database', source]);
 	assert.match(
 		csv.stdout,
-		/^tid,subid,cid,evt,rvn,receivedAt\r\n"=A,1",007,,gift,-5,2026-01-31T10:05:00.000Z\r\n$/,
+		/^tid,subid,cid,evt,rvn,receivedAt,at\r\n"=A,1",007,,gift,-5,2026-01-31T10:05:00.000Z,\r\n$/,
 	);
 	assertMisused(await caskade(['events', 'c-a-first', '--csv', '--json', '--database', source]), /--csv/);
 });

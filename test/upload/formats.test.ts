@@ -288,10 +288,10 @@ test('rejected lines of JSON keep their fields, or their text', async (t) => {
 	);
 	assert.equal((await uploadFile(service, path, ['--map', 'tid=id'])).code, 1);
 	const [header, ...rows] = readFileSync(`${path}.rejected.csv`, 'utf8').trimEnd().split('\n');
-	assert.equal(header, 'id,subid,cid,evt,rvn,text,line,problem');
-	assert.match(rows[0] as string, /^J-1,S,,,5,,1,"evt is required; rvn must be an integer/);
-	assert.equal(rows[1], ',,,,,"{""id"":""J-2"",""sub",2,the line must be JSON');
-	assert.equal(rows[2], ',,,,,[1],3,it must be an object');
+	assert.equal(header, 'id,subid,cid,evt,rvn,at,text,line,problem');
+	assert.match(rows[0] as string, /^J-1,S,,,5,,,1,"evt is required; rvn must be an integer/);
+	assert.equal(rows[1], ',,,,,,"{""id"":""J-2"",""sub",2,the line must be JSON');
+	assert.equal(rows[2], ',,,,,,[1],3,it must be an object');
 });
 
 test('wrong flags are refused', async (t) => {
@@ -301,7 +301,7 @@ test('wrong flags are refused', async (t) => {
 		assertMisused(await uploadFile(service, path, flags), error);
 	await misused(['--separator', ';;'], /It must be one character, for example ; or \|, or tab\./);
 	await misused(['--separator', 'a'], /It must be one character/);
-	await misused(['--map', 'id=OrderID'], /FIELD is one of tid, subid, cid, evt, rvn\./);
+	await misused(['--map', 'id=OrderID'], /FIELD is one of tid, subid, cid, evt, rvn, at\./);
 	await misused(['--map', 'tid'], /It must be FIELD=COLUMN/);
 	await misused(['--pounds', 'cid'], /Allowed choices are rvn\./);
 	await misused(['--conflicts', 'maybe'], /Allowed choices are fail, ok\./);

@@ -346,3 +346,24 @@ test('an import tells the same, before anything is stored', async (t) => {
 	assert.equal((await run(`${header}\n${row('1.91433E+17')}\n`, '--ids-as-written')).code, 0);
 	assert.deepEqual((await tids()).sort(), ['1.91433E+17', 'T', 'b']);
 });
+
+test('a column that says when events happened is taken, and never ignored', async (t) => {
+	const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+	const rows = (heading: string, time: string) => `tid,subid,evt,${heading}\nA,S,newsletter,${time}\n`;
+	for (const heading of ['Created at', 'order_date', 'Timestamp', 'paid_at', 'Date']) {
+		const said = await refused(t, rows(heading, yesterday));
+		assert.match(said, /seems to say when events happened\. Take it with --map at=/, heading);
+		assert.ok(said.includes(`--map at=${heading},`), said);
+	}
+	const times = async (content: string, flags: readonly string[]) => {
+		const service = await openAccount();
+		const { code, stderr } = await uploadFile(service, fileOf(t, content), flags);
+		assert.equal(code, 0, stderr);
+		return (await service.stored()).map(({ at }) => at);
+	};
+	assert.deepEqual(await times(rows('paid_at', yesterday), ['--map', 'at=paid_at']), [yesterday]);
+	assert.deepEqual(await times(rows('at', yesterday), []), [yesterday]);
+	assert.deepEqual(await times(rows('paid_at', yesterday), ['--map', 'at=']), [undefined]);
+	const said = await refused(t, rows('at', '31.01.2026 12:00'));
+	assert.match(said, /at must be a time with a zone, for example 2026-01-31T12:00:00Z/);
+});

@@ -13,8 +13,10 @@ import type { Store } from '../../store.ts';
 import { conditionsOf, type SearchedKey } from './visitor-finding.ts';
 
 export interface StoredSubscriptionEvent extends SubscriptionEvent {
-	/** ISO 8601, UTC. */
+	/** When it arrived. ISO 8601, UTC. */
 	readonly receivedAt: string;
+	/** When it happened, where it told. */
+	readonly at?: string;
 }
 
 const pageRows = 1000;
@@ -43,11 +45,15 @@ function* eventsAfter(
 	const page = raw(`ORDER BY id LIMIT ${pageRows} /* events */`);
 	const rows =
 		tid === undefined
-			? yield* select`id, ${fields}, received_at FROM @subscription_event WHERE id > ${afterId} ${page}`
-			: yield* select`id, ${fields}, received_at FROM @subscription_event WHERE id > ${afterId} AND tid = ${tid} ${page}`;
+			? yield* select`id, ${fields}, received_at, arrived_at FROM @subscription_event WHERE id > ${afterId} ${page}`
+			: yield* select`id, ${fields}, received_at, arrived_at FROM @subscription_event WHERE id > ${afterId} AND tid = ${tid} ${page}`;
 	return rows.map((row) => ({
 		id: Number(row.id),
-		event: { ...eventOf(row), receivedAt: isoTime(Number(row.received_at)) },
+		event: {
+			...eventOf(row),
+			receivedAt: isoTime(Number(row.arrived_at ?? row.received_at)),
+			...(row.arrived_at !== null && { at: isoTime(Number(row.received_at)) }),
+		},
 	}));
 }
 
