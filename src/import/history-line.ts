@@ -95,7 +95,9 @@ export const historyFields: readonly string[] = [
 export function readHistoryLine(fields: unknown, context: LineContext): HistoryEntry | string {
 	if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
 		return 'the line must be an object';
-	const { type, at, events } = fields as Record<string, unknown>;
+	// The time is the line's; that of an uploaded event has bounds of its own.
+	const { type, at, ...others } = fields as Record<string, unknown>;
+	const { events } = others;
 	if (type !== 'hit' && type !== 'subscription') return 'type must be hit or subscription';
 	const atMs = typeof at === 'string' ? timeOf(at) : null;
 	const isPast = atMs !== null && atMs <= context.nowMs;
@@ -110,9 +112,9 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 			: describe(isPast, [...hitProblems(hit), ...changed]);
 	}
 	const problems = [...foreignFields(fields), ...otherCurrency(fields, context.currency), ...changed];
-	if (!isPast || problems.length > 0 || !eventCheck(fields))
-		return describe(isPast, [...problems, ...fileEventProblems(fields)]);
-	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
+	if (!isPast || problems.length > 0 || !eventCheck(others))
+		return describe(isPast, [...problems, ...fileEventProblems(others)]);
+	return { type, event: { ...toEvent(others), receivedAtMs: atMs } };
 }
 
 /** Whose a hit is; null where a field of the line is invalid. */

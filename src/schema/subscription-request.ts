@@ -103,9 +103,12 @@ export function toEvent({ tid, subid, cid, evt, rvn, at }: SentEvent): UploadedE
 
 /** Times that are of no calendar, of the future or too long ago, one sentence each. */
 export function findTimeProblems(events: readonly SentEvent[], nowMs: number): string[] {
-	return events.flatMap(({ at }, index) =>
-		!at || isTime(at, nowMs) ? [] : [`data[${index}].at must be ${timeRule}`],
-	);
+	return events.flatMap((event, index) => timeProblems(event, nowMs).map((one) => `data[${index}].${one}`));
+}
+
+/** The same of one event. */
+export function timeProblems({ at }: Pick<SentEvent, 'at'>, nowMs: number): string[] {
+	return !at || isTime(at, nowMs) ? [] : [`at must be ${timeRule}`];
 }
 
 function isTime(at: string, nowMs: number): boolean {

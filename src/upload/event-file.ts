@@ -14,7 +14,7 @@ import type { InputFile } from '../import/input-file.ts';
 import { repeatedMembers } from '../import/repeated-members.ts';
 import { RowFile } from '../import/row-file.ts';
 import { describeProblems } from '../schema/problems.ts';
-import { eventCheck, type SentEvent } from '../schema/subscription-request.ts';
+import { eventCheck, type SentEvent, timeProblems } from '../schema/subscription-request.ts';
 import { AmountReader, type DecimalMark, Notation } from './amounts.ts';
 
 type Field = keyof SentEvent;
@@ -215,8 +215,10 @@ export class EventFile {
 			...this.#foreignCurrency(fields),
 			...(this.#header === null ? this.#repeatedIn(text) : []),
 		];
-		if (changed.length === 0 && others.length === 0 && eventCheck(event))
-			return { row, line, text, values, event, problem: null };
+		if (changed.length === 0 && others.length === 0 && eventCheck(event)) {
+			others.push(...timeProblems(event, Date.now()));
+			if (others.length === 0) return { row, line, text, values, event, problem: null };
+		}
 		const revenue = this.#amounts?.rule(mark) ?? `${wholePence} (or give --pounds rvn, or --currency CODE)`;
 		const problem = describeProblems([...changed, ...others, ...fileEventProblems(event, revenue)]);
 		return { row, line, text, values, event: null, problem };
