@@ -223,7 +223,7 @@ test('a name that the control database has twice is told before anything is chan
 	assert.equal(await insert(session), tids.length);
 	await changeCollation(t, address);
 	assert.notEqual(await insert(await sessionOn(t, address)), 0);
-	const { code, stderr } = await caskadeWithin(['doctor', '--database', address]);
+	const { code, stderr } = await caskadeWithin(['migrate', '--database', address]);
 	assert.equal(code, 1);
 	assert.match(stderr, /Rows of caskade_control\.client have the same key \(client_name_key\)/);
 	const { rows } = await session.query(`SELECT version FROM ${name}.schema_version`);
