@@ -169,6 +169,7 @@ async function addEvents(store: OpenStore, accountId: number, count: number): Pr
 				rvn,
 				receivedAtMs + n,
 				n % 2 ? null : `R-${n}`,
+				n % 7 === 0 ? receivedAtMs + 2 * n : null,
 				0,
 				null,
 			];
@@ -415,7 +416,7 @@ test('differences after a copy are detected', async (t) => {
 	await assert.rejects(interrupted, /interrupted/);
 	const copyTarget = await copy.copyTarget();
 	// As if an earlier attempt had left a gap behind it.
-	const row = [15_003, 'T-5001', 'S', null, 'newsletter', 1, 1, null, 0, null];
+	const row = [15_003, 'T-5001', 'S', null, 'newsletter', 1, 1, null, null, 0, null];
 	await copyTarget.addRows(1, 'subscription_event', [row]);
 	await copyTarget.close();
 	const { code, stderr } = await caskade(['copy', '--from', source, '--to', target]);
