@@ -58,25 +58,32 @@ export interface Payment {
 	backAtMs: number;
 }
 
-/** What a subscription has paid; refunds take from the latest payments before them. */
+/** What a subscription has paid; refunds take from the latest payments before them, else from what is paid next. */
 export function paymentsOf({ events }: Subscription): Payment[] {
 	const payments: Payment[] = [];
-	for (const { atMs, rvn } of events) {
+	let owed = 0;
+	const payBack = (pence: number, atMs: number) => {
+		let back = pence;
+		for (const payment of payments.toReversed()) {
+			const part = Math.min(back, payment.left);
+			back -= part;
+			payment.left -= part;
+			if (part > 0 && payment.left === 0) payment.backAtMs = atMs;
+			if (back === 0) break;
+		}
+		return back;
+	};
+	for (const [place, { atMs, rvn }] of events.entries()) {
 		const last = payments.at(-1);
 		if (rvn >= 0 && last && atMs - last.atMs < dayMs / 2 && last.backAtMs === Number.POSITIVE_INFINITY) {
 			last.pence += rvn;
 			last.left += rvn;
 		} else if (rvn >= 0) payments.push({ atMs, pence: rvn, left: rvn, backAtMs: Number.POSITIVE_INFINITY });
 		else {
-			let back = -rvn;
-			for (const payment of payments.toReversed()) {
-				const part = Math.min(back, payment.left);
-				back -= part;
-				payment.left -= part;
-				if (part > 0 && payment.left === 0) payment.backAtMs = atMs;
-				if (back === 0) break;
-			}
+			const left = payBack(-rvn, atMs);
+			if (!events.slice(0, place).some((before) => before.rvn > 0)) owed += left;
 		}
+		if (rvn > 0) owed = payBack(owed, atMs);
 	}
 	return payments;
 }
@@ -104,9 +111,18 @@ export function readLog({ hits, events, kept, shared }: Log, { asOfMs, lookbackD
 			({ atMs }) => atMs <= untilMs && atMs > untilMs - lookbackDays * dayMs,
 		);
 	const hitsOf = Map.groupBy(log.hits, ({ vid }) => vid);
+	const shownOf = ({ tid }: LoggedEvent) =>
+		(owners.get(tid)?.named === 2 ? shown.get(`t:${tid}`)?.atMs : undefined) ?? Number.MAX_VALUE;
 	const subscriptions = [...Map.groupBy(log.events, ({ subid }) => subid).values()].map(
 		(own): Subscription => {
-			const sorted = own.toSorted((a, b) => a.atMs - b.atMs);
+			const sorted = own.toSorted(
+				(a, b) =>
+					a.atMs - b.atMs ||
+					b.rvn - a.rvn ||
+					compareTexts(a.evt, b.evt) ||
+					shownOf(a) - shownOf(b) ||
+					compareTexts(owners.get(a.tid)?.vid ?? '', owners.get(b.tid)?.vid ?? ''),
+			);
 			const acquisition = sorted.find(({ rvn }) => rvn >= 0);
 			const first = acquisition ?? (sorted[0] as LoggedEvent);
 			const { vid, named } = owners.get(first.tid) as { vid: string | null; named: number };
@@ -293,3 +309,8 @@ export function weightsOf(
 /** A rounded ratio. */
 export const ratio = (part: number, whole: number) =>
 	whole === 0 ? null : new About(part / whole, 0.000_051);
+
+function compareTexts(a: string, b: string): number {
+	if (a === b) return 0;
+	return a < b ? -1 : 1;
+}
