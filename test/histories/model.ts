@@ -77,7 +77,7 @@ export function ownersOf(log: Log): Map<string, Owner> {
 	}
 	const owners = new Map<string, Owner>();
 	for (const [subid, own] of Map.groupBy(events, (event) => event.subid)) {
-		const byTime = own.toSorted((a, b) => a.atMs - b.atMs);
+		const byTime = own.toSorted(compareEvents);
 		const known = shared.has(`s:${subid}`) ? [] : byTime.filter(({ tid }) => named.has(tid));
 		// The acquisition, else whoever comes next; refunds come last.
 		const decides = known.find(({ rvn }) => rvn >= 0) ?? known[0];
@@ -134,9 +134,14 @@ function inOrder(hits: readonly LoggedHit[]): LoggedHit[] {
 	return hits.toSorted((a, b) => a.atMs - b.atMs || compareText(a.text, b.text) || compareText(a.sid, b.sid));
 }
 
+/** By time; of one moment, who pays more comes first. The order of arrival decides nothing. */
+function compareEvents(a: LoggedEvent, b: LoggedEvent): number {
+	return a.atMs - b.atMs || b.rvn - a.rvn || compareText(a.evt, b.evt) || compareText(a.tid, b.tid);
+}
+
 function profileOf(someHits: readonly LoggedHit[], someEvents: readonly LoggedEvent[]): object {
 	const hits = inOrder(someHits);
-	const events = someEvents.toSorted((a, b) => a.atMs - b.atMs || compareText(a.tid, b.tid));
+	const events = someEvents.toSorted(compareEvents);
 	const [first, last] = [hits[0] as LoggedHit, hits.at(-1) as LoggedHit];
 	const times = [...hits, ...events].map(({ atMs }) => atMs);
 	const lastAtMs = Math.max(...times);
