@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { Caskade, CaskadeError, ConnectionError, type Retry, type Usage } from '../../client/src/index.ts';
 import { apiKeyFromEnvironment } from '../config.ts';
-import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import { counted, formatNumber } from '../format/numbers.ts';
 import { InputFile } from '../import/input-file.ts';
@@ -47,7 +46,7 @@ export interface UploadOptions {
 	readonly simulate?: boolean;
 	readonly onBad: 'stop' | 'skip';
 	readonly separator?: string;
-	readonly map: Readonly<Partial<Record<keyof SubscriptionEvent, string>>>;
+	readonly map: EventFormat['map'];
 	readonly pounds?: 'rvn';
 	readonly currency?: string;
 	readonly decimal?: keyof typeof decimalMarks;

@@ -12,7 +12,7 @@ export const uploadCommand = command('upload', 'upload a file of subscription ev
 	.description(
 		`Upload a file of subscription events to a server with an API key, at the rate of its plan. The file is CSV with a
 header (tid,subid,cid,evt,rvn), separated by commas, semicolons, tabs or bars, or has one JSON object per line. It may be
-compressed by gzip. Other columns are not sent. The key is read from --key-file or from CASKADE_KEY.
+compressed by gzip. A column 'at' is when events happened. Other columns are not sent. The key is read from --key-file or from CASKADE_KEY.
 
   caskade upload orders.csv --aid c-a-acme-uk --map tid=OrderID --map rvn=Total --pounds rvn
 

@@ -136,9 +136,9 @@ function areRising(events: readonly StoredEvent[]): boolean {
 /** Stores the events that are new, in order. The unique index on `tid` decides which are. Returns their `tid`s. */
 export function insertEvents(events: readonly StoredEvent[]): Query & { rows: NonNullable<Query['rows']> } {
 	const rows = events.map((event) => [...valuesOf(event), event.received_at, event.request_id]);
-	if (!events.some(isTold)) return { sql: `${insertIntoEvents} /* store events */`, rows };
+	if (!events.some(isTold)) return { sql: insertIntoEvents, rows };
 	return {
-		sql: `${insertToldEvents} /* store told events */`,
+		sql: insertToldEvents,
 		rows: rows.map((row, index) => [...row, events[index]?.arrived_at ?? null]),
 	};
 }
@@ -146,7 +146,8 @@ export function insertEvents(events: readonly StoredEvent[]): Query & { rows: No
 const insertInto = (columns: readonly string[]) =>
 	`INSERT INTO @subscription_event (${columns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
 export const insertIntoEvents = insertInto(storedEventColumns);
-const insertToldEvents = insertInto(allEventColumns);
+/** For events of which some tell when they happened. */
+export const insertToldEvents = insertInto(allEventColumns);
 
 /** Stores events of which some tell when they happened. @param insert stores them, and finds out which are new */
 export function* insertTold(events: readonly StoredEvent[], insert: () => Steps<Inserted>): Steps<Inserted> {

@@ -1,7 +1,14 @@
 import { cidKey, compareHolders, eventKeys, type Holder } from '../../../domain/ownership.ts';
 import type { SharedKeys } from '../../../domain/shared-key.ts';
 import { isTold, type StoredEvent } from '../../../domain/subscription-event.ts';
-import { firstOfEach, type Inserted, insertEvents, insertTold } from '../../account/arriving/events.ts';
+import {
+	firstOfEach,
+	type Inserted,
+	insertEvents,
+	insertIntoEvents,
+	insertTold,
+	insertToldEvents,
+} from '../../account/arriving/events.ts';
 import { hasCustomer } from '../../account/owners/customers.ts';
 import { holdersOf, namedAmong, ownersOf } from '../../account/owners/identity-links.ts';
 import { keysOfEvents, sharedAmong, someShared } from '../../account/owners/shared-keys.ts';
@@ -16,13 +23,16 @@ import { ask, type Row, type Select, type Steps } from '../../steps.ts';
 const separator = '\u001f';
 
 /** Lists the new rows only if some are not new. Most uploads repeat nothing. */
-const storeAll = (insert: string) =>
+const storeAllBy = (insert: string) =>
 	`WITH sent (number) AS (VALUES (?::bigint)), stored AS (${insert}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`;
+/** Put together once: to find a text that is new each time costs an upload more than some look-ups. */
+const storeAll = storeAllBy(insertIntoEvents);
+const storeAllTold = storeAllBy(insertToldEvents);
 
 /** @param isHere see `isHere` */
 export function* insertUploads(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
-	const insert = () => insertAll(events, isHere);
-	return events.some(isTold) ? yield* insertTold(events, insert) : yield* insert();
+	if (!events.some(isTold)) return yield* insertAll(events, isHere, storeAll);
+	return yield* insertTold(events, () => insertAll(events, isHere, storeAllTold));
 }
 
 /**
@@ -30,13 +40,13 @@ export function* insertUploads(events: readonly StoredEvent[], isHere: boolean):
  * keys meanwhile.
  * @param isHere see `isHere`
  */
-function* insertAll(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
+function* insertAll(events: readonly StoredEvent[], isHere: boolean, storing: string): Steps<Inserted> {
 	const keys = eventKeys(events);
 	const insert = insertEvents(events);
 	const { stored, links, subscriptions, some } = yield* ask({
 		keys: { lock: 'shared', keys },
 		subids: { lock: 'shared', keys: subscriptionKeys(events) },
-		stored: isHere ? { ...insert, sql: storeAll(insert.sql), values: [events.length] } : insert,
+		stored: isHere ? { ...insert, sql: storing, values: [events.length] } : insert,
 		links: linksOfKeys(keys),
 		subscriptions: ownersOfSubscriptions(firstOfEach(events)),
 		some: someShared(),
