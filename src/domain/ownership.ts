@@ -67,11 +67,12 @@ export function hasSharedKey(
 
 /** The keys by which events are joined to visitors. */
 export function eventKeys(events: readonly Joinable[]): string[] {
-	return events.flatMap((event) => {
-		const { tid, cid } = joiningKeys(event);
-		const byTid = tid === undefined ? [] : [tidKey(tid)];
-		return cid === undefined ? byTid : [...byTid, cidKey(cid)];
-	});
+	const keys: string[] = [];
+	for (const { tid, cid } of events) {
+		if (!isMissingKey(tid)) keys.push(tidKey(tid));
+		if (cid !== null && !isMissingKey(cid)) keys.push(cidKey(cid));
+	}
+	return keys;
 }
 
 /** What is known of visitors when an event is joined. */

@@ -93,6 +93,42 @@ test('an upload that the database refuses fails alone in its group', async (t) =
 	assert.deepEqual(await stored(other), ['first', 'c']);
 });
 
+test('an upload that repeats events is stored with its group, and tells what it repeats', async (t) => {
+	const { accountIds, upload, session, stored, groups } = await start(t, await installedPostgresDatabase());
+	const [one, other] = accountIds as [number, number];
+	// Each transaction that stores, and each that took a repeated event for a new one and failed.
+	await session.query(
+		`CREATE SEQUENCE tries; CREATE FUNCTION tried() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM nextval(''tries''); RETURN NULL; END';
+		 CREATE TRIGGER tried BEFORE INSERT ON caskade_account_${one}.subscription_event FOR EACH STATEMENT EXECUTE FUNCTION tried()`,
+	);
+	const tries = async () => Number((await session.query('SELECT last_value FROM tries')).rows[0].last_value);
+	const outcomes = await Promise.all([
+		upload(one, 'a'),
+		upload(one, 'first'),
+		upload(one, 'b'),
+		upload(one, 'b'),
+		upload(other, 'c'),
+	]);
+	const told = outcomes.map((outcome) => {
+		assert.ok(outcome !== 'expired');
+		return [outcome.stored, outcome.duplicateRows.length];
+	});
+	assert.deepEqual(told, [
+		[1, 0],
+		[0, 1],
+		[1, 0],
+		[0, 1],
+		[1, 0],
+	]);
+	assert.deepEqual(await stored(one), ['first', 'a', 'b']);
+	assert.deepEqual(await stored(other), ['first', 'c']);
+	assert.deepEqual([await tries(), groups], [2, [5]]);
+	await upload(one, 'a');
+	await upload(one, 'd');
+	assert.equal(await tries(), 4, 'who repeated is expected to repeat');
+	assert.deepEqual(await stored(one), ['first', 'a', 'b', 'd']);
+});
+
 test('a locked account delays the others of its transaction only for a moment', async (t) => {
 	const { accountIds, upload, session, stored } = await start(t, await installedPostgresDatabase());
 	const [locked, ...others] = accountIds as [number, number, number];

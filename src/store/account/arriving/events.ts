@@ -136,18 +136,21 @@ function areRising(events: readonly StoredEvent[]): boolean {
 /** Stores the events that are new, in order. The unique index on `tid` decides which are. Returns their `tid`s. */
 export function insertEvents(events: readonly StoredEvent[]): Query & { rows: NonNullable<Query['rows']> } {
 	const rows = events.map((event) => [...valuesOf(event), event.received_at, event.request_id]);
-	if (!events.some(isTold)) return { sql: insertIntoEvents, rows };
+	if (!events.some(isTold)) return { sql: eventInserts.ofNew, rows };
 	return {
-		sql: insertToldEvents,
+		sql: toldEventInserts.ofNew,
 		rows: rows.map((row, index) => [...row, events[index]?.arrived_at ?? null]),
 	};
 }
 
-const insertInto = (columns: readonly string[]) =>
-	`INSERT INTO @subscription_event (${columns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
-export const insertIntoEvents = insertInto(storedEventColumns);
+/** Statements that store events: all, or those whose `tid` is new, which they return. */
+const insertsInto = (columns: readonly string[]) => {
+	const ofAll = `INSERT INTO @subscription_event (${columns.join(', ')}) ?rows`;
+	return { ofAll, ofNew: `${ofAll} ON CONFLICT (tid) DO NOTHING RETURNING tid` };
+};
+export const eventInserts = insertsInto(storedEventColumns);
 /** For events of which some tell when they happened. */
-export const insertToldEvents = insertInto(allEventColumns);
+export const toldEventInserts = insertsInto(allEventColumns);
 
 /** Stores events of which some tell when they happened. @param insert stores them, and finds out which are new */
 export function* insertTold(events: readonly StoredEvent[], insert: () => Steps<Inserted>): Steps<Inserted> {

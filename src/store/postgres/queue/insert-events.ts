@@ -2,12 +2,12 @@ import { cidKey, compareHolders, eventKeys, type Holder } from '../../../domain/
 import type { SharedKeys } from '../../../domain/shared-key.ts';
 import { isTold, type StoredEvent } from '../../../domain/subscription-event.ts';
 import {
+	eventInserts,
 	firstOfEach,
 	type Inserted,
 	insertEvents,
-	insertIntoEvents,
 	insertTold,
-	insertToldEvents,
+	toldEventInserts,
 } from '../../account/arriving/events.ts';
 import { hasCustomer } from '../../account/owners/customers.ts';
 import { holdersOf, namedAmong, ownersOf } from '../../account/owners/identity-links.ts';
@@ -17,43 +17,65 @@ import {
 	subscribersIn,
 	subscriptionKeys,
 } from '../../account/owners/subscription-owners.ts';
-import { ask, type Row, type Select, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, type Select, type Steps } from '../../steps.ts';
 
 /** Separates the `tid`s of an answer; no `tid` contains it. */
 const separator = '\u001f';
 
-/** Lists the new rows only if some are not new. Most uploads repeat nothing. */
-const storeAllBy = (insert: string) =>
-	`WITH sent (number) AS (VALUES (?::bigint)), stored AS (${insert}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`;
-/** Put together once: to find a text that is new each time costs an upload more than some look-ups. */
-const storeAll = storeAllBy(insertIntoEvents);
-const storeAllTold = storeAllBy(insertToldEvents);
+/** How uploads are stored. */
+export interface Insertion {
+	/** See `isHere`. */
+	readonly isHere: boolean;
+	/**
+	 * Whether some events may have been stored before. To ask costs PostgreSQL a tenth of an upload. Without it, a transaction with
+	 * such an event fails, see `isRepeat`.
+	 */
+	readonly mayRepeat: boolean;
+}
 
-/** @param isHere see `isHere` */
-export function* insertUploads(events: readonly StoredEvent[], isHere: boolean): Steps<Inserted> {
-	if (!events.some(isTold)) return yield* insertAll(events, isHere, storeAll);
-	return yield* insertTold(events, () => insertAll(events, isHere, storeAllTold));
+/** Whether a transaction failed because an event had been stored before. */
+export function isRepeat(error: unknown): boolean {
+	return (error as { code?: unknown }).code === '23505';
+}
+
+/** Put together once: to find a text that is new each time costs an upload more than some look-ups. */
+const statementsOf = ({ ofAll, ofNew }: typeof eventInserts) => ({
+	storeAll: `${ofAll} /* store uploads */`,
+	// Lists the new rows only if some are not new.
+	storeNew: `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${ofNew}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`,
+});
+const statements = statementsOf(eventInserts);
+const toldStatements = statementsOf(toldEventInserts);
+
+export function* insertUploads(events: readonly StoredEvent[], insertion: Insertion): Steps<Inserted> {
+	if (!events.some(isTold)) return yield* insertAll(events, insertion, statements);
+	return yield* insertTold(events, () => insertAll(events, insertion, toldStatements));
 }
 
 /**
  * In one round trip, stores the events that are new and finds their owners. Locks keep visitors from showing the events'
  * keys meanwhile.
- * @param isHere see `isHere`
  */
-function* insertAll(events: readonly StoredEvent[], isHere: boolean, storing: string): Steps<Inserted> {
+function* insertAll(
+	events: readonly StoredEvent[],
+	insertion: Insertion,
+	{ storeAll, storeNew }: typeof statements,
+): Steps<Inserted> {
+	const { isHere, mayRepeat } = insertion;
 	const keys = eventKeys(events);
-	const insert = insertEvents(events);
+	const insert: Query = insertEvents(events);
+	const storing = isHere ? { ...insert, sql: storeNew, values: [events.length] } : insert;
 	const { stored, links, subscriptions, some } = yield* ask({
 		keys: { lock: 'shared', keys },
 		subids: { lock: 'shared', keys: subscriptionKeys(events) },
-		stored: isHere ? { ...insert, sql: storing, values: [events.length] } : insert,
+		stored: mayRepeat ? storing : { ...insert, sql: storeAll },
 		links: linksOfKeys(keys),
 		subscriptions: ownersOfSubscriptions(firstOfEach(events)),
 		some: someShared(),
 	});
 	const shared = yield* sharedAmong(some, () => keysOfEvents(events));
 	return {
-		fresh: isHere ? tidsIn(stored) : new Set(stored.map(({ tid }) => String(tid))),
+		fresh: mayRepeat ? freshIn(stored, isHere) : 'all',
 		owners: links.length > 0 ? yield* ownersBy(links, firstOfEach(events), shared) : new Map(),
 		...subscribersIn(subscriptions),
 		shared,
@@ -76,8 +98,10 @@ function* ownersBy(
 	);
 }
 
-/** @param rows of `storeAll` */
-function tidsIn([row]: readonly Row[]): ReadonlySet<string> | 'all' {
+/** @param rows of `storeNew`, or the new events where the account is elsewhere */
+function freshIn(rows: readonly Row[], isHere: boolean): Inserted['fresh'] {
+	if (!isHere) return new Set(rows.map(({ tid }) => String(tid)));
+	const [row] = rows;
 	if (row?.tids === null) return 'all';
 	return new Set(String(row?.tids).split(separator).filter(Boolean));
 }

@@ -7,7 +7,7 @@ import { type AccountTables, isHere, type TablesOf } from '../engine/account-tab
 import { CommitLostError } from '../engine/commit-lost.ts';
 import { beginWriting, commitTransaction, isRolledBack } from '../engine/connection.ts';
 import { runTogether } from '../engine/run-steps.ts';
-import { insertUploads } from './insert-events.ts';
+import { insertUploads, isRepeat } from './insert-events.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
 import type { WriteKind } from './write-queue.ts';
 
@@ -24,12 +24,33 @@ const lockMs = 400;
 /** How long a COMMIT may take before its connection is cut and its outcome is read back. */
 const commitMs = 2000;
 
+/** How long an account that repeated an event is expected to repeat others. */
+const repeatingMs = 60_000;
+
+/** Accounts whose uploads may repeat events. A transaction of others takes all events for new, and fails where one is not. */
+class Repeating {
+	readonly #untilMs = new Map<number, number>();
+
+	has(accountId: number): boolean {
+		const untilMs = this.#untilMs.get(accountId);
+		if (untilMs === undefined) return false;
+		if (untilMs > monotonicMs()) return true;
+		this.#untilMs.delete(accountId);
+		return false;
+	}
+
+	add(accountId: number): void {
+		this.#untilMs.set(accountId, monotonicMs() + repeatingMs);
+	}
+}
+
 /**
  * Stores uploads in one transaction and two round trips: BEGIN, the timeout and the rows; then, when every request has
  * decided against its deadline, COMMIT.
  * @param tablesOf an account's tables, as this server has them
  */
 export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
+	const repeating = new Repeating();
 	return {
 		maxGroup: 32,
 		maxAccounts: 32,
@@ -39,7 +60,10 @@ export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
 			group.every((other) => !other.upload.simulate) &&
 			group.reduce((rows, other) => rows + other.upload.events.length, upload.events.length) <= maxRows,
 		acquireWithinMs: (group) => lastDeadlineMs(group) - monotonicMs() + graceMs,
-		store: (client, group, committing) => store(client, partsOf(group, tablesOf), group, committing),
+		store: (client, group, committing) => {
+			const parts = partsOf(group, tablesOf, repeating);
+			return store(client, { parts, group, repeating }, committing);
+		},
 	};
 }
 
@@ -49,6 +73,8 @@ function lastDeadlineMs(group: readonly WaitingUpload[]): number {
 
 /** The uploads of one account. */
 interface Part {
+	readonly accountId: number;
+	readonly mayRepeat: boolean;
 	readonly tables: AccountTables;
 	readonly waiting: readonly WaitingUpload[];
 	readonly uploads: readonly Arriving[];
@@ -56,7 +82,7 @@ interface Part {
 }
 
 /** In ascending order of account numbers, the order in which all transactions lock. */
-function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf): Part[] {
+function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf, repeating: Repeating): Part[] {
 	const ofAccounts = [...Map.groupBy(group, ({ accountId }) => accountId)].sort(([a], [b]) => a - b);
 	return ofAccounts.map(([accountId, waiting]) => {
 		const uploads = waiting.map(({ upload }) => ({
@@ -65,26 +91,44 @@ function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf): Part[] {
 			tellsConflicts: upload.tellsConflicts,
 		}));
 		const events = uploads.flatMap((upload) => upload.events);
-		return { tables: tablesOf(accountId), waiting, uploads, events };
+		const mayRepeat = repeating.has(accountId) || group.some(({ upload }) => upload.simulate);
+		return { accountId, mayRepeat, tables: tablesOf(accountId), waiting, uploads, events };
 	});
+}
+
+interface Storing {
+	readonly parts: readonly Part[];
+	readonly group: readonly WaitingUpload[];
+	readonly repeating: Repeating;
 }
 
 async function store(
 	client: pg.PoolClient,
-	parts: readonly Part[],
-	group: readonly WaitingUpload[],
+	{ parts, group, repeating }: Storing,
 	committing: () => void,
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
-	const outcomes = await runTogether(
+	const storing = runTogether(
 		client,
 		() => begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
-		parts.map(({ tables, uploads, events }) => ({
+		parts.map(({ tables, uploads, events, mayRepeat }) => ({
 			tables,
-			steps: storeEvents(uploads, () => insertUploads(events, isHere(client, tables))),
+			steps: storeEvents(uploads, () => insertUploads(events, { isHere: isHere(client, tables), mayRepeat })),
 		})),
 		wholeMs(timeoutMs) + graceMs,
 	);
+	const outcomes = await storing.catch((error) => {
+		const repeated = isRepeat(error) ? repeatedIn(parts, error) : [];
+		if (repeated.length === 0) throw error;
+		for (const { accountId } of repeated) repeating.add(accountId);
+		return undefined;
+	});
+	if (outcomes === undefined) {
+		await client.query('ROLLBACK');
+		return 'again';
+	}
+	for (const [index, { accountId }] of parts.entries())
+		if (outcomes[index]?.some(({ duplicateRows }) => duplicateRows.length > 0)) repeating.add(accountId);
 	const answer = () => {
 		for (const [index, { waiting }] of parts.entries())
 			for (const [place, { resolve }] of waiting.entries())
@@ -113,6 +157,13 @@ async function store(
 	return answer;
 }
 
+/** Who repeated an event: whose table the error names, as far as it does. */
+function repeatedIn(parts: readonly Part[], error: { readonly schema?: string }): readonly Part[] {
+	const taken = parts.filter(({ mayRepeat }) => !mayRepeat);
+	const named = taken.filter(({ tables }) => tables.schema === error.schema);
+	return named.length > 0 ? named : taken;
+}
+
 function begin(client: pg.PoolClient, timeoutMs: number, more = ''): Promise<unknown> {
 	const text = `${beginWriting}; SET LOCAL statement_timeout = ${wholeMs(timeoutMs)}${more}`;
 	const statement = { text, query_timeout: silenceMs };
@@ -133,7 +184,7 @@ async function isStored(
 	{ tables, events }: Part,
 	timeoutMs: number,
 ): Promise<boolean> {
-	const steps = insertUploads(events, isHere(client, tables));
+	const steps = insertUploads(events, { isHere: isHere(client, tables), mayRepeat: true });
 	const [inserted] = await runTogether(
 		client,
 		() => begin(client, timeoutMs),
