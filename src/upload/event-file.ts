@@ -72,6 +72,8 @@ export class EventFile {
 	readonly #amounts: AmountReader | null;
 	#mark: DecimalMark | undefined;
 	#namedCurrency: string | undefined;
+	/** Whether a row has told when its event happened. */
+	#hasTime = false;
 	/** The column that names the currency of each row. */
 	#currencyColumn: string | undefined;
 
@@ -137,12 +139,7 @@ export class EventFile {
 		this.#header = header;
 		this.#currencyColumn = currencyColumn(header.names);
 		const { currency } = this.#format;
-		const time =
-			header.names.includes('at') || this.#format.map.at !== undefined ? undefined : timeColumn(header.names);
-		if (time !== undefined)
-			throw new OperatorError(
-				`${this.input.name}: the column ${time} seems to say when events happened. Take it with --map at=${time}, or say with --map at= that they happen when they arrive.`,
-			);
+		this.#refuseTime(header.names, '', 'column');
 		const column = this.#columnOf('rvn');
 		if (currency !== undefined && header.names.includes(column) && isHeadingOfMinorUnits(column))
 			throw new OperatorError(
@@ -154,6 +151,16 @@ export class EventFile {
 				`${this.input.name}: the column ${column} seems to be in ${named}, but rvn is said to be in ${currency}.`,
 			);
 		this.#namedCurrency = named;
+	}
+
+	/** @throws OperatorError if one of these names seems to be a time, and no flag says what to do with it */
+	#refuseTime(names: readonly string[], place: string, kind: 'column' | 'member'): void {
+		if (this.#format.map.at !== undefined || names.includes('at')) return;
+		const time = names.find((name) => timeHeading.test(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
+		if (time !== undefined)
+			throw new OperatorError(
+				`${this.input.name}${place}: the ${kind} ${time} seems to say when events happened. Take it with --map at=${time}, or say with --map at= that they happen when they arrive.`,
+			);
 	}
 
 	/** @throws OperatorError if the amounts do not tell */
@@ -196,6 +203,9 @@ export class EventFile {
 			}
 			onBytes(bytes);
 		}
+		const { at } = this.#format.map;
+		if (at && rows > 0 && this.#header === null && !this.#hasTime)
+			throw new OperatorError(`${this.input.name}: no line has the member ${at} that --map at=${at} names.`);
 		if (!this.#format.idsAsWritten) idColumns.check(this.input.name);
 		return { rows, bad, sha256: hash.digest('hex') };
 	}
@@ -207,7 +217,9 @@ export class EventFile {
 	#toRow({ line, text, fields, problem: unreadable }: FileRow, row: number): EventRow {
 		if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
 			return { row, line, text, values: null, event: null, problem: unreadable ?? 'it must be an object' };
+		if (this.#header === null) this.#refuseTime(Object.keys(fields), `:${line}`, 'member');
 		const values = this.#isMapped ? this.#mapped(fields) : (fields as Record<string, unknown>);
+		this.#hasTime ||= values.at !== undefined;
 		const mark = this.#mark ?? '.';
 		const event = this.#amounts ? inMinorUnits(values, this.#amounts, mark) : values;
 		const changed = this.#format.idsAsWritten ? [] : changedIds(values, ids, eventLabelNames);
@@ -255,14 +267,9 @@ export class EventFile {
 	}
 }
 
-/** Headings of times that shops and payment services write, in plain letters. */
+/** Names of columns and members that are times, as shops and payment services write, in plain letters. */
 const timeHeading =
 	/^(time|timestamp|date|datetime|(event|order|sale|payment|transaction|purchase|invoice)(time|date|timestamp)|(created|happened|occurred|paid|purchased|ordered|charged)(at|on|time|date|utc)?)$/;
-
-/** The first column whose heading says that it is a time. */
-function timeColumn(names: readonly string[]): string | undefined {
-	return names.find((name) => timeHeading.test(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
-}
 
 /** What is no amount stays, and is then found to be invalid. */
 function inMinorUnits(

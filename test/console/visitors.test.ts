@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { hourMs, minuteMs } from '../../src/durations.ts';
+import { isoTime } from '../../src/format/iso-time.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { hit } from '../store/contract/visitors.ts';
 import {
@@ -233,6 +234,37 @@ for (const engine of enginesAboveContract)
 				(await ada.whole(`${base}/events/none`)).body,
 				/No subscription event with the transaction/,
 			);
+			assert.deepEqual(errors, []);
+		});
+
+		test('an event that told its time has both times, and is the step of its subscription that it was', async (t) => {
+			const { person, base, writer, accountId, keyId, clock, errors } = await withBuyer(t, engine);
+			const ada = await person('ada@example.com', analyst);
+			const atMs = clock.now - 4 * hourMs;
+			const told = (tid: string, rvn: number, atMs: number) => ({
+				...subscriptionEvent({ tid, subid: 'S-told', rvn }),
+				atMs,
+			});
+			const late = { atMs: atMs + 3 * hourMs, requestId: 'r-late', keyId };
+			await upload(
+				writer,
+				accountId,
+				[told('T-renewal', 700, atMs), told('T-sale', 600, atMs - hourMs)],
+				late,
+			);
+			const { body } = await ada.whole(`${base}/events/T-sale`);
+			assert.match(body, /£6\.00<\/strong>, acquisition/);
+			const text = body.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+			const timeOf = (ms: number) => isoTime(ms).slice(0, 19).replace('T', ' ');
+			const received = timeOf(late.atMs);
+			assert.ok(text.includes(`Happened ${timeOf(atMs - hourMs)} Subscription`), text);
+			assert.ok(text.includes(`Came with this upload Received ${received} Request`), text);
+			assert.match(
+				text,
+				new RegExp(`Happened Received Transaction .* ${timeOf(atMs)} ${received} T-renewal`),
+			);
+			const untold = (await ada.whole(`${base}/events/T-other`)).body;
+			assert.match(untold, /when it arrived: it told no other time/);
 			assert.deepEqual(errors, []);
 		});
 

@@ -36,6 +36,7 @@ test('the examples work as described', { skip: takesLong }, async (t) => {
 	}
 	assert.match(outputs[0] as string, /stored: 2,\s+duplicates: 0,\s+conflicts: 0/);
 	assert.match(outputs[1] as string, /requests: 4,\s+stored: 100/);
+	assert.equal(outputs[2], 'true\ntrue\n');
 
 	const [first, simulated, ...others] = examples('sh');
 	assert.match(first as string, /^export CASKADE_URL=/);
@@ -51,11 +52,11 @@ test('the examples work as described', { skip: takesLong }, async (t) => {
 		{ ...shown, receivedAt: '', requestId: '' },
 	);
 	assert.ok(usage.used >= 6);
-	assert.equal((await service.stored()).length, 102);
+	assert.equal((await service.stored()).length, 103);
 
 	const python = spawnSync('python3', ['-c', '']);
 	if (python.status !== 0) return t.diagnostic('the example in Python is not run: there is no python3');
 	const [program] = examples('python');
 	assert.equal(await run('python3', ['-c', program as string]), '[True, False]\n');
-	assert.equal((await service.stored()).length, 142);
+	assert.equal((await service.stored()).length, 143);
 });

@@ -364,6 +364,20 @@ test('a column that says when events happened is taken, and never ignored', asyn
 	assert.deepEqual(await times(rows('paid_at', yesterday), ['--map', 'at=paid_at']), [yesterday]);
 	assert.deepEqual(await times(rows('at', yesterday), []), [yesterday]);
 	assert.deepEqual(await times(rows('paid_at', yesterday), ['--map', 'at=']), [undefined]);
+	const line = (tid: string, rest: object) => `${JSON.stringify({ tid, subid: 'S', evt: 'e', ...rest })}\n`;
+	for (const member of ['created_at', 'orderDate', 'timestamp', 'paid_at']) {
+		const said = await refused(t, line('A', {}) + line('B', { [member]: yesterday }));
+		assert.ok(said.includes(`events.csv:2: the member ${member} seems to say when events happened.`), said);
+		assert.ok(said.includes(`--map at=${member},`), said);
+	}
+	const told = line('A', { paid_at: yesterday, rvn: 1 });
+	assert.deepEqual(await times(told, ['--map', 'at=paid_at']), [yesterday]);
+	assert.deepEqual(await times(line('A', { at: yesterday, rvn: 1, created: 'x' }), []), [yesterday]);
+	assert.deepEqual(await times(told, ['--map', 'at=']), [undefined]);
+	assert.match(
+		await refused(t, told, ['--map', 'at=payed_at']),
+		/no line has the member payed_at that --map at=payed_at names\./,
+	);
 	for (const time of ['31.01.2026 12:00', '2020-01-31T12:00:00Z', '2199-01-31T12:00:00Z']) {
 		const said = await refused(t, rows('at', time));
 		assert.match(said, /:2: at must be a time with a zone, for example 2026-01-31T12:00:00Z/);

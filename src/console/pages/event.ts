@@ -35,13 +35,17 @@ export const eventPage = accountPage({
 		const money = moneyOf(account.currency);
 		const step = journey?.subscription.steps.find(
 			({ atMs, evt, revenuePence }) =>
-				atMs === event.receivedAtMs && evt === event.evt && revenuePence === event.rvn,
+				atMs === event.happenedAtMs && evt === event.evt && revenuePence === event.rvn,
 		);
 		const search = (text: string) => html`<a href="${searchPath(account.aid, text)}">${nameOf(text)}</a>`;
 		return html`${factList({
 			Transaction: html`<code>${nameOf(event.tid)}</code>`,
 			Amount: html`<strong>${money(event.rvn)}</strong>${step && `, ${step.kind}`}`,
 			'Event type': nameOf(event.evt),
+			Happened: [
+				calendar.timeOf(event.happenedAtMs),
+				event.at === undefined && ', when it arrived: it told no other time',
+			],
 			Subscription: [search(event.subid), journey?.course && `, ${journey.course.state}`],
 			'Customer id':
 				event.cid === null
@@ -88,7 +92,7 @@ async function traceOf({ store, account, parts }: AskedOfAccount): Promise<Trace
 	if (!event) return undefined;
 	const asOfMs = store.now();
 	const [journey] = await store.read(account.id, readCoursesWith([event.subid], asOfMs, account.renewalDays));
-	const { owner = null, convertedAtMs = event.receivedAtMs } = journey?.subscription ?? {};
+	const { owner = null, convertedAtMs = event.happenedAtMs } = journey?.subscription ?? {};
 	if (owner === null) return { event, journey, path: null };
 	// A subscription is credited to the touches of its owner, whoever has paid this.
 	const all = await arrivalsOf(store, account, owner, asOfMs);

@@ -178,11 +178,14 @@ async function visitorTable(
 /** Subscription events, each with a link to its page. */
 export function eventTable(
 	{ account, calendar }: AskedOfAccount,
-	events: readonly Pick<TracedEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'receivedAt'>[],
+	events: readonly Pick<TracedEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'at' | 'receivedAt'>[],
 ): Html {
 	const money = moneyOf(account.currency);
+	const timeOf = (time: string) => calendar.timeOf(Date.parse(time));
+	const happened = { Happened: ({ at, receivedAt }: (typeof events)[number]) => timeOf(at ?? receivedAt) };
 	return pageTable('Subscription events', events, {
-		Received: ({ receivedAt }) => calendar.timeOf(Date.parse(receivedAt)),
+		...(events.some(({ at }) => at !== undefined) && happened),
+		Received: ({ receivedAt }) => timeOf(receivedAt),
 		'Transaction…': ({ tid }) => html`<a href="${eventPath(account.aid, tid)}">${nameOf(tid)}</a>`,
 		'Subscription…': ({ subid }) => nameOf(subid),
 		'Event type': ({ evt }) => nameOf(evt),

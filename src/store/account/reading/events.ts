@@ -51,15 +51,23 @@ function* eventsAfter(
 		id: Number(row.id),
 		event: {
 			...eventOf(row),
-			receivedAt: isoTime(Number(row.arrived_at ?? row.received_at)),
-			...(row.arrived_at !== null && { at: isoTime(Number(row.received_at)) }),
+			...timesOf(row),
 		},
 	}));
+}
+
+function timesOf({ received_at, arrived_at }: Row): Pick<StoredSubscriptionEvent, 'receivedAt' | 'at'> {
+	return {
+		receivedAt: isoTime(Number(arrived_at ?? received_at)),
+		...(arrived_at !== null && { at: isoTime(Number(received_at)) }),
+	};
 }
 
 /** A stored event, how it came, and whose it is. */
 export interface TracedEvent extends StoredSubscriptionEvent {
 	readonly receivedAtMs: number;
+	/** When it happened: what it told, or its arrival. Everything but the console's lists of arrivals goes by it. */
+	readonly happenedAtMs: number;
 	/** Null for imported events, and for events stored by a version that did not record it. */
 	readonly requestId: string | null;
 	/** The API key of the upload, where that is known. */
@@ -115,11 +123,13 @@ function selectTraced(
 }
 
 function toTraced(row: Row): TracedEvent {
+	const happenedAtMs = Number(row.received_at);
 	const receivedAtMs = Number(row.arrived_at ?? row.received_at);
 	return {
 		...eventOf(row),
-		receivedAt: isoTime(receivedAtMs),
+		...timesOf(row),
 		receivedAtMs,
+		happenedAtMs,
 		...arrivedBy(row.request_id),
 		vid: row.vid == null ? null : String(row.vid),
 		named: Number(row.named) as Owner['named'],
