@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
 	type Browser,
 	type BrowserContext,
@@ -27,7 +28,22 @@ export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
 
 /** For tests with a browser: each wait of theirs, and the whole, may take long on a busy machine. */
 const waitMs = 60_000;
-export const browserTestMs = 1_800_000;
+export const browserTestMs = 900_000;
+
+/** How long a page may take to close. */
+const closeMs = 20_000;
+
+/**
+ * Closes a page or a context. A page that is just going elsewhere may never say that it is closed; it goes with its browser.
+ * @returns whether it is closed
+ */
+export async function close(what: Page | BrowserContext): Promise<boolean> {
+	const giveUp = new AbortController();
+	const closed = what.close().then(() => true);
+	const late = delay(closeMs, false, { signal: giveUp.signal });
+	late.catch(() => {});
+	return Promise.race([closed, late]).finally(() => giveUp.abort());
+}
 
 /** A browser context with its own cookies. */
 export async function newContext(
@@ -48,7 +64,7 @@ export async function openContext(
 ): Promise<BrowserContext> {
 	const context = await newContext(browser, options);
 	if (initScript !== undefined) await context.addInitScript(initScript);
-	t.after(() => context.close());
+	t.after(() => close(context));
 	return context;
 }
 

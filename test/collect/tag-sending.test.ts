@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hourMs } from '../../src/durations.ts';
 import { eventually } from '../eventually.ts';
-import { browserTestMs, withoutBrowser } from './browser.ts';
+import { browserTestMs, close, withoutBrowser } from './browser.ts';
 import { fire, isLoaded, openBrowser, setAccount, settle, settleRoute, type Visit } from './tagged-site.ts';
 
 /** Passes hits on at once, and their answers late. */
@@ -170,7 +170,7 @@ describe('what the tag sends', { skip: withoutBrowser, timeout: browserTestMs },
 
 		test('nothing of one that is closed unseen', async (t) => {
 			const visited = await visit(t, [setAccount, fire], { initScript: inBackground });
-			await visited.page.close();
+			await close(visited.page);
 			await new Promise((resolve) => setTimeout(resolve, 150));
 			assert.deepEqual(await pages(visited), []);
 		});

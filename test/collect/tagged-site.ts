@@ -2,7 +2,15 @@ import { after, before, type TestContext } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type LoggedHit, readStored } from '../store/stored-log.ts';
 import { startService, type TestService } from '../support.ts';
-import { launchBrowser, newContext, openContext, openPage, startSite, type Visited } from './browser.ts';
+import {
+	close,
+	launchBrowser,
+	newContext,
+	openContext,
+	openPage,
+	startSite,
+	type Visited,
+} from './browser.ts';
 
 export const setAccount = `vscr('setAccount','c-a-acme-uk')`;
 export const fire = `vscr('fire')`;
@@ -58,8 +66,8 @@ export function openBrowser(flags?: readonly string[]) {
 			const visited = await openPage(context, `${site}/pricing`, service.url);
 			if (context === emptied)
 				t.after(async () => {
-					await visited.page.close();
-					await context.clearCookies();
+					if (await close(visited.page)) await context.clearCookies();
+					else emptied = await newContext(browser);
 				});
 			await isLoaded(visited.page);
 			return { ...visited, service, site, hits: () => hitsOf(service) };
