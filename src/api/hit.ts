@@ -36,6 +36,8 @@ const answerSchema = Type.Object({
 
 const description = {
 	operationId: 'collectHit',
+	// Pages send hits, and a page has no secret.
+	security: [],
 	tags: ['Visitors'],
 	summary: 'Collect a hit',
 	description:
