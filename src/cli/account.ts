@@ -12,6 +12,7 @@ import type { Account, AccountSettings } from '../store/control/control-store.ts
 import { deleteAccount } from '../store/deletion.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
 import type { OpenStore, Store } from '../store/store.ts';
+import { relabelledAmounts } from '../store/stored-amounts.ts';
 import { aidText, command, type Declaration, group, merged, repeated } from './command.ts';
 import { confirm, requireTerminal } from './confirm.ts';
 import { type CommonOptions, print, printLine, printRecord, printTable, withStore } from './output.ts';
@@ -129,9 +130,12 @@ underscores and hyphens, and begin with a letter or a digit.`,
 	});
 
 const update = withSettings(
-	command('update', 'change origins, explanations, channels, time zone and renewals')
+	command('update', 'change origins, explanations, channels, time zone, currency and renewals')
 		.description(
 			`Change an account. Options that are left out keep their value. A list replaces the previous one.
+
+Where amounts are stored, --currency is refused: it converts nothing, so it would only call them by another name.
+--relabel-amounts does that, where the name was wrong from the start.
 
   caskade account update c-a-acme-uk --channel 'partner=*.partner.example/*' 'podcast=*?*utm_source=pod*'`,
 		)
@@ -143,10 +147,24 @@ const update = withSettings(
 	.option('--no-channel', 'use only the built-in rules')
 	.option('--no-payment-provider', 'use only the known payment sites')
 	.option('--no-renewal-days', 'learn the days between renewals')
+	.option(
+		'--relabel-amounts',
+		'with --currency: amounts that are stored stay the numbers that they are, and were in this currency all along',
+	)
 	.requireChange()
-	.onStore(async (store, options, aid) =>
-		show(await store.control.updateAccount(aid, settingsOf(options)), options),
-	);
+	.onStore(async (store, options, aid) => {
+		const { currency, relabelAmounts = false } = options;
+		if (relabelAmounts && currency === undefined)
+			throw new OperatorError('--relabel-amounts goes with --currency, which says what the amounts are in.');
+		if (currency !== undefined && !relabelAmounts) {
+			const relabelled = await relabelledAmounts(store, await store.control.account(aid), currency);
+			if (relabelled !== undefined)
+				throw new OperatorError(
+					`${relabelled} If they were in ${currency} all along, add --relabel-amounts. Otherwise create another account for ${currency}. Nothing is changed.`,
+				);
+		}
+		show(await store.control.updateAccount(aid, settingsOf(options)), options);
+	});
 
 const list = command('list', 'list accounts').onStore(async (store, options) => {
 	const accounts = await store.control.accounts();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -151,13 +151,37 @@ test('account update refuses invalid settings, and changes nothing', async (t) =
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
 	assertRefused(
 		await update('c-a-x'),
-		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days, --currency or --id-trust\.$/m,
+		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days, --currency, --id-trust or --relabel-amounts\.$/m,
 	);
 	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
 	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])
 		assertMisused(await update('c-a-x', '--channel', rule), /must be a channel and a pattern/);
 	assertMisused(await update('c-a-x', '--origin', 'example.com'), /must be a web origin/);
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [created]);
+});
+
+test('account update gives stored amounts another currency only where it is told that it was theirs all along', async (t) => {
+	const at = await emptyInstallation(t);
+	const create = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	const update = (...flags: string[]) => ['account', 'update', 'c-a-x', ...flags, ...at];
+	const currency = async () =>
+		((await caskadeJson(['account', 'list', ...at])) as [{ currency: string }])[0].currency;
+	assert.deepEqual(await caskadeJson(update('--currency', 'EUR')), {
+		...(create as object),
+		currency: 'EUR',
+	});
+	const spent = join(temporaryFolder(t), 'spent.csv');
+	writeFileSync(spent, 'day,channel,pence\n2026-01-31,paid search,499\n');
+	await caskadeJson(['spend', 'import', 'c-a-x', spent, ...at]);
+	assertRefused(
+		await caskade(update('--currency', 'JPY', '--explain')),
+		/^caskade: c-a-x has amounts stored, and they would not be converted: 499, which is €4\.99, would be JP¥499\. If they were in JPY all along, add --relabel-amounts\. Otherwise create another account for JPY\. Nothing is changed\.$/m,
+	);
+	assert.equal(await currency(), 'EUR');
+	await caskadeJson(update('--currency', 'EUR', '--explain'));
+	assertRefused(await caskade(update('--relabel-amounts')), /goes with --currency/);
+	await caskadeJson(update('--currency', 'JPY', '--relabel-amounts'));
+	assert.equal(await currency(), 'JPY');
 });
 
 test('account disable and enable', async (t) => {

@@ -3,7 +3,13 @@ import { suite, test } from 'node:test';
 import { minuteMs } from '../../src/durations.ts';
 import { startSite } from '../collect/browser.ts';
 import { eventually } from '../eventually.ts';
-import { addAccount, enginesAboveContract } from '../store/engines.ts';
+import {
+	addAccount,
+	enginesAboveContract,
+	startWritingFor,
+	subscriptionEvent,
+	upload,
+} from '../store/engines.ts';
 import { consoleHere } from './here.ts';
 
 const operator = [{ aid: 'c-a-one', role: 'operator' } as const];
@@ -56,6 +62,23 @@ for (const engine of enginesAboveContract)
 				assert.equal(refused.status, 400, Object.keys(wrong).join());
 				assert.match(refused.body, message);
 			}
+		});
+
+		test('stored amounts get another currency only from who writes it, and reads what it does', async (t) => {
+			const { person, store } = await consoleHere(t, engine);
+			const olga = await person('olga@example.com', operator);
+			const { id } = await store.control.account('c-a-one');
+			const writer = await startWritingFor(t, store);
+			await upload(writer, id, [subscriptionEvent({ rvn: 499 })], { atMs: 1, requestId: 'r-1', keyId: 'k' });
+			for (const confirm of ['', 'yes']) {
+				const asked = await olga.post(path, { ...settings, confirm });
+				assert.equal(asked.status, 403);
+				assert.match(asked.body, /they would not be converted: 499, which is £4\.99, would be €4\.99\./);
+				assert.equal((await store.control.account('c-a-one')).currency, 'GBP');
+			}
+			assert.equal((await olga.post(path, { ...settings, confirm: 'EUR' })).status, 303);
+			assert.equal((await store.control.account('c-a-one')).currency, 'EUR');
+			assert.equal((await olga.post(path, settings)).status, 303, 'the same currency asks nothing');
 		});
 
 		test('goals are added, changed and deleted', async (t) => {

@@ -5,7 +5,7 @@ import { may } from '../../domain/person.ts';
 import { standardPlan } from '../../domain/usage-plan.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
-import { currencyCode } from '../../format/currencies.ts';
+import { currencyCode, isCurrency } from '../../format/currencies.ts';
 import { type Html, html } from '../../format/html.ts';
 import { counted, formatNumber } from '../../format/numbers.ts';
 import {
@@ -19,6 +19,7 @@ import {
 import { calendarOf } from '../../reports/calendar.ts';
 import { renewalPeriods } from '../../reports/report-query.ts';
 import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
+import { relabelledAmounts } from '../../store/stored-amounts.ts';
 import {
 	checkField,
 	choiceField,
@@ -109,8 +110,21 @@ export const settingsPage = accountPage({
 ${goalSection(asked)}
 ${await keySection(asked)}`,
 	actions,
-	questions: { 'revoke key': whatRevokingEnds },
+	questions: { 'revoke key': whatRevokingEnds, account: whatIsRelabelled },
 });
+
+/** Reports show all amounts by the account's currency, and which were meant is not known afterwards. */
+async function whatIsRelabelled({ store, account, form }: AskedOfAccount): Promise<Question | undefined> {
+	const currency = form.get('currency')?.trim() ?? '';
+	// The act says what is wrong with it.
+	if (!isCurrency(currency)) return undefined;
+	const relabelled = await relabelledAmounts(store, account, currency);
+	if (relabelled === undefined) return undefined;
+	return {
+		what: html`<p class="warning">${relabelled} Go on only if they were in ${currency} all along. Otherwise create another account for ${currency}.</p>`,
+		name: currency,
+	};
+}
 
 /** The key of the client that a form names. */
 async function keyOf(asked: AskedOfAccount): Promise<ApiKey> {
