@@ -115,7 +115,7 @@ async function install(commit: string, folder: string): Promise<Program> {
 	if (lock(clone) === lock(repository))
 		symlinkSync(join(repository, 'node_modules'), join(clone, 'node_modules'));
 	else await run('npm', ['ci', '--prefix', clone, '--no-audit', '--no-fund', '--prefer-offline']);
-	return { node: join(clone, 'node_modules/node/bin/node'), main: join(clone, 'src/main.js') };
+	return { node: join(clone, 'node_modules/.bin/node'), main: join(clone, 'src/main.js') };
 }
 
 interface Setting {

