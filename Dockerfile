@@ -25,6 +25,6 @@ RUN echo "$COMMIT" > COMMIT
 RUN mkdir --mode=700 /data && chown node:node /data
 USER node
 VOLUME /data
-EXPOSE 8080
+EXPOSE 8080 8081
 HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD ["node", "healthy.mjs"]
 CMD ["node", "src/main.js", "serve"]

@@ -18,19 +18,20 @@ export class Haproxy implements LoadBalancer {
 	#rows: string[][] = [];
 	#stopped = false;
 
-	private constructor(urls: readonly string[], port: number, statsPort: number) {
+	private constructor(urls: readonly string[], { port, consolePort, statsPort }: Ports) {
 		this.#urls = urls;
 		this.url = `http://127.0.0.1:${port}`;
 		this.#statsUrl = `http://127.0.0.1:${statsPort}/stats;csv`;
 		this.#folder = mkdtempSync(join(tmpdir(), 'caskade-haproxy-'));
 		const configuration = join(this.#folder, 'haproxy.cfg');
-		writeFileSync(configuration, configurationFor(urls, port, statsPort));
+		writeFileSync(configuration, configurationFor(urls, { port, consolePort, statsPort }));
 		this.#process = new TestProcess('haproxy', ['-db', '-f', configuration]);
 	}
 
 	/** @param urls two servers */
 	static async start(urls: readonly string[]): Promise<Haproxy> {
-		const haproxy = new Haproxy(urls, await freePort(), await freePort());
+		const [port, consolePort, statsPort] = [await freePort(), await freePort(), await freePort()];
+		const haproxy = new Haproxy(urls, { port, consolePort, statsPort });
 		void haproxy.#watch();
 		return haproxy;
 	}
@@ -44,7 +45,8 @@ export class Haproxy implements LoadBalancer {
 	}
 
 	#row(url: string): string[] | undefined {
-		return this.#rows.find(([, server]) => server === `caskade-${this.#urls.indexOf(url) + 1}`);
+		const name = `caskade-${this.#urls.indexOf(url) + 1}`;
+		return this.#rows.find(([backend, server]) => backend === 'caskade' && server === name);
 	}
 
 	async #watch(): Promise<void> {
@@ -65,12 +67,20 @@ export class Haproxy implements LoadBalancer {
 	}
 }
 
-function configurationFor(urls: readonly string[], port: number, statsPort: number): string {
+interface Ports {
+	readonly port: number;
+	readonly consolePort: number;
+	readonly statsPort: number;
+}
+
+function configurationFor(urls: readonly string[], { port, consolePort, statsPort }: Ports): string {
 	let text = readFileSync(deployed, 'utf8')
 		.replace('bind :8080', `bind 127.0.0.1:${port}`)
-		.replace(' resolvers docker init-addr libc,none', '');
+		.replace('bind :8081', `bind 127.0.0.1:${consolePort}`)
+		.replaceAll('resolvers docker init-addr libc,none', '');
+	// What asks for the console reaches the operations instead: nothing here asks for it.
 	for (const [index, url] of urls.entries())
-		text = text.replace(`caskade-${index + 1}:8080`, new URL(url).host);
+		text = text.replaceAll(new RegExp(`caskade-${index + 1}:808[01]`, 'g'), new URL(url).host);
 	return `${text}\nfrontend stats\n    bind 127.0.0.1:${statsPort}\n    stats enable\n    stats uri /stats\n`;
 }
 

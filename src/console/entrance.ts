@@ -99,7 +99,8 @@ export function createEntrance(options: EntranceOptions) {
 
 	/** Answers what is for everybody; undefined for all other paths. */
 	async function answer(request: ConsoleRequest): Promise<ConsoleAnswer | undefined> {
-		if (!isSecure(request) && !isLocal(request.address)) return refusal(plainHttp);
+		if (!isSecure(request) && !isLocal(request.address) && !request.isByLoopback)
+			return refusal(plainHttp, ways(new URL(consoleUrl).port));
 		const handle = handlers[`${request.method} ${request.path}`];
 		return handle?.(request, new URLSearchParams(request.query));
 	}
@@ -296,7 +297,17 @@ function codePage(second: string, to: string, problem: string | undefined): Cons
 }
 
 const plainHttp =
-	'Passwords do not cross a network by plain http. Ask for the console by https; where a proxy does that, it says so with X-Forwarded-Proto, or --console-url does.';
+	'Plain http would show passwords to everybody on the way, so the console cannot be used at this address.';
+
+/** @param port of the console */
+function ways(port: string): Html {
+	return html`<p>Two ways lead to it:</p>
+<ul>
+<li>For you, now: a tunnel. Run <code>ssh -N -L ${port}:127.0.0.1:${port} SERVER</code> on your own machine, and open <code>http://127.0.0.1:${port}/console/</code> there.</li>
+<li>For everybody: a proxy with TLS that sets <code>X-Forwarded-For</code> and <code>X-Forwarded-Proto</code>, and the flags <code>--behind-proxy</code> and <code>--console-url https://…</code>.</li>
+</ul>
+<p class="hint">The page “The console” of the documentation, under “Ways to the console”, has both, and those for containers.</p>`;
+}
 
 function refusal(why: string, way?: Html): ConsoleAnswer {
 	const body = html`<p class="problem" role="alert">${why}</p>

@@ -26,6 +26,8 @@ export interface ConsoleRequest {
 	readonly address: string;
 	/** Whether the client has reached the server, or a proxy that is trusted, by TLS. */
 	readonly isSecure: boolean;
+	/** Whether plain http has not left the client's machine, but by a tunnel or into a container. */
+	readonly isByLoopback?: boolean;
 	readonly serving?: ServingState;
 }
 

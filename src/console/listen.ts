@@ -1,4 +1,5 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { isByLoopback } from '../access/console-requests.ts';
 import { clientOf, isProxyOf, type Proxies } from '../domain/client-address.ts';
 import { reasonOf } from '../errors.ts';
 import { createTlsServer, type Tls } from '../http/tls.ts';
@@ -100,5 +101,6 @@ function requestOf(request: FastifyRequest, isProxy: Parameters<typeof clientOf>
 		),
 		address: clientOf(raw, isProxy).address ?? '',
 		isSecure: request.protocol === 'https',
+		isByLoopback: isByLoopback(raw.socket.remoteAddress ?? '', headers),
 	};
 }

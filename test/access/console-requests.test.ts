@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFromConsole, isLocal, SessionCookie } from '../../src/access/console-requests.ts';
+import { isByLoopback, isFromConsole, isLocal, SessionCookie } from '../../src/access/console-requests.ts';
 import { formToken, isFormToken } from '../../src/access/tokens.ts';
 
 const url = 'https://console.example.com';
@@ -45,6 +45,27 @@ test("a form's token is that of its session", () => {
 	assert.equal(isFormToken(token, 'one'), true);
 	for (const presented of [undefined, '', formToken('two'), `${token}x`])
 		assert.equal(isFormToken(presented, 'one'), false);
+});
+
+test('plain http that has not left the machine of the browser is known by the name that the browser gives', () => {
+	const cases: readonly (readonly [boolean, string, Record<string, string>])[] = [
+		// A port that Docker publishes on 127.0.0.1, itself or at the end of a tunnel.
+		[true, '172.17.0.1', { host: '127.0.0.1:8081' }],
+		[true, '::ffff:172.17.0.1', { host: 'localhost:9000' }],
+		[true, 'fd00::1', { host: '[::1]:8081' }],
+		[false, '172.17.0.1', { host: '192.0.2.2:8081' }],
+		[false, '172.17.0.1', { host: 'localhost.example.com' }],
+		[false, '172.17.0.1', { host: '' }],
+		[false, '172.17.0.1', {}],
+		// From a network that is not the operator's own.
+		[false, '8.8.8.8', { host: '127.0.0.1:8081' }],
+		[false, '', { host: '127.0.0.1:8081' }],
+		// nginx names the server by its own address for it, unless it is told otherwise.
+		[false, '172.17.0.1', { host: '127.0.0.1:8081', 'x-forwarded-for': '198.51.100.7' }],
+		[false, '172.17.0.1', { host: '127.0.0.1:8081', via: '1.1 proxy' }],
+	];
+	for (const [expected, peer, headers] of cases)
+		assert.equal(isByLoopback(peer, headers), expected, `${peer} ${JSON.stringify(headers)}`);
 });
 
 test('a client on this machine is known by its address', () => {

@@ -312,7 +312,7 @@ for (const engine of enginesAboveContract)
 		test('plain http is for this machine alone', async (t) => {
 			const url = 'http://127.0.0.1:8081';
 			const here = await consoleHere(t, engine, { consoleUrl: url });
-			const ask = (address: string, isSecure: boolean) =>
+			const ask = (address: string, isSecure: boolean, isByLoopback = false) =>
 				here.console.answer({
 					method: 'GET',
 					path: '/console/sign-in',
@@ -321,10 +321,16 @@ for (const engine of enginesAboveContract)
 					headers: {},
 					address,
 					isSecure,
+					isByLoopback,
 				});
 			assert.equal((await ask('127.0.0.1', false)).status, 200);
+			assert.equal((await ask('172.17.0.1', false, true)).status, 200, 'a published port of a container');
 			const refused = await ask('192.0.2.1', false);
-			assert.deepEqual([refused.status, /plain http/.test(refused.body)], [403, true]);
+			assert.equal(refused.status, 403);
+			assert.match(
+				refused.body,
+				/Plain http.*ssh -N -L 8081:127\.0\.0\.1:8081.*--behind-proxy.*--console-url/s,
+			);
 			assert.equal((await ask('192.0.2.1', true)).status, 200);
 		});
 
