@@ -25,13 +25,16 @@ On PostgreSQL, servers may be on other machines: their number is printed. --url 
 	.action(async (options) => {
 		const status: ServerStatus =
 			options.url === undefined ? await withStore(options, statusOfStore) : await askServer(options.url);
-		const { state, uptimeSeconds } = status;
+		const { state, uptimeSeconds, modelsUnusable } = status;
 		if (state !== 'ready' && state !== 'running') process.exitCode = 1;
 		print(options, status, () =>
 			printRecord({
 				...status,
 				...(uptimeSeconds !== undefined && {
 					uptimeSeconds: `${uptimeSeconds} (${readable(uptimeSeconds)})`,
+				}),
+				...(modelsUnusable !== undefined && {
+					modelsUnusable: `${modelsUnusable} (run 'caskade train AID', see 'caskade doctor')`,
 				}),
 			}),
 		);
@@ -41,6 +44,7 @@ interface ServerStatus {
 	/** `ready`, or why not. */
 	readonly state: string;
 	readonly uptimeSeconds?: number;
+	readonly modelsUnusable?: number;
 }
 
 async function statusOfStore(store: OpenStore) {
@@ -60,7 +64,7 @@ async function statusOfStore(store: OpenStore) {
 /** Only where something is wrong: it is for an operator to mend. */
 async function modelsIn(store: OpenStore) {
 	const { length } = await unusableModels(store);
-	return length > 0 && { modelsUnusable: `${length} (run 'caskade train AID', see 'caskade doctor')` };
+	return length > 0 && { modelsUnusable: length };
 }
 
 /** What a server says of itself. */

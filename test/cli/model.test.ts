@@ -153,6 +153,7 @@ test('active models that this version cannot apply are named, with the command t
 	for (const command of [['doctor'], ['migrate'], ['model', 'list', aid]])
 		assert.match((await caskade([...command, ...at])).stdout, told, command.join(' '));
 	assert.match((await caskade(['status', ...at])).stdout, /^modelsUnusable +1 \(run 'caskade train AID'/m);
+	assert.equal(JSON.parse((await caskade(['status', '--json', ...at])).stdout).modelsUnusable, 1);
 	await caskade(['model', 'use', aid, 'subscription', first, ...at]);
 	assert.doesNotMatch((await caskade(['doctor', ...at])).stdout, told);
 });
