@@ -22,9 +22,11 @@ export class Nginx implements AsyncDisposable {
 		this.#process = new TestProcess('nginx', ['-p', this.#folder, '-c', configuration, '-e', 'stderr']);
 	}
 
-	static async start(url: string): Promise<Nginx> {
+	/** @param keepAlive how long it keeps an idle connection to the service, where not as documented */
+	static async start(url: string, keepAlive = '60s'): Promise<Nginx> {
 		const port = await freePort();
-		return new Nginx(port, installExample(url, port));
+		const example = installExample(url, port);
+		return new Nginx(port, example.replace('keepalive_timeout 60s', `keepalive_timeout ${keepAlive}`));
 	}
 
 	/** Starts a site with the locations of docs/tag.md and one page. */
