@@ -6,7 +6,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 // Takes docs/demo.png and docs/console/*.png from a running server with a trained demo:
-// npm start, npx caskade demo, npx caskade train c-a-demo-local, npm run screenshot.
+// npm start, bin/caskade demo, bin/caskade train c-a-demo-local, npm run screenshot.
 
 const { values } = parseArgs({
 	options: {

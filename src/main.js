@@ -7,7 +7,7 @@ const oldestMajor = 26;
 
 if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
 	process.stderr.write(
-		`caskade: Node ${process.versions.node} is too old, Caskade needs Node ${oldestMajor} or newer: use 'npm start' or 'npx caskade …' after 'npm ci', which bring their own.\n`,
+		`caskade: Node ${process.versions.node} is too old, Caskade needs Node ${oldestMajor} or newer: use 'npm start' or 'bin/caskade …' after 'npm ci', which bring their own.\n`,
 	);
 	process.exitCode = 1;
 } else {

@@ -21,7 +21,7 @@ function page(hasDemo: boolean): string {
 <ul>
 <li><a href="docs">The HTTP reference</a>, for programs <a href="openapi.json">openapi.json</a></li>${shop}
 </ul>
-<p>If you run it: <code>npx caskade status</code> says how it is, and <code>npx caskade --help</code> lists every command.</p>
+<p>If you run it: <code>bin/caskade status</code> says how it is, and <code>bin/caskade --help</code> lists every command.</p>
 </html>
 `;
 }

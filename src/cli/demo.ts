@@ -103,7 +103,7 @@ async function fill(
 /** Commands to paste into a terminal. */
 function whatToTry(report: Awaited<ReturnType<typeof fill>>, url: string, at: string): string {
 	const { aid, key, visitors, hits, events, vid, cask, experiment } = report;
-	const caskade = (words: string) => `npx caskade ${words}${at}`;
+	const caskade = (words: string) => `bin/caskade ${words}${at}`;
 	const read = (path: string) => `curl -s${url.startsWith('https:') ? 'k' : ''} "${url}${path}?cask=$CASK"`;
 	const paragraphs: readonly (readonly string[])[] = [
 		[

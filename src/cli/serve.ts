@@ -121,7 +121,7 @@ Upload an event to it from another terminal (the key is shown this once):
 
 ${uploadLine(url, demoAid, key)}
 
-Make up visitors to score: npx caskade demo${at}`);
+Make up visitors to score: bin/caskade demo${at}`);
 	}
 	if (consoleUrl === undefined) return;
 	const { origin } = new URL(consoleUrl);
@@ -129,7 +129,7 @@ Make up visitors to score: npx caskade demo${at}`);
 	const there = origin === defaultConsoleUrl ? '' : ` --console-url ${origin}`;
 	if (link)
 		printLine(`
-See it in the console. This link signs you in once, within 15 minutes; for another: npx caskade user link ${demoPerson}${there}${at}
+See it in the console. This link signs you in once, within 15 minutes; for another: bin/caskade user link ${demoPerson}${there}${at}
 
 ${link}
 `);

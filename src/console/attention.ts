@@ -34,11 +34,11 @@ export async function attention(asked: AskedOfAccount, coverage: Report | undefi
 		items.push(html`A webhook is failing. ${page('webhooks', 'operate', 'Which one, and why')}.`);
 	for (const goal of new Set(models.filter(({ isOutside }) => isOutside).map((model) => model.goal)))
 		items.push(
-			html`Scores of ${goal} predict another rate than was observed lately. Train the model again: ${page(`scores?goal=${encodeURIComponent(goal)}`, 'aggregates', 'Scores')}, or <code>npx caskade train ${aid}</code>.`,
+			html`Scores of ${goal} predict another rate than was observed lately. Train the model again: ${page(`scores?goal=${encodeURIComponent(goal)}`, 'aggregates', 'Scores')}, or <code>bin/caskade train ${aid}</code>.`,
 		);
 	if (models.length === 0 && goals.length > 0)
 		items.push(
-			html`No model is trained, so everybody is served the base rate. Train one: ${page('scores', 'aggregates', 'Scores')}, or <code>npx caskade train ${aid}</code>.`,
+			html`No model is trained, so everybody is served the base rate. Train one: ${page('scores', 'aggregates', 'Scores')}, or <code>bin/caskade train ${aid}</code>.`,
 		);
 	for (const id of invalidSegments(asked))
 		items.push(
@@ -73,7 +73,7 @@ async function ofData({ store, account, now, calendar }: AskedOfAccount): Promis
 		items.push(html`The last hit came on ${calendar.timeOf(lastHit.atMs)}. Is the tag still on the pages?`);
 	if (!lastEvent)
 		items.push(
-			html`No subscription event has come yet. Upload some: <code>npx caskade upload FILE --url URL --aid ${account.aid}</code>, or bring in the past: <code>npx caskade import ${account.aid} FILE</code>.`,
+			html`No subscription event has come yet. Upload some: <code>bin/caskade upload FILE --url URL --aid ${account.aid}</code>, or bring in the past: <code>bin/caskade import ${account.aid} FILE</code>.`,
 		);
 	else if (now() - lastEvent.receivedAtMs > quietUploadsMs)
 		items.push(
@@ -90,7 +90,7 @@ async function ofOperation({ store, account, now, person }: AskedOfAccount): Pro
 		const settings = html`<a href="/console/${account.aid}/settings">Settings</a>`;
 		if (keys.length === 0)
 			items.push(
-				html`No API key is usable, so nobody can upload. Issue one: ${settings}, or <code>npx caskade key issue --client ${account.client}</code>.`,
+				html`No API key is usable, so nobody can upload. Issue one: ${settings}, or <code>bin/caskade key issue --client ${account.client}</code>.`,
 			);
 		for (const { id, name, expiresAt } of keys)
 			if (expiresAt !== null && Date.parse(expiresAt) - now() < keyNoticeMs)
@@ -104,7 +104,7 @@ async function ofOperation({ store, account, now, person }: AskedOfAccount): Pro
 		lastBackupAt !== undefined &&
 		now() - Date.parse(lastBackupAt) > oldBackupMs
 	)
-		items.push(html`The last backup is more than a week old: <code>npx caskade backup FOLDER</code>.`);
+		items.push(html`The last backup is more than a week old: <code>bin/caskade backup FOLDER</code>.`);
 	return items;
 }
 

@@ -113,7 +113,7 @@ export function createConsole(options: ConsoleOptions): Console {
 	function home(asked: Asked): ConsoleAnswer {
 		const account = directory.accounts.find(({ aid }) => may(asked.person, aid, 'aggregates'));
 		if (account) return redirect(`/console/${account.aid}/`);
-		const body = html`<p class="empty">There is no account yet that you may see. An account is created with <code>npx caskade account create AID --client NAME</code>, and given to you with <code>npx caskade user grant</code>.</p>`;
+		const body = html`<p class="empty">There is no account yet that you may see. An account is created with <code>bin/caskade account create AID --client NAME</code>, and given to you with <code>bin/caskade user grant</code>.</p>`;
 		return pageAnswer(200, { title: 'Accounts', asked, body });
 	}
 

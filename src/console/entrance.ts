@@ -40,7 +40,7 @@ const freshMs = 15 * minuteMs;
 
 const problems = {
 	refused: 'The address or the password is not right.',
-	link: 'This link was used before, or is older than 15 minutes. Somebody who may run commands makes another one with: npx caskade user link EMAIL',
+	link: 'This link was used before, or is older than 15 minutes. Somebody who may run commands makes another one with: bin/caskade user link EMAIL',
 	code: 'This code is not right, or was used before. Wait for the next one.',
 	expired: 'It took more than five minutes. Sign in again.',
 	sso: 'Single sign-on has not worked; the log of the server says why. Try again.',
@@ -257,7 +257,7 @@ export function createEntrance(options: EntranceOptions) {
 <p><label>Password <input type="password" name="password" autocomplete="current-password" required></label></p>`;
 		const body = html`${signInForm({ to }, fields, problem)}
 ${sso && html`<p><a href="${ssoPath}${back}">Sign in through ${sso.host}</a></p>`}
-<p class="hint">No password, or forgotten? Whoever may run commands on the server makes a link: <code>npx caskade user link EMAIL</code></p>`;
+<p class="hint">No password, or forgotten? Whoever may run commands on the server makes a link: <code>bin/caskade user link EMAIL</code></p>`;
 		return pageAnswer(status, { title: 'Sign in', body });
 	}
 

@@ -64,7 +64,7 @@ function fieldFor(way: Way, { sso, person }: Asked): HtmlValue {
 		return html`<p><label>Your password <input type="password" name="password" autocomplete="current-password" required></label></p>`;
 	if (way === 'none') return null;
 	return html`${sso && html`<p><a href="/console/sign-in/sso?prove=1" target="_blank">Show it through ${sso.host}</a>, in another window, and then send this form.</p>`}
-<p><label>A new link that signs you in <input name="link" autocomplete="off"></label> <span class="hint">Do not open it: paste it here. Whoever may run commands makes one with <code>npx caskade user link ${person.email}</code>, an administrator on the page People. With a password, which you can set on the page <a href="/console/account" target="_blank">Your account</a>, this is not needed next time.</span></p>`;
+<p><label>A new link that signs you in <input name="link" autocomplete="off"></label> <span class="hint">Do not open it: paste it here. Whoever may run commands makes one with <code>bin/caskade user link ${person.email}</code>, an administrator on the page People. With a password, which you can set on the page <a href="/console/account" target="_blank">Your account</a>, this is not needed next time.</span></p>`;
 }
 
 /**

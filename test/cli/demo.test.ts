@@ -131,7 +131,7 @@ test('the printed commands can be pasted into a terminal', { skip: takesLong }, 
 	);
 	assert.match(stdout, /^CASK=\S+\ncurl -s "http:\/\/127\.0\.0\.1:8080\/visscores\?cask=\$CASK"$/m);
 	// Not `train`, which takes a while and has tests of its own.
-	const lines = stdout.match(/^npx caskade (visitor|segment) .+$/gm) ?? [];
+	const lines = stdout.match(/^bin\/caskade (visitor|segment) .+$/gm) ?? [];
 	assert.equal(lines.length, 3);
 	for (const line of lines) {
 		await using pasted = new TestProcess('bash', ['-c', line]);

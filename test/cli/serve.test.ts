@@ -72,7 +72,7 @@ test('--demo on an empty folder prints a curl line that is answered with 201, an
 		const { stdout } = await curl.ended;
 		assert.match(stdout, /^HTTP\/1\.1 201 Created\r\n/);
 		assert.ok(stdout.endsWith('{"message":"Subscription created successfully.","validationErrors":null}'));
-		assert.ok(server.stdout.includes(`npx caskade demo --database '${at[1]}'\n`));
+		assert.ok(server.stdout.includes(`bin/caskade demo --database '${at[1]}'\n`));
 		const { stdout: events } = await caskade(['events', 'c-a-demo-local', ...at]);
 		assert.match(events, /^\{"tid":"order-1001","subid":"sub-77",.*\}\n$/);
 	}

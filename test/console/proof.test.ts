@@ -200,7 +200,7 @@ for (const engine of enginesAboveContract)
 
 		const asked = await make('one');
 		assert.match(asked.body, /name="email" value="one@example\.com"/, 'what was typed is kept');
-		assert.match(asked.body, /npx caskade user link ada@example\.com/);
+		assert.match(asked.body, /bin\/caskade user link ada@example\.com/);
 		assert.match((await make('one', { link: await linkOf('eve@example.com') })).body, /of another person/);
 		const link = await linkOf('ada@example.com');
 		assert.equal((await make('one', { link })).status, 200);

@@ -271,6 +271,6 @@ for (const engine of enginesAboveContract)
 			assert.equal((await fresh.post(hooks, { ...remove, confirm: id })).status, 303);
 			assert.deepEqual(await store.control.webhooks(account), []);
 			const none = (await olga.get(hooks)).body;
-			assert.match(none, /No webhooks.*npx caskade webhook create c-a-one/s);
+			assert.match(none, /No webhooks.*bin\/caskade webhook create c-a-one/s);
 		});
 	});

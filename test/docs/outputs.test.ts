@@ -32,7 +32,7 @@ function examplesOf(page: string): Example[] {
 	return [...text.matchAll(/^```\n(.*?)^```/gms)].flatMap(([, block = '']) =>
 		block.split(/^(?=[$#] )/m).flatMap((part) => {
 			const [line = '', ...output] = part.split('\n');
-			const [, words] = /^[$#] (?:(?:.* )?(?:npx |\S+\/bin\/))?caskade ([^>|…]+)$/.exec(line) ?? [];
+			const [, words] = /^[$#] (?:(?:.* )?(?:\S+\/)?bin\/)?caskade ([^>|…]+)$/.exec(line) ?? [];
 			return words && output.join('') !== ''
 				? [{ page, line, args: wordsOf(words), output: output.join('\n') }]
 				: [];

@@ -103,7 +103,7 @@ export async function proveReadme(visitors?: number): Promise<number> {
 			const { command } = shown;
 			let printed: string;
 			if (command === 'npm ci') continue;
-			if (/^npm start /.test(command)) printed = (await server.printed(/.*npx caskade demo.*link=.*\n/s))[0];
+			if (/^npm start /.test(command)) printed = (await server.printed(/.*bin\/caskade demo.*link=.*\n/s))[0];
 			// What a person pastes is what was printed last.
 			else if (/^(KEY|CASK)=/.test(command)) continue;
 			else {
@@ -112,8 +112,8 @@ export async function proveReadme(visitors?: number): Promise<number> {
 					.replaceAll('http://127.0.0.1:9464', `http://127.0.0.1:${metricsPort}`)
 					.replace(/caskade_key_[\w-]+/, '$KEY')
 					.replace(/x-api-key: \$KEY'/, `x-api-key: '"$KEY"`)
-					.replace(/^npx caskade demo$/, `npx caskade demo${visitors ? ` --visitors ${visitors}` : ''}`)
-					.replace(/^npx caskade/, `'${process.execPath}' '${mainPath}'`);
+					.replace(/^bin\/caskade demo$/, `bin/caskade demo${visitors ? ` --visitors ${visitors}` : ''}`)
+					.replace(/^bin\/caskade/, `'${process.execPath}' '${mainPath}'`);
 				// A running server knows what commands have changed within a second.
 				if (command.startsWith('curl')) await setTimeout(1000);
 				const ended = await new TestProcess('bash', ['-c', words], environment).ended;

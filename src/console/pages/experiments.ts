@@ -19,7 +19,7 @@ export const experimentsPage = accountPage({
 		const experiments = (await store.control.experiments(account.id)).toReversed();
 		const chosen = experiments.find(({ name }) => name === query.get('experiment')) ?? experiments[0];
 		if (!chosen)
-			return html`<p class="empty">No experiments. One holds a share of the visitors out of a segment, to see what serving it brings: <code>npx caskade experiment create ${account.aid} NAME --segment ID</code>. How long that takes, <code>npx caskade experiment plan ${account.aid} --segment ID</code> tells.</p>`;
+			return html`<p class="empty">No experiments. One holds a share of the visitors out of a segment, to see what serving it brings: <code>bin/caskade experiment create ${account.aid} NAME --segment ID</code>. How long that takes, <code>bin/caskade experiment plan ${account.aid} --segment ID</code> tells.</p>`;
 		return html`${await reportSection(asked, 'lift', { title: `Lift of ${chosen.name}`, texts: { experiment: chosen.name } })}
 ${listOf(asked, experiments, chosen)}`;
 	},

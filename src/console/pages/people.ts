@@ -178,7 +178,7 @@ ${field('user', 'Who')}${field('account', 'Account')}${field('about', 'Visitor, 
 <button>Show</button> <a href="${request.path}">Reset</a>
 </form>
 ${entries.length === 0 ? html`<p class="empty">Nothing yet.</p>` : table}
-${entries.length === maxEntries && html`<p class="note">These are the latest ${maxEntries}; earlier ones are listed by <code>npx caskade audit list --limit 1000</code>.</p>`}
+${entries.length === maxEntries && html`<p class="note">These are the latest ${maxEntries}; earlier ones are listed by <code>bin/caskade audit list --limit 1000</code>.</p>`}
 <p class="note">Entries are kept for 400 days. Of an erased visitor only stays that somebody did something with one.</p>`;
 	},
 };

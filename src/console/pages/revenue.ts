@@ -36,7 +36,7 @@ ${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and
 ${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', texts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', {
 	title: 'Spending, and when it is paid back',
-	empty: html`No spending is known in this period. Bring it in: a CSV with <code>day,channel,pence</code>, and <code>npx caskade spend import ${asked.account.aid} FILE</code>.`,
+	empty: html`No spending is known in this period. Bring it in: a CSV with <code>day,channel,pence</code>, and <code>bin/caskade spend import ${asked.account.aid} FILE</code>.`,
 })}`;
 	},
 });

@@ -44,7 +44,7 @@ export const scoresPage = accountPage({
 		const name = query.get('goal');
 		const goal = account.goals.find((one) => one.name === name) ?? account.goals[0];
 		if (!goal)
-			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>npx caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
+			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>bin/caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
 		if (training && isUnderWay(training)) return { unfinished: progressOf(training) };
 		const links = account.goals.map(
 			(one) => [request.path + queryText(view, { goal: one.name }), one.name, one === goal] as const,
@@ -149,7 +149,7 @@ async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 ${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>` : figures}
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
-<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>npx caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
+<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>bin/caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
 }
 
 /** The report takes an active model. */
@@ -174,12 +174,12 @@ async function versions(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 	const mayChange = may(person, account.aid, 'operate');
 	const active = models.find((model) => model.active && model.scope === 'vid');
 	return html`<section class="section" aria-labelledby="versions"><h2 id="versions">Versions</h2>
-${models.length === 0 ? html`<p class="empty">No models yet, so everybody is served the base rate. Training makes them: <code>npx caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
+${models.length === 0 ? html`<p class="empty">No models yet, so everybody is served the base rate. Training makes them: <code>bin/caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
 ${
 	mayChange &&
 	html`<div class="buttons">${modelForm(asked, 'train', { goal: goal.name }, 'Train this goal now')}${modelForm(asked, 'train', { goal: goal.name, all: 'on' }, 'Train all goals now')}
 ${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Serve no lift' : `Serve the base rate for ${scopeText(scope)}`))}</div>
-<p class="hint">Training takes the whole history, as <code>npx caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless its report has doubts.</p>`
+<p class="hint">Training takes the whole history, as <code>bin/caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless its report has doubts.</p>`
 }</section>
 ${active && (await modelSection(asked, active))}`;
 }

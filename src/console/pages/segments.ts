@@ -165,11 +165,11 @@ ${outcomeTable('Preview', preview)}</section>`,
 	)}
 <section class="section" aria-labelledby="saved"><h2 id="saved">Segments</h2>
 ${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
-${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>npx caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable('Segments', [...rows, everybody])}
+${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>bin/caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable('Segments', [...rows, everybody])}
 ${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
-<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>npx caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
+<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>bin/caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
 }
 
 function outcomeTable(label: string, rows: readonly (readonly HtmlValue[])[]): Html {

@@ -246,7 +246,7 @@ ${choiceField('plan', 'Plan', names, standardPlan.name)}
 ${textField('days', 'Days until it expires', '', { hint: 'empty: never' })}`;
 	return html`<section class="section">${heading}
 <p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
-${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>npx caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}
+${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}
 ${ended.length > 0 && html`<details><summary>${ended.length} ended</summary>${endedTable(ended.slice(-100))}</details>`}
 <details><summary>Issue a key</summary>
 ${formOf(asked, 'issue key', fields, 'Issue, and show it once')}</details>

@@ -22,7 +22,7 @@ export const systemPage: ConsolePage = {
 		const { store, request } = asked;
 		return html`${await status(asked)}
 <section class="section"><h2>Checks</h2>
-<p>Disk space, keys, and the integrity and schema of every database, as <code>npx caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
+<p>Disk space, keys, and the integrity and schema of every database, as <code>bin/caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
 ${formOf(asked, 'doctor', null, 'Check now')}</section>
 <section class="section"><h2>Measured since the start</h2>
 ${request.serving ? figures(request.serving.figures) : html`<p class="empty">The serving process has not told.</p>`}</section>
@@ -30,7 +30,7 @@ ${request.serving ? figures(request.serving.figures) : html`<p class="empty">The
 ${models(asked)}</section>
 <section class="section"><h2>Usage plans</h2>
 ${planTable(await store.control.plans())}
-<p class="note">A plan is added with <code>npx caskade plan create NAME --rate 20</code>, and an account with <code>npx caskade account create AID --client NAME</code>.</p></section>`;
+<p class="note">A plan is added with <code>bin/caskade plan create NAME --rate 20</code>, and an account with <code>bin/caskade account create AID --client NAME</code>.</p></section>`;
 	},
 	actions: {
 		async doctor({ store, note }) {
@@ -56,7 +56,7 @@ async function status({ store, request, now }: Asked): Promise<Html> {
 	const startedAtMs = request.serving?.startedAtMs;
 	const backup = lastBackupAt
 		? `${timeOf(lastBackupAt)}, ${formatNumber((now() - Date.parse(lastBackupAt)) / dayMs)} days ago`
-		: 'never: npx caskade backup FOLDER';
+		: 'never: bin/caskade backup FOLDER';
 	return factList({
 		version,
 		commit,
@@ -92,7 +92,7 @@ function models({ directory }: Asked): Html {
 		active.map((model) => ({ aid, ...model })),
 	);
 	if (all.length === 0)
-		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>npx caskade train AID</code>.</p>`;
+		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>bin/caskade train AID</code>.</p>`;
 	return html`${pageTable('Active models', all.slice(0, shownModels), {
 		Account: ({ aid }) => html`<a href="/console/${aid}/">${aid}</a>`,
 		Goal: ({ goal }) => goal,

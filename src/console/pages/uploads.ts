@@ -137,9 +137,9 @@ async function quotas(asked: AskedOfAccount): Promise<Html> {
 		Reset: ({ resetsAt }) => timeOf(resetsAt),
 	});
 	return html`<section class="section" aria-labelledby="quotas">${heading}
-${shown.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>npx caskade key issue --client ${account.client}</code>.</p>` : table}
+${shown.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : table}
 ${shown.length < usage.length && html`<p class="note">These are the latest ${shown.length} of ${usage.length} keys.</p>`}
-<details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>npx caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
+<details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>bin/caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
 }
 
 /** The requests of the whole month, if they come as often as until now. */
@@ -167,6 +167,6 @@ async function latest({ store, account, calendar, now }: AskedOfAccount): Promis
 			one && html`<a href="${eventPath(account.aid, one.tid)}">${nameOf(one.tid)}</a>`,
 	});
 	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Latest uploads</h2>
-${shown.length === 0 ? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>npx caskade upload FILE --aid ${account.aid}</code>.</p>` : table}
+${shown.length === 0 ? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>bin/caskade upload FILE --aid ${account.aid}</code>.</p>` : table}
 <p class="note">Times are in ${calendar.timezone}. ${shown.length > 0 && `These are the latest ${counted(shown.length, 'upload')}. `}Requests that stored nothing, repeats among them, are not here.</p></section>`;
 }

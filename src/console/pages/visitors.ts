@@ -94,7 +94,7 @@ function chosenRule({
 		return {
 			name: `the segment ${segment.name}`,
 			rule: segment.rule,
-			command: `npx caskade segment members ${account.aid} ${segment.id}`,
+			command: `bin/caskade segment members ${account.aid} ${segment.id}`,
 		};
 	const [goal, band] = [query.get('goal'), query.get('band')];
 	const isKnown = account.goals.some(({ name }) => name === goal) && bands.some((one) => one === band);
@@ -102,7 +102,7 @@ function chosenRule({
 		? {
 				name: `the band ${band} of ${goal}`,
 				rule: `bands[${JSON.stringify(goal)}] == ${JSON.stringify(band)}`,
-				command: `npx caskade score ${account.aid} --goal ${goal}`,
+				command: `bin/caskade score ${account.aid} --goal ${goal}`,
 			}
 		: undefined;
 }
@@ -146,7 +146,7 @@ async function found(asked: AskedOfAccount, text: string): Promise<Html> {
 	return html`${isCustomer && html`<p><a href="${customerPath(account.aid, text)}">Everything of the customer ${nameOf(text)}, to export or erase</a></p>`}
 <section class="section"><h2>Visitors</h2>
 ${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : await visitorTable(asked, vids.slice(0, maxShown))}
-${vids.length > maxShown && html`<p class="note">These are the first ${maxShown}. <code>npx caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
+${vids.length > maxShown && html`<p class="note">These are the first ${maxShown}. <code>bin/caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
 ${
 	events.size > 0 &&
 	html`<section class="section"><h2>Subscription events</h2>

@@ -93,7 +93,7 @@ export const webhooksPage = accountPage({
 			deliveries({ webhook: chosen, failed, limit: shownDeliveries }),
 		);
 		return html`<p>URLs that are notified when visitors of the account change. A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that answers 410, or fails for three days, is disabled.</p>
-${webhooks.length === 0 && html`<p class="empty">No webhooks. Add one below, or with <code>npx caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`}
+${webhooks.length === 0 && html`<p class="empty">No webhooks. Add one below, or with <code>bin/caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`}
 ${webhooks.map((webhook) => webhookSection(asked, webhook))}
 <section class="section"><h2>Add a webhook</h2>
 ${formOf(asked, 'create', settingFields(asked), 'Add, and show its secret once')}</section>
@@ -104,7 +104,7 @@ ${formOf(asked, 'create', settingFields(asked), 'Add, and show its secret once')
 <button>Show</button>
 </form>
 ${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(found)}
-<p class="note">These are the latest ${shownDeliveries} at most; messages are kept for ${keepMessagesMs / dayMs} days. All: <code>npx caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
+<p class="note">These are the latest ${shownDeliveries} at most; messages are kept for ${keepMessagesMs / dayMs} days. All: <code>bin/caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
 	},
 	actions,
 	questions: {
