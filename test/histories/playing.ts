@@ -295,8 +295,9 @@ export class Playing {
 		const hits = visitors.flatMap(({ who, everyMs, behindMs, visit, ...shown }): HistoryHit[] => {
 			const vid = this.#vidOf(who);
 			const sid = visit === null ? null : idOf(`imported visit ${vid} ${visit}`);
-			const atMs = this.#nowMs - behindMs;
-			return this.#bodies(shown).map((body, place) => ({ vid, sid, body, atMs: atMs + place * everyMs }));
+			// Files with times in the future are refused.
+			const beganMs = this.#nowMs - Math.max(behindMs, (shown.hits - 1) * everyMs);
+			return this.#bodies(shown).map((body, place) => ({ vid, sid, body, atMs: beganMs + place * everyMs }));
 		});
 		const events = this.#events(sales).map(
 			(event, place): HistoryEvent => ({

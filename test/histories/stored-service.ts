@@ -10,12 +10,17 @@ import { Service } from './service.ts';
 /** An account in a store of this process. Time is given, and nothing happens in the background. */
 export class StoredService extends Service {
 	readonly #writer: ServingWriter;
-	#nowMs = Date.UTC(2025, 2, 1);
+	#nowMs: number;
 	#folded = '';
 
-	constructor({ store, writer, accountId }: { store: OpenStore; writer: ServingWriter; accountId: number }) {
+	/** @param beginMs when its time begins */
+	constructor(
+		{ store, writer, accountId }: { store: OpenStore; writer: ServingWriter; accountId: number },
+		beginMs = Date.UTC(2025, 2, 1),
+	) {
 		super(store, accountId);
 		this.#writer = writer;
+		this.#nowMs = beginMs;
 	}
 
 	pass(ms: number): number {
