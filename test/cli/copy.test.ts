@@ -8,6 +8,7 @@ import { tableRows } from '../../src/store/account/reading/rows.ts';
 import { prune } from '../../src/store/account/removing/pruning.ts';
 import { insertMessages } from '../../src/store/account/webhooks/outbox.ts';
 import { copyStore } from '../../src/store/copy.ts';
+import type { CopyTarget } from '../../src/store/copy-target.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { OpenStore } from '../../src/store/store.ts';
@@ -134,6 +135,8 @@ async function setUpWebhook(store: OpenStore, accountId: number): Promise<void> 
 }
 
 async function recordUsage(store: OpenStore, keyId: string, usedKeyId: string): Promise<void> {
+	const month = new Date().toISOString().slice(0, 7);
+	const { quotaPerMonth } = await store.control.plan('plan-of-acme');
 	const writer = await store.startWriting({
 		onCommit() {},
 		onError: (_, reason) => assert.fail(reason),
@@ -141,20 +144,30 @@ async function recordUsage(store: OpenStore, keyId: string, usedKeyId: string): 
 		onWaiting: () => {},
 		onDeath: (error) => assert.fail(error),
 	});
-	const month = new Date().toISOString().slice(0, 7);
-	const { quotaPerMonth } = await store.control.plan('plan-of-acme');
-	await writer.settleQuotas([{ keyId, month, used: 0, seq: 1, ask: { kind: 'lease', quotaPerMonth } }]);
-	await writer.settleQuotas([{ keyId, month, used: 17, seq: 2, ask: { kind: 'return' } }]);
-	await writer.recordCounts({
-		experimentReads: [{ accountId: 1, experiment: 'offer', group: 'holdout', register: 7, rank: 3 }],
-		keyUses: [{ keyId: usedKeyId, atMs: receivedAtMs }],
-	});
-	await writer.stop();
+	try {
+		await writer.settleQuotas([{ keyId, month, used: 0, seq: 1, ask: { kind: 'lease', quotaPerMonth } }]);
+		await writer.settleQuotas([{ keyId, month, used: 17, seq: 2, ask: { kind: 'return' } }]);
+		await writer.recordCounts({
+			experimentReads: [{ accountId: 1, experiment: 'offer', group: 'holdout', register: 7, rank: 3 }],
+			keyUses: [{ keyId: usedKeyId, atMs: receivedAtMs }],
+		});
+	} finally {
+		await writer.stop();
+	}
+}
+
+/** Whatever happens, it is closed: its connections would keep the process of the tests alive. */
+async function onCopyTarget(store: OpenStore, act: (target: CopyTarget) => Promise<unknown>): Promise<void> {
+	const target = await store.copyTarget();
+	try {
+		await act(target);
+	} finally {
+		await target.close();
+	}
 }
 
 /** With gaps in their numbers, as duplicates leave on PostgreSQL. */
 async function addEvents(store: OpenStore, accountId: number, count: number): Promise<void> {
-	const copyTarget = await store.copyTarget();
 	for (let from = 0; from < count; from += 5000) {
 		const rows = Array.from({ length: Math.min(5000, count - from) }, (_, index) => {
 			const n = from + index + 1;
@@ -174,9 +187,8 @@ async function addEvents(store: OpenStore, accountId: number, count: number): Pr
 				null,
 			];
 		});
-		await copyTarget.addRows(accountId, 'subscription_event', rows);
+		await onCopyTarget(store, (target) => target.addRows(accountId, 'subscription_event', rows));
 	}
-	await copyTarget.close();
 }
 
 /**
@@ -277,8 +289,9 @@ for (const to of [0, 1])
 		const target = await killHalfWay(t, address, to);
 		const command = ['copy', '--from', address, '--to', target];
 		const half = await openStore(target);
-		assert.equal(await half.control.hasClients(), false, 'nobody is let in to half a copy');
+		const letsIn = await half.control.hasClients();
 		await half.close();
+		assert.equal(letsIn, false, 'nobody is let in to half a copy');
 
 		const report = (await caskadeJson(command)) as {
 			resumed: boolean;
@@ -368,9 +381,7 @@ test('a copy needs an empty target and a source with data', async (t) => {
 	await addClient(await openFor(t, target), { client: 'somebody' });
 	assertRefused(await caskade(['copy', '--from', source, '--to', target]), /not empty/);
 	const under = `sqlite:${temporaryFolder(t)}`;
-	const copyTarget = await (await openFor(t, under)).copyTarget();
-	await copyTarget.begin('another source', []);
-	await copyTarget.close();
+	await onCopyTarget(await openFor(t, under), (target) => target.begin('another source', []));
 	assertRefused(
 		await caskade(['copy', '--from', source, '--to', under]),
 		/copy of another source is under way/,
@@ -414,11 +425,9 @@ test('differences after a copy are detected', async (t) => {
 		if (rows > 0) throw new Error('interrupted');
 	});
 	await assert.rejects(interrupted, /interrupted/);
-	const copyTarget = await copy.copyTarget();
 	// As if an earlier attempt had left a gap behind it.
 	const row = [15_003, 'T-5001', 'S', null, 'newsletter', 1, 1, null, null, 0, null];
-	await copyTarget.addRows(1, 'subscription_event', [row]);
-	await copyTarget.close();
+	await onCopyTarget(copy, (target) => target.addRows(1, 'subscription_event', [row]));
 	const { code, stderr } = await caskade(['copy', '--from', source, '--to', target]);
 	assert.match(stderr, /The copy of account c-a-acme-uk .* differs from the source; .*copy again\.\n$/);
 	assert.equal(code, 1);
