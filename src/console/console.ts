@@ -77,7 +77,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		const forAll = asset(request.path) ?? (await entrance.answer(request));
 		if (forAll) return forAll;
 		const open = await entrance.signedIn(request);
-		if (!open) return toSignIn(request);
+		if (!open) return toSignIn(request, routeOf(request.path)?.page.get !== undefined);
 		return { ...(await answerSignedIn(request, open)), personId: open.person.id };
 	}
 

@@ -42,6 +42,7 @@ const problems = {
 	refused: 'The address or the password is not right.',
 	link: 'This link was used before, or is older than 15 minutes. Somebody who may run commands makes another one with: bin/caskade user link EMAIL',
 	code: 'This code is not right, or was used before. Wait for the next one.',
+	unsent: 'You were no longer signed in, so what you sent was not done. Sign in, and send it again.',
 	expired: 'It took more than five minutes. Sign in again.',
 	sso: 'Single sign-on has not worked; the log of the server says why. Try again.',
 	stranger:
@@ -117,8 +118,9 @@ export function createEntrance(options: EntranceOptions) {
 	async function show(request: ConsoleRequest, query: URLSearchParams): Promise<ConsoleAnswer> {
 		const to = query.get('to') ?? '';
 		const link = query.get('link');
+		const problem = query.has('unsent') ? problems.unsent : undefined;
 		if (link === null)
-			return (await signedIn(request)) ? redirect(destinationOf(to)) : signInPage(200, { to });
+			return (await signedIn(request)) ? redirect(destinationOf(to)) : signInPage(200, { to, problem });
 		const email = await signIn.linkOf(link);
 		return email === undefined ? signInPage(410, { problem: problems.link, to }) : linkPage(email, link, to);
 	}
@@ -250,7 +252,7 @@ export function createEntrance(options: EntranceOptions) {
 		);
 	}
 
-	function signInPage(status: number, shown: { to?: string; email?: string; problem?: string }) {
+	function signInPage(status: number, shown: { to?: string; email?: string; problem?: string | undefined }) {
 		const { to = '', email = '', problem } = shown;
 		const back = to && `?to=${encodeURIComponent(to)}`;
 		const fields = html`<p><label>Email address <input type="email" name="email" value="${email}" autocomplete="username" required></label></p>
@@ -264,11 +266,16 @@ ${sso && html`<p><a href="${ssoPath}${back}">Sign in through ${sso.host}</a></p>
 	return { signIn, sso, signedIn, isOwnForm, isFresh, shownIdentity, connect, answer };
 }
 
-/** Leads to the sign-in, and from there back to the page that was asked for. */
-export function toSignIn({ path, query, method }: ConsoleRequest): ConsoleAnswer {
-	const to = method === 'GET' ? `${path}${query && `?${query}`}` : '';
+/**
+ * Leads to the sign-in, and from there back to the page that was asked for, or whose form was sent.
+ * @param isShown whether the path can be asked for, not only sent to
+ */
+export function toSignIn({ path, query, method }: ConsoleRequest, isShown: boolean): ConsoleAnswer {
+	const isForm = method !== 'GET';
+	const to = isForm && !isShown ? '' : `${path}${query && `?${query}`}`;
 	const isHome = ['', '/', '/console', '/console/'].includes(to);
-	return redirect(isHome ? signInPath : `${signInPath}?to=${encodeURIComponent(to)}`);
+	const kept = new URLSearchParams({ ...(!isHome && { to }), ...(isForm && { unsent: '1' }) });
+	return redirect(kept.size > 0 ? `${signInPath}?${kept}` : signInPath);
 }
 
 function withHeaders(answer: ConsoleAnswer, headers: ConsoleAnswer['headers']): ConsoleAnswer {

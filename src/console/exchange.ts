@@ -46,9 +46,14 @@ export function redirect(path: string, headers: ConsoleAnswer['headers'] = {}): 
 	return { status: 303, headers: { location: path, ...headers }, body: '' };
 }
 
+/** Without it, Excel takes UTF-8 for the encoding of its country: Ã¼ for ü. */
+const byteOrderMark = '\ufeff';
+
 /** A file that the browser saves. @param name ends with .csv or .json */
-export function download(name: string, body: string): ConsoleAnswer {
-	const type = name.endsWith('.csv') ? 'text/csv' : 'application/json';
+export function download(name: string, content: string): ConsoleAnswer {
+	const isCsv = name.endsWith('.csv');
+	const type = isCsv ? 'text/csv' : 'application/json';
+	const body = isCsv ? `${byteOrderMark}${content}` : content;
 	return {
 		status: 200,
 		headers: {

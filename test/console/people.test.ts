@@ -75,6 +75,11 @@ for (const engine of enginesAboveContract)
 				(await other.get('/console/sign-in?to=%2Fconsole%2Fc-a-one%2F')).body,
 				/name="to" value="\/console\/c-a-one\/"/,
 			);
+			const sent = await other.post('/console/c-a-one/settings', { action: 'account' });
+			assert.equal(sent.location, '/console/sign-in?to=%2Fconsole%2Fc-a-one%2Fsettings&unsent=1');
+			const unsent = (await other.get(sent.location as string)).body;
+			assert.match(unsent, /no longer signed in, so what you sent was not done/);
+			assert.match(unsent, /name="to" value="\/console\/c-a-one\/settings"/);
 			const to = '/console/c-a-one/';
 			const wrong = await other.post('/console/sign-in', { email, password: 'a wrong password', to });
 			assert.equal(wrong.status, 401);

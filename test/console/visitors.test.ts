@@ -91,6 +91,7 @@ for (const engine of enginesAboveContract)
 				subscriptionEvents.map(({ tid }: { tid: string }) => tid),
 				['T/1 ü'],
 			);
+			assert.ok((await file('timeline.csv')).startsWith('\ufeff'), 'so that Excel reads ü');
 			const lines = (await file('timeline.csv')).trim().split('\r\n');
 			assert.equal(lines.length, timeline.length + 1);
 			assert.match(await file('none.csv'), /There is no file none\.csv/);
