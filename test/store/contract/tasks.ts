@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { minuteMs } from '../../../src/durations.ts';
 import { foldPiece } from '../../../src/store/account/profiles/folding.ts';
 import { addTasks } from '../../../src/store/account/tasks.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { type Steps, select } from '../../../src/store/steps.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
-import { type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { type Engine, openAccountOn, receivedAtMs, subscriptionEvent, upload } from '../engines.ts';
+import { assertAsTheLogSays, hit } from './visitors.ts';
 
 function waitingTasks(store: OpenStore, accountId: number): Promise<(readonly [string, number])[]> {
 	return store.read(
@@ -56,6 +57,27 @@ export function tasksContract(engine: Engine): void {
 				yield* addTasks(['s:1']);
 			});
 			assert.deepEqual(await waitingTasks(store, accountId), [['s:1', 0]]);
+		});
+
+		test("nothing waits where an upload names another than its subscription's owner, which it does not change", async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			for (const cid of ['C-1', 'C-2']) await writer.storeHit(accountId, hit({}, { cid }));
+			const sends = (minute: number, cids: readonly (string | undefined)[]) =>
+				upload(
+					writer,
+					accountId,
+					cids.map((cid) => subscriptionEvent({ subid: 'S', cid: cid ?? null })),
+					{ atMs: receivedAtMs + minute * minuteMs },
+				);
+			await sends(1, ['C-1']);
+			// More than a transaction gives to another owner.
+			await sends(2, Array.from({ length: 60 }));
+			await sends(3, ['C-2']);
+			assert.deepEqual(await waitingTasks(store, accountId), []);
+			await sends(0, ['C-2']);
+			assert.deepEqual(await waitingTasks(store, accountId), [['s:S', 0]]);
+			await foldAll(store, accountId);
+			await assertAsTheLogSays(store, accountId);
 		});
 
 		test('a customer with many events who is shown again and again waits once', async () => {

@@ -33,6 +33,7 @@ import {
 	setOwners,
 	subidsOf,
 	subscribersIn,
+	subscriptionsOf,
 } from '../owners/subscription-owners.ts';
 import { refold } from '../profiles/refold.ts';
 import { LoadedProfiles, loadFreeVisitors, loadVisitors, saveVisitors } from '../profiles/stored-profiles.ts';
@@ -221,6 +222,22 @@ function eventsByTid(tids: readonly string[]): Askable<Select> {
 }
 
 /**
+ * The subscriptions to which events that have just been stored give another owner. Where there is one already, most events come later
+ * than the one that decides, and change nothing.
+ * @param named events that do not name their subscription's owner
+ */
+function* newlyOwnedBy(
+	named: readonly StoredEvent[],
+	before: Inserted['subscribers'],
+): Reading<ReadonlySet<string>> {
+	const owned = named.filter(({ subid }) => before.has(subid));
+	if (owned.length === 0) return new Set(subidsOf(named));
+	const { subscribers } = yield* subscriptionsOf(owned);
+	const isNew = (subid: string) => !before.has(subid) || subscribers.get(subid) !== before.get(subid);
+	return new Set(subidsOf(named).filter(isNew));
+}
+
+/**
  * Joins subscription events that have just been stored to the visitors who hold their `tid` or `cid`, or whom their
  * subscriptions belong to.
  */
@@ -231,10 +248,9 @@ export function* joinEvents(
 	const named = events.filter(({ tid }) => owners.has(tid));
 	if (!isNamed) yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
 	// Events of a subscription that name nobody follow its new owner, the stored ones included.
-	const newlyOwned = new Set(
-		named
-			.filter(({ tid, subid }) => owners.get(tid)?.vid !== subscribers.get(subid))
-			.map(({ subid }) => subid),
+	const newlyOwned = yield* newlyOwnedBy(
+		named.filter(({ tid, subid }) => owners.get(tid)?.vid !== subscribers.get(subid)),
+		subscribers,
 	);
 	const followed = yield* followSubscriptions([...newlyOwned]);
 	const joined = events
