@@ -112,9 +112,6 @@ export const consoleUrlSetting = [
 	pageOrigin,
 ] as const;
 
-/** Without `--console-url`, and on its port of its own. */
-export const defaultConsoleUrl = 'http://127.0.0.1:8081';
-
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: minuteMs, h: hourMs, d: dayMs };
 
 /** Parses a flag's duration, such as 90s, 15m, 6h or 1d, to milliseconds. */

@@ -173,7 +173,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	const startedAtMs = now();
 	const serving = async () => ({ startedAtMs, figures: await metrics.figures() });
 	const consoleUrl = await listenForPages(starting, settings, tls, store, { ...options, serving });
-	writer.announce?.(reachable(url), consoleUrl && new URL(consoleUrl).origin);
+	await writer.announce(reachable(url), consoleUrl && new URL(consoleUrl).origin);
 	const running = starting.move();
 	let stopped: Promise<void> | undefined;
 	const stop = async () => {

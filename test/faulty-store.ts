@@ -25,6 +25,7 @@ const calmWriter: ServingWriter = {
 		settlements.map(({ seq, used }) => ({ seq, used, leased: used + 100, leasedByAll: used + 100 })),
 	probe: async () => {},
 	recordCounts: async () => {},
+	announce: async () => {},
 	queueDepth: 0,
 	stop: async () => {},
 };

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
-import { defaultConsoleUrl, type ServeSettings, serveOptions } from '../config.ts';
+import { type ServeSettings, serveOptions } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
 import type { Log } from '../log.ts';
@@ -124,12 +124,10 @@ ${uploadLine(url, demoAid, key)}
 Make up visitors to score: bin/caskade demo${at}`);
 	}
 	if (consoleUrl === undefined) return;
-	const { origin } = new URL(consoleUrl);
-	const link = await demoLink(store, origin);
-	const there = origin === defaultConsoleUrl ? '' : ` --console-url ${origin}`;
+	const link = await demoLink(store, new URL(consoleUrl).origin);
 	if (link)
 		printLine(`
-See it in the console. This link signs you in once, within 15 minutes; for another: bin/caskade user link ${demoPerson}${there}${at}
+See it in the console. This link signs you in once, within 15 minutes; for another: bin/caskade user link ${demoPerson}${at}
 
 ${link}
 `);

@@ -1,5 +1,5 @@
 import { linkLifetimeMs, newLoginLink } from '../access/sign-in.ts';
-import { consoleUrlSetting, defaultConsoleUrl } from '../config.ts';
+import { consoleUrlSetting } from '../config.ts';
 import { type Grant, type Person, type PersonRole, personRoles } from '../domain/person.ts';
 import { minuteMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
@@ -28,9 +28,10 @@ const create = command('create', 'add a person, and print a link to sign in')
 	.option(...accountOption)
 	.setting(...consoleUrlSetting)
 	.onStore(async (store, options, email) => {
+		const consoleUrl = await consoleUrlOf(store, options);
 		const person = await store.control.people.create(email, grantsOf(options));
 		await note(store, 'user created', email);
-		await showLink(store, person, options);
+		await showLink(store, person, consoleUrl, options);
 	});
 
 const list = command('list', 'list everybody, with their roles').onStore(async ({ control }, options) => {
@@ -56,13 +57,14 @@ const link = command('link', 'print another link to sign in')
 	.option('--remove-second-factor', 'also sign in without it from now on, because it is lost')
 	.setting(...consoleUrlSetting)
 	.onStore(async (store, options, email) => {
+		const consoleUrl = await consoleUrlOf(store, options);
 		const person = await store.control.people.find(email);
 		if (options.removeSecondFactor) {
 			await store.control.people.removeSecondFactor(person.id);
 			await note(store, 'second factor removed', email);
 		}
 		await note(store, 'link made', email);
-		await showLink(store, person, options);
+		await showLink(store, person, consoleUrl, options);
 	});
 
 const grant = command('grant', 'give a role')
@@ -152,17 +154,31 @@ function note(store: Store, action: string, about: string): Promise<void> {
 	return store.control.audit.add({ who: commandLine, action, about });
 }
 
+/** What links begin with. @throws OperatorError where only the operator can know */
+async function consoleUrlOf(store: OpenStore, options: { readonly consoleUrl?: string }): Promise<string> {
+	if (options.consoleUrl !== undefined) return options.consoleUrl;
+	const { consoleUrls } = await store.status();
+	const [known, ...others] = consoleUrls;
+	if (known === undefined)
+		throw new OperatorError(
+			'No running server tells where its console is, and links begin with that: start the server, or give --console-url, such as http://127.0.0.1:8081.',
+		);
+	if (others.length > 0)
+		throw new OperatorError(
+			`The consoles of the running servers are at ${consoleUrls.join(', ')}: choose one with --console-url.`,
+		);
+	return known;
+}
+
 async function showLink(
-	store: OpenStore,
+	store: Store,
 	person: Pick<Person, 'id' | 'email'>,
-	options: { readonly json?: boolean; readonly consoleUrl?: string },
+	consoleUrl: string,
+	options: { readonly json?: boolean },
 ): Promise<void> {
-	const known = options.consoleUrl ?? (await store.status()).consoleUrl;
-	const made = await newLoginLink(store.control, person, known ?? defaultConsoleUrl);
+	const made = await newLoginLink(store.control, person, consoleUrl);
 	print(options, made, () => {
 		printRecord(made);
-		if (known === undefined)
-			printLine('No running server has told where its console is: give --console-url if it is not there.');
 		printLine(`The link signs ${person.email} in once. Treat it as a secret.`);
 	});
 }

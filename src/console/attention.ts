@@ -27,7 +27,11 @@ const leastEvents = 20;
 export async function attention(asked: AskedOfAccount, coverage: Report | undefined): Promise<Html | null> {
 	const { account, directory } = asked;
 	const { aid, webhooks, models, goals } = account;
-	const items: HtmlValue[] = [...(await ofData(asked)), ...(await ofOperation(asked))];
+	const items: HtmlValue[] = [
+		...(await ofPerson(asked)),
+		...(await ofData(asked)),
+		...(await ofOperation(asked)),
+	];
 	const page = (path: string, right: Right, text: string) =>
 		may(asked.person, aid, right) ? html`<a href="/console/${aid}/${path}">${text}</a>` : text;
 	if (webhooks.some(({ failingSinceMs }) => failingSinceMs !== null))
@@ -56,6 +60,16 @@ export async function attention(asked: AskedOfAccount, coverage: Report | undefi
 		(item) => html`<li>${item}</li>
 `,
 	)}</ul></section>`;
+}
+
+/** Whether somebody can sign in again. */
+async function ofPerson({ store, person, session }: AskedOfAccount): Promise<HtmlValue[]> {
+	if (session.method !== 'link') return [];
+	const { hasPassword, issuer } = await store.control.people.find(person.email);
+	if (hasPassword || issuer !== null) return [];
+	return [
+		html`You have signed in by a link, which is good once, and have no password yet. <a href="/console/account">Set one</a>.`,
+	];
 }
 
 /** Whether hits and uploads come. */

@@ -106,12 +106,15 @@ export function createConsole(options: ConsoleOptions): Console {
 		if (parts.aid === undefined) return answerPage(page, { ...asked, parts });
 		const account = directory.account(parts.aid);
 		if (!account || !may(asked.person, account.aid, 'aggregates')) return missing(asked);
+		if (!request.isAnew) await store.control.people.rememberAid(asked.person.id, account.aid);
 		return answerPage(page, { ...asked, parts, account });
 	}
 
-	/** Leads to the first account that the person may see. */
-	function home(asked: Asked): ConsoleAnswer {
-		const account = directory.accounts.find(({ aid }) => may(asked.person, aid, 'aggregates'));
+	/** Leads to the account that the person has opened last, or else to the first that they may see. */
+	async function home(asked: Asked): Promise<ConsoleAnswer> {
+		const last = await store.control.people.lastAid(asked.person.id);
+		const visible = directory.accounts.filter(({ aid }) => may(asked.person, aid, 'aggregates'));
+		const account = visible.find(({ aid }) => aid === last) ?? visible[0];
 		if (account) return redirect(`/console/${account.aid}/`);
 		const body = html`<p class="empty">There is no account yet that you may see. An account is created with <code>bin/caskade account create AID --client NAME</code>, and given to you with <code>bin/caskade user grant</code>.</p>`;
 		return pageAnswer(200, { title: 'Accounts', asked, body });
@@ -119,7 +122,7 @@ export function createConsole(options: ConsoleOptions): Console {
 
 	function missing(asked: Asked): ConsoleAnswer {
 		const body = html`<p class="problem" role="alert">There is no such page, or you may not see it.</p>
-<p><a href="/console/">To the first account</a></p>`;
+<p><a href="/console/">To your account</a></p>`;
 		return pageAnswer(404, { title: 'Not found', asked, body });
 	}
 

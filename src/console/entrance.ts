@@ -162,11 +162,7 @@ export function createEntrance(options: EntranceOptions) {
 		if ('secondFactor' in outcome) return codePage(outcome.secondFactor, to, asksAgain ? problem : undefined);
 		const before = await signedIn(request);
 		if (before) await signIn.end(before);
-		const { hasPassword, issuer } = await control.people.find(outcome.email);
-		// A link is good once, so the next sign-in needs another way.
-		const isFirst = isByLink && !hasPassword && issuer === null;
-		const headers = { 'set-cookie': cookieOf(request).set(outcome.token) };
-		return redirect(isFirst ? '/console/account' : destinationOf(to), headers);
+		return redirect(destinationOf(to), { 'set-cookie': cookieOf(request).set(outcome.token) });
 	}
 
 	async function signOut(request: ConsoleRequest): Promise<ConsoleAnswer> {

@@ -28,6 +28,8 @@ export interface ConsoleRequest {
 	readonly isSecure: boolean;
 	/** Whether plain http has not left the client's machine, but by a tunnel or into a container. */
 	readonly isByLoopback?: boolean;
+	/** Whether a page that somebody looks at is asked for anew, by no act of theirs. */
+	readonly isAnew?: boolean;
 	readonly serving?: ServingState;
 }
 

@@ -74,7 +74,7 @@ export async function listenForConsole({
 				const of = new URLSearchParams(asked.query).get('of') ?? '';
 				const [path = '', query = ''] = of.split(/\?(.*)/s);
 				reply.hijack();
-				return live.send(reply.raw, () => answer({ ...asked, path, query })).catch(onLiveError);
+				return live.send(reply.raw, () => answer({ ...asked, path, query, isAnew: true })).catch(onLiveError);
 			}
 			const { status, headers, body } = await answer(asked);
 			reply.code(status).headers(headers as Record<string, string>);

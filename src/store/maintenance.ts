@@ -16,8 +16,8 @@ export interface StoreStatus {
 	readonly servers: number;
 	/** Of the only server, where there can be only one. */
 	readonly url?: string | undefined;
-	/** Where people reach its console, without a path. */
-	readonly consoleUrl?: string | undefined;
+	/** Where people reach the consoles of the servers, without a path, each once. */
+	readonly consoleUrls: readonly string[];
 	/** When the last `caskade backup` began, ISO 8601. PostgreSQL has backups of its own. */
 	readonly lastBackupAt?: string | undefined;
 	/** What has changed in how the database sorts text, where something has. */

@@ -67,8 +67,8 @@ export interface ServingWriter extends RequestWriter {
 	 * @returns what this server holds of each; null where its leases are no longer known
 	 */
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
-	/** Tells commands where the server and its console are; absent where any number of servers may run. */
-	announce?(url: string, consoleUrl?: string): void;
+	/** Tells commands where the server and its console are. */
+	announce(url: string, consoleUrl?: string): Promise<void>;
 	/** Finishes the waiting requests and closes everything. */
 	stop(): Promise<void>;
 }

@@ -30,6 +30,6 @@ test('scripts remove a person, a key and a plan as before', async (t) => {
 	await run('plan', 'delete', 'huge', '--yes');
 	const key = (await run('key', 'issue', '--client', 'acme')) as { id: string };
 	assert.ok(((await run('key', 'revoke', key.id, '--yes')) as { revokedAt: string }).revokedAt);
-	await run('user', 'create', 'ada@example.com', '--role', 'admin');
+	await run('user', 'create', 'ada@example.com', '--role', 'admin', '--console-url', 'http://127.0.0.1:8081');
 	await run('user', 'remove', 'ada@example.com');
 });

@@ -2,14 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import {
-	assertMisused,
-	assertRefused,
-	caskade,
-	caskadeJson,
-	emptyInstallation,
-	ServeProcess,
-} from '../process.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { takesLong } from '../quick.ts';
+import { engines } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 
 interface Made {
@@ -18,14 +13,18 @@ interface Made {
 	expiresAt: string;
 }
 
+const there = ['--console-url', 'http://127.0.0.1:8081'];
+
 test('user create prints a link once, for fifteen minutes, and keeps its hash alone', async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	await caskade(['account', 'create', 'c-a-one', '--client', 'acme', ...at]);
-	const made = (await caskadeJson(['user', 'create', 'Ada@Example.com', '--role', 'admin', ...at])) as Made;
+	const create = ['user', 'create', 'Ada@Example.com', '--role', 'admin', ...at];
+	assertRefused(await caskade(create), /No running server tells where its console is.*give --console-url/);
+	const made = (await caskadeJson([...create, '--console-url', 'http://127.0.0.1:9081'])) as Made;
 	assert.deepEqual(Object.keys(made), ['email', 'link', 'expiresAt']);
 	assert.equal(made.email, 'ada@example.com');
-	assert.match(made.link, /^http:\/\/127\.0\.0\.1:8081\/console\/sign-in\?link=[\w-]{43}$/);
+	assert.match(made.link, /^http:\/\/127\.0\.0\.1:9081\/console\/sign-in\?link=[\w-]{43}$/);
 	const minutes = (Date.parse(made.expiresAt) - Date.now()) / 60_000;
 	assert.ok(minutes > 14 && minutes <= 15);
 	const shown = await caskade([
@@ -44,7 +43,8 @@ test('roles are given on all accounts or on some, and taken away; an admin is on
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	for (const aid of ['c-a-one', 'c-a-two'])
 		await caskade(['account', 'create', aid, '--client', 'acme', ...at]);
-	const create = (...flags: string[]) => caskade(['user', 'create', 'bob@example.com', ...flags, ...at]);
+	const create = (...flags: string[]) =>
+		caskade(['user', 'create', 'bob@example.com', ...flags, ...there, ...at]);
 	assertMisused(await create(), /required option '--role <role>' not specified/);
 	assertMisused(await create('--role', 'root'), /Allowed choices are viewer, analyst, operator, admin/);
 	assertRefused(await create('--role', 'admin', '--account', 'c-a-one'), /An admin is one of all accounts/);
@@ -73,10 +73,10 @@ test('a person is signed out, removed, and what commands did to them is in the a
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	await caskade(['account', 'create', 'c-a-one', '--client', 'acme', ...at]);
 	const email = 'ada@example.com';
-	await caskade(['user', 'create', email, '--role', 'analyst', ...at]);
+	await caskade(['user', 'create', email, '--role', 'analyst', ...there, ...at]);
 	assert.match((await caskade(['user', 'sessions', email, ...at])).stdout, /is not signed in/);
 	assert.deepEqual(await caskadeJson(['user', 'sessions', email, '--end', ...at]), { email, ended: 0 });
-	await caskade(['user', 'link', email, '--remove-second-factor', ...at]);
+	await caskade(['user', 'link', email, '--remove-second-factor', ...there, ...at]);
 	assert.deepEqual(await caskadeJson(['user', 'remove', email, ...at]), { removed: email });
 	assertRefused(await caskade(['user', 'remove', email, ...at]), /There is no user ada@example\.com/);
 	const entries = (await caskadeJson(['audit', 'list', '--about', email, ...at])) as {
@@ -96,14 +96,22 @@ test('a person is signed out, removed, and what commands did to them is in the a
 	assert.match((await caskade(['audit', 'list', '--user', 'bob@example.com', ...at])).stdout, /Nothing yet/);
 });
 
-test('a link names the console of the running server', async (t) => {
-	const at = await emptyInstallation(t);
-	await using server = await ServeProcess.start(at);
-	const [, origin] = await server.printed(/console: (http:\S+)\/console\//);
-	const made = (await caskadeJson(['user', 'create', 'ada@example.com', '--role', 'admin', ...at])) as {
-		link: string;
-	};
-	assert.equal(new URL(made.link).origin, origin);
-	assert.notEqual(new URL(made.link).port, '8081');
-	assert.equal((await fetch(made.link)).status, 200);
-});
+for (const engine of engines)
+	test(`a link names the console of the running server, on ${engine.name}`, {
+		skip: engine.name === 'postgres' && takesLong,
+	}, async (t) => {
+		const at = ['--database', await engine.installedAddress(t)];
+		await using server = await ServeProcess.start(at);
+		const [, origin] = await server.printed(/console: (http:\S+)\/console\//);
+		const create = ['user', 'create', 'ada@example.com', '--role', 'admin', ...at];
+		const made = (await caskadeJson(create)) as Made;
+		assert.equal(new URL(made.link).origin, origin);
+		assert.notEqual(new URL(made.link).port, '8081');
+		assert.equal((await fetch(made.link)).status, 200);
+		if (engine.name !== 'postgres') return;
+		await using other = await ServeProcess.start(at);
+		const [, otherOrigin] = await other.printed(/console: (http:\S+)\/console\//);
+		const refused = await caskade(['user', 'link', 'ada@example.com', ...at]);
+		assertRefused(refused, /consoles of the running servers are at .*: choose one with --console-url/);
+		for (const known of [origin, otherOrigin]) assert.ok(refused.stderr.includes(known as string));
+	});

@@ -21,7 +21,7 @@ const actions = async (here: Awaited<ReturnType<typeof consoleHere>>) =>
 for (const engine of enginesAboveContract)
 	suite(`people in the console on ${engine.name}`, () => {
 		test('a link shows a button, and the button signs in once', async (t) => {
-			const here = await consoleHere(t, engine);
+			const here = await consoleHere(t, engine, { makesReports: true });
 			const link = await here.link(email, admin);
 			const filter = new Browser(here.console);
 			for (let count = 0; count < 3; count++) {
@@ -34,7 +34,9 @@ for (const engine of enginesAboveContract)
 			assert.equal(filter.cookies.size, 0);
 			const ada = new Browser(here.console);
 			const { status, location, headers } = await ada.open(link);
-			assert.deepEqual([status, location], [303, '/console/account'], 'she has no password yet');
+			assert.deepEqual([status, location], [303, '/console/']);
+			const overview = await ada.whole('/console/c-a-one/');
+			assert.match(overview.body, /have no password yet\. <a href="\/console\/account">Set one<\/a>/);
 			assert.match(
 				String(headers['set-cookie']),
 				/^__Host-caskade=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure;/,
@@ -312,6 +314,27 @@ for (const engine of enginesAboveContract)
 			assert.match((await ada.get('/console/people')).body, /a&#38;b=cmd\(\)@example\.com/);
 			const { body } = await ada.get('/console/audit?user=%22%3E%3Cscript%3E');
 			assert.doesNotMatch(body, /<script(?! type="module" src="\/console\/)/);
+		});
+
+		test('the first page is the account that was opened last, and that is still theirs', async (t) => {
+			const here = await consoleHere(t, engine);
+			const ada = await here.person(email, [
+				{ aid: 'c-a-one', role: 'viewer' },
+				{ aid: 'c-a-two', role: 'viewer' },
+			]);
+			const home = async () => (await ada.get('/console/')).location;
+			assert.equal(await home(), '/console/c-a-one/');
+			await ada.get('/console/c-a-two/notes');
+			assert.equal(await home(), '/console/c-a-two/');
+			const other = new Browser(here.console);
+			await other.open(
+				(await newLoginLink(here.store.control, await here.store.control.people.find(email), consoleUrl))
+					.link,
+			);
+			assert.equal((await other.get('/console/')).location, '/console/c-a-two/', 'in every browser');
+			await here.store.control.people.revoke(email, ['c-a-two']);
+			await here.directory.refresh();
+			assert.equal(await home(), '/console/c-a-one/');
 		});
 
 		test('plain http is for this machine alone', async (t) => {

@@ -99,6 +99,17 @@ export function peopleStore({ database, change, now }: ControlDoors) {
 			return { id, email, password, totpSecret, totpStep };
 		},
 
+		/** The account that a person has opened last in the console. */
+		async lastAid(id: string): Promise<string | null> {
+			const [row] = await selectRows(database, 'user', { id });
+			return row?.last_aid ?? null;
+		},
+
+		/** Remembers the account that a person has opened. Writes only where it is another one. */
+		async rememberAid(id: string, aid: string): Promise<void> {
+			if ((await this.lastAid(id)) !== aid) await updateRows(database, 'user', { id }, { last_aid: aid });
+		},
+
 		/** @param password in the PHC format */
 		async setPassword(id: string, password: string): Promise<void> {
 			await change((database) => updateRows(database, 'user', { id }, { password }));

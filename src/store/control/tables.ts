@@ -138,6 +138,7 @@ export interface ControlTables {
 		issuer: string | null;
 		subject: string | null;
 		created_at: number;
+		last_aid: string | null;
 	};
 	grant: { user_id: string; account_id: number | null; role: PersonRole };
 	session: {

@@ -150,7 +150,8 @@ export class PostgresStore implements OpenStore {
 		this.control = controlStore(this.#controlDatabase, {
 			now: this.now,
 			readClock: () => clock.read(() => this.#readClock()),
-			liveServers: () => liveServers(this.#controlDatabase, schemas.control),
+			liveServers: async () =>
+				(await liveServers(this.#controlDatabase, schemas.control)).map(({ id }) => id),
 			onOwnDatabases: (own) => this.#servers.learn(own),
 		});
 	}
@@ -407,8 +408,10 @@ export class PostgresStore implements OpenStore {
 	}
 
 	async status(): Promise<StoreStatus> {
+		const live = await liveServers(this.#controlDatabase, this.#schemas.control);
 		return {
-			servers: (await liveServers(this.#controlDatabase, this.#schemas.control)).length,
+			servers: live.length,
+			consoleUrls: [...new Set(live.flatMap(({ consoleUrl }) => consoleUrl ?? []))],
 			collation: await changedCollations(this.#controlPool),
 		};
 	}
@@ -517,12 +520,15 @@ async function askQuickly<T>(address: string, ask: (pool: PostgresPool) => Promi
 }
 
 /** Servers with a recent heartbeat. One with a heartbeat in the future has sent none since the clock stepped back. */
-async function liveServers(database: Kysely<ControlTables>, schema: string): Promise<string[]> {
-	const { rows } = await sql<{ id: string }>`
-		SELECT id FROM ${sql.table(`${schema}.server`)}
+async function liveServers(
+	database: Kysely<ControlTables>,
+	schema: string,
+): Promise<{ id: string; consoleUrl: string | null }[]> {
+	const { rows } = await sql<{ id: string; consoleUrl: string | null }>`
+		SELECT id, console_url AS "consoleUrl" FROM ${sql.table(`${schema}.server`)}
 		WHERE abs(extract(epoch FROM clock_timestamp()) * 1000 - seen_at) < ${deadAfterMs} /* living servers */
 	`.execute(database);
-	return rows.map(({ id }) => id);
+	return rows;
 }
 
 /** Whether a schema contains any rows besides its version. */

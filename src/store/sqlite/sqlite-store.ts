@@ -290,10 +290,11 @@ export class SqliteStore implements OpenStore {
 
 	async status(): Promise<StoreStatus> {
 		const servers = isServed(this.#folder) ? 1 : 0;
+		const consoleUrl = servers ? readNotes(this.#folder)?.consoleUrl : undefined;
 		return {
 			servers,
 			url: servers ? readLine(this.#folder.addressPath) : undefined,
-			consoleUrl: servers ? readNotes(this.#folder)?.consoleUrl : undefined,
+			consoleUrls: consoleUrl === undefined ? [] : [consoleUrl],
 			lastBackupAt: readLine(this.#folder.lastBackupPath),
 		};
 	}

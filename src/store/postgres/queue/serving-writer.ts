@@ -66,6 +66,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	/** Whether the home server has refused a connection for uploads or hits. */
 	#isRefused = false;
 	#alive: NodeJS.Timeout | undefined;
+	#consoleUrl: string | null = null;
 
 	constructor(
 		{
@@ -114,6 +115,11 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		await this.#heartbeat();
 		await this.#removeDead();
 		this.#alive = setInterval(() => this.#heartbeat().catch(() => {}), heartbeatMs).unref();
+	}
+
+	async announce(_url: string, consoleUrl?: string): Promise<void> {
+		this.#consoleUrl = consoleUrl ?? null;
+		await this.#heartbeat();
 	}
 
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
@@ -201,9 +207,9 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	/** Keeps this server's leases from being forfeited. */
 	async #heartbeat(): Promise<void> {
 		await this.#query(
-			`INSERT INTO ${this.#table('server')} AS server (id, seen_at) VALUES ($1, ${databaseMs})
-			 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at /* show alive */`,
-			[this.#serverId],
+			`INSERT INTO ${this.#table('server')} AS server (id, seen_at, console_url) VALUES ($1, ${databaseMs}, $2)
+			 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, console_url = excluded.console_url /* show alive */`,
+			[this.#serverId, this.#consoleUrl],
 		);
 	}
 

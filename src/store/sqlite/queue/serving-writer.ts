@@ -136,7 +136,7 @@ export async function startServingWriter(
 		get logs() {
 			return logs.state;
 		},
-		announce: (url, consoleUrl) => lock.announce(url, consoleUrl),
+		announce: async (url, consoleUrl) => lock.announce(url, consoleUrl),
 		stop: () => running.disposeAsync(),
 	};
 }
