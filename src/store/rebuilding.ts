@@ -104,13 +104,16 @@ class Rebuilding {
 
 	async takeApart(vid: string): Promise<void> {
 		const others = await this.#visitorsOfOthers(vid);
-		await this.#transact(() => takeKeptLinks(vid, others));
 		let place: ApartPlace | undefined = (await this.#store.read(this.#accountId, findPlace(vid))) ?? logBegin;
 		while (place) {
 			const from: ApartPlace = place;
 			place = await this.#transact(() => takeApart(vid, others, from));
 		}
-		await this.rebuild([vid, ...others.values()]);
+		// Until the others have their links, the visitor keeps its own, by which it is found again if this is repeated after a kill.
+		await this.rebuild([...others.values()]);
+		if (others.values().some((other) => this.#before.has(other))) await foldAll(this.#store, this.#accountId);
+		await this.rebuild([vid]);
+		await this.#transact(() => takeKeptLinks(vid, others));
 	}
 
 	/** The visitors of the customers that a visitor has shown, but the first one. */

@@ -4,9 +4,11 @@ import { derivedVid } from '../../../src/domain/derived-vid.ts';
 import type { HistoryHit, HitRecord, StoredHit } from '../../../src/domain/hit.ts';
 import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
 import { visitorRecord } from '../../../src/store/account/reading/visitor-record.ts';
+import { prune } from '../../../src/store/account/removing/pruning.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
-import { rebuildAll } from '../../../src/store/rebuilding.ts';
+import { rebuildAll, takeVisitorApart } from '../../../src/store/rebuilding.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import {
 	type Engine,
 	openAccountOn,
@@ -16,7 +18,22 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { readStored } from '../stored-log.ts';
 import { assertAsTheLogSays, body, derived, hit, ordersOf } from './visitors.ts';
+
+class Killed extends Error {}
+
+/** A store as a process has it that is killed after so many transactions. */
+function killedBefore(store: OpenStore, transactions: number): OpenStore {
+	let done = 0;
+	return new Proxy(store, {
+		get(target, name) {
+			if (name === 'transact' && done++ >= transactions) throw new Killed();
+			const value = target[name as keyof OpenStore];
+			return typeof value === 'function' ? value.bind(target) : value;
+		},
+	});
+}
 
 /** The contract for whose an event is where customers differ. */
 export function customerContract(engine: Engine): void {
@@ -267,6 +284,70 @@ export function customerContract(engine: Engine): void {
 				);
 				if (how === 'a rebuild') assert.deepEqual([back.vid, back.firstVid], [other, vid]);
 				await assertAsTheLogSays(store, accountId);
+			});
+
+		for (const how of ['an erasure', 'a rebuild'] as const)
+			test(`whoever repeats ${how} after a kill between any two transactions of taking a visitor apart completes it`, async () => {
+				for (let kills = 0, isDone = false; !isDone; kills++) {
+					const { store, writer, accountId } = await openAccountOn(engine);
+					const vid = 'a'.repeat(32);
+					const moments: Partial<HitRecord>[] = [
+						{ cid: 'A' },
+						{ cid: 'B' },
+						{ cid: 'C' },
+						{},
+						{ cid: 'B' },
+						{ events: [{ name: 'checkout', tid: 'B-2' }] },
+						{ cid: 'A', events: [{ name: 'checkout', tid: 'A-2' }] },
+						{ cid: 'C' },
+					];
+					const hits = moments.map(
+						(fields, place): HistoryHit => ({
+							vid,
+							sid: null,
+							atMs: receivedAtMs + place,
+							body: body({ ...fields, page: String(place) }),
+						}),
+					);
+					await store.transact(accountId, () => storeHistory(hits, []));
+					await upload(writer, accountId, [
+						subscriptionEvent({ tid: 'A-1', subid: 'A', cid: 'A' }),
+						subscriptionEvent({ tid: 'A-2', subid: 'A', cid: null }),
+						subscriptionEvent({ tid: 'B-1', subid: 'B', cid: 'B' }),
+						subscriptionEvent({ tid: 'B-2', subid: 'B-2', cid: null }),
+						subscriptionEvent({ tid: 'C-1', subid: 'C', cid: 'C' }),
+					]);
+					// Of the first hits, only links are left.
+					await store.transact(accountId, () => prune(receivedAtMs + 4, true));
+					await foldAll(store, accountId);
+					const killed = killedBefore(store, kills);
+					const operation =
+						how === 'an erasure' ? takeVisitorApart(killed, accountId, vid) : rebuildAll(killed, accountId);
+					isDone = await operation.then(
+						() => true,
+						(error) => {
+							assert.ok(error instanceof Killed);
+							return false;
+						},
+					);
+					if (how === 'an erasure') await eraseCustomerVisitors(store, accountId, 'B');
+					else await rebuildAll(store, accountId);
+					await foldAll(store, accountId);
+					const { log } = await readStored(store, accountId);
+					const titles = Map.groupBy(log.hits, (one) => one.vid);
+					const pagesOf = [...titles.values()].map((own) => own.map(({ body: { page } }) => page).join());
+					assert.deepEqual(
+						pagesOf.sort(),
+						how === 'an erasure' ? ['6', '7'] : ['4,5', '6', '7'],
+						`the hits of each customer, killed before transaction ${kills}`,
+					);
+					assert.equal(log.events.filter(({ cid }) => cid === 'B').length, how === 'an erasure' ? 0 : 1);
+					assert.equal(
+						log.kept.links.some(({ key }) => key === 'c:B'),
+						how === 'a rebuild',
+					);
+					await assertAsTheLogSays(store, accountId);
+				}
 			});
 
 		test('a visitor who turns out to be a customer leaves many sales of another one', async () => {

@@ -8,6 +8,8 @@ import { forgetDays } from '../kept-days.ts';
 import { showsCustomer } from '../owners/customers.ts';
 import { findShared, sharedIn } from '../owners/shared-keys.ts';
 import type { HitPlace } from '../removing/erasing.ts';
+import { addTasks } from '../tasks.ts';
+import { waitToBeFolded } from './refold.ts';
 import { addMissingVisits, lockVisitors } from './stored-profiles.ts';
 
 /** Hits that one transaction moves. */
@@ -77,8 +79,8 @@ export function* findPlace(vid: string): Reading<ApartPlace | undefined> {
 }
 
 /**
- * Gives the next hits of a visitor to the visitors of the other customers, with visits of their own. What is derived from the
- * logs must be rebuilt afterwards.
+ * Gives the next hits of a visitor to the visitors of the other customers, with visits of their own. Links must be
+ * rebuilt afterwards.
  * @param others the visitor of each customer but the first
  * @returns where it has arrived; undefined at the end
  */
@@ -87,7 +89,7 @@ export function* takeApart(
 	others: ReadonlyMap<string, string>,
 	from: ApartPlace,
 ): Steps<ApartPlace | undefined> {
-	yield [lockVisitors([vid])];
+	yield [lockVisitors(unique([vid, ...others.values()]))];
 	yield [{ settle: [vid] }];
 	const { hits, place } = yield* nextHits(vid, from);
 	const moved = hits.flatMap(({ row: { id, sid, at }, cid }) => {
@@ -108,6 +110,7 @@ export function* takeApart(
 		place
 			? sql`INSERT INTO @kept_figure (name, at, body) ${values([[placeOf(vid), place.after.atMs, JSON.stringify(place)]])} ON CONFLICT (name) DO UPDATE SET at = excluded.at, body = excluded.body /* take apart */`
 			: sql`DELETE FROM @kept_figure WHERE name = ${placeOf(vid)} /* take apart */`,
+		...waitToBeFolded([vid, ...owners], unique([...sids, ...moved.map(({ ownSid }) => ownSid)])),
 	];
 	return place;
 }
@@ -117,7 +120,7 @@ function sidOf(owner: string, sid: string): string {
 	return owner.slice(0, 4) + hash('sha256', `${owner} ${sid}`).slice(4, 32);
 }
 
-/** Gives the other customers what retention has kept of their deleted hits. */
+/** Gives the other customers what retention has kept of their deleted hits. The background assigns the events that this joins. */
 export function* takeKeptLinks(vid: string, others: ReadonlyMap<string, string>): Steps<void> {
 	const { kept } = yield* ask({
 		lock: { lock: 'exclusive', keys: 'all' },
@@ -127,8 +130,12 @@ export function* takeKeptLinks(vid: string, others: ReadonlyMap<string, string>)
 		const owner = others.get(String(key).slice(2));
 		return owner !== undefined && String(key).startsWith('c:') ? [[String(key), Number(at), owner, 1]] : [];
 	});
+	if (moved.length === 0) return;
+	const keys = unique(moved.map(([key]) => String(key)));
+	const vids = unique([vid, ...moved.map(([, , owner]) => String(owner))]);
+	yield* addTasks([...keys, ...vids.map((one) => `o:${one}`)]);
 	yield [
 		sql`INSERT INTO @claim (key, at, vid, kept) ${values(moved)} ON CONFLICT (vid, key) DO UPDATE SET at = CASE WHEN excluded.at < claim.at THEN excluded.at ELSE claim.at END, kept = 1 /* take apart */`,
-		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${moved.map(([key]) => String(key))} /* take apart */`,
+		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${keys} /* take apart */`,
 	];
 }
