@@ -172,7 +172,9 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	const url = `${originOf(app, tls !== undefined)}${prefix}`;
 	const startedAtMs = now();
 	const serving = async () => ({ startedAtMs, figures: await metrics.figures() });
-	const consoleUrl = await listenForPages(starting, settings, tls, store, { ...options, serving });
+	// With TLS, here or in front, visitors come by a name that nothing here knows.
+	const tagUrl = settings.behindProxy || tls ? undefined : `${reachable(url)}/tag.js`;
+	const consoleUrl = await listenForPages(starting, settings, tls, store, { ...options, serving, tagUrl });
 	await writer.announce(reachable(url), consoleUrl && new URL(consoleUrl).origin);
 	const running = starting.move();
 	let stopped: Promise<void> | undefined;
@@ -238,13 +240,18 @@ async function listenForPages(
 	settings: ServerSettings,
 	tls: Tls | undefined,
 	{ place }: OpenStore,
-	{ log, consoleIsOptional = false, serving }: ServeOptions & { serving: () => Promise<ServingState> },
+	{
+		log,
+		consoleIsOptional = false,
+		serving,
+		tagUrl,
+	}: ServeOptions & { serving: () => Promise<ServingState>; tagUrl: string | undefined },
 ): Promise<string | undefined> {
 	const { host, consolePort, behindProxy } = settings;
 	if (consolePort === undefined) return undefined;
 	const sso = ssoOf(settings);
 	let consoleUrl = '';
-	const thread = new ConsoleThread(place, () => ({ consoleUrl, sso }), log);
+	const thread = new ConsoleThread(place, () => ({ consoleUrl, sso, tagUrl }), log);
 	const answer = async (request: ConsoleRequest) =>
 		thread.answer(request.path === systemPath ? { ...request, serving: await serving() } : request);
 	try {

@@ -9,7 +9,7 @@ const style = sheet.replaceAll(/\/\*.*?\*\/|\s+/g, ' ').replaceAll(/;? ?([{};]) 
 /** Its name changes with its content, so that browsers may keep it for ever. */
 export const stylePath = `/console/style-${hashOf(style)}.css`;
 
-const scriptNames = ['live.js', 'preview.js', 'crosshair.js'] as const;
+const scriptNames = ['live.js', 'preview.js', 'crosshair.js', 'copy.js'] as const;
 const scripts = new Map(
 	scriptNames.map((name) => [name, readFileSync(new URL(`./script/${name}`, import.meta.url), 'utf8')]),
 );

@@ -81,7 +81,7 @@ async function ofData({ store, account, now, calendar }: AskedOfAccount): Promis
 	]);
 	if (!lastHit)
 		items.push(
-			html`No hit has come yet. Put the tag on every page: <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code>; docs/tag.md has the rest.`,
+			html`No hit has come yet. <a href="/console/${account.aid}/tag">Put the tag on every page</a>.`,
 		);
 	else if (now() - lastHit.atMs > quietHitsMs)
 		items.push(html`The last hit came on ${calendar.timeOf(lastHit.atMs)}. Is the tag still on the pages?`);

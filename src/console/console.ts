@@ -91,6 +91,7 @@ export function createConsole(options: ConsoleOptions): Console {
 			signIn: entrance.signIn,
 			sso: entrance.sso,
 			consoleUrl: options.consoleUrl,
+			tagUrl: options.tagUrl,
 			isFresh: entrance.isFresh(request, open),
 			shownIdentity: entrance.shownIdentity(request),
 			connect: () => entrance.connect(request, open),

@@ -17,6 +17,8 @@ export interface EntranceSettings {
 	/** Where people reach the console, without a path. */
 	readonly consoleUrl: string;
 	readonly sso?: SsoSettings | undefined;
+	/** The tag as pages load it; undefined where only the operator knows at which address browsers reach the service. */
+	readonly tagUrl?: string | undefined;
 }
 
 interface EntranceOptions extends EntranceSettings {

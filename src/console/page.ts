@@ -81,6 +81,8 @@ export interface Asked extends OpenSession {
 	readonly sso: SingleSignOn | undefined;
 	/** Where people reach the console, without a path. */
 	readonly consoleUrl: string;
+	/** The tag as pages load it; undefined where only the operator knows at which address browsers reach the service. */
+	readonly tagUrl: string | undefined;
 	/** Whether the person has just shown who they are in another way than by their password, in this browser. */
 	readonly isFresh: boolean;
 	/** A token that the way back from single sign-on has left, as a proof that is good once. */

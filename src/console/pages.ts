@@ -16,6 +16,7 @@ import { segmentsPage } from './pages/segments.ts';
 import { settingsPage } from './pages/settings.ts';
 import { subscriptionsPage } from './pages/subscriptions.ts';
 import { systemPage } from './pages/system.ts';
+import { tagPage } from './pages/tag.ts';
 import { uploadFilePage, uploadsPage } from './pages/uploads.ts';
 import { viewsPage } from './pages/views.ts';
 import { eraseVisitorPage, visitorFilePage, visitorPage } from './pages/visitor.ts';
@@ -33,6 +34,7 @@ export const allPages: readonly ConsolePage[] = [
 	modelsPage,
 	segmentsPage,
 	experimentsPage,
+	tagPage,
 	subscriptionsPage,
 	subscriptionFilePage,
 	visitorsPage,

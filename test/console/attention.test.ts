@@ -23,7 +23,7 @@ for (const engine of enginesAboveContract)
 		const empty = await told(olga);
 		for (const part of [
 			'No hit has come yet',
-			"vscr('setAccount', 'c-a-one')",
+			'<a href="/console/c-a-one/tag">Put the tag on every page</a>',
 			'No subscription event',
 			'No API key',
 		])

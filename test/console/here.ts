@@ -29,7 +29,7 @@ export interface ConsoleHere {
 export async function consoleHere(
 	t: Lasting,
 	engine: Engine,
-	settings: { sso?: SsoSettings; consoleUrl?: string; makesReports?: boolean } = {},
+	settings: { sso?: SsoSettings; consoleUrl?: string; tagUrl?: string; makesReports?: boolean } = {},
 ): Promise<ConsoleHere> {
 	const clock = { now: Date.UTC(2026, 10, 21, 10), monotonicMs: 0 };
 	const database = await engine.installedAddress(t);

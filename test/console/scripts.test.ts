@@ -12,9 +12,9 @@ import { takesLong } from '../quick.ts';
 import { serveHere } from '../serve-here.ts';
 import { temporaryFolder } from '../support.ts';
 
-test('the scripts of a page are three modules of 8 kB together, and the style is about as much', () => {
+test('the scripts of a page are four modules of 8 kB together, and the style is about as much', () => {
 	const bytes = (path: string) => Buffer.byteLength(asset(path)?.body ?? '');
-	assert.equal(scriptPaths.length, 3);
+	assert.equal(scriptPaths.length, 4);
 	const all = scriptPaths.map(bytes);
 	assert.ok(all.every((size) => size > 500));
 	assert.ok(all.reduce((sum, size) => sum + size) <= 8192, `${all.join(' + ')} bytes`);
