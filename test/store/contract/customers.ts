@@ -350,6 +350,20 @@ export function customerContract(engine: Engine): void {
 				}
 			});
 
+		test('a sale that a customer could not have is the next visitor’s who has shown it, once the customer is erased', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const events = [{ name: 'order', tid: 'T' }];
+			const customer = await writer.storeHit(accountId, hit({}, { cid: 'A', events }));
+			const browser = await writer.storeHit(accountId, hit({ atMs: receivedAtMs + 1 }, { events }));
+			await upload(writer, accountId, [subscriptionEvent({ tid: 'T', cid: 'B' })]);
+			const ownerNow = async () =>
+				((await derived(store, accountId)) as { events: { vid: string | null }[] }).events[0]?.vid;
+			assert.equal(await ownerNow(), null);
+			await eraseVisitor(store, accountId, customer.vid);
+			assert.equal(await ownerNow(), browser.vid);
+			await assertAsTheLogSays(store, accountId);
+		});
+
 		test('a visitor who turns out to be a customer leaves many sales of another one', async () => {
 			const { store, writer, accountId } = await openAccountOn(engine);
 			const browser = await writer.storeHit(accountId, hit());

@@ -159,7 +159,11 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 	if (events.length + links.length + hits.length === 0)
 		return (yield* endErasing(vid)) ? undefined : { hits: 0, visits: 0, events: 0, links: 0 };
 	// The visitor has a row again if an import has brought it back. Others may be working on it.
-	const freed = yield* freeEvents(events, (event) => event.vid === vid, [vid]);
+	// Sales that the visitor showed first, but as another customer could not have, are the next one's who has shown them.
+	const freed = yield* freeEvents(events, (event) => event.vid === vid, {
+		others: [vid],
+		keys: links.map(({ key }) => String(key)).filter((key) => key.startsWith('t:')),
+	});
 	yield [
 		touch(vid, nowMs),
 		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${links.map(({ key }) => String(key))} /* erase */`,
@@ -222,22 +226,24 @@ export function* freeCustomer(cid: string): Steps<number> {
 /**
  * Removes the customer ids of events and assigns the events to the owners that remain.
  * @param others visitors to lock, too
+ * @param keys of other events that may have another owner now
  */
 function* freeEvents(
 	rows: readonly Row[],
 	shouldFree: (event: { vid: string | null; cid: string | null }) => boolean,
-	others: readonly string[] = [],
+	{ others = [], keys = [] }: { readonly others?: readonly string[]; readonly keys?: readonly string[] } = {},
 ): Steps<number> {
-	const { events, vids } = yield* lockContested(
-		rows.map(({ tid }) => `t:${tid}`),
-		{ erasing: true },
-	);
+	const { events, vids } = yield* lockContested(unique([...rows.map(({ tid }) => `t:${tid}`), ...keys]), {
+		erasing: true,
+	});
 	const free = events.filter(shouldFree);
 	yield [
 		lockVisitors(unique([...vids, ...others])),
 		sql`UPDATE @subscription_event SET cid = NULL WHERE tid IN ${free.map(({ tid }) => tid)} /* erase */`,
 	];
-	const moved = yield* assignEvents(free.map((event) => ({ ...event, cid: null })));
+	const moved = yield* assignEvents(
+		events.map((event) => (shouldFree(event) ? { ...event, cid: null } : event)),
+	);
 	yield* refold([...moved]);
 	return free.length;
 }
