@@ -3,6 +3,8 @@ import { suite, test } from 'node:test';
 import { type DerivedVisitor, derivedVisitor } from '../../../src/domain/derived-vid.ts';
 import type { HistoryHit } from '../../../src/domain/hit.ts';
 import { minuteMs } from '../../../src/durations.ts';
+import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
+import { prune } from '../../../src/store/account/removing/pruning.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { HistoryWriter } from '../../../src/store/history-writer.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
@@ -53,6 +55,29 @@ export function seedContract(engine: Engine): void {
 			// From the first answer on, the page sends its vid.
 			const next = hit({ vid: seed.vid, atMs: startMs + 3 });
 			assert.equal((await writer.storeHit(accountId, next)).vid, seed.vid);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('who comes back after retention has deleted all hits has the events that its touches kept', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			for (const way of ['a hit', 'an import'] as const) {
+				const seed = await newSeed(store, accountId);
+				const tid = `order of ${way}`;
+				await writer.storeHit(accountId, hit({ derived: seed }, { events: [{ name: 'order', tid }] }));
+				const atMs = startMs + minuteMs;
+				await upload(writer, accountId, [subscriptionEvent({ tid, subid: tid, cid: null })], { atMs });
+				await store.transact(accountId, () => prune(startMs + 10 * minuteMs, true));
+				const back = { derived: seed, atMs: startMs + 90 * minuteMs };
+				if (way === 'a hit') await writer.storeHit(accountId, hit(back));
+				else
+					await store.transact(accountId, () =>
+						storeHistory([{ vid: seed.vid, sid: newId(), ...back, body: body() }], []),
+					);
+				const { visitors } = (await derived(store, accountId)) as { visitors: Record<string, unknown>[] };
+				const profile = visitors.find(({ vid }) => vid === seed.vid)?.profile as string;
+				assert.equal(JSON.parse(profile).firstAtMs, atMs, way);
+				assert.equal(JSON.parse(profile).subscriptions.count, 1, way);
+			}
 			await assertAsTheLogSays(store, accountId);
 		});
 

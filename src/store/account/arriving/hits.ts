@@ -32,9 +32,11 @@ import {
 } from '../profiles/derived-visitors.ts';
 import { refold } from '../profiles/refold.ts';
 import {
+	findOwning,
 	LoadedProfiles,
 	loadVisitors,
 	loadVisits,
+	returningAmong,
 	saveVisitors,
 	saveVisits,
 } from '../profiles/stored-profiles.ts';
@@ -48,6 +50,8 @@ const maxBehindMs = 60_000;
 interface Working {
 	readonly loadedVisitors: LoadedProfiles;
 	readonly loadedVisits: LoadedProfiles;
+	/** Visitors that are not known and own events, see `findOwning`. */
+	readonly returning: ReadonlySet<string>;
 	/** Whom marks of erased visitors lead to. */
 	readonly successors: ReadonlyMap<string, string>;
 	/** What they become, by `vid` and `sid`. */
@@ -171,10 +175,11 @@ function* load({ hits, gaining, known: before, shared: sharedCids }: WhoseHits):
 	const changing = unique(gaining.map(({ vid }) => vid)).filter((vid) => vids.includes(vid));
 	const contested = yield* lockContested([...keys], { changing });
 	const { events, vids: contenders, popular, showing } = contested;
-	const { visitors, erased, visits, known, again } = yield* ask({
+	const { visitors, erased, owning, visits, known, again } = yield* ask({
 		lock: lockDerived(derived),
 		visitors: loadVisitors(unique([...all, ...contenders])),
 		erased: findErased(derived),
+		owning: findOwning(unique(derived.map(({ vid }) => vid))),
 		again: customersOf(gaining),
 		visits: loadVisits(unique(hits.map(({ sid }) => sid))),
 		// Look them up again, now that nobody can delete them.
@@ -200,6 +205,7 @@ function* load({ hits, gaining, known: before, shared: sharedCids }: WhoseHits):
 	return {
 		loadedVisitors,
 		loadedVisits,
+		returning: returningAmong(owning, visitors),
 		successors,
 		visitors: new Map(profiles),
 		visits: new Map(
@@ -256,8 +262,10 @@ function place(working: Working, hit: ArrivingHit): VisitHit {
 	const text = hit.text ?? JSON.stringify(hit.body);
 	const placed = { vid, sid, atMs, body: hit.body, text, isFirstOfVisit };
 	const entry = hitEntry(placed);
-	if (loadedVisitors.isLatest(vid, entry, profile)) working.visitors.set(vid, apply(profile, entry));
-	else working.stale.add(vid);
+	const isLatest = loadedVisitors.isLatest(vid, entry, profile);
+	// Who comes back needs a row even though its log is to be read.
+	if (isLatest) working.visitors.set(vid, apply(profile, entry));
+	if (!isLatest || working.returning.has(vid)) working.stale.add(vid);
 	if (loadedVisits.isLatest(sid, entry, visit))
 		working.visits.set(sid, { vid, profile: apply(visit, entry) });
 	else {

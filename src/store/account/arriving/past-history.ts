@@ -35,8 +35,10 @@ import {
 import { refold, withShortLogs } from '../profiles/refold.ts';
 import {
 	addMissingVisits,
+	findOwning,
 	loadVisitors,
 	loadVisits,
+	returningAmong,
 	saveVisitors,
 	saveVisits,
 } from '../profiles/stored-profiles.ts';
@@ -190,11 +192,12 @@ function* storePastHits(
 	});
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
 	const derived = derivedOf(arriving);
-	const { visitors, erased, known, history } = yield* ask({
+	const { visitors, erased, known, owning, history } = yield* ask({
 		lock: lockDerived(derived),
 		visitors: loadVisitors(unique([...hitsOf.keys(), ...contested.vids, ...owners])),
 		erased: findErased(derived),
 		known: knownLinks(links),
+		owning: findOwning([...hitsOf.keys()]),
 		history: knownHistory([...hitsOf.keys()].filter((vid) => !long.has(vid))),
 	});
 	if (erased.some(({ mark, successor }) => successors.get(String(mark)) !== successor))
@@ -217,7 +220,8 @@ function* storePastHits(
 	yield* lookAtShown(perhapsShared(fresh, contested));
 	yield* assignLater(contested.popular, fresh);
 	const isAdded = new Set(addedEvents.map(({ tid }) => tid));
-	const moved = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));
+	const assigned = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));
+	const moved = assigned.union(returningAmong(owning, visitors));
 	const renamedTo = new Set(renamed.map(([, sid]) => sid));
 	const latest = addLatest(added, { visitors, visits }, (vid, sid) => !moved.has(vid) && !renamedTo.has(sid));
 	yield [

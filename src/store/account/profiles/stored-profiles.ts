@@ -1,5 +1,15 @@
 import { emptyProfile, isLatest, type LogEntry, type Profile } from '../../../domain/profile.ts';
-import { type Askable, ask, type Query, type Row, type Steps, select, sql, values } from '../../steps.ts';
+import {
+	type Askable,
+	ask,
+	type Query,
+	type Row,
+	type Select,
+	type Steps,
+	select,
+	sql,
+	values,
+} from '../../steps.ts';
 
 /** Profiles of visitors by `vid`, or of visits by `sid`, as they were loaded. */
 export class LoadedProfiles {
@@ -41,7 +51,21 @@ export function loadVisitors(vids: readonly string[]): Askable<Query> {
 }
 
 /**
- * The same for a transaction that may have locked other visitors, so that waiting could be a deadlock.
+ * Asks which of some visitors own events. One without a row may: retention deletes a visitor with its last hit, and may keep what joins its
+ * events. If such a visitor comes back, its log does not begin with that hit.
+ */
+export function findOwning(vids: readonly string[]): Askable<Select> {
+	return select`DISTINCT vid FROM @subscription_event WHERE vid IN ${vids} /* who owns events */`;
+}
+
+/** Of them, those that come back. @param owning rows of `findOwning` @param loaded rows of `loadVisitors` */
+export function returningAmong(owning: readonly Row[], loaded: readonly Row[]): ReadonlySet<string> {
+	const known = new Set(loaded.map(({ vid }) => vid));
+	return new Set(owning.filter(({ vid }) => !known.has(vid)).map(({ vid }) => String(vid)));
+}
+
+/**
+ * The same as `loadVisitors` for a transaction that may have locked other visitors, so that waiting could be a deadlock.
  * @returns also the visitors that others have locked
  */
 export function* loadFreeVisitors(vids: readonly string[]): Steps<{ rows: readonly Row[]; busy: string[] }> {
