@@ -30,6 +30,7 @@ const demands: Readonly<Record<string, Readonly<Record<string, Demand>>>> = {
 	':aid/customers/:cid/erase': { get: 'session', erase: 'proof' },
 	':aid/events/:tid': { get: 'session' },
 	':aid/events/:tid/:file': { get: 'proof', download: 'proof' },
+	':aid/tag': { get: 'session' },
 	':aid/uploads': { get: 'session' },
 	// Counts of requests.
 	':aid/uploads/:file': { get: 'session' },
