@@ -10,6 +10,7 @@ import {
 	sql,
 	values,
 } from '../../steps.ts';
+import { withVid } from '../owners/subscription-owners.ts';
 
 /** Profiles of visitors by `vid`, or of visits by `sid`, as they were loaded. */
 export class LoadedProfiles {
@@ -55,7 +56,7 @@ export function loadVisitors(vids: readonly string[]): Askable<Query> {
  * events. If such a visitor comes back, its log does not begin with that hit.
  */
 export function findOwning(vids: readonly string[]): Askable<Select> {
-	return select`DISTINCT vid FROM @subscription_event WHERE vid IN ${vids} /* who owns events */`;
+	return select`vid FROM (SELECT (SELECT vid FROM @subscription_event AS event WHERE event.vid = list.key LIMIT 1) AS vid FROM ${vids} AS list ${withVid} /* who owns events */`;
 }
 
 /** Of them, those that come back. @param owning rows of `findOwning` @param loaded rows of `loadVisitors` */

@@ -27,8 +27,8 @@ export interface Insertion {
 	/** See `isHere`. */
 	readonly isHere: boolean;
 	/**
-	 * Whether some events may have been stored before. To ask costs PostgreSQL a tenth of an upload. Without it, a transaction with
-	 * such an event fails, see `isRepeat`.
+	 * Whether some events may have been stored before. To ask costs PostgreSQL a sixth of its part of an upload. Without it, a
+	 * transaction with such an event fails, see `isRepeat`.
 	 */
 	readonly mayRepeat: boolean;
 }
