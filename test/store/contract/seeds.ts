@@ -7,6 +7,7 @@ import { storeHistory } from '../../../src/store/account/arriving/past-history.t
 import { prune } from '../../../src/store/account/removing/pruning.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { HistoryWriter } from '../../../src/store/history-writer.ts';
+import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
 import { addAccount, type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';
 import { rowsIn } from '../rows.ts';
@@ -151,6 +152,25 @@ export function seedContract(engine: Engine): void {
 				assert(!gone.slice(0, -1).includes(successor as string));
 			}
 			assert.equal(kept.find(({ mark }) => mark === seed.mark)?.successor, gone.at(-1));
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('after an erasure, too, who shows another customer by the seed alone is another visitor', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const secret = await store.control.visitorSecret(accountId);
+			const seed = derivedVisitor(secret, 'seed', newId());
+			const of = (cid: string | null, atMs: number) =>
+				writer.storeHit(accountId, hit({ derived: seed, visitorSecret: secret, atMs }, { cid }));
+			await of('C-1', startMs);
+			await eraseVisitor(store, accountId, seed.vid);
+			const first = await of('C-1', startMs + 1);
+			const second = await of('C-2', startMs + 2);
+			assert.notEqual(second.vid, first.vid);
+			assert.equal(second.firstVid, first.vid);
+			assert.equal((await of('C-1', startMs + 3)).vid, first.vid);
+			assert.equal((await of('C-2', startMs + 4)).vid, second.vid);
+			assert.equal((await of(null, startMs + 5)).vid, first.vid);
+			assert.equal((await rebuildAll(store, accountId)).apart, 0);
 			await assertAsTheLogSays(store, accountId);
 		});
 

@@ -101,6 +101,9 @@ export function* storeHits(
 	const whose = yield* whoseHits(hits);
 	const working = yield* load(whose);
 	const placed = whose.hits.map((hit) => place(working, hit));
+	// The visitor that it presents, or whom its seed leads to, has been erased or stored since. Another may be another customer's.
+	if (placed.some(({ vid }, index) => vid !== (whose.decided[index] ?? vid)))
+		throw new ConcurrentChangeError('whose a hit is has changed');
 	const links = newLinks(
 		placed
 			.flatMap((hit) => linksOfHit(hit.vid, hit.atMs, hit.body))
