@@ -25,6 +25,7 @@ import {
 	kyselyOver,
 	type PoolOptions,
 	PostgresPool,
+	pauseBeforeRetry,
 	SchemaNames,
 } from './engine/connection.ts';
 import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
@@ -251,6 +252,7 @@ export class PostgresStore implements OpenStore {
 				return await this.#run(accountId, 'BEGIN', begin());
 			} catch (error) {
 				if (!isConcurrentChange(error) || retries === maxRetries) throw error;
+				await pauseBeforeRetry(retries);
 			}
 		}
 	}

@@ -82,6 +82,19 @@ export function seedContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
+		test('a hit that is imported again after retention has kept its touch leaves nothing for a rebuild', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const vid = newId();
+			const past = { vid, sid: null, atMs: startMs, body: body({ events: [{ name: 'order', tid: 'T-1' }] }) };
+			const add = () => store.transact(accountId, () => storeHistory([past], []));
+			await add();
+			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-1' })], { atMs: startMs + minuteMs });
+			await store.transact(accountId, () => prune(startMs + 10 * minuteMs, true));
+			assert.equal((await add()).hits, 1);
+			assert.equal((await rowsIn(store, accountId, 'touch')).length, 1);
+			assert.equal((await rebuildAll(store, accountId)).changed, 0);
+		});
+
 		test('hits of a seed at the same moment are one visitor’s, in one visit, and none is lost', async () => {
 			const { store, writer, accountId } = await openAccountOn(engine);
 			for (let round = 0; round < 5; round++) {

@@ -71,19 +71,29 @@ export function saveTouches(touches: readonly StoredTouch[]): Query {
 	return sql`INSERT INTO @touch (vid, at, origin) ${values(rows)} ON CONFLICT (vid, at) DO UPDATE SET origin = excluded.origin WHERE excluded.origin < touch.origin /* save touches */`;
 }
 
-/** The touches of visitors that follow from their logs. */
+/** The touches of visitors, those kept of deleted hits included. */
 export function loadTouches(vids: readonly string[]): Query {
-	return select`vid, at, origin FROM @touch WHERE vid IN ${vids} AND kept IS NULL ORDER BY vid, at /* load touches */`;
+	return select`vid, at, origin, kept FROM @touch WHERE vid IN ${vids} ORDER BY vid, at /* load touches */`;
 }
 
-/** Replaces the touches of visitors by those of their logs, and counts the visitors whose touches differed. */
+/**
+ * Replaces the touches of visitors by those of their logs, and counts the visitors whose touches differed.
+ * @param loaded rows of `loadTouches`
+ */
 export function correctTouches(
 	vids: readonly string[],
-	stored: readonly Row[],
+	loaded: readonly Row[],
 	touches: readonly StoredTouch[],
 ): { changed: number; queries: Query[] } {
 	const save = saveTouches(touches);
-	const wanted = Map.groupBy(save.rows ?? [], ([vid]) => String(vid));
+	const { stored = [], kept = [] } = Object.groupBy(loaded, (row) => (row.kept === null ? 'stored' : 'kept'));
+	// An import may bring hits again of which a touch was kept.
+	const keptOrigins = new Map(kept.map(({ vid, at, origin }) => [`${vid} ${at}`, String(origin)]));
+	const added = (save.rows ?? []).filter(([vid, at, origin]) => {
+		const keptOrigin = keptOrigins.get(`${vid} ${at}`);
+		return keptOrigin === undefined || String(origin) < keptOrigin;
+	});
+	const wanted = Map.groupBy(added, ([vid]) => String(vid));
 	const known = Map.groupBy(stored, ({ vid }) => String(vid));
 	const textOf = (rows: readonly (readonly unknown[])[]) =>
 		rows

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import {
@@ -335,6 +335,14 @@ export function isLockTimeout(error: unknown): boolean {
 /** Whether another transaction got in the way of this one. Run again, it finds what that one stored. */
 export function isConcurrentChange(error: unknown): boolean {
 	return error instanceof ConcurrentChangeError || isDeadlock(error);
+}
+
+/**
+ * Waits until whoever was in the way has probably finished: at random, so that two who were in each other's way are not again,
+ * and up to twice as long each time.
+ */
+export function pauseBeforeRetry(retries: number): Promise<void> {
+	return delay(Math.random() * 5 * 2 ** retries);
 }
 
 /** Kysely on one schema of a pool. */

@@ -2,12 +2,18 @@ import pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
 import { asStorageError } from '../../../errors.ts';
 import { CommitLostError, readBack } from '../engine/commit-lost.ts';
-import { isDeadlock, isLockTimeout, isTransient, type PostgresPool } from '../engine/connection.ts';
+import {
+	isDeadlock,
+	isLockTimeout,
+	isTransient,
+	type PostgresPool,
+	pauseBeforeRetry,
+} from '../engine/connection.ts';
 import { hasBackgroundWork } from '../engine/run-steps.ts';
 import { FairScheduler, type Turn } from './fair-scheduler.ts';
 
 /** How often a group is repeated after a transient failure. */
-const maxRetries = 3;
+const maxRetries = 5;
 /** How long to read back the outcome of a lost COMMIT. */
 const defaultReadBackMs = 10_000;
 
@@ -170,8 +176,9 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 			} catch (error) {
 				if (!isTransient(error) || turn.isPreempted) return error;
 				if (isDeadlock(error)) continue;
-				if (retries++ === maxRetries) return error;
+				if (retries === maxRetries) return error;
 				this.#options.onError(error);
+				await pauseBeforeRetry(retries++);
 			}
 		}
 	}
