@@ -15,6 +15,7 @@ import {
 	assignLater,
 	customersChange,
 	type IdentityLink,
+	type KeysOfVisitors,
 	keysOfVisitors,
 	knownLinks,
 	linksOfHit,
@@ -130,6 +131,8 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 		storedHits = yield* storePastHits(hits, {
 			links,
 			linked,
+			changing,
+			locked: more,
 			long: new Set(longLogs.keys()),
 			successors,
 			crowd,
@@ -169,6 +172,9 @@ interface Surroundings {
 	readonly links: readonly IdentityLink[];
 	/** The keys of those that seemed new, which are locked. */
 	readonly linked: ReadonlySet<string>;
+	/** The visitors whose customers may change, and what is locked for them. */
+	readonly changing: readonly string[];
+	readonly locked: KeysOfVisitors;
 	/** Whom marks of erased visitors lead to. */
 	readonly successors: ReadonlyMap<string, string>;
 	/** Visitors whose logs are too long to be read whole. */
@@ -185,11 +191,9 @@ const maxEntries = 1500;
 
 function* storePastHits(
 	arriving: readonly HistoryHit[],
-	{ links, linked, successors, long, crowd, added: addedEvents, owners }: Surroundings,
+	{ links, linked, changing, locked, successors, long, crowd, added: addedEvents, owners }: Surroundings,
 ): Steps<number> {
-	const contested = yield* lockContested([...linked], {
-		changing: customersChange(links.filter(({ key }) => linked.has(key))),
-	});
+	const contested = yield* lockContested([...linked], { changing, locked });
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
 	const derived = derivedOf(arriving);
 	const { visitors, erased, known, owning, history } = yield* ask({

@@ -11,6 +11,7 @@ import {
 	tidKey,
 } from '../../../domain/ownership.ts';
 import { maxSharing, type SharedKeys } from '../../../domain/shared-key.ts';
+import { ConcurrentChangeError } from '../../../errors.ts';
 import {
 	type Askable,
 	ask,
@@ -182,20 +183,29 @@ export interface ContestedEvents {
  * Locks keys, so that no upload with them is under way, and then the events that have them.
  * @param changing visitors who may gain their first customer, or lose their last, so that they may own other events
  * @param erasing whether to include events of visitors who are being erased
+ * @param deleted other keys of which links are deleted: a rebuild, which locks all keys, deletes links before it locks visitors
+ * @param locked see `keysOfVisitors`
  */
 export function* lockContested(
 	keys: readonly string[],
 	{
 		changing = [],
 		erasing = false,
-	}: { readonly changing?: readonly string[]; readonly erasing?: boolean } = {},
+		deleted = [],
+		locked,
+	}: {
+		readonly changing?: readonly string[];
+		readonly erasing?: boolean;
+		readonly deleted?: readonly string[];
+		readonly locked?: KeysOfVisitors;
+	} = {},
 ): Steps<ContestedEvents> {
-	const more = yield* keysOfVisitors(changing);
+	const more = yield* keysOfVisitors(changing, locked);
 	const all = unique([...keys, ...more.keys]);
-	if (all.length + more.tids.length === 0)
+	if (all.length + deleted.length + more.tids.length === 0)
 		return { events: [], vids: [], popular: [], shared: new Set(), showing: new Map() };
 	const { counts } = yield* ask({
-		lock: { lock: 'exclusive', keys: all },
+		lock: { lock: 'exclusive', keys: unique([...all, ...deleted]) },
 		subids: { lock: 'exclusive', keys: more.subids.map(subscriptionKey) },
 		counts: countUses(all),
 	});
@@ -218,20 +228,27 @@ export function* lockContested(
 }
 
 /** What may change owner with the customers of visitors. */
-interface KeysOfVisitors {
+export interface KeysOfVisitors {
 	/** The `tid`s that they have shown. */
 	readonly keys: readonly string[];
 	/** The subscriptions that they own. */
 	readonly subids: readonly string[];
 	/** The events that name a customer and only follow these. */
 	readonly tids: readonly string[];
+	/** Whether they are too many, and all keys are locked instead. */
+	readonly isAllLocked: boolean;
 }
 
-const noMore: KeysOfVisitors = { keys: [], subids: [], tids: [] };
+const noMore: KeysOfVisitors = { keys: [], subids: [], tids: [], isAllLocked: false };
 
-/** The keys of visitors whose customers may change. Where they are too many, nobody may upload, and the background assigns. */
-export function* keysOfVisitors(vids: readonly string[]): Steps<KeysOfVisitors> {
+/**
+ * The keys of visitors whose customers may change. Where they are too many, nobody may upload, and the background assigns.
+ * @param locked what the transaction has locked of these already. To wait for others now could be a deadlock
+ * @throws ConcurrentChangeError where others have been added
+ */
+export function* keysOfVisitors(vids: readonly string[], locked?: KeysOfVisitors): Steps<KeysOfVisitors> {
 	if (vids.length === 0) return noMore;
+	if (locked?.isAllLocked) return locked;
 	const limit = raw(`LIMIT ${maxContested + 1} /* keys of visitors */`);
 	const { shown, owned } = yield* ask({
 		shown: select`key FROM @claim WHERE vid IN ${vids} AND key >= 't:' AND key < 'u' ${limit}`,
@@ -240,16 +257,25 @@ export function* keysOfVisitors(vids: readonly string[]): Steps<KeysOfVisitors> 
 	const subids = subidsOf(owned.map(({ subid }) => ({ subid: String(subid) })));
 	const following =
 		yield* select`tid FROM @subscription_event WHERE subid IN ${subids} AND named = 0 AND cid IS NOT NULL ${limit}`;
-	if ([shown, owned, following].some((rows) => rows.length > maxContested)) {
+	const keys = shown.map(({ key }) => String(key));
+	const areTooMany = [shown, owned, following].some((rows) => rows.length > maxContested);
+	if (locked && (areTooMany || !isWithin({ keys, subids }, locked)))
+		throw new ConcurrentChangeError('a visitor has gained an event');
+	if (areTooMany) {
 		yield [{ lock: 'exclusive', keys: 'all' }];
 		yield* addTasks(vids.map((vid) => `o:${vid}`));
-		return noMore;
+		return { ...noMore, isAllLocked: true };
 	}
-	return {
-		keys: shown.map(({ key }) => String(key)),
-		subids,
-		tids: following.map(({ tid }) => String(tid)),
-	};
+	return { keys, subids, tids: following.map(({ tid }) => String(tid)), isAllLocked: false };
+}
+
+function isWithin(
+	{ keys, subids }: Pick<KeysOfVisitors, 'keys' | 'subids'>,
+	locked: KeysOfVisitors,
+): boolean {
+	return (
+		keys.every((key) => locked.keys.includes(key)) && subids.every((subid) => locked.subids.includes(subid))
+	);
 }
 
 /** The visitors among links who may gain their first customer with them, or lose their last. */

@@ -158,18 +158,17 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 	const { events, links, hits } = yield* ask({ settle: { settle: [vid] }, ...dataOf(vid) });
 	if (events.length + links.length + hits.length === 0)
 		return (yield* endErasing(vid)) ? undefined : { hits: 0, visits: 0, events: 0, links: 0 };
+	const shown = links.map(({ key }) => String(key));
 	// The visitor has a row again if an import has brought it back. Others may be working on it.
 	// Sales that the visitor showed first, but as another customer could not have, are the next one's who has shown them.
 	const freed = yield* freeEvents(events, (event) => event.vid === vid, {
 		others: [vid],
-		keys: links.map(({ key }) => String(key)).filter((key) => key.startsWith('t:')),
+		keys: shown.filter((key) => key.startsWith('t:')),
+		deleted: shown,
 	});
-	yield [
-		touch(vid, nowMs),
-		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${links.map(({ key }) => String(key))} /* erase */`,
-	];
-	const shown = links.filter(({ key }) => key !== 'r:');
-	return { ...(yield* eraseHits(vid, hits)), events: freed, links: shown.length };
+	yield [touch(vid, nowMs), sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${shown} /* erase */`];
+	const counted = shown.filter((key) => key !== 'r:');
+	return { ...(yield* eraseHits(vid, hits)), events: freed, links: counted.length };
 }
 
 function dataOf(vid: string) {
@@ -227,14 +226,24 @@ export function* freeCustomer(cid: string): Steps<number> {
  * Removes the customer ids of events and assigns the events to the owners that remain.
  * @param others visitors to lock, too
  * @param keys of other events that may have another owner now
+ * @param deleted the keys of links that are deleted with this
  */
 function* freeEvents(
 	rows: readonly Row[],
 	shouldFree: (event: { vid: string | null; cid: string | null }) => boolean,
-	{ others = [], keys = [] }: { readonly others?: readonly string[]; readonly keys?: readonly string[] } = {},
+	{
+		others = [],
+		keys = [],
+		deleted = [],
+	}: {
+		readonly others?: readonly string[];
+		readonly keys?: readonly string[];
+		readonly deleted?: readonly string[];
+	} = {},
 ): Steps<number> {
 	const { events, vids } = yield* lockContested(unique([...rows.map(({ tid }) => `t:${tid}`), ...keys]), {
 		erasing: true,
+		deleted,
 	});
 	const free = events.filter(shouldFree);
 	yield [
