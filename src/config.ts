@@ -103,6 +103,11 @@ export const stageSetting = [
 	'a deployment of its own: other data, other keys, paths under /NAME',
 	stageName,
 ] as const;
+/** An option of servers, of commands that erase, and of those that look whether something is to be erased again. */
+export const erasureListSetting = [
+	'--erasure-list <file>',
+	'file that lists what is erased, for after a restore (default: erasures.jsonl in the data folder; on PostgreSQL none)',
+] as const;
 /** Machine-readable output; an option of every command that prints a result. */
 export const jsonSetting = ['--json', 'print one JSON document on standard output'] as const;
 /** Where people reach the console; an option of commands that print its links, too. */
@@ -202,6 +207,7 @@ export const serveOptions = () => [
 		'--keep-touches',
 		'with --keep-hits-days, keep how subscribers arrived, so that reports still show what led to their subscriptions',
 	),
+	setting(...erasureListSetting),
 	setting(
 		'--train-every <time>',
 		'interval for training the models of all accounts, such as 6h or 1d (default: only by command)',

@@ -1,5 +1,7 @@
+import { erasureListSetting } from '../config.ts';
 import { checkDays } from '../reports/kept-days.ts';
 import { unusableModels, unusableSentence } from '../scoring/judge/model-versions.ts';
+import { checkErasures } from '../store/erasing-again.ts';
 import type { Check } from '../store/maintenance.ts';
 import { checkMissingKeys } from './check-missing-keys.ts';
 import { command } from './command.ts';
@@ -7,9 +9,10 @@ import { printJson, printLine } from './output.ts';
 
 export const doctorCommand = command('doctor', 'check the installation for problems')
 	.description(
-		`Check disk space, keys, the integrity and schema of every database, the figures kept of past days, and keys that
-join nobody. Changes nothing. The exit code is 1 if something needs attention.`,
+		`Check disk space, keys, the integrity and schema of every database, the figures kept of past days, keys that
+join nobody, and whether erasures are missing, as after a restore. Changes nothing. The exit code is 1 if something needs attention.`,
 	)
+	.setting(...erasureListSetting)
 	.onStore(async (store, options) => {
 		const checks: Check[] = [];
 		const show = (check: Check) => {
@@ -25,6 +28,7 @@ join nobody. Changes nothing. The exit code is 1 if something needs attention.`,
 			);
 		for await (const check of checkDays(store, isReadable)) show(check);
 		for await (const check of checkMissingKeys(store, isReadable)) show(check);
+		for await (const check of checkErasures(store, isReadable)) show(check);
 		for (const [aid, models] of Map.groupBy(await unusableModels(store), (model) => model.aid))
 			show({ check: `models of ${aid}`, ok: false, detail: unusableSentence(aid, models) });
 		if (options.json) printJson(checks);

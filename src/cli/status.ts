@@ -1,7 +1,9 @@
 import { text } from 'node:stream/consumers';
+import { erasureListSetting } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import { request } from '../node-http.ts';
 import { unusableModels } from '../scoring/judge/model-versions.ts';
+import { countMissing } from '../store/erasing-again.ts';
 import type { OpenStore } from '../store/store.ts';
 import { waitingIn } from '../store/waiting-work.ts';
 import { command } from './command.ts';
@@ -21,11 +23,12 @@ On PostgreSQL, servers may be on other machines: their number is printed. --url 
 		'print what this server says, and nothing of the data: https://api.example.com',
 		serverUrl,
 	)
+	.setting(...erasureListSetting)
 	.common()
 	.action(async (options) => {
 		const status: ServerStatus =
 			options.url === undefined ? await withStore(options, statusOfStore) : await askServer(options.url);
-		const { state, uptimeSeconds, modelsUnusable } = status;
+		const { state, uptimeSeconds, modelsUnusable, erasuresMissing } = status;
 		if (state !== 'ready' && state !== 'running') process.exitCode = 1;
 		print(options, status, () =>
 			printRecord({
@@ -36,6 +39,9 @@ On PostgreSQL, servers may be on other machines: their number is printed. --url 
 				...(modelsUnusable !== undefined && {
 					modelsUnusable: `${modelsUnusable} (run 'caskade train AID', see 'caskade doctor')`,
 				}),
+				...(erasuresMissing !== undefined && {
+					erasuresMissing: `${erasuresMissing} (run 'caskade visitor erase-again')`,
+				}),
 			}),
 		);
 	});
@@ -45,6 +51,7 @@ interface ServerStatus {
 	readonly state: string;
 	readonly uptimeSeconds?: number;
 	readonly modelsUnusable?: number;
+	readonly erasuresMissing?: number;
 }
 
 async function statusOfStore(store: OpenStore) {
@@ -56,6 +63,7 @@ async function statusOfStore(store: OpenStore) {
 		servers,
 		...(await waitingIn(store)),
 		...(await modelsIn(store)),
+		...(await erasuresIn(store)),
 		lastBackupAt,
 		...(collation && { collation }),
 	};
@@ -65,6 +73,11 @@ async function statusOfStore(store: OpenStore) {
 async function modelsIn(store: OpenStore) {
 	const { length } = await unusableModels(store);
 	return length > 0 && { modelsUnusable: length };
+}
+
+async function erasuresIn(store: OpenStore) {
+	const erasuresMissing = await countMissing(store);
+	return erasuresMissing > 0 && { erasuresMissing };
 }
 
 /** What a server says of itself. */

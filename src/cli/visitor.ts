@@ -1,3 +1,4 @@
+import { erasureListSetting } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
@@ -8,6 +9,7 @@ import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.
 import { rebuildAll } from '../store/rebuilding.ts';
 import { command, group } from './command.ts';
 import { confirm, requireTerminal } from './confirm.ts';
+import { eraseAgainCommand } from './erase-again.ts';
 import { visitorId } from './flag-values.ts';
 import { print, printJson, printLine, printRecord, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -70,12 +72,13 @@ const erase = command('erase', 'erase a visitor, or all visitors of a customer')
 subscription events stay as sales, without visitor and customer id. What is another customer's stays: visitors of earlier versions
 who have shown several customers are named ('shared'), and taken apart first. Running servers revoke their casks within a second. It
 cannot be undone: the command says how much it would erase and asks, unless --yes is set. Erasing twice is no error.
-Earlier backups still contain the data.`,
+Earlier backups still contain the data: after a restore, 'caskade visitor erase-again' erases it again.`,
 	)
 	.argument('[vid]', 'the visitor', visitorId)
 	.option('--cid <cid>', 'the customer id')
 	.option('--dry-run', 'only print what would be erased')
 	.option('--yes', 'erase without asking')
+	.setting(...erasureListSetting)
 	.onAccount(async (store, { aid, id }, options, vid) => {
 		const { cid, dryRun = false, yes = false } = options;
 		if ((vid === undefined) === (cid === undefined))
@@ -129,7 +132,7 @@ export const visitorCommand = group(
 	'find, show, export, erase visitors',
 	`Manage the data of visitors. A visitor is known by a random vid only, but the data may contain customer ids: protect
 the output like the database. Use export for a person's request for access, and erase for a request to be forgotten.`,
-	[show, exportAll, find, erase, rebuild],
+	[show, exportAll, find, erase, eraseAgainCommand, rebuild],
 );
 
 function readable(profile: Profile): Record<string, unknown> {

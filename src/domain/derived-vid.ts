@@ -26,6 +26,16 @@ export function markOf(secret: string, vid: string): string {
 	return keyedId(secret, ['erased', vid]);
 }
 
+/** The same of an erased customer. */
+export function customerMarkOf(secret: string, cid: string): string {
+	return keyedId(secret, ['erased customer', cid]);
+}
+
+/** Tells marks of one secret from those of another. Nobody learns anything of the secret from it. */
+export function secretNameOf(secret: string): string {
+	return keyedId(secret, ['name']).slice(0, 12);
+}
+
 export function derivedVisitor(
 	secret: string,
 	purpose: DerivationPurpose,

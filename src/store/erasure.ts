@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
-import { markOf } from '../domain/derived-vid.ts';
+import { customerMarkOf, markOf } from '../domain/derived-vid.ts';
 import { linksOfHit } from './account/owners/identity-links.ts';
+import { saveMarks } from './account/profiles/derived-visitors.ts';
 import {
 	type ApartPlace,
 	customersShownBy,
@@ -15,6 +16,7 @@ import {
 	type Erased,
 	erasableOf,
 	erasePiece,
+	erasureBegun,
 	eventsOfPart,
 	freeCustomer,
 	type HitPlace,
@@ -25,6 +27,7 @@ import {
 } from './account/removing/erasing.ts';
 import { messageLeaseMs, messagesUnderWay } from './account/webhooks/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
+import type { Erasee } from './erasure-list.ts';
 import { assignAll, foldAll } from './fold-all.ts';
 import type { Maintenance } from './maintenance.ts';
 import { takeVisitorApart } from './rebuilding.ts';
@@ -42,8 +45,19 @@ export interface Erasure extends Erased {
 
 type OnProgress = (soFar: Erased) => void;
 
-/** One visitor, or every visitor who has shown a customer id. */
-export type Erasee = { readonly vid: string } | { readonly cid: string };
+/** When an erasure was asked for. */
+export interface AskedFor {
+	readonly atMs: number;
+	/** Whether it is in the list of erasures, and a backup has brought back what was erased. What came later stays then. */
+	readonly isAgain: boolean;
+}
+
+function askedNow(store: Store): AskedFor {
+	return { atMs: Math.floor(store.now()), isAgain: false };
+}
+
+/** Later than everything. */
+const endMs = Number.MAX_SAFE_INTEGER;
 
 /** What an erasure would erase. */
 export interface Erasable extends Erased {
@@ -59,7 +73,7 @@ export interface Erasable extends Erased {
 
 /** Counts what an erasure would erase. */
 export async function erasable(store: Store, accountId: number, erasee: Erasee): Promise<Erasable> {
-	const vids = 'vid' in erasee ? [erasee.vid] : await customersVids(store, accountId, erasee.cid);
+	const vids = 'vid' in erasee ? [erasee.vid] : await customersVids(store, accountId, erasee.cid, endMs);
 	const all = { hits: 0, visits: 0, events: 0, links: 0 };
 	if ('vid' in erasee) {
 		add(all, await store.read(accountId, erasableOf(erasee.vid)));
@@ -125,25 +139,49 @@ export async function eraseCustomerVisitors(
 	cid: string,
 	onProgress: OnProgress = () => {},
 ): Promise<Erasure> {
+	const erasure = await eraseCustomer(store, accountId, cid, onProgress);
+	await store.purge(accountId, { rewrite: true });
+	return erasure;
+}
+
+/** The same, but what was deleted may stay on the disk, see `Maintenance.purge`. */
+export async function eraseCustomer(
+	store: Store,
+	accountId: number,
+	cid: string,
+	onProgress: OnProgress = () => {},
+	{ atMs, isAgain }: AskedFor = askedNow(store),
+): Promise<Erasure> {
+	const marking = await store.control.marking(accountId);
+	if (!isAgain) store.erasureList.append(marking, { cid }, atMs);
 	for (const vid of await store.read(accountId, sharedVisitorsOf(cid)))
 		await takeVisitorApart(store, accountId, vid);
-	const vids = await customersVids(store, accountId, cid);
-	const erasure = { ...(await eraseAll(store, accountId, vids, onProgress)) };
+	const untilMs = isAgain ? atMs : endMs;
+	const vids = await customersVids(store, accountId, cid, untilMs);
+	const erasure = { ...(await eraseAll(store, accountId, vids, onProgress, { atMs, isAgain })) };
 	for (let freed = 1; freed > 0; erasure.events += freed) {
-		freed = await store.transact(accountId, () => freeCustomer(cid));
+		freed = await store.transact(accountId, () => freeCustomer(cid, untilMs));
 		onProgress(erasure);
 		await delay(pauseMs);
 	}
 	await foldSome(store, accountId);
 	await store.control.audit.forget(accountId, cid);
-	await store.purge(accountId, { rewrite: true });
+	const mark = { mark: customerMarkOf(marking.secret, cid), successor: '', atMs };
+	await store.transact(accountId, function* () {
+		yield [saveMarks([mark])];
+	});
 	return erasure;
 }
 
-async function customersVids(store: Store, accountId: number, cid: string): Promise<string[]> {
+async function customersVids(
+	store: Store,
+	accountId: number,
+	cid: string,
+	untilMs: number,
+): Promise<string[]> {
 	const vids: string[] = [];
 	for (let page: readonly string[] = ['']; page.length > 0; vids.push(...page))
-		page = await store.read(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
+		page = await store.read(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? '', untilMs));
 	return vids;
 }
 
@@ -159,13 +197,15 @@ async function eraseAll(
 	accountId: number,
 	vids: readonly string[],
 	onProgress: OnProgress,
+	asked?: AskedFor,
 ): Promise<Erasure> {
 	const all = { vids, revoked: 0, hits: 0, visits: 0, events: 0, links: 0 };
 	for (const vid of vids) {
-		all.revoked += await eraseOne(store, accountId, vid, (piece) => {
+		const onPiece = (piece: Erased) => {
 			add(all, piece);
 			onProgress(all);
-		});
+		};
+		all.revoked += await eraseOne(store, accountId, vid, onPiece, asked);
 	}
 	await foldSome(store, accountId);
 	return all;
@@ -186,27 +226,34 @@ export async function eraseOne(
 	accountId: number,
 	vid: string,
 	onPiece: (piece: Erased) => void = () => {},
+	asked?: AskedFor,
 ): Promise<number> {
+	const marking = await store.control.marking(accountId);
+	const mark = markOf(marking.secret, vid);
+	const begunMs = await store.read(accountId, erasureBegun(vid, mark));
+	const { atMs, isAgain } = asked ?? { ...askedNow(store), ...(begunMs !== undefined && { atMs: begunMs }) };
+	if (!isAgain) store.erasureList.append(marking, { vid }, atMs);
 	const revoked = new Set<string>();
 	// First, so that no cask outlives the data that identifies it; then again for what was added meanwhile.
 	await revokeCasks(store, accountId, vid, revoked);
 	await waitForMessages(store, accountId, vid);
 	// The customer is removed from the visitor's events, so it must be known which these are.
 	await assignAll(store, accountId);
-	const erased = {
-		mark: markOf(await store.control.visitorSecret(accountId), vid),
-		successor: randomBytes(16).toString('hex'),
-	};
-	const untilMs = await store.transact(accountId, () => beginErasing(vid, Date.now(), erased));
+	const erased = { mark, successor: randomBytes(16).toString('hex'), isAgain };
+	const begun = await store.transact(accountId, () =>
+		// Until now it may have gained events.
+		beginErasing(vid, Date.now(), { ...erased, atMs: isAgain ? atMs : Math.max(atMs, askedNow(store).atMs) }),
+	);
 	await revokeCasks(store, accountId, vid, revoked);
 	for (;;) {
-		const piece = await store.transact(accountId, () => erasePiece(vid, Date.now()));
+		const piece = await store.transact(accountId, () => erasePiece(vid, Date.now(), begun.atMs));
 		if (!piece) break;
 		onPiece(piece);
 		await delay(pauseMs);
 	}
 	await store.control.audit.forget(accountId, vid);
 	// Only messages that were taken after the wait above.
+	const { untilMs } = begun;
 	if (untilMs > 0) await delay(Math.min(messageLeaseMs, Math.max(0, untilMs - store.now())));
 	return revoked.size;
 }

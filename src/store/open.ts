@@ -18,6 +18,8 @@ export interface OpenOptions extends StageChoice {
 	readonly serves?: boolean;
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
+	/** See `StorePlace`. */
+	readonly erasureList?: string | undefined;
 	/** Milliseconds since 1970, for tests; by default the store's own clock. */
 	readonly now?: () => number;
 }
@@ -32,7 +34,7 @@ export async function openStore(
 	address: string,
 	{ mustExist = false, ...options }: OpenOptions = {},
 ): Promise<OpenStore> {
-	const { stage, now, olderSchema } = options;
+	const { stage, now, olderSchema, erasureList } = options;
 	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
 	if (scheme === 'sqlite' && rest) {
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
@@ -41,7 +43,7 @@ export async function openStore(
 			throw new OperatorError(
 				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' creates a data folder.`,
 			);
-		return new SqliteStore(folder, { now, olderSchema });
+		return new SqliteStore(folder, { now, olderSchema, erasureList });
 	}
 	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');

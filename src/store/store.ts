@@ -1,4 +1,5 @@
 import type { ControlStore } from './control/control-store.ts';
+import type { ErasureList } from './erasure-list.ts';
 import type { Maintenance } from './maintenance.ts';
 import type { ServingStore } from './serving.ts';
 import type { Reading, Steps } from './steps.ts';
@@ -8,6 +9,7 @@ export interface Store {
 	readonly control: ControlStore;
 	/** Milliseconds since 1970, by the clock that all users of the store share. */
 	readonly now: () => number;
+	readonly erasureList: ErasureList;
 	/** Reads one state of an account's database, without blocking anybody. */
 	read<T>(accountId: number, reading: Reading<T>): Promise<T>;
 	/**
@@ -30,6 +32,8 @@ export interface StorePlace {
 	readonly olderSchema?: OlderSchema | undefined;
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
+	/** The file of the list of erasures. A data folder has one; elsewhere none is kept unless it is named. */
+	readonly erasureList?: string | undefined;
 }
 
 /** The databases of one stage, and all that can be done with them. Whoever is given a store takes a part of this. */

@@ -43,7 +43,7 @@ export const clientTables = {
 	conflict: { columns: ['id', 'at', 'request_id', 'tids'], key: ['id'] },
 	served_score: { columns: ['vid', 'goal', 'at', 'band', 'score'], key: ['vid', 'goal', 'at'] },
 	shared_key: { columns: ['key'], key: ['key'] },
-	erased: { columns: ['mark', 'successor'], key: ['mark'] },
+	erased: { columns: ['mark', 'successor', 'at'], key: ['mark'] },
 	kept_figure: { columns: ['name', 'at', 'body'], key: ['name'] },
 } as const satisfies Readonly<Record<string, TableDescription>>;
 

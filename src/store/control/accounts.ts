@@ -57,6 +57,12 @@ export interface Account extends AccountSettings {
 	readonly ownDatabase: string | null;
 }
 
+/** What the marks of an account's erasures are made with. */
+export interface Marking {
+	readonly aid: string;
+	readonly secret: string;
+}
+
 /** How long ids that are signed with the previous secret are believed after a rotation. */
 const previousSecretMs = dayMs;
 
@@ -283,9 +289,14 @@ export function accountStore({ database, change, now }: ControlDoors) {
 
 		/** The account's secret for deriving visitors, see `domain/derived-vid.ts`. */
 		async visitorSecret(id: number): Promise<string> {
+			return (await this.marking(id)).secret;
+		},
+
+		/** By what an account's erasures are marked: its secret for deriving visitors. */
+		async marking(id: number): Promise<Marking> {
 			const [row] = await selectRows(database, 'account', { id });
 			if (!row) throw new OperatorError(`There is no account with the number ${id}.`);
-			return row.visitor_secret;
+			return { aid: row.aid, secret: row.visitor_secret };
 		},
 
 		/** What was last learned about the account's cadences; null if nothing was. */

@@ -7,6 +7,7 @@ import { checkControl } from '../check-control.ts';
 import type { Account } from '../control/accounts.ts';
 import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
+import { ErasureList } from '../erasure-list.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
 import { migrationFiles, newestSchemas, SchemaTooOldError } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
@@ -78,6 +79,7 @@ export interface PostgresOptions extends ConnectionBudget {
 	readonly mustExist?: boolean;
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
+	readonly erasureList?: string | undefined;
 }
 
 /**
@@ -90,6 +92,7 @@ export class PostgresStore implements OpenStore {
 	readonly now: () => number;
 	readonly takesManyServers = true;
 	readonly place: StorePlace;
+	readonly erasureList: ErasureList;
 	/** Of each pool for requests. A server knows how many when the first connection is open. */
 	#connections = leastPerPool;
 	readonly #schemas: SchemaNames;
@@ -110,10 +113,11 @@ export class PostgresStore implements OpenStore {
 
 	private constructor(
 		address: string,
-		{ stage, now, nodeAddress, olderSchema = 'migrate' }: PostgresOptions,
+		{ stage, now, nodeAddress, olderSchema = 'migrate', erasureList }: PostgresOptions,
 	) {
 		const schemas = new SchemaNames(stage);
-		this.place = { database: address, stage, nodeAddress, olderSchema };
+		this.place = { database: address, stage, nodeAddress, olderSchema, erasureList };
+		this.erasureList = new ErasureList(erasureList);
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: Omit<PoolOptions, 'size'>) =>

@@ -7,6 +7,7 @@ import { isoTime } from '../../format/iso-time.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
+import { ErasureList } from '../erasure-list.ts';
 import { lendHandles, openClosing } from '../file-handles.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
 import { newestSchemas, SchemaTooNewError, SchemaTooOldError } from '../migrations.ts';
@@ -61,6 +62,7 @@ export class SqliteStore implements OpenStore {
 	readonly now: () => number;
 	readonly takesManyServers = false;
 	readonly place: StorePlace;
+	readonly erasureList: ErasureList;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#last: (OpenedFiles & { accountId: number; connection: Connection }) | undefined;
@@ -73,11 +75,17 @@ export class SqliteStore implements OpenStore {
 		{
 			now = Date.now,
 			olderSchema = 'migrate',
-		}: { now?: (() => number) | undefined; olderSchema?: OlderSchema | undefined } = {},
+			erasureList,
+		}: {
+			now?: (() => number) | undefined;
+			olderSchema?: OlderSchema | undefined;
+			erasureList?: string | undefined;
+		} = {},
 	) {
 		this.now = now;
 		this.#folder = new DataFolder(path);
-		this.place = { database: `sqlite:${path}`, olderSchema };
+		this.place = { database: `sqlite:${path}`, olderSchema, erasureList };
+		this.erasureList = new ErasureList(erasureList ?? this.#folder.erasuresPath);
 		this.#folder.create();
 		const database = openControl(this.#folder, olderSchema);
 		this.#sweep = setInterval(() => {

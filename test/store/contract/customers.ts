@@ -8,7 +8,6 @@ import { prune } from '../../../src/store/account/removing/pruning.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rebuildAll, takeVisitorApart } from '../../../src/store/rebuilding.ts';
-import type { OpenStore } from '../../../src/store/store.ts';
 import {
 	type Engine,
 	openAccountOn,
@@ -18,22 +17,9 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { Killed, killedBefore } from '../killed.ts';
 import { readStored } from '../stored-log.ts';
 import { assertAsTheLogSays, body, derived, hit, ordersOf } from './visitors.ts';
-
-class Killed extends Error {}
-
-/** A store as a process has it that is killed after so many transactions. */
-function killedBefore(store: OpenStore, transactions: number): OpenStore {
-	let done = 0;
-	return new Proxy(store, {
-		get(target, name) {
-			if (name === 'transact' && done++ >= transactions) throw new Killed();
-			const value = target[name as keyof OpenStore];
-			return typeof value === 'function' ? value.bind(target) : value;
-		},
-	});
-}
 
 /** The contract for whose an event is where customers differ. */
 export function customerContract(engine: Engine): void {

@@ -4,6 +4,7 @@ import { crowdedMomentContract } from './crowded-moments.ts';
 import { customerContract } from './customers.ts';
 import { deletionContract } from './deletion.ts';
 import { doorsContract } from './doors.ts';
+import { erasingAgainContract } from './erasing-again.ts';
 import { experimentsContract } from './experiments.ts';
 import { foldingContract } from './folding.ts';
 import { historiesContract } from './histories-as-of.ts';
@@ -38,6 +39,7 @@ export function everyContract(engine: Engine): void {
 	customerContract(engine);
 	sharedKeyContract(engine);
 	visitorMaintenanceContract(engine);
+	erasingAgainContract(engine);
 	subscriptionContract(engine);
 	foldingContract(engine);
 	tasksContract(engine);

@@ -387,8 +387,10 @@ export function foldingContract(engine: Engine): void {
 				scans.set('a link', await most(() => storeHits([link])));
 				scans.set('to fold', await most(() => foldPiece(), 40));
 				scans.set('to prune', await most(() => prune(receivedAtMs - 1_000_000), 5));
-				await store.transact(accountId, () => beginErasing(vid, 1, { mark: 'M', successor: newId() }));
-				scans.set('to erase', await most(() => erasePiece(vid, 1), 5));
+				await store.transact(accountId, () =>
+					beginErasing(vid, 1, { mark: 'M', successor: newId(), atMs: 1 }),
+				);
+				scans.set('to erase', await most(() => erasePiece(vid, 1, receivedAtMs), 5));
 				// PostgreSQL reads tables as small as that of the 1,000 events completely, up to four times; the long
 				// log never.
 				assert.deepEqual(
@@ -445,7 +447,7 @@ export function foldingContract(engine: Engine): void {
 			const reader = store.startReading();
 			t.after(() => reader.close());
 			assert.equal((await reader.visit(accountId, sid))?.hits, 353);
-			await store.transact(accountId, () => beginErasing(vid, 1, { mark: 'M', successor: newId() }));
+			await store.transact(accountId, () => beginErasing(vid, 1, { mark: 'M', successor: newId(), atMs: 1 }));
 			assert.deepEqual(
 				[await reader.visitor(accountId, vid), await reader.visit(accountId, sid)],
 				[null, null],
@@ -456,7 +458,7 @@ export function foldingContract(engine: Engine): void {
 			assert.deepEqual(await writer.storeHit(accountId, again), { vid: again.freshVid, sid: again.freshSid });
 			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-next', cid: 'C-1' })]);
 			const cost = { statements: 0, rows: 0 };
-			await store.transact(accountId, () => counting(erasePiece(vid, 2), cost));
+			await store.transact(accountId, () => counting(erasePiece(vid, 2, receivedAtMs), cost));
 			assert(cost.rows < 500, JSON.stringify(cost));
 			// A server resumes what was interrupted.
 			assert.equal(await store.transact(accountId, () => findAbandonedErasure(2)), undefined);

@@ -65,14 +65,29 @@ export function* loadSuccessors(
 	return { successors, rows };
 }
 
-/**
- * Keeps that a visitor was erased, by its mark, so that nothing leads to its `vid` again. What has led to it leads to the
- * successor.
- * @param successor a random `vid`
- */
-export function saveErased(vid: string, mark: string, successor: string): Query[] {
+/** The mark of what was erased, and when. */
+export interface ErasedMark {
+	readonly mark: string;
+	/** A random `vid`, to which leads what has led to an erased visitor; empty for a customer. */
+	readonly successor: string;
+	readonly atMs: number;
+}
+
+/** Keeps that visitors or customers were erased, by their marks. */
+export function saveMarks(marks: readonly ErasedMark[]): Query {
+	return sql`INSERT INTO @erased (mark, successor, at) ${values(marks.map(({ mark, successor, atMs }) => [mark, successor, atMs]))} ON CONFLICT (mark) DO UPDATE SET at = excluded.at WHERE erased.at IS NULL OR excluded.at > erased.at /* erase */`;
+}
+
+/** The same of a visitor, so that nothing leads to its `vid` again. */
+export function saveErased(vid: string, mark: ErasedMark): Query[] {
 	return [
-		sql`UPDATE @erased SET successor = ${successor} WHERE successor = ${vid} /* erase */`,
-		sql`INSERT INTO @erased (mark, successor) ${values([[mark, successor]])} ON CONFLICT (mark) DO NOTHING /* erase */`,
+		sql`UPDATE @erased SET successor = ${mark.successor} WHERE successor = ${vid} /* erase */`,
+		saveMarks([mark]),
 	];
+}
+
+/** When these were erased; undefined for what was erased before it was kept, or never. @param marks at most a page */
+export function* erasedAt(marks: readonly string[]): Reading<ReadonlyMap<string, number>> {
+	const rows = yield* select`mark, at FROM @erased WHERE mark IN ${marks} AND at IS NOT NULL /* erased at */`;
+	return new Map(rows.map(({ mark, at }) => [String(mark), Number(at)]));
 }

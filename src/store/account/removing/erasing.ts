@@ -15,7 +15,7 @@ import {
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
-import { saveErased } from '../profiles/derived-visitors.ts';
+import { type ErasedMark, erasedAt, saveErased } from '../profiles/derived-visitors.ts';
 import { refold } from '../profiles/refold.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { addTasks } from '../tasks.ts';
@@ -96,10 +96,10 @@ export function* eventsOfPart(vid: string, cid: string, keys: readonly string[])
 		.length;
 }
 
-/** A page of the visitors who have shown a customer id, in the order of their `vid`. */
-export function* visitorsOfCustomer(cid: string, after: string): Reading<string[]> {
+/** A page of the visitors who have shown a customer id until a moment, in the order of their `vid`. */
+export function* visitorsOfCustomer(cid: string, after: string, untilMs: number): Reading<string[]> {
 	const rows =
-		yield* select`DISTINCT vid FROM @claim WHERE key = ${cidKey(cid)} AND vid > ${after} ORDER BY vid LIMIT ${raw(pageRows)} /* visitors of customer */`;
+		yield* select`DISTINCT vid FROM @claim WHERE key = ${cidKey(cid)} AND at <= ${untilMs} AND vid > ${after} ORDER BY vid LIMIT ${raw(pageRows)} /* visitors of customer */`;
 	return rows.map(({ vid }) => String(vid));
 }
 
@@ -107,36 +107,53 @@ export function* visitorsOfCustomer(cid: string, after: string): Reading<string[
  * Makes a visitor unknown, at once and for good: it gains no hit and no event, and no read finds it. Its stored data is then
  * erased in pieces, see `erasePiece`.
  * @param nowMs shows other processes that the erasure is in progress
- * @param erased what is kept: the visitor's mark, and the `vid` that its seed leads to from now on
- * @returns until when a message about the visitor may be under way, see `messagesUnderWay`
+ * @param erased what is kept: the visitor's mark, when it is erased, and the `vid` that its seed leads to from now on
+ * @param isAgain whether it was erased then already, in a database that a backup has replaced
+ * @returns until when a message about the visitor may be under way, see `messagesUnderWay`; and the end of what is erased: the
+ * customer of an event that has arrived later stays
  */
 export function* beginErasing(
 	vid: string,
 	nowMs: number,
-	{ mark, successor }: { readonly mark: string; readonly successor: string },
-): Steps<number> {
+	{ isAgain = false, ...erased }: ErasedMark & { readonly isAgain?: boolean },
+): Steps<{ untilMs: number; atMs: number }> {
 	// Nobody adds a link or an event in between.
 	const {
 		tasks: [task],
+		newest: [newest],
 	} = yield* ask({
 		lock: { lock: 'exclusive', keys: 'all' },
 		tasks: findTask(vid),
+		newest: select`max(${arrivedSql}) AS at FROM @subscription_event WHERE vid = ${vid} /* erase */`,
 	});
+	// One that was begun before, and killed, is still the same.
+	const begun = task && (yield* erasedAt([erased.mark])).get(erased.mark);
+	const atMs = begun ?? (isAgain ? erased.atMs : Math.max(erased.atMs, Number(newest?.at ?? 0)));
 	if (!task) yield* addTasks([taskOf(vid)]);
 	yield [
 		lockVisitors([vid]),
 		// Before the visitor's row, which lists them, is deleted.
 		{ settle: [vid] },
 		sql`DELETE FROM @visitor WHERE vid = ${vid} /* erase */`,
-		...saveErased(vid, mark, successor),
+		...saveErased(vid, { ...erased, atMs }),
 		touch(vid, nowMs),
 	];
 	// Only messages are given back.
-	return underWayUntil(yield* rowsOf([...forgetVisitor(vid), deleteMessagesAbout(vid)]));
+	const untilMs = underWayUntil(yield* rowsOf([...forgetVisitor(vid), deleteMessagesAbout(vid)]));
+	return { untilMs, atMs };
 }
+
+/** When an event has arrived; `received_at` is when it happened, where it told that. */
+const arrivedSql = raw('coalesce(arrived_at, received_at)');
 
 function findTask(vid: string) {
 	return select`id FROM @task WHERE name = ${taskOf(vid)} LIMIT 1 /* erase */`;
+}
+
+/** When a visitor's erasure was asked for, if it has begun and not ended. */
+export function* erasureBegun(vid: string, mark: string): Reading<number | undefined> {
+	const [task] = yield* findTask(vid);
+	return task && (yield* erasedAt([mark])).get(mark);
 }
 
 function touch(vid: string, nowMs: number) {
@@ -152,9 +169,10 @@ export function* findAbandonedErasure(sinceMs: number): Reading<string | undefin
 
 /**
  * Erases a piece of a visitor's data: hits, visits and links. Subscription events lose their visitor and customer.
+ * @param atMs see `beginErasing`
  * @returns undefined if nothing was left
  */
-export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
+export function* erasePiece(vid: string, nowMs: number, atMs: number): Steps<Erased | undefined> {
 	const { events, links, hits } = yield* ask({ settle: { settle: [vid] }, ...dataOf(vid) });
 	if (events.length + links.length + hits.length === 0)
 		return (yield* endErasing(vid)) ? undefined : { hits: 0, visits: 0, events: 0, links: 0 };
@@ -162,6 +180,7 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 	// The visitor has a row again if an import has brought it back. Others may be working on it.
 	// Sales that the visitor showed first, but as another customer could not have, are the next one's who has shown them.
 	const freed = yield* freeEvents(events, (event) => event.vid === vid, {
+		atMs,
 		others: [vid],
 		keys: shown.filter((key) => key.startsWith('t:')),
 		deleted: shown,
@@ -215,15 +234,16 @@ function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; vi
 	return { hits: deleted.length, visits: visits.length };
 }
 
-/** Removes a customer id from a page of its subscription events. @returns how many; 0 at the end */
-export function* freeCustomer(cid: string): Steps<number> {
+/** Removes a customer id from a page of its subscription events that arrived until a moment. @returns how many; 0 at the end */
+export function* freeCustomer(cid: string, atMs: number): Steps<number> {
 	const events =
-		yield* select`tid FROM @subscription_event WHERE cid = ${cid} ORDER BY id LIMIT ${raw(maxErased / 2)} /* erase */`;
-	return yield* freeEvents(events, (event) => event.cid === cid);
+		yield* select`tid FROM @subscription_event WHERE cid = ${cid} AND ${arrivedSql} <= ${atMs} ORDER BY id LIMIT ${raw(maxErased / 2)} /* erase */`;
+	return yield* freeEvents(events, (event) => event.cid === cid, { atMs });
 }
 
 /**
  * Removes the customer ids of events and assigns the events to the owners that remain.
+ * @param atMs events that have arrived later keep theirs
  * @param others visitors to lock, too
  * @param keys of other events that may have another owner now
  * @param deleted the keys of links that are deleted with this
@@ -232,27 +252,31 @@ function* freeEvents(
 	rows: readonly Row[],
 	shouldFree: (event: { vid: string | null; cid: string | null }) => boolean,
 	{
+		atMs,
 		others = [],
 		keys = [],
 		deleted = [],
 	}: {
+		readonly atMs: number;
 		readonly others?: readonly string[];
 		readonly keys?: readonly string[];
 		readonly deleted?: readonly string[];
-	} = {},
+	},
 ): Steps<number> {
 	const { events, vids } = yield* lockContested(unique([...rows.map(({ tid }) => `t:${tid}`), ...keys]), {
 		erasing: true,
 		deleted,
 	});
-	const free = events.filter(shouldFree);
+	const late =
+		yield* select`tid FROM @subscription_event WHERE tid IN ${events.map(({ tid }) => tid)} AND ${arrivedSql} > ${atMs} /* erase */`;
+	const keeping = new Set(late.map(({ tid }) => tid));
+	const isFree = (event: (typeof events)[number]) => shouldFree(event) && !keeping.has(event.tid);
+	const free = events.filter(isFree);
 	yield [
 		lockVisitors(unique([...vids, ...others])),
 		sql`UPDATE @subscription_event SET cid = NULL WHERE tid IN ${free.map(({ tid }) => tid)} /* erase */`,
 	];
-	const moved = yield* assignEvents(
-		events.map((event) => (shouldFree(event) ? { ...event, cid: null } : event)),
-	);
+	const moved = yield* assignEvents(events.map((event) => (isFree(event) ? { ...event, cid: null } : event)));
 	yield* refold([...moved]);
 	return free.length;
 }

@@ -2,9 +2,10 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
 import { newestSchemas } from '../../migrations.ts';
+import { sync } from '../../sync.ts';
 import { markSuffix } from './checkpoint.ts';
 import { openDatabase } from './connection.ts';
-import { type DataFolder, requireNoOlderServer, sync } from './data-folder.ts';
+import { type DataFolder, requireNoOlderServer } from './data-folder.ts';
 import { latestSchema, migrate, schemaVersion } from './migrate.ts';
 import { turnSuffix } from './turns.ts';
 

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OperatorError, StorageError } from '../../../errors.ts';
+import { sync } from '../../sync.ts';
 import { openDatabase } from './connection.ts';
-import { DataFolder, sync } from './data-folder.ts';
+import { DataFolder } from './data-folder.ts';
 
 /**
  * Copies the control database and then every account's into `target`, which becomes a data folder of its own. Each copy
@@ -28,6 +29,11 @@ export function copyDatabases(
 	// Listed from the copy, not the original, so that an account added meanwhile is in both databases or in neither.
 	for (const { id, aid } of accountsIn(partial.controlPath))
 		copy(aid, folder.accountPath(id), partial.accountPath(id));
+	// Last, so that it has all that was erased of the copies.
+	if (existsSync(folder.erasuresPath)) {
+		copyFileSync(folder.erasuresPath, partial.erasuresPath);
+		sync(partial.erasuresPath);
+	}
 	sync(partial.accountsPath);
 	sync(partial.path);
 	if (existsSync(target)) rmSync(target, { recursive: true });

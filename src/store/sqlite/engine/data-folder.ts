@@ -1,15 +1,4 @@
-import {
-	closeSync,
-	existsSync,
-	fsyncSync,
-	mkdirSync,
-	openSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	statSync,
-	writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../../../errors.ts';
@@ -69,6 +58,11 @@ export class DataFolder {
 		return join(this.path, 'serve.json');
 	}
 
+	/** What was erased, see `ErasureList`. */
+	get erasuresPath(): string {
+		return join(this.path, 'erasures.jsonl');
+	}
+
 	/** When the last backup began. */
 	get lastBackupPath(): string {
 		return join(this.path, 'last-backup');
@@ -87,16 +81,6 @@ function createFolder(path: string): void {
 		if (code === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
 		if (code !== 'ENOENT') throw error;
 		throw new OperatorError(`No folder can be created in ${parent}; name another place.`, { cause: error });
-	}
-}
-
-/** Makes a file, or the names in a folder, durable. */
-export function sync(path: string): void {
-	const descriptor = openSync(path, 'r');
-	try {
-		fsyncSync(descriptor);
-	} finally {
-		closeSync(descriptor);
 	}
 }
 
