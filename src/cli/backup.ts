@@ -4,8 +4,8 @@ import { print, printLine } from './output.ts';
 export const backupCommand = command('backup', 'copy everything into a new folder while servers run')
 	.description(
 		`Copy the control database and every account's database into DIR, which must be empty or not exist. DIR appears
-when the copy is complete and on disk. Servers keep running. To restore, stop the server and start it on the copy:
-  caskade serve --database sqlite:DIR`,
+when the copy is complete and on disk. Servers keep running. To restore, stop the server and run:
+  caskade restore DIR`,
 	)
 	.argument('<dir>', 'the new folder')
 	.onStore(

@@ -44,6 +44,7 @@ const names = [
 	'train',
 	'backtest',
 	'backup',
+	'restore',
 	'copy',
 	'migrate',
 	'doctor',

@@ -104,7 +104,7 @@ export async function* checkErasures(
 		yield {
 			check,
 			ok: true,
-			detail: `all ${list.erasures.length} of ${erasureList.path} are erased in this database`,
+			detail: `all ${list.erasures.length} in the list are erased in this database`,
 		};
 }
 

@@ -52,8 +52,9 @@ export interface AskedFor {
 	readonly isAgain: boolean;
 }
 
-function askedNow(store: Store): AskedFor {
-	return { atMs: Math.floor(store.now()), isAgain: false };
+/** @param atMs when it was asked for, where that was before */
+function askedNow(store: Store, atMs = Math.floor(store.now())): AskedFor {
+	return { atMs, isAgain: false };
 }
 
 /** Later than everything. */
@@ -231,7 +232,7 @@ export async function eraseOne(
 	const marking = await store.control.marking(accountId);
 	const mark = markOf(marking.secret, vid);
 	const begunMs = await store.read(accountId, erasureBegun(vid, mark));
-	const { atMs, isAgain } = asked ?? { ...askedNow(store), ...(begunMs !== undefined && { atMs: begunMs }) };
+	const { atMs, isAgain } = asked ?? askedNow(store, begunMs);
 	if (!isAgain) store.erasureList.append(marking, { vid }, atMs);
 	const revoked = new Set<string>();
 	// First, so that no cask outlives the data that identifies it; then again for what was added meanwhile.

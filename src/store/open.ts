@@ -24,6 +24,12 @@ export interface OpenOptions extends StageChoice {
 	readonly now?: () => number;
 }
 
+/** The data folder of an address; undefined where it is a server's. */
+export function dataFolderAt(address: string, stage?: string): string | undefined {
+	const [, folder] = /^sqlite:(.+)$/.exec(address) ?? [];
+	return folder !== undefined && stage !== undefined ? join(folder, 'stages', stage) : folder;
+}
+
 /**
  * Opens the databases at a `--database` address.
  * @param options.stage a separate deployment at that address: a subfolder, or schemas with its name
@@ -35,16 +41,16 @@ export async function openStore(
 	{ mustExist = false, ...options }: OpenOptions = {},
 ): Promise<OpenStore> {
 	const { stage, now, olderSchema, erasureList } = options;
-	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
-	if (scheme === 'sqlite' && rest) {
+	const folder = dataFolderAt(address, stage);
+	if (folder !== undefined) {
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
-		const folder = stage === undefined ? rest : join(rest, 'stages', stage);
 		if (mustExist && !existsSync(join(folder, 'control.sqlite')))
 			throw new OperatorError(
 				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' creates a data folder.`,
 			);
 		return new SqliteStore(folder, { now, olderSchema, erasureList });
 	}
+	const [, scheme] = /^([a-z]+):.+$/.exec(address) ?? [];
 	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
 		return PostgresStore.open(address, { ...options, mustExist });

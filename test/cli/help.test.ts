@@ -88,6 +88,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'visitor show': /Print a visitor's profile/,
 	'visitor export': /a request for access/,
 	'visitor erase': /cannot be undone/,
+	'visitor erase-again': /whom the backup has brought back/,
 	'visitor rebuild': /from the log of hits/,
 	import: /Import an account's history from files/,
 	upload: /Upload a file of subscription events/,
@@ -99,6 +100,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	spend: /was spent on channels/,
 	'spend import': /replaces what was stored/,
 	backup: /To restore/,
+	restore: /The list of erasures stays/,
 	copy: /Copy all clients, accounts, plans, keys, usage, events, hits and visitors/,
 	migrate: /newest schema/,
 	doctor: /integrity and schema of every database/,
@@ -196,6 +198,10 @@ test('what a command acts on has no variable', async () => {
 	const settingsOf: Readonly<Record<string, readonly string[]>> = {
 		'account create': ['--own-database'],
 		upload: ['--url', '--key-file'],
+		'visitor erase': ['--erasure-list'],
+		'visitor erase-again': ['--erasure-list'],
+		doctor: ['--erasure-list'],
+		status: ['--erasure-list'],
 		'user create': ['--console-url'],
 		'user link': ['--console-url'],
 	};

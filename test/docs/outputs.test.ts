@@ -51,7 +51,7 @@ const variable: readonly (readonly [string, RegExp])[] = [
 	['SIGNING_KEY', /\bs_[0-9a-f]{12}\b/],
 	['CASK', /\beyJ[\w.…-]+/],
 	['VID', /\b[0-9a-f]{32}\b/],
-	['TIME', /\b\d{4}-\d\d-\d\dT[\d:.]+Z/],
+	['TIME', /\b\d{4}-\d\d-\d\dT[\d:.-]+Z/],
 	['BYTES', /\b\d+ bytes\b/],
 	['SIZE', /\b(?:\d{1,4} (?:B|KiB)|[1-9]\d{0,3}\.\d [MGT]iB)\b/],
 	['FRACTION', /\b0\.\d{3,4}\b/],
@@ -209,9 +209,24 @@ test("the operator's manual shows what the commands print", async (t) => {
 		await pages.run(example, at);
 		for (const name of names) await after[name]?.();
 	}
+});
 
-	const [restored] = examplesOf('repair.md');
-	await pages.run(restored as Example, ['--database', `sqlite:${backup}`]);
+test('the page on repairs shows what a restore prints, and who is erased again', async (t) => {
+	const folder = temporaryFolder(t);
+	const [data, backup] = [join(folder, 'data'), join(folder, 'backup')];
+	const at = ['--database', `sqlite:${data}`];
+	await caskadeJson(['account', 'create', aid, '--client', 'acme', ...at]);
+	await caskadeJson(['key', 'issue', '--client', 'acme', ...at]);
+	await addCustomer(at, folder, join(folder, 'crm.ndjson'));
+	await caskadeJson(['backup', backup, ...at]);
+	await caskadeJson(['visitor', 'erase', aid, '--cid', 'customer-42', '--yes', ...at]);
+	const pages = new Pages({ '/var/backups/caskade/2026-11-21': backup, '/var/lib/caskade': data });
+	const examples = examplesOf('repair.md').slice(0, 3);
+	assert.deepEqual(
+		examples.map(({ args }) => args[0]),
+		['restore', 'doctor', 'visitor'],
+	);
+	for (const example of examples) await pages.run(example, at);
 });
 
 const skip = noSmallDisk();
@@ -234,7 +249,7 @@ test('the page on repairs shows what doctor prints on a disk that is almost full
 	using disk = new SmallDisk();
 	const at = ['--database', `sqlite:${disk.path}`];
 	await caskadeJson(['plan', 'create', 'x', ...at]);
-	const [, almost, full] = examplesOf('repair.md');
+	const [almost, full] = examplesOf('repair.md').slice(3);
 	const first = (text: string) => shapeOf(`${text.split('\n')[0]}`).shape;
 	assert.equal(first((await caskade(['doctor', ...at])).stdout), first((almost as Example).output));
 	disk.fill();

@@ -387,6 +387,8 @@ function checkControlTables({ controlPath }: DataFolder): void {
 
 /** A new installation has no accounts' files. If there are some, the control database has been lost. */
 function requireNoAccounts(folder: DataFolder): void {
+	if (existsSync(folder.restoringPath))
+		throw new OperatorError(`A restore into ${folder.path} was interrupted; run 'caskade restore' again.`);
 	if (folder.accountIds().length > 0)
 		throw new OperatorError(
 			`${folder.path} has accounts' databases, but its control.sqlite is missing or empty; restore that from a backup, or name another folder.`,

@@ -58,6 +58,11 @@ export class DataFolder {
 		return join(this.path, 'serve.json');
 	}
 
+	/** Where a backup is before it takes the place of the databases. Afterwards there only if the restore was killed. */
+	get restoringPath(): string {
+		return join(this.path, 'restoring');
+	}
+
 	/** What was erased, see `ErasureList`. */
 	get erasuresPath(): string {
 		return join(this.path, 'erasures.jsonl');
