@@ -53,6 +53,7 @@ for (const engine of enginesAboveContract)
 					behindMs: 0,
 					visit: 'own',
 					isNew: true,
+					hasSeed: false,
 				},
 				sale,
 			]);

@@ -31,6 +31,8 @@ export type Happening = { readonly afterMs: number } & (
 			readonly visit: 'own' | 'none' | 'stolen';
 			/** In place of the cookie that the browser has, it has none from here on. */
 			readonly isNew: boolean;
+			/** It sends its seed while it has no cookie. A person has one seed. */
+			readonly hasSeed: boolean;
 	  } & Shown)
 	| {
 			/** Somebody turns out to be, in a new browser, whoever began a subscription, and perhaps earlier than anybody else. */
@@ -151,6 +153,7 @@ const browsing = {
 	behindMs,
 	visit: fc.constantFrom('own', 'own', 'none', 'stolen'),
 	isNew: fc.boolean(),
+	hasSeed: fc.boolean(),
 	...shown,
 } as const;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ArrivingHit, StoredHit } from '../../src/domain/hit.ts';
+import type { StoredHit } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { openStore } from '../../src/store/open.ts';
 import { ServeProcess } from '../process.ts';
 import { addClient, browserUserAgent } from '../support.ts';
-import { Service } from './service.ts';
+import { type BrowserHit, Service } from './service.ts';
 
 /** Up to so long after a request was sent, or work was left to the background, the server is killed. */
 const maxLifeMs = 40;
@@ -93,15 +93,15 @@ export class KilledService extends Service {
 		}
 	}
 
-	async #hit({ vid, firstVid, sid, body }: ArrivingHit): Promise<StoredHit | undefined> {
+	async #hit({ vid, firstVid, sid, body, seed }: BrowserHit): Promise<StoredHit | undefined> {
 		const { url, referrer, title, events, cid } = body;
-		const answer = await this.#post('/hit', { vid, firstVid, sid, url, referrer, title, events, cid });
+		const answer = await this.#post('/hit', { vid, firstVid, sid, seed, url, referrer, title, events, cid });
 		// The server may die before the answer is complete.
 		const stored = await answer?.json().catch(() => undefined);
 		return stored as StoredHit | undefined;
 	}
 
-	storeHits(hits: readonly ArrivingHit[]): Promise<readonly (StoredHit | undefined)[]> {
+	storeHits(hits: readonly BrowserHit[]): Promise<readonly (StoredHit | undefined)[]> {
 		return this.#perhapsKilled(async () => {
 			const stored: (StoredHit | undefined)[] = [];
 			for (let from = 0; from < hits.length; from += maxAtOnce) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { derivedVisitor } from '../../src/domain/derived-vid.ts';
 import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
 import { maxSharing } from '../../src/domain/shared-key.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
@@ -13,7 +14,7 @@ import { readStored } from '../store/stored-log.ts';
 import { checkApart, sharedIn } from './apart.ts';
 import { customerOf, type Happening, type History, people, type Sale, type Shown } from './history.ts';
 import { customersOf, firstShown, isNobody, ownersOf, wantedOf } from './model.ts';
-import type { Service } from './service.ts';
+import type { BrowserHit, Service } from './service.ts';
 
 /** A hit that was sent. */
 export interface SentHit {
@@ -72,6 +73,8 @@ export class Playing {
 	/** What browsers keep, by person. */
 	readonly #cookies = new Map<number, StoredHit>();
 	readonly #erased = new Set<string>();
+	/** Whom seeds led to last, by person. */
+	readonly #ofSeeds = new Map<number, string>();
 	/** The visitors of other customers on browsers that were somebody's first. */
 	readonly #derived = new Map<string, string>();
 	/** The keys that too many share. */
@@ -146,19 +149,20 @@ export class Playing {
 	}
 
 	#browse(browsing: Of<'browse'>): Promise<void> {
-		const { who, everyMs, behindMs, arriving, visit, isNew } = browsing;
+		const { who, everyMs, behindMs, arriving, visit, isNew, hasSeed } = browsing;
 		if (isNew) this.#cookies.delete(who);
 		const bodies = this.#bodies(browsing);
 		const beganMs = this.#nowMs - behindMs;
 		this.#nowMs = this.#service.pass((bodies.length - 1) * everyMs);
-		return this.#view(who, bodies, { beganMs, everyMs, arriving, visit });
+		return this.#view(who, bodies, { beganMs, everyMs, arriving, visit, hasSeed });
 	}
 
 	async #view(
 		who: number,
 		bodies: readonly HitRecord[],
-		how: Pick<Of<'browse'>, 'everyMs' | 'arriving' | 'visit'> & { readonly beganMs: number },
+		how: Pick<Of<'browse'>, 'everyMs' | 'arriving' | 'visit' | 'hasSeed'> & { readonly beganMs: number },
 	): Promise<void> {
+		const seed = idOf(`seed ${who}`);
 		let cookie = this.#cookies.get(who);
 		const stolen = this.#cookies.get((who + 1) % people)?.sid ?? null;
 		const sids = { own: () => cookie?.sid ?? null, none: () => null, stolen: () => stolen };
@@ -168,7 +172,8 @@ export class Playing {
 			const isAtOnce = isTogether || (cookie && (how.arriving === 'at once' || from >= 5));
 			const some = bodies.slice(from, isAtOnce ? from + maxGroup : from + 1);
 			const hits = some.map(
-				(body, place): ArrivingHit => ({
+				(body, place): BrowserHit => ({
+					...(how.hasSeed && !cookie && { seed, derived: derivedVisitor(this.#secret, 'seed', seed) }),
 					vid: cookie?.vid ?? null,
 					firstVid: cookie?.firstVid ?? null,
 					visitorSecret: this.#secret,
@@ -184,9 +189,11 @@ export class Playing {
 			const { shared: before } = this;
 			await this.#lookAtShared();
 			for (const [place, hit] of hits.entries())
-				this.#checkVisitor(hit, stored[place], { group: hits, before });
+				this.#checkVisitor(hit, stored[place], { group: hits, before, seeded: this.#ofSeeds.get(who) });
 			for (const [place, hit] of hits.entries()) this.#sent(hit, stored[place]);
-			cookie = stored.findLast((one) => one !== undefined) ?? cookie;
+			const answered = stored.findLast((one) => one !== undefined);
+			if (hits[0]?.seed && answered) this.#ofSeeds.set(who, answered.firstVid ?? answered.vid);
+			cookie = answered ?? cookie;
 			from += some.length;
 		}
 		if (cookie) this.#cookies.set(who, cookie);
@@ -206,7 +213,13 @@ export class Playing {
 			: { ...shows, events: [{ name: 'order', tid: name }] };
 		this.#cookies.delete(who);
 		const beganMs = Math.min(this.#nowMs, shownAtMs - 1);
-		await this.#view(who, [shown, ...others], { beganMs, everyMs: 1000, arriving, visit: 'none' });
+		await this.#view(who, [shown, ...others], {
+			beganMs,
+			everyMs: 1000,
+			arriving,
+			visit: 'none',
+			hasSeed: false,
+		});
 	}
 
 	#sent({ atMs, body }: ArrivingHit, stored: StoredHit | undefined): void {
@@ -223,11 +236,20 @@ export class Playing {
 	 * Whether whom a hit was given to is whom it must be given to, by what was answered before.
 	 * @param group what was sent with it
 	 * @param before the keys that too many shared before
+	 * @param seeded whom its seed led to last
 	 */
 	#checkVisitor(
-		{ vid, firstVid = null, body: { cid, title } }: ArrivingHit,
+		{ vid, firstVid = null, seed, body: { cid, title } }: BrowserHit,
 		stored: StoredHit | undefined,
-		{ group, before }: { readonly group: readonly ArrivingHit[]; readonly before: ReadonlySet<string> },
+		{
+			group,
+			before,
+			seeded = null,
+		}: {
+			readonly group: readonly BrowserHit[];
+			readonly before: ReadonlySet<string>;
+			readonly seeded?: string | null | undefined;
+		},
 	): void {
 		// While a key becomes shared, either may be.
 		const isShared = (one: string) => this.shared.has(`c:${one}`);
@@ -237,11 +259,12 @@ export class Playing {
 		if (vid !== null && this.#erased.has(vid) && stored.vid === vid)
 			assert.fail(`${title} is of the erased visitor`);
 		if (cid === null || isNobody(cid) || isShared(cid)) {
-			if (isKnown(vid)) assert.equal(stored.vid, vid, `${title} is of the known visitor`);
+			const known = seed ? seeded : vid;
+			if (isKnown(known)) assert.equal(stored.vid, known, `${title} is of the known visitor`);
 			if (stored.firstVid !== undefined) assert.equal(stored.firstVid, firstVid);
 			return;
 		}
-		const base = [firstVid, vid].find(isKnown);
+		const base = [firstVid, vid, seed ? seeded : null].find(isKnown);
 		if (base === undefined) return;
 		const shown = this.hits
 			.values()

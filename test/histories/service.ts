@@ -7,6 +7,9 @@ import { eraseCustomerVisitors, eraseOne } from '../../src/store/erasure.ts';
 import { HistoryWriter } from '../../src/store/history-writer.ts';
 import type { OpenStore } from '../../src/store/store.ts';
 
+/** A hit, and the seed that it is derived from. */
+export type BrowserHit = ArrivingHit & { readonly seed?: string | undefined };
+
 /** An account that histories are played on. What commands do is done beside whatever serves it. */
 export abstract class Service {
 	readonly store: OpenStore;
@@ -25,7 +28,7 @@ export abstract class Service {
 
 	/** Stores hits in the order that is named. @returns what was answered; undefined where nothing was */
 	abstract storeHits(
-		hits: readonly ArrivingHit[],
+		hits: readonly BrowserHit[],
 		arriving: 'at once' | 'in one transaction',
 	): Promise<readonly (StoredHit | undefined)[]>;
 
