@@ -118,7 +118,7 @@ export interface ReportQuery {
 	readonly timezone?: string | undefined;
 	/** Also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match. */
 	readonly compare?: string | undefined;
-	/** Only subscriptions whose acquisition has this event type. */
+	/** Only subscriptions whose acquisition has this event type, or their first refund where there are only refunds. */
 	readonly evt?: string | undefined;
 	/** A row for each day, week, month. Default: month in movement, the whole period in attribution. */
 	readonly every?: string | undefined;
@@ -156,9 +156,9 @@ export interface ReportQuery {
 	readonly months?: string | undefined;
 	/** Only this goal. Default: all goals. */
 	readonly goal?: string | undefined;
-	/** What it costs to treat one visitor, in pence. Default: 1. */
+	/** What it costs to treat one visitor, in pence, or the minor unit of the account's currency. Default: 1. */
 	readonly cost?: string | undefined;
-	/** What it is worth if a treated visitor reaches the goal, in pence. Default: 100. */
+	/** What it is worth if a treated visitor reaches the goal, in pence, or the minor unit of the account's currency. Default: 100. */
 	readonly value?: string | undefined;
 	/** The experiment. Default: the newest. */
 	readonly experiment?: string | undefined;

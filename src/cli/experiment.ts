@@ -60,8 +60,8 @@ experiment is never used again.`,
 
 const plan = command('plan', 'how long an experiment would take')
 	.description(
-		`Say how many visitors would enter an experiment, and how many weeks it takes until lifts of 5, 10 and 20 % are seen in four of
-five experiments, with 5, 10, 20 and 50 % held out, by the account's own last weeks.`,
+		`Say how many visitors would enter an experiment, and how many weeks it takes until lifts of 5, 10 and 20 % of the rate are seen
+in four of five experiments, with 5, 10, 20 and 50 % held out, by the account's own last weeks.`,
 	)
 	.required(...segmentOption)
 	.option(...goalOption)
@@ -156,7 +156,8 @@ function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentP
 	printTable(
 		plans.map((plan) => ({
 			'held out': `${plan.holdoutPercent} %`,
-			lift: `${plan.relativeLiftPercent} %`,
+			lift: `${(100 * plan.lift).toFixed(2)} points`,
+			'of the rate': `${plan.relativeLiftPercent} %`,
 			visitors: plan.visitors,
 			weeks: plan.weeks ?? 'years',
 			'visitors, any look': plan.visitorsAtEveryLook,

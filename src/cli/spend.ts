@@ -1,4 +1,5 @@
 import { OperatorError } from '../errors.ts';
+import { minorUnitOf } from '../format/currencies.ts';
 import { moneyOf } from '../format/money.ts';
 import { counted } from '../format/numbers.ts';
 import { day } from '../format/values.ts';
@@ -17,7 +18,7 @@ const rowsPerTransaction = 500;
 const importSpending = command('import', 'import daily spending from CSV')
 	.description(
 		`Import spending from CSV with a header: day (2026-01-31, in the account's time zone), channel, pence, and campaign if it
-was spent on one. It replaces what was stored for the same day, channel and campaign, so a file may be imported again. If a
+was spent on one. The column pence has whole pence, or the minor unit of the account's currency. It replaces what was stored for the same day, channel and campaign, so a file may be imported again. If a
 line is wrong, nothing is stored.
 
   day,channel,campaign,pence
@@ -52,7 +53,7 @@ async function readSpending(file: string, currency: string): Promise<Spending[]>
 			if (problem !== undefined) throw new OperatorError(`${problem}.`);
 			const [foreign] = otherCurrency(fields as object, currency);
 			if (foreign !== undefined) throw new OperatorError(`${foreign}.`);
-			const row = toSpending(fields);
+			const row = toSpending(fields, currency);
 			const name = JSON.stringify([row.day, row.channel, row.campaign]);
 			if (rows.has(name)) throw new OperatorError('the same day, channel and campaign occur twice.');
 			rows.set(name, row);
@@ -76,7 +77,7 @@ async function* readRows(file: string): AsyncGenerator<FileRow> {
 	yield* rows.end();
 }
 
-function toSpending(fields: unknown): Spending {
+function toSpending(fields: unknown, currency: string): Spending {
 	const textOf = (name: string) => String((fields as Record<string, unknown> | null)?.[name] ?? '').trim();
 	const [channel, campaign, pence] = [textOf('channel'), textOf('campaign'), textOf('pence')];
 	if (!/^\P{C}{1,255}$/u.test(channel)) throw new OperatorError('channel must have 1 to 255 characters.');
@@ -84,6 +85,7 @@ function toSpending(fields: unknown): Spending {
 		throw new OperatorError('campaign must have at most 255 characters.');
 	if (isErrorCell(channel) || isErrorCell(campaign))
 		throw new OperatorError('channel and campaign must be no errors of a spreadsheet, such as #N/A.');
-	if (!/^\d{1,12}$/.test(pence)) throw new OperatorError('pence must be a whole number.');
+	if (!/^\d{1,12}$/.test(pence))
+		throw new OperatorError(`pence must be a whole number of ${minorUnitOf(currency)}.`);
 	return { day: day(textOf('day')), channel, campaign, pence: Number(pence) };
 }

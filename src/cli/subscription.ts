@@ -23,7 +23,10 @@ const periodOption = [
 
 const list = command('list', 'list subscriptions, by when they began')
 	.option('--state <state>', 'only these', subscriptionStates)
-	.option('--evt <name>', 'only subscriptions whose acquisition has this event type')
+	.option(
+		'--evt <name>',
+		'only subscriptions whose acquisition has this event type, or their first refund where there are only refunds',
+	)
 	.option(...asOfOption)
 	.option(...periodOption)
 	.onAccount(async (store, account, options) => {

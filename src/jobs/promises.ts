@@ -1,7 +1,7 @@
 import { horizonMsOf } from '../domain/goal.ts';
 import { dayMs, hourMs } from '../durations.ts';
 import { calendarOf } from '../reports/calendar.ts';
-import { comparePromises, type PromiseRow } from '../reports/promises.ts';
+import { allWeeks, comparePromises, type PromiseRow } from '../reports/promises.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import { keepFigure, keptFigures, pruneServedScores, servedScores } from '../store/account/served-scores.ts';
 import { insertMessages } from '../store/account/webhooks/outbox.ts';
@@ -55,7 +55,7 @@ export async function followPromises(
 				served.filter((one) => one.goal === goal.name),
 				{ asOfMs: Math.floor(nowMs), calendar },
 			)
-		).filter(({ band }) => band === 'all');
+		).filter(({ week, band }) => week !== allWeeks && band === 'all');
 		const isBroken =
 			rows.length === weeks.length &&
 			rows.every(({ result }) => result === 'more came' || result === 'fewer came');

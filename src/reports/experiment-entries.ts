@@ -51,6 +51,8 @@ export interface Entrants {
 	readonly gateways: readonly Entrant[];
 	/** How many customers entered as several visitors who are drawn apart: they may have been in both groups. */
 	readonly leftOut: number;
+	/** How many of these reached the goal within its horizon after they first entered. */
+	readonly leftOutConversions: number;
 	/** The version of the model that gives the scores; null where there is none, and all scores are 0. */
 	readonly scoredBy: string | null;
 	/** Whether the rule reads scores. */
@@ -110,26 +112,28 @@ export async function entrantsIn(
 			break;
 		}
 	const entrants: Entrant[] = [];
-	let leftOut = 0;
+	let [leftOut, leftOutConversions] = [0, 0];
 	for (const members of await familiesOf(store, account.id, [...entries.keys()], asOfMs)) {
 		const entered = members.flatMap((member) => {
 			const entry = entries.get(member.vid);
 			entries.delete(member.vid);
 			return entry ? [{ entry, person: personIn(period, member) }] : [];
 		});
-		const [person = '', ...others] = new Set(entered.map((one) => one.person));
-		if (others.length > 0) leftOut++;
+		const [person, ...others] = new Set(entered.map((one) => one.person));
+		if (person === undefined) continue;
+		const first = entered.map(({ entry }) => entry).reduce((a, b) => (b.atMs < a.atMs ? b : a));
+		const vids = members.map(({ vid }) => vid);
+		let { isConverted } = first;
+		if (vids.length > 1) {
+			const outcomes: (boolean | undefined)[] = [];
+			for await (const history of histories(vids))
+				outcomes.push(outcomeAt(history, profilesAt(history, [first.atMs])[0] ?? null, first.atMs));
+			isConverted = outcomes.includes(undefined) ? undefined : outcomes.includes(true);
+		}
+		if (others.length === 0) entrants.push({ ...first, isConverted, person, vids });
 		else {
-			const first = entered.map(({ entry }) => entry).reduce((a, b) => (b.atMs < a.atMs ? b : a));
-			const vids = members.map(({ vid }) => vid);
-			if (vids.length === 1) entrants.push({ ...first, person, vids });
-			else {
-				const outcomes: (boolean | undefined)[] = [];
-				for await (const history of histories(vids))
-					outcomes.push(outcomeAt(history, profilesAt(history, [first.atMs])[0] ?? null, first.atMs));
-				const isConverted = outcomes.includes(undefined) ? undefined : outcomes.includes(true);
-				entrants.push({ ...first, isConverted, person, vids });
-			}
+			leftOut++;
+			if (isConverted) leftOutConversions++;
 		}
 	}
 	for (const [vid, entry] of entries) entrants.push({ ...entry, person: vid, vids: [vid] });
@@ -140,6 +144,7 @@ export async function entrantsIn(
 		entrants: entrants.filter((entrant) => !isOfBurst(entrant)),
 		gateways: entrants.filter(isOfBurst),
 		leftOut,
+		leftOutConversions,
 		scoredBy: model?.version ?? null,
 		readsScores: compiled.readsScores,
 	};

@@ -84,6 +84,8 @@ export async function planExperiment(
 				) as [number, number];
 				return {
 					holdoutPercent,
+					// The treated less the held-out, as the report tells it.
+					lift: rounded((sums.mean * relativeLiftPercent) / 100, 6),
 					relativeLiftPercent,
 					// Of both groups, for one look that is planned ahead, and until they have entered and their horizon is over.
 					visitors,

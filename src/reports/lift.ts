@@ -52,6 +52,8 @@ const paid: Outcome = (unit) => unit.netPence;
 const winsorisedShare = 0.999;
 /** Less than this share of the treated, and the page does not seem to ask. */
 const leastRead = 0.5;
+/** If those who are left out are this share of all who reached the goal, or more, the others may show another lift. */
+const leftOutTooMany = 0.1;
 
 /** Adds what the subscriptions of each entrant's visitors brought after the entry. */
 function unitsOf(
@@ -169,7 +171,7 @@ function explored(units: readonly Unit[], holdoutShare: number) {
 	);
 }
 
-interface Found extends Pick<Entrants, 'leftOut' | 'scoredBy' | 'readsScores'> {
+interface Found extends Pick<Entrants, 'leftOut' | 'leftOutConversions' | 'scoredBy' | 'readsScores'> {
 	readonly experiment: Experiment;
 	readonly groups: Readonly<Record<ExperimentGroup, GroupFigures>>;
 	readonly lift: { readonly conversionRate: Lift };
@@ -183,18 +185,31 @@ interface Found extends Pick<Entrants, 'leftOut' | 'scoredBy' | 'readsScores'> {
 }
 
 /** What makes the figures doubtful, the worst first. */
-function warningsOf({ experiment, groups, readsScores, logBegins, asOfMs }: Found): string[] {
+function warningsOf({
+	experiment,
+	groups,
+	leftOut,
+	leftOutConversions,
+	readsScores,
+	logBegins,
+	asOfMs,
+}: Found): string[] {
 	const { treated, holdout } = groups;
 	const warnings: string[] = [];
 	const [ofTreated, ofHoldout] = [treated.visitors + treated.waiting, holdout.visitors + holdout.waiting];
 	if (isMismatched(ofTreated, ofHoldout, experiment.holdoutPercent / 100))
 		warnings.push(
-			`Do not trust this. ${formatNumber(ofHoldout)} of ${counted(ofTreated + ofHoldout, 'visitor')} are held out, ${formatShare(ofHoldout / (ofTreated + ofHoldout))} instead of ${experiment.holdoutPercent} %: by chance alone that comes in fewer than one of a thousand experiments. Something loses visitors of one group; find it first.`,
+			`Do not trust this. ${formatNumber(ofHoldout)} of ${counted(ofTreated + ofHoldout, 'visitor')} are held out, ${formatShare(ofHoldout / (ofTreated + ofHoldout))} instead of ${experiment.holdoutPercent} %: by chance alone that comes in one of 1,000 experiments at a single look, and in about one of 60 that are looked at daily for 120 days. Something loses visitors of one group; find it first.`,
 		);
 	if (asOfMs < experiment.fromMs) warnings.push('The experiment has not begun.');
 	else if (logBegins !== null)
 		warnings.push(
 			`The log of hits begins on ${logBegins}, after the experiment. If earlier hits were deleted, visitors who entered before are missing, and keep hits for longer.`,
+		);
+	const conversions = treated.conversions + holdout.conversions + leftOutConversions;
+	if (leftOutConversions > 0 && leftOutConversions >= leftOutTooMany * conversions)
+		warnings.push(
+			`${formatNumber(leftOutConversions)} of the ${formatNumber(conversions)} who reached the goal are left out: ${leftOut === 1 ? 'a customer' : `they are among ${counted(leftOut, 'customer')}`} who entered as several visitors and showed their id only later. The lift of the others may be smaller or larger than that of all. Show the customer id before the experiment, for example at each log-in.`,
 		);
 	if (treated.read !== null && treated.read < leastRead)
 		warnings.push(
@@ -333,6 +348,7 @@ export const liftReport = reportThat({
 			...daysOf(experiment, calendar),
 			groups,
 			leftOut: about.leftOut,
+			leftOutConversions: about.leftOutConversions,
 			lift,
 			scoredBy: about.scoredBy,
 			rows: [rowOf('all', '', known, holdoutShare), ...explored(known, holdoutShare)],

@@ -1,3 +1,4 @@
+import { scoredFor } from '../domain/active-subscriptions.ts';
 import { compareTexts } from '../domain/compare-texts.ts';
 import type { Goal } from '../domain/goal.ts';
 import { horizonMsOf } from '../domain/goal.ts';
@@ -16,20 +17,27 @@ import { curves } from './report-curves.ts';
 import { sumOf } from './sums.ts';
 
 interface Outcome {
+	readonly vid: string;
+	readonly atMs: number;
 	readonly week: string;
 	readonly band: Band;
+	/** The subscription and when it was paid last, of goals of renewals. */
+	readonly renewal: string | undefined;
 	readonly chance: number;
 	/** Undefined while it is not known. */
 	readonly label: 0 | 1 | undefined;
 }
 
-/** What the scores of a week, from its Monday, said, and what came of it. */
+/** What the scores of a week, from its Monday, or of all weeks said, and what came of it. */
 export type PromiseRow = Awaited<ReturnType<typeof comparePromises>>[number];
 
 const bandsInOrder = ['high', 'medium', 'low'] as const;
+/** The week of the rows of all weeks. */
+export const allWeeks = 'all';
 
 /**
- * Compares served scores with what came of them, one of each visitor, goal and week: the first that was drawn.
+ * Compares served scores with what came of them, one of each visitor, goal and week: the first that was drawn. Rows of all weeks come
+ * first: what is too small to be seen in a week may be plain in all of them.
  * @param served in order of time
  */
 export async function comparePromises(
@@ -53,7 +61,8 @@ export async function comparePromises(
 	const cadences = await reader.cadences(asOfMs);
 	const outcomes = new Map<string, Outcome[]>(goals.map(({ name }) => [name, []]));
 	for await (const history of historiesOf(reader, [...drawn.keys()], asOfMs)) {
-		const own = drawn.get(history.vid) as ServedScore[];
+		const { vid } = history;
+		const own = drawn.get(vid) as ServedScore[];
 		const profiles = profilesAt(
 			history,
 			own.map(({ atMs }) => atMs),
@@ -65,20 +74,45 @@ export async function comparePromises(
 				if (name !== goal.name || !profile) continue;
 				const isOver = goal.counts === 'renewal' || atMs + horizonMsOf(goal) <= knownToMs;
 				const label = isOver ? outcomesAt(profile, atMs)[0]?.label : undefined;
-				outcomes.get(name)?.push({ week: weekOf(atMs), band, chance: millionths / 1e6, label });
+				const due = scoredFor(goal, profile, atMs, cadences)?.renewing;
+				outcomes.get(name)?.push({
+					vid,
+					atMs,
+					week: weekOf(atMs),
+					band,
+					chance: millionths / 1e6,
+					label,
+					renewal: due && `${due.subid} ${due.paidAtMs}`,
+				});
 			}
 		}
 	}
-	return [...outcomes].flatMap(([goal, all]) =>
-		[...Map.groupBy(all, ({ week }) => week)]
-			.sort(([a], [b]) => compareTexts(a, b))
-			.flatMap(([week, ofWeek]) =>
-				(['all', ...bandsInOrder] as const).flatMap((band) => {
-					const some = ofWeek.filter((one) => band === 'all' || one.band === band);
-					return some.length === 0 ? [] : [{ goal, week, band, ...compared(some) }];
-				}),
-			),
-	);
+	return goals.flatMap((goal) => {
+		const all = outcomes.get(goal.name) as Outcome[];
+		const weeks = [...Map.groupBy(all, ({ week }) => week)].sort(([a], [b]) => compareTexts(a, b));
+		return [[allWeeks, apart(all, horizonMsOf(goal))] as const, ...weeks].flatMap(([week, some]) =>
+			(['all', ...bandsInOrder] as const).flatMap((band) => {
+				const own = some.filter((one) => band === 'all' || one.band === band);
+				return own.length === 0 ? [] : [{ goal: goal.name, week, band, ...compared(own) }];
+			}),
+		);
+	});
+}
+
+/**
+ * The outcomes of a visitor that are of different chances: none within the horizon of the one before, and one of each renewal. Others
+ * would count one conversion several times, and the bounds of all weeks would be too narrow.
+ */
+function apart(outcomes: readonly Outcome[], horizonMs: number): readonly Outcome[] {
+	const overAtMs = new Map<string, number>();
+	return outcomes
+		.toSorted((a, b) => a.atMs - b.atMs)
+		.filter(({ vid, atMs, renewal }) => {
+			const chance = renewal === undefined ? vid : `${vid} ${renewal}`;
+			if (atMs < (overAtMs.get(chance) ?? 0)) return false;
+			overAtMs.set(chance, renewal === undefined ? atMs + horizonMs : Number.POSITIVE_INFINITY);
+			return true;
+		});
 }
 
 /** The Monday of a moment's week, by the calendar. */
@@ -94,7 +128,7 @@ function compared(outcomes: readonly Outcome[]) {
 	const observed = known.filter(({ label }) => label === 1).length;
 	const { low, high } = countBounds(chances);
 	const predicted = rounded(sumOf(chances, Number), 2);
-	const asPredicted = observed > high ? 'more came' : observed < low ? 'fewer came' : 'kept';
+	const asPredicted = observed > high ? 'more came' : observed < low ? 'fewer came' : 'not contradicted';
 	return {
 		visitors: known.length,
 		// Their outcome is not known yet.
@@ -119,10 +153,10 @@ export function goalsAsked(goals: readonly Goal[], name: string | null): readonl
 
 export const promisesReport = reportThat({
 	kind: 'promises',
-	title: 'Promises kept',
+	title: 'Promises of scores',
 	summary: 'what scores predicted, and what was observed',
 	definition:
-		'By goal, week and band, of a random sample of the scores that pages were told, one of each visitor a week: how many were to reach the goal (`predicted`, the sum of the scores), how many did within its horizon (`observed`), and the bounds that chance leaves in at most one week of twenty (`low` to `high`). Visitors whose horizon is not over are `waiting`.',
+		'By goal, week and band, and for all weeks together (`all`), of a random sample of the scores that pages were told, one of each visitor a week: how many were to reach the goal (`predicted`, the sum of the scores), how many did within its horizon (`observed`), and the bounds that true scores leave by chance in at most one row of twenty (`low` to `high`). Outside them the scores are wrong (`more came`, `fewer came`), inside they are `not contradicted`. Visitors whose horizon is not over are `waiting`.',
 	parameters: ['from', 'to', 'asOf', 'timezone', 'goal', 'include'],
 	async make({ account, control, query, asOfMs, calendar, period, read, history }) {
 		const goals = goalsAsked(await control.goals(account.id), query.goal);
@@ -135,7 +169,9 @@ export const promisesReport = reportThat({
 	},
 	draw: ({ rows }, _table, _money, notes) =>
 		[...Map.groupBy(rows, ({ goal }) => goal)].map(([goal, own]) => {
-			const weeks = own.filter(({ band, visitors }) => band === 'all' && visitors > 0);
+			const weeks = own.filter(
+				({ week, band, visitors }) => week !== allWeeks && band === 'all' && visitors > 0,
+			);
 			return curves(
 				[
 					{

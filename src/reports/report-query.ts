@@ -59,7 +59,12 @@ function filter(text: string, notation = names): Parameter<string | null> {
 }
 
 const labelFilters = Object.fromEntries(
-	eventLabelNames.map((name) => [name, filter(`whose acquisition has this ${eventLabels[name]}`)]),
+	eventLabelNames.map((name) => [
+		name,
+		filter(
+			`whose acquisition has this ${eventLabels[name]}, or their first refund where there are only refunds`,
+		),
+	]),
 ) as Record<EventLabel, Parameter<string | null>>;
 
 const touchFilters = Object.fromEntries(
@@ -145,14 +150,22 @@ export const parameters = {
 	),
 	goal: parameter<string | null>('only this goal', null, names, 'all goals'),
 	experiment: parameter<string | null>('the experiment', null, names, 'the newest'),
-	cost: parameter('what it costs to treat one visitor, in pence', 1, {
-		...wholeNumbers(1e9),
-		value: 'pence',
-	}),
-	value: parameter('what it is worth if a treated visitor reaches the goal, in pence', 100, {
-		...wholeNumbers(1e9),
-		value: 'pence',
-	}),
+	cost: parameter(
+		"what it costs to treat one visitor, in pence, or the minor unit of the account's currency",
+		1,
+		{
+			...wholeNumbers(1e9),
+			value: 'pence',
+		},
+	),
+	value: parameter(
+		"what it is worth if a treated visitor reaches the goal, in pence, or the minor unit of the account's currency",
+		100,
+		{
+			...wholeNumbers(1e9),
+			value: 'pence',
+		},
+	),
 	days: parameter('how many days to look ahead', 90, wholeNumbers(366)),
 	months: parameter('number of months after the acquisition to show', 24, wholeNumbers(1200)),
 	include: parameter<'gateways' | null>(

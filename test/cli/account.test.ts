@@ -182,6 +182,13 @@ test('account update gives stored amounts another currency only where it is told
 	assertRefused(await caskade(update('--relabel-amounts')), /goes with --currency/);
 	await caskadeJson(update('--currency', 'JPY', '--relabel-amounts'));
 	assert.equal(await currency(), 'JPY');
+	const imported = await caskade(['spend', 'import', 'c-a-x', spent, ...at]);
+	assert.equal(imported.stdout, '1 row of spending, JP¥499 in all.\n');
+	writeFileSync(spent, 'day,channel,pence\n2026-01-31,paid search,4.99\n');
+	assertRefused(
+		await caskade(['spend', 'import', 'c-a-x', spent, ...at]),
+		/pence must be a whole number of JPY\./,
+	);
 });
 
 test('account disable and enable', async (t) => {

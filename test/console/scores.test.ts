@@ -92,7 +92,7 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	assert.equal(status, 200);
 	assert.doesNotMatch(body, / style=|<script(?! type="module" src="\/console\/)|Train this goal/);
 	assert.ok((body.match(/<\w/g) ?? []).length < 3000);
-	for (const part of ['Kept promises', 'Threshold', 'Calibration', 'What moves scores most', '<svg'])
+	for (const part of ['Promises of scores', 'Threshold', 'Calibration', 'What moves scores most', '<svg'])
 		assert.ok(body.includes(part), part);
 	const told = (await caskadeJson(['score', aid, '--goal', goal, ...at])) as { band: string }[];
 	const bands = Map.groupBy(told, ({ band }) => band);

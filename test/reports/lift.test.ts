@@ -182,6 +182,49 @@ for (const engine of engines)
 			const buyer = groupsOf(made)[drawOf(experiment, ada).group];
 			assert.deepEqual([buyer.conversions, buyer.netPence], [1, 700]);
 			assert.match(made.notes?.join('\n') ?? '', /Left out: 1 customer /);
+			assert.equal(made.leftOutConversions, 0);
+			assert.doesNotMatch(made.warnings?.join('\n') ?? '', /left out/);
+		});
+
+		test('it is a warning if those who are left out are a tenth of all who reached the goal', async () => {
+			const { store: opened, accountId } = await openAccountOn(engine);
+			await begin(opened, accountId);
+			// Each is drawn for itself, because the customer was not known before.
+			const [phone, laptop] = [vidOf(1), vidOf(2)];
+			const bought = (vid: string, tid: string) => ({
+				hits: [
+					view(vid, fromMs + 2 * dayMs),
+					view(vid, fromMs + 2 * dayMs + hourMs),
+					{
+						...view(vid, fromMs + 3 * dayMs),
+						body: body({ cid: `c-${tid}`, events: [{ name: 'order', tid }] }),
+					},
+				],
+				events: [paid(tid, tid, fromMs + 3 * dayMs + hourMs, 500)],
+			});
+			const lives = [
+				{ vid: phone, ...bought(phone, 'T-1') },
+				{
+					vid: laptop,
+					hits: [
+						view(laptop, fromMs + 4 * dayMs),
+						view(laptop, fromMs + 4 * dayMs + hourMs),
+						{ ...view(laptop, fromMs + 5 * dayMs), body: body({ cid: 'c-T-1' }) },
+					],
+					events: [],
+				},
+				...Array.from({ length: 8 }, (_, number) => {
+					const vid = vidOf(10 + number);
+					return { vid, ...bought(vid, `T-${number + 2}`) };
+				}),
+			];
+			await storeLives(opened, accountId, lives);
+			const made = await report(opened, accountId, 'lift', { asOf });
+			assert.deepEqual([made.leftOut, made.leftOutConversions], [1, 1]);
+			assert.match(
+				made.warnings?.join('\n') ?? '',
+				/^1 of the 9 who reached the goal are left out: a customer who /m,
+			);
 		});
 
 		test('visitors who are lost from one group are told before anything else', async () => {

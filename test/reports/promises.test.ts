@@ -31,11 +31,11 @@ async function pruned(store: OpenStore, id: number, beforeMs: number, fullFromMs
 		count = await store.transact(id, () => pruneServedScores(beforeMs, fullFromMs));
 }
 
-/** Visitors of two weeks who subscribe with the chance that `truth` makes of their score. */
+/** Visitors of some weeks who subscribe with the chance that `truth` makes of their score. */
 async function told(
 	store: OpenStore,
 	accountId: number,
-	{ visitors, truth }: { visitors: number; truth: (score: number) => number },
+	{ visitors, truth, weeks = 2 }: { visitors: number; truth: (score: number) => number; weeks?: number },
 ): Promise<void> {
 	const random = seededRandom(4);
 	const hits: Parameters<typeof storeHistory>[0][number][] = [];
@@ -43,7 +43,7 @@ async function told(
 	const served: ServedScore[] = [];
 	for (let number = 0; number < visitors; number++) {
 		const vid = number.toString(16).padStart(32, '0');
-		const atMs = mondayMs + Math.floor(random() * 14 * dayMs);
+		const atMs = mondayMs + Math.floor(random() * weeks * 7 * dayMs);
 		const score = 0.02 + 0.5 * random() ** 3;
 		const band = score > 0.2 ? 'high' : score > 0.05 ? 'medium' : 'low';
 		const tid = `T-${number}`;
@@ -57,7 +57,12 @@ async function told(
 		events.push({ tid, subid: tid, cid: null, evt: 'newsletter', rvn: 500, receivedAtMs: boughtMs });
 	}
 	// The log goes on.
-	hits.push({ vid: 'f'.repeat(32), sid: null, atMs: asOf - hourMs, body: body({}) });
+	hits.push({
+		vid: 'f'.repeat(32),
+		sid: null,
+		atMs: mondayMs + (weeks + 2) * 7 * dayMs - hourMs,
+		body: body({}),
+	});
 	for (let from = 0; from < hits.length; from += 500)
 		await store.transact(accountId, () => storeHistory(hits.slice(from, from + 500), []));
 	for (let from = 0; from < events.length; from += 500)
@@ -76,14 +81,15 @@ for (const engine of engines)
 			const made = rows as unknown as PromiseRow[];
 			assert.deepEqual(
 				made.map(({ week, band }) => `${week} ${band}`),
-				['2026-10-05', '2026-10-12'].flatMap((week) =>
+				['all', '2026-10-05', '2026-10-12'].flatMap((week) =>
 					['all', 'high', 'medium', 'low'].map((band) => `${week} ${band}`),
 				),
 			);
-			assert.ok(made.filter(({ result }) => result === 'kept').length >= 7);
-			const both = made.filter(({ band }) => band === 'all');
+			assert.ok(made.filter(({ result }) => result === 'not contradicted').length >= 11);
+			const [together, ...weeks] = made.filter(({ band }) => band === 'all');
+			assert.deepEqual([together?.week, together?.visitors], ['all', 1200]);
 			assert.equal(
-				both.reduce((sum, { visitors }) => sum + visitors, 0),
+				weeks.reduce((sum, { visitors }) => sum + visitors, 0),
 				1200,
 				'each visitor once',
 			);
@@ -98,7 +104,7 @@ for (const engine of engines)
 			await told(store, accountId, { visitors: 800, truth: (score) => score / 2 });
 			const { rows } = await report(store, accountId, 'promises', { asOf, goal: 'subscription' });
 			const results = rows.filter(({ band }) => band === 'all').map(({ result }) => result);
-			assert.deepEqual(results, ['fewer came', 'fewer came']);
+			assert.deepEqual(results, ['fewer came', 'fewer came', 'fewer came'], 'of all weeks, and of each');
 			const early = await report(store, accountId, 'promises', {
 				asOf: mondayMs + 8 * dayMs,
 				goal: 'subscription',
@@ -108,6 +114,57 @@ for (const engine of engines)
 			await assert.rejects(
 				report(store, accountId, 'promises', { asOf, goal: 'none' }),
 				/There is no goal none/,
+			);
+		});
+
+		test('scores 30 % too high, which no week contradicts, are found by all weeks together', async () => {
+			const { store, accountId } = await openAccountOn(engine);
+			const weeks = 8;
+			await told(store, accountId, { visitors: 150 * weeks, truth: (score) => score / 1.3, weeks });
+			const { rows } = await report(store, accountId, 'promises', {
+				asOf: mondayMs + 10 * 7 * dayMs,
+				goal: 'subscription',
+			});
+			const [together, ...single] = (rows as unknown as PromiseRow[]).filter(({ band }) => band === 'all');
+			assert.equal(single.length, weeks);
+			const contradicted = single.filter(({ result }) => result !== 'not contradicted');
+			assert.ok(contradicted.length <= 2, JSON.stringify(contradicted));
+			assert.deepEqual([together?.week, together?.result], ['all', 'fewer came']);
+		});
+
+		test('of all weeks, a visitor counts again when the horizon of the score before is over', async () => {
+			const { store, accountId } = await openAccountOn(engine);
+			const vid = 'a'.repeat(32);
+			const days = [0, 6, 13, 15];
+			await store.transact(accountId, () =>
+				storeHistory(
+					[...days, 27].map((day) => ({ vid, sid: null, atMs: mondayMs + day * dayMs, body: body({}) })),
+					[],
+				),
+			);
+			await foldAll(store, accountId);
+			await store.transact(accountId, () =>
+				keepServedScores(
+					days.map((day) => ({
+						vid,
+						goal: 'subscription',
+						band: 'low',
+						millionths: 100_000,
+						atMs: mondayMs + day * dayMs,
+					})),
+				),
+			);
+			const { rows } = await report(store, accountId, 'promises', { asOf, goal: 'subscription' });
+			const made = (rows as unknown as PromiseRow[]).filter(({ band }) => band === 'all');
+			// Of each week counts the first; of all weeks not that of day 15, which is about days that the one of day 13 is about.
+			assert.deepEqual(
+				made.map(({ week, visitors, predicted }) => [week, visitors, predicted]),
+				[
+					['all', 2, 0.2],
+					['2026-10-05', 1, 0.1],
+					['2026-10-12', 1, 0.1],
+					['2026-10-19', 1, 0.1],
+				],
 			);
 		});
 

@@ -52,7 +52,7 @@ export const scoresPage = accountPage({
 		return html`${tabs(links)}
 ${training && endOf(training)}
 ${await distribution(asked, goal)}
-${await reportSection(asked, 'promises', { title: 'Kept promises', texts: { goal: goal.name } })}
+${await reportSection(asked, 'promises', { title: 'Promises of scores', texts: { goal: goal.name } })}
 ${await threshold(asked, goal)}
 ${await versions(asked, goal)}`;
 	},

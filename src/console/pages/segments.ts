@@ -169,13 +169,13 @@ ${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with 
 ${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
-<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>bin/caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the lift is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their lift looks better than it will be.</p></details></section>`;
+<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>bin/caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the ratio to all is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their ratio looks better than it will be.</p></details></section>`;
 }
 
 function outcomeTable(label: string, rows: readonly (readonly HtmlValue[])[]): Html {
 	const headings = [
 		...['Segment', 'Name', '#Members now', `#Members in ${outcomeDays} days`],
-		...['#Subscribed afterwards', '#Share', '#Lift', 'Rule…'],
+		...['#Subscribed afterwards', '#Share', '#Ratio to all', 'Rule…'],
 	];
 	const columns = headings.map((heading, place) => [heading, (row: readonly HtmlValue[]) => row[place]]);
 	return pageTable(label, rows, Object.fromEntries(columns));
@@ -199,14 +199,14 @@ function keptOutcomes(
 const codeOf = (rule: string) => html`<code>${asWritten(rule)}</code>`;
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
-/** @param base of everybody, where the lift is shown */
+/** @param base of everybody, where the ratio to all is shown */
 function cells({ matching, recent, subscribed }: RuleOutcome, base?: RuleOutcome): HtmlValue[] {
 	const counts = [matching, recent, subscribed].map(formatNumber);
 	if (recent === 0) return [...counts, '-', '-'];
 	const { share, low, high } = withBounds(subscribed / recent, recent);
 	if (!base) return [...counts, percent(share), '1'];
 	if (base.subscribed === 0) return [...counts, percent(share), '-'];
-	const lift = (of: number) => ((of * base.recent) / base.subscribed).toFixed(2);
+	const ratio = (of: number) => ((of * base.recent) / base.subscribed).toFixed(2);
 	// Everybody includes the members, so these bounds are rather too wide than too narrow.
-	return [...counts, percent(share), `${lift(share)} (${lift(low)}–${lift(high)})`];
+	return [...counts, percent(share), `${ratio(share)} (${ratio(low)}–${ratio(high)})`];
 }
