@@ -79,7 +79,7 @@ function rowOf(tally: Tally, opening: Opening) {
 		recurringPence: { opening: opening.pence, ...pence, closing: closingPence },
 		refundPence,
 		// Of the subscriptions at the opening, the share that is not there at the closing.
-		customerChurn: ratio(lost, opening.subscriptions),
+		subscriptionChurn: ratio(lost, opening.subscriptions),
 		// Of the recurring pence at the opening, what the same subscriptions pay at the closing, without and with expansion.
 		grossRevenueRetention: ratio(opening.pence - lessPence, opening.pence),
 		netRevenueRetention: ratio(opening.pence - lessPence + morePence, opening.pence),
@@ -128,7 +128,7 @@ export const movementReport = reportThat({
 	knowsPlans: true,
 	initial: { by: [], every: 'month' },
 	columns: {
-		customerChurn: { isShare: true },
+		subscriptionChurn: { isShare: true, heading: 'churn' },
 		grossRevenueRetention: { isShare: true, heading: 'gross retention' },
 		netRevenueRetention: { isShare: true, heading: 'net retention' },
 	},
@@ -151,10 +151,18 @@ export const movementReport = reportThat({
 		const pence = ['opening', 'new', 'reactivated', 'expansion', 'contraction', 'ended', 'closing', 'refund'];
 		const ofPence = [...pence.map((name) => `${name}Pence`), 'grossRevenueRetention', 'netRevenueRetention'];
 		return [
-			{ title: 'Subscriptions', rows: withColumns(table, [...names, ...counts, 'customerChurn']) },
 			{
-				title: 'Recurring revenue a month, and refunds',
+				title: `Subscriptions, and which share of those at the opening the ${every} lost`,
+				rows: withColumns(table, [...names, ...counts, 'subscriptionChurn']),
+				columns: { subscriptionChurn: { isShare: true, heading: `churn a ${every}` } },
+			},
+			{
+				title: `Recurring revenue a month, refunds, and which share of that at the opening the ${every} kept`,
 				rows: withColumns(table, [...names, ...ofPence]),
+				columns: {
+					grossRevenueRetention: { isShare: true, heading: `gross retention a ${every}` },
+					netRevenueRetention: { isShare: true, heading: `net retention a ${every}` },
+				},
 			},
 		];
 	},

@@ -132,7 +132,7 @@ export const renewalsReport = reportThat({
 					],
 				})),
 			{
-				title: 'Left after so many renewals, with the 95 % interval',
+				title: 'Still subscribed after so many renewals, with the 95 % interval',
 				isShare: true,
 				across: 'renewals',
 			},

@@ -111,7 +111,7 @@ export const retentionReport = reportThat({
 		paidPence: { isShaded: true, heading: 'month' },
 		...styled(['survival', 'low', 'high'], { isShare: true }),
 	},
-	tableTitle: 'Left at the end of each month after that of the acquisition',
+	tableTitle: 'Still subscribed at the end of each month after that of the acquisition',
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();
 		const acquired = acquiredIn(journeys, period).filter(isPaid);
@@ -137,7 +137,7 @@ export const retentionReport = reportThat({
 			? []
 			: [
 					{
-						title: `Survival by ${by.join(' and ')}, at the end of each month after that of the acquisition`,
+						title: `Still subscribed by ${by.join(' and ')}, at the end of each month after that of the acquisition`,
 						rows: retentionByGroup(rows, by.map(columnOf)).map(({ values, subscriptions, ages }) => ({
 							...values,
 							subscriptions,
@@ -160,7 +160,8 @@ export const retentionReport = reportThat({
 				}),
 			),
 			{
-				title: 'Left at the end of each month after that of the acquisition, with the 95 % interval',
+				title:
+					'Still subscribed at the end of each month after that of the acquisition, with the 95 % interval',
 				isShare: true,
 				across: monthsAcross,
 			},

@@ -59,7 +59,7 @@ for (const [place, engine] of engines.entries())
 			await page.getByRole('link', { name: 'All time' }).click();
 			await page.waitForURL(/period=all/);
 			await whole();
-			const table = await page.getByRole('region', { name: 'Survival by channel' }).ariaSnapshot();
+			const table = await page.getByRole('region', { name: 'Still subscribed by channel' }).ariaSnapshot();
 			for (const channel of ['email', 'organic search'])
 				assert.match(table, new RegExp(`row "${channel} [^"]*\\d %`), table);
 

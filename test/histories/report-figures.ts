@@ -164,7 +164,7 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 			...(row.subscriptions as Readonly<Record<string, number>>),
 			...Object.fromEntries(pence.map(([kind, value]) => [`${kind}Pence`, value])),
 			refundPence: row.refundPence,
-			churn: row.customerChurn,
+			churn: row.subscriptionChurn,
 			retention: row.netRevenueRetention,
 			grossRetention: row.grossRevenueRetention,
 		};

@@ -63,13 +63,13 @@ test('a month opens with what the month before closed with, and tells what came 
 			closing: 1300,
 		},
 		refundPence: 0,
-		customerChurn: 0.5,
+		subscriptionChurn: 0.5,
 		grossRevenueRetention: 0.375,
 		netRevenueRetention: 0.375,
 	});
 	const january = rows[0]?.row;
 	assert.deepEqual([january?.refundPence, january?.recurringPence.expansion], [-300, 100]);
-	assert.deepEqual([january?.customerChurn, january?.netRevenueRetention], [null, null]);
+	assert.deepEqual([january?.subscriptionChurn, january?.netRevenueRetention], [null, null]);
 });
 
 test('who comes and goes in a month has not left those that were there', () => {
@@ -91,7 +91,7 @@ test('who comes and goes in a month has not left those that were there', () => {
 	);
 	const february = movement(journeys, asOfMs)[1]?.row;
 	assert.deepEqual(february?.subscriptions, { opening: 1, new: 1, reactivated: 0, ended: 1, closing: 1 });
-	assert.deepEqual([february?.customerChurn, february?.netRevenueRetention], [0, 1]);
+	assert.deepEqual([february?.subscriptionChurn, february?.netRevenueRetention], [0, 1]);
 });
 
 /** What is there at a moment, from the courses themselves. */

@@ -158,7 +158,7 @@ export function ratesOf(simulated: readonly Simulated[], days: number): Told[] {
 			const own = simulated.filter((one) => one.plan === plan && one.channel === channel);
 			const months = movement.filter(({ values, span }) => isOwn(values) && judged.includes(span));
 			const opening = sum(months.map(({ row }) => row.subscriptions.opening));
-			const lost = sum(months.map(({ row }) => (row.customerChurn ?? 0) * row.subscriptions.opening));
+			const lost = sum(months.map(({ row }) => (row.subscriptionChurn ?? 0) * row.subscriptions.opening));
 			let [trulyThere, trulyLost] = [0, 0];
 			for (const { spells } of own)
 				for (const { fromMs, toMs } of judged) {

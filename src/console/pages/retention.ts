@@ -12,6 +12,6 @@ export const retentionPage = accountPage({
 	get: async (
 		asked,
 	) => html`${await reportSection(asked, 'retention', { title: 'Retention by month of acquisition' })}
-${await reportSection(asked, 'retention', { title: 'Survival by channel', texts: { by: 'channel' } })}
+${await reportSection(asked, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } })}
 ${await reportSection(asked, 'renewals', { title: 'Renewals by channel' })}`,
 });
