@@ -140,7 +140,7 @@ export const errorTable = {
 		status: 503,
 		message: 'Service unavailable.',
 		validationErrors: null,
-		when: 'More uploads or hits wait to be stored than the queue holds, the database server accepts no further connections, or four reports of the client wait to be made; `retry-after` says when to try again.',
+		when: 'More uploads or hits wait to be stored than the queue holds, the database server cannot be reached or accepts no further connections, or four reports of the client wait to be made. Nothing of the request is stored; `retry-after` says when to try again.',
 	},
 	timeout: {
 		status: 504,
@@ -207,8 +207,11 @@ export class StorageError extends Error {
 	override readonly name = 'StorageError';
 }
 
+/** The database cannot be reached, or gave the work up, for now. Nothing was stored, and to repeat it may succeed. */
+export class UnavailableError extends StorageError {}
+
 /** The database server accepts no further connection for now. Nothing was stored. */
-export class NoConnectionError extends StorageError {}
+export class NoConnectionError extends UnavailableError {}
 
 /** The write may have been stored after all, because the connection or the disk was lost during the commit. */
 export class OutcomeUnknownError extends StorageError {

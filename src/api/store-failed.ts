@@ -1,4 +1,4 @@
-import { ApiError, NoConnectionError, OutcomeUnknownError, QueueFullError } from '../errors.ts';
+import { ApiError, OutcomeUnknownError, QueueFullError, UnavailableError } from '../errors.ts';
 
 /** What an answer says about its request, where the store has failed and where the outcome is unknown. */
 interface Texts {
@@ -13,10 +13,11 @@ export function storeError(
 	{ failed = 'the store failed', unknown = 'outcome unknown; retrying is safe' }: Texts = {},
 ): ApiError {
 	if (error instanceof ApiError) return error;
-	if (error instanceof QueueFullError || error instanceof NoConnectionError)
-		return new ApiError('overloaded', { headers: { 'retry-after': '1' }, cause: error });
+	const options = { ...(aid !== undefined && { aid }), cause: error };
+	if (error instanceof QueueFullError || error instanceof UnavailableError)
+		return new ApiError('overloaded', { headers: { 'retry-after': '1' }, ...options });
 	const detail = error instanceof OutcomeUnknownError ? unknown : failed;
-	return new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
+	return new ApiError('internal', { detail, ...options });
 }
 
 /** @returns a function that throws an ApiError for any error of the store */

@@ -1,5 +1,5 @@
 import { drawOf, endOf } from '../domain/experiment.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, reasonOf, UnavailableError } from '../errors.ts';
 import type { TrainModel } from '../scoring/judge/account-training.ts';
 import type { Trained } from '../scoring/judge/train.ts';
 import { openStore } from '../store/open.ts';
@@ -80,7 +80,11 @@ function run(store: Store & PageReads, job: ComputeJob, onProgress: Tell) {
 
 serveThread(async ({ place, job }: ComputeData, onProgress) => {
 	if (job.isInBackground) yieldToServing();
-	const store = await openStore(place.database, { ...place, mustExist: true });
+	const opening = openStore(place.database, { ...place, mustExist: true });
+	const store = await opening.catch((error) => {
+		// Whoever asked for a report asked for nothing wrong.
+		throw job.type === 'report' ? new UnavailableError(reasonOf(error), { cause: error }) : error;
+	});
 	try {
 		return await run(store, job, onProgress);
 	} finally {

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { OperatorError, reasonOf } from '../errors.ts';
+import { OperatorError, reasonOf, UnavailableError } from '../errors.ts';
 import type { WorkLog } from '../log.ts';
 import type { FromThread, ToThread } from './thread.ts';
 
@@ -32,9 +32,15 @@ export function serveThread<Sent>(
 			const result = await receive(sent as Sent, (progress) => send({ type: 'progress', call, progress }));
 			send({ type: 'done', call, result });
 		} catch (error) {
-			send({ type: error instanceof OperatorError ? 'refused' : 'failed', call, reason: reasonOf(error) });
+			send({ type: kindOf(error), call, reason: reasonOf(error) });
 		}
 	});
+}
+
+/** What the caller must know of an error, whose class is lost on the way. */
+function kindOf(error: unknown): 'refused' | 'unavailable' | 'failed' {
+	if (error instanceof OperatorError) return 'refused';
+	return error instanceof UnavailableError ? 'unavailable' : 'failed';
 }
 
 /** Tells whoever started this thread. */

@@ -1,5 +1,5 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, UnavailableError } from '../errors.ts';
 import type { WorkLog } from '../log.ts';
 
 /** What a thread is sent. A call has a number, and is answered. */
@@ -16,7 +16,7 @@ export type FromThread =
 	  }
 	| { readonly type: 'progress'; readonly call: number; readonly progress: unknown }
 	| { readonly type: 'done'; readonly call: number; readonly result: unknown }
-	| { readonly type: 'refused' | 'failed'; readonly call: number; readonly reason: string };
+	| { readonly type: 'refused' | 'unavailable' | 'failed'; readonly call: number; readonly reason: string };
 
 export interface ThreadOptions<Event> extends Pick<WorkerOptions, 'workerData' | 'resourceLimits'> {
 	/** Its module, which calls `serveThread`. */
@@ -28,6 +28,8 @@ export interface ThreadOptions<Event> extends Pick<WorkerOptions, 'workerData' |
 	/** Called when it has ended, with the reason. */
 	readonly onEnd?: (reason: Error) => void;
 }
+
+const errorClasses = { refused: OperatorError, unavailable: UnavailableError, failed: Error };
 
 interface Call {
 	readonly resolve: (result: never) => void;
@@ -74,10 +76,10 @@ export class Thread<Sent, Event = never> {
 		if (message.type !== 'progress') this.#calls.delete(message.call);
 		if (message.type === 'progress') onProgress(message.progress as never);
 		else if (message.type === 'done') resolve(message.result as never);
-		else reject(message.type === 'refused' ? new OperatorError(message.reason) : new Error(message.reason));
+		else reject(new errorClasses[message.type](message.reason));
 	}
 
-	/** @throws OperatorError where it refuses; an error where it fails, or ends before */
+	/** @throws OperatorError where it refuses; UnavailableError where a database is not there; an error where it fails, or ends before */
 	call<Result, Progress = never>(
 		sent: Sent,
 		onProgress: (progress: Progress) => void = () => {},

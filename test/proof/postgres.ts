@@ -28,7 +28,7 @@ export interface OutageRound {
 	readonly fault: Fault;
 	/** Uploads answered with 201, and so stored. */
 	readonly stored: number;
-	/** Uploads answered with 500 or 504, and so not stored. */
+	/** Uploads answered with 500, 503 or 504, and so not stored. */
 	readonly failed: number;
 	/** Time from the end of the outage to the answer of the first successful upload sent after it. */
 	readonly recoveredAfterMs: number;
@@ -89,7 +89,10 @@ export async function outages(options: {
 			const found = new Set(await Array.fromAsync(subscriptionEvents(store, id), ({ tid }) => tid));
 			for (const { status, tids } of load.sent) {
 				const stored = tids.filter((tid) => found.has(tid)).length;
-				assert.ok([201, 500, 504].includes(status ?? 0), `${fault}: ${tids[0]} was answered with ${status}`);
+				assert.ok(
+					[201, 500, 503, 504].includes(status ?? 0),
+					`${fault}: ${tids[0]} was answered with ${status}`,
+				);
 				assert.equal(stored, status === 201 ? tids.length : 0, `${fault}: ${tids[0]}, ${status}`);
 			}
 			const stored = load.withStatus(201).length;

@@ -28,6 +28,7 @@ import {
 	PostgresPool,
 	pauseBeforeRetry,
 	SchemaNames,
+	storageError,
 } from './engine/connection.ts';
 import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
 import { PostgresCopyTarget } from './engine/copy-target.ts';
@@ -261,8 +262,12 @@ export class PostgresStore implements OpenStore {
 		}
 	}
 
-	read<T>(accountId: number, reading: Reading<T>): Promise<T> {
-		return this.#run(accountId, beginReading, reading);
+	async read<T>(accountId: number, reading: Reading<T>): Promise<T> {
+		try {
+			return await this.#run(accountId, beginReading, reading);
+		} catch (error) {
+			throw isTransient(error) ? storageError(error) : error;
+		}
 	}
 
 	async #run<T>(accountId: number, begin: string, steps: Steps<T>): Promise<T> {

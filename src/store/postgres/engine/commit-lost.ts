@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
-import { OutcomeUnknownError, StorageError } from '../../../errors.ts';
+import { OutcomeUnknownError, UnavailableError } from '../../../errors.ts';
 import type { PostgresPool } from './connection.ts';
 
 /** How long one attempt to read back a lost COMMIT may take, and the pause between attempts. */
@@ -25,7 +25,7 @@ export class CommitLostError extends Error {
 
 /**
  * Finds out what became of a transaction whose COMMIT was sent and never answered.
- * @throws StorageError where it was rolled back, or where even that cannot be known in time
+ * @throws UnavailableError where it was rolled back, OutcomeUnknownError where even that cannot be known in time
  */
 export async function readBack(
 	pool: PostgresPool,
@@ -36,7 +36,7 @@ export async function readBack(
 	while (monotonicMs() < giveUpAtMs) {
 		const stored = await askOnce(pool, isStored).catch(() => undefined);
 		if (stored === true) return answer;
-		if (stored === false) throw new StorageError('the transaction was rolled back');
+		if (stored === false) throw new UnavailableError('the transaction was rolled back');
 		await sleep(readBackEveryMs);
 	}
 	throw new OutcomeUnknownError();

@@ -1,12 +1,14 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import {
 	asStorageError,
 	ConcurrentChangeError,
 	NoConnectionError,
 	OperatorError,
+	reasonOf,
 	StorageError,
+	UnavailableError,
 } from '../../../errors.ts';
 import { type Capabilities, learnCapabilities } from './capabilities.ts';
 import { keepPrepared, statementOn } from './prepared.ts';
@@ -169,7 +171,7 @@ export class PostgresPool extends pg.Pool {
 		const connecting = this.connect();
 		return new Promise((resolve, reject) => {
 			const late = setTimeout(() => {
-				reject(new StorageError('no connection to the database in time'));
+				reject(new UnavailableError('no connection to the database in time'));
 				connecting.then(
 					(client) => client.release(),
 					() => {},
@@ -233,10 +235,22 @@ export function poolOf(client: pg.PoolClient): PostgresPool {
 	return pool;
 }
 
-/** Wraps anything but a StorageError in one. 53300: the server, the database or the role has no connections left. */
+/**
+ * Wraps anything but a StorageError in one, and says whether what stored nothing may succeed when repeated. 53300: the server,
+ * the database or the role has no connections left. 57P04: the database is no longer there.
+ */
 export function storageError(error: unknown): StorageError {
-	if ((error as { code?: unknown }).code !== '53300') return asStorageError(error);
-	return new NoConnectionError((error as Error).message, { cause: error });
+	const { code } = error as { code?: unknown };
+	if (code === '53300') return new NoConnectionError(reasonOf(error), { cause: error });
+	return isTransient(error) && code !== '57P04' && !isOwnError(error)
+		? new UnavailableError(reasonOf(error), { cause: error })
+		: asStorageError(error);
+}
+
+/** Errors of the network are of no class of their own. Others say what is wrong here: a defect, or what an operator must do. */
+function isOwnError(error: unknown): boolean {
+	if (error instanceof pg.DatabaseError || error instanceof StorageError) return false;
+	return !(error instanceof Error && ['Error', 'AggregateError'].includes(error.name));
 }
 
 /**
@@ -345,9 +359,19 @@ export function pauseBeforeRetry(retries: number): Promise<void> {
 	return delay(Math.random() * 5 * 2 ** retries);
 }
 
-/** Kysely on one schema of a pool. */
+/** Kysely on one schema of a pool. @throws UnavailableError where a connection is lost, or there is none */
 export function kyselyOver<Tables>(pool: pg.Pool, schema: string): Kysely<Tables> {
-	return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
+	const answered = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
+		asked.catch((error) => {
+			throw isConnectionLost(error) ? storageError(error) : error;
+		});
+	const connect = async () => {
+		const client = await answered(pool.connect());
+		const query = (text: string, values: readonly unknown[]) => answered(client.query(text, [...values]));
+		return { query, release: () => client.release() } as unknown as PostgresPoolClient;
+	};
+	const dialect = new PostgresDialect({ pool: { connect, end: () => pool.end() } });
+	return new Kysely<Tables>({ dialect }).withSchema(schema);
 }
 
 /** Names of one stage's schemas. They consist of numbers and a checked stage, never of client input. */

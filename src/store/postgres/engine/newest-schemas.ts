@@ -1,4 +1,4 @@
-import { asStorageError, StorageError } from '../../../errors.ts';
+import { StorageError, UnavailableError } from '../../../errors.ts';
 import { migrationFiles, SchemaTooOldError } from '../../migrations.ts';
 import type { OlderSchema } from '../../store.ts';
 import type { ReadQueue } from '../queue/read-queue.ts';
@@ -6,7 +6,7 @@ import type { AccountServers } from './account-servers.ts';
 import { isOnCluster } from './capabilities.ts';
 import { checkOwnServer } from './check-database.ts';
 import { changedCollations } from './collations.ts';
-import type { PostgresPool } from './connection.ts';
+import { type PostgresPool, storageError } from './connection.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { raiseCounter } from './places.ts';
 import type { ServerPool } from './server-pool.ts';
@@ -104,14 +104,14 @@ async function inTime(migrated: Promise<void>): Promise<void> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {
 		timer = setTimeout(
-			() => reject(new StorageError("the account's database is still being made ready")),
+			() => reject(new UnavailableError("the account's database is still being made ready")),
 			maxWaitMs,
 		);
 	});
 	try {
 		await Promise.race([migrated, late]);
 	} catch (error) {
-		throw asStorageError(error);
+		throw storageError(error);
 	} finally {
 		clearTimeout(timer);
 	}

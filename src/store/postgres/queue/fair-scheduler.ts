@@ -1,5 +1,5 @@
 import { monotonicMs } from '../../../clock.ts';
-import { QueueFullError, StorageError } from '../../../errors.ts';
+import { QueueFullError, UnavailableError } from '../../../errors.ts';
 
 /** A transaction that takes longer waits for a lock, or for a server that does not answer. */
 const slowAfterMs = 400;
@@ -34,12 +34,12 @@ export class Turn {
 	}
 
 	/** For operators. */
-	preemptedError(): StorageError {
+	preemptedError(): UnavailableError {
 		const which =
 			this.accountIds.length === 1
 				? `account ${this.accountIds}`
 				: `one of ${this.accountIds.length} accounts`;
-		return new StorageError(`${which} is slow and waits, so that others can go on`);
+		return new UnavailableError(`${which} is slow and waits, so that others can go on`);
 	}
 }
 

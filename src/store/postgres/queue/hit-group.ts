@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
-import { OutcomeUnknownError, StorageError } from '../../../errors.ts';
+import { OutcomeUnknownError, UnavailableError } from '../../../errors.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
 import type { AccountTables, TablesOf } from '../engine/account-tables.ts';
 import { beginWriting, commitTransaction, isRolledBack, pipeline } from '../engine/connection.ts';
@@ -29,7 +29,7 @@ export function waitingHit(
 		hit,
 		settleIfLate() {
 			if (monotonicMs() < lateAtMs) return false;
-			reject(new StorageError("the account's database is too slow"));
+			reject(new UnavailableError("the account's database is too slow"));
 			return true;
 		},
 		resolve,

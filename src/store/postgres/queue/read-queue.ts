@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StorageError } from '../../../errors.ts';
+import { UnavailableError } from '../../../errors.ts';
 import { isConnectionLost, type PoolOptions, PostgresPool, pipeline } from '../engine/connection.ts';
 import { runQuery } from '../engine/run-steps.ts';
 import { FairScheduler, type Turn } from './fair-scheduler.ts';
@@ -96,7 +96,7 @@ export class ReadQueue {
 			const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
 			const timer = setTimeout(() => {
 				read.isLate = true;
-				reject(new StorageError('no connection to the database in time'));
+				reject(new UnavailableError('no connection to the database in time'));
 			}, maxWaitMs);
 			const read: WaitingRead = { accountId, reject, timer, isLate: false, what: what(resolve) };
 			this.#turns.add(accountId, read);

@@ -1,12 +1,12 @@
 import type { CaskScope } from '../../../domain/cask-scope.ts';
 import type { Participant } from '../../../domain/experiment.ts';
 import type { Profile } from '../../../domain/profile.ts';
-import { asStorageError } from '../../../errors.ts';
 import { participantIn, participantSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import type { NumberedProfile, ServingReader } from '../../serving.ts';
 import type { Row } from '../../steps.ts';
 import type { AccountServers } from '../engine/account-servers.ts';
+import { storageError } from '../engine/connection.ts';
 import type { NewestSchemas } from '../engine/newest-schemas.ts';
 import type { ServerPool } from '../engine/server-pool.ts';
 import type { ReadQueue } from './read-queue.ts';
@@ -82,7 +82,7 @@ export class PostgresReader implements ServingReader {
 			if (bringing) await bringing;
 			return await ask(this.#reads.get(this.#servers.addressOf(accountId)));
 		} catch (error) {
-			throw asStorageError(error);
+			throw storageError(error);
 		}
 	}
 

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
-import { asStorageError } from '../../../errors.ts';
 import { CommitLostError, readBack } from '../engine/commit-lost.ts';
 import {
 	isDeadlock,
@@ -8,6 +7,7 @@ import {
 	isTransient,
 	type PostgresPool,
 	pauseBeforeRetry,
+	storageError,
 } from '../engine/connection.ts';
 import { hasBackgroundWork } from '../engine/run-steps.ts';
 import { FairScheduler, type Turn } from './fair-scheduler.ts';
@@ -116,7 +116,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 	}
 
 	#fail(group: readonly Waiting[], error: unknown): void {
-		for (const waiting of group) if (!waiting.settleIfLate()) waiting.reject(asStorageError(error));
+		for (const waiting of group) if (!waiting.settleIfLate()) waiting.reject(storageError(error));
 	}
 
 	/** The writes of a turn's accounts that fit together, in order. */

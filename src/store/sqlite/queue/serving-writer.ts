@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { monotonicMs } from '../../../clock.ts';
-import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
+import { OperatorError, reasonOf, UnavailableError } from '../../../errors.ts';
 import { handlesOfDatabase, maxFileHandles } from '../../file-handles.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { ServingWriter, WriterEvents } from '../../serving.ts';
@@ -92,7 +92,7 @@ export async function startServingWriter(
 		const deadlineMs = monotonicMs() + timeoutMs;
 		const options = { deadlineMs, bounds: boundsOfControl };
 		const outcome = await queueOf(controlDatabaseId).submit(controlDatabaseId, command, input, options);
-		if (outcome === 'expired') throw new StorageError('the control database is locked');
+		if (outcome === 'expired') throw new UnavailableError('the control database is locked');
 		return outcome;
 	};
 	await control('forfeitLeases', null).catch((error) => {
@@ -121,7 +121,7 @@ export async function startServingWriter(
 				{ ...hit, text },
 				{ deadlineMs: monotonicMs() + hitTimeoutMs, bounds, characters: 1000 + text.length },
 			);
-			if (stored === 'expired') throw new StorageError('the hit could not be stored in time');
+			if (stored === 'expired') throw new UnavailableError('the hit could not be stored in time');
 			return stored;
 		},
 		settleQuotas: (settlements) => control('settleQuotas', { serverId, settlements }),
