@@ -7,6 +7,7 @@ import { figuresOf, tablesOf } from '../scoring/pages/report-figures.ts';
 import type { PrintedTraining } from '../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
+	fixed,
 	formerSentences,
 	headingOf,
 	historySentences,
@@ -46,7 +47,7 @@ export function printTrainedLift({ version, active, report }: TrainedLift, verbo
 	const rateText = ({ conversions, visitors }: GroupCounts) => percent(conversions / visitors);
 	printLine(`Lift of goal ${goal}, from experiment ${experiment}`);
 	printLine(
-		`Of the treated ${rateText(treated)} reached it, of those held out ${rateText(holdout)}: a difference of ${(100 * meanLift).toFixed(2)} points.`,
+		`Of the treated ${rateText(treated)} reached it, of those held out ${rateText(holdout)}: a difference of ${fixed(100 * meanLift, 2)} points.`,
 	);
 	const qini = tried.find((one) => one.method === method)?.qini;
 	if (qini)
@@ -76,7 +77,7 @@ export function printLiftMeasures(report: ExperimentReport): void {
 	});
 	printLine('The intervals are of 95 %. Each visitor was ordered by a model that had not seen it.');
 	printLine('');
-	const points = (share: number) => (100 * share).toFixed(2);
+	const points = (share: number) => fixed(100 * share, 2);
 	printTable(
 		report.fifths.map(({ predicted, treated, holdout }, fifth) => {
 			const [rate, without] = [treated, holdout].map(({ conversions, visitors }) => conversions / visitors);

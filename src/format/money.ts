@@ -1,6 +1,7 @@
 import { decimalsOf } from './currencies.ts';
+import { withMinus } from './numbers.ts';
 
-/** Shows an amount in minor units for people, for example -£1,234.56. */
+/** Shows an amount in minor units for people, for example −£1,234.56. */
 export type ShowMoney = (minorUnits: number) => string;
 
 /** @param currency as an ISO 4217 code */
@@ -12,5 +13,5 @@ export function moneyOf(currency: string): ShowMoney {
 		minimumFractionDigits: decimals,
 		maximumFractionDigits: decimals,
 	});
-	return (minorUnits) => format.format(minorUnits / 10 ** decimals);
+	return (minorUnits) => withMinus(format.format(minorUnits / 10 ** decimals));
 }

@@ -1,13 +1,26 @@
 const numbers = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
+/**
+ * The text of a number for people. Its sign is a minus, at which no line breaks, not a hyphen; what is rounded to zero has none. Files and
+ * programs get numbers, not these texts.
+ */
+export function withMinus(text: string): string {
+	return text.replace('-', /[1-9]/.test(text) ? '−' : '');
+}
+
 /** Formats a number for people: 1,234.5. */
 export function formatNumber(value: number): string {
-	return numbers.format(value);
+	return withMinus(numbers.format(value));
 }
 
 /** Formats a share for people: 12.3 %, and small ones more exactly: 1.23 %. */
 export function formatShare(share: number): string {
-	return `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
+	return formatPercent(share, Math.abs(share) < 0.1 ? 2 : 1);
+}
+
+/** The same with as many decimals as others have. */
+export function formatPercent(share: number, decimals: number): string {
+	return `${withMinus((100 * share).toFixed(decimals))} %`;
 }
 
 /** A number of things: 1 row, 1,234 rows. */

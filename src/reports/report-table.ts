@@ -1,7 +1,7 @@
 import { csvRow } from '../format/csv.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
 import { moneyOf, type ShowMoney } from '../format/money.ts';
-import { counted } from '../format/numbers.ts';
+import { counted, formatPercent, withMinus } from '../format/numbers.ts';
 import { displayWidth, textTable } from '../format/text-table.ts';
 import { addDays } from './calendar.ts';
 import type { Totals } from './journey.ts';
@@ -236,8 +236,8 @@ export function shownCell(
 	if (value === null) return '-';
 	if (typeof value !== 'number') return value;
 	if (isPence) return money(value);
-	if (isShare) return `${(value * 100).toFixed(1)} %`;
-	return (isFraction ? fractions : numbers).format(value);
+	if (isShare) return formatPercent(value, 1);
+	return withMinus((isFraction ? fractions : numbers).format(value));
 }
 
 const numbers = new Intl.NumberFormat('en-GB');

@@ -1,3 +1,4 @@
+import { formatPercent } from '../format/numbers.ts';
 import { rounded } from './journey.ts';
 
 /** A share and its 95 % interval, to four digits. */
@@ -40,5 +41,5 @@ const fewSubscriptions = 20;
 
 /** A share for people: in per cent, or as it was counted where that is few. */
 export function shareText(part: number, of: number): string {
-	return of < fewSubscriptions ? `${part} of ${of}` : `${((100 * part) / of).toFixed(1)} %`;
+	return of < fewSubscriptions ? `${part} of ${of}` : formatPercent(part / of, 1);
 }

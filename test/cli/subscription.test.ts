@@ -101,7 +101,7 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 	const text = await caskade(['subscription', 'show', aid, 'refunded', ...asOf]);
 	assert.match(
 		text.stdout,
-		/\nstate +ended\n(.*\n)+.* acquisition .* £9\.99 +active +£9\.99\n.* refund .* -£9\.99 +ended +£0\.00\n$/,
+		/\nstate +ended\n(.*\n)+.* acquisition .* £9\.99 +active +£9\.99\n.* refund .* −£9\.99 +ended +£0\.00\n$/,
 	);
 	const due = await caskade(['subscription', 'show', aid, 'due', ...asOf]);
 	assert.match(due.stdout, / due +- +- +at risk +£9\.99\n$/);

@@ -119,7 +119,7 @@ for (const engine of enginesAboveContract)
 
 		const { stdout } = await caskade(['subscription', 'show', aid, 'S-1', ...at]);
 		assert.match(stdout, / touch +email to pricing +- +- +- +0\.0 % +100\.0 % +100\.0 % +50\.0 % +66\.7 %/);
-		assert.match(stdout, / refund +newsletter +-£6\.00 +ended +£0\.00 /);
+		assert.match(stdout, / refund +newsletter +−£6\.00 +ended +£0\.00 /);
 		assert.match(
 			stdout,
 			/ segment\.left +keen Keen, sent to wh_1 at 2026-02-13T00:00:00\.000Z, wh_2 not delivered /,

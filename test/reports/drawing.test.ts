@@ -8,7 +8,8 @@ import { headOf } from '../../src/reports/report-table.ts';
 const pounds = moneyOf('GBP');
 
 test('amounts have the sign, the symbol and the places of their currency', () => {
-	assert.deepEqual([123_456, -2864, 0, 5].map(pounds), ['£1,234.56', '-£28.64', '£0.00', '£0.05']);
+	assert.deepEqual([123_456, -2864, 0, 5].map(pounds), ['£1,234.56', '−£28.64', '£0.00', '£0.05']);
+	assert.deepEqual([-0, -0.4].map(pounds), ['£0.00', '£0.00'], 'what is rounded to nothing has no sign');
 	assert.deepEqual([moneyOf('JPY')(1234), moneyOf('EUR')(1234)], ['JP¥1,234', '€12.34']);
 });
 
@@ -25,7 +26,7 @@ test('bars begin at a line at zero, negative ones to its left, with a title and 
 	);
 	assert.ok(Math.abs((rects[0]?.[0] ?? 0) - (zero ?? -1)) < 0.2, 'from zero to the right');
 	assert.ok(Math.abs((rects[1]?.[1] ?? 0) - (zero ?? -1)) < 0.2, 'from the left to zero');
-	for (const text of ['£30.14', '-£28.64', '>0<']) assert.ok(drawn.includes(text), text);
+	for (const text of ['£30.14', '−£28.64', '>0<']) assert.ok(drawn.includes(text), text);
 	assert.doesNotMatch(drawn, /style="/, 'nothing that printers leave out');
 	assert.match(
 		`${bars(Array(150).fill(table[0]), 'netPence', { title: 'Net revenue' })}`,
@@ -69,7 +70,7 @@ test('bars upon each other go up from zero, and losses down', () => {
 	assert.deepEqual(rects.map(([, , , title]) => title).slice(0, 3), [
 		'renewed, 2026-01: 300',
 		'renewed, 2026-02: 100',
-		'refunded, 2026-01: -100',
+		'refunded, 2026-01: −100',
 	]);
 	assert.ok(Math.abs((renewed?.[1] ?? 0) - zero) < 0.2, 'renewed from zero');
 	assert.ok(Math.abs((refunded?.[0] ?? 0) - zero) < 0.2, 'refunded below zero');

@@ -92,7 +92,7 @@ test('a back-test says whether the scores are better than the base rate and than
 	]);
 	assert.match(
 		says(-0.01, 0.03)[0] ?? '',
-		/^The scores are not shown to be better than the base rate: log loss is lower by 0.0100 \(-0.0100 to 0.0300\)\.$/,
+		/^The scores are not shown to be better than the base rate: log loss is lower by 0.0100 \(−0.0100 to 0.0300\)\.$/,
 	);
 	assert.equal(
 		says(-0.03, -0.01)[0],

@@ -94,7 +94,7 @@ function totals(asked: AskedOfAccount, activity: Report, coverage: Report | unde
 	const seesRows = may(person, account.aid, 'visitors');
 	const money = moneyOf(account.currency);
 	const shown = (name: string, value: number) =>
-		name.endsWith('Pence') ? money(value) : formatNumber(value);
+		unbroken(name.endsWith('Pence') ? money(value) : formatNumber(value));
 	return html`<ul class="tiles" data-part="tiles">${tiles.map(([name, title, page, rows]) => {
 		const [value, before] = [sum(activity, name), sum(activity.compared, name)];
 		if (value === null) return null;
@@ -110,7 +110,12 @@ function totals(asked: AskedOfAccount, activity: Report, coverage: Report | unde
 	}</ul>`;
 }
 
-/** @param isLossLess whether amounts are negative: then more of it is no gain */
+/** A text that has no line between a minus and the sign of a currency. */
+function unbroken(text: string): string {
+	return text.replace('−', '−\u2060');
+}
+
+/** @param isLoss whether amounts are negative: then more of it is no gain */
 function change(value: number, before: number, shownBefore: string, isLoss = false): Html {
 	if (before === 0) return html`<span class="change">before: ${shownBefore}</span>`;
 	const share = (value - before) / Math.abs(before);

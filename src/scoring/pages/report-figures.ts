@@ -1,6 +1,6 @@
 import type { TrainingReport } from '../judge/report.ts';
 import { featureText } from '../rows/known-features.ts';
-import { conversionsText, directionText, percent, withInterval } from './report-text.ts';
+import { conversionsText, directionText, fixed, percent, withInterval } from './report-text.ts';
 
 /** Rows of figures, by the name of their column. The command line prints them, and pages draw them. */
 export type FigureRows = readonly Readonly<Record<string, string | number>>[];
@@ -59,7 +59,7 @@ export function tablesOf({ later, topFeatures }: TrainingReport): FigureTable[] 
 		})),
 		'What moves scores most': topFeatures.map((feature) => ({
 			feature: featureText(feature.name),
-			'moves log-odds by': feature.meanLogOdds.toFixed(3),
+			'moves log-odds by': fixed(feature.meanLogOdds, 3),
 			direction: directionText(feature),
 		})),
 	};

@@ -1,6 +1,6 @@
 import { leftOutText } from '../../domain/mail-gateways.ts';
 import { dayMs } from '../../durations.ts';
-import { counted } from '../../format/numbers.ts';
+import { counted, formatPercent, withMinus } from '../../format/numbers.ts';
 import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
 import { type Choice, minStandardErrors } from '../judge/choose.ts';
@@ -15,7 +15,7 @@ import {
 import { featureText } from '../rows/known-features.ts';
 
 export function percent(share: number): string {
-	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
+	return formatPercent(share, Math.abs(share) < 0.01 ? 2 : 1);
 }
 
 export function withInterval({ value, low, high }: Estimate, digits = 4): string {
@@ -23,9 +23,9 @@ export function withInterval({ value, low, high }: Estimate, digits = 4): string
 	return `${fixed(value, digits)} (${fixed(low, digits)} to ${fixed(high, digits)})`;
 }
 
-/** With so many digits, and without the sign of a number that these show as 0. */
+/** With so many digits. */
 export function fixed(value: number, digits = 4): string {
-	return value.toFixed(digits).replace(/^-(?=[0.]+$)/, '');
+	return withMinus(value.toFixed(digits));
 }
 
 /** The goal that a report is about. */
