@@ -8,6 +8,7 @@ import { calendarOf } from '../reports/calendar.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
 import { countVisitors } from '../store/account/reading/visitors.ts';
+import { changeAccount, type Note } from '../store/account-changes.ts';
 import type { Account, AccountSettings } from '../store/control/control-store.ts';
 import { deleteAccount } from '../store/deletion.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
@@ -163,7 +164,9 @@ Where amounts are stored, --currency is refused: it converts nothing, so it woul
 					`${relabelled} If they were in ${currency} all along, add --relabel-amounts. Otherwise create another account for ${currency}. Nothing is changed.`,
 				);
 		}
-		show(await store.control.updateAccount(aid, settingsOf(options)), options);
+		const note: Note = (action, about) =>
+			store.control.audit.add({ who: commandLine, action, aid, about: about ?? null });
+		show(await changeAccount(store, aid, settingsOf(options), note), options);
 	});
 
 const list = command('list', 'list accounts').onStore(async (store, options) => {

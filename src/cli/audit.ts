@@ -4,7 +4,7 @@ import { print } from './output.ts';
 
 const list = command('list', 'list what people did')
 	.description(
-		'List what people did in the console, and which people, roles and secrets commands changed or showed, the latest first. Of an erased visitor only stays that somebody did something with one.',
+		'List what people did in the console, and which people, roles, secrets and settings of accounts commands changed or showed, the latest first. Of an erased visitor only stays that somebody did something with one.',
 	)
 	.option('--account <aid>', 'only what concerns this account')
 	.option('--user <email>', 'only what this person did', emailAddress)

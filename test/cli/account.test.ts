@@ -145,6 +145,24 @@ test('account update changes only the given settings', async (t) => {
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [created]);
 });
 
+test('account update is in the audit log with the settings that changed, without their values', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	const update = ['account', 'update', 'c-a-x'];
+	await caskade([...update, '--id-trust', 'signed', '--origin', 'https://shop.example.com', ...at]);
+	await caskade([...update, '--id-trust', 'signed', ...at]);
+	await caskade([...update, '--timezone', 'Nowhere/Never', ...at]);
+	const audit = (await caskadeJson(['audit', 'list', '--account', 'c-a-x', ...at])) as object[];
+	const entry = { who: 'command line', action: 'account updated', aid: 'c-a-x' };
+	assert.deepEqual(
+		audit.map((one) => ({ ...one, at: undefined })),
+		[
+			{ ...entry, about: null, at: undefined },
+			{ ...entry, about: 'origins, idTrust', at: undefined },
+		],
+	);
+});
+
 test('account update refuses invalid settings, and changes nothing', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const created = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);

@@ -46,6 +46,14 @@ for (const engine of enginesAboveContract)
 			assert.deepEqual(account.origins, ['https://www.example.com']);
 			assert.deepEqual(account.paymentProviders, ['pay.example.com']);
 			assert.deepEqual(account.renewalDays, { newsletter: 30, magazine: 90 });
+			const [entry] = await store.control.audit.list({ aid: 'c-a-one', limit: 1 });
+			assert.deepEqual(
+				[entry?.action, entry?.about],
+				[
+					'account updated',
+					'origins, explains, channelRules, timezone, paymentProviders, renewalDays, currency',
+				],
+			);
 			const { body } = await olga.get(path);
 			assert.match(body, /Ids in hits/);
 			assert.match(body, /partner=\*\.partner\.example\/\*\npodcast=/);

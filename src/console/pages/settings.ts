@@ -18,6 +18,7 @@ import {
 } from '../../format/values.ts';
 import { calendarOf } from '../../reports/calendar.ts';
 import { renewalPeriods } from '../../reports/report-query.ts';
+import { changeAccount } from '../../store/account-changes.ts';
 import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
 import { relabelledAmounts } from '../../store/stored-amounts.ts';
 import {
@@ -38,7 +39,7 @@ import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
 const actions: Actions<AskedOfAccount> = {
 	async account({ store, account, form, note }) {
 		const periods = linesOf(form, 'renewalDays', 'Days between renewals', renewalPeriods);
-		await store.control.updateAccount(account.aid, {
+		const changes = {
 			origins: linesOf(form, 'origins', 'Origins', webOrigin),
 			explains: form.has('explains'),
 			channelRules: linesOf(form, 'channelRules', 'Channels', parseChannelRule),
@@ -46,8 +47,8 @@ const actions: Actions<AskedOfAccount> = {
 			paymentProviders: linesOf(form, 'paymentProviders', 'Payment sites', hostName),
 			renewalDays: Object.assign({}, ...periods),
 			currency: fieldOf(form, 'currency', 'Currency', currencyCode),
-		});
-		await note('account updated');
+		};
+		await changeAccount(store, account.aid, changes, note);
 	},
 	async 'create goal'({ store, account, form, note }) {
 		const name = fieldOf(form, 'name', 'Name', plainName);

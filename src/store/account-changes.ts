@@ -1,0 +1,25 @@
+import type { Account, AccountSettings } from './control/control-store.ts';
+import type { Store } from './store.ts';
+
+/** Writes what somebody did into the audit log. */
+export type Note = (action: string, about?: string) => Promise<unknown>;
+
+/**
+ * Changes the settings of an account, and has the audit log say which: for commands and the console alike.
+ * @param changes settings that are left out keep their value
+ * @throws OperatorError where there is no such account
+ */
+export async function changeAccount(
+	{ control }: Pick<Store, 'control'>,
+	aid: string,
+	changes: Partial<AccountSettings>,
+	note: Note,
+): Promise<Account> {
+	const before = await control.account(aid);
+	const account = await control.updateAccount(aid, changes);
+	const changed = (Object.keys(changes) as (keyof AccountSettings)[]).filter(
+		(name) => JSON.stringify(account[name]) !== JSON.stringify(before[name]),
+	);
+	await note('account updated', changed.length > 0 ? changed.join(', ') : undefined);
+	return account;
+}
