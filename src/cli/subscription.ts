@@ -3,7 +3,7 @@ import { subscriptionStates } from '../domain/subscription-course.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
 import { moneyOf } from '../format/money.ts';
-import type { PaidJourney } from '../reports/courses.ts';
+import type { StartedJourney } from '../reports/courses.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
 import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { command, group, merged } from './command.ts';
@@ -30,8 +30,8 @@ const list = command('list', 'list subscriptions, by when they began')
 	.option(...asOfOption)
 	.option(...periodOption)
 	.onAccount(async (store, account, options) => {
-		const { isPaid } = await import('../reports/courses.ts');
-		const all = (await accountCourses(store, account, options)).filter(isPaid).map(shownOf);
+		const { isStarted } = await import('../reports/courses.ts');
+		const all = (await accountCourses(store, account, options)).filter(isStarted).map(shownOf);
 		const chosen = all.filter(
 			({ state, evt }) => state === (options.state ?? state) && evt === (options.evt ?? evt),
 		);
@@ -48,9 +48,9 @@ docs/reports.md says what of this is not kept.`,
 	.option(...asOfOption)
 	.option(...periodOption)
 	.onAccount(async (store, account, options, subid) => {
-		const { isPaid } = await import('../reports/courses.ts');
+		const { isStarted } = await import('../reports/courses.ts');
 		const journeys = await accountCourses(store, account, options);
-		const found = journeys.filter(isPaid).find(({ subscription }) => subscription.subid === subid);
+		const found = journeys.filter(isStarted).find(({ subscription }) => subscription.subid === subid);
 		if (!found) throw new OperatorError(`Account ${account.aid} has no subscription ${subid}.`);
 		const { timelineAbout } = await import('../reports/visitor-life.ts');
 		const { owner } = found.subscription;
@@ -66,13 +66,13 @@ docs/reports.md says what of this is not kept.`,
 export const subscriptionCommand = group(
 	'subscription',
 	'list and show subscriptions',
-	`A subscription is all events of one subid. It is active until what was paid is over, then at risk while a renewal
-may still come, and ended after that; reactivated if it is paid again. How often it is paid is learned from the times between
+	`A subscription is all events of one subid. Until its first payment above nothing it is a trial. It is active until what was
+paid is over, then at risk while a renewal may still come, and ended after that; reactivated if it is paid again. How often it is paid is learned from the times between
 its own payments, else from those of others with the same evt and price. See docs/reports.md.`,
 	[list, show],
 );
 
-function shownOf({ subscription: { subid, owner, evt }, payments, course }: PaidJourney) {
+function shownOf({ subscription: { subid, owner, evt }, payments, trial, course }: StartedJourney) {
 	const { state, cadence, dueAtMs, endedAtMs, recurringPence } = course;
 	return {
 		subid,
@@ -81,7 +81,8 @@ function shownOf({ subscription: { subid, owner, evt }, payments, course }: Paid
 		state,
 		cadenceDays: cadence && Math.round(cadence.days * 100) / 100,
 		cadenceFrom: cadence?.from ?? null,
-		startedAt: isoTime(payments[0]?.atMs as number),
+		trialAt: isoTime(trial?.payments[0]?.atMs ?? null),
+		startedAt: isoTime(payments[0]?.atMs ?? null),
 		dueAt: isoTime(dueAtMs),
 		endedAt: isoTime(endedAtMs),
 		recurringPence,

@@ -47,6 +47,8 @@ const exactGaps = 20;
 const minVotes = 3;
 const minShare = 0.1;
 const maxModes = 3;
+/** A price is that of a trial if so large a share of those who pay again pay for a longer plan next. */
+const minSwitched = 0.9;
 /** With at least so many chances to renew, a cadence at which fewer than this share renewed is none. */
 const fewChances = 10;
 const minRenewed = 0.05;
@@ -76,6 +78,8 @@ export interface CadenceTable {
 	])[];
 	readonly evts: readonly (readonly [evt: string, days: readonly number[]])[];
 	readonly all: readonly number[];
+	/** Prices that are paid once, before a longer plan. Missing in tables of versions that did not learn them. */
+	readonly trials?: readonly (readonly [evt: string, pricePence: number])[];
 }
 
 /** What others tell about a subscription. */
@@ -85,7 +89,7 @@ interface Told {
 	readonly from: CadenceSource;
 }
 
-export const emptyCadenceTable: CadenceTable = { prices: [], evts: [], all: [] };
+export const emptyCadenceTable: CadenceTable = { prices: [], evts: [], all: [], trials: [] };
 
 /** The cadences of subscriptions, by what was learned from many. */
 export class Cadences {
@@ -93,9 +97,10 @@ export class Cadences {
 	readonly #byEvt: ReadonlyMap<string, readonly number[]>;
 	readonly #all: readonly number[];
 	readonly #setDays: ReadonlyMap<string, number>;
+	readonly #trials: ReadonlyMap<string, ReadonlySet<number>>;
 
 	/** @param setDays by `evt`, as the operator has set them */
-	constructor({ prices, evts, all }: CadenceTable, setDays: Readonly<Record<string, number>>) {
+	constructor({ prices, evts, all, trials = [] }: CadenceTable, setDays: Readonly<Record<string, number>>) {
 		const ofEvts = Map.groupBy(prices, ([evt]) => evt);
 		this.#byPrice = new Map(
 			ofEvts
@@ -108,6 +113,20 @@ export class Cadences {
 		this.#byEvt = new Map(evts);
 		this.#all = all;
 		this.#setDays = new Map(Object.entries(setDays));
+		const pricesOfTrials = Map.groupBy(trials, ([evt]) => evt);
+		this.#trials = new Map(
+			pricesOfTrials.entries().map(([evt, own]) => [evt, new Set(own.map(([, pence]) => pence))]),
+		);
+	}
+
+	/** Whether what is paid first at this price is a trial: nothing, or what is paid once before a longer plan. */
+	isOfTrial(evt: string, pricePence: number): boolean {
+		return pricePence === 0 || (this.#trials.get(evt)?.has(pricePence) ?? false);
+	}
+
+	/** How long a payment may last that is the last one: of several cadences, the longest. */
+	longest(evt: string, payment: Payment): Cadence | null {
+		return this.of({ evt, payments: [payment] }, Number.POSITIVE_INFINITY)[0] ?? null;
 	}
 
 	/**
@@ -179,6 +198,7 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 	const all = new PeerGroup();
 	for (const { evt, payments } of subscriptions) {
 		const group = byEvt.getOrInsertComputed(evt, () => new PeerGroup());
+		group.addBeginning(payments);
 		for (const plan of plansOf(payments)) {
 			const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
 			const last = payments[plan.places.at(-1) as number] as Payment;
@@ -204,6 +224,9 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 		}),
 		evts: evts.map(([evt, group]) => [evt, group.all.modes]),
 		all: all.all.modes,
+		trials: evts
+			.flatMap(([evt, group]) => group.trialPrices().map((pence) => [evt, pence] as const))
+			.slice(0, maxTabledPrices),
 	};
 }
 
@@ -297,6 +320,35 @@ function medianOf(sorted: ArrayLike<number>): number {
 class PeerGroup {
 	readonly all = new Votes();
 	readonly #byPrice = new Map<number, Votes>();
+	/** By the first price above nothing, the payments that came next. */
+	readonly #secondPayments = new Map<number, { readonly pence: number; readonly gapDays: number }[]>();
+
+	addBeginning(payments: readonly Payment[]): void {
+		const place = payments.findIndex(({ pricePence }) => pricePence > 0);
+		const [first, second] = [payments[place], payments[place + 1]];
+		if (!first || !second || (first.refundedAtMs !== null && first.refundedAtMs <= second.atMs)) return;
+		const gapDays = (second.atMs - first.atMs) / dayMs;
+		this.#secondPayments
+			.getOrInsertComputed(first.pricePence, () => [])
+			.push({ pence: second.pricePence, gapDays });
+	}
+
+	/**
+	 * The prices that are paid once: nearly all who pay again pay that of a longer plan next. Who pays £1 for a week and £5 for a
+	 * month then has tried, and not subscribed yet. Not so who pays £1 for the first month, or £5 a month and then for a year.
+	 */
+	trialPrices(): readonly number[] {
+		return [...this.#secondPayments].flatMap(([first, next]) => {
+			const dearer = next.filter(({ pence }) => pence >= otherPlan * first);
+			if (next.length < minVotes || dearer.length < minSwitched * next.length) return [];
+			const daysOf = new Map<number, number>();
+			const longer = dearer.filter(({ pence, gapDays }) => {
+				const days = daysOf.getOrInsertComputed(pence, () => this.ofPrice(pence).modes.at(-1) ?? 0);
+				return gapDays * sameCadence <= days;
+			});
+			return longer.length >= minSwitched * next.length ? [first] : [];
+		});
+	}
 
 	add(days: number, pricesPence: Iterable<number>): void {
 		this.all.add(days);

@@ -10,10 +10,18 @@ import {
 } from './subscription-cadence.ts';
 
 /**
- * `active` is paid for. `at risk` is due, and may still be renewed. `ended` was not renewed in time, or was paid back.
- * `reactivated` is active, and had ended before.
+ * `trial` has not begun: nothing was paid but the price of a trial; `trial ended` was not paid in time after that. `active` is paid
+ * for. `at risk` is due, and may still be renewed. `ended` was not renewed in time, or was paid back. `reactivated` is active, and
+ * had ended before.
  */
-export const subscriptionStates = ['active', 'at risk', 'ended', 'reactivated'] as const;
+export const subscriptionStates = [
+	'trial',
+	'trial ended',
+	'active',
+	'at risk',
+	'ended',
+	'reactivated',
+] as const;
 export type SubscriptionState = (typeof subscriptionStates)[number];
 
 /** A change of a subscription's recurring revenue. */
@@ -165,6 +173,63 @@ export function courseOf(
 		endedAtMs: hasEnded ? kept.dueAtMs : null,
 		recurringPence,
 		renewed,
+	};
+}
+
+/** What was before a subscription: it was free, or cost what is paid once to try. */
+export interface Trial {
+	/** At least one. */
+	readonly payments: readonly Payment[];
+	/** Until when the first payment of the subscription is in time, whether it came or not; null if nothing tells how long a trial is. */
+	readonly decidedAtMs: number | null;
+	/** When the subscription began; null if it has not. */
+	readonly convertedAtMs: number | null;
+}
+
+/** How a subscription has gone, and the trial before it. */
+export interface TriedCourse {
+	readonly trial: Trial | null;
+	/** From the first one above the price of a trial, with which the subscription begins. Empty if it has not. */
+	readonly payments: readonly Payment[];
+	/** Of the first of them, by its price alone: how often the plan was to be paid that was sold. Null if nothing is known. */
+	readonly soldCadence: Cadence | null;
+	/** Of these payments. Without any, that of the trial: nothing has moved. */
+	readonly course: Course;
+}
+
+/**
+ * Tells a trial from the subscription after it, and how that has gone.
+ * @param payments at least one, all up to the moment
+ */
+export function triedCourseOf(
+	{ evt, payments: all }: { readonly evt: string; readonly payments: readonly Payment[] },
+	cadences: Cadences,
+	asOfMs: number,
+): TriedCourse {
+	const begun = all.findIndex(({ pricePence }) => !cadences.isOfTrial(evt, pricePence));
+	const payments = begun < 0 ? [] : all.slice(begun);
+	const tried = begun < 0 ? all : all.slice(0, begun);
+	const [first] = tried;
+	const cadence = first ? cadences.longest(evt, first) : null;
+	const trial = first && {
+		payments: tried,
+		decidedAtMs: cadence && coverOf(first, cadence).lapsesAtMs,
+		convertedAtMs: payments[0]?.atMs ?? null,
+	};
+	if (payments[0])
+		return {
+			trial: trial ?? null,
+			payments,
+			soldCadence: cadences.longest(evt, payments[0]),
+			course: courseOf({ evt, payments }, cadences, asOfMs),
+		};
+	const course = courseOf({ evt, payments: all }, cadences, asOfMs);
+	const state = course.state === 'ended' ? 'trial ended' : 'trial';
+	return {
+		trial: trial ?? null,
+		payments,
+		soldCadence: null,
+		course: { ...course, movements: [], renewed: [], recurringPence: 0, state },
 	};
 }
 

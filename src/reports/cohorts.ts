@@ -1,30 +1,32 @@
 import { compareTexts } from '../domain/compare-texts.ts';
 import type { Calendar } from './calendar.ts';
-import type { CoursedJourney } from './courses.ts';
+import { begunAtMs, type PaidJourney } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
-import { acquiredAtMs } from './journey.ts';
 import type { Grouping } from './label.ts';
 import { sumOf } from './sums.ts';
 
-/** Subscriptions of one group that were acquired in one month. */
-interface Cohort<Member> {
+/** Subscriptions of one group that began in one month. */
+interface Cohort {
 	readonly month: string;
 	readonly values: GroupValues;
-	readonly members: readonly Member[];
+	readonly members: readonly PaidJourney[];
 	/** All of its group. */
-	readonly group: readonly Member[];
+	readonly group: readonly PaidJourney[];
 }
 
 /** The cohorts of subscriptions by month, those of the largest groups first. */
-export function cohortsOf<Member extends CoursedJourney>(
-	journeys: readonly Member[],
+export function cohortsOf(
+	journeys: readonly PaidJourney[],
 	{ by, calendar }: { readonly by: Grouping; readonly calendar: Calendar },
-): Cohort<Member>[] {
+): Cohort[] {
 	return groupsOf(journeys, by)
 		.flatMap(({ values, members: group }) =>
-			[...Map.groupBy(group, ({ subscription }) => calendar.monthOf(acquiredAtMs(subscription)))].map(
-				([month, members]) => ({ month, values, members, group }),
-			),
+			[...Map.groupBy(group, (journey) => calendar.monthOf(begunAtMs(journey)))].map(([month, members]) => ({
+				month,
+				values,
+				members,
+				group,
+			})),
 		)
 		.sort((a, b) => compareTexts(a.month, b.month));
 }

@@ -1,4 +1,5 @@
 import {
+	type Cadence,
 	Cadences,
 	type CadenceTable,
 	cadenceTableOf,
@@ -6,27 +7,50 @@ import {
 	type Paid,
 	type Payment,
 } from '../domain/subscription-cadence.ts';
-import { type Course, courseOf, paymentsOf } from '../domain/subscription-course.ts';
+import { type Course, paymentsOf, type Trial, triedCourseOf } from '../domain/subscription-course.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
-import type { Journey } from './journey.ts';
+import { isIn, type Journey, type Period } from './journey.ts';
 import { readSubscriptionsWith } from './read-journeys.ts';
 
 /** A subscription with the touches that led to it, and how it has gone. */
 export interface CoursedJourney extends Journey {
-	/** Empty if there are only refunds. */
+	/** From the first one above the price of a trial, with which the subscription begins. Empty if it has not. */
 	readonly payments: readonly Payment[];
-	/** Null without a payment. */
+	/** How often the plan was to be paid that was sold. */
+	readonly soldCadence: Cadence | null;
+	/** What was before that. */
+	readonly trial: Trial | null;
+	/** Null if there are only refunds. That of a trial has no movements. */
 	readonly course: Course | null;
 }
 
-/** One with a payment. */
-export interface PaidJourney extends CoursedJourney {
+/** One that is a trial, or has been paid. */
+export interface StartedJourney extends CoursedJourney {
 	readonly course: Course;
 }
 
-export function isPaid(journey: CoursedJourney): journey is PaidJourney {
+/** One that has been paid: a subscription, and no longer a trial. */
+export interface PaidJourney extends StartedJourney {
+	readonly payments: readonly [Payment, ...Payment[]];
+}
+
+export function isStarted(journey: CoursedJourney): journey is StartedJourney {
 	return journey.course !== null;
+}
+
+export function isPaid(journey: CoursedJourney): journey is PaidJourney {
+	return journey.payments.length > 0;
+}
+
+/** When a subscription began, which decides its cohort: with its first payment, after the trial. */
+export function begunAtMs({ payments: [first] }: PaidJourney): number {
+	return first.atMs;
+}
+
+/** Those that began in a period. */
+export function begunIn(journeys: readonly CoursedJourney[], period: Period): PaidJourney[] {
+	return journeys.filter(isPaid).filter((journey) => isIn(period, begunAtMs(journey)));
 }
 
 /** Days between renewals that the operator has set, by `evt`. */
@@ -56,14 +80,23 @@ export function coursesOf(
 	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
 	const cadences = new Cadences(learned ?? cadenceTableOf(paid, asOfMs), setDays);
-	return all.map((journey, place) => ({
-		...journey,
-		course: journey.payments.length > 0 ? courseOf(paid[place] as Paid, cadences, asOfMs) : null,
-	}));
+	return all.map((journey, place) => {
+		if (journey.payments.length === 0) return { ...journey, soldCadence: null, trial: null, course: null };
+		return { ...journey, ...triedCourseOf(paid[place] as Paid, cadences, asOfMs) };
+	});
 }
 
 /** What tells plans apart: the `evt`, and how often they are paid. */
 export function planOf({ subscription: { evt }, course: { cadence } }: PaidJourney): string {
+	return planNamed(evt, cadence);
+}
+
+/** The plan that was sold, whatever became of it. */
+export function soldPlanOf({ subscription: { evt }, soldCadence }: PaidJourney): string {
+	return planNamed(evt, soldCadence);
+}
+
+function planNamed(evt: string, cadence: Cadence | null): string {
 	const days = cadence?.days ?? Number.NaN;
 	return `${calendarMonthsOf(days) ?? `${Math.round(days)} days`} ${evt}`;
 }

@@ -1,9 +1,9 @@
 import { compareTexts } from '../domain/compare-texts.ts';
 import { addMonths, monthsBetween } from './calendar.ts';
 import { byAge, cohortsOf } from './cohorts.ts';
-import { isPaid, type PaidJourney } from './courses.ts';
+import { begunAtMs, begunIn, isPaid, type PaidJourney } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
-import { acquiredAtMs, acquiredIn, penceByAge, rounded, type Terms } from './journey.ts';
+import { penceByAge, rounded, type Terms } from './journey.ts';
 import { type Projection, projectionOf, renewalRatesOf } from './projection.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { type Curve, curves, monthsAcross } from './report-curves.ts';
@@ -12,27 +12,24 @@ import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 import { sumOf } from './sums.ts';
 
-/** What subscriptions that were acquired in one month earn, by age in calendar months. */
+/** What subscriptions that began in one month earn, by age in calendar months. */
 type Earnings = ReturnType<typeof earningsOf>;
 /** A row with its month and the values of its dimensions. */
 type NamedRow = Earnings & { readonly projected: Projection } & Readonly<Record<string, unknown>>;
 
 type LifetimeTerms = Pick<Terms, 'by' | 'period' | 'asOfMs' | 'calendar'> & { readonly months: number };
 
-/** The value of subscriptions by their month of acquisition and group. */
+/** The value of subscriptions by the month of their first payment and group. */
 export function lifetimeValues(journeys: readonly PaidJourney[], terms: LifetimeTerms): NamedRow[] {
 	const { by, period, calendar, asOfMs, months } = terms;
 	const first = calendar.monthOf(
-		acquiredIn(journeys, period).reduce(
-			(firstMs, { subscription }) => Math.min(firstMs, acquiredAtMs(subscription)),
-			asOfMs,
-		),
+		begunIn(journeys, period).reduce((firstMs, journey) => Math.min(firstMs, begunAtMs(journey)), asOfMs),
 	);
 	const ages = Math.min(months, monthsBetween(first, calendar.monthOf(asOfMs))) + 1;
 	const rateOf = new Map<readonly PaidJourney[], ReturnType<typeof renewalRatesOf>>();
 	return cohortsOf(journeys, { by, calendar })
 		.flatMap(({ month, values, members, group }): NamedRow[] => {
-			const own = acquiredIn(members, period);
+			const own = begunIn(members, period);
 			if (own.length === 0) return [];
 			const rates = rateOf.getOrInsertComputed(group, renewalRatesOf);
 			const projected = projectionOf(own, rates, asOfMs);
@@ -83,16 +80,16 @@ export function valueByAge(rows: readonly Earnings[]) {
 	);
 }
 
-const valueTitle = 'Revenue per subscription, up to the end of each month after that of the acquisition';
+const valueTitle = 'Revenue per subscription, up to the end of each month after that of the first payment';
 /** Besides the mean of all. */
 const drawnCohorts = 7;
 
 export const lifetimeValueReport = reportThat({
 	kind: 'ltv',
 	title: 'Lifetime value',
-	summary: 'what subscriptions earn, by month of acquisition',
+	summary: 'what subscriptions earn, by month of the first payment',
 	definition:
-		'By month of acquisition and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the acquisition ÷ n`; 0 is the month itself. `projected` is what is expected in the next year.',
+		'By month of the first payment and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the first payment ÷ n`; 0 is the month itself. `projected` is what is expected in the next year.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	columns: {

@@ -1,9 +1,9 @@
 import { graceDays } from '../domain/subscription-cadence.ts';
 import type { Course } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
-import { type CoursedJourney, isPaid, type PaidJourney, planOf, warningsOf } from './courses.ts';
+import { begunIn, type CoursedJourney, type PaidJourney, soldPlanOf, warningsOf } from './courses.ts';
 import { groupsOf } from './grouping.ts';
-import { acquiredIn, ratio, rounded, type Terms } from './journey.ts';
+import { ratio, rounded, type Terms } from './journey.ts';
 import { type FlatRow, reportThat, styled } from './report.ts';
 import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
@@ -11,20 +11,22 @@ import { Survival } from './share-interval.ts';
 
 const maxAges = 60;
 
-/** Counts renewals, of the subscriptions acquired in a period. */
+/**
+ * Counts renewals, of the subscriptions that began in a period. Rows are by what was known when they began, their `evt` and how
+ * often their first price is paid: by what became of them, those who stayed would be in one row, and those who left in another.
+ */
 export function describeRenewals(
 	journeys: readonly CoursedJourney[],
 	{ by, period, asOfMs }: Pick<Terms, 'by' | 'period' | 'asOfMs'>,
 ) {
-	const counted = acquiredIn(journeys, period).filter(isPaid);
-	return groupsOf(counted, by)
+	return groupsOf(begunIn(journeys, period), by)
 		.flatMap(({ values, members }) =>
-			[...Map.groupBy(members, planOf).values()].map((own) => ({ values, own })),
+			[...Map.groupBy(members, soldPlanOf).values()].map((own) => ({ values, own })),
 		)
 		.sort((a, b) => b.own.length - a.own.length)
 		.map(({ values, own }) => {
 			const [{ subscription }] = own as [PaidJourney, ...PaidJourney[]];
-			const days = own.map(({ course }) => course.cadence?.days).filter((each) => each !== undefined);
+			const days = own.map(({ soldCadence }) => soldCadence?.days).filter((each) => each !== undefined);
 			const ages = days.length > 0 ? agesOf(own, asOfMs) : [];
 			return {
 				...values,
@@ -109,7 +111,7 @@ export const renewalsReport = reportThat({
 	title: 'Renewals',
 	summary: 'who renews, and who is refunded',
 	definition:
-		'By first touch, and `evt` and cadence of the subscription. `survivors` has, by the number of renewals: the subscriptions that had renewed each time before and whose next time is over (`atRisk`), how many of them renewed again (`renewed`), and the product of these shares (`share`).',
+		'Of the subscriptions that began in the period, by first touch, `evt`, and how often their first price is paid. `survivors` has, by the number of renewals: the subscriptions that had renewed each time before and whose next time is over (`atRisk`), how many of them renewed again (`renewed`), and the product of these shares (`share`).',
 	parameters: [...pathParameters, 'period'],
 	knowsPlans: true,
 	columns: styled(['refundRate', 'survivors', 'low', 'high'], { isShare: true }),

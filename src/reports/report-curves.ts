@@ -34,7 +34,7 @@ interface CurveTitles {
 	readonly noted?: { readonly notes: readonly DayNote[]; readonly every: SpanLength };
 }
 
-export const monthsAcross = 'months after that of the acquisition';
+export const monthsAcross = 'months after that of the beginning';
 
 const [width, height, right, top, bottom] = [440, 240, 18, 14, 30];
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */

@@ -14,12 +14,14 @@ import { retentionReport } from './retention.ts';
 import { spendReport } from './spend.ts';
 import { subscriptionsReport } from './subscriptions.ts';
 import { thresholdReport } from './threshold.ts';
+import { trialsReport } from './trials.ts';
 
 /** All reports, in the order in which they are listed. */
 export const allReports: readonly ReportDefinition[] = [
 	activityReport,
 	attributionReport,
 	pathsReport,
+	trialsReport,
 	movementReport,
 	retentionReport,
 	renewalsReport,

@@ -1,9 +1,9 @@
 import type { Movement } from '../domain/subscription-course.ts';
 import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
 import { byAge, cohortsOf } from './cohorts.ts';
-import { isPaid, type PaidJourney, warningsOf } from './courses.ts';
+import { begunIn, type PaidJourney, warningsOf } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
-import { acquiredIn, penceByAge, type Terms } from './journey.ts';
+import { penceByAge, type Terms } from './journey.ts';
 import { type FlatRow, reportThat, styled } from './report.ts';
 import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
@@ -11,12 +11,12 @@ import { numbered } from './report-table.ts';
 import { type ShareWithBounds, Survival, shareText } from './share-interval.ts';
 import { sumOf } from './sums.ts';
 
-/** Subscriptions acquired in one month. */
+/** Subscriptions that began in one month. */
 export type RetainedCohort = ReturnType<typeof retained>;
 /** A row with its month and the values of its dimensions. */
 type NamedRow = RetainedCohort & Readonly<Record<string, unknown>>;
 
-/** By month of acquisition, then by group. @param maxAges how many months after the acquisition are told */
+/** By month of the first payment, then by group. @param maxAges how many months after it are told */
 export function retainedCohorts(
 	journeys: readonly PaidJourney[],
 	{ by, asOfMs, calendar }: Pick<Terms, 'by' | 'asOfMs' | 'calendar'>,
@@ -100,9 +100,9 @@ function retentionByGroup(rows: readonly NamedRow[], by: readonly string[]) {
 export const retentionReport = reportThat({
 	kind: 'retention',
 	title: 'Retention',
-	summary: 'who stays, by month of acquisition and age',
+	summary: 'who stays, by month of the first payment and age',
 	definition:
-		'By calendar month of acquisition: `active[k]` is how many were there at the end of the k-th month after it, and `pence[k]` what was paid in that month, less refunds. `all` has the means of all months of acquisition that have reached an age, weighted by their subscriptions.',
+		'By calendar month of the first payment: `active[k]` is how many were there at the end of the k-th month after it, and `pence[k]` what was paid in that month, less refunds. `all` has the means of all such months that have reached an age, weighted by their subscriptions.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	initial: { by: [] },
@@ -111,11 +111,10 @@ export const retentionReport = reportThat({
 		paidPence: { isShaded: true, heading: 'month' },
 		...styled(['survival', 'low', 'high'], { isShare: true }),
 	},
-	tableTitle: 'Still subscribed at the end of each month after that of the acquisition',
+	tableTitle: 'Still subscribed at the end of each month after that of the first payment',
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();
-		const acquired = acquiredIn(journeys, period).filter(isPaid);
-		const rows = retainedCohorts(acquired, { by, asOfMs, calendar }, months);
+		const rows = retainedCohorts(begunIn(journeys, period), { by, asOfMs, calendar }, months);
 		return { lookbackDays, by, months, rows, all: retentionByAge(rows), warnings: warningsOf(journeys) };
 	},
 	table: ({ rows }) =>
@@ -126,7 +125,7 @@ export const retentionReport = reportThat({
 		})),
 	sideTables: ({ rows, all, by }) => [
 		{
-			title: 'Paid in each month after that of the acquisition',
+			title: 'Paid in each month after that of the first payment',
 			rows: rows.map(({ active: _, pence, activeNow: _now, penceToDate, ...names }) => ({
 				...(names as unknown as GroupValues),
 				toDatePence: penceToDate,
@@ -137,7 +136,7 @@ export const retentionReport = reportThat({
 			? []
 			: [
 					{
-						title: `Still subscribed by ${by.join(' and ')}, at the end of each month after that of the acquisition`,
+						title: `Still subscribed by ${by.join(' and ')}, at the end of each month after that of the first payment`,
 						rows: retentionByGroup(rows, by.map(columnOf)).map(({ values, subscriptions, ages }) => ({
 							...values,
 							subscriptions,
@@ -149,7 +148,7 @@ export const retentionReport = reportThat({
 						columns: { survival: { isShare: true, isShaded: true, heading: 'month' } },
 					},
 				]),
-		{ title: 'All months of acquisition, by age', rows: all.map(rowOfAge), columns: { active: {} } },
+		{ title: 'All months of the first payment, by age', rows: all.map(rowOfAge), columns: { active: {} } },
 	],
 	draw: ({ all, rows, by }) =>
 		curves(
@@ -161,7 +160,7 @@ export const retentionReport = reportThat({
 			),
 			{
 				title:
-					'Still subscribed at the end of each month after that of the acquisition, with the 95 % interval',
+					'Still subscribed at the end of each month after that of the first payment, with the 95 % interval',
 				isShare: true,
 				across: monthsAcross,
 			},

@@ -110,25 +110,29 @@ function byModel<Value>(of: (model: PathModel) => Value): Record<PathModel, Valu
 }
 
 /** What happened to a subscription, or did not (`ended`, `due`), and what it was after that, with what is paid a month then. */
-function stepEntries({ subscription: { subid, steps }, course }: CoursedJourney) {
-	const { movements = [], state = null, dueAtMs = null } = course ?? {};
+function stepEntries({ subscription: { subid, steps }, trial, course }: CoursedJourney) {
+	const { movements = [], state = null, dueAtMs = null, endedAtMs = null } = course ?? {};
+	const triedFromMs = trial?.payments[0]?.atMs ?? Number.POSITIVE_INFINITY;
 	const happened = new Set(steps.map(({ atMs }) => atMs));
 	const silent = (what: 'ended' | 'due', atMs: number) =>
 		happened.has(atMs) ? [] : [{ atMs, what, evt: null, revenuePence: null }];
 	const entries = [
 		...steps.map(({ kind: what, atMs, evt, revenuePence }) => ({ atMs, what, evt, revenuePence })),
 		...movements.flatMap(({ kind, atMs }) => (kind === 'ended' ? silent(kind, atMs) : [])),
+		...(state === 'trial ended' && endedAtMs !== null ? silent('ended', endedAtMs) : []),
 		...(state === 'at risk' && dueAtMs !== null ? silent('due', dueAtMs) : []),
 	];
 	return entries.map(({ atMs, ...entry }) => {
 		const before = movements.filter((movement) => movement.atMs <= atMs);
 		const last = before.at(-1);
 		const isThere = before.some(({ kind }) => kind === 'reactivated') ? 'reactivated' : 'active';
+		const isTrial = !last && atMs >= triedFromMs;
+		const stateOfTrial = state === 'trial ended' && atMs >= (endedAtMs as number) ? state : 'trial';
 		const stateThen = last?.kind === 'ended' ? 'ended' : entry.what === 'due' ? 'at risk' : isThere;
 		return {
 			at: isoTime(atMs),
 			...entry,
-			state: last ? stateThen : null,
+			state: last ? stateThen : isTrial ? stateOfTrial : null,
 			recurringPence: last?.recurringPence ?? null,
 			subid,
 		};

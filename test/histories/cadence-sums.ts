@@ -186,10 +186,41 @@ function lasting({ atMs, pence, backAtMs }: Payment, days: number | null): Lasti
 	return { atMs, pence, days, dueMs, lapseMs, kept };
 }
 
-/** Tells how long the payments of each subscription of a log last. */
-export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readonly Lasting[] {
+/** What is known of a subscription's payments, and the trial before them. */
+export interface Tried {
+	/** From the first that is not of a trial. */
+	readonly payments: readonly Lasting[];
+	/** When the trial began; null without one. */
+	readonly triedAtMs: number | null;
+	/** The price of the trial's first payment. */
+	readonly triedPence: number;
+	/** Until when it may be paid for in time. */
+	readonly decidedAtMs: number;
+	/** How long its first payment lasts by its price alone, if no other comes. */
+	readonly soldDays: number | null;
+}
+
+/** Whether nearly all who paid this price first, and again, paid for a longer plan next, and much more. */
+function isTrialPrice(
+	pence: number,
+	all: readonly (readonly Payment[])[],
+	daysOf: (price: number) => number,
+) {
+	const next = all.flatMap((payments) => {
+		const place = payments.findIndex((payment) => payment.pence > 0);
+		const [first, second] = [payments[place], payments[place + 1]];
+		if (!first || !second || first.pence !== pence || first.backAtMs <= second.atMs) return [];
+		return [{ pence: second.pence, gap: (second.atMs - first.atMs) / dayMs }];
+	});
+	const switched = next.filter((one) => one.pence >= 1.8 * pence && one.gap * 1.45 <= daysOf(one.pence));
+	return next.length >= 3 && switched.length >= 0.9 * next.length;
+}
+
+/** Tells how long the payments of each subscription of a log last, and which were a trial. */
+export function lastingIn(log: Log, asked: Asked): (one: Subscription) => Tried {
 	const all = readLog(log, asked).subscriptions.map((one) => ({
 		evt: one.first.evt,
+		payments: paymentsOf(one),
 		votes: votesOf(paymentsOf(one), asked.asOfMs),
 	}));
 	const votesOfAll = all.flatMap(({ votes }) => votes);
@@ -199,11 +230,8 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readon
 		if (!found.has(name)) found.set(name, look());
 		return found.get(name);
 	};
-	const daysOf = (one: Subscription): (number | null)[] => {
-		const { evt } = one.first;
-		const payments = paymentsOf(one);
-		const set = asked.period[evt];
-		if (set !== undefined) return payments.map(() => set);
+	/** Of an `evt`: what those with it tell of a price, or, where they tell nothing, what all do. */
+	const knownOf = (evt: string) => {
 		const alike = all.filter((other) => other.evt === evt).flatMap(({ votes }) => votes);
 		const isKnown = knownModes(alike, 0).length > 0;
 		const peers = isKnown ? alike : votesOfAll;
@@ -214,6 +242,12 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readon
 			};
 			return once(`${evt} ${pence}`, look) ?? [];
 		};
+		return { alike, isKnown, ofThePrice };
+	};
+	const daysOf = (evt: string, payments: readonly Payment[], untilMs: number): (number | null)[] => {
+		const set = asked.period[evt];
+		if (set !== undefined) return payments.map(() => set);
+		const { alike, isKnown, ofThePrice } = knownOf(evt);
 		const plans = plansOf(payments);
 		return payments.map((payment, place) => {
 			const plan = plans.find((each) => each.includes(payment)) as Payment[];
@@ -226,7 +260,7 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readon
 				return ofThePrice(pence).find((days) => isAlike(days, usual)) ?? wholeDays(usual);
 			}
 			const { pence } = payment;
-			const silentDays = ((payments[place + 1]?.atMs ?? asked.asOfMs) - payment.atMs) / dayMs;
+			const silentDays = ((payments[place + 1]?.atMs ?? untilMs) - payment.atMs) / dayMs;
 			const isOfPrice = isKnown && ofPrice(alike, pence, 0).length > 0;
 			const ways = [
 				isOfPrice ? ofThePrice(pence) : [],
@@ -242,13 +276,46 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => readon
 			return told ? choose(told, gap, silentDays) : gap === undefined ? null : wholeDays(gap);
 		});
 	};
-	const known = new Map<string, readonly Lasting[]>();
+	/** Prices of trials are learned from those with the same `evt` alone. */
+	const isOfTrial = (evt: string, pence: number) => {
+		const own = all.filter((other) => other.evt === evt);
+		const votes = own.flatMap((other) => other.votes);
+		const longest = (price: number) => {
+			const same = ofPrice(votes, price, 0);
+			return (same.length > 0 ? same : (inProportion(votes, price) ?? [])).at(-1) ?? 0;
+		};
+		const look = () =>
+			isTrialPrice(
+				pence,
+				own.map(({ payments }) => payments),
+				longest,
+			)
+				? [1]
+				: [];
+		return pence === 0 || once(`${evt} ${pence} tried`, look)?.length === 1;
+	};
+	const known = new Map<string, Tried>();
 	return (one) => {
-		const { subid } = one.first;
-		const days = known.has(subid) ? [] : daysOf(one);
-		const own =
-			known.get(subid) ?? paymentsOf(one).map((payment, place) => lasting(payment, days[place] ?? null));
-		known.set(subid, own);
-		return own;
+		const { subid, evt } = one.first;
+		const before = known.get(subid);
+		if (before) return before;
+		const payments = paymentsOf(one);
+		const begun = payments.findIndex(({ pence }) => !isOfTrial(evt, pence));
+		const lastingOf = (some: readonly Payment[]) => {
+			const days = daysOf(evt, some, asked.asOfMs);
+			return some.map((payment, place) => lasting(payment, days[place] ?? null));
+		};
+		const first = begun === 0 ? undefined : payments[0];
+		const longest = (payment: Payment) => daysOf(evt, [payment], Number.POSITIVE_INFINITY)[0] ?? null;
+		const triedDays = first ? longest(first) : null;
+		const told: Tried = {
+			payments: begun < 0 ? [] : lastingOf(payments.slice(begun)),
+			triedAtMs: first?.atMs ?? null,
+			triedPence: first?.pence ?? 0,
+			decidedAtMs: first ? lasting(first, triedDays).lapseMs : 0,
+			soldDays: begun < 0 ? null : longest(payments[begun] as Payment),
+		};
+		known.set(subid, told);
+		return told;
 	};
 }

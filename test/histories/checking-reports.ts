@@ -53,6 +53,8 @@ export function questionsAbout(endMs: number): Question[] {
 		{ kind: 'ltv', ...month, by: ['source'], timezone: 'Asia/Kolkata', asOf: endMs + 70 * 86_400_000 },
 		{ kind: 'renewals', asOf: endMs, period },
 		{ kind: 'renewals', asOf: endMs + 90 * 86_400_000, by: [], ...month, period },
+		{ kind: 'trials', asOf: endMs, by: [] },
+		{ kind: 'trials', asOf: endMs + 30 * 86_400_000, by: ['channel', 'price'], every: 'month', period },
 		{ kind: 'movement', asOf: endMs, by: [], period },
 		{ kind: 'movement', asOf: pastMs, by: ['channel'], ...month, period, timezone: 'Asia/Kolkata' },
 		{ kind: 'movement', by: ['source'], evt: 'membership', period: { membership: 365, newsletter: 365 } },
@@ -187,6 +189,7 @@ function figuresOf(report: Report, { kind }: ReportQuery, asked: Asked): Figures
 	if (kind === 'paths') return figures.pathFigures(report);
 	if (kind === 'ltv') return figures.lifetimeValueFigures(report, asked);
 	if (kind === 'renewals') return figures.renewalFigures(report, asked);
+	if (kind === 'trials') return figures.trialFigures(report, asked);
 	if (kind === 'movement') return figures.movementFigures(report, asked);
 	if (kind === 'retention') return figures.retentionFigures(report, asked);
 	if (kind === 'activity') return figures.activityFigures(report);
@@ -200,6 +203,7 @@ function sumsOf(log: Log, { kind, model }: ReportQuery, asked: Asked): Figures {
 	if (kind === 'ltv')
 		return new Map([...cohorts.lifetimeValues(log, asked), ...subscriptions.projections(log, asked)]);
 	if (kind === 'renewals') return subscriptions.renewals(log, asked);
+	if (kind === 'trials') return subscriptions.trials(log, asked);
 	if (kind === 'movement') return subscriptions.movement(log, asked);
 	if (kind === 'retention') return subscriptions.retention(log, asked);
 	if (kind === 'activity') return cohorts.activity(log, asked);

@@ -1,5 +1,6 @@
 import type { Log } from '../store/stored-log.ts';
 import { About } from './alike.ts';
+import { lastingIn } from './cadence-sums.ts';
 import {
 	type Asked,
 	countedIn,
@@ -11,7 +12,6 @@ import {
 	monthOf,
 	monthsBetween,
 	names,
-	paymentsOf,
 	readLog,
 	type Subscription,
 	spansFrom,
@@ -23,11 +23,11 @@ import { lostPaths, markovShares } from './path-sums.ts';
 /** The same as `path-sums.ts` for the other reports. */
 
 /** The first touch of a subscription, its `evt` and its first price, as far as they are asked for. */
-export function groupOf(one: Subscription, asked: Asked): string {
+export function groupOf(one: Subscription, asked: Pick<Asked, 'groups'>, pricePence: number): string {
 	const [first] = one.path;
 	const namedBy = (name: string) => {
 		if (name === 'evt') return one.first.evt;
-		if (name === 'price') return String(paymentsOf(one).find(({ pence }) => pence > 0)?.pence ?? 0);
+		if (name === 'price') return String(pricePence);
 		return first ? labelOf(first, { by: [name as 'channel'] }) : '(none)';
 	};
 	return asked.groups.map(namedBy).join(' | ');
@@ -40,13 +40,24 @@ export function acquiredIn(log: Log, asked: Asked): Subscription[] {
 		.map(({ subscription }) => subscription);
 }
 
+/** The subscriptions that began in the period, with the payments since. */
+export function begunIn(log: Log, asked: Asked) {
+	const triedOf = lastingIn(log, asked);
+	return countedIn(readLog(log, asked).subscriptions, asked).flatMap(({ subscription: one }) => {
+		const tried = triedOf(one);
+		const [first] = tried.payments;
+		if (!first || !isIn(asked, first.atMs)) return [];
+		return [{ ...one, tried, begunAtMs: first.atMs, group: groupOf(one, asked, first.pence) }];
+	});
+}
+
 export function lifetimeValues(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
-	const acquired = acquiredIn(log, asked);
+	const acquired = begunIn(log, asked);
 	const ages: { of: number; pence: number }[] = [];
 	const monthNow = monthOf(asked.asOfMs, asked);
-	const firstMonth = acquired.map(({ first }) => monthOf(first.atMs, asked)).sort()[0];
-	const rows = Map.groupBy(acquired, (one) => `${monthOf(one.first.atMs, asked)} ${groupOf(one, asked)}`);
+	const firstMonth = acquired.map(({ begunAtMs }) => monthOf(begunAtMs, asked)).sort()[0];
+	const rows = Map.groupBy(acquired, ({ begunAtMs, group }) => `${monthOf(begunAtMs, asked)} ${group}`);
 	for (const [name, own] of rows) {
 		const month = name.slice(0, 7);
 		figures.set(`${name}: subscriptions`, own.length);

@@ -287,6 +287,34 @@ export const abandonedPlan: fc.Arbitrary<Happening> = fc
 		}).flat(),
 	}));
 
+/** Trials that are free or cost little, of which some are paid for by the month after that, imported at once. */
+export const tried: fc.Arbitrary<Happening> = fc
+	.record({
+		pence: fc.constantFrom(0, 100),
+		trialDays: fc.constantFrom(7, 14, 30),
+		subscriptions: fc.array(
+			fc.record({ months: between(0, 4), daysAgo: between(0, 90), hoursLate: between(0, 400) }),
+			{ minLength: 1, maxLength: 40, size: 'max' },
+		),
+		afterMs: fc.nat(hourMs),
+	})
+	.map(({ pence, trialDays, subscriptions, afterMs }) => ({
+		does: 'import',
+		afterMs,
+		visitors: [],
+		isRepeated: false,
+		sales: subscriptions.flatMap(({ months, daysAgo, hoursLate }, number) => {
+			const sale = { tid: null, cid: null, subid: manySubids + 300 + number };
+			const paid = Array.from({ length: months }, (_, month) => ({
+				...sale,
+				rvn: 499,
+				behindMs: (daysAgo + 30 * (months - 1 - month)) * dayMs + hourMs,
+			}));
+			const firstMs = (paid[0]?.behindMs ?? daysAgo * dayMs) + trialDays * dayMs + hoursLate * hourMs;
+			return [{ ...sale, rvn: pence, behindMs: firstMs }, ...paid];
+		}),
+	}));
+
 /** The most subscriptions of one visitor who arrives. */
 const manySales = 9;
 

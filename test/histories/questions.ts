@@ -79,6 +79,7 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 		['ltv', { ...paths, ...plans, months }],
 		['renewals', { ...paths, ...plans }],
 		['movement', { ...paths, ...plans, every }],
+		['trials', { ...paths, ...plans, every }],
 		['retention', { ...paths, ...plans, months }],
 		['activity', { ...common(endMs), ...ofTouches, segment: ofPaths.segment, every }],
 		['coverage', common(endMs)],

@@ -1,12 +1,13 @@
 import type { Log } from '../store/stored-log.ts';
 import { About } from './alike.ts';
 import { type Lasting, lastingIn, latestOf } from './cadence-sums.ts';
-import { acquiredIn, groupOf } from './cohort-sums.ts';
+import { begunIn, groupOf } from './cohort-sums.ts';
 import {
 	type Asked,
 	countedIn,
 	dayMs,
 	type Figures,
+	isIn,
 	monthOf,
 	monthsBetween,
 	ratio,
@@ -115,11 +116,15 @@ function timesOf(payments: readonly Lasting[], { asOfMs }: Asked) {
 /** What is expected to be paid in a year, with its bounds, for each month and group. */
 export function projections(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
-	const lastingOf = lastingIn(log, asked);
-	const acquired = new Set(acquiredIn(log, asked).map(({ first }) => first.tid));
-	const paid = chosen(log, asked).filter(({ acquisition }) => acquisition);
+	const triedOf = lastingIn(log, asked);
+	const lastingOf = (one: Subscription) => triedOf(one).payments;
+	const begunAtMs = (one: Subscription) => lastingOf(one)[0]?.atMs as number;
+	const acquired = new Set(begunIn(log, asked).map(({ first }) => first.tid));
+	const paid = chosen(log, asked).filter((one) => lastingOf(one).length > 0);
 	const nameOf = (one: Subscription) => `${planOf(lastingOf(one).at(-1)?.days ?? null)} ${one.first.evt}`;
-	for (const [group, all] of Map.groupBy(paid, (one) => groupOf(one, asked))) {
+	for (const [group, all] of Map.groupBy(paid, (one) =>
+		groupOf(one, asked, lastingOf(one)[0]?.pence as number),
+	)) {
 		const rateOf = (plan: string) => {
 			const times = all.filter((one) => nameOf(one) === plan).map((one) => timesOf(lastingOf(one), asked));
 			const over = sum(times.map(({ known }) => known));
@@ -131,7 +136,7 @@ export function projections(log: Log, asked: Asked): Figures {
 			return { low, middle: (low + high) / 2, high };
 		};
 		const own = all.filter(({ first }) => acquired.has(first.tid));
-		for (const [month, some] of Map.groupBy(own, ({ first }) => monthOf(first.atMs, asked))) {
+		for (const [month, some] of Map.groupBy(own, (one) => monthOf(begunAtMs(one), asked))) {
 			let [low, middle, high, variance] = [0, 0, 0, 0];
 			for (const one of some) {
 				const payments = lastingOf(one);
@@ -164,10 +169,11 @@ export function projections(log: Log, asked: Asked): Figures {
 export function movement(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const all = chosen(log, asked);
-	const lastingOf = lastingIn(log, asked);
+	const triedOf = lastingIn(log, asked);
+	const lastingOf = (one: Subscription) => triedOf(one).payments;
 	const firstMs = Math.min(...all.map(({ events }) => events[0]?.atMs as number));
 	const spans = spansFrom(firstMs, asked.every ?? 'month', asked);
-	for (const [name, own] of Map.groupBy(all, (one) => groupOf(one, asked))) {
+	for (const [name, own] of Map.groupBy(all, (one) => groupOf(one, asked, lastingOf(one)[0]?.pence ?? 0))) {
 		const spells = new Map(own.map((one) => [one, spellsOf(lastingOf(one), asked)]));
 		let hasBegun = asked.groups.length === 0;
 		for (const { name: span, fromMs: from, toMs: to } of spans) {
@@ -235,16 +241,15 @@ function addSurvival(figures: Figures, name: string, steps: readonly (readonly [
 
 export function retention(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
-	const acquired = acquiredIn(log, asked);
-	const lastingOf = lastingIn(log, asked);
+	const acquired = begunIn(log, asked);
 	const ages: { of: number; active: number; before: number; pence: number }[] = [];
 	for (const [name, own] of Map.groupBy(
 		acquired,
-		(one) => `${monthOf(one.first.atMs, asked)} ${groupOf(one, asked)}`,
+		({ begunAtMs, group }) => `${monthOf(begunAtMs, asked)} ${group}`,
 	)) {
 		const month = name.slice(0, 7);
-		const starts = startsOf(Math.min(...own.map(({ first }) => first.atMs)), asked.asOfMs, asked.timezone);
-		const spells = own.map((one) => spellsOf(lastingOf(one), asked));
+		const starts = startsOf(Math.min(...own.map(({ begunAtMs }) => begunAtMs)), asked.asOfMs, asked.timezone);
+		const spells = own.map(({ tried }) => spellsOf(tried.payments, asked));
 		const thereAt = (ms: number) => spells.filter((some) => standingAt(some, ms) !== null).length;
 		figures.set(`${name}: subscriptions`, own.length);
 		figures.set(
@@ -285,22 +290,21 @@ export function retention(log: Log, asked: Asked): Figures {
 
 export function renewals(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
-	const lastingOf = lastingIn(log, asked);
-	const cadenceOf = (one: Subscription) => lastingOf(one).at(-1)?.days ?? null;
 	for (const [plan, own] of Map.groupBy(
-		acquiredIn(log, asked),
-		(one) => `${planOf(cadenceOf(one))} ${one.first.evt}: ${groupOf(one, asked)}`,
+		begunIn(log, asked),
+		({ first, tried, group }) => `${planOf(tried.soldDays)} ${first.evt}: ${group}`,
 	)) {
-		const days = own.map((one) => cadenceOf(one) ?? Number.NaN).sort((a, b) => a - b);
+		const soldOf = ({ tried }: (typeof own)[number]) => tried.soldDays;
+		const days = own.map((one) => soldOf(one) ?? Number.NaN).sort((a, b) => a - b);
 		const middle = days[Math.floor(days.length / 2)] as number;
 		// The report tells the median to two digits, and not the plan: 7.497 days are 7, but 7.50 are 8.
 		const told = Number.isNaN(middle) ? null : Math.round(100 * middle) / 100;
-		const name = plan.replace(planOf(cadenceOf(own[0] as Subscription)), planOf(told));
+		const name = plan.replace(planOf(soldOf(own[0] as (typeof own)[number])), planOf(told));
 		figures.set(`${name} subscriptions`, own.length);
 		figures.set(`${name} days`, Number.isNaN(middle) ? null : new About(middle, 0.005_1));
 		const refunded = own.filter(({ events }) => events.some(({ rvn }) => rvn < 0));
 		figures.set(`${name} refunds`, ratio(refunded.length, own.length));
-		const times = own.map((one) => timesOf(lastingOf(one), asked));
+		const times = own.map(({ tried }) => timesOf(tried.payments, asked));
 		const steps: [stayed: number, of: number][] = [];
 		for (let age = 1; age <= 60; age++) {
 			const could = times.filter(({ over, since }) => over + since >= age);
@@ -314,6 +318,47 @@ export function renewals(log: Log, asked: Asked): Figures {
 			figures.set(`${name} ${age} at risk`, due.length);
 			figures.set(`${name} ${age} renewed`, didRenew(due));
 			addSurvival(figures, `${name} ${age}`, steps);
+		}
+	}
+	return figures;
+}
+
+/** What became of the trials that began in the period. */
+export function trials(log: Log, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	const triedOf = lastingIn(log, asked);
+	const began = chosen(log, asked)
+		.map((one) => ({ one, ...triedOf(one) }))
+		.filter(({ triedAtMs }) => triedAtMs !== null && isIn(asked, triedAtMs));
+	const firstMs = Math.min(...began.map(({ triedAtMs }) => triedAtMs as number));
+	const spans = asked.every === null ? undefined : spansFrom(firstMs, asked.every, asked);
+	const spanOf = (ms: number) =>
+		spans ? `${spans.find(({ fromMs, toMs }) => ms >= fromMs && ms < toMs)?.name} ` : '';
+	for (const [name, own] of Map.groupBy(
+		began,
+		({ one, triedAtMs, triedPence }) => `${spanOf(triedAtMs as number)}${groupOf(one, asked, triedPence)}`,
+	)) {
+		const paid = own.filter(({ payments }) => payments.length > 0);
+		const over = own.filter(({ decidedAtMs }) => decidedAtMs <= asked.asOfMs);
+		const paidOfOver = over.filter(({ payments }) => payments.length > 0);
+		const days = paid
+			.map(({ payments, triedAtMs }) => ((payments[0]?.atMs as number) - (triedAtMs as number)) / dayMs)
+			.sort((a, b) => a - b);
+		figures.set(`${name}: trials`, own.length);
+		figures.set(`${name}: converted`, paid.length);
+		figures.set(`${name}: open`, own.filter((one) => !over.includes(one) && !paid.includes(one)).length);
+		figures.set(`${name}: not converted`, over.length - paidOfOver.length);
+		figures.set(`${name}: decided`, over.length);
+		figures.set(`${name}: rate`, ratio(paidOfOver.length, over.length));
+		const bounds = over.length === 0 ? [] : wilson(paidOfOver.length / over.length, over.length);
+		for (const [place, bound] of ['low', 'high'].entries()) {
+			const value = bounds[place];
+			const within = value === undefined ? null : new About(Math.min(1, Math.max(0, value)), 0.000_051);
+			figures.set(`${name}: ${bound}`, within);
+		}
+		for (const percent of [50, 75, 90]) {
+			const value = days[Math.ceil((percent / 100) * days.length) - 1];
+			figures.set(`${name}: days ${percent}`, value === undefined ? null : new About(value, 0.005_1));
 		}
 	}
 	return figures;

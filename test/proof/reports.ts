@@ -21,6 +21,7 @@ import {
 	longHistories,
 	openedAtOnce,
 	regularPayments,
+	tried,
 } from '../histories/history.ts';
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
@@ -49,7 +50,8 @@ export async function checkExported(
 		const arrived = fc.sample(arrivals, { seed: next, numRuns: next % 2 });
 		const abandoned = fc.sample(abandonedPlan, { seed: next, numRuns: Number(next % 3 === 1) });
 		const mailed = fc.sample(openedAtOnce, { seed: next, numRuns: Number(next % 2 === 0) });
-		const history = [...arrived, ...abandoned, ...all, ...paid, ...mailed];
+		const trials = fc.sample(tried, { seed: next, numRuns: Number(next % 4 > 1) });
+		const history = [...trials, ...arrived, ...abandoned, ...all, ...paid, ...mailed];
 		const aid = `c-a-proof-${next}`;
 		const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (made) =>
 			store.createAccountDatabase(made),

@@ -2,7 +2,7 @@ import { html } from '../../format/html.ts';
 import { reportSection } from '../figures.ts';
 import { accountPage } from '../page.ts';
 
-/** Who stays: by month of acquisition, and by renewal. */
+/** Who stays: by month of the first payment, and by renewal. */
 export const retentionPage = accountPage({
 	path: ':aid/retention',
 	title: 'Retention',
@@ -11,7 +11,7 @@ export const retentionPage = accountPage({
 	takesView: true,
 	get: async (
 		asked,
-	) => html`${await reportSection(asked, 'retention', { title: 'Retention by month of acquisition' })}
+	) => html`${await reportSection(asked, 'retention', { title: 'Retention by month of the first payment' })}
 ${await reportSection(asked, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } })}
 ${await reportSection(asked, 'renewals', { title: 'Renewals by channel' })}`,
 });

@@ -33,7 +33,7 @@ export const revenuePage = accountPage({
 				),
 		})}
 ${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', texts: { every: span } })}
-${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of acquisition', texts: { by: 'none', months: '6' } })}
+${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of the first payment', texts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', {
 	title: 'Spending, and when it is paid back',
 	empty: html`No spending is known in this period. Bring it in: a CSV with <code>day,channel,pence</code>, and <code>bin/caskade spend import ${asked.account.aid} FILE</code>.`,
