@@ -120,7 +120,7 @@ export interface ReportQuery {
 	readonly compare?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type, or their first refund where there are only refunds. */
 	readonly evt?: string | undefined;
-	/** A row for each day, week, month. Default: month in movement, the whole period in attribution. */
+	/** A row for each day, week, month. Default: month in movement, the whole period in attribution and trials. */
 	readonly every?: string | undefined;
 	/** Only subscriptions with a touch of this channel in their path. */
 	readonly channel?: string | undefined;
@@ -184,7 +184,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['activity', 'attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
+export const reportKinds = ['activity', 'attribution', 'paths', 'trials', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -194,13 +194,15 @@ export interface ReportsBy<Options> {
 	readonly attribution: (aid: string, options?: Options) => Promise<Report>;
 	/** The paths to subscriptions, and how long they took. @throws CaskadeError */
 	readonly paths: (aid: string, options?: Options) => Promise<Report>;
+	/** Who tries, and who pays after that. @throws CaskadeError */
+	readonly trials: (aid: string, options?: Options) => Promise<Report>;
 	/** How subscriptions and recurring revenue grow and shrink. @throws CaskadeError */
 	readonly movement: (aid: string, options?: Options) => Promise<Report>;
-	/** Who stays, by month of acquisition and age. @throws CaskadeError */
+	/** Who stays, by month of the first payment and age. @throws CaskadeError */
 	readonly retention: (aid: string, options?: Options) => Promise<Report>;
 	/** Who renews, and who is refunded. @throws CaskadeError */
 	readonly renewals: (aid: string, options?: Options) => Promise<Report>;
-	/** What subscriptions earn, by month of acquisition. @throws CaskadeError */
+	/** What subscriptions earn, by month of the first payment. @throws CaskadeError */
 	readonly ltv: (aid: string, options?: Options) => Promise<Report>;
 	/** How many events are joined to a visitor. @throws CaskadeError */
 	readonly coverage: (aid: string, options?: Options) => Promise<Report>;

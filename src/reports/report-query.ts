@@ -110,7 +110,7 @@ export const parameters = {
 		`a row for each ${spanLengths.join(', ')}`,
 		null,
 		{ value: 'span', parse: oneOf(spanLengths) },
-		'month in movement, the whole period in attribution',
+		'month in movement, the whole period in attribution and trials',
 	),
 	model: parameter<readonly AttributionModel[]>(`${some}, or all`, [defaultModel], {
 		value: 'models',

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { allReports } from '../../src/reports/reports.ts';
+import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import { visitorsFrom } from '../../src/store/account/reading/visitors.ts';
 import { keepServedScores } from '../../src/store/account/served-scores.ts';
+import { foldAll } from '../../src/store/fold-all.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { keepJudgedModel } from '../reports/judged-model.ts';
 import { openFor } from '../store/engines.ts';
@@ -88,6 +90,10 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	}));
 	await store.transact(id, () => keepServedScores(told));
 	await keepJudgedModel(store, id);
+	// The demo has no trials.
+	const trial = { tid: 'T-trial', subid: 'S-trial', cid: null, evt: 'membership', rvn: 0 };
+	await store.transact(id, () => storeHistory([], [{ ...trial, receivedAtMs: Date.now() - 86_400_000 }]));
+	await foldAll(store, id);
 	const lift = await caskadeJson(['report', 'lift', aid, 'welcome-back', ...at]);
 	assert.deepEqual(
 		{ ...(lift as object), asOf: null, notes: null },
@@ -136,7 +142,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		rows: { subscriptions: Record<string, number>; recurringPence: Record<string, number> }[];
 	};
 	const listed = (await caskadeJson(['subscription', 'list', aid, ...at])) as Record<string, unknown>[];
-	const there = listed.filter(({ state }) => state !== 'ended');
+	const there = listed.filter(({ state }) => !['ended', 'trial'].includes(String(state)));
 	assert.equal(moved.at(-1)?.subscriptions.closing, there.length);
 	assert.equal(
 		moved.at(-1)?.recurringPence.closing,

@@ -44,6 +44,7 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		state: 'active',
 		cadenceDays: 30.44,
 		cadenceFrom: 'own',
+		trialAt: null,
 		startedAt: day(0),
 		dueAt: '2026-07-30T10:30:00.000Z',
 		endedAt: null,
@@ -58,7 +59,7 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		'gift active 91.31 account  667',
 		'due at risk 30.44 price  999',
 		`refunded ended 30.44 price ${day(162)} 0`,
-		'free active 30.44 account  0',
+		'free trial 30.44 account  0',
 	]);
 
 	const then = (await caskadeJson(['subscription', 'list', aid, '--as-of', day(40), ...at])) as typeof list;
@@ -130,6 +131,7 @@ test('one event alone, or none, is told without a cadence', async (t) => {
 			state: 'active',
 			cadenceDays: null,
 			cadenceFrom: null,
+			trialAt: null,
 			startedAt: day(100),
 			dueAt: null,
 			endedAt: null,

@@ -26,6 +26,7 @@ const kinds = [
 	'activity',
 	'attribution',
 	'paths',
+	'trials',
 	'movement',
 	'retention',
 	'renewals',

@@ -15,6 +15,7 @@ const reports = [
 		'activity',
 		'attribution',
 		'paths',
+		'trials',
 		'movement',
 		'retention',
 		'renewals',
