@@ -177,7 +177,7 @@ export function courseOf(
 }
 
 /** What was before a subscription: it was free, or cost what is paid once to try. */
-export interface Trial {
+export interface SubscriptionTrial {
 	/** At least one. */
 	readonly payments: readonly Payment[];
 	/** Until when the first payment of the subscription is in time, whether it came or not; null if nothing tells how long a trial is. */
@@ -188,7 +188,7 @@ export interface Trial {
 
 /** How a subscription has gone, and the trial before it. */
 export interface TriedCourse {
-	readonly trial: Trial | null;
+	readonly trial: SubscriptionTrial | null;
 	/** From the first one above the price of a trial, with which the subscription begins. Empty if it has not. */
 	readonly payments: readonly Payment[];
 	/** Of the first of them, by its price alone: how often the plan was to be paid that was sold. Null if nothing is known. */

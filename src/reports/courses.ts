@@ -7,7 +7,12 @@ import {
 	type Paid,
 	type Payment,
 } from '../domain/subscription-cadence.ts';
-import { type Course, paymentsOf, type Trial, triedCourseOf } from '../domain/subscription-course.ts';
+import {
+	type Course,
+	paymentsOf,
+	type SubscriptionTrial,
+	triedCourseOf,
+} from '../domain/subscription-course.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
 import { isIn, type Journey, type Period } from './journey.ts';
@@ -20,7 +25,7 @@ export interface CoursedJourney extends Journey {
 	/** How often the plan was to be paid that was sold. */
 	readonly soldCadence: Cadence | null;
 	/** What was before that. */
-	readonly trial: Trial | null;
+	readonly trial: SubscriptionTrial | null;
 	/** Null if there are only refunds. That of a trial has no movements. */
 	readonly course: Course | null;
 }

@@ -1,4 +1,4 @@
-import type { Trial } from '../domain/subscription-course.ts';
+import type { SubscriptionTrial } from '../domain/subscription-course.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
 import type { Span } from './calendar.ts';
@@ -18,7 +18,7 @@ export type TriedRow = ReturnType<typeof rowOf>;
 /** A row with the name of its span and the values of its dimensions. */
 type NamedRow = TriedRow & Readonly<Record<string, unknown>>;
 
-type TriedJourney = CoursedJourney & { readonly trial: Trial };
+type TriedJourney = CoursedJourney & { readonly trial: SubscriptionTrial };
 
 function isTried(journey: CoursedJourney): journey is TriedJourney {
 	return journey.trial !== null;
@@ -38,34 +38,31 @@ function trialsIn(journeys: readonly CoursedJourney[], period: Period): TriedJou
 
 /** What became of the trials that began in each span, by group. */
 export function describeTrials(
-	trials: readonly TriedJourney[],
+	tried: readonly TriedJourney[],
 	{ by, asOfMs }: Pick<Terms, 'by' | 'asOfMs'>,
 	spans: readonly Span[],
 ): { readonly span: Span; readonly values: GroupValues; readonly row: TriedRow }[] {
-	const rows = groupsOf(trials, by).flatMap(({ values, members }, group) =>
-		[...Map.groupBy(members, (journey) => placeOf(spans, triedAtMs(journey)))].map(([place, own]) => ({
-			...{ place, group, span: spans[place] as Span, values },
-			row: rowOf(
-				own.map(({ trial }) => trial),
-				asOfMs,
-			),
-		})),
+	const rows = groupsOf(tried, by).flatMap(({ values, members }, group) =>
+		[...Map.groupBy(members, (journey) => placeOf(spans, triedAtMs(journey)))].map(([place, own]) => {
+			const trials = own.map(({ trial }) => trial);
+			return { place, group, span: spans[place] as Span, values, row: rowOf(trials, asOfMs) };
+		}),
 	);
 	return rows.sort((a, b) => a.place - b.place || a.group - b.group);
 }
 
 const unknownShare = { share: null, low: null, high: null };
 
-function rowOf(trials: readonly Trial[], asOfMs: number) {
+function rowOf(trials: readonly SubscriptionTrial[], asOfMs: number) {
 	const converted = trials.filter(({ convertedAtMs }) => convertedAtMs !== null);
-	const isDecided = ({ decidedAtMs }: Trial) => decidedAtMs !== null && decidedAtMs <= asOfMs;
+	const isDecided = ({ decidedAtMs }: SubscriptionTrial) => decidedAtMs !== null && decidedAtMs <= asOfMs;
 	const open = trials.filter((trial) => trial.convertedAtMs === null && !isDecided(trial)).length;
 	// Early conversions of trials that are not over would count more than those that never come.
 	const decided = trials.filter(isDecided).length;
 	const of = converted.filter(isDecided).length;
 	const rate: { readonly [Bound in keyof ShareWithBounds]: number | null } =
 		decided === 0 ? unknownShare : withBounds(of / decided, decided);
-	const daysOf = ({ payments: [first], convertedAtMs }: Trial) =>
+	const daysOf = ({ payments: [first], convertedAtMs }: SubscriptionTrial) =>
 		((convertedAtMs as number) - (first?.atMs as number)) / dayMs;
 	return {
 		trials: trials.length,

@@ -187,7 +187,7 @@ function lasting({ atMs, pence, backAtMs }: Payment, days: number | null): Lasti
 }
 
 /** What is known of a subscription's payments, and the trial before them. */
-export interface Tried {
+export interface TriedPayments {
 	/** From the first that is not of a trial. */
 	readonly payments: readonly Lasting[];
 	/** When the trial began; null without one. */
@@ -217,7 +217,7 @@ function isTrialPrice(
 }
 
 /** Tells how long the payments of each subscription of a log last, and which were a trial. */
-export function lastingIn(log: Log, asked: Asked): (one: Subscription) => Tried {
+export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedPayments {
 	const all = readLog(log, asked).subscriptions.map((one) => ({
 		evt: one.first.evt,
 		payments: paymentsOf(one),
@@ -294,7 +294,7 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => Tried 
 				: [];
 		return pence === 0 || once(`${evt} ${pence} tried`, look)?.length === 1;
 	};
-	const known = new Map<string, Tried>();
+	const known = new Map<string, TriedPayments>();
 	return (one) => {
 		const { subid, evt } = one.first;
 		const before = known.get(subid);
@@ -308,7 +308,7 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => Tried 
 		const first = begun === 0 ? undefined : payments[0];
 		const longest = (payment: Payment) => daysOf(evt, [payment], Number.POSITIVE_INFINITY)[0] ?? null;
 		const triedDays = first ? longest(first) : null;
-		const told: Tried = {
+		const told: TriedPayments = {
 			payments: begun < 0 ? [] : lastingOf(payments.slice(begun)),
 			triedAtMs: first?.atMs ?? null,
 			triedPence: first?.pence ?? 0,

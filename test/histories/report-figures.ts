@@ -163,9 +163,17 @@ export function trialFigures(report: Report, asked: Asked): Figures {
 		const name = `${span}${groupOf(row, asked)}`;
 		const { p50, p75, p90 } = row.daysToConvert as Fields;
 		const figuresOf = {
-			...{ trials: row.trials, converted: row.converted, open: row.open, 'not converted': row.notConverted },
-			...{ decided: row.decided, rate: row.conversionRate, low: row.low, high: row.high },
-			...{ 'days 50': p50, 'days 75': p75, 'days 90': p90 },
+			trials: row.trials,
+			converted: row.converted,
+			open: row.open,
+			'not converted': row.notConverted,
+			decided: row.decided,
+			rate: row.conversionRate,
+			low: row.low,
+			high: row.high,
+			'days 50': p50,
+			'days 75': p75,
+			'days 90': p90,
 		};
 		for (const [figure, value] of Object.entries(figuresOf)) figures.set(`${name}: ${figure}`, value);
 	}

@@ -62,7 +62,7 @@ for (const [trialPence, trialDays] of [
 			const there = paid.filter(({ fromDay, toDay }) => fromDay < from && toDay >= from);
 			const stayed = there.filter(({ toDay }) => toDay >= to).length;
 			const closing = paid.filter(({ fromDay, toDay }) => fromDay < to && toDay >= to).length;
-			assert.ok(Math.abs((row.customerChurn as number) - (1 - stayed / there.length)) <= 0.002);
+			assert.ok(Math.abs((row.subscriptionChurn as number) - (1 - stayed / there.length)) <= 0.002);
 			assert.ok(Math.abs((row.netRevenueRetention as number) - stayed / there.length) <= 0.002);
 			assert.equal(
 				row.subscriptions.new,
@@ -79,7 +79,10 @@ for (const [trialPence, trialDays] of [
 async function trialRows(journeys: readonly CoursedJourney[], asOfMs: number, query: object = {}) {
 	const source = {
 		query: { by: [], every: null, ...query },
-		...{ period: allTime, asOfMs, calendar: utc, courses: async () => journeys },
+		period: allTime,
+		asOfMs,
+		calendar: utc,
+		courses: async () => journeys,
 	};
 	type Source = Parameters<typeof trialsReport.make>[0];
 	return (await trialsReport.make(source as unknown as Source)) as {
@@ -130,8 +133,14 @@ test('who pays much later is converted, and no trial that is not over is counted
 	);
 	const [row] = (await trialRows(all, asOfDay(100))).rows;
 	assert.deepEqual(row, {
-		...{ trials: 4, converted: 2, open: 0, notConverted: 2, decided: 3 },
-		...{ conversionRate: 0.3333, low: 0.0615, high: 0.7923 },
+		trials: 4,
+		converted: 2,
+		open: 0,
+		notConverted: 2,
+		decided: 3,
+		conversionRate: 0.3333,
+		low: 0.0615,
+		high: 0.7923,
 		daysToConvert: { p50: 5, p75: 90, p90: 90 },
 	});
 });
