@@ -106,7 +106,7 @@ export class HitHandler {
 			throw new ApiError('forbidden');
 		}
 		const atMs = now();
-		const { hit: body, problems } = believedIds(read, account, atMs);
+		const { hit: body, unproven, problems } = believedIds(read, account, atMs);
 		const ignored = problems.length > 0 ? [wrong ?? [], problems].flat().join('; ') : wrong;
 		// Published tags send neither field. They cannot read a cookie with a date, and their visitors would be new each time.
 		const readsDates = request.method === 'GET' || body.seed !== undefined || body.cookieDomain !== undefined;
@@ -143,6 +143,7 @@ export class HitHandler {
 				account.channelRules,
 				deviceOf(userAgent, { mobile: headerOf(request, 'sec-ch-ua-mobile') }),
 				userAgent,
+				unproven,
 			),
 		};
 		const stored = await writer.storeHit(account.id, hit).catch(storeFailed(account.aid, hitTexts));

@@ -3,14 +3,28 @@ import { checkDays } from '../reports/kept-days.ts';
 import { unusableModels, unusableSentence } from '../scoring/judge/model-versions.ts';
 import { checkErasures } from '../store/erasing-again.ts';
 import type { Check } from '../store/maintenance.ts';
+import type { Store } from '../store/store.ts';
 import { checkMissingKeys } from './check-missing-keys.ts';
 import { command } from './command.ts';
 import { printJson, printLine } from './output.ts';
 
+/** Names accounts whose pages are taken for whomever they say. All were so once, without anybody having chosen it. */
+async function checkIdTrust({ control }: Pick<Store, 'control'>): Promise<Check[]> {
+	const accounts = await control.accounts();
+	return accounts
+		.filter(({ idTrust }) => idTrust === 'trusted')
+		.map(({ aid }) => ({
+			check: `ids of ${aid}`,
+			ok: true,
+			detail: `every cid and tid that a page shows is believed, so whoever guesses one is told what is known of its customer. Unless nobody can guess them: 'caskade account update ${aid} --id-trust claimed', or signed`,
+		}));
+}
+
 export const doctorCommand = command('doctor', 'check the installation for problems')
 	.description(
 		`Check disk space, keys, the integrity and schema of every database, the figures kept of past days, keys that
-join nobody, and whether erasures are missing, as after a restore. Changes nothing. The exit code is 1 if something needs attention.`,
+join nobody, ids that are believed of everybody, and whether erasures are missing, as after a restore. Changes nothing. The exit code is 1
+if something needs attention.`,
 	)
 	.setting(...erasureListSetting)
 	.onStore(async (store, options) => {
@@ -29,6 +43,7 @@ join nobody, and whether erasures are missing, as after a restore. Changes nothi
 		for await (const check of checkDays(store, isReadable)) show(check);
 		for await (const check of checkMissingKeys(store, isReadable)) show(check);
 		for await (const check of checkErasures(store, isReadable)) show(check);
+		for (const check of await checkIdTrust(store)) show(check);
 		for (const [aid, models] of Map.groupBy(await unusableModels(store), (model) => model.aid))
 			show({ check: `models of ${aid}`, ok: false, detail: unusableSentence(aid, models) });
 		if (options.json) printJson(checks);

@@ -3,6 +3,7 @@ import type { HitRecord } from '../domain/hit.ts';
 import type { HitRequest } from '../schema/hit-request.ts';
 import { arrivalOf, referrerUrl } from './channels.ts';
 import { cleanUrl, pageOf, webUrl } from './page.ts';
+import { allProven, type UnprovenIds } from './shown-ids.ts';
 
 const maxTitleCharacters = 200;
 
@@ -12,6 +13,7 @@ export function toHitRecord(
 	channelRules: readonly ChannelRule[],
 	device: string,
 	userAgent: string | undefined,
+	unproven: UnprovenIds = allProven,
 ): HitRecord {
 	const landing = webUrl(url);
 	const from = referrerUrl(referrer);
@@ -20,13 +22,15 @@ export function toHitRecord(
 		url: cleanUrl(landing),
 		referrer: cleanUrl(from),
 		title: title ? title.slice(0, maxTitleCharacters) : null,
-		events: (events ?? []).map(({ name, tid, rvn, currency }) => ({
+		events: (events ?? []).map(({ name, tid, rvn, currency }, index) => ({
 			name,
 			...(tid && { tid }),
+			...(unproven.tidsOf.has(index) && { isTidUnproven: true as const }),
 			...(typeof rvn === 'number' && { rvn }),
 			...(currency && { currency }),
 		})),
 		cid: cid || null,
+		...(unproven.cid && { isCidUnproven: true as const }),
 		...arrivalOf({ url: landing, referrer: from, userAgent }, channelRules),
 		device,
 	};

@@ -11,6 +11,8 @@ export interface HitRecord {
 	readonly title: string | null;
 	readonly events: readonly HitEvent[];
 	readonly cid: string | null;
+	/** It came without a right signature, and the account does not believe everybody. Nothing proves the `cid`. */
+	readonly isCidUnproven?: true;
 	readonly channel: string;
 	/** The site that it came from, where `utm_source` and the referrer say it worse or not at all. */
 	readonly source?: string;
@@ -26,6 +28,8 @@ interface HitEvent {
 	readonly name: string;
 	/** Starts a sale that an upload with the same `tid` completes. */
 	readonly tid?: string;
+	/** The same of the `tid`. */
+	readonly isTidUnproven?: true;
 	/** In the smallest unit of `currency`. */
 	readonly rvn?: number;
 	readonly currency?: string;

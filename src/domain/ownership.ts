@@ -6,7 +6,8 @@ import type { SharedKeys } from './shared-key.ts';
 /**
  * Whose a subscription event is: of the visitor who showed its `tid` (a sale begun on a page), else of the visitor who
  * showed its `cid`, else of whoever owns its subscription, so that renewals follow the first sale. Who showed a key first
- * holds it. An event that names a customer is never another customer's: of the visitor who showed its `tid`, and of the owner
+ * holds it, of those who proved that it is theirs, else of all. Whoever holds the `tid` by a claim alone yields to who has proved
+ * the `cid`. An event that names a customer is never another customer's: of the visitor who showed its `tid`, and of the owner
  * of its subscription, only where they have shown that customer, or none. The order in which hits and uploads arrive does
  * not matter.
  */
@@ -78,31 +79,59 @@ export function eventKeys(events: readonly Joinable[]): string[] {
 /** What is known of visitors when an event is joined. */
 export interface Known {
 	/** The `vid` that holds a key. */
-	readonly holderOf: (key: string) => string | undefined;
+	readonly holderOf: (key: string) => KeyHolder | undefined;
 	readonly isAnothers: IsAnothers;
 }
 
 /** Whether a visitor has shown customers, and this one is not among them. */
 export type IsAnothers = (vid: string, cid: string) => boolean;
 
-/** The visitor who showed a key first, and when. */
-export interface Holder {
+/** The visitor who holds a key. */
+export interface KeyHolder {
 	readonly vid: string;
-	readonly atMs: number;
+	/** Whether the visitor showed it with proof, or where the account asks for none. */
+	readonly isProven: boolean;
 }
 
-/** Who of several visitors holds a key: the first to show it; of several at the same moment, the smallest `vid`. */
-export function compareHolders(a: Holder, b: Holder): number {
-	return a.atMs - b.atMs || compareTexts(a.vid, b.vid);
+/** The same with when the visitor first showed it, and since when it holds it. */
+export interface Holder extends KeyHolder {
+	readonly atMs: number;
+	readonly fromMs: number;
+}
+
+/** A visitor who has shown a key. */
+export interface ShownKey {
+	readonly vid: string;
+	/** When it first did. */
+	readonly atMs: number;
+	/** When it first did so with proof, or where the account asked for none; `neverProven` if it never did. */
+	readonly provenAtMs: number;
+}
+
+/** No moment is as late, and both engines have this number. */
+export const neverProven = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Who of several visitors holds a key: the first to prove it, else the first to show it; of several at the same moment, the
+ * smallest `vid`.
+ */
+export function compareHolders(a: ShownKey, b: ShownKey): number {
+	return a.provenAtMs - b.provenAtMs || a.atMs - b.atMs || compareTexts(a.vid, b.vid);
+}
+
+/** Whether the holder of an event's `tid` yields to the holder of its `cid`. */
+function yields(byTid: KeyHolder, byCid: KeyHolder | undefined): boolean {
+	return byCid !== undefined && byCid.vid !== byTid.vid && byCid.isProven && !byTid.isProven;
 }
 
 /** The visitor whom an event itself names. */
 export function namedOwner(event: Joinable, { holderOf, isAnothers }: Known): Owner | undefined {
 	const { tid, cid } = joiningKeys(event);
 	const byTid = tid === undefined ? undefined : holderOf(tidKey(tid));
-	if (byTid !== undefined && !(cid !== undefined && isAnothers(byTid, cid))) return { vid: byTid, named: 2 };
 	const byCid = cid === undefined ? undefined : holderOf(cidKey(cid));
-	return byCid === undefined ? undefined : { vid: byCid, named: 1 };
+	const isAnothersTid = byTid !== undefined && cid !== undefined && isAnothers(byTid.vid, cid);
+	if (byTid && !isAnothersTid && !yields(byTid, byCid)) return { vid: byTid.vid, named: 2 };
+	return byCid && { vid: byCid.vid, named: 1 };
 }
 
 /**
@@ -164,6 +193,8 @@ export interface PastOwnership {
 	readonly knownFromMs: number;
 	/** When the event went to a visitor with a better claim; Infinity if it stayed. */
 	readonly knownUntilMs: number;
+	/** Whether the event named the visitor, and did not only follow its subscription. */
+	readonly isNamed: boolean;
 }
 
 /** A time. */
@@ -191,8 +222,8 @@ function anothersIn(shown: readonly ShownCid[], cid: string | undefined): Period
 
 /** Who is known of visitors over time. */
 export interface KnownOver {
-	/** Who holds a key today, and since when. */
-	readonly holderOf: (key: string) => Holder | undefined;
+	/** Who has held a key, one after another. */
+	readonly holdersOf: (key: string) => readonly Holder[];
 	/** The customers that a visitor has shown. */
 	readonly shownBy: (vid: string) => readonly ShownCid[];
 	/** The keys that too many share, and always did: they hold for every moment. */
@@ -219,7 +250,8 @@ export function ownersOver<Event extends Deciding & Joinable & { readonly subid:
 		if (!deciding) return inTurn(own);
 		const { vid, knownFromMs } = deciding.owner;
 		const since = Math.max(event.atMs, knownFromMs);
-		return inTurn([...own, claim(vid, since, anothersIn(known.shownBy(vid), customerOf(event, known)))]);
+		const not = anothersIn(known.shownBy(vid), customerOf(event, known));
+		return inTurn([...own, claim({ vid, isNamed: false }, { fromMs: since, untilMs: forever }, [not])]);
 	});
 }
 
@@ -231,32 +263,48 @@ function customerOf(event: Joinable, { shared }: KnownOver): string | undefined 
 /** When a visitor had a claim to an event. */
 interface Claim {
 	readonly vid: string;
+	readonly isNamed: boolean;
 	readonly periods: readonly Period[];
 }
 
-/** @param not when it did not hold, because the visitor was another customer's */
-function claim(vid: string, fromMs: number, not: Period | undefined): Claim {
-	if (!not) return { vid, periods: [{ fromMs, untilMs: forever }] };
-	const periods = [
-		{ fromMs, untilMs: not.fromMs },
-		{ fromMs: Math.max(fromMs, not.untilMs), untilMs: forever },
-	];
-	return { vid, periods: periods.filter((period) => period.fromMs < period.untilMs) };
+/** @param not when it did not hold, because another was better or the visitor was another customer's */
+function claim(
+	whose: Pick<Claim, 'vid' | 'isNamed'>,
+	period: Period,
+	not: readonly (Period | undefined)[],
+): Claim {
+	let periods = [period];
+	for (const gap of not)
+		if (gap)
+			periods = periods.flatMap(({ fromMs, untilMs }) => [
+				{ fromMs, untilMs: Math.min(untilMs, gap.fromMs) },
+				{ fromMs: Math.max(fromMs, gap.untilMs), untilMs },
+			]);
+	return { ...whose, periods: periods.filter(({ fromMs, untilMs }) => fromMs < untilMs) };
 }
 
-/** The claims of those whom an event names: the holder of its `tid`, then the holder of its `cid`. */
+/** The claims of those whom an event names: the holders of its `tid`, then the holders of its `cid`. */
 function claimsOver(event: Deciding & Joinable, known: KnownOver): Claim[] {
-	const { holderOf, shownBy, shared } = known;
+	const { holdersOf, shownBy, shared } = known;
 	const { tid } = joiningKeys(event);
 	const cid = customerOf(event, known);
-	const [byTid, byCid] = [
-		tid === undefined || shared.has(tidKey(tid)) ? undefined : holderOf(tidKey(tid)),
-		cid === undefined ? undefined : holderOf(cidKey(cid)),
-	];
-	const since = ({ vid, atMs }: Holder, not?: Period) => claim(vid, Math.max(event.atMs, atMs), not);
+	const byTid = tid === undefined || shared.has(tidKey(tid)) ? [] : holdersOf(tidKey(tid));
+	const byCid = cid === undefined ? [] : holdersOf(cidKey(cid));
+	const heldBy = (holders: readonly Holder[], place: number): Period => ({
+		fromMs: Math.max(event.atMs, holders[place]?.fromMs ?? 0),
+		untilMs: holders[place + 1]?.fromMs ?? forever,
+	});
+	/** When it yields to holders of the `cid`. */
+	const yielding = (holder: Holder) =>
+		byCid.map((other, place) => (yields(holder, other) ? heldBy(byCid, place) : undefined));
 	return [
-		...(byTid ? [since(byTid, anothersIn(shownBy(byTid.vid), cid))] : []),
-		...(byCid ? [since(byCid)] : []),
+		...byTid.map((holder, place) =>
+			claim({ vid: holder.vid, isNamed: true }, heldBy(byTid, place), [
+				anothersIn(shownBy(holder.vid), cid),
+				...yielding(holder),
+			]),
+		),
+		...byCid.map(({ vid }, place) => claim({ vid, isNamed: true }, heldBy(byCid, place), [])),
 	];
 }
 
@@ -272,9 +320,10 @@ function inTurn(claims: readonly Claim[]): PastOwnership[] {
 		if (!best) continue;
 		const knownUntilMs = moments[index + 1] ?? forever;
 		const before = owners.at(-1);
-		if (before?.vid === best.vid && before.knownUntilMs === atMs)
-			owners[owners.length - 1] = { ...before, knownUntilMs };
-		else owners.push({ vid: best.vid, knownFromMs: atMs, knownUntilMs });
+		const { vid, isNamed } = best;
+		if (before?.vid === vid && before.knownUntilMs === atMs)
+			owners[owners.length - 1] = { ...before, knownUntilMs, isNamed: before.isNamed || isNamed };
+		else owners.push({ vid, knownFromMs: atMs, knownUntilMs, isNamed });
 	}
 	return owners;
 }

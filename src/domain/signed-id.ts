@@ -2,10 +2,12 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
  * What an account believes of the `cid`s and `tid`s that hits show:
- * - `trusted`: whoever shows one has it;
- * - `signed`: only whoever shows it with a signature, which the client's back end makes.
+ * - `claimed`: whoever shows one is joined by it, but reads of its pages see nothing that was uploaded before, unless it comes with a
+ *   signature, which the client's back end makes;
+ * - `signed`: only whoever shows it with a signature has it;
+ * - `trusted`: whoever shows one has it.
  */
-export const idTrusts = ['trusted', 'signed'] as const;
+export const idTrusts = ['claimed', 'signed', 'trusted'] as const;
 export type IdTrust = (typeof idTrusts)[number];
 
 /** What an id is of. A signature of the one is none of the other. */

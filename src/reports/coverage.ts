@@ -4,31 +4,36 @@ import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
 import { counted, formatNumber, listed } from '../format/numbers.ts';
+import { claimedEvents } from '../store/account/reading/claimed-events.ts';
 import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
 import { type UnjoinableKey, unjoinableKeysOfEvents } from '../store/account/reading/missing-keys.ts';
 import { requireExactSums } from './exact-sums.ts';
 import { isIn, type Terms } from './journey.ts';
-import { readEvents } from './read-journeys.ts';
+import { readEvents, readsAll } from './read-journeys.ts';
 import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { commonParameters } from './report-query.ts';
 import { unknownNames } from './unknown-names.ts';
 
-const numbers = ['events', 'tid', 'cid', 'subid', 'unjoined'] as const;
-const columns = [...numbers, 'tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
+const joins = ['tid', 'cid', 'subid', 'unjoined', 'claimed'] as const;
+const columns = ['events', ...joins, ...joins.map((join) => `${join}Pence` as const)] as const;
 
 /** Events by how they were joined. */
 type Coverage = Record<(typeof columns)[number], number>;
 
-type CoveredEvent = Pick<JourneyEvent, 'atMs' | 'evt' | 'revenuePence' | 'vid' | 'named'>;
+type CoveredEvent = Pick<JourneyEvent, 'id' | 'atMs' | 'evt' | 'revenuePence' | 'vid' | 'named'>;
 
-/** Counts how events were joined, which explains the size of `(none)` in other reports. */
+/**
+ * Counts how events were joined, which explains the size of `(none)` in other reports.
+ * @param claimed the ids of those that only a claim joins
+ */
 export function describeCoverage(
 	events: readonly CoveredEvent[],
 	{ period, calendar }: Pick<Terms, 'period' | 'calendar'>,
+	claimed: ReadonlySet<number>,
 ) {
 	const rows = new Map<string, Coverage & { month: string; evt: string }>();
-	for (const { atMs, evt, revenuePence, vid, named } of events) {
+	for (const { id, atMs, evt, revenuePence, vid, named } of events) {
 		if (!isIn(period, atMs)) continue;
 		const month = calendar.monthOf(atMs);
 		const begin = () => ({ month, evt, ...totalCoverage([]) });
@@ -37,6 +42,9 @@ export function describeCoverage(
 		row.events++;
 		row[joinedBy]++;
 		row[`${joinedBy}Pence`] += revenuePence;
+		if (!claimed.has(id)) continue;
+		row.claimed++;
+		row.claimedPence += revenuePence;
 	}
 	return [...rows].sort(([a], [b]) => compareTexts(a, b)).map(([, row]) => row);
 }
@@ -73,7 +81,7 @@ export const coverageReport = reportThat({
 	title: 'Coverage',
 	summary: 'how many events are joined to a visitor',
 	definition:
-		'By month and `evt`, or in one row by `none`: events and pence that were joined to their visitor by `tid`, by `cid`, by `subid`, or not at all (`unjoined`).',
+		'By month and `evt`, or in one row by `none`: events and pence that were joined to their visitor by `tid`, by `cid`, by `subid`, or not at all (`unjoined`); and those of the joined ones that nothing proves (`claimed`).',
 	parameters: [...commonParameters, 'by'],
 	check({ by }) {
 		if (by && by.length > 0)
@@ -83,7 +91,8 @@ export const coverageReport = reportThat({
 		const all = await read(readEvents);
 		requireExactSums(all.map(({ revenuePence }) => revenuePence));
 		const events = all.filter((event) => hasLabels(event, query));
-		const rows = describeCoverage(events, { period, calendar });
+		const claimed = await read((options) => claimedEvents(all, { asOfMs, isWhole: readsAll(options) }));
+		const rows = describeCoverage(events, { period, calendar }, claimed);
 		const unjoinable = await read(() => unjoinableKeysOfEvents({ ...period, asOfMs }));
 		const warnings = [...unknownNames({ events: all, paths: [] }, query), ...namedUnjoinable(unjoinable)];
 		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows, warnings };

@@ -144,7 +144,8 @@ export function* readSubscriptions(options: SubscriptionOptions): Reading<Journe
 }
 
 /** Whether the whole account must be read. */
-function readsAll({ isPast, period }: SubscriptionOptions): boolean {
+/** Whether all events are read, and not only those of a period. */
+export function readsAll({ isPast, period }: SubscriptionOptions): boolean {
 	return isPast || !(Number.isFinite(period.fromMs) || Number.isFinite(period.toMs));
 }
 

@@ -65,7 +65,9 @@ export async function visitorChanges(
 	if (!history) return { scores: [], segments: [], moments: 0, looks: 0, without };
 	const endsMs = new Map(history.hits.map(({ sid, atMs }) => [sid, atMs]));
 	const firstMs = history.hits[0]?.atMs as number;
-	const eventsMs = history.events.map(({ knownFromMs }) => knownFromMs).filter((atMs) => atMs >= firstMs);
+	const eventsMs = history.events
+		.map(({ knownFromMs }) => knownFromMs)
+		.filter((atMs) => atMs >= firstMs && atMs <= untilMs);
 	const all = [...new Set([...endsMs.values(), ...eventsMs, untilMs])].sort((a, b) => a - b);
 	const every = Math.ceil(all.length / maxMoments);
 	const chosenMs = all.filter((_, place) => (all.length - 1 - place) % every === 0);

@@ -29,7 +29,7 @@ test('account create adds an account, and its client if it is new', async (t) =>
 		paymentProviders: [],
 		renewalDays: {},
 		currency: 'GBP',
-		idTrust: 'trusted',
+		idTrust: 'claimed',
 		disabledAt: null,
 		ownDatabase: null,
 	});
@@ -100,7 +100,7 @@ test('without --json the output is text', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP, 2 decimals\nidTrust +trusted\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP, 2 decimals\nidTrust +claimed\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });

@@ -54,6 +54,17 @@ test('doctor and coverage name keys that stand for a missing one', async (t) => 
 	assert.doesNotMatch(other.stdout + other.stderr, /join nobody/);
 });
 
+test('doctor names accounts that believe every id', async (t) => {
+	const { at } = await soundFolder(t);
+	const named = async () =>
+		(await caskade(['doctor', ...at])).stdout.split('\n').filter((line) => line.includes('ids of'));
+	assert.deepEqual(await named(), []);
+	await caskade(['account', 'update', 'c-a-y', '--id-trust', 'trusted', ...at]);
+	const [told = '', ...others] = await named();
+	assert.match(told, /^ok +ids of c-a-y: .*'caskade account update c-a-y --id-trust claimed'/);
+	assert.deepEqual(others, []);
+});
+
 test('doctor reports all checks of a healthy folder as ok', async (t) => {
 	const { at } = await soundFolder(t);
 	const ended = await caskade(['doctor', ...at]);

@@ -56,7 +56,7 @@ test('visitor show prints profile, visits, events and shown keys', async (t) => 
 	const { stdout, code } = await caskade(command('show', buyer.freshVid));
 	assert.equal(code, 0);
 	assert.match(stdout, /^revenuePence +1250$/m);
-	assert.match(stdout, /^tid +T-shown +2026-11-21T10:00:00.000Z +true$/m);
+	assert.match(stdout, /^tid +T-shown +2026-11-21T10:00:00.000Z +true +true$/m);
 });
 
 test('visitor export is one JSON document with every hit', async (t) => {

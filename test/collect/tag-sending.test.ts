@@ -140,7 +140,7 @@ describe('what the tag sends', { skip: withoutBrowser, timeout: browserTestMs },
 			const [hit] = await hits();
 			assert.deepEqual(hit?.body.events, [
 				{ name: 'seen' },
-				{ name: 'checkout', tid: '1234' },
+				{ name: 'checkout', tid: '1234', isTidUnproven: true },
 				{ name: 'left' },
 			]);
 			assert.equal(hit?.body.cid, '42');

@@ -48,7 +48,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		assert.equal(hit?.body.cid, 'customer-1');
 		assert.deepEqual(hit?.body.events, [
 			{ name: 'seen' },
-			{ name: 'checkout', tid: 'order-1', rvn: 499, currency: 'GBP' },
+			{ name: 'checkout', tid: 'order-1', isTidUnproven: true, rvn: 499, currency: 'GBP' },
 		]);
 		const { vscr_seed: seed, ...kept } = await cookies(page);
 		assert.match(seed ?? '', /^[0-9a-f]{32}$/);
@@ -182,7 +182,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		await page.goto('about:blank');
 		await eventually('the beacon is stored', async () => (await hits()).length === 2);
 		const [first, left] = await hits();
-		assert.deepEqual(left?.body.events, [{ name: 'checkout', tid: 'order-9' }]);
+		assert.deepEqual(left?.body.events, [{ name: 'checkout', tid: 'order-9', isTidUnproven: true }]);
 		assert.equal(left?.body.page, null);
 		assert.equal(left?.vid, first?.vid);
 		assert.equal(left?.sid, first?.sid);

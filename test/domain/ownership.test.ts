@@ -7,8 +7,10 @@ import {
 	type Holder,
 	type IsAnothers,
 	namedOwner,
+	neverProven,
 	ownerOf,
 	ownersOver,
+	type ShownKey,
 	subscribersAmong,
 } from '../../src/domain/ownership.ts';
 
@@ -21,8 +23,11 @@ interface Event {
 	readonly evt: string;
 }
 
-interface Shown extends Holder {
+interface Shown {
 	readonly key: string;
+	readonly vid: string;
+	readonly atMs: number;
+	readonly isProven: boolean;
 }
 
 const moment = fc.nat({ max: 20 });
@@ -47,6 +52,7 @@ const anyShown = fc.array(
 		),
 		vid: fc.constantFrom('a', 'b', 'c'),
 		atMs: moment,
+		isProven: fc.boolean(),
 	}),
 	{ maxLength: 8 },
 );
@@ -57,11 +63,16 @@ function documentedOwner(
 	events: readonly Event[],
 	shown: readonly Shown[],
 ): string | undefined {
-	const firstToShow = (key: string) =>
-		shown
-			.filter((one) => one.key === key)
-			.toSorted((a, b) => a.atMs - b.atMs || a.vid.localeCompare(b.vid))
-			.at(0)?.vid;
+	/** Of those who prove it, else of all. */
+	const firstToShow = (key: string) => {
+		const all = shown.filter((one) => one.key === key);
+		const proving = all.filter(({ isProven }) => isProven);
+		const begunMs = ({ vid }: Shown) =>
+			Math.min(...all.filter((one) => one.vid === vid).map((one) => one.atMs));
+		return (proving.length > 0 ? proving : all)
+			.toSorted((a, b) => a.atMs - b.atMs || begunMs(a) - begunMs(b) || a.vid.localeCompare(b.vid))
+			.at(0);
+	};
 	const isNobody = (name: string) => ['none', 'null'].includes(name.trim().toLowerCase());
 	const mayHave = (vid: string, { cid }: Event) => {
 		const customers = shown
@@ -72,8 +83,10 @@ function documentedOwner(
 	};
 	const named = (one: Event) => {
 		const byTid = firstToShow(`t:${one.tid}`);
-		if (byTid !== undefined && mayHave(byTid, one)) return byTid;
-		return one.cid === null || isNobody(one.cid) ? undefined : firstToShow(`c:${one.cid}`);
+		const byCid = one.cid === null || isNobody(one.cid) ? undefined : firstToShow(`c:${one.cid}`);
+		const isBetter = byCid?.isProven && !byTid?.isProven;
+		if (byTid !== undefined && mayHave(byTid.vid, one) && !isBetter) return byTid.vid;
+		return byCid?.vid;
 	};
 	const acquisition = events
 		.filter((one) => one.subid === event.subid && named(one) !== undefined)
@@ -102,11 +115,39 @@ function shownCids(shown: readonly Shown[], vid: string) {
 		.map(({ key, atMs }) => ({ cid: key.slice(2), atMs }));
 }
 
-function holdersOf(shown: readonly Shown[]): Map<string, Holder> {
+/** The links of each key, the holder's first. */
+function linksOf(shown: readonly Shown[]): Map<string, ShownKey[]> {
+	const linksIn = (all: readonly Shown[]) =>
+		Map.groupBy(all, ({ vid }) => vid)
+			.entries()
+			.map(([vid, own]) => ({
+				vid,
+				atMs: Math.min(...own.map(({ atMs }) => atMs)),
+				provenAtMs: Math.min(neverProven, ...own.filter((one) => one.isProven).map(({ atMs }) => atMs)),
+			}));
 	return new Map(
 		Map.groupBy(shown, ({ key }) => key)
 			.entries()
-			.map(([key, all]) => [key, all.toSorted(compareHolders)[0] as Shown]),
+			.map(([key, all]) => [key, [...linksIn(all)].sort(compareHolders)]),
+	);
+}
+
+/** Who has held each key: whoever had claimed it first, then whoever had proved it first. */
+function holdersOf(shown: readonly Shown[]): Map<string, Holder[]> {
+	return new Map(
+		linksOf(shown)
+			.entries()
+			.map(([key, links]) => {
+				const [best] = links as [ShownKey];
+				const [begun] = links.toSorted((a, b) => a.atMs - b.atMs || a.vid.localeCompare(b.vid)) as [ShownKey];
+				const { vid, atMs, provenAtMs } = best;
+				const proven = { vid, atMs, fromMs: provenAtMs, isProven: true };
+				const claimed = { ...begun, fromMs: begun.atMs, isProven: false };
+				return [
+					key,
+					[...(begun.atMs < provenAtMs ? [claimed] : []), ...(provenAtMs < neverProven ? [proven] : [])],
+				];
+			}),
 	);
 }
 
@@ -114,12 +155,20 @@ suite('whose an event is', () => {
 	test('its tid names the visitor, else its cid, else its subscription', () => {
 		const event = { tid: 'T', cid: 'C' };
 		const isAnothers: IsAnothers = (vid) => vid === 'other';
-		const held = (holders: Record<string, string>) =>
-			namedOwner(event, { holderOf: (key) => holders[key], isAnothers });
+		const held = (holders: Record<string, string>, proven: readonly string[] = Object.keys(holders)) =>
+			namedOwner(event, {
+				holderOf: (key) =>
+					holders[key] === undefined ? undefined : { vid: holders[key], isProven: proven.includes(key) },
+				isAnothers,
+			});
 		const joined = { ...event, subid: 'S' };
 		assert.deepEqual(eventKeys([event, { tid: 'U', cid: null }]), ['t:T', 'c:C', 't:U']);
 		assert.deepEqual(held({ 't:T': 'a', 'c:C': 'b' }), { vid: 'a', named: 2 });
 		assert.deepEqual(held({ 't:T': 'other', 'c:C': 'b' }), { vid: 'b', named: 1 });
+		assert.deepEqual(held({ 't:T': 'a', 'c:C': 'b' }, []), { vid: 'a', named: 2 });
+		assert.deepEqual(held({ 't:T': 'a', 'c:C': 'b' }, ['t:T']), { vid: 'a', named: 2 });
+		assert.deepEqual(held({ 't:T': 'a', 'c:C': 'b' }, ['c:C']), { vid: 'b', named: 1 }, 'a claim yields');
+		assert.deepEqual(held({ 't:T': 'b', 'c:C': 'b' }, ['c:C']), { vid: 'b', named: 2 });
 		assert.equal(held({ 't:T': 'other' }), undefined);
 		assert.deepEqual(ownerOf(joined, held({ 'c:C': 'b' }), 'c', isAnothers), { vid: 'b', named: 1 });
 		assert.deepEqual(ownerOf(joined, held({}), 'c', isAnothers), { vid: 'c', named: 0 });
@@ -133,10 +182,13 @@ suite('whose an event is', () => {
 	test('is what the documentation says, in any order of events and hits', () => {
 		fc.assert(
 			fc.property(anyEvents, anyShown, (events, shown) => {
-				const holders = holdersOf(shown);
+				const links = linksOf(shown);
 				const isAnothers = isAnothersOf(shown);
-				const named = (event: Event) =>
-					namedOwner(event, { holderOf: (key) => holders.get(key)?.vid, isAnothers });
+				const holderOf = (key: string) => {
+					const [first] = links.get(key) ?? [];
+					return first && { vid: first.vid, isProven: first.provenAtMs < neverProven };
+				};
+				const named = (event: Event) => namedOwner(event, { holderOf, isAnothers });
 				for (const order of [events, events.toReversed()]) {
 					const subscribers = subscribersAmong(order, named);
 					for (const event of order)
@@ -155,7 +207,7 @@ suite('whose an event is', () => {
 				const events = all.filter(({ subid }) => subid === 'S1');
 				const holders = holdersOf(shown);
 				const over = ownersOver(events, {
-					holderOf: (key) => holders.get(key),
+					holdersOf: (key) => holders.get(key) ?? [],
 					shownBy: (vid) => shownCids(shown, vid),
 					shared: new Set(),
 				});

@@ -18,6 +18,7 @@ import {
 	sum,
 	weightsOf,
 } from './journeys.ts';
+import { claimedIn } from './model.ts';
 import { lostPaths, markovShares } from './path-sums.ts';
 
 /** The same as `path-sums.ts` for the other reports. */
@@ -90,6 +91,7 @@ export function lifetimeValues(log: Log, asked: Asked): Figures {
 
 export function coverage(log: Log, asked: Asked): Figures {
 	const { log: known, owners } = readLog(log, asked);
+	const claimed = claimedIn(known, owners);
 	const figures: Figures = new Map();
 	const add = (name: string, number: number) =>
 		figures.set(name, ((figures.get(name) as number) ?? 0) + number);
@@ -102,6 +104,8 @@ export function coverage(log: Log, asked: Asked): Figures {
 			add(`${name}: ${column}`, column === by ? 1 : 0);
 			add(`${name}: ${column}Pence`, column === by ? rvn : 0);
 		}
+		add(`${name}: claimed`, claimed.has(tid) ? 1 : 0);
+		add(`${name}: claimedPence`, claimed.has(tid) ? rvn : 0);
 		add(`${name}: events`, 1);
 	}
 	return figures;

@@ -5,6 +5,8 @@ import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
 export interface Shown {
 	readonly tid: number | null;
 	readonly cid: number | null;
+	/** What of it nothing proves. Nothing, where it is left out. */
+	readonly isUnproven?: 'tid' | 'cid' | 'both' | null;
 }
 
 /** A subscription event. Those with a number have the `tid` that pages may show, the others one of their own. */
@@ -42,6 +44,7 @@ export type Happening = { readonly afterMs: number } & (
 			/** One of the events: its subscription. */
 			readonly event: number;
 			readonly by: 'tid' | 'cid';
+			readonly isUnproven: boolean;
 			readonly arriving: 'one by one' | 'in one transaction';
 	  }
 	| {
@@ -152,6 +155,7 @@ const browsing = {
 	arriving: fc.constantFrom('one by one', 'at once', 'in one transaction'),
 	behindMs,
 	visit: fc.constantFrom('own', 'own', 'none', 'stolen'),
+	isUnproven: fc.constantFrom(null, null, null, 'tid', 'cid', 'both'),
 	isNew: fc.boolean(),
 	hasSeed: fc.boolean(),
 	...shown,
@@ -168,6 +172,7 @@ const happening: fc.Arbitrary<Happening> = oneOf<Happening>(
 			hits: oneOf([2, between(1, 3)], [1, between(10, 70)]),
 			event: fc.nat(99),
 			by: fc.constantFrom('tid', 'tid', 'cid'),
+			isUnproven: fc.boolean(),
 			arriving: fc.constantFrom('one by one', 'in one transaction'),
 		}),
 	],

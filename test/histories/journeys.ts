@@ -1,6 +1,6 @@
 import type { Log, LoggedEvent } from '../store/stored-log.ts';
 import { About } from './alike.ts';
-import { firstShown, ownersOf, type Touch, touchesOf } from './model.ts';
+import { holdersOf, ownersOf, type Touch, touchesOf } from './model.ts';
 
 /** The subscriptions of a log with what led to them, by `docs/reports.md` and without anything of `src/`. */
 
@@ -90,14 +90,16 @@ export function paymentsOf({ events }: Subscription): Payment[] {
 
 /** The log as it was, and the subscriptions in it. */
 export function readLog({ hits, events, kept, shared }: Log, { asOfMs, lookbackDays }: Asked) {
+	const upTo = (link: Log['kept']['links'][number]) =>
+		link.provenAtMs <= asOfMs ? link : { ...link, provenAtMs: Number.POSITIVE_INFINITY };
 	const isKnown = ({ atMs }: { readonly atMs: number }) => atMs <= asOfMs;
 	const log = {
 		hits: hits.filter(isKnown),
 		events: events.filter(isKnown),
-		kept: { links: kept.links.filter(isKnown), touches: kept.touches.filter(isKnown) },
+		kept: { links: kept.links.filter(isKnown).map(upTo), touches: kept.touches.filter(isKnown) },
 		shared,
 	};
-	const [owners, shown] = [ownersOf(log), firstShown(log)];
+	const [owners, shown] = [ownersOf(log), holdersOf(log)];
 	const allTouches = touchesOf(log);
 	const subscribers = new Set([...owners.values()].map(({ vid }) => vid));
 	const gateways = gatewaysIn(log.hits, allTouches, subscribers, asOfMs);

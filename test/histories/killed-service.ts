@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StoredHit } from '../../src/domain/hit.ts';
+import { type IdKind, signId } from '../../src/domain/signed-id.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { openStore } from '../../src/store/open.ts';
 import { ServeProcess } from '../process.ts';
@@ -21,13 +22,15 @@ export class KilledService extends Service {
 	readonly #address: string;
 	readonly #aid: string;
 	readonly #key: string;
+	/** The account believes only what is signed. */
+	readonly #secret: string;
 	readonly #random: () => number;
 	#server: ServeProcess;
 	kills = 0;
 
 	private constructor(
 		account: Service,
-		client: { readonly address: string; readonly aid: string; readonly key: string },
+		client: { readonly address: string; readonly aid: string; readonly key: string; readonly secret: string },
 		server: ServeProcess,
 		random: () => number,
 	) {
@@ -35,6 +38,7 @@ export class KilledService extends Service {
 		this.#address = client.address;
 		this.#aid = client.aid;
 		this.#key = client.key;
+		this.#secret = client.secret;
 		this.#server = server;
 		this.#random = random;
 	}
@@ -44,8 +48,9 @@ export class KilledService extends Service {
 		const store = await openStore(address);
 		const { aid, key } = await addClient(store);
 		const { id: accountId } = await store.control.account(aid);
+		const secret = await store.control.identitySecret(accountId);
 		const account = { store, accountId } as Service;
-		return new KilledService(account, { address, aid, key }, await serve(address), random);
+		return new KilledService(account, { address, aid, key, secret }, await serve(address), random);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -94,7 +99,14 @@ export class KilledService extends Service {
 	}
 
 	async #hit({ vid, firstVid, sid, body, seed }: BrowserHit): Promise<StoredHit | undefined> {
-		const { url, referrer, title, events, cid } = body;
+		const { url, referrer, title, isCidUnproven } = body;
+		const shown = (kind: IdKind, id: string, isUnproven?: true) =>
+			isUnproven ? id : signId(this.#secret, kind, id);
+		const cid = body.cid === null ? null : shown('cid', body.cid, isCidUnproven);
+		const events = body.events.map(({ tid, isTidUnproven, ...event }) => ({
+			...event,
+			...(tid !== undefined && { tid: shown('tid', tid, isTidUnproven) }),
+		}));
 		const answer = await this.#post('/hit', { vid, firstVid, sid, seed, url, referrer, title, events, cid });
 		// The server may die before the answer is complete.
 		const stored = await answer?.json().catch(() => undefined);

@@ -17,31 +17,65 @@ interface Shown {
 	readonly key: string;
 	readonly vid: string;
 	readonly atMs: number;
+	readonly isProven: boolean;
 }
 
-/** The visitor who showed each `tid` (`t:…`) and `cid` (`c:…`) first; of several at one moment, the smallest `vid`. */
-export function firstShown(log: Pick<Log, 'hits' | 'kept' | 'shared'>): Map<string, Shown> {
-	const first = new Map<string, Shown>();
-	for (const shown of shownIn(log)) {
-		const known = first.get(shown.key);
-		if (!known || shown.atMs < known.atMs || (shown.atMs === known.atMs && shown.vid < known.vid))
-			first.set(shown.key, shown);
-	}
-	return first;
+/** A visitor who has shown a key: first, and first with proof. */
+interface Showing {
+	readonly vid: string;
+	readonly atMs: number;
+	readonly provenAtMs: number;
+}
+
+/** By key, each visitor who has shown it. */
+function showingsOf(log: Pick<Log, 'hits' | 'kept' | 'shared'>): Map<string, Map<string, Showing>> {
+	const earliest = (some: readonly Shown[]) =>
+		Math.min(Number.POSITIVE_INFINITY, ...some.map(({ atMs }) => atMs));
+	return new Map(
+		[...Map.groupBy(shownIn(log), ({ key }) => key)].map(([key, all]) => [
+			key,
+			new Map(
+				[...Map.groupBy(all, ({ vid }) => vid)].map(([vid, own]) => [
+					vid,
+					{ vid, atMs: earliest(own), provenAtMs: earliest(own.filter(({ isProven }) => isProven)) },
+				]),
+			),
+		]),
+	);
+}
+
+/**
+ * The visitor who holds each `tid` (`t:…`) and `cid` (`c:…`): the first to prove it, else the first to show it; of several at one
+ * moment, the smallest `vid`.
+ */
+export function holdersOf(log: Pick<Log, 'hits' | 'kept' | 'shared'>): Map<string, Showing> {
+	return new Map(
+		[...showingsOf(log)].map(([key, showings]) => {
+			const all = [...showings.values()].sort((a, b) => a.atMs - b.atMs || compareText(a.vid, b.vid));
+			const proving = all.filter(({ provenAtMs }) => provenAtMs < Number.POSITIVE_INFINITY);
+			const [best] = proving.sort((a, b) => a.provenAtMs - b.provenAtMs);
+			return [key, best ?? (all[0] as Showing)];
+		}),
+	);
 }
 
 /** What visitors have shown, but for what too many share. */
 function shownIn({ hits, kept, shared }: Pick<Log, 'hits' | 'kept' | 'shared'>): Shown[] {
-	return [...kept.links, ...hits.flatMap(shownBy)].filter(({ key }) => !shared.has(key));
+	const before = kept.links.flatMap(({ key, vid, atMs, provenAtMs }) => [
+		{ key, vid, atMs, isProven: provenAtMs === atMs },
+		...(provenAtMs < Number.POSITIVE_INFINITY ? [{ key, vid, atMs: provenAtMs, isProven: true }] : []),
+	]);
+	return [...before, ...hits.flatMap(shownBy)].filter(({ key }) => !shared.has(key));
 }
 
-function shownBy(hit: LoggedHit): Shown[] {
-	return keysOf(hit).map((key) => ({ key, vid: hit.vid, atMs: hit.atMs }));
-}
-
-function keysOf({ body }: LoggedHit): string[] {
-	const keys = body.events.filter(({ tid }) => tid !== undefined).map(({ tid }) => `t:${tid}`);
-	return body.cid === null ? keys : [...keys, `c:${body.cid}`];
+function shownBy({ vid, atMs, body }: LoggedHit): Shown[] {
+	const { cid, events, isCidUnproven } = body;
+	return [
+		...events.flatMap(({ tid, isTidUnproven }) =>
+			tid === undefined ? [] : [{ key: `t:${tid}`, vid, atMs, isProven: !isTidUnproven }],
+		),
+		...(cid === null ? [] : [{ key: `c:${cid}`, vid, atMs, isProven: !isCidUnproven }]),
+	];
 }
 
 /** The names that stand for none, among those of histories. */
@@ -61,7 +95,8 @@ export function customersOf(log: Pick<Log, 'hits' | 'kept' | 'shared'>): Map<str
 /** Whose each event is, by `tid`. */
 export function ownersOf(log: Log): Map<string, Owner> {
 	const { events, shared } = log;
-	const shown = firstShown(log);
+	const holders = holdersOf(log);
+	const isProven = ({ provenAtMs }: Showing) => provenAtMs < Number.POSITIVE_INFINITY;
 	const customers = customersOf(log);
 	/** Nobody has what names another customer than those that they have shown. */
 	const mayHave = (vid: string | null, { cid }: LoggedEvent) => {
@@ -71,9 +106,12 @@ export function ownersOf(log: Log): Map<string, Owner> {
 	const named = new Map<string, Owner>();
 	for (const event of events) {
 		const { tid, cid } = event;
-		const [byTid, byCid] = [shown.get(`t:${tid}`), shown.get(`c:${cid}`)];
-		if (byTid && !isNobody(tid) && mayHave(byTid.vid, event)) named.set(tid, { vid: byTid.vid, named: 2 });
-		else if (cid !== null && !isNobody(cid) && byCid) named.set(tid, { vid: byCid.vid, named: 1 });
+		const byTid = isNobody(tid) ? undefined : holders.get(`t:${tid}`);
+		const byCid = cid === null || isNobody(cid) ? undefined : holders.get(`c:${cid}`);
+		// A claim yields to who has proved to be the customer.
+		const yields = byTid && byCid && byTid.vid !== byCid.vid && isProven(byCid) && !isProven(byTid);
+		if (byTid && !yields && mayHave(byTid.vid, event)) named.set(tid, { vid: byTid.vid, named: 2 });
+		else if (byCid) named.set(tid, { vid: byCid.vid, named: 1 });
 	}
 	const owners = new Map<string, Owner>();
 	for (const [subid, own] of Map.groupBy(events, (event) => event.subid)) {
@@ -88,6 +126,53 @@ export function ownersOf(log: Log): Map<string, Owner> {
 	return owners;
 }
 
+/**
+ * The joined events, by `tid`, that nothing proves: neither their visitor has proved a key of theirs nor, where they follow their
+ * subscription, one of what names the visitor.
+ */
+export function claimedIn(log: Log, owners: ReadonlyMap<string, Owner>): Set<string> {
+	const showings = showingsOf(log);
+	const isProven = ({ tid, cid }: LoggedEvent, vid: string) =>
+		[`t:${tid}`, `c:${cid}`].some(
+			(key) =>
+				(showings.get(key)?.get(vid)?.provenAtMs ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY,
+		);
+	const claimed = log.events.filter((event) => {
+		const { vid } = owners.get(event.tid) as Owner;
+		return vid !== null && !namingOf(event, log, owners).some((other) => isProven(other, vid));
+	});
+	return new Set(claimed.map(({ tid }) => tid));
+}
+
+/** The events by whose keys an event is its visitor's. */
+function namingOf(event: LoggedEvent, log: Log, owners: ReadonlyMap<string, Owner>): LoggedEvent[] {
+	const { vid, named } = owners.get(event.tid) as Owner;
+	if (named > 0) return [event];
+	return log.events.filter((other) => {
+		const owner = owners.get(other.tid) as Owner;
+		return other.subid === event.subid && owner.vid === vid && owner.named > 0;
+	});
+}
+
+/**
+ * The events in profiles, by `vid`: not what a visitor has claimed after its upload and not proven. What names its visitor is seen by a
+ * link of its own; what follows its subscription by a link of any event of it that names the visitor.
+ */
+function seenEvents(log: Log, owners: ReadonlyMap<string, Owner>): Map<string | null, LoggedEvent[]> {
+	const showings = showingsOf(log);
+	const isSeen = ({ tid, cid }: LoggedEvent, vid: string, arrivedAtMs: number) =>
+		[`t:${tid}`, `c:${cid}`].some((key) => {
+			const showing = showings.get(key)?.get(vid);
+			if (!showing) return false;
+			return showing.provenAtMs < Number.POSITIVE_INFINITY || showing.atMs <= arrivedAtMs;
+		});
+	const seen = log.events.filter((event) => {
+		const { vid } = owners.get(event.tid) as Owner;
+		return vid === null || namingOf(event, log, owners).some((other) => isSeen(other, vid, event.atMs));
+	});
+	return Map.groupBy(seen, ({ tid }) => (owners.get(tid) as Owner).vid);
+}
+
 /** What retention keeps that keeps touches: of those with subscription events, how they arrived, and what joins the events. */
 export function wantedOf(log: Log, beforeMs: number): Kept {
 	const owners = ownersOf(log);
@@ -98,7 +183,12 @@ export function wantedOf(log: Log, beforeMs: number): Kept {
 	});
 	const isJoining = new Set(joining);
 	return {
-		links: shownIn(log).filter(({ vid, key, atMs }) => atMs < beforeMs && isJoining.has(`${vid} ${key}`)),
+		links: shownIn(log)
+			.filter(({ vid, key, atMs }) => atMs < beforeMs && isJoining.has(`${vid} ${key}`))
+			.map(({ isProven, ...shown }) => ({
+				...shown,
+				provenAtMs: isProven ? shown.atMs : Number.POSITIVE_INFINITY,
+			})),
 		touches: touchesOf(log).filter(({ vid, atMs }) => atMs < beforeMs && buyers.has(vid)),
 	};
 }
@@ -107,12 +197,10 @@ export function wantedOf(log: Log, beforeMs: number): Kept {
 export function derivedFrom(log: Log): Derived {
 	const owners = ownersOf(log);
 	const hitsOf = Map.groupBy(log.hits, ({ vid }) => vid);
-	const eventsOf = Map.groupBy(log.events, ({ tid }) => owners.get(tid)?.vid);
-	const links = new Map<string, number>();
-	for (const { key, vid, atMs } of shownIn(log)) {
-		const name = `${vid} ${key}`;
-		links.set(name, Math.min(links.get(name) ?? atMs, atMs));
-	}
+	const eventsOf = seenEvents(log, owners);
+	const links = [...showingsOf(log)].flatMap(([key, showings]) =>
+		[...showings.values()].map(({ vid, atMs, provenAtMs }) => [`${vid} ${key}`, [atMs, provenAtMs]] as const),
+	);
 	return {
 		visitors: new Map([...hitsOf].map(([vid, hits]) => [vid, profileOf(hits, eventsOf.get(vid) ?? [])])),
 		visits: new Map(
@@ -122,7 +210,7 @@ export function derivedFrom(log: Log): Derived {
 			]),
 		),
 		owners,
-		links,
+		links: new Map(links),
 		touches: new Map(touchesOf(log).map(({ vid, atMs, origin }) => [`${vid} ${atMs}`, origin])),
 	};
 }

@@ -13,7 +13,7 @@ import { addCrowd } from '../store/crowd.ts';
 import { readStored } from '../store/stored-log.ts';
 import { checkApart, sharedIn } from './apart.ts';
 import { customerOf, type Happening, type History, people, type Sale, type Shown } from './history.ts';
-import { customersOf, firstShown, isNobody, ownersOf, wantedOf } from './model.ts';
+import { customersOf, holdersOf, isNobody, ownersOf, wantedOf } from './model.ts';
 import type { BrowserHit, Service } from './service.ts';
 
 /** A hit that was sent. */
@@ -125,7 +125,11 @@ export class Playing {
 	}
 
 	/** The first of them, or the last one, shows who it is. */
-	#bodies({ hits, from = 0, tid, cid }: Shown & { hits: number; from?: number }): HitRecord[] {
+	#bodies({ hits, from = 0, tid, cid, isUnproven }: Shown & { hits: number; from?: number }): HitRecord[] {
+		const [isTidUnproven, isCidUnproven] = [
+			isUnproven === 'tid' || isUnproven === 'both',
+			isUnproven === 'cid' || isUnproven === 'both',
+		];
 		const shows = this.#number % 2 ? 0 : hits - 1;
 		return Array.from({ length: hits }, (_, place) => {
 			const arrival = place === 0 ? from : place % 9 === 4 ? place : 4 * (place % 2);
@@ -133,7 +137,9 @@ export class Playing {
 			const page = `/p${place % 70}`;
 			const events = [
 				...(place % 5 === 3 ? [{ name: 'look' }] : []),
-				...(place === shows && tid !== null ? [{ name: 'order', tid: `T-${tid}` }] : []),
+				...(place === shows && tid !== null
+					? [{ name: 'order', tid: `T-${tid}`, ...(isTidUnproven && { isTidUnproven }) }]
+					: []),
 			];
 			return {
 				page,
@@ -142,6 +148,7 @@ export class Playing {
 				title: `hit ${this.#number++}`,
 				events,
 				cid: place === shows && cid !== null ? customerOf(cid) : null,
+				...(place === shows && cid !== null && isCidUnproven && { isCidUnproven }),
 				channel,
 				device: place % 2 ? 'phone' : 'desktop',
 			};
@@ -199,18 +206,21 @@ export class Playing {
 		if (cookie) this.#cookies.set(who, cookie);
 	}
 
-	async #logIn({ who, hits, event, by, arriving }: Of<'log in'>): Promise<void> {
+	async #logIn({ who, hits, event, by, arriving, isUnproven }: Of<'log in'>): Promise<void> {
 		const { log } = await readStored(this.#service.store, this.#service.accountId);
 		const subid = log.events[event % log.events.length]?.subid;
 		const own = log.events.filter((one) => one.subid === subid).sort((a, b) => a.atMs - b.atMs);
 		const first = own.find(({ rvn }) => rvn >= 0);
 		const key = by === 'cid' && first?.cid ? `c:${first.cid}` : `t:${first?.tid}`;
-		const shownAtMs = firstShown(log).get(key)?.atMs ?? Number.POSITIVE_INFINITY;
+		const shownAtMs = holdersOf(log).get(key)?.atMs ?? Number.POSITIVE_INFINITY;
 		const [shows, ...others] = this.#bodies({ hits, tid: null, cid: null }) as [HitRecord, ...HitRecord[]];
 		const name = key.slice(2);
 		const shown = key.startsWith('c:')
-			? { ...shows, cid: name }
-			: { ...shows, events: [{ name: 'order', tid: name }] };
+			? { ...shows, cid: name, ...(isUnproven && { isCidUnproven: true as const }) }
+			: {
+					...shows,
+					events: [{ name: 'order', tid: name, ...(isUnproven && { isTidUnproven: true as const }) }],
+				};
 		this.#cookies.delete(who);
 		const beganMs = Math.min(this.#nowMs, shownAtMs - 1);
 		await this.#view(who, [shown, ...others], {
@@ -425,8 +435,11 @@ export class Playing {
 		await this.#service.prune(beforeMs, keepsTouches);
 		const { derived } = await readStored(store, accountId);
 		const wanted = keepsTouches ? wantedOf(log, beforeMs) : { links: [], touches: [] };
-		for (const { vid, key, atMs } of wanted.links)
-			assert.ok(Number(derived.links.get(`${vid} ${key}`)) <= atMs, `${vid} has shown ${key}`);
+		for (const { vid, key, atMs, provenAtMs: proven } of wanted.links) {
+			const [shownAtMs, provenAtMs] = derived.links.get(`${vid} ${key}`) as [number, number];
+			assert.ok(shownAtMs <= atMs, `${vid} has shown ${key}`);
+			assert.ok(provenAtMs <= proven, `${vid} has proved ${key}`);
+		}
 		for (const { vid, atMs, origin } of wanted.touches)
 			assert.deepEqual(derived.touches.get(`${vid} ${atMs}`), origin, `${vid} arrived at ${atMs}`);
 		for (const hit of this.hits.values())

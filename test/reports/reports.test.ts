@@ -303,7 +303,8 @@ test('renewals are counted among subscriptions whose time to renew is over, each
 });
 
 test('coverage counts events by how they were joined', () => {
-	const event = (vid: string | null, named: 0 | 1 | 2, revenuePence: number) => ({
+	const event = (id: number, vid: string | null, named: 0 | 1 | 2, revenuePence: number) => ({
+		id,
 		atMs: day0Ms,
 		evt: 'newsletter',
 		vid,
@@ -311,10 +312,11 @@ test('coverage counts events by how they were joined', () => {
 		revenuePence,
 	});
 	assert.deepEqual(
-		describeCoverage([event('V', 2, 5), event('V', 0, 7), event(null, 0, 9), event(null, 0, -1)], {
-			period: allTime,
-			calendar: utc,
-		}),
+		describeCoverage(
+			[event(1, 'V', 2, 5), event(2, 'V', 0, 7), event(3, null, 0, 9), event(4, null, 0, -1)],
+			{ period: allTime, calendar: utc },
+			new Set([2]),
+		),
 		[
 			{
 				month: '2026-01',
@@ -324,10 +326,12 @@ test('coverage counts events by how they were joined', () => {
 				cid: 0,
 				subid: 1,
 				unjoined: 2,
+				claimed: 1,
 				tidPence: 5,
 				cidPence: 0,
 				subidPence: 7,
 				unjoinedPence: 8,
+				claimedPence: 7,
 			},
 		],
 	);

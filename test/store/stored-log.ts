@@ -35,7 +35,13 @@ export interface Log {
 /** What retention has left of hits that it deleted. */
 export interface Kept {
 	/** What a visitor showed first, and when. */
-	readonly links: readonly { readonly key: string; readonly vid: string; readonly atMs: number }[];
+	readonly links: readonly {
+		readonly key: string;
+		readonly vid: string;
+		readonly atMs: number;
+		/** When it was first shown with proof; Infinity if it never was. */
+		readonly provenAtMs: number;
+	}[];
 	readonly touches: readonly Touch[];
 }
 
@@ -45,7 +51,7 @@ export interface Derived {
 	readonly visits: ReadonlyMap<string, unknown>;
 	/** Whose each event is, and why: 2 by its `tid`, 1 by its `cid`, 0 by its subscription. */
 	readonly owners: ReadonlyMap<string, unknown>;
-	/** When each visitor first showed a `tid` (`t:…`) or `cid` (`c:…`). */
+	/** When each visitor first showed a `tid` (`t:…`) or `cid` (`c:…`), and when it first proved it. */
 	readonly links: ReadonlyMap<string, unknown>;
 	readonly touches: ReadonlyMap<string, unknown>;
 }
@@ -58,7 +64,7 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 		},
 		{ sql: 'SELECT vid, profile FROM @visitor' },
 		{ sql: 'SELECT sid, vid, profile FROM @visit' },
-		{ sql: 'SELECT vid, key, at, kept FROM @claim ORDER BY vid, key' },
+		{ sql: 'SELECT vid, key, at, unproven_until, kept FROM @claim ORDER BY vid, key' },
 		{ sql: 'SELECT vid, at, origin, kept FROM @touch ORDER BY vid, at' },
 		{ sql: 'SELECT key FROM @shared_key' },
 	];
@@ -80,7 +86,12 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 			kept: {
 				links: links
 					.filter(({ kept }) => kept !== null)
-					.map(({ vid, key, at }) => ({ vid: String(vid), key: String(key), atMs: Number(at) })),
+					.map(({ vid, key, at, unproven_until }) => ({
+						vid: String(vid),
+						key: String(key),
+						atMs: Number(at),
+						provenAtMs: provenAtMs(at, unproven_until),
+					})),
 				touches: touches
 					.filter(({ kept }) => kept !== null)
 					.map(({ vid, at, origin }) => ({
@@ -96,10 +107,20 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 				visits.map(({ sid, vid, profile }) => [String(sid), { vid, ...JSON.parse(String(profile)) }]),
 			),
 			owners: new Map(events.map(({ tid, vid, named }) => [String(tid), { vid, named: Number(named) }])),
-			links: new Map(links.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)])),
+			links: new Map(
+				links.map(({ vid, key, at, unproven_until }) => [
+					`${vid} ${key}`,
+					[Number(at), provenAtMs(at, unproven_until)],
+				]),
+			),
 			touches: new Map(touches.map(({ vid, at, origin }) => [`${vid} ${at}`, JSON.parse(String(origin))])),
 		},
 	};
+}
+
+function provenAtMs(at: unknown, unprovenUntil: unknown): number {
+	const atMs = Number(unprovenUntil ?? at);
+	return atMs === Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : atMs;
 }
 
 export function readStored(store: OpenStore, accountId: number): Promise<{ log: Log; derived: Derived }> {

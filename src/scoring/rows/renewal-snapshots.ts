@@ -29,7 +29,12 @@ export function renewalSnapshots(
 ): Snapshot[] {
 	const { goal, cadences, knownToMs } = plan;
 	const payments = history.events
-		.filter(({ entry, knownUntilMs }) => entry.revenuePence >= 0 && knownUntilMs === Number.POSITIVE_INFINITY)
+		.filter(
+			({ entry, knownFromMs, knownUntilMs }) =>
+				entry.revenuePence >= 0 &&
+				knownFromMs < Number.POSITIVE_INFINITY &&
+				knownUntilMs === Number.POSITIVE_INFINITY,
+		)
 		.map(({ entry, knownFromMs }) => ({
 			subid: entry.subid,
 			fromMs: Math.max(entry.atMs, knownFromMs, history.hits[0]?.atMs ?? 0),

@@ -44,7 +44,7 @@ const defaultSettings: AccountSettings = {
 	paymentProviders: [],
 	renewalDays: {},
 	currency: 'GBP',
-	idTrust: 'trusted',
+	idTrust: 'claimed',
 };
 
 export interface Account extends AccountSettings {

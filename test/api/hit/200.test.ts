@@ -100,7 +100,7 @@ test('a wrong value costs itself, not the rest, and the answer says what would b
 	assert.equal(hit?.body.cid, '42');
 	assert.deepEqual(hit?.body.events, [
 		{ name: 'seen' },
-		{ name: '7', tid: '1234' },
+		{ name: '7', tid: '1234', isTidUnproven: true },
 		{ name: 'left', rvn: 499, currency: 'GBP' },
 	]);
 	const listless = (await (await sendHit({ events: 'none' })).json()) as { ignored?: string };

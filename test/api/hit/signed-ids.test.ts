@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { signId } from '../../../src/domain/signed-id.ts';
+import { type IdTrust, signId } from '../../../src/domain/signed-id.ts';
 import { openAccount } from '../../shared-server.ts';
 import { event, type ServedAccount } from '../../support.ts';
 
@@ -13,7 +13,7 @@ async function shows({ hit }: ServedAccount, fields: object): Promise<Told> {
 
 const isSubscriber = ({ segments }: Told) => segments.some(({ id }) => id === 'subscriber');
 
-async function openSigning(idTrust: 'signed' | 'trusted') {
+async function openSigning(idTrust: IdTrust) {
 	const account = await openAccount();
 	const { id } = await account.store.control.account(account.aid);
 	const secret = await account.store.control.identitySecret(id);
@@ -46,6 +46,32 @@ test('where ids must be signed, a stranger who guesses one learns nothing and ta
 	assert.equal(customer.ignored, undefined);
 	assert.equal(isSubscriber(customer), true);
 	assert.equal(isSubscriber(await shows(account, shownTid(signId(secret, 'tid', 'order-2')))), true);
+});
+
+test('where ids are claimed, a stranger is not told what was uploaded before, and whoever signs is', async () => {
+	const account = await openSigning('claimed');
+	const { secret, aid } = account;
+	const wrong = 'f'.repeat(64);
+	for (const [fields, ignored] of [
+		[shownCid('customer-42'), undefined],
+		[shownCid(`customer-42~${wrong}`), 'cid must have a right signature'],
+		[shownTid('order-2'), undefined],
+	] as const) {
+		const told = await shows(account, fields);
+		assert.equal(told.ignored, ignored);
+		assert.equal(isSubscriber(told), false);
+	}
+	assert.equal(isSubscriber(await shows(account, shownCid(signId(secret, 'cid', 'customer-42')))), true);
+	assert.equal(isSubscriber(await shows(account, shownTid(signId(secret, 'tid', 'order-2')))), true);
+	// A sale that begins on a page needs no signature.
+	const buyer = (await (await account.sendHit(shownTid('order-3'))).json()) as { vid: string };
+	await account.upload({ aid, data: [event({ tid: 'order-3', subid: 'S-3' })] });
+	assert.equal(isSubscriber(await shows(account, { vid: buyer.vid })), true);
+});
+
+test('an account is made so that ids are claims', async () => {
+	const { store, aid } = await openAccount();
+	assert.equal((await store.control.account(aid)).idTrust, 'claimed');
 });
 
 test('where ids are trusted, a signature is taken away, and a wrong one is named', async () => {

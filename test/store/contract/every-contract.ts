@@ -23,6 +23,7 @@ import { sharedKeyContract } from './shared-keys.ts';
 import { subscriptionContract } from './subscriptions.ts';
 import { tasksContract } from './tasks.ts';
 import { toldTimesContract } from './told-times.ts';
+import { unprovenClaimContract } from './unproven-claims.ts';
 import { uploadContract } from './uploads.ts';
 import { visitorMaintenanceContract } from './visitor-maintenance.ts';
 import { visitorContract } from './visitors.ts';
@@ -38,6 +39,7 @@ export function everyContract(engine: Engine): void {
 	joinContract(engine);
 	customerContract(engine);
 	sharedKeyContract(engine);
+	unprovenClaimContract(engine);
 	visitorMaintenanceContract(engine);
 	erasingAgainContract(engine);
 	subscriptionContract(engine);

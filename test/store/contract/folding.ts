@@ -365,7 +365,8 @@ export function foldingContract(engine: Engine): void {
 			}, async () => {
 				const { store, accountId } = await openAccountOn(engine);
 				await addLongLog(store, accountId, 12_000, receivedAtMs);
-				const others = Array.from({ length: 1000 }, (_, index) =>
+				// So many that PostgreSQL does not take reading all their links for as quick as looking one up.
+				const others = Array.from({ length: 2000 }, (_, index) =>
 					hit({ atMs: receivedAtMs + index }, { cid: 'C-1' }),
 				);
 				await store.transact(accountId, () => storeHits(others));

@@ -22,7 +22,13 @@ const startMs = receivedAtMs;
 
 /** Something that happens at the hour given by its position in the list. */
 type Happening =
-	| { readonly type: 'hit'; readonly visitor: number; readonly tid?: string; readonly cid?: string }
+	| {
+			readonly type: 'hit';
+			readonly visitor: number;
+			readonly tid?: string;
+			readonly cid?: string;
+			readonly unproven?: 'tid' | 'cid';
+	  }
 	| { readonly type: 'event'; readonly tid: string; readonly cid: string | null };
 
 const tid = fc.constantFrom('a', 'b', 'c');
@@ -32,7 +38,13 @@ const anyHappenings: fc.Arbitrary<Happening[]> = fc.array(
 		{
 			weight: 2,
 			arbitrary: fc.record(
-				{ type: fc.constant('hit' as const), visitor: fc.nat(2), tid, cid },
+				{
+					type: fc.constant('hit' as const),
+					visitor: fc.nat(2),
+					tid,
+					cid,
+					unproven: fc.constantFrom('tid' as const, 'cid' as const),
+				},
 				{ requiredKeys: ['type', 'visitor'] },
 			),
 		},
@@ -55,9 +67,18 @@ function* happenings(list: readonly Happening[]): Steps<void> {
 			yield* storeHistory([], [{ ...event, receivedAtMs: atMs }]);
 		} else {
 			const vid = vidOf(each.visitor);
-			const events = each.tid === undefined ? [] : [{ name: 'checkout', tid: each.tid }];
+			const [isTidUnproven, isCidUnproven] = [each.unproven === 'tid', each.unproven === 'cid'];
+			const events =
+				each.tid === undefined
+					? []
+					: [{ name: 'checkout', tid: each.tid, ...(isTidUnproven && { isTidUnproven }) }];
 			const sid = `${hour}`.padStart(32, 'f');
-			yield* storeHits([hit({ vid, freshVid: vid, freshSid: sid, atMs }, { events, cid: each.cid ?? null })]);
+			yield* storeHits([
+				hit(
+					{ vid, freshVid: vid, freshSid: sid, atMs },
+					{ events, cid: each.cid ?? null, ...(isCidUnproven && { isCidUnproven }) },
+				),
+			]);
 		}
 	}
 }

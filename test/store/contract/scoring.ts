@@ -43,7 +43,7 @@ export function scoringContract(engine: Engine): void {
 					paymentProviders: [],
 					renewalDays: {},
 					currency: 'GBP',
-					idTrust: 'trusted',
+					idTrust: 'claimed',
 					goals: 0,
 					segments: 0,
 					experiments: [],

@@ -53,8 +53,8 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			);
 			assert.deepEqual(record?.subscriptionEvents, [{ ...sales[0], receivedAt: at }]);
 			assert.deepEqual(record?.identityLinks, [
-				{ kind: 'cid', value: 'C-care', at, holds: true },
-				{ kind: 'tid', value: 'T-care', at, holds: true },
+				{ kind: 'cid', value: 'C-care', at, isProven: true, holds: true },
+				{ kind: 'tid', value: 'T-care', at, isProven: true, holds: true },
 			]);
 			assert.equal(record?.profile?.subscriptions?.revenuePence, 700);
 			assert.doesNotMatch(JSON.stringify(record), new RegExp(`${customer.freshVid}|C-other`));

@@ -56,7 +56,8 @@ export function digestOf(body: HitRecord): string {
 	return hash('sha256', identityOf(body), 'base64');
 }
 
-/** Ignores what channel rules and later versions of Caskade may derive differently. */
+/** Ignores what channel rules and later versions of Caskade may derive differently, and whether ids are proven. */
 export function identityOf({ url, referrer, title, events, cid }: HitRecord): string {
-	return JSON.stringify([url, referrer, title, events, cid]);
+	const shown = events.map(({ isTidUnproven: _, ...event }) => event);
+	return JSON.stringify([url, referrer, title, shown, cid]);
 }

@@ -268,11 +268,12 @@ export function* joinEvents(
 	const loaded = new LoadedProfiles(rows);
 	const visitors = new Map(loaded.profiles);
 	const stale = new Set([...followed, ...busy]);
-	for (const { vid, entry } of joined) {
+	for (const { vid, entry, owner } of joined) {
 		// Retention has deleted the hits of some visitors and kept their links; they have no profile.
 		if (!visitors.has(vid)) continue;
-		// Entries of one moment keep their order, so they are compared with the profile as it was loaded.
-		if (loaded.isLatest(vid, entry)) visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
+		// What follows a subscription is seen with what names its owner. Entries of one moment keep their order, so they are compared with the profile as it was loaded.
+		if (loaded.isLatest(vid, entry) && !(owner.named > 0 && loaded.hidden.get(vid) === 2))
+			visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
 		else stale.add(vid);
 	}
 	yield [

@@ -113,6 +113,8 @@ export function* storeHits(
 	// Its visitor or link was deleted after the look-up without a lock.
 	if (links.some(({ key }) => !working.keys.has(key)))
 		throw new ConcurrentChangeError('a visitor was erased');
+	// What its profile left out may be in it now.
+	for (const { vid } of links) if (working.loadedVisitors.hidden.has(vid)) working.stale.add(vid);
 	const visitors = changedOf(
 		working.visitors,
 		placed.map(({ vid }) => vid),

@@ -37,6 +37,7 @@ import { refold, withShortLogs } from '../profiles/refold.ts';
 import {
 	addMissingVisits,
 	findOwning,
+	LoadedProfiles,
 	loadVisitors,
 	loadVisits,
 	returningAmong,
@@ -225,7 +226,9 @@ function* storePastHits(
 	yield* assignLater(contested.popular, fresh);
 	const isAdded = new Set(addedEvents.map(({ tid }) => tid));
 	const assigned = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));
-	const moved = assigned.union(returningAmong(owning, visitors));
+	const { hidden } = new LoadedProfiles(visitors);
+	const seeing = fresh.filter(({ vid }) => hidden.has(vid)).map(({ vid }) => vid);
+	const moved = assigned.union(returningAmong(owning, visitors)).union(new Set(seeing));
 	const renamedTo = new Set(renamed.map(([, sid]) => sid));
 	const latest = addLatest(added, { visitors, visits }, (vid, sid) => !moved.has(vid) && !renamedTo.has(sid));
 	yield [

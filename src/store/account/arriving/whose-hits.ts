@@ -90,7 +90,7 @@ export function customersOf(shows: readonly ShowsCustomer[]): Askable<Query> {
 	const rows = new Map(
 		shows.map(({ vid, cid }) => [`${vid} ${cid}`, [vid, cid === null ? '' : cidKey(cid)]]),
 	);
-	return sql`SELECT asked.column1 AS vid, asked.column2 AS key, claim.at AS at, ${isAnother} AS another FROM (${values([...rows.values()])}) AS asked JOIN @visitor AS visitor ON visitor.vid = asked.column1 LEFT JOIN @claim AS claim ON claim.vid = asked.column1 AND claim.key = asked.column2 /* customers of visitors */`;
+	return sql`SELECT asked.column1 AS vid, asked.column2 AS key, claim.at AS at, claim.unproven_until AS unproven_until, ${isAnother} AS another FROM (${values([...rows.values()])}) AS asked JOIN @visitor AS visitor ON visitor.vid = asked.column1 LEFT JOIN @claim AS claim ON claim.vid = asked.column1 AND claim.key = asked.column2 /* customers of visitors */`;
 }
 
 const isAnother = raw(`CASE WHEN claim.at IS NULL AND ${hasCustomer('asked.column1')} THEN 1 ELSE 0 END`);

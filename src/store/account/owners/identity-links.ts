@@ -1,12 +1,16 @@
 import { isMissingKey } from '../../../domain/missing-key.ts';
 import {
 	cidKey,
+	type Holder,
 	type IsAnothers,
 	type Joinable,
 	joiningKeys,
+	type KeyHolder,
 	namedOwner,
+	neverProven,
 	type Owner,
 	ownerOf,
+	type ShownKey,
 	subscriptionKey,
 	tidKey,
 } from '../../../domain/ownership.ts';
@@ -16,6 +20,7 @@ import {
 	type Askable,
 	ask,
 	type Query,
+	type Reading,
 	type Row,
 	raw,
 	type Select,
@@ -42,22 +47,29 @@ import {
  * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that one of the visitor's hits has shown. The table is called
  * `claim`. `domain/ownership.ts` says whose an event is by these links.
  */
-export interface IdentityLink {
+export interface IdentityLink extends ShownKey {
 	readonly key: string;
-	readonly atMs: number;
-	readonly vid: string;
 }
 
 interface Shown {
-	readonly events: readonly { readonly tid?: string }[];
+	readonly events: readonly { readonly tid?: string; readonly isTidUnproven?: true }[];
 	readonly cid: string | null;
+	readonly isCidUnproven?: true;
 }
 
 /** The identity links of a hit. */
-export function linksOfHit(vid: string, atMs: number, { events, cid }: Shown): IdentityLink[] {
-	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [tidKey(tid)]));
-	if (cid !== null) keys.push(cidKey(cid));
-	return keys.map((key) => ({ key, atMs, vid }));
+export function linksOfHit(vid: string, atMs: number, { events, cid, isCidUnproven }: Shown): IdentityLink[] {
+	const linkTo = (key: string, isUnproven?: true) => ({
+		key,
+		atMs,
+		provenAtMs: isUnproven ? neverProven : atMs,
+		vid,
+	});
+	const links = events.flatMap(({ tid, isTidUnproven }) =>
+		tid === undefined ? [] : [linkTo(tidKey(tid), isTidUnproven)],
+	);
+	if (cid !== null) links.push(linkTo(cidKey(cid), isCidUnproven));
+	return links;
 }
 
 /** The same of a stored hit. @param row `vid`, `at`, `body` */
@@ -65,9 +77,39 @@ export function linksOfRow({ vid, at, body }: Row): IdentityLink[] {
 	return linksOfHit(String(vid), Number(at), JSON.parse(String(body)));
 }
 
-/** The first to have shown a key. A visitor who is being erased holds none. @param key an expression */
+/** In SQL: since when a link is proven, `neverProven` if it is not. @param claim the table's name in the statement */
+export function provenAtSql(claim: string): string {
+	return `coalesce(${claim}.unproven_until, ${claim}.at)`;
+}
+
+/** In SQL: whether a link is proven. */
+export function isProvenSql(claim: string): string {
+	return `(${claim}.unproven_until IS NULL OR ${claim}.unproven_until < ${neverProven})`;
+}
+
+/** In SQL: the order of those who have shown a key. The first holds it: see `compareHolders`. */
+export function holdingOrder(claim: string): string {
+	return `${provenAtSql(claim)}, ${claim}.at, ${claim}.vid`;
+}
+
+/**
+ * In SQL: who holds a key. A visitor who is being erased holds none. Whoever has shown it first and proved it at once needs no comparison,
+ * and is found by the primary key.
+ * @param key an expression
+ */
 function holderSql(key: string): string {
-	return `(SELECT vid FROM @claim AS claim WHERE claim.key = ${key} AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1)`;
+	const notErased = (claim: string) =>
+		`NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || ${claim}.vid)`;
+	const proven = `(SELECT vid FROM @claim AS other WHERE other.key = claim.key AND ${isProvenSql('other')} AND ${notErased('other')} ORDER BY ${holdingOrder('other')} LIMIT 1)`;
+	return `(SELECT CASE WHEN claim.unproven_until IS NULL THEN claim.vid ELSE coalesce(${proven}, claim.vid) END FROM @claim AS claim WHERE claim.key = ${key} AND ${notErased('claim')} ORDER BY at, vid LIMIT 1)`;
+}
+
+/**
+ * In SQL: since when a visitor's link to a key is proven. With `EXISTS` instead, PostgreSQL might read all links.
+ * @param vid,key expressions
+ */
+function ownProofSql(vid: string, key: string): string {
+	return `(SELECT ${provenAtSql('own')} FROM @claim AS own WHERE own.vid = ${vid} AND own.key = ${key})`;
 }
 
 /** In SQL: a holder, or nobody where too many share the key. Most have none. */
@@ -85,26 +127,59 @@ export function holdersOf(events: readonly Joinable[]): Askable<Select> {
 }
 
 const holdersOfEach = raw(
-	`tid, cid, ${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}, CASE WHEN by_tid IS NULL OR cid IS NULL THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END AS another FROM (SELECT column1 AS tid, column2 AS cid, ${holderSql("'t:' || column1")} AS by_tid, ${holderSql("'c:' || column2")} AS by_cid`,
+	`tid, cid, ${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}, CASE WHEN by_tid IS NULL OR cid IS NULL THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END AS another, CASE WHEN by_tid <> by_cid THEN CASE WHEN ${ownProofSql('by_tid', "'t:' || tid")} = ${neverProven} AND ${ownProofSql('by_cid', "'c:' || cid")} < ${neverProven} THEN 1 ELSE 0 END ELSE 0 END AS yields FROM (SELECT column1 AS tid, column2 AS cid, ${holderSql("'t:' || column1")} AS by_tid, ${holderSql("'c:' || column2")} AS by_cid`,
 );
 
 function holdersOfKeys(keys: readonly string[]): Askable<Select> {
 	return select`* FROM (SELECT key, ${raw(holderSql('list.key'))} AS vid FROM ${keys} AS list ${withVid} /* holders of keys */`;
 }
 
-/** Who had shown each key first, as of a moment, and when. */
-export function holdersUpTo(keys: readonly string[], asOfMs: number): Askable<Select> {
+/** Who held each key up to a moment, one after another. */
+export function* holdersUpTo(keys: readonly string[], asOfMs: number): Reading<Map<string, Holder[]>> {
 	const first = raw('FROM @claim AS claim WHERE claim.key = list.key AND at <=');
-	return select`key, (SELECT vid ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS vid, (SELECT at ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS at FROM ${keys} AS list /* holders up to */`;
+	const rows =
+		yield* select`key, (SELECT vid ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS vid, (SELECT at ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS at, (SELECT unproven_until ${first} ${asOfMs} ORDER BY at, vid LIMIT 1) AS unproven_until FROM ${keys} AS list /* holders up to */`;
+	const shown = rows.filter(({ vid }) => vid !== null);
+	const unproven = shown
+		.filter(({ unproven_until }) => unproven_until !== null)
+		.map(({ key }) => String(key));
+	const proven = new Map<string, Row>();
+	if (unproven.length > 0)
+		for (const row of yield* select`key, vid, at, unproven_until FROM @claim AS claim WHERE key IN ${unproven} AND ${raw(provenAtSql('claim'))} <= ${asOfMs} ORDER BY ${raw(holdingOrder('claim'))} /* proven holders up to */`)
+			if (!proven.has(String(row.key))) proven.set(String(row.key), row);
+	return new Map(
+		shown.map((row) => {
+			const key = String(row.key);
+			const [begun, better] = [row.unproven_until === null ? undefined : row, proven.get(key)];
+			return [key, holdersIn(begun, row.unproven_until === null ? row : better)];
+		}),
+	);
+}
+
+/** @param begun who held a key by a claim, until somebody proved one */
+function holdersIn(begun: Row | undefined, proven: Row | undefined): Holder[] {
+	const provenAtMs = proven ? Number(proven.unproven_until ?? proven.at) : Number.POSITIVE_INFINITY;
+	const holderOf = (row: Row, fromMs: number, isProven: boolean): Holder => ({
+		vid: String(row.vid),
+		atMs: Number(row.at),
+		fromMs,
+		isProven,
+	});
+	return [
+		...(begun && Number(begun.at) < provenAtMs ? [holderOf(begun, Number(begun.at), false)] : []),
+		...(proven ? [holderOf(proven, provenAtMs, true)] : []),
+	];
 }
 
 /** The visitor that each event names, by `tid`. @param holders rows of `holdersOf` */
 export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
 	if (holders.length === 0) return new Map();
-	const holderOf = new Map<string, string>();
-	for (const { tid, cid, by_tid, by_cid } of holders) {
-		if (typeof by_tid === 'string') holderOf.set(tidKey(String(tid)), by_tid);
-		if (typeof by_cid === 'string') holderOf.set(cidKey(String(cid)), by_cid);
+	// A claim that yields is none, so that all that are left count alike.
+	const holderOf = new Map<string, KeyHolder>();
+	for (const { tid, cid, by_tid, by_cid, yields } of holders) {
+		if (typeof by_tid === 'string' && Number(yields) !== 1)
+			holderOf.set(tidKey(String(tid)), { vid: by_tid, isProven: true });
+		if (typeof by_cid === 'string') holderOf.set(cidKey(String(cid)), { vid: by_cid, isProven: true });
 	}
 	const { test } = new Anothers(holders, 'by_tid');
 	return namedAmong(events, (key) => holderOf.get(key), test);
@@ -113,7 +188,7 @@ export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): 
 /** The same. */
 export function namedAmong(
 	events: readonly Joinable[],
-	holderOf: (key: string) => string | undefined,
+	holderOf: (key: string) => KeyHolder | undefined,
 	isAnothers: IsAnothers,
 ): Map<string, Owner> {
 	const owners = new Map<string, Owner>();
@@ -127,31 +202,83 @@ export function namedAmong(
 /** Existing links of visitors to keys. Under the visitors' lock they cannot change. */
 export function knownLinks(links: readonly IdentityLink[]): Askable<Query> {
 	const rows = earliestLinks(links).map(({ vid, key }) => [vid, key]);
-	return sql`SELECT vid, key, at FROM (${values(rows)}) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known links */`;
+	return sql`SELECT vid, key, at, unproven_until FROM (${values(rows)}) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known links */`;
 }
 
-/** The links that are new, or earlier than the known ones. @param known rows of `knownLinks` */
+/** The links that are new, or earlier or proven earlier than the known ones. @param known rows of `knownLinks` */
 export function newLinks(links: readonly IdentityLink[], known: readonly Row[]): IdentityLink[] {
-	const knownAt = new Map(known.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)]));
-	return earliestLinks(links).filter(
-		({ vid, key, atMs }) => !((knownAt.get(`${vid} ${key}`) ?? Infinity) <= atMs),
-	);
+	const knownBy = new Map(known.map((row) => [`${row.vid} ${row.key}`, row]));
+	return earliestLinks(links).filter(({ vid, key, atMs, provenAtMs }) => {
+		const row = knownBy.get(`${vid} ${key}`);
+		return !row || atMs < Number(row.at) || provenAtMs < Number(row.unproven_until ?? row.at);
+	});
 }
 
 function earliestLinks(links: readonly IdentityLink[]): IdentityLink[] {
 	const earliest = new Map<string, IdentityLink>();
 	for (const link of links) {
 		const name = `${link.vid} ${link.key}`;
-		if (link.atMs < (earliest.get(name)?.atMs ?? Infinity)) earliest.set(name, link);
+		const known = earliest.get(name);
+		if (!known) earliest.set(name, link);
+		else if (link.atMs < known.atMs || link.provenAtMs < known.provenAtMs)
+			earliest.set(name, {
+				...known,
+				atMs: Math.min(known.atMs, link.atMs),
+				provenAtMs: Math.min(known.provenAtMs, link.provenAtMs),
+			});
 	}
 	return [...earliest.values()];
 }
 
+const [saved, stored] = [provenAtSql('excluded'), provenAtSql('claim')];
+
+const earlierAt = 'CASE WHEN excluded.at < claim.at THEN excluded.at ELSE claim.at END';
+const earlierProof = `CASE WHEN ${saved} <= ${stored} THEN CASE WHEN excluded.unproven_until IS NULL AND excluded.at <= claim.at THEN NULL ELSE ${saved} END WHEN claim.unproven_until IS NULL AND claim.at <= excluded.at THEN NULL ELSE ${stored} END`;
+/** In SQL, where a link is saved again: the earlier of both times, and of both proofs. */
+export const earlierLink = `at = ${earlierAt}, unproven_until = ${earlierProof}`;
+/** The same; a link that has lost its hit is only of the one that is saved. */
+const savedLink = raw(
+	`at = CASE WHEN claim.unfounded IS NULL THEN ${earlierAt} ELSE excluded.at END, unproven_until = CASE WHEN claim.unfounded IS NULL THEN ${earlierProof} ELSE excluded.unproven_until END, unfounded = NULL WHERE excluded.at < claim.at OR ${saved} < ${stored} OR claim.unfounded IS NOT NULL`,
+);
+
 /** @param shared none has a link to keys that too many share */
 export function saveLinks(links: readonly IdentityLink[], shared: SharedKeys): Query {
-	const own = shared.size === 0 ? links : links.filter(({ key }) => !shared.has(key));
-	const rows = earliestLinks(own).map(({ key, atMs, vid }) => [key, atMs, vid]);
-	return sql`INSERT INTO @claim (key, at, vid) ${values(rows)} ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save links */`;
+	return savingLinks(links, shared, '/* save links */');
+}
+
+/** The same. @returns whether a link is new or has changed */
+export function* changeLinks(links: readonly IdentityLink[], shared: SharedKeys): Steps<boolean> {
+	return (yield* savingLinks(links, shared, 'RETURNING vid /* save links */')).length > 0;
+}
+
+function savingLinks(all: readonly IdentityLink[], shared: SharedKeys, end: string): Askable<Query> {
+	const own = shared.size === 0 ? all : all.filter(({ key }) => !shared.has(key));
+	const links = earliestLinks(own);
+	const [conflict, last] = [raw('ON CONFLICT (vid, key) DO UPDATE SET'), raw(end)];
+	if (links.every(({ atMs, provenAtMs }) => provenAtMs === atMs)) {
+		const rows = links.map(({ key, atMs, vid }) => [key, atMs, vid]);
+		return sql`INSERT INTO @claim (key, at, vid) ${values(rows)} ${conflict} ${savedLink} ${last}`;
+	}
+	const rows = links.map(({ key, atMs, vid, provenAtMs }) => [
+		key,
+		atMs,
+		vid,
+		provenAtMs === atMs ? null : provenAtMs,
+	]);
+	return sql`INSERT INTO @claim (key, at, vid, unproven_until) ${values(rows)} ${conflict} ${savedLink} ${last}`;
+}
+
+/** Whether nothing proves a link. */
+export function isUnproven({ provenAtMs }: IdentityLink): boolean {
+	return provenAtMs === neverProven;
+}
+
+/** A key that no hit shows. */
+export const anyKey = 'r:';
+
+/** Makes the fold of a visitor check the links of all hits, up to the end of the log. */
+export function checkAllLinks(vid: string): Query {
+	return sql`INSERT INTO @claim (key, at, vid, unfounded) ${values([[anyKey, 0, vid, 1]])} ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* check all links */`;
 }
 
 /** An event whose owner may change with new links. */
@@ -279,7 +406,7 @@ function isWithin(
 }
 
 /** The visitors among links who may gain their first customer with them, or lose their last. */
-export function customersChange(links: readonly IdentityLink[]): string[] {
+export function customersChange(links: readonly Pick<IdentityLink, 'vid' | 'key'>[]): string[] {
 	const shown = links.filter(({ key }) => key.startsWith('c:') && !isMissingKey(key.slice(2)));
 	return unique(shown.map(({ vid }) => vid));
 }

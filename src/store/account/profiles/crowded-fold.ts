@@ -4,14 +4,17 @@ import { type Reading, type Row, raw, type Steps, select, sql } from '../../step
 import { unique } from '../../unique.ts';
 import {
 	assignEvents,
+	changeLinks,
+	checkAllLinks,
 	customersChange,
 	type IdentityLink,
+	isUnproven,
 	lockContested,
-	saveLinks,
 } from '../owners/identity-links.ts';
 import { addTasks } from '../tasks.ts';
+import { saveHidden, unprovenAmong } from './hidden-events.ts';
 import { foldOn, type LogSubject, readMoment } from './log-piece.ts';
-import { refold } from './refold.ts';
+import { refold, waitToBeFolded } from './refold.ts';
 import { lockVisitors } from './stored-profiles.ts';
 import { replaceTouches, type StoredTouch, touchesWithin } from './touches.ts';
 
@@ -50,6 +53,8 @@ export function* enterCrowd(
 	{ atMs, before }: { atMs: number; before: Row[string] | undefined },
 ): Steps<Crowd> {
 	const crowd = { ...subject, vid, atMs, mark: `${randomUUID()} ${before ?? null}` };
+	// A link that proves something while the crowd is read must start the fold anew.
+	if (subject.key === 'vid' && (yield* unprovenAmong([vid])).length > 0) yield [saveHidden([[vid, 2]])];
 	yield* sql`UPDATE ${raw(tableOf(subject))} SET folded_to = ${atMs}, refolded = ${crowd.mark} WHERE ${raw(subject.key)} = ${subject.name} /* enter crowd */`;
 	return crowd;
 }
@@ -84,11 +89,15 @@ export function* foundCrowd({ vid, mark }: Crowd, links: readonly IdentityLink[]
 	yield [lockVisitors(unique([vid, ...vids]))];
 	const [row] = yield* select`refolded FROM @visitor WHERE vid = ${vid} /* crowd */`;
 	if (row?.refolded !== mark) return false;
-	yield [saveLinks(links, shared)];
+	const hasChanged = yield* changeLinks(links, shared);
+	yield links.some(isUnproven) ? [checkAllLinks(vid)] : [];
 	yield* addTasks(popular);
 	const moved = yield* assignEvents(events);
 	yield* refold([...moved]);
-	return !moved.has(vid);
+	if (moved.has(vid)) return false;
+	if (!hasChanged || (yield* unprovenAmong([vid])).length === 0) return true;
+	yield waitToBeFolded([vid], []);
+	return false;
 }
 
 /** Stores a folded crowd, if it is as it was. */

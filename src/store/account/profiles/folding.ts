@@ -2,17 +2,21 @@ import { subscriptionKey } from '../../../domain/ownership.ts';
 import { ask, type Query, type Row, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import {
+	anyKey,
 	assignEvents,
 	type ContestedEvents,
+	changeLinks,
+	checkAllLinks,
 	eventsOfVisitor,
+	isUnproven,
 	lockContested,
-	saveLinks,
 } from '../owners/identity-links.ts';
 import { followFew, followOn } from '../owners/subscription-owners.ts';
 import { addTasks, beginTasks, leaveTasks } from '../tasks.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
+import { type Hidden, hiddenIn, saveHidden, unprovenAmong } from './hidden-events.ts';
 import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
-import { isFolded, refold, replay, withShortLogs } from './refold.ts';
+import { isFolded, nothingFolded, refold, replay, waitToBeFolded, withShortLogs } from './refold.ts';
 import { loadVisitors, lockVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
 import { replaceTouches, touchesWithin } from './touches.ts';
 
@@ -117,7 +121,8 @@ function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const rows = yield* loadVisitors(unique([vid, ...(links?.vids ?? [])]));
 	const row = rows.find((each) => each.vid === vid);
 	if (!row || row.folded_to === null) return undefined;
-	const [state] = yield* select`folded_to, refolded FROM @visitor WHERE vid = ${vid} /* fold visitor */`;
+	const [state] =
+		yield* select`folded_to, refolded, hidden FROM @visitor WHERE vid = ${vid} /* fold visitor */`;
 	const subject = { key: 'vid', name: vid } as const;
 	const crowd = reachedCrowd(subject, vid, state);
 	if (crowd) return crowd;
@@ -131,6 +136,9 @@ function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const profile = foldOn(state?.refolded, read.entries);
 	const touches = yield* touchesWithin(read.hits);
 	yield* replaceTouches(vid, { fromMs, toMs: read.isEnd ? Number.NaN : read.toMs }, touches);
+	const before = hiddenIn(state?.hidden);
+	const hidden = Math.max(fromMs === nothingFolded ? 0 : before, read.hidden) as Hidden;
+	yield [saveHidden(hidden === before ? [] : [[vid, hidden]])];
 	if (!read.isEnd)
 		yield* sql`UPDATE @visitor SET folded_to = ${read.toMs}, refolded = ${JSON.stringify(profile)} WHERE vid = ${vid} /* fold visitor */`;
 	else if (profile && profile.hits > 0) yield [saveVisitors([[vid, profile]]), ...isFolded([vid], [])];
@@ -170,14 +178,21 @@ function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
 function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<boolean> {
 	if (read.links.some(({ key }) => !found.keys.has(key))) return false;
 	const gone = read.isEnd ? found.last : [];
+	const hasChanged = yield* changeLinks(read.links, found.shared);
 	yield [
-		saveLinks(read.links, found.shared),
 		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${gone} AND unfounded IS NOT NULL /* unfounded */`,
+		// What proves a link may come later in the log.
+		...(!read.isEnd && read.links.some(isUnproven) ? [checkAllLinks(vid)] : []),
 	];
 	yield* addTasks(found.popular);
 	const moved = yield* assignEvents(found.events);
 	yield* refold([...moved]);
-	return !moved.has(vid) && gone.length < maxAssigned;
+	if (moved.has(vid) || gone.length === maxAssigned) return false;
+	if (!hasChanged && gone.every((key) => key === anyKey)) return true;
+	// Other events may be in the profile now, also of the pieces before.
+	if ((yield* unprovenAmong([vid])).length === 0) return true;
+	yield waitToBeFolded([vid], []);
+	return false;
 }
 
 function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
@@ -273,7 +288,9 @@ function* forgetShown({ id, name }: Task): Steps<void> {
 	const { events, vids } = yield* lockContested([key], { changing });
 	yield [lockVisitors(unique([...shown, ...vids]))];
 	yield [sql`DELETE FROM @claim WHERE key = ${key} AND vid IN ${shown} /* forget shown */`];
-	yield* refold([...(yield* assignEvents(events))]);
+	const moved = yield* assignEvents(events);
+	// Who has claimed other keys may see less now.
+	yield* refold([...moved.union(new Set((yield* unprovenAmong(shown)).map(({ vid }) => String(vid))))]);
 	if (shown.length === maxVisitors) return;
 	yield [endTasks([id])];
 	yield* addTasks(key.startsWith('t:') ? [] : [key]);

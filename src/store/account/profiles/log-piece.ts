@@ -3,6 +3,7 @@ import { apply, compareEntries, type LogEntry, type Profile } from '../../../dom
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { ask, type Reading, type Row, raw, select } from '../../steps.ts';
 import { type IdentityLink, linksOfRow } from '../owners/identity-links.ts';
+import { type Hidden, seenAmong, seenColumns, unprovenAmong } from './hidden-events.ts';
 import type { LoggedHit } from './touches.ts';
 
 /** The most log entries that a piece reads. */
@@ -21,6 +22,8 @@ export interface LogPart {
 	/** Of the hits. */
 	readonly links: readonly IdentityLink[];
 	readonly hits: readonly LoggedHit[];
+	/** What of the events is left out. */
+	readonly hidden: Hidden;
 }
 
 /** The next entries of a log, complete up to `toMs`. */
@@ -33,25 +36,31 @@ export interface LogPiece extends LogPart {
 
 /** The next entries of a log after a moment. */
 export function* readOn(subject: LogSubject, afterMs: number): Reading<LogPiece> {
-	const { hits, events } = yield* entriesOf(subject, '>', afterMs, maxEntries + 1);
+	const { hits, events, unproven } = yield* entriesOf(subject, '>', afterMs, maxEntries + 1);
 	const cuts = [hits, events]
 		.filter((rows) => rows.length > maxEntries)
 		.map((rows) => Number(rows.at(-1)?.at));
-	if (cuts.length === 0) return { ...partOf(hits, events), toMs: Number.NaN, isEnd: true, isCrowded: false };
+	if (cuts.length === 0)
+		return {
+			...(yield* partOf(hits, { events, unproven })),
+			toMs: Number.NaN,
+			isEnd: true,
+			isCrowded: false,
+		};
 	const cutMs = Math.min(...cuts);
 	const lastMs = Math.max(
 		...[...hits, ...events].map((row) => Number(row.at)).filter((atMs) => atMs < cutMs),
 	);
 	const isCrowded = !Number.isFinite(lastMs);
 	const until = (row: Row) => Number(row.at) <= lastMs;
-	const part = partOf(hits.filter(until), events.filter(until));
+	const part = yield* partOf(hits.filter(until), { events: events.filter(until), unproven });
 	return { ...part, toMs: isCrowded ? cutMs : lastMs, isEnd: false, isCrowded };
 }
 
 /** All entries of one moment. */
 export function* readMoment(subject: LogSubject, atMs: number): Reading<LogPart> {
-	const { hits, events } = yield* entriesOf(subject, '=', atMs);
-	return partOf(hits, events);
+	const { hits, events, unproven } = yield* entriesOf(subject, '=', atMs);
+	return yield* partOf(hits, { events, unproven });
 }
 
 function entriesOf({ key, name }: LogSubject, sign: '>' | '=', atMs: number, max?: number) {
@@ -60,15 +69,25 @@ function entriesOf({ key, name }: LogSubject, sign: '>' | '=', atMs: number, max
 	const vids = key === 'vid' ? [name] : [];
 	return ask({
 		hits: select`vid, sid, at, body FROM @hit WHERE ${raw(key)} = ${name} AND at ${raw(sign)} ${atMs} ${piece('at')}`,
-		events: select`tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid IN ${vids} AND received_at ${raw(sign)} ${atMs} ${piece('received_at')}`,
+		events: select`evt, rvn, received_at AS at, ${seenColumns} FROM @subscription_event WHERE vid IN ${vids} AND received_at ${raw(sign)} ${atMs} ${piece('received_at')}`,
+		unproven: unprovenAmong(vids),
 	});
 }
 
-function partOf(rows: readonly Row[], events: readonly Row[]): LogPart {
+function* partOf(
+	rows: readonly Row[],
+	{ events: all, unproven }: Readonly<Record<'events' | 'unproven', readonly Row[]>>,
+): Reading<LogPart> {
+	const { events, hidden } = yield* seenAmong(all, unproven);
 	const hits = rows.map(loggedHit);
 	const entries: LogEntry[] = hits.map(({ entry }) => entry);
 	for (const row of events) entries.push(subscriptionEntry(row as never));
-	return { entries: entries.sort(compareEntries), links: rows.flatMap(linksOfRow), hits };
+	return {
+		entries: entries.sort(compareEntries),
+		links: rows.flatMap(linksOfRow),
+		hits,
+		hidden: [...hidden.values()][0] ?? 0,
+	};
 }
 
 /** A stored hit. @param row `vid`, `sid`, `at`, `body` */

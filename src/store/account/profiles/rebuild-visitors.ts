@@ -5,6 +5,7 @@ import { unique } from '../../unique.ts';
 import {
 	assignEvents,
 	type ContestedEvent,
+	checkAllLinks,
 	contestedAmong,
 	linksOfRow,
 	lockContested,
@@ -111,8 +112,7 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 	yield [
 		sql`INSERT INTO @visitor (vid, profile) ${values([[vid, JSON.stringify(emptyProfile(nowMs))]])} ON CONFLICT (vid) DO NOTHING /* rebuild */`,
 		lockVisitors([vid]),
-		// A key that no hit shows makes the fold check the links of all hits.
-		sql`INSERT INTO @claim (key, at, vid, unfounded) ${values([['r:', 0, vid, 1]])} ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* rebuild */`,
+		checkAllLinks(vid),
 		...waitToBeFolded([vid], []),
 	];
 }

@@ -2,6 +2,7 @@ import { profileOf } from '../../../domain/profile.ts';
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { addTasks } from '../tasks.ts';
+import { type Hidden, hiddenIn, saveHidden, seenAmong, seenColumns, unprovenAmong } from './hidden-events.ts';
 import { loggedHit } from './log-piece.ts';
 import { loadFreeVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
 import { correctTouches, loadTouches, touchesOf } from './touches.ts';
@@ -61,7 +62,7 @@ function countEntries(vids: readonly string[], max: number): Query {
 }
 
 /** The value of `folded_to` before anything is replayed. */
-const nothingFolded = Number.MIN_SAFE_INTEGER;
+export const nothingFolded = Number.MIN_SAFE_INTEGER;
 
 /** Queues visitors, and the given visits, for the background. */
 export function waitToBeFolded(vids: readonly string[], sids: readonly string[]): Query[] {
@@ -81,12 +82,14 @@ export function waitToBeFolded(vids: readonly string[], sids: readonly string[])
 export function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
 	const found = yield* ask({
 		hits: select`vid, sid, at, body FROM @hit WHERE vid IN ${vids} /* replay */`,
-		events: select`vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IN ${vids} /* replay */`,
+		events: select`evt, rvn, ${seenColumns} FROM @subscription_event WHERE vid IN ${vids} /* replay */`,
+		unproven: unprovenAmong(vids),
 		visits: select`sid, profile, folded_to FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ${vids}) /* replay */`,
 		touches: loadTouches(vids),
 	});
 	const logged = found.hits.map(loggedHit);
-	const eventsOf = Map.groupBy(found.events, ({ vid }) => String(vid));
+	const seen = yield* seenAmong(found.events, found.unproven);
+	const eventsOf = Map.groupBy(seen.events, ({ vid }) => String(vid));
 	const hitsOf = Map.groupBy(logged, ({ vid }) => vid);
 	const visitors = [...hitsOf].map(([vid, hits]) => {
 		const events = (eventsOf.get(vid) ?? []).map((row) => subscriptionEntry(row as never));
@@ -102,6 +105,10 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 	const changedVisits = visits.filter(([sid, { profile }]) => stored.get(sid) !== JSON.stringify(profile));
 	const waiting = (rows: readonly Row[]) => rows.filter(({ folded_to }) => folded_to !== null);
 	const gone = own.map(({ vid }) => String(vid)).filter((vid) => !hitsOf.has(vid));
+	const nowHidden = own.flatMap((row): [string, Hidden][] => {
+		const now = seen.hidden.get(String(row.vid)) ?? 0;
+		return now === hiddenIn(row.hidden) ? [] : [[String(row.vid), now]];
+	});
 	const touches = correctTouches(vids, found.touches, touchesOf(logged));
 	yield [
 		...isFolded(
@@ -110,6 +117,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 		),
 		saveVisitors(changedVisitors),
 		saveVisits(changedVisits),
+		saveHidden(nowHidden),
 		sql`DELETE FROM @visitor WHERE vid IN ${gone} /* replay */`,
 		...touches.queries,
 	];

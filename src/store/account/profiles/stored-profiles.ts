@@ -11,19 +11,23 @@ import {
 	values,
 } from '../../steps.ts';
 import { withVid } from '../owners/subscription-owners.ts';
+import { type Hidden, hiddenIn } from './hidden-events.ts';
 
 /** Profiles of visitors by `vid`, or of visits by `sid`, as they were loaded. */
 export class LoadedProfiles {
 	readonly profiles = new Map<string, Profile | null>();
 	/** How far the background has replayed those that it is rebuilding. */
 	readonly foldedToMs = new Map<string, number>();
+	/** Visitors whose profile leaves events out, see `hidden-events.ts`. */
+	readonly hidden = new Map<string, Hidden>();
 
 	/** @param rows of `loadVisitors` or `loadVisits` */
 	constructor(rows: readonly Row[]) {
-		for (const { sid, vid, profile, folded_to } of rows) {
+		for (const { sid, vid, profile, folded_to, hidden } of rows) {
 			const name = String(sid ?? vid);
 			this.profiles.set(name, JSON.parse(String(profile)));
 			if (folded_to !== null) this.foldedToMs.set(name, Number(folded_to));
+			if (hidden != null) this.hidden.set(name, hiddenIn(hidden));
 		}
 	}
 
@@ -48,7 +52,7 @@ export function lockVisitors(vids: readonly string[]): Query {
 
 /** Locks visitors and loads their profiles. */
 export function loadVisitors(vids: readonly string[]): Askable<Query> {
-	return sql`SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ${vids} ORDER BY vid FOR UPDATE /* load visitors */`;
+	return sql`SELECT vid, profile, folded_to, hidden FROM @visitor WHERE vid IN ${vids} ORDER BY vid FOR UPDATE /* load visitors */`;
 }
 
 /**
@@ -71,7 +75,7 @@ export function returningAmong(owning: readonly Row[], loaded: readonly Row[]): 
  */
 export function* loadFreeVisitors(vids: readonly string[]): Steps<{ rows: readonly Row[]; busy: string[] }> {
 	const { rows, all } = yield* ask({
-		rows: sql`SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ${vids} ORDER BY vid FOR UPDATE SKIP LOCKED /* load free visitors */`,
+		rows: sql`SELECT vid, profile, folded_to, hidden FROM @visitor WHERE vid IN ${vids} ORDER BY vid FOR UPDATE SKIP LOCKED /* load free visitors */`,
 		all: select`vid FROM @visitor WHERE vid IN ${vids} /* load free visitors */`,
 	});
 	const free = new Set(rows.map(({ vid }) => vid));

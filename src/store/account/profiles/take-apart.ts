@@ -6,6 +6,7 @@ import { ask, type Reading, type Row, raw, type Steps, select, sql, values } fro
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import { showsCustomer } from '../owners/customers.ts';
+import { earlierLink } from '../owners/identity-links.ts';
 import { findShared, sharedIn } from '../owners/shared-keys.ts';
 import type { HitPlace } from '../removing/erasing.ts';
 import { addTasks } from '../tasks.ts';
@@ -124,18 +125,26 @@ function sidOf(owner: string, sid: string): string {
 export function* takeKeptLinks(vid: string, others: ReadonlyMap<string, string>): Steps<void> {
 	const { kept } = yield* ask({
 		lock: { lock: 'exclusive', keys: 'all' },
-		kept: select`key, at FROM @claim WHERE vid = ${vid} AND kept IS NOT NULL /* take apart */`,
+		kept: select`key, at, unproven_until FROM @claim WHERE vid = ${vid} AND kept IS NOT NULL /* take apart */`,
 	});
-	const moved = kept.flatMap(({ key, at }) => {
+	const moved = kept.flatMap(({ key, at, unproven_until }) => {
 		const owner = others.get(String(key).slice(2));
-		return owner !== undefined && String(key).startsWith('c:') ? [[String(key), Number(at), owner, 1]] : [];
+		if (owner === undefined || !String(key).startsWith('c:')) return [];
+		const link = [String(key), Number(at), owner, 1] as const;
+		return [{ link, unprovenUntilMs: unproven_until === null ? null : Number(unproven_until) }];
 	});
 	if (moved.length === 0) return;
-	const keys = unique(moved.map(([key]) => String(key)));
-	const vids = unique([vid, ...moved.map(([, , owner]) => String(owner))]);
+	const keys = unique(moved.map(({ link: [key] }) => key));
+	const vids = unique([vid, ...moved.map(({ link: [, , owner] }) => owner)]);
 	yield* addTasks([...keys, ...vids.map((one) => `o:${one}`)]);
 	yield [
-		sql`INSERT INTO @claim (key, at, vid, kept) ${values(moved)} ON CONFLICT (vid, key) DO UPDATE SET at = CASE WHEN excluded.at < claim.at THEN excluded.at ELSE claim.at END, kept = 1 /* take apart */`,
+		// PostgreSQL cannot tell the type of a column without a value.
+		...[true, false].map((isProven) => {
+			const some = moved.filter(({ unprovenUntilMs }) => (unprovenUntilMs === null) === isProven);
+			const rows = some.map(({ link, unprovenUntilMs }) => (isProven ? link : [...link, unprovenUntilMs]));
+			const column = raw(isProven ? '' : ', unproven_until');
+			return sql`INSERT INTO @claim (key, at, vid, kept${column}) ${values(rows)} ON CONFLICT (vid, key) DO UPDATE SET ${raw(earlierLink)}, kept = 1 /* take apart */`;
+		}),
 		sql`DELETE FROM @claim WHERE vid = ${vid} AND key IN ${keys} /* take apart */`,
 	];
 }

@@ -183,7 +183,10 @@ export function* visitorHistories(vids: readonly string[], asOfMs: number): Read
 
 /** The visitor's stored profile as of the moment up to which the history goes. */
 export function profileAtEnd({ hits, events }: VisitorHistory): Profile {
-	const held = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
+	const held = events.filter(
+		({ knownFromMs, knownUntilMs }) =>
+			knownFromMs < Number.POSITIVE_INFINITY && knownUntilMs === Number.POSITIVE_INFINITY,
+	);
 	return profileOf([...hits, ...held.map(({ entry }) => entry)]) as Profile;
 }
 

@@ -1,13 +1,15 @@
 import {
+	cidKey,
 	type Deciding,
 	decidingOrder,
 	eventKeys,
-	type Holder,
 	ownersOver,
+	type PastOwnership,
+	type ShownKey,
 	tidKey,
 } from '../../../domain/ownership.ts';
 import { compareEntries, type SubscriptionEntry } from '../../../domain/profile.ts';
-import { storedEventColumns, subscriptionEntry } from '../../../domain/subscription-event.ts';
+import { allEventColumns, subscriptionEntry } from '../../../domain/subscription-event.ts';
 import type { Reading, Row, Select } from '../../steps.ts';
 import { ShownCids } from '../owners/customers.ts';
 import { holdersUpTo } from '../owners/identity-links.ts';
@@ -19,7 +21,10 @@ export interface JoinedEvent {
 	readonly entry: SubscriptionEntry;
 	/** When its `tid` was first shown on a page; undefined if it was not. */
 	readonly shownAtMs?: number | undefined;
-	/** When both the upload and the visitor's link existed. Earlier profiles did not include the event. */
+	/**
+	 * When both the upload and the visitor's link existed, and the event was not left out of its profile, see `hidden-events.ts`.
+	 * Earlier profiles did not include the event. Infinity: none does.
+	 */
 	readonly knownFromMs: number;
 	/** When the event went to a visitor with a better claim; Infinity if it stayed. */
 	readonly knownUntilMs: number;
@@ -30,6 +35,7 @@ interface PastEvent extends Deciding {
 	readonly subid: string;
 	readonly cid: string | null;
 	readonly entry: SubscriptionEntry;
+	readonly arrivedAtMs: number;
 }
 
 /** Many times what a page of ordinary visitors and their subscriptions has. */
@@ -38,11 +44,12 @@ const limits = { maxRows: 10_000, maxRowsPerName: 500 };
 /** The events of these visitors up to a moment, by `vid`, with the periods in which they belonged to them. */
 export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<Map<string, JoinedEvent[]>> {
 	const links = yield* rowsOfNames(vids, {
-		sql: 'SELECT key FROM @claim WHERE at <= ? AND vid IN ?list',
+		sql: 'SELECT vid, key, at, unproven_until FROM @claim WHERE at <= ? AND vid IN ?list',
 		values: [asOfMs],
 		order: 'key',
 		...limits,
 	});
+	const linksOf = unprovenLinks(links, asOfMs);
 	const keys = [...new Set(links.map(({ key }) => String(key)))];
 	const named = (kind: string) =>
 		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
@@ -54,11 +61,11 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 	const subids = [...new Set(own.map(({ subid }) => subid))];
 	const ofSubscriptions = yield* eventsOf('subid', subids, asOfMs);
 	const events = new Map([...own, ...ofSubscriptions].map((event) => [event.tid, event])).values().toArray();
-	const holders = holdersIn(yield* holdersUpTo([...new Set(eventKeys(events))], asOfMs));
+	const holders = yield* holdersUpTo([...new Set(eventKeys(events))], asOfMs);
 	const shared = sharedIn(yield* findShared(keysOfEvents(events)));
 	const shown = new ShownCids();
 	shown.add(
-		yield* rowsOfNames([...new Set(holders.values().map(({ vid }) => vid))], {
+		yield* rowsOfNames([...new Set(holders.values().flatMap((all) => all.map(({ vid }) => vid)))], {
 			sql: "SELECT vid, key, at FROM @claim WHERE at <= ? AND key >= 'c:' AND key < 'd' AND vid IN ?list",
 			values: [asOfMs],
 			order: 'at',
@@ -68,13 +75,20 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 	const owned = Map.groupBy(events, ({ subid }) => subid)
 		.values()
 		.flatMap((all) => {
-			const owners = ownersOver(all, { holderOf: (key) => holders.get(key), shownBy: shown.by, shared });
-			return all.flatMap(({ tid, entry }, index) => {
-				const shownAtMs = holders.get(tidKey(tid))?.atMs;
-				return (owners[index] ?? []).map(({ vid, ...known }) => ({
-					vid,
-					event: { entry, shownAtMs, ...known },
-				}));
+			const owners = ownersOver(all, {
+				holdersOf: (key) => holders.get(key) ?? [],
+				shownBy: shown.by,
+				shared,
+			});
+			const seen = new Seen(linksOf, all, owners);
+			return all.flatMap((event, index) => {
+				const holding = holders.get(tidKey(event.tid)) ?? [];
+				return (owners[index] ?? []).map((ownership) => {
+					const { vid, knownFromMs, knownUntilMs } = ownership;
+					const { atMs: shownAtMs } = holding.find((holder) => holder.vid === vid) ?? holding[0] ?? {};
+					const seenFromMs = Math.max(knownFromMs, seen.fromMs(event, ownership));
+					return { vid, event: { entry: event.entry, shownAtMs, knownFromMs: seenFromMs, knownUntilMs } };
+				});
 			});
 		});
 	return new Map(
@@ -87,13 +101,64 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 	);
 }
 
-/** @param rows of `holdersUpTo` */
-function holdersIn(rows: readonly Row[]): Map<string, Holder> {
-	return new Map(
-		rows
-			.filter(({ vid }) => vid !== null)
-			.map(({ key, vid, at }) => [String(key), { vid: String(vid), atMs: Number(at) }]),
-	);
+/** Since when events are in their visitors' profiles, for all that links say; see `profiles/hidden-events.ts`. */
+class Seen {
+	readonly #linksOf: ReadonlyMap<string, ReadonlyMap<string, ShownKey>>;
+	/** The events that have ever named each visitor, and since when. */
+	readonly #naming = new Map<string, { readonly event: PastEvent; readonly fromMs: number }[]>();
+
+	/**
+	 * @param linksOf the links of visitors who have an unproven one, by key
+	 * @param events of one subscription
+	 */
+	constructor(
+		linksOf: ReadonlyMap<string, ReadonlyMap<string, ShownKey>>,
+		events: readonly PastEvent[],
+		owners: readonly (readonly PastOwnership[])[],
+	) {
+		this.#linksOf = linksOf;
+		for (const [index, event] of events.entries())
+			for (const { vid, isNamed, knownFromMs: fromMs } of owners[index] ?? [])
+				if (isNamed && linksOf.has(vid))
+					this.#naming.getOrInsertComputed(vid, () => []).push({ event, fromMs });
+	}
+
+	fromMs(event: PastEvent, { vid, isNamed }: PastOwnership): number {
+		if (!this.#linksOf.has(vid)) return Number.NEGATIVE_INFINITY;
+		if (isNamed) return this.#linkedFromMs(event, vid, event.arrivedAtMs);
+		const naming = this.#naming.get(vid) ?? [];
+		return Math.min(
+			Number.POSITIVE_INFINITY,
+			...naming.map(({ event: other, fromMs }) =>
+				Math.max(fromMs, this.#linkedFromMs(other, vid, event.arrivedAtMs)),
+			),
+		);
+	}
+
+	/** Since when a link of a visitor to an event is proven, or not later than an arrival. */
+	#linkedFromMs({ tid, cid }: PastEvent, vid: string, arrivedAtMs: number): number {
+		const links = this.#linksOf.get(vid);
+		const own = [links?.get(tidKey(tid)), cid === null ? undefined : links?.get(cidKey(cid))];
+		const times = own.flatMap((link) => {
+			if (!link) return [];
+			return [link.atMs <= arrivedAtMs ? link.atMs : link.provenAtMs];
+		});
+		return Math.min(Number.POSITIVE_INFINITY, ...times);
+	}
+}
+
+/** The links of those visitors who have an unproven one. @param rows of `claim` */
+function unprovenLinks(rows: readonly Row[], asOfMs: number): Map<string, Map<string, ShownKey>> {
+	const unproven = new Set(rows.filter((row) => row.unproven_until !== null).map(({ vid }) => String(vid)));
+	const linksOf = new Map<string, Map<string, ShownKey>>();
+	for (const row of rows) {
+		const [vid, atMs] = [String(row.vid), Number(row.at)];
+		if (!unproven.has(vid)) continue;
+		const provenMs = Number(row.unproven_until ?? atMs);
+		const provenAtMs = provenMs <= asOfMs ? provenMs : Number.POSITIVE_INFINITY;
+		linksOf.getOrInsertComputed(vid, () => new Map()).set(String(row.key), { vid, atMs, provenAtMs });
+	}
+	return linksOf;
 }
 
 /** The two indexes by `subid`, and the order in which each has its events. */
@@ -110,7 +175,7 @@ function* eventsOf(
 	const events: PastEvent[] = [];
 	for (const { where, order } of column === 'subid' ? partsOfSubscriptions : [{ where: '', order: 'id' }])
 		for (const row of yield* rowsOfNames(names, {
-			sql: `SELECT ${storedEventColumns.join(', ')} FROM @subscription_event WHERE received_at <= ?${where} AND ${column} IN ?list` as Select['sql'],
+			sql: `SELECT ${allEventColumns.join(', ')} FROM @subscription_event WHERE received_at <= ?${where} AND ${column} IN ?list` as Select['sql'],
 			values: [asOfMs],
 			order,
 			...limits,
@@ -124,5 +189,6 @@ function toPastEvent(row: Row): PastEvent {
 	const [tid, subid] = [String(row.tid), String(row.subid)];
 	const cid = row.cid === null ? null : String(row.cid);
 	const entry = subscriptionEntry({ tid, subid, evt: String(row.evt), rvn: revenuePence, received_at: atMs });
-	return { tid, subid, cid, atMs, revenuePence, evt: entry.evt, entry };
+	const arrivedAtMs = Number(row.arrived_at ?? atMs);
+	return { tid, subid, cid, atMs, revenuePence, evt: entry.evt, entry, arrivedAtMs };
 }

@@ -2,11 +2,13 @@ import type { HitRecord } from '../../../domain/hit.ts';
 import {
 	cidKey,
 	eventKeys,
+	type Holder,
 	type IsAnothers,
 	type Owner,
 	ownerOf,
 	subscribersAmong,
 	subscriptionKey,
+	tidKey,
 } from '../../../domain/ownership.ts';
 import type { SharedKeys } from '../../../domain/shared-key.ts';
 import {
@@ -106,15 +108,15 @@ type EventRow = readonly [
 ];
 const firstLabel = 7;
 
-/** @param shownAt the expression for `shownAtMs`. If it is that of `firstShown`, it takes the moment as its first value */
+/** @param shownAt the expression for `shownAtMs`. If it is that of `shownByOwner`, it takes the moment as its first value */
 function columnsWith(shownAt: string): string {
 	return `id, subid, rvn, received_at, vid, named, ${shownAt}, ${eventLabelNames.join(', ')}`;
 }
 
-const firstShown =
-	"(SELECT min(at) FROM @claim AS claim WHERE claim.key = 't:' || event.tid AND claim.at <= ?)";
-const eventColumns = columnsWith(`CASE WHEN named = 2 THEN ${firstShown} END`);
-const pastEventColumns = `${columnsWith(firstShown)}, tid, cid`;
+const shownByOwner =
+	"(SELECT at FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = 't:' || event.tid AND claim.at <= ?)";
+const eventColumns = columnsWith(`CASE WHEN named = 2 THEN ${shownByOwner} END`);
+const pastEventColumns = `${columnsWith('NULL')}, tid, cid`;
 
 /** All events received up to a moment. @param isPast whether to give the owners as of that moment */
 export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEvent[]> {
@@ -124,7 +126,7 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEve
 	yield* inPages<EventRow>(
 		(last) => ({
 			sql: `SELECT ${isPast ? pastEventColumns : eventColumns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
-			values: [asOfMs, last?.[0] ?? 0, asOfMs],
+			values: [...(isPast ? [] : [asOfMs]), last?.[0] ?? 0, asOfMs],
 		}),
 		(row) => (isPast ? past.push(row) : events.push(toEvent(row))),
 	);
@@ -225,17 +227,22 @@ function* withOwnersAsOf(
 	}: { readonly asOfMs: number; readonly shown: ShownCids; readonly shared: SharedKeys },
 ): Reading<(JourneyEvent & Pick<SubscriptionEvent, 'tid'>)[]> {
 	const naming = rows.map(keysOf);
-	const holders = new Map<string, string>();
-	for (const { key, vid } of yield* holdersUpTo([...new Set(eventKeys(naming))], asOfMs))
-		if (typeof vid === 'string' && !shared.has(String(key))) holders.set(String(key), vid);
-	const unknown = [...new Set(holders.values())].filter((vid) => shown.by(vid).length === 0);
+	const holders = new Map<string, Holder>();
+	for (const [key, all] of yield* holdersUpTo([...new Set(eventKeys(naming))], asOfMs)) {
+		const last = all.at(-1);
+		if (last && !shared.has(key)) holders.set(key, last);
+	}
+	const unknown = [...new Set(holders.values().map(({ vid }) => vid))].filter(
+		(vid) => shown.by(vid).length === 0,
+	);
 	shown.add(yield* shownCidsOf(unknown, asOfMs));
 	const owners = namedAmong(naming, (key) => holders.get(key), isAnothersOf(shown, shared));
 	return rows.map((row) => {
 		const event = toEvent(row);
 		const { tid } = keysOf(row);
 		const { vid = null, named = 0 } = owners.get(tid) ?? {};
-		return { ...event, tid, vid, named, shownAtMs: named === 2 ? event.shownAtMs : null };
+		const shownAtMs = named === 2 ? (holders.get(tidKey(tid))?.atMs ?? null) : null;
+		return { ...event, tid, vid, named, shownAtMs };
 	});
 }
 

@@ -1,8 +1,10 @@
 import type { HitRecord } from '../../../domain/hit.ts';
+import { neverProven } from '../../../domain/ownership.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../../domain/subscription-event.ts';
 import { isoTime } from '../../../format/iso-time.ts';
 import { ask, type Reading, raw, select } from '../../steps.ts';
+import { holdingOrder } from '../owners/identity-links.ts';
 
 /** Everything stored about a visitor. Times are ISO 8601, UTC. */
 export interface VisitorRecord {
@@ -38,7 +40,9 @@ interface ShownKey {
 	readonly kind: 'tid' | 'cid';
 	readonly value: string;
 	readonly at: string;
-	/** Whether the visitor was the first to show it, so that subscription events with it belong to the visitor. */
+	/** Whether it came with a right signature, or was believed without one. */
+	readonly isProven: boolean;
+	/** Whether the visitor was the first to prove it, or else to show it, so that subscription events with it belong to the visitor. */
 	readonly holds: boolean;
 }
 
@@ -57,7 +61,7 @@ export function* visitorRecord(
 		visits: select`sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ${vid}) ORDER BY id DESC LIMIT ${maxHits} /* record */`,
 		hits: select`sid, at, body FROM @logged_hit WHERE vid = ${vid} ORDER BY at DESC, id DESC LIMIT ${maxHits} /* record */`,
 		events: select`${raw(storedEventColumns.join(', '))} FROM @subscription_event WHERE vid = ${vid} ORDER BY received_at, id /* record */`,
-		links: select`key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ${vid} AND key <> 'r:' ORDER BY at, key /* record */`,
+		links: select`key, at, unproven_until, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY ${raw(holdingOrder('first'))} LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ${vid} AND key <> 'r:' ORDER BY at, key /* record */`,
 		segments: select`segment, since FROM @membership WHERE vid = ${vid} ORDER BY since, segment /* record */`,
 		standings: select`body FROM @standing WHERE vid = ${vid} /* record */`,
 		messages: select`webhook, sequence, type, created_at, delivered_at, body FROM @outbox WHERE vid = ${vid} ORDER BY sequence, webhook /* record */`,
@@ -84,6 +88,7 @@ export function* visitorRecord(
 			kind: String(row.key).startsWith('t:') ? 'tid' : 'cid',
 			value: String(row.key).slice(2),
 			at: isoTime(Number(row.at)),
+			isProven: row.unproven_until === null || Number(row.unproven_until) < neverProven,
 			holds: row.holder === vid,
 		})),
 		memberships: segments.map(({ segment, since }) => ({

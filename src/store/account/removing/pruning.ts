@@ -52,8 +52,10 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	return deleted.length;
 }
 
+type LinkName = Pick<IdentityLink, 'vid' | 'key'>;
+
 /** Moves links to the next hits that show their keys: at once if the logs are short, else in the background. */
-function* moveLinks(short: readonly string[], links: readonly IdentityLink[], beforeMs: number): Steps<void> {
+function* moveLinks(short: readonly string[], links: readonly LinkName[], beforeMs: number): Steps<void> {
 	yield [withoutHit(links, beforeMs)];
 	const { shown } = yield* ask({
 		deleted: sql`DELETE FROM @claim WHERE vid IN ${short} AND unfounded IS NOT NULL /* prune */`,
@@ -64,11 +66,11 @@ function* moveLinks(short: readonly string[], links: readonly IdentityLink[], be
 	yield [saveLinks(left, shared)];
 }
 
-function withoutHit(links: readonly IdentityLink[], beforeMs: number): Query {
+function withoutHit(links: readonly LinkName[], beforeMs: number): Query {
 	return sql`UPDATE @claim SET unfounded = 1 FROM (${values(pairsOf(links))}) AS shown WHERE vid = shown.column1 AND key = shown.column2 AND at < ${raw(beforeMs)} AND kept IS NULL /* prune */`;
 }
 
-function pairsOf(links: readonly IdentityLink[]): string[][] {
+function pairsOf(links: readonly LinkName[]): string[][] {
 	return [...new Map(links.map(({ vid, key }) => [`${vid} ${key}`, [vid, key]])).values()];
 }
 
@@ -77,7 +79,7 @@ function keepTouchesOf(vids: readonly string[], toMs: number): Query {
 }
 
 /** Keeps the links by which events are joined; without them, kept touches would lead to nothing. */
-function keepLinks(links: readonly IdentityLink[]): Query {
+function keepLinks(links: readonly LinkName[]): Query {
 	const joins = (column: 'tid' | 'cid') =>
 		raw(
 			`EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.${column} = substr(claim.key, 3) AND event.vid = claim.vid)`,
@@ -93,9 +95,9 @@ export function* pruneKept(beforeMs: number): Steps<number> {
 	const page = raw(`ORDER BY at LIMIT ${maxPruned} /* prune kept */`);
 	const { touches, claims } = yield* ask({
 		touches: select`vid, at FROM @touch WHERE kept IS NOT NULL AND at < ${beforeMs} ${page}`,
-		claims: select`vid, key, at FROM @claim WHERE kept IS NOT NULL AND at < ${beforeMs} ${page}`,
+		claims: select`vid, key FROM @claim WHERE kept IS NOT NULL AND at < ${beforeMs} ${page}`,
 	});
-	const links = claims.map(({ vid, key, at }) => ({ vid: String(vid), key: String(key), atMs: Number(at) }));
+	const links = claims.map(({ vid, key }) => ({ vid: String(vid), key: String(key) }));
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)), {
 		changing: customersChange(links),
 	});

@@ -1,4 +1,4 @@
-import { cidKey, compareHolders, eventKeys, type Holder } from '../../../domain/ownership.ts';
+import { cidKey, compareHolders, eventKeys, neverProven, type ShownKey } from '../../../domain/ownership.ts';
 import type { SharedKeys } from '../../../domain/shared-key.ts';
 import { isTold, type StoredEvent } from '../../../domain/subscription-event.ts';
 import {
@@ -93,7 +93,10 @@ function* ownersBy(
 	const customers = new Set(links.filter((link) => link.has_customer).map(({ vid }) => vid));
 	return namedAmong(
 		events,
-		(key) => (shared.has(key) ? undefined : holders.get(key)?.vid),
+		(key) => {
+			const holder = shared.has(key) ? undefined : holders.get(key);
+			return holder && { vid: holder.vid, isProven: holder.provenAtMs < neverProven };
+		},
 		(vid, cid) => customers.has(vid) && !shown.has(`${vid} ${cidKey(cid)}`) && !shared.has(cidKey(cid)),
 	);
 }
@@ -115,16 +118,20 @@ const maxLinks = 2000;
  */
 function linksOfKeys(keys: readonly string[]): Select {
 	return {
-		sql: `SELECT key, at, vid, key < 'd' OR ${hasCustomer('claim.vid')} AS has_customer FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1} /* links of keys */`,
+		sql: `SELECT key, at, vid, unproven_until, key < 'd' OR ${hasCustomer('claim.vid')} AS has_customer FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1} /* links of keys */`,
 		values: [keys],
 	};
 }
 
-function holdersAmong(links: readonly Row[]): Map<string, Holder> {
-	const first = new Map<string, Holder>();
+function holdersAmong(links: readonly Row[]): Map<string, ShownKey> {
+	const first = new Map<string, ShownKey>();
 	for (const link of links) {
 		const key = String(link.key);
-		const holder = { vid: String(link.vid), atMs: Number(link.at) };
+		const holder = {
+			vid: String(link.vid),
+			atMs: Number(link.at),
+			provenAtMs: Number(link.unproven_until ?? link.at),
+		};
 		const known = first.get(key);
 		if (!known || compareHolders(holder, known) < 0) first.set(key, holder);
 	}
