@@ -14,7 +14,7 @@ export type Rows = 'visitors' | EventKind | 'subscriptions';
 
 /** The rows of a column of any report. Other figures are of no rows, or of those of the whole report. */
 const rowsOf: Readonly<Record<string, Rows>> = {
-	visits: 'visitors',
+	arrivals: 'visitors',
 	visitors: 'visitors',
 	hits: 'visitors',
 	subscriptions: 'acquisition',

@@ -25,7 +25,7 @@ export const activityReport = reportThat({
 	title: 'Activity',
 	summary: 'what came in, by day, week or month',
 	definition:
-		'By day, week or month: hits; visits, which are arrivals of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and visits belong to no subscription: with a filter they are left out, but for visits by a channel, campaign or the like.',
+		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and arrivals belong to no subscription: with a filter they are left out, but for arrivals by a channel, campaign or the like.',
 	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment', 'include'],
 	initial: { by: [], every: 'day' },
 	async make({ query, period, asOfMs, calendar, subscriptions, read, gateways: findGateways }) {
@@ -35,49 +35,48 @@ export const activityReport = reportThat({
 		// Of everything, so that a filter leaves no row out. Not all subscriptions that it chooses are read.
 		const firstMs = await read(firstMomentMs);
 		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
-		const hasVisits = isFiltered && query.evt === null && query.segment === null;
-		const gateways = hasVisits || !journeys ? await findGateways() : noGateways;
-		const visits = hasVisits
+		const hasArrivals = isFiltered && query.evt === null && query.segment === null;
+		const gateways = hasArrivals || !journeys ? await findGateways() : noGateways;
+		const arrivals = hasArrivals
 			? await read((options) => readArrivals(spans, wantedTouch(query), { ...options, gateways }))
 			: null;
 		const came = journeys
 			? describeEvents(journeys, spans).map((events, place) => ({
 					...events,
 					hits: null,
-					visits: visits?.[place] ?? null,
+					arrivals: arrivals?.[place] ?? null,
 				}))
 			: await read((options) => readCameIn(upTo(spans, asOfMs), { ...options, gateways }));
-		const rows = came.map(
-			({ hits, visits: arrivals, subscriptions, renewals, refunds, ...pence }, place) => ({
-				[every]: spans[place]?.name as string,
-				hits,
-				visits: arrivals,
-				subscriptions,
-				renewals,
-				refunds,
-				...pence,
-				netPence: netPence(pence),
-			}),
-		);
+		const rows = came.map(({ hits, arrivals, subscriptions, renewals, refunds, ...pence }, place) => ({
+			[every]: spans[place]?.name as string,
+			hits,
+			arrivals,
+			subscriptions,
+			renewals,
+			refunds,
+			...pence,
+			netPence: netPence(pence),
+		}));
 		return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
 	},
 	columns: {
 		hits: { isOptional: true },
-		visits: { isOptional: true },
+		arrivals: { isOptional: true },
+		subscriptions: { heading: 'new subscriptions' },
 		acquisitionPence: { heading: 'acquired' },
 		renewalPence: { heading: 'renewed' },
 		refundPence: { heading: 'refunded' },
 	},
 	draw({ every, rows }, _, money, notes) {
 		const x = (row: FlatRow) => String(row[every]);
-		const lineOf = (name: 'netPence' | 'subscriptions' | 'visits') => ({
+		const lineOf = (name: 'netPence' | 'subscriptions' | 'arrivals') => ({
 			name: '',
 			points: rows.map((row) => ({ x: x(row as FlatRow), y: row[name] })),
 		});
 		return [
 			curves([lineOf('netPence')], { title: `Net revenue by ${every}`, money, noted: { notes, every } }),
 			curves([lineOf('subscriptions')], { title: `New subscriptions by ${every}`, noted: { notes, every } }),
-			curves([lineOf('visits')], { title: `Visits by ${every}`, noted: { notes, every } }),
+			curves([lineOf('arrivals')], { title: `Arrivals by ${every}`, noted: { notes, every } }),
 		];
 	},
 });

@@ -1,17 +1,17 @@
+import type { Arrivals } from './arrivals.ts';
 import type { Span, SpanLength } from './calendar.ts';
 import { creditedPath, creditOf, netCreditAt } from './credit.ts';
 import { amountsOf, countedSteps, type Journey, ratio, rounded, type Terms } from './journey.ts';
 import { type Dimensions, dimensionsOf, none, touchLabelsOf } from './label.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import type { ReportQuery } from './report-query.ts';
-import type { Visits } from './visits.ts';
 
 /** What came by a row in a span, and what it is credited with then. */
 export interface SeriesRow extends Dimensions {
 	/** Under the name of the spans' length: which span it is. */
 	readonly [span: string]: string | number | null | undefined;
 	readonly visitors: number | null;
-	readonly visits: number | null;
+	readonly arrivals: number | null;
 	readonly subscriptions: number;
 	readonly netPence: number;
 	readonly conversionRate: number | null;
@@ -20,7 +20,7 @@ export interface SeriesRow extends Dimensions {
 /** Attribution by spans of time. Credit is not rounded to pence that add up, since a row of a span is small. */
 export function attributionSeries(
 	journeys: readonly Journey[],
-	visits: Visits,
+	arrivals: Arrivals,
 	spans: readonly Span[],
 	query: Pick<Terms, 'by' | 'basis' | 'halfLifeDays'> &
 		Pick<ReportQuery, 'model'> & { readonly every: SpanLength },
@@ -28,10 +28,10 @@ export function attributionSeries(
 	const { by, basis, every, halfLifeDays } = query;
 	// The chain of a span would rest on next to nothing.
 	const model = query.model.find((each) => each !== 'markov') ?? defaultModel;
-	const labels = touchLabelsOf(journeys, [visits], by);
+	const labels = touchLabelsOf(journeys, [arrivals], by);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const startsMs = spans.map(({ fromMs }) => fromMs);
-	const visited = visits.count(numberOf, labels.names.length, startsMs);
+	const visited = arrivals.count(numberOf, labels.names.length, startsMs);
 	const inSpan = spans.map((): Journey[] => []);
 	for (const journey of journeys) {
 		const { steps } = journey.subscription;
@@ -48,13 +48,13 @@ export function attributionSeries(
 			const came = isUnknown ? undefined : visited[place]?.[label];
 			const credited = credit.subscriptions[label] as number;
 			const [subscriptions, net] = [rounded(credited, 4), rounded(netCreditAt(credit, label), 0)];
-			if (!came?.visits && subscriptions === 0 && net === 0) return [];
+			if (!came?.arrivals && subscriptions === 0 && net === 0) return [];
 			return [
 				{
 					[every]: span.name,
 					...dimensionsOf(name, by),
 					visitors: came?.visitors ?? null,
-					visits: came?.visits ?? null,
+					arrivals: came?.arrivals ?? null,
 					subscriptions,
 					netPence: net,
 					conversionRate: came ? ratio(credited, came.visitors) : null,

@@ -1,6 +1,7 @@
 import { compareTexts } from '../domain/compare-texts.ts';
 import { seededRandom } from '../scoring/rows/random.ts';
 import { apportion } from './apportion.ts';
+import type { Arrivals, Came } from './arrivals.ts';
 import { attributionSeries } from './attribution-series.ts';
 import type { SpanLength } from './calendar.ts';
 import { type CreditedPath, creditedPath, creditOf, markovBasis, markovSays } from './credit.ts';
@@ -26,7 +27,6 @@ import { curves, curvesByGroup } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import { sumOf } from './sums.ts';
-import type { Visited, Visits } from './visits.ts';
 
 export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis' | 'halfLifeDays'> {
 	readonly models: readonly AttributionModel[];
@@ -49,14 +49,14 @@ const partsOfOne = 10_000;
  */
 export function attribute(
 	journeys: readonly Journey[],
-	{ lost, visits }: { readonly lost: LostPaths; readonly visits?: Visits },
+	{ lost, arrivals }: { readonly lost: LostPaths; readonly arrivals?: Arrivals },
 	options: AttributionOptions,
 ) {
 	const { by, models: asked, period } = options;
 	const counted = countedJourneys(journeys, period, options.basis);
-	const labels = touchLabelsOf(counted, visits ? [lost, visits] : [lost], by);
+	const labels = touchLabelsOf(counted, arrivals ? [lost, arrivals] : [lost], by);
 	const numberOf = (label: string) => labels.numberOf(label);
-	const visited = visits?.count(numberOf, labels.names.length, [period.fromMs])[0];
+	const visited = arrivals?.count(numberOf, labels.names.length, [period.fromMs])[0];
 	const paths = counted.map(({ amounts, ...journey }) => ({
 		...creditedPath(journey, amounts, { labels, by }),
 		owner: journey.subscription.owner,
@@ -78,7 +78,7 @@ export function attribute(
 	const containing = pathsContaining(paths, labels.names.length);
 	const assists = assistRatios(paths, labels.names.length);
 	/** @param came whom a row brought; undefined for `(none)`, which nobody comes by */
-	const creditedBy = (label: number, came: Visited | undefined) =>
+	const creditedBy = (label: number, came: Came | undefined) =>
 		columns.map(({ model, amounts }) => {
 			const amount = amounts[label] as Amounts;
 			const net = netPence(amount);
@@ -107,7 +107,7 @@ export function attribute(
 			...dimensionsOf(name, by),
 			// Who came by it in the period, whether or not they subscribed, and how often.
 			visitors: came?.visitors ?? null,
-			visits: came?.visits ?? null,
+			arrivals: came?.arrivals ?? null,
 			// The paths that contain it before the end, divided by those that end with it; null if none ends with it.
 			assistRatio: assists[label] ?? null,
 			models: Object.fromEntries(creditedBy(label, came)) as {
@@ -209,9 +209,9 @@ function matrixOf(
 		})),
 	});
 	return [
-		tableOf('Subscriptions', (row) => ({
+		tableOf('New subscriptions', (row) => ({
 			visitors: row.visitors,
-			visits: row.visits,
+			arrivals: row.arrivals,
 			assistRatio: row.assistRatio,
 			...byModel(row, ({ subscriptions }) => subscriptions),
 			markovLow: row.models.markov?.low ?? null,
@@ -236,21 +236,23 @@ export const attributionReport = reportThat({
 	title: 'Attribution',
 	summary: 'what each channel is credited with',
 	definition:
-		'For each row and model: subscriptions; acquisition, renewal, refund and net pence; and the share of all subscriptions. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `visits` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
+		'For each row and model: new `subscriptions`, also those without a known visitor; acquisition, renewal, refund and net pence; and `share`, of all new subscriptions, not of money. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `arrivals` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every', 'include'],
 	columns: {
-		...styled(['share', 'conversionRate'], { isShare: true }),
+		subscriptions: { heading: 'new subscriptions' },
+		share: { isShare: true, heading: 'share of subscriptions' },
+		...styled(['conversionRate'], { isShare: true }),
 		...styled(['low', 'high', 'markovLow', 'markovHigh'], { isOptional: true }),
 	},
 	async make({ query, period, asOfMs, calendar, journeys: read }) {
 		const { basis, lookbackDays, halfLifeDays, model: models, by, every } = query;
-		const { journeys, ...others } = await read('visits');
+		const { journeys, ...others } = await read('arrivals');
 		const options = { ...query, models, period, random: seededRandom(seed) };
 		const made = { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, others, options) };
 		const seriesBy = (length: SpanLength) => {
-			const firstMs = Math.min(firstEventMs(journeys), others.visits.firstMs);
+			const firstMs = Math.min(firstEventMs(journeys), others.arrivals.firstMs);
 			const spans = spansOf(firstMs, length, { period, calendar, asOfMs });
-			return attributionSeries(journeys, others.visits, spans, { ...query, every: length });
+			return attributionSeries(journeys, others.arrivals, spans, { ...query, every: length });
 		};
 		return { ...made, ...(every !== null && { every, ...seriesBy(every) }) };
 	},

@@ -27,7 +27,7 @@ import { type JourneyOptions, readSubscriptions } from './read-journeys.ts';
 
 /**
  * What came in, by spans of time: from the figures that are kept of days, and from the log where there are none. Only what joins
- * do not change is kept: hits, visits by where they came from, and events by what they are to their subscription.
+ * do not change is kept: hits, arrivals by where they came from, and events by what they are to their subscription.
  */
 
 /** All offsets of time zones are multiples of it, so that it adds up to the days of any. */
@@ -43,14 +43,14 @@ const maxDays = 1100;
 /** What came in in a span. Pence of refunds are negative. */
 export interface CameIn extends Amounts {
 	readonly hits: number;
-	readonly visits: number;
+	readonly arrivals: number;
 	readonly renewals: number;
 	readonly refunds: number;
 }
 
 type Counting = { -readonly [Name in keyof CameIn]: CameIn[Name] };
 
-const nothing: CameIn = { ...noAmounts, hits: 0, visits: 0, renewals: 0, refunds: 0 };
+const nothing: CameIn = { ...noAmounts, hits: 0, arrivals: 0, renewals: 0, refunds: 0 };
 const counts = { acquisition: 'subscriptions', renewal: 'renewals', refund: 'refunds' } as const;
 
 /** The figures of a day as they are kept. Each list begins with the number of the quarter-hour in the day. */
@@ -71,15 +71,15 @@ type From = Pick<Touch, 'channel' | 'source'>;
 
 /** Where what is read goes. */
 interface Sink {
-	visits(atMs: number, from: From, visits: number): void;
+	arrivals(atMs: number, from: From, arrivals: number): void;
 	events(atMs: number, kind: EventKind, events: number, pence: number): void;
 }
 
-/** Reads visits and events of a period from the log. */
+/** Reads arrivals and events of a period from the log. */
 function* readLog(period: Period, asOfMs: number, sink: Sink): Reading<void> {
 	const known = new Map<string, From>();
 	yield* arrivalsIn(period, (atMs, origin) =>
-		sink.visits(atMs, known.getOrInsertComputed(origin, fromOf), 1),
+		sink.arrivals(atMs, known.getOrInsertComputed(origin, fromOf), 1),
 	);
 	// What an event is does not depend on whose it is, nor on later ones.
 	for (const { subscription } of yield* readSubscriptions({ asOfMs, isPast: false, period }))
@@ -105,9 +105,9 @@ export function* readCameIn(
 	if (!first || !last) return all;
 	const at = (atMs: number) => all[placeOf(spans, atMs)] as Counting;
 	const sink: Sink = {
-		visits: (atMs, from, visits) => {
+		arrivals: (atMs, from, arrivals) => {
 			const isPayment = isFromPayment({ ...from, medium: null, campaign: null }, paymentProviders);
-			if (!isPayment) at(atMs).visits += visits;
+			if (!isPayment) at(atMs).arrivals += arrivals;
 		},
 		events: (atMs, kind, events, pence) => {
 			const came = at(atMs);
@@ -131,7 +131,7 @@ export function* readCameIn(
 		const momentOf = (quarter: number) => startMs + quarter * quarterMs;
 		for (const [quarter, number] of within(hits)) at(momentOf(quarter)).hits += number;
 		for (const [quarter, channel, source, number] of within(visits))
-			sink.visits(momentOf(quarter), { channel, source }, number);
+			sink.arrivals(momentOf(quarter), { channel, source }, number);
 		for (const [quarter, ...event] of within(events)) sink.events(momentOf(quarter), ...event);
 		gaps.push({ fromMs, toMs: momentOf(begin) });
 		fromMs = momentOf(end);
@@ -147,7 +147,7 @@ export function* readCameIn(
 	for (const atMs of gateways.values()) {
 		if (!isIn({ fromMs: first.fromMs, toMs: last.toMs }, atMs)) continue;
 		at(atMs).hits--;
-		at(atMs).visits--;
+		at(atMs).arrivals--;
 	}
 	requireExactSums(all.flatMap((each) => [each.acquisitionPence, each.renewalPence, each.refundPence]));
 	return all;
@@ -177,7 +177,7 @@ function* figuresOf(day: string): Reading<string> {
 		);
 	};
 	yield* readLog(period, Number.MAX_SAFE_INTEGER, {
-		visits: (atMs, { channel, source }, number) => add(visits, atMs, [channel, source], [number]),
+		arrivals: (atMs, { channel, source }, number) => add(visits, atMs, [channel, source], [number]),
 		events: (atMs, kind, number, pence) => add(events, atMs, [kind], [number, pence]),
 	});
 	// In an order that does not depend on that of the rows, so that equal figures are equal texts.

@@ -141,7 +141,7 @@ export const pathsReport = reportThat({
 	columns: { share: { isShare: true }, path: { isLong: true }, page: { isLong: true } },
 	async make({ query, period, journeys: readJourneys, read }) {
 		const { basis, lookbackDays, by } = query;
-		const { journeys, lost } = await readJourneys('visits');
+		const { journeys, lost } = await readJourneys('arrivals');
 		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
 		const pages = await read((options) => readPagesSeen(counted, options));
 		const { notes, ...paths } = describePaths(journeys, { ...query, period, ...pages });

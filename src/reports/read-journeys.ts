@@ -17,11 +17,11 @@ import {
 	visitorsWithEvents,
 } from '../store/account/reading/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
+import { Arrivals } from './arrivals.ts';
 import { acquiredIn, isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
 import { LostPaths, lostAfterMs } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
-import { Visits } from './visits.ts';
 
 /** Which subscriptions are read. */
 interface SubscriptionOptions {
@@ -35,10 +35,10 @@ interface SubscriptionOptions {
 
 export interface JourneyOptions extends SubscriptionOptions {
 	readonly lookbackDays: number;
-	/** The grouping of visits and of lost paths; null if they are not needed. */
-	readonly visitsBy: Grouping | null;
+	/** The grouping of arrivals and of lost paths; null if they are not needed. */
+	readonly arrivalsBy: Grouping | null;
 	readonly paymentProviders: ReadonlySet<string>;
-	/** Visitors who are left out of visits and lost paths. They have no subscription. */
+	/** Visitors who are left out of arrivals and lost paths. They have no subscription. */
 	readonly gateways: Gateways;
 }
 
@@ -48,7 +48,7 @@ export interface ReadJourneys {
 	/** Of visitors who did not subscribe. */
 	readonly lost: LostPaths;
 	/** Of all visitors, in the period. */
-	readonly visits: Visits;
+	readonly arrivals: Arrivals;
 }
 
 /** With more owners, the touches of all visitors are read in order instead of each owner's. */
@@ -56,7 +56,7 @@ const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
 export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
-	const { asOfMs, period, lookbackDays, visitsBy, gateways } = options;
+	const { asOfMs, period, lookbackDays, arrivalsBy, gateways } = options;
 	const isWhole = readsAll(options);
 	const { subscriptions, others } = yield* readSubscriptionsOf(options);
 	// Whoever has events of somebody else's subscription is not lost either.
@@ -66,10 +66,10 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	].sort((a, b) => compareTexts(a.owner, b.owner));
 	const paths: (readonly Touch[])[] = subscriptions.map(() => []);
 	const lost = new LostPaths();
-	const visits = new Visits(lost.labels);
+	const arrivals = new Arrivals(lost.labels);
 	const touches = new VisitorTouches<ReportedOrigin>();
 	const readOrigin = originReader(options.paymentProviders, (origin) =>
-		visitsBy ? lost.labels.numberOf(labelOf(origin, visitsBy)) : 0,
+		arrivalsBy ? lost.labels.numberOf(labelOf(origin, arrivalsBy)) : 0,
 	);
 	/** Those who have events, but no subscription in the period. */
 	let subscribed: ReadonlySet<string> = new Set();
@@ -86,15 +86,15 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 			while (next < owned.length && (owned[next]?.owner as string) < vid) next++;
 			isOwner = owned[next]?.owner === vid;
 		}
-		if (!isOwner && (!visitsBy || gateways.has(vid))) return;
+		if (!isOwner && (!arrivalsBy || gateways.has(vid))) return;
 		const origin = readOrigin(row[2]);
 		touches.add(row[1], origin, !origin.isPayment);
 	};
 	const end = () => {
-		if (visitsBy) {
+		if (arrivalsBy) {
 			for (let touch = 0; touch < touches.length; touch++)
-				if (isIn(period, touches.atMs(touch))) visits.add(touches.origin(touch).label, touches.atMs(touch));
-			visits.end();
+				if (isIn(period, touches.atMs(touch))) arrivals.add(touches.origin(touch).label, touches.atMs(touch));
+			arrivals.end();
 		}
 		if (isOwner) {
 			const all = touches.touches();
@@ -117,10 +117,10 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		visitor = '';
 	};
 	const owners = [...new Set(owned.map(({ owner }) => owner))];
-	if (isWhole && (visitsBy || owners.length > manyOwners)) yield* eachTouch(asOfMs, take);
+	if (isWhole && (arrivalsBy || owners.length > manyOwners)) yield* eachTouch(asOfMs, take);
 	else {
 		yield* touchesOfVisitors(owners, asOfMs, take);
-		if (visitsBy) {
+		if (arrivalsBy) {
 			end();
 			const seen = yield* visitorsTouchedIn(upTo(asOfMs, period));
 			for (const vid of owners) seen.delete(vid);
@@ -135,7 +135,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		convertedAtMs,
 	}));
 	lost.decide(asOfMs, lostAfterMs(converted, lookbackDays));
-	return { journeys, lost, visits };
+	return { journeys, lost, arrivals };
 }
 
 /** The same subscriptions without their touches. */
@@ -217,23 +217,23 @@ export function* readArrivals(
 	wanted: WantedTouch,
 	{ asOfMs, paymentProviders, gateways }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders' | 'gateways'>,
 ): Reading<number[]> {
-	const visits = spans.map(() => 0);
+	const arrivals = spans.map(() => 0);
 	const [first, last] = [spans[0], spans.at(-1)];
-	if (!first || !last) return visits;
+	if (!first || !last) return arrivals;
 	const readOrigin = originReader(paymentProviders);
 	let place = 0;
 	const period = upTo(asOfMs, { fromMs: first.fromMs, toMs: last.toMs });
 	yield* arrivalsIn(period, (atMs, text, vid) => {
 		while (atMs >= (spans[place] as Period).toMs) place++;
 		const origin = readOrigin(text);
-		if (!origin.isPayment && !gateways.has(vid) && isWanted(origin, wanted)) (visits[place] as number)++;
+		if (!origin.isPayment && !gateways.has(vid) && isWanted(origin, wanted)) (arrivals[place] as number)++;
 	});
-	return visits;
+	return arrivals;
 }
 
 /** A parsed origin. */
 interface ReportedOrigin extends Origin {
-	/** The number of its label among those of visits and lost paths. */
+	/** The number of its label among those of arrivals and lost paths. */
 	readonly label: number;
 	/** Whether it is a payment provider, from which nobody arrives. */
 	readonly isPayment: boolean;

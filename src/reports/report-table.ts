@@ -3,6 +3,7 @@ import { withoutHidden } from '../format/hidden-characters.ts';
 import { moneyOf, type ShowMoney } from '../format/money.ts';
 import { counted, formatPercent, withMinus } from '../format/numbers.ts';
 import { displayWidth, textTable } from '../format/text-table.ts';
+import type { Came } from './arrivals.ts';
 import { addDays } from './calendar.ts';
 import type { Totals } from './journey.ts';
 import { withRateWarnings } from './rates.ts';
@@ -16,7 +17,6 @@ import type {
 	SideTable,
 } from './report.ts';
 import { filters } from './report-query.ts';
-import type { Visited } from './visits.ts';
 
 /** The rows of a report's table: one value per cell, amounts in pence. */
 export function tableOf(definition: ReportDefinition, report: Report): readonly FlatRow[] {
@@ -171,10 +171,12 @@ export function headOf(report: Report): string[] {
 	const amounts = Object.entries(totals)
 		.filter(([name]) => name.endsWith('Pence'))
 		.map(([name, value]) => `${headingOf(name)} ${moneyOf(report.currency)(value)}`);
-	const { subscriptions, visitors, visits } = totals as Totals & Partial<Visited>;
+	const { subscriptions, visitors, arrivals } = totals as Totals & Partial<Came>;
 	const came =
-		visitors === undefined ? '' : ` of ${counted(visitors, 'visitor')} with ${counted(visits ?? 0, 'visit')}`;
-	return [...lines, `${counted(subscriptions, 'subscription')}${came}: ${amounts.join(', ')}`];
+		visitors === undefined
+			? ''
+			: `${counted(visitors, 'visitor')} came, with ${counted(arrivals ?? 0, 'arrival')}. `;
+	return [...lines, `${came}${counted(subscriptions, 'new subscription')}: ${amounts.join(', ')}`];
 }
 
 const inWords = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });

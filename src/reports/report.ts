@@ -85,7 +85,7 @@ export interface ReportSource {
 	 * Subscriptions that the query chooses, with their touches.
 	 * @param needs `visits`: also visits, and the paths of visitors who did not subscribe
 	 */
-	journeys(needs?: 'visits' | 'touches'): Promise<ReadJourneys>;
+	journeys(needs?: 'arrivals' | 'touches'): Promise<ReadJourneys>;
 	/** The same subscriptions, with touches only where these choose them. */
 	subscriptions(): Promise<readonly Journey[]>;
 	/** The same with how each has gone. Of all time, since their cadences are learned from all. */

@@ -83,7 +83,7 @@ async function makeReport(
 		period,
 		isPast: query.asOf !== null,
 		lookbackDays: query.lookbackDays,
-		visitsBy: null,
+		arrivalsBy: null,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 		gateways: noGateways,
 	};
@@ -119,9 +119,9 @@ async function makeReport(
 		period,
 		read: (reading) => store.read(account.id, reading(options)),
 		async journeys(needs = 'touches') {
-			const visitsBy = needs === 'visits' ? query.by : null;
-			const left = visitsBy ? await source.gateways() : noGateways;
-			const read = await source.read(() => readJourneys({ ...options, visitsBy, gateways: left }));
+			const arrivalsBy = needs === 'arrivals' ? query.by : null;
+			const left = arrivalsBy ? await source.gateways() : noGateways;
+			const read = await source.read(() => readJourneys({ ...options, arrivalsBy, gateways: left }));
 			return { ...read, journeys: await chosen(read.journeys) };
 		},
 		async subscriptions() {

@@ -138,7 +138,7 @@ export const spendReport = reportThat({
 	title: 'Spend',
 	summary: 'what subscriptions have cost',
 	definition:
-		'The amount spent, the subscriptions acquired in the period that the model (one) credits, and everything that these have brought since.',
+		'The amount spent, the new subscriptions of the period that the model (one) credits, and everything that these have brought since.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'include'],
 	check({ by, model }) {
 		const isSpent = by?.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
@@ -152,12 +152,12 @@ export const spendReport = reportThat({
 	async make({ query, period, calendar, journeys: readJourneys, read }) {
 		const { lookbackDays, by, halfLifeDays } = query;
 		const [model = defaultModel] = query.model;
-		const { journeys, lost, visits } = await readJourneys('visits');
+		const { journeys, lost, arrivals } = await readJourneys('arrivals');
 		const spending = await read(spendingRows);
 		const options = { by, model, halfLifeDays, period, calendar };
 		requireExactSums(spending.map(({ pence }) => pence));
 		const made = describeSpending(spending, journeys, lost, options);
-		const cameBy = [...visits.counts().keys()].map((label) => dimensionsOf(label, by));
+		const cameBy = [...arrivals.counts().keys()].map((label) => dimensionsOf(label, by));
 		const unseen = by.filter(isOfTouches).flatMap((dimension) => {
 			const namesIn = (rows: readonly Dimensions[]) =>
 				new Set(
@@ -168,7 +168,11 @@ export const spendReport = reportThat({
 		});
 		return { lookbackDays, model, by, ...made, warnings: [...unseen, ...made.warnings] };
 	},
-	columns: { recovered: { isShare: true, heading: 'month' } },
+	columns: {
+		subscriptions: { heading: 'new subscriptions' },
+		costPerSubscriptionPence: { heading: 'cost per new subscription' },
+		recovered: { isShare: true, heading: 'month' },
+	},
 	table: ({ rows }) => rows.map(({ recovered: _, ...row }) => row as FlatRow),
 	sideTables: ({ rows }) => [
 		{

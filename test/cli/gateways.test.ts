@@ -24,9 +24,9 @@ test('commands that count visitors leave mail gateways out, say so, and count th
 
 	const [report, reportOfAll] = await both('report', 'attribution', aid);
 	// A hit that tells nothing is no arrival.
-	assert.match(report.stdout, /of 40 visitors with/);
+	assert.match(report.stdout, /^40 visitors came, with /m);
 	assert.match(report.stdout, leftOut);
-	assert.match(reportOfAll.stdout, /of 440 visitors with/);
+	assert.match(reportOfAll.stdout, /^440 visitors came, with /m);
 	assert.doesNotMatch(reportOfAll.stdout, leftOut);
 
 	const [counted, countedAll] = await both('segment', 'test', aid, 'by-mail');

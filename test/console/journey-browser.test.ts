@@ -51,7 +51,7 @@ for (const [place, engine] of engines.entries())
 			await page.getByRole('button', { name: 'Sign in' }).click();
 			await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
 			await whole();
-			assert.match(await page.getByRole('main').ariaSnapshot(), /listitem:\s+- link "Visits [\d,]+/);
+			assert.match(await page.getByRole('main').ariaSnapshot(), /listitem:\s+- link "Arrivals [\d,]+/);
 
 			// Which channel's subscribers stay?
 			await page.getByRole('link', { name: 'Retention' }).click();

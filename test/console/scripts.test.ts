@@ -76,7 +76,7 @@ test('scripts show what is new, and read curves by keyboard and pointer, within 
 	await page.keyboard.press('Escape');
 	assert.equal(await tip.count(), 0);
 	// And with a pointer.
-	await page.getByRole('img', { name: 'Visits by day' }).hover();
+	await page.getByRole('img', { name: 'Arrivals by day' }).hover();
 	assert.match(await tip.innerText(), /^\d{4}-\d\d-\d\d: \d/);
 	assert.deepEqual(complaints, []);
 

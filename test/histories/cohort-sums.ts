@@ -133,7 +133,7 @@ export function activity(log: Log, asked: Asked): Figures {
 		const own = all.filter(within);
 		const hits = known.hits.filter((hit) => within(hit) && !gateways.has(hit.vid)).length;
 		figures.set(`${name}: hits`, isOfAll && Object.keys(asked.touch).length === 0 ? hits : null);
-		figures.set(`${name}: visits`, isOfAll ? came.filter(within).length : null);
+		figures.set(`${name}: arrivals`, isOfAll ? came.filter(within).length : null);
 		for (const [kind, heading] of [
 			['acquisition', 'subscriptions'],
 			['renewal', 'renewals'],

@@ -207,7 +207,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 		acquired.map((path) => path.labels),
 		lost,
 	);
-	figures.set('total visits', came.flat().length);
+	figures.set('total arrivals', came.flat().length);
 	figures.set('total visitors', came.filter((own) => own.length > 0).length);
 	if (asked.models.includes('markov')) {
 		figures.set('converted paths', acquired.length);
@@ -253,9 +253,9 @@ export function attribution(log: Log, asked: Asked): Figures {
 			figures.set(`${label}: low`, low);
 			figures.set(`${label}: high`, high);
 		}
-		const visits = came.flat().filter((one) => one === label).length;
+		const arrivals = came.flat().filter((one) => one === label).length;
 		const visitors = came.filter((own) => own.includes(label)).length;
-		figures.set(`${label}: visits`, label === '(none)' ? null : visits);
+		figures.set(`${label}: arrivals`, label === '(none)' ? null : arrivals);
 		figures.set(`${label}: visitors`, label === '(none)' ? null : visitors);
 		for (const model of shown) {
 			const credit = creditOf(model, 'subscriptions');
@@ -315,11 +315,11 @@ function addSeries(
 				credited += weight * amounts.subscriptions;
 				pence += weight * (amounts.acquisitionPence + amounts.renewalPence + amounts.refundPence);
 			}
-			const visits = here.flat().filter((each) => each === label).length;
-			if (visits === 0 && credited < 0.000_05 && Math.abs(pence) < 0.499) continue;
+			const arrivals = here.flat().filter((each) => each === label).length;
+			if (arrivals === 0 && credited < 0.000_05 && Math.abs(pence) < 0.499) continue;
 			const visitors = here.filter((each) => each.includes(label)).length;
 			const isNone = label === '(none)';
-			figures.set(`${name} ${label}: visits`, isNone ? null : visits);
+			figures.set(`${name} ${label}: arrivals`, isNone ? null : arrivals);
 			figures.set(`${name} ${label}: visitors`, isNone ? null : visitors);
 			figures.set(`${name} ${label}: subscriptions`, new About(credited, 0.000_051));
 			figures.set(`${name} ${label}: pence`, new About(pence, 0.501));

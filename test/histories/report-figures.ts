@@ -26,7 +26,7 @@ export function attributionFigures(report: Report, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	addTotals(figures, report);
 	const totals = report.totals as unknown as Fields;
-	figures.set('total visits', totals.visits);
+	figures.set('total arrivals', totals.arrivals);
 	figures.set('total visitors', totals.visitors);
 	const markov = report.markov as Fields | undefined;
 	if (markov) {
@@ -36,7 +36,7 @@ export function attributionFigures(report: Report, asked: Asked): Figures {
 	}
 	for (const row of (report.series ?? []) as Rows) {
 		const name = `${row[String(asked.every)]} ${labelOf(row, asked)}`;
-		figures.set(`${name}: visits`, row.visits);
+		figures.set(`${name}: arrivals`, row.arrivals);
 		figures.set(`${name}: visitors`, row.visitors);
 		figures.set(`${name}: subscriptions`, row.subscriptions);
 		figures.set(`${name}: pence`, row.netPence);
@@ -45,7 +45,7 @@ export function attributionFigures(report: Report, asked: Asked): Figures {
 	for (const row of report.rows) {
 		const label = labelOf(row, asked);
 		figures.set(`${label}: assist`, row.assistRatio);
-		figures.set(`${label}: visits`, row.visits);
+		figures.set(`${label}: arrivals`, row.arrivals);
 		figures.set(`${label}: visitors`, row.visitors);
 		for (const [model, amounts] of Object.entries(row.models as Record<string, Fields>)) {
 			for (const name of names) figures.set(`${label}: ${model} ${name}`, amounts[name]);

@@ -29,11 +29,11 @@ async function open(t: TestContext, engine: Engine) {
 const emailIn = ({ rows }: Report) => {
 	const row = rows.find(({ channel }) => channel === 'email') as {
 		visitors: number;
-		visits: number;
+		arrivals: number;
 		models: { last: { conversionRate: number; netPerVisitorPence: number } };
 	};
 	const { conversionRate, netPerVisitorPence } = row.models.last;
-	return { visitors: row.visitors, visits: row.visits, conversionRate, netPerVisitorPence };
+	return { visitors: row.visitors, arrivals: row.arrivals, conversionRate, netPerVisitorPence };
 };
 const sum = (report: Report, name: string) =>
 	report.rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
@@ -46,7 +46,7 @@ for (const engine of engines)
 			const { store, id, add } = await open(t, engine);
 			await add([...scanners, ...readers], sales);
 			const without = await attribution(store, id);
-			const people = { visitors: 40, visits: 40, conversionRate: 0.1, netPerVisitorPence: 50 };
+			const people = { visitors: 40, arrivals: 40, conversionRate: 0.1, netPerVisitorPence: 50 };
 			assert.deepEqual(emailIn(without), people);
 			assert.equal(without.gatewayVisitors, 400);
 			assert.match(String(without.notes), /400 visitors are left out who are mail gateways/);
@@ -60,7 +60,7 @@ for (const engine of engines)
 			}
 		});
 
-		test('hits and visits are without them, whether days are kept or not, and add up over any periods', async (t) => {
+		test('hits and arrivals are without them, whether days are kept or not, and add up over any periods', async (t) => {
 			const { clock, store, id, add } = await open(t, engine);
 			await add(readers, sales);
 			const activity = (fields = {}) => report(store, id, 'activity', { every: 'day', ...fields });
@@ -74,7 +74,7 @@ for (const engine of engines)
 			clock.ms += graceMs;
 			await keepDays(store, id);
 			assert.deepEqual(await rowsOf(), counted);
-			assert.equal(sum(await activity({ include: 'gateways' }), 'visits'), sum(people, 'visits') + 400);
+			assert.equal(sum(await activity({ include: 'gateways' }), 'arrivals'), sum(people, 'arrivals') + 400);
 			const asked = { from: '2026-01-06', to: '2026-01-07' };
 			assert.equal((await activity(asked)).gatewayVisitors, 400);
 			assert.ok(!('gatewayVisitors' in (await activity({ from: '2026-01-07' }))));

@@ -45,7 +45,7 @@ async function countedByDay(store: OpenStore, id: number, timezone: string, asOf
 		days.getOrInsertComputed(calendar.dayOf(ms), () =>
 			Object.fromEntries(
 				[
-					...['hits', 'visits', 'subscriptions', 'renewals', 'refunds'],
+					...['hits', 'arrivals', 'subscriptions', 'renewals', 'refunds'],
 					...['acquisitionPence', 'renewalPence', 'refundPence', 'netPence'],
 				].map((name) => [name, 0]),
 			),
@@ -62,7 +62,7 @@ async function countedByDay(store: OpenStore, id: number, timezone: string, asOf
 		last.set(vid, { at, origin });
 		if (before && before.origin === origin && at - before.at < 30 * minuteMs) continue;
 		const [, source, medium, campaign] = JSON.parse(String(origin));
-		if (source !== 'pay.google.com' || medium !== null || campaign !== null) count(at, 'visits');
+		if (source !== 'pay.google.com' || medium !== null || campaign !== null) count(at, 'arrivals');
 	}
 	const events = (await rowsIn(store, id, 'subscription_event'))
 		.map(({ id, subid, rvn, received_at }) => ({ id, subid, rvn: Number(rvn), atMs: Number(received_at) }))

@@ -41,8 +41,8 @@ function tableUnder(text: string, title: string): string[][] {
 
 test('several models are columns, a table for each amount', () => {
 	const text = reportText(definition, attribution(['first', 'linear']));
-	assert.deepEqual(tableUnder(text, 'Subscriptions'), [
-		['channel', 'visitors', 'visits', 'assist ratio', 'first', 'linear'],
+	assert.deepEqual(tableUnder(text, 'New subscriptions'), [
+		['channel', 'visitors', 'arrivals', 'assist ratio', 'first', 'linear'],
 		['social', '-', '-', '-', '1', '0.33'],
 		['email', '-', '-', '1', '1', '1.17'],
 		['direct', '-', '-', '0', '0', '0.50'],
@@ -53,7 +53,7 @@ test('several models are columns, a table for each amount', () => {
 	]);
 	assert.match(text, /\nConversion rate\n/);
 	const page = reportPage(definition, attribution(['first', 'linear']));
-	for (const heading of ['<h2>Subscriptions</h2>', '<h2>Net revenue per visitor</h2>', '>linear</th>'])
+	for (const heading of ['<h2>New subscriptions</h2>', '<h2>Net revenue per visitor</h2>', '>linear</th>'])
 		assert.ok(page.includes(heading), heading);
 });
 
@@ -61,11 +61,11 @@ test('one model is one table, and so are several in the long form and in CSV', (
 	const one = reportText(definition, attribution(['linear']));
 	const long = reportText(definition, attribution(['first', 'linear']), true);
 	for (const text of [one, long]) {
-		assert.match(text, /\nchannel +visitors +visits +assist ratio +model +subscriptions +acquisition /);
+		assert.match(text, /\nchannel +visitors +arrivals +assist ratio +model +new subscriptions +acquisition /);
 		assert.doesNotMatch(text, /\nNet revenue\n/);
 	}
 	assert.equal(long.match(/ {2}(first|linear) {2}/g)?.length, 6);
 	const csv = reportCsv(definition, attribution(['first', 'linear']));
-	assert.match(csv, /^channel,visitors,visits,assistRatio,model,subscriptions,/);
+	assert.match(csv, /^channel,visitors,arrivals,assistRatio,model,subscriptions,/);
 	assert.match(reportPage(definition, attribution(['first', 'linear']), { isLong: true }), />model<\/th>/);
 });

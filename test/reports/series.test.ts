@@ -26,10 +26,10 @@ for (const engine of enginesAboveContract)
 					assert.equal(made.seriesModel, 'linear');
 					for (const row of made.rows) {
 						const own = series.filter(({ channel }) => channel === row.channel);
-						const sum = (name: 'visits' | 'subscriptions' | 'netPence') =>
+						const sum = (name: 'arrivals' | 'subscriptions' | 'netPence') =>
 							own.reduce((all, one) => all + Number(one[name]), 0);
 						const credited = (row.models as Record<string, Record<string, number>>).linear;
-						assert.equal(sum('visits'), row.visits ?? 0, `${every} ${row.channel}`);
+						assert.equal(sum('arrivals'), row.arrivals ?? 0, `${every} ${row.channel}`);
 						assert.ok(Math.abs(sum('subscriptions') - (credited?.subscriptions ?? 0)) < 0.001);
 						assert.ok(Math.abs(sum('netPence') - (credited?.netPence ?? 0)) <= 3);
 					}
@@ -43,7 +43,7 @@ for (const engine of enginesAboveContract)
 				month: '2026-01',
 				channel: 'email',
 				visitors: 2,
-				visits: 3,
+				arrivals: 3,
 				subscriptions: 1,
 				netPence: 500,
 				conversionRate: 0.5,

@@ -190,7 +190,12 @@ test('a report of a month reads no more rows if other months have more', async (
 			store.read(
 				id,
 				counted(
-					readJourneys({ ...read, visitsBy: ['channel'], gateways: new Map(), paymentProviders: new Set() }),
+					readJourneys({
+						...read,
+						arrivalsBy: ['channel'],
+						gateways: new Map(),
+						paymentProviders: new Set(),
+					}),
 				),
 			);
 		const before = await rowsRead();

@@ -20,7 +20,7 @@ import { addNote } from './notes.ts';
 
 /** With the page that tells more, and the rows. */
 const tiles = [
-	['visits', 'Visits', 'attribution', 'visitors'],
+	['arrivals', 'Arrivals', 'attribution', 'visitors'],
 	['hits', 'Hits', 'attribution', 'visitors'],
 	['subscriptions', 'New subscriptions', 'attribution', 'acquisition'],
 	['renewals', 'Renewals', 'retention', 'renewal'],
@@ -142,7 +142,7 @@ function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
 		const netPence = Number(now?.netPence ?? 0);
 		return {
 			channel,
-			visits: now?.visits ?? 0,
+			arrivals: now?.arrivals ?? 0,
 			subscriptions: now?.subscriptions ?? 0,
 			netPence,
 			changePence: netPence - Number(before?.netPence ?? 0),
@@ -160,6 +160,6 @@ function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
 		? bars(shown, 'changePence', { title: 'Change of net revenue', money })
 		: bars(shown, 'netPence', { title: 'Net revenue', money });
 	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
-${besideTables(picture, htmlTable(shown, money, { changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
+${besideTables(picture, htmlTable(shown, money, { subscriptions: { heading: 'new subscriptions' }, changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
 <p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
 }

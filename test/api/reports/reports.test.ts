@@ -35,7 +35,7 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 		refundPence: 0,
 		netPence: 998,
 		visitors: 1,
-		visits: 1,
+		arrivals: 1,
 	});
 	assert.deepEqual(
 		[report.rows.map(({ channel }) => channel), report.basis],

@@ -1,15 +1,15 @@
 import type { LabelNumbers } from './label-numbers.ts';
 
 /** How many came, and how often. */
-export interface Visited {
+export interface Came {
 	readonly visitors: number;
-	readonly visits: number;
+	readonly arrivals: number;
 }
 
 const end = -1;
 
 /** The arrivals of all visitors in a period, by label. There may be millions: they are numbers in lists. */
-export class Visits {
+export class Arrivals {
 	readonly labels: LabelNumbers;
 	#steps = new Int32Array(1024);
 	#atMs = new Float64Array(1024);
@@ -48,19 +48,19 @@ export class Visits {
 	}
 
 	/**
-	 * Counts visits and distinct visitors for each part of the period and each number of a label; the last number is for all.
+	 * Counts arrivals and distinct visitors for each part of the period and each number of a label; the last number is for all.
 	 * @param startsMs of the parts, in order; the first is before everything
 	 */
-	count(numberOf: (label: string) => number, labels: number, startsMs: readonly number[]): Visited[][] {
+	count(numberOf: (label: string) => number, labels: number, startsMs: readonly number[]): Came[][] {
 		const numbers = this.labels.names.map(numberOf);
 		const counted = startsMs.map(() =>
-			Array.from({ length: labels + 1 }, () => ({ visitors: 0, visits: 0 })),
+			Array.from({ length: labels + 1 }, () => ({ visitors: 0, arrivals: 0 })),
 		);
 		let seen = new Set<number>();
 		let part = 0;
 		const add = (label: number) => {
 			const cell = counted[part]?.[label] as (typeof counted)[number][number];
-			cell.visits++;
+			cell.arrivals++;
 			const place = part * (labels + 1) + label;
 			if (!seen.has(place)) cell.visitors++;
 			seen.add(place);
