@@ -4,6 +4,7 @@ import { byAge, cohortsOf } from './cohorts.ts';
 import { begunIn, type PaidJourney, warningsOf } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
 import { penceByAge, type Terms } from './journey.ts';
+import { chanceOfLoss, isOpen } from './open-dues.ts';
 import { type FlatRow, reportThat, styled } from './report.ts';
 import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
@@ -22,10 +23,11 @@ export function retainedCohorts(
 	{ by, asOfMs, calendar }: Pick<Terms, 'by' | 'asOfMs' | 'calendar'>,
 	maxAges: number,
 ): NamedRow[] {
+	const lossOf = chanceOfLoss(journeys, asOfMs);
 	return cohortsOf(journeys, { by, calendar }).map(({ month, values, members }) => ({
 		month,
 		...values,
-		...retained(month, members, asOfMs, calendar, maxAges),
+		...retained(month, members, asOfMs, calendar, maxAges, lossOf),
 	}));
 }
 
@@ -35,14 +37,25 @@ function retained(
 	asOfMs: number,
 	calendar: Calendar,
 	maxAges: number,
+	lossOf: (journey: PaidJourney) => number,
 ) {
 	const now = monthsBetween(month, calendar.monthOf(asOfMs));
 	const ages = Array.from({ length: Math.min(now + 1, maxAges + 1) }, (_, age) => age);
 	const ends = ages.map((age) => calendar.startOfMonth(addMonths(month, age + 1)));
 	const active = ages.map(() => 0);
-	for (const { course } of members)
-		for (const age of ages)
-			if (isThereAt(course.movements, (ends[age] as number) - 1)) (active[age] as number)++;
+	const open = ages.map(() => 0);
+	const likelyLost = ages.map(() => 0);
+	for (const member of members) {
+		const { movements, dueAtMs } = member.course;
+		const chance = isOpen(member) ? lossOf(member) : 0;
+		for (const [age, endMs] of ends.entries()) {
+			if (!isThereAt(movements, endMs - 1)) continue;
+			(active[age] as number)++;
+			if (!isOpen(member) || (dueAtMs as number) >= endMs) continue;
+			(open[age] as number)++;
+			(likelyLost[age] as number) += chance;
+		}
+	}
 	const paid = penceByAge(month, members, calendar);
 	const pence = ages.map((age) => paid[age] ?? 0);
 	const whenOver = (values: readonly number[]) =>
@@ -52,6 +65,9 @@ function retained(
 		// Lists are by age in calendar months: how many were there at its end, and what was paid in it, less refunds.
 		active: whenOver(active),
 		pence: whenOver(pence),
+		// Of the active ones, how many were due by then and have not renewed yet, and how many of these are likely to be gone.
+		open: whenOver(open),
+		likelyGone: whenOver(likelyLost.map(Math.round)),
 		// The current month's cohort has nothing else.
 		activeNow: members.filter(({ course }) => course.state !== 'ended').length,
 		penceToDate: sumOf(paid, (each) => each),
@@ -68,7 +84,7 @@ function isThereAt(movements: readonly Movement[], ms: number): boolean {
  * older cohorts alone, it might rise again.
  */
 export function retentionByAge(
-	cohorts: readonly Pick<RetainedCohort, 'subscriptions' | 'active' | 'pence'>[],
+	cohorts: readonly Pick<RetainedCohort, 'subscriptions' | 'active' | 'pence' | 'open'>[],
 ) {
 	const survival = new Survival();
 	let left: ShareWithBounds = { share: 1, low: 0, high: 1 };
@@ -80,7 +96,15 @@ export function retentionByAge(
 			const pence = sum((cohort) => cohort.pence[age] as number);
 			const before = sum((cohort) => (age === 0 ? cohort.subscriptions : (cohort.active[age - 1] as number)));
 			if (before > 0) left = survival.step(active, before);
-			return { age, subscriptions, active, ...left, pencePerSubscription: Math.round(pence / subscriptions) };
+			return {
+				age,
+				subscriptions,
+				active,
+				// Of the active ones, who were due by then and have not renewed yet.
+				open: sum((cohort) => cohort.open[age] as number),
+				...left,
+				pencePerSubscription: Math.round(pence / subscriptions),
+			};
 		},
 	);
 }
@@ -97,6 +121,8 @@ function retentionByGroup(rows: readonly NamedRow[], by: readonly string[]) {
 		.sort((a, b) => b.subscriptions - a.subscriptions);
 }
 
+const tableTitle = 'Still subscribed at the end of each month after that of the first payment';
+
 export const retentionReport = reportThat({
 	kind: 'retention',
 	title: 'Retention',
@@ -111,25 +137,38 @@ export const retentionReport = reportThat({
 		paidPence: { isShaded: true, heading: 'month' },
 		...styled(['survival', 'low', 'high'], { isShare: true }),
 	},
-	tableTitle: 'Still subscribed at the end of each month after that of the first payment',
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();
 		const rows = retainedCohorts(begunIn(journeys, period), { by, asOfMs, calendar }, months);
 		return { lookbackDays, by, months, rows, all: retentionByAge(rows), warnings: warningsOf(journeys) };
 	},
 	table: ({ rows }) =>
-		rows.map(({ active, pence: _, penceToDate: _total, activeNow, ...names }) => ({
-			...(names as unknown as GroupValues),
-			activeNow,
-			...numbered('active', active),
+		rows.map((row) => ({
+			...shownRow(row),
+			...numbered('open', row.open),
+			...numbered('likelyGone', row.likelyGone),
 		})),
+	parts: ({ rows }) => [{ title: tableTitle, rows: rows.map(shownRow) }],
 	sideTables: ({ rows, all, by }) => [
+		...(rows.some(({ open }) => open.some((count) => Number(count) > 0))
+			? [
+					{
+						title:
+							'Provisional: of those still subscribed, who were due by then, have not renewed yet, and may until the grace is over',
+						rows: rows
+							.filter(({ open }) => open.some((count) => Number(count) > 0))
+							.map((row) => ({ ...namesOf(row), ...numbered('open', row.open) })),
+						columns: { open: { isShaded: true, heading: 'month' } },
+					},
+				]
+			: []),
 		{
 			title: 'Paid in each month after that of the first payment',
-			rows: rows.map(({ active: _, pence, activeNow: _now, penceToDate, ...names }) => ({
-				...(names as unknown as GroupValues),
-				toDatePence: penceToDate,
-				...numbered('paidPence', pence),
+			rows: rows.map((row) => ({
+				...namesOf(row),
+				subscriptions: row.subscriptions,
+				toDatePence: row.penceToDate,
+				...numbered('paidPence', row.pence),
 			})),
 		},
 		...(by.length === 0
@@ -166,6 +205,25 @@ export const retentionReport = reportThat({
 			},
 		),
 });
+
+/** The month and the values of the dimensions. */
+function namesOf({
+	subscriptions: _subscriptions,
+	active: _active,
+	pence: _pence,
+	open: _open,
+	likelyGone: _gone,
+	activeNow: _now,
+	penceToDate: _total,
+	...names
+}: NamedRow): GroupValues {
+	return names as unknown as GroupValues;
+}
+
+function shownRow(row: NamedRow): FlatRow {
+	const { subscriptions, activeNow, active } = row;
+	return { ...namesOf(row), subscriptions, activeNow, ...numbered('active', active) };
+}
 
 function rowOfAge(at: ReturnType<typeof retentionByAge>[number]): FlatRow {
 	const { share: survival, low, high, pencePerSubscription: paidEachPence, ...counts } = at;

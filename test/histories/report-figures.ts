@@ -1,3 +1,4 @@
+import type { MovementRow } from '../../src/reports/movement.ts';
 import type { Report } from '../../src/reports/report.ts';
 import type { Asked, Figures } from './journeys.ts';
 import { planOf } from './subscription-sums.ts';
@@ -191,11 +192,23 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 			churn: row.subscriptionChurn,
 			retention: row.netRevenueRetention,
 			grossRetention: row.grossRevenueRetention,
+			...worstOf(row),
 		};
 		for (const [figure, value] of Object.entries(figuresOf))
 			figures.set(`${row[asked.every ?? 'month']} ${groupOf(row, asked)}: ${figure}`, value);
 	}
 	return figures;
+}
+
+/** What the figures of a month become if nobody renews who is due and may. */
+function worstOf(row: Readonly<Record<string, unknown>>) {
+	const known = row as unknown as MovementRow;
+	const { provisional } = known;
+	return {
+		closingLow: provisional?.closing.low ?? known.subscriptions.closing,
+		closingLowPence: provisional?.closingPence.low ?? known.recurringPence.closing,
+		churnHigh: provisional ? provisional.subscriptionChurn?.high : known.subscriptionChurn,
+	};
 }
 
 export function retentionFigures(report: Report, asked: Asked): Figures {

@@ -39,7 +39,8 @@ export function planOf(days: number | null): string {
 	return months === undefined ? `${days === null ? 'unknown' : Math.round(days)} days` : `${months} months`;
 }
 
-function spellsOf(payments: readonly Lasting[], { asOfMs }: Asked): Spell[] {
+/** @param atWorst nobody renews who is due and may */
+function spellsOf(payments: readonly Lasting[], { asOfMs }: Asked, atWorst = false): Spell[] {
 	const spells: Spell[] = [];
 	for (const [place, payment] of payments.entries()) {
 		if (payment.atMs > latestOf(payments.slice(0, place)).lapseMs) spells.push({ payments: [], endsAtMs: 0 });
@@ -49,7 +50,7 @@ function spellsOf(payments: readonly Lasting[], { asOfMs }: Asked): Spell[] {
 	for (const [place, spell] of spells.entries()) {
 		before += spell.payments.length;
 		const end = latestOf(payments.slice(0, before).map(({ kept }) => kept));
-		const isKnown = place + 1 < spells.length || end.lapseMs <= asOfMs;
+		const isKnown = place + 1 < spells.length || (atWorst ? end.dueMs : end.lapseMs) <= asOfMs;
 		spell.endsAtMs = isKnown ? end.dueMs : Number.POSITIVE_INFINITY;
 	}
 	return spells;
@@ -175,11 +176,14 @@ export function movement(log: Log, asked: Asked): Figures {
 	const spans = spansFrom(firstMs, asked.every ?? 'month', asked);
 	for (const [name, own] of Map.groupBy(all, (one) => groupOf(one, asked, lastingOf(one)[0]?.pence ?? 0))) {
 		const spells = new Map(own.map((one) => [one, spellsOf(lastingOf(one), asked)]));
+		const worst = own.map((one) => spellsOf(lastingOf(one), asked, true));
 		let hasBegun = asked.groups.length === 0;
 		for (const { name: span, fromMs: from, toMs: to } of spans) {
 			const within = (ms: number) => ms >= from && ms < to;
 			const at = (ms: number) => own.map((one) => standingAt(spells.get(one) as Spell[], ms));
 			const [before, after] = [at(from), at(to)];
+			const atWorst = (ms: number) => worst.map((some) => standingAt(some, ms));
+			const [worstBefore, worstAfter] = [atWorst(from), atWorst(to)];
 			const begun = own.flatMap((one) =>
 				(spells.get(one) as Spell[]).map((spell, nth) => ({ one, spell, nth })),
 			);
@@ -201,6 +205,12 @@ export function movement(log: Log, asked: Asked): Figures {
 			figuresOf.churn = ratio(
 				before.filter((pence, one) => pence !== null && after[one] === null).length,
 				figuresOf.opening as number,
+			);
+			figuresOf.closingLow = worstAfter.filter((pence) => pence !== null).length;
+			figuresOf.closingLowPence = sum(worstAfter.map((pence) => pence ?? 0));
+			figuresOf.churnHigh = ratio(
+				worstBefore.filter((pence, one) => pence !== null && worstAfter[one] === null).length,
+				worstBefore.filter((pence) => pence !== null).length || (figuresOf.opening as number),
 			);
 			figuresOf.retention = ratio(sum(stayed), figuresOf.openingPence as number);
 			const kept = before.map((pence, one) => Math.min(pence ?? 0, stayed[one] as number));

@@ -13,7 +13,7 @@ const utc = new Calendar('UTC');
 const setDays = { newsletter: 30 };
 
 function movement(journeys: readonly CoursedJourney[], asOfMs: number, by: Grouping = [], calendar = utc) {
-	return describeMovement(journeys, { by, spans: calendar.spans('month', day0Ms, asOfMs) });
+	return describeMovement(journeys, { by, asOfMs, spans: calendar.spans('month', day0Ms, asOfMs) });
 }
 
 test('a month opens with what the month before closed with, and tells what came and went', () => {
@@ -66,6 +66,7 @@ test('a month opens with what the month before closed with, and tells what came 
 		subscriptionChurn: 0.5,
 		grossRevenueRetention: 0.375,
 		netRevenueRetention: 0.375,
+		provisional: null,
 	});
 	const january = rows[0]?.row;
 	assert.deepEqual([january?.refundPence, january?.recurringPence.expansion], [-300, 100]);

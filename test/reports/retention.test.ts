@@ -32,6 +32,8 @@ test('cohorts are counted at the end of each month, and survival does not rise w
 		subscriptions: 3,
 		active: [3, 2, 2, null],
 		pence: [1500, 1000, 1000, null],
+		open: [0, 0, 0, null],
+		likelyGone: [0, 0, 0, null],
 		activeNow: 2,
 		penceToDate: 4500,
 	});

@@ -149,7 +149,7 @@ export function ratesOf(simulated: readonly Simulated[], days: number): Told[] {
 	// The first months are few, the last are not over for those at risk.
 	const spans = calendar.spans('month', beginMs, asOfMs);
 	const judged = spans.slice(3, -2);
-	const movement = describeMovement(journeys, { by: ['channel', 'price'], spans });
+	const movement = describeMovement(journeys, { by: ['channel', 'price'], spans, asOfMs });
 	const renewals = describeRenewals(journeys, { by: ['channel', 'price'], period: allTime, asOfMs });
 	return plans.flatMap((plan) =>
 		Object.keys(plan.churn).flatMap((channel) => {
