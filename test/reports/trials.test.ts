@@ -57,7 +57,7 @@ for (const [trialPence, trialDays] of [
 		const asOfMs = asOfDay(days);
 		const all = coursesOf(journeys, {}, asOfMs);
 		const spans = utc.spans('month', day0Ms, asOfMs).slice(0, -3);
-		for (const { row, span } of describeMovement(all, { by: [], spans }).slice(6)) {
+		for (const { row, span } of describeMovement(all, { by: [], spans, asOfMs }).slice(6)) {
 			const [from, to] = [(span.fromMs - day0Ms) / dayMs, (span.toMs - day0Ms) / dayMs];
 			const there = paid.filter(({ fromDay, toDay }) => fromDay < from && toDay >= from);
 			const stayed = there.filter(({ toDay }) => toDay >= to).length;
