@@ -18,7 +18,7 @@ async function filled(t: TestContext) {
 		...[visit(1, 10, 'A'), sale('A', 'S-1', 10.5, 500), sale('A-2', 'S-1', 40, 500)],
 		...[visit(2, 40, 'B', 'paid search'), sale('B', 'S-2', 41, 900)],
 		...[visit(3, 42, 'C', 'paid search'), sale('C', 'S-3', 43, 900)],
-		sale('D', 'S-4', 44, 0),
+		sale('trial', 'S-9', 44, 0),
 	]);
 	const spent = (channel: string, day: string) => ({ day, channel, campaign: '', pence: 100 });
 	const days = ['2025-02-10', '2026-01-10', '2026-02-10'];
