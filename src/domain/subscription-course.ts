@@ -197,6 +197,15 @@ export interface TriedCourse {
 	readonly course: Course;
 }
 
+/** How many of some payments are those of a trial: all, if the subscription has not begun. */
+export function trialPayments(
+	{ evt, payments }: { readonly evt: string; readonly payments: readonly Payment[] },
+	cadences: Cadences,
+): number {
+	const begun = payments.findIndex(({ pricePence }) => !cadences.isOfTrial(evt, pricePence));
+	return begun < 0 ? payments.length : begun;
+}
+
 /**
  * Tells a trial from the subscription after it, and how that has gone.
  * @param payments at least one, all up to the moment
@@ -206,9 +215,9 @@ export function triedCourseOf(
 	cadences: Cadences,
 	asOfMs: number,
 ): TriedCourse {
-	const begun = all.findIndex(({ pricePence }) => !cadences.isOfTrial(evt, pricePence));
-	const payments = begun < 0 ? [] : all.slice(begun);
-	const tried = begun < 0 ? all : all.slice(0, begun);
+	const begun = trialPayments({ evt, payments: all }, cadences);
+	const payments = all.slice(begun);
+	const tried = all.slice(0, begun);
 	const [first] = tried;
 	const cadence = first ? cadences.longest(evt, first) : null;
 	const trial = first && {

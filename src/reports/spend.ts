@@ -1,5 +1,8 @@
+import { Cadences } from '../domain/subscription-cadence.ts';
+import { paymentsOf, trialPayments } from '../domain/subscription-course.ts';
 import { OperatorError } from '../errors.ts';
 import { spendingRows } from '../store/account/reading/journey-rows.ts';
+import { learnedCadences } from '../store/account/reading/payments.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditedPath, creditOf, markovBasis, markovSays, netCreditAt } from './credit.ts';
 import { requireExactSums } from './exact-sums.ts';
@@ -46,6 +49,8 @@ export interface Spending {
 
 export interface SpendOptions extends Pick<Terms, 'by' | 'halfLifeDays' | 'period' | 'calendar'> {
 	readonly model: AttributionModel;
+	/** Tells trials from subscriptions. */
+	readonly cadences: Cadences;
 }
 
 /** The cost of subscriptions where spending is known. @param journeys in the order of `subid` */
@@ -53,7 +58,7 @@ export function describeSpending(
 	spending: readonly Spending[],
 	journeys: readonly Journey[],
 	lost: LostPaths,
-	{ by, model, halfLifeDays, period, calendar }: SpendOptions,
+	{ by, model, halfLifeDays, period, calendar, cadences }: SpendOptions,
 ) {
 	const spent = new Map<string, number>();
 	for (const { day, channel, campaign, pence } of spending) {
@@ -73,6 +78,7 @@ export function describeSpending(
 	const lostLabels = lost.labelled(numberOf);
 	const paths = acquired.map((journey) => ({
 		subscription: journey.subscription,
+		...startOf(journey, cadences),
 		...creditedPath(journey, { ...noAmounts, subscriptions: 1 }, { labels, by }),
 	}));
 	const isMarkov = model === 'markov';
@@ -93,6 +99,15 @@ export function describeSpending(
 			{ labels: labels.names.length, halfLifeDays },
 		),
 	);
+	const creditedTo = (of: (path: (typeof paths)[number]) => boolean) =>
+		creditOf(
+			model,
+			paths.map((path) => ({ ...path, amounts: { ...noAmounts, subscriptions: of(path) ? 1 : 0 } })),
+			lostLabels,
+			{ labels: labels.names.length, halfLifeDays },
+		).subscriptions;
+	const paying = creditedTo(({ isPaid }) => isPaid);
+	const tried = creditedTo(({ isTried }) => isTried);
 	const netAt = (age: number, label: number) => {
 		const credit = byAge[age];
 		return credit ? netCreditAt(credit, label) : 0;
@@ -101,13 +116,14 @@ export function describeSpending(
 	const rows = [...Map.groupBy(byPence, numberOf)]
 		.map(([label, names]) => {
 			const spentPence = names.reduce((sum, name) => sum + (spent.get(name) as number), 0);
-			const credited = byAge[ages - 1]?.subscriptions[label] ?? 0;
+			const credited = paying[label] as number;
 			const subscriptions = rounded(credited, 4);
 			const netPence = Math.round(netAt(ages - 1, label));
 			const payback = byAge.findIndex((_, age) => netAt(age, label) >= spentPence);
 			return {
 				...dimensionsOf(labels.names[label] as string, by),
 				spentPence,
+				trials: rounded(tried[label] as number, 4),
 				subscriptions,
 				netPence,
 				costPerSubscriptionPence: subscriptions === 0 ? null : ratio(spentPence, credited, 2),
@@ -120,6 +136,13 @@ export function describeSpending(
 		.sort((a, b) => b.spentPence - a.spentPence);
 	const cut = `The Markov model keeps the ${maxLabels - 1} names on which most was spent apart; (other) has the rest, and what nothing was spent on.`;
 	return { rows, warnings, notes: [...notes, ...(isCut ? [cut] : [])] };
+}
+
+/** Whether it has been paid by now, and whether it began with a trial. */
+function startOf({ subscription }: Journey, cadences: Cadences) {
+	const payments = paymentsOf(subscription);
+	const ofTrial = trialPayments({ evt: subscription.evt, payments }, cadences);
+	return { isPaid: ofTrial < payments.length, isTried: ofTrial > 0 };
 }
 
 function ageOf(subscription: Journey['subscription'], ms: number, calendar: Calendar): number {
@@ -138,7 +161,7 @@ export const spendReport = reportThat({
 	title: 'Spend',
 	summary: 'what subscriptions have cost',
 	definition:
-		'The amount spent, the new subscriptions of the period that the model (one) credits, and everything that these have brought since.',
+		'The amount spent; of the trials and subscriptions that came in the period, how many `trials` the model (one) credits, and how many `subscriptions` that have been paid for by now; and everything that these have brought since.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'include'],
 	check({ by, model }) {
 		const isSpent = by?.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
@@ -149,12 +172,13 @@ export const spendReport = reportThat({
 		if (model && model.length > 1)
 			throw new OperatorError('spend credits subscriptions by one model; name one.');
 	},
-	async make({ query, period, calendar, journeys: readJourneys, read }) {
+	async make({ query, period, calendar, asOfMs, journeys: readJourneys, read }) {
 		const { lookbackDays, by, halfLifeDays } = query;
 		const [model = defaultModel] = query.model;
 		const { journeys, lost, arrivals } = await readJourneys('arrivals');
 		const spending = await read(spendingRows);
-		const options = { by, model, halfLifeDays, period, calendar };
+		const cadences = new Cadences(await read(() => learnedCadences(asOfMs)), {});
+		const options = { by, model, halfLifeDays, period, calendar, cadences };
 		requireExactSums(spending.map(({ pence }) => pence));
 		const made = describeSpending(spending, journeys, lost, options);
 		const cameBy = [...arrivals.counts().keys()].map((label) => dimensionsOf(label, by));

@@ -159,6 +159,7 @@ export interface Spent {
 export function spending(log: Log, asked: Asked, spent: readonly Spent[], model: string): Figures {
 	const figures: Figures = new Map();
 	const acquired = acquiredIn(log, asked);
+	const triedOf = lastingIn(log, asked);
 	const known = acquired.map((one) => labelsOf(one, asked)).filter((labels) => labels.length > 0);
 	const lost = model === 'markov' ? lostPaths(readLog(log, asked), asked).paths : [];
 	if (model === 'markov' && (known.length === 0 || lost.length === 0)) return figures;
@@ -194,7 +195,13 @@ export function spending(log: Log, asked: Asked, spent: readonly Spent[], model:
 					return sum(some.map(({ rvn }) => rvn * (rvn < 0 ? refundWeight : weight)));
 				}),
 			);
-		const number = sum(credited.map(({ weight }) => weight));
+		const isPaid = ({ one }: (typeof credited)[number]) => triedOf(one).payments.length > 0;
+		const isTried = ({ one }: (typeof credited)[number]) => triedOf(one).triedAtMs !== null;
+		const number = sum(credited.filter(isPaid).map(({ weight }) => weight));
+		figures.set(
+			`${label}: trials`,
+			new About(sum(credited.filter(isTried).map(({ weight }) => weight)), 0.000_051),
+		);
 		const net = until(Number.POSITIVE_INFINITY);
 		figures.set(`${label}: spent`, cost);
 		figures.set(`${label}: subscriptions`, new About(number, 0.000_051));

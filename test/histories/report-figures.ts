@@ -263,6 +263,7 @@ export function spendingFigures(report: Report, asked: Asked): Figures {
 	for (const row of report.rows) {
 		const label = labelOf(row, asked);
 		figures.set(`${label}: spent`, row.spentPence);
+		figures.set(`${label}: trials`, row.trials);
 		figures.set(`${label}: subscriptions`, row.subscriptions);
 		figures.set(`${label}: net`, row.netPence);
 		figures.set(`${label}: each`, row.costPerSubscriptionPence);

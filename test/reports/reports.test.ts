@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { subscriptionOf } from '../../src/domain/subscription.ts';
+import { noCadences } from '../../src/domain/subscription-cadence.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
 import { coursesOf, isPaid, type PaidJourney, planOf } from '../../src/reports/courses.ts';
@@ -347,12 +348,20 @@ test('spending is compared with the revenue it brought', () => {
 		],
 		paid,
 		lostPaths(),
-		{ by: ['channel'], model: 'last-non-direct', halfLifeDays: 7, period: allTime, calendar: utc },
+		{
+			by: ['channel'],
+			model: 'last-non-direct',
+			halfLifeDays: 7,
+			period: allTime,
+			calendar: utc,
+			cadences: noCadences,
+		},
 	);
 	assert.deepEqual(rows, [
 		{
 			channel: 'email',
 			spentPence: 1500,
+			trials: 0,
 			subscriptions: 2,
 			netPence: 2000,
 			costPerSubscriptionPence: 750,
@@ -363,6 +372,7 @@ test('spending is compared with the revenue it brought', () => {
 		{
 			channel: 'display',
 			spentPence: 900,
+			trials: 0,
 			subscriptions: 0,
 			netPence: 0,
 			costPerSubscriptionPence: null,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noCadences } from '../../src/domain/subscription-cadence.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
 import type { AttributionModel } from '../../src/reports/model.ts';
 import { describeSpending } from '../../src/reports/spend.ts';
@@ -25,6 +26,7 @@ const spendRows = (model: AttributionModel, spent: number, unpaid = 0) => {
 			halfLifeDays: 7,
 			period: allTime,
 			calendar: new Calendar('UTC'),
+			cadences: noCadences,
 		},
 	);
 };
@@ -54,3 +56,24 @@ for (const channels of [500, 10_000])
 		);
 		assert.match(notes?.at(-1) ?? '', /The Markov model keeps the 199 names .* apart/);
 	});
+
+test('what was spent is divided by who pays, and not by who tries', () => {
+	const { rows } = describeSpending(
+		[{ day: '2026-01-01', channel: 'social', campaign: '', pence: 100_000 }],
+		Array.from({ length: 100 }, (_, n) => {
+			const paid = n % 4 === 0 ? [[24, 500] as const] : [];
+			return journey(`S-${n}`, [[10, 0], ...paid], [touch('social', 9)]);
+		}),
+		lostPaths([]),
+		{
+			by: ['channel'],
+			model: 'last',
+			halfLifeDays: 7,
+			period: allTime,
+			calendar: new Calendar('UTC'),
+			cadences: noCadences,
+		},
+	);
+	const { trials, subscriptions, costPerSubscriptionPence, netPence } = rows[0] as (typeof rows)[number];
+	assert.deepEqual([trials, subscriptions, costPerSubscriptionPence, netPence], [100, 25, 4000, 12_500]);
+});
