@@ -1,254 +1,325 @@
-import type { SubscriptionStep } from '../domain/subscription.ts';
+import { sameOccasionMs } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
+import { counted } from '../format/numbers.ts';
 import { seededRandom } from '../scoring/rows/random.ts';
+import { addDays } from './calendar.ts';
+import { coursesOf, isPaid, type PaidJourney, planOf, type RenewalDays } from './courses.ts';
+import type { Journey, Period } from './journey.ts';
+import {
+	type BackTest,
+	chosenBy,
+	type NewBusinessChoice,
+	type NewBusinessMethod,
+	type NewPence,
+	NewSubscriptions,
+	newBusinessMethods,
+	spreadOf,
+} from './new-business.ts';
+import { projectionOf, Renewals, zOf } from './projection.ts';
 import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { withColumns } from './report-table.ts';
+import { type EarlierReturns, lapsedDays, returnsOf } from './returns.ts';
 import { boundsOf, normal } from './simulated.ts';
 
-/** What was paid for a subscription, in order of time. */
-export interface PaidSubscription {
-	readonly steps: readonly Pick<SubscriptionStep, 'kind' | 'atMs' | 'revenuePence'>[];
-}
-
-const parts = ['acquisitions', 'renewals of new', 'renewals of present', 'refunds', 'net'] as const;
+const parts = [
+	'acquisitions',
+	'renewals of new',
+	'renewals of present',
+	'returns',
+	'refunds',
+	'net',
+] as const;
 type Part = (typeof parts)[number];
 
-/** An amount, with the bounds that four of five simulated futures keep. */
+/** An amount, with the bounds of 80 %. */
 interface Expected {
 	readonly pence: number;
 	readonly lowPence: number;
 	readonly highPence: number;
 }
 
-const simulations = 1000;
-/** Ages are counted in weeks since the acquisition. */
-const ageDays = 7;
-/** The time whose acquisitions say how many there will be. */
-const arrivalDays = 28;
-/** A year earlier, this many acquisitions tell a season. */
-const minSeason = 100;
-/** How many days a level is compared over, and what is assumed of it before any is known, with the weight of so many. */
-const levelDays = 28;
-const [assumedLevel, assumedWeight] = [0.25, 3];
-/** The curve's level, slope and bend were fitted to the same months. */
-const fitted = 3;
-const bendsDays = [7, 14, 30, 60, 120];
+export interface Forecast {
+	readonly parts: Readonly<Record<Part, Expected>>;
+	readonly newBusiness: NewBusinessChoice;
+	readonly warnings: readonly string[];
+}
 
-/** What is known of subscriptions as of a moment, in days of age and pence. */
-interface Known {
-	/** In days before the moment. */
-	readonly ages: readonly number[];
-	/** Later payments: the age of the subscription, how many days before the moment, and the pence. */
-	readonly later: readonly { readonly age: number; readonly ago: number; readonly pence: number }[];
-	readonly firstPence: number;
-	readonly refundShare: number;
+const z = zOf['80 %'];
+const simulations = 1000;
+/** New subscriptions are worth what those of this time are, or the latest of these. */
+const [recentDays, minRecent] = [28, 30];
+const maxBackTests = 52;
+/** Of how many subscriptions the value of a new one is learned in back-tests. */
+const sampled = 2000;
+
+/** Subscriptions as they were known at a moment. */
+export function knownAt(
+	journeys: readonly Journey[],
+	asOfMs: number,
+	setDays: RenewalDays,
+): readonly PaidJourney[] {
+	const known = journeys.flatMap((journey): Journey[] => {
+		const { subscription } = journey;
+		if (!subscription.acquisition || subscription.acquisition.atMs >= asOfMs) return [];
+		const steps = subscription.steps.filter(({ atMs }) => atMs < asOfMs);
+		return [{ ...journey, subscription: { ...subscription, steps } }];
+	});
+	return coursesOf(known, setDays, asOfMs).filter(isPaid);
 }
 
 /**
- * What the next days will bring, as of a moment; of what happened then and later, nothing is used. New subscriptions come at the rate
- * of the last four weeks, with the season of a year ago where that is known. Renewals by the age of a subscription follow
- * a curve that falls like a power of its age, as rates of repeat buying do (Fader and Hardie 2005), fitted by Poisson
- * regression and corrected at each age by what was paid at it. Bounds are those of simulated futures: the number of arrivals, the sum
- * of random payments, and a level that moves as much as it did from month to month. The same input gives the same result.
- * @param days how many
+ * What the next days will bring, as of a moment; of what happened then and later, nothing is used. Present subscriptions pay what
+ * `projectionOf` says. New business is told by a model, unless a simpler method was nearer to what came in this account's past.
+ * Bounds are those of simulated futures. The same input gives the same result.
+ * @param journeys all that are known; those of later are left out
+ * @param present the same as of the moment, where they are at hand
  */
 export function forecast(
-	subscriptions: readonly PaidSubscription[],
+	journeys: readonly Journey[],
 	asOfMs: number,
 	days: number,
-): Record<Part, Expected> {
-	const known = knownAt(subscriptions, asOfMs);
-	const rateAt = renewalRates(known);
-	const [arrivals, spread] = arrivalsIn(known.ages, days);
-	/** What a subscription pays from one age on for some days. */
-	const lasting = new Float64Array(Math.ceil(Math.max(0, ...known.ages)) + days + 2);
-	for (let day = 1; day < lasting.length; day++)
-		lasting[day] = (lasting[day - 1] as number) + rateAt(day - 0.5);
-	const paidFrom = (age: number) => {
-		const from = Math.floor(age);
-		return (lasting[from + days] as number) - (lasting[from] as number);
-	};
-	const present = known.ages.reduce((sum, age) => sum + paidFrom(age), 0);
-	let ofOne = 0;
-	for (let day = 0; day < days; day++) ofOne += (lasting[days - day] as number) / days;
-	const level = levelSpread(known, rateAt);
-	const squares = known.later.reduce((sum, { pence }) => sum + pence ** 2, 0);
-	const pences = known.later.reduce((sum, { pence }) => sum + pence, 0);
-	/** Of the variance of a sum of random payments: their mean square by their mean. */
-	const grain = pences > 0 ? squares / pences : 0;
-	const random = seededRandom(1);
-	const partsOf = (count: number, moved: number, ofNew: number, ofPresent: number): Record<Part, number> => {
-		const acquisitions = count * known.firstPence;
-		const [renewalsOfNew, renewalsOfPresent] = [ofNew * moved, ofPresent * moved];
-		const refunds = -known.refundShare * (acquisitions + renewalsOfNew + renewalsOfPresent);
-		return {
-			acquisitions,
-			'renewals of new': renewalsOfNew,
-			'renewals of present': renewalsOfPresent,
-			refunds,
-			net: acquisitions + renewalsOfNew + renewalsOfPresent + refunds,
-		};
-	};
-	const paid = (mean: number) => Math.max(0, mean + Math.sqrt(Math.max(0, mean) * grain) * normal(random));
-	const middle = partsOf(arrivals, 1, arrivals * ofOne, present);
-	const futures = Array.from({ length: simulations }, () => {
-		const count = Math.max(0, arrivals + spread * normal(random));
-		return partsOf(count, Math.exp(level * normal(random)), paid(count * ofOne), paid(present));
-	});
-	return Object.fromEntries(
-		parts.map((part) => {
-			const [low, high] = boundsOf(
-				futures.map((future) => future[part]),
-				0.1,
-			);
-			const [pence, lowPence, highPence] = [middle[part], low, high].map(Math.round);
-			return [part, { pence, lowPence, highPence }];
-		}),
-	) as Record<Part, Expected>;
-}
-
-function knownAt(subscriptions: readonly PaidSubscription[], asOfMs: number): Known {
-	const ages: number[] = [];
-	const later: { age: number; ago: number; pence: number }[] = [];
-	let [first, firsts, all, refunds] = [0, 0, 0, 0];
-	for (const { steps } of subscriptions) {
-		const acquired = steps.find(({ kind }) => kind === 'acquisition');
-		if (!acquired || acquired.atMs >= asOfMs) continue;
-		ages.push((asOfMs - acquired.atMs) / dayMs);
-		for (const { kind, atMs, revenuePence: pence } of steps) {
-			if (atMs >= asOfMs) continue;
-			if (kind === 'refund') refunds -= pence;
-			else all += pence;
-			if (kind === 'acquisition') [first, firsts] = [first + pence, firsts + 1];
-			if (kind === 'renewal')
-				later.push({ age: (atMs - acquired.atMs) / dayMs, ago: (asOfMs - atMs) / dayMs, pence });
-		}
-	}
-	return { ages, later, firstPence: first / Math.max(1, firsts), refundShare: all > 0 ? refunds / all : 0 };
-}
-
-/** How many subscriptions are to come, and how far that may be off: weeks differ more than by chance alone. */
-function arrivalsIn(ages: readonly number[], days: number): [expected: number, spread: number] {
-	const between = (from: number, to: number) => ages.filter((age) => age > from && age <= to).length;
-	const lately = between(0, arrivalDays);
-	const yearDays = 364;
-	const before = between(yearDays, yearDays + arrivalDays);
-	const after = between(yearDays - days, yearDays);
-	const season = before >= minSeason && after >= minSeason ? (after / before) * (arrivalDays / days) : 1;
-	const expected = (lately / arrivalDays) * days * season;
-	const weeks = [0, 7, 14, 21].map((from) => between(from, from + 7));
-	const mean = lately / weeks.length;
-	const variance = weeks.reduce((sum, count) => sum + (count - mean) ** 2, 0) / (weeks.length - 1);
-	const overdispersion = mean > 0 ? Math.max(1, variance / mean) : 1;
-	return [expected, Math.sqrt(expected * overdispersion * (1 + days / arrivalDays))];
-}
-
-/** Pence per day by age in days. */
-function renewalRates({ ages, later }: Known): (age: number) => number {
-	const weeks = Math.ceil(Math.max(0, ...ages) / ageDays) + 1;
-	const [paid, lived] = [new Float64Array(weeks), new Float64Array(weeks)];
-	for (const { age, pence } of later) {
-		const week = Math.min(weeks - 1, Math.floor(age / ageDays));
-		paid[week] = (paid[week] as number) + pence;
-	}
-	for (const age of ages)
-		for (let week = 0; week * ageDays < age; week++)
-			lived[week] = (lived[week] as number) + Math.min(ageDays, age - week * ageDays);
-	const total = paid.reduce((sum, pence) => sum + pence, 0);
-	if (total === 0) return () => 0;
-	const grain = total / later.length;
-	const [best] = bendsDays
-		.map((bend) => powerLaw(paid, lived, grain, bend))
-		.sort((a, b) => b.likelihood - a.likelihood) as [PowerLaw];
-	/** A curve counts as much as this many payments at each age. */
-	const weight = 20 * grain;
-	return (age) => {
-		const expected = best.rateAt(age);
-		const week = Math.floor(age / ageDays);
-		const paidSoFar = paid[week] ?? 0;
-		const expectedSoFar = (lived[week] ?? 0) * best.rateAt((week + 0.5) * ageDays);
-		return (expected * (paidSoFar + weight)) / (expectedSoFar + weight);
-	};
-}
-
-interface PowerLaw {
-	readonly likelihood: number;
-	readonly rateAt: (age: number) => number;
-}
-
-/** Poisson regression of payments on log(1 + age ÷ bend), by Newton's method. */
-function powerLaw(paid: Float64Array, lived: Float64Array, grain: number, bend: number): PowerLaw {
-	const at = Array.from(paid, (pence, week) => ({
-		x: Math.log1p(((week + 0.5) * ageDays) / bend),
-		count: pence / grain,
-		lived: lived[week] as number,
-	})).filter(({ lived: days }) => days > 0);
-	const sum = (of: (one: (typeof at)[number]) => number) => at.reduce((all, one) => all + of(one), 0);
-	let [level, slope] = [Math.log(sum(({ count }) => count) / sum((one) => one.lived)), 0];
-	const mean = (one: { x: number; lived: number }) => one.lived * Math.exp(level + slope * one.x);
-	for (let step = 0; step < 50; step++) {
-		const [g0, g1] = [sum((one) => one.count - mean(one)), sum((one) => one.x * (one.count - mean(one)))];
-		// A weak prior holds the slope where ages are alike.
-		const [h00, h01, h11] = [
-			sum(mean),
-			sum((one) => one.x * mean(one)),
-			sum((one) => one.x ** 2 * mean(one)) + 1,
-		];
-		const determinant = h00 * h11 - h01 * h01;
-		if (!(determinant > 1e-9)) break;
-		const gradient = g1 - slope;
-		const moves = [(h11 * g0 - h01 * gradient) / determinant, (h00 * gradient - h01 * g0) / determinant];
-		const [a, b] = moves.map((move) => Math.max(-1, Math.min(1, move))) as [number, number];
-		level += a;
-		slope += b;
-		if (Math.abs(a) + Math.abs(b) < 1e-9) break;
-	}
-	const [finalLevel, finalSlope] = [level, slope];
-	return {
-		likelihood: sum((one) => one.count * Math.log(mean(one)) - mean(one)),
-		rateAt: (age) => grain * Math.exp(finalLevel + finalSlope * Math.log1p(age / bend)),
-	};
-}
-
-/** How far renewals were off from month to month, in log: the standard deviation, drawn to what is assumed while few are known. */
-function levelSpread({ ages, later }: Known, rateAt: (age: number) => number): number {
-	const oldest = Math.max(0, ...ages);
-	let [squares, months] = [0, 0];
-	for (let from = 0; from + levelDays <= oldest; from += levelDays) {
-		const paid = later.reduce(
-			(sum, { ago, pence }) => sum + (ago > from && ago <= from + levelDays ? pence : 0),
-			0,
-		);
-		let expected = 0;
-		for (const age of ages) {
-			const [begin, end] = [Math.max(0, age - from - levelDays), age - from];
-			if (end > begin) expected += (end - begin) * rateAt((begin + end) / 2);
-		}
-		if (!(paid > 0 && expected > 0)) continue;
-		squares += Math.log(paid / expected) ** 2;
-		months++;
-	}
-	return Math.sqrt(
-		(assumedWeight * assumedLevel ** 2 + squares) / (assumedWeight + Math.max(0, months - fitted)),
+	{
+		setDays = {},
+		present = knownAt(journeys, asOfMs, setDays),
+	}: { readonly setDays?: RenewalDays; readonly present?: readonly PaidJourney[] } = {},
+): Forecast {
+	const renewals = new Renewals(present, asOfMs);
+	const ofPresent = projectionOf(present, renewals, asOfMs, { days, z });
+	const { pence: ofNew, spread, choice } = newBusiness(journeys, present, { asOfMs, days, setDays });
+	const returns = returnsOf(present, asOfMs, earlierReturns(journeys, { asOfMs, days, setDays }));
+	const refundShare = refundShareOf(present);
+	const middle = partsOf(
+		{
+			acquisitions: ofNew.acquisitions,
+			'renewals of new': ofNew.renewals,
+			'renewals of present': ofPresent.pence,
+			returns: returns.pence,
+		},
+		refundShare,
 	);
+	const random = seededRandom(1);
+	const [below, above] = [
+		(ofPresent.pence - ofPresent.lowPence) / z,
+		(ofPresent.highPence - ofPresent.pence) / z,
+	];
+	const futures = Array.from({ length: simulations }, () => {
+		const moved = Math.exp(spread * normal(random));
+		const chance = normal(random);
+		return partsOf(
+			{
+				acquisitions: ofNew.acquisitions * moved,
+				'renewals of new': ofNew.renewals * moved,
+				'renewals of present': Math.max(0, ofPresent.pence + chance * (chance < 0 ? below : above)),
+				returns: returns.pence * Math.exp(returns.spread * normal(random)),
+			},
+			refundShare,
+		);
+	});
+	const expected = (part: Part): Expected => {
+		if (part === 'renewals of present') return ofPresent;
+		const [low, high] = boundsOf(
+			futures.map((future) => future[part]),
+			0.1,
+		);
+		const pence = middle[part];
+		const [lowPence, highPence] = [Math.min(low, pence), Math.max(high, pence)];
+		return { pence: whole(pence), lowPence: whole(lowPence), highPence: whole(highPence) };
+	};
+	return {
+		parts: Object.fromEntries(parts.map((part) => [part, expected(part)])) as Record<Part, Expected>,
+		newBusiness: choice,
+		warnings: unknownRates(present, renewals),
+	};
 }
 
-/** What has come since a moment, by parts of a forecast as of then. */
-export function cameSince(
-	subscriptions: readonly PaidSubscription[],
-	fromMs: number,
-	toMs: number,
+/** Rounded, and never a negative zero. */
+function whole(pence: number): number {
+	return Math.round(pence) || 0;
+}
+
+function partsOf(
+	paid: Omit<Record<Part, number>, 'refunds' | 'net'>,
+	refundShare: number,
 ): Record<Part, number> {
+	const sum = paid.acquisitions + paid['renewals of new'] + paid['renewals of present'] + paid.returns;
+	return { ...paid, refunds: -refundShare * sum, net: sum * (1 - refundShare) };
+}
+
+/** Of all payments so far. */
+function refundShareOf(journeys: readonly PaidJourney[]): number {
+	let [paid, refunds] = [0, 0];
+	for (const { subscription } of journeys)
+		for (const { kind, revenuePence } of subscription.steps) {
+			if (kind === 'refund') refunds -= revenuePence;
+			else paid += revenuePence;
+		}
+	return paid > 0 ? Math.min(1, refunds / paid) : 0;
+}
+
+interface Terms {
+	readonly asOfMs: number;
+	readonly days: number;
+	readonly setDays: RenewalDays;
+}
+
+function newBusiness(
+	journeys: readonly Journey[],
+	present: readonly PaidJourney[],
+	{ asOfMs, days, setDays }: Terms,
+): { readonly pence: NewPence; readonly spread: number; readonly choice: NewBusinessChoice } {
+	const begun = present.toSorted((a, b) => beginOf(a) - beginOf(b));
+	const arrivals = new NewSubscriptions(begun.map(beginOf), asOfMs);
+	const cameFrom = newPenceOf(begun);
+	const step = Math.max(7, Math.round(days / 8));
+	const every = Math.ceil(journeys.length / sampled);
+	const sample = journeys.filter((_, place) => place % every === 0);
+	const tests = Math.min(
+		maxBackTests,
+		Math.floor((arrivals.days - days - Math.max(days, recentDays)) / step) + 1,
+	);
+	const backTests: BackTest[] = [];
+	let valued: { readonly ago: number; readonly pence: number } | undefined;
+	for (let test = tests - 1; test >= 0; test--) {
+		const ago = days + test * step;
+		const fromMs = asOfMs - ago * dayMs;
+		if (!valued || valued.ago - ago >= recentDays)
+			valued = { ago, pence: sumOf(valueOfNew(knownAt(sample, fromMs, setDays), fromMs, days)) };
+		backTests.push({
+			model: arrivals.expected(days, ago).count * valued.pence,
+			dues: arrivals.lately(days, ago) * valued.pence,
+			lastPeriod: sumOf(cameFrom(fromMs - days * dayMs, fromMs)),
+			came: sumOf(cameFrom(fromMs, fromMs + days * dayMs)),
+		});
+	}
+	const choice = chosenBy(backTests);
+	const { count, spread: assumed } = arrivals.expected(days);
+	const independent = Math.min(backTests.length, (backTests.length * step) / days);
+	const spread = spreadOf(backTests, { method: choice.method, assumed, independent });
+	if (choice.method === 'lastPeriod')
+		return { pence: cameFrom(asOfMs - days * dayMs, asOfMs), spread, choice };
+	const value = valueOfNew(begun, asOfMs, days);
+	const many = choice.method === 'model' ? count : arrivals.lately(days);
+	return {
+		pence: { acquisitions: many * value.acquisitions, renewals: many * value.renewals },
+		spread,
+		choice,
+	};
+}
+
+function sumOf({ acquisitions, renewals }: NewPence): number {
+	return acquisitions + renewals;
+}
+
+function beginOf({ payments }: PaidJourney): number {
+	return payments[0]?.atMs as number;
+}
+
+/** As many earlier moments say how many come back. */
+const returnMoments = 3;
+
+function earlierReturns(journeys: readonly Journey[], { asOfMs, days, setDays }: Terms): EarlierReturns[] {
+	const ofSubid = new Map(journeys.map((journey) => [journey.subscription.subid, journey]));
+	return Array.from({ length: returnMoments }, (_, place) => {
+		const fromMs = asOfMs - days * (1 + place / 2) * dayMs;
+		const toMs = fromMs + days * dayMs;
+		const penceSince = (subid: string) =>
+			(ofSubid.get(subid)?.subscription.steps ?? []).reduce(
+				(sum, { kind, atMs, revenuePence }) =>
+					kind !== 'refund' && atMs >= fromMs && atMs < toMs ? sum + revenuePence : sum,
+				0,
+			);
+		return { known: knownAt(journeys, fromMs, setDays), asOfMs: fromMs, penceSince };
+	}).filter(({ known }) => known.length > 0);
+}
+
+/** What subscriptions brought from a moment to another that began between these. @param begun by when they began */
+function newPenceOf(begun: readonly PaidJourney[]): (fromMs: number, toMs: number) => NewPence {
+	const begins = begun.map(beginOf);
+	return (fromMs, toMs) => {
+		const pence = { acquisitions: 0, renewals: 0 };
+		const first = begins.findIndex((ms) => ms >= fromMs);
+		for (let place = first < 0 ? begins.length : first; (begins[place] as number) < toMs; place++) {
+			const journey = begun[place] as PaidJourney;
+			for (const { kind, atMs, revenuePence } of journey.subscription.steps)
+				if (kind !== 'refund' && atMs < toMs)
+					pence[isAcquisition(journey, atMs) ? 'acquisitions' : 'renewals'] += revenuePence;
+		}
+		return pence;
+	};
+}
+
+/** Whether a payment belongs to the first one. */
+function isAcquisition(journey: PaidJourney, atMs: number): boolean {
+	return atMs < beginOf(journey) + sameOccasionMs;
+}
+
+/** What a subscription that begins on any of the next days brings in them, by the latest ones. */
+function valueOfNew(known: readonly PaidJourney[], asOfMs: number, days: number): NewPence {
+	const recent = known.filter((journey) => beginOf(journey) >= asOfMs - recentDays * dayMs);
+	const latest =
+		recent.length >= minRecent
+			? recent
+			: known.toSorted((a, b) => beginOf(b) - beginOf(a)).slice(0, minRecent);
+	if (latest.length === 0) return { acquisitions: 0, renewals: 0 };
+	const renewals = new Renewals(known, asOfMs);
+	const rates = renewals.rates(z);
+	let [first, later] = [0, 0];
+	for (const journey of latest) {
+		const { course, payments } = journey;
+		first += payments[0]?.pricePence ?? 0;
+		const plan = planOf(journey);
+		const cadenceDays = course.cadence?.days ?? renewals.assumedDays(plan);
+		if (cadenceDays === null) continue;
+		const { share } = rates(plan, 'all');
+		const price = payments.at(-1)?.pricePence ?? 0;
+		// Whoever begins early enough is due within these days.
+		for (let time = 1; time * cadenceDays < days; time++)
+			later += price * share ** time * (1 - (time * cadenceDays) / days);
+	}
+	return { acquisitions: first / latest.length, renewals: later / latest.length };
+}
+
+/** Of which plans nobody was due yet. */
+function unknownRates(journeys: readonly PaidJourney[], renewals: Renewals): string[] {
+	const some = journeys.filter(
+		(journey) => journey.course.endedAtMs === null && renewals.dueOf(planOf(journey)) === 0,
+	);
+	if (some.length === 0) return [];
+	const unknown = some.filter(({ course }) => course.cadence === null);
+	return [
+		`Nobody was due yet of the plans of ${some.length} of ${journeys.length} subscriptions, so nothing tells how many renew: between none and all of what is due is possible.`,
+		...(unknown.length > 0
+			? [
+					`Nothing tells how often ${unknown.length} of them are paid: they are taken for monthly ones, or where that time is over, for ones of the next longer plan. Set it with 'caskade account update --renewal-days'.`,
+				]
+			: []),
+	];
+}
+
+/**
+ * What has come since a moment, by parts of a forecast as of then.
+ * @param known the subscriptions as they were known then, which tell who had ended
+ */
+export function cameSince(
+	journeys: readonly PaidJourney[],
+	{ fromMs, toMs }: Period,
+	known: readonly PaidJourney[] = [],
+): Record<Part, number> {
+	const ended = new Set(
+		known
+			.filter((journey) => lapsedDays(journey, fromMs) !== undefined)
+			.map(({ subscription }) => subscription.subid),
+	);
 	const came = Object.fromEntries(parts.map((part) => [part, 0])) as Record<Part, number>;
-	for (const { steps } of subscriptions) {
-		const acquiredMs = steps.find(({ kind }) => kind === 'acquisition')?.atMs;
-		if (acquiredMs === undefined) continue;
-		const renewals = acquiredMs >= fromMs ? 'renewals of new' : 'renewals of present';
-		const partOf = { acquisition: 'acquisitions', renewal: renewals, refund: 'refunds' } as const;
-		for (const { kind, atMs, revenuePence } of steps) {
+	for (const journey of journeys) {
+		const isEnded = ended.has(journey.subscription.subid);
+		const isNew = beginOf(journey) >= fromMs;
+		const renewed = isNew ? 'renewals of new' : isEnded ? 'returns' : 'renewals of present';
+		for (const { kind, atMs, revenuePence } of journey.subscription.steps) {
 			if (atMs < fromMs || atMs >= toMs) continue;
-			came[partOf[kind]] += revenuePence;
+			const part = kind === 'refund' ? 'refunds' : isAcquisition(journey, atMs) ? 'acquisitions' : renewed;
+			came[part] += revenuePence;
 			came.net += revenuePence;
 		}
 	}
@@ -260,38 +331,85 @@ export const forecastReport = reportThat({
 	title: 'Forecast',
 	summary: 'what the next days will bring, and what of the last forecast came',
 	definition:
-		'What is to be paid in the next days (`expectedPence`): for new subscriptions, as many as come now, for their renewals, for renewals of the present ones by their age, less refunds; with the bounds that four of five simulated futures keep (`lowPence`, `highPence`). Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`).',
+		'What is to be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones, the sum that `ltv` has as `projected`, and by ended ones that come back (`returns`), less refunds; with bounds of 80 % (`lowPence`, `highPence`). `newBusiness` says which method told the new business, and how far each was off in the past of the account. Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`).',
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
-	async make({ query, asOfMs, subscriptions: read }) {
+	async make({ query, asOfMs, account, calendar, courses }) {
 		const { days } = query;
-		const subscriptions = (await read()).map(({ subscription }) => subscription);
+		const journeys = (await courses()).filter(isPaid);
+		const setDays = { ...account.renewalDays, ...query.period };
 		const earlierMs = asOfMs - days * dayMs;
-		const [next, earlier] = [forecast(subscriptions, asOfMs, days), forecast(subscriptions, earlierMs, days)];
-		const came = cameSince(subscriptions, earlierMs, asOfMs);
+		const next = forecast(journeys, asOfMs, days, { setDays, present: journeys });
+		const known = knownAt(journeys, earlierMs, setDays);
+		const earlier = forecast(journeys, earlierMs, days, { setDays, present: known });
+		const came = cameSince(journeys, { fromMs: earlierMs, toMs: asOfMs }, known);
 		const rows = parts.map((part) => {
-			const { pence: expectedPence, ...bounds } = next[part];
-			const { pence: earlierPence, lowPence: earlierLowPence, highPence: earlierHighPence } = earlier[part];
+			const { pence: expectedPence, ...bounds } = next.parts[part];
+			const {
+				pence: earlierPence,
+				lowPence: earlierLowPence,
+				highPence: earlierHighPence,
+			} = earlier.parts[part];
 			const before = { earlierPence, earlierLowPence, earlierHighPence, camePence: came[part] };
-			return { part, expectedPence, ...bounds, ...before };
+			return { part, method: methodOf(part, next.newBusiness), expectedPence, ...bounds, ...before };
 		});
-		return { days, rows };
+		return {
+			// The days that it is about.
+			from: calendar.dayOf(asOfMs),
+			to: addDays(calendar.dayOf(asOfMs + days * dayMs - 1), 1),
+			days,
+			newBusiness: next.newBusiness,
+			rows,
+			notes: [choiceText(next.newBusiness)],
+			warnings: next.warnings,
+		};
 	},
 	parts: ({ rows, days }) => [
 		{
-			title: `Expected in the next ${days} days, with bounds that hold four times of five`,
-			rows: withColumns(rows, ['part', 'expectedPence', 'lowPence', 'highPence']),
+			title: `Expected in the next ${days} days, with bounds of 80 %: they hold four times of five`,
+			rows: withColumns(rows, ['part', 'method', 'expectedPence', 'lowPence', 'highPence']),
+			columns: boundsOfEighty,
 		},
 		{
 			title: `What the forecast of ${days} days ago said, and what came`,
 			rows: withColumns(rows, ['part', 'earlierPence', 'earlierLowPence', 'earlierHighPence', 'camePence']),
 			columns: {
 				earlierPence: { heading: 'expected' },
-				earlierLowPence: { heading: 'low' },
-				earlierHighPence: { heading: 'high' },
+				earlierLowPence: { heading: 'low (80 %)' },
+				earlierHighPence: { heading: 'high (80 %)' },
 			},
 		},
 	],
 	draw: ({ rows }, table, money) =>
 		rows.length > 0 &&
-		bars(table, 'expectedPence', { title: 'To be paid', money, bounds: ['lowPence', 'highPence'] }),
+		bars(table, 'expectedPence', {
+			title: 'To be paid, with bounds of 80 %',
+			money,
+			bounds: ['lowPence', 'highPence'],
+		}),
 });
+
+const boundsOfEighty = {
+	lowPence: { heading: 'low (80 %)' },
+	highPence: { heading: 'high (80 %)' },
+};
+
+/** How a part is told. */
+function methodOf(part: Part, { method }: NewBusinessChoice): string | null {
+	if (part === 'acquisitions' || part === 'renewals of new')
+		return method === 'lastPeriod' ? 'last period' : method;
+	return part === 'renewals of present' ? 'dues' : null;
+}
+
+const methodTexts: Readonly<Record<NewBusinessMethod, string>> = {
+	model: 'the model',
+	lastPeriod: 'as much as in the last period',
+	dues: 'as many as in the last four weeks, and their dues',
+};
+
+/** Which method told the new business, and why. */
+function choiceText({ method, backTests, errors }: NewBusinessChoice): string {
+	const told = `New business is told by: ${methodTexts[method]}.`;
+	if (!errors) return `${told} The account is too young to try it on its past.`;
+	const each = newBusinessMethods.map((one) => `${methodTexts[one]} ${(100 * errors[one]).toFixed(1)} %`);
+	return `${told} In ${counted(backTests, 'forecast')} of the account's past, from what was known then, it was nearest to what came. Off by: ${each.join('; ')}.`;
+}

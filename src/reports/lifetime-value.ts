@@ -4,7 +4,7 @@ import { byAge, cohortsOf } from './cohorts.ts';
 import { begunAtMs, begunIn, isPaid, type PaidJourney } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
 import { penceByAge, rounded, type Terms } from './journey.ts';
-import { type Projection, projectionOf, renewalRatesOf } from './projection.ts';
+import { type Projection, projectionOf, Renewals } from './projection.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { type Curve, curves, monthsAcross } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
@@ -26,13 +26,13 @@ export function lifetimeValues(journeys: readonly PaidJourney[], terms: Lifetime
 		begunIn(journeys, period).reduce((firstMs, journey) => Math.min(firstMs, begunAtMs(journey)), asOfMs),
 	);
 	const ages = Math.min(months, monthsBetween(first, calendar.monthOf(asOfMs))) + 1;
-	const rateOf = new Map<readonly PaidJourney[], ReturnType<typeof renewalRatesOf>>();
+	const renewalsOf = new Map<readonly PaidJourney[], Renewals>();
 	return cohortsOf(journeys, { by, calendar })
 		.flatMap(({ month, values, members, group }): NamedRow[] => {
 			const own = begunIn(members, period);
 			if (own.length === 0) return [];
-			const rates = rateOf.getOrInsertComputed(group, renewalRatesOf);
-			const projected = projectionOf(own, rates, asOfMs);
+			const renewals = renewalsOf.getOrInsertComputed(group, () => new Renewals(group, asOfMs));
+			const projected = projectionOf(own, renewals, asOfMs);
 			return [{ month, ...values, ...earningsOf(month, own, terms, ages), projected }];
 		})
 		.sort((a, b) => compareTexts(String(a.month), String(b.month)) || b.subscriptions - a.subscriptions);

@@ -1,17 +1,18 @@
 import { formatPercent } from '../format/numbers.ts';
 import { rounded } from './journey.ts';
 
-/** A share and its 95 % interval, to four digits. */
+/** A share and its interval, of 95 % unless it is said, to four digits. */
 export interface ShareWithBounds {
 	readonly share: number;
 	readonly low: number;
 	readonly high: number;
 }
 
-const z = 1.96;
+/** Standard deviations of an interval of 95 %. */
+const z95 = 1.96;
 
 /** Wilson's interval, which holds for few, and where all or none stayed. @param of how many the share is of; it may be a fraction */
-export function withBounds(share: number, of: number): ShareWithBounds {
+export function withBounds(share: number, of: number, z = z95): ShareWithBounds {
 	const middle = (share + (z * z) / (2 * of)) / (1 + (z * z) / of);
 	const half = (z / (1 + (z * z) / of)) * Math.sqrt((share * (1 - share)) / of + (z * z) / (4 * of * of));
 	return {

@@ -20,6 +20,7 @@ export interface Lasting extends Until {
 	readonly days: number | null;
 	/** The same until it was paid back. */
 	readonly kept: Until;
+	readonly isPaidBack: boolean;
 }
 
 /** What a subscription tells about the cadence of its plan: how often it paid, or how long it has not paid again. */
@@ -183,7 +184,7 @@ function lasting({ atMs, pence, backAtMs }: Payment, days: number | null): Lasti
 	const dueMs = days === null ? Number.POSITIVE_INFINITY : after(atMs, days);
 	const lapseMs = days === null ? Number.POSITIVE_INFINITY : after(dueMs, graceOf(days));
 	const kept = backAtMs < dueMs ? { dueMs: backAtMs, lapseMs: backAtMs } : { dueMs, lapseMs };
-	return { atMs, pence, days, dueMs, lapseMs, kept };
+	return { atMs, pence, days, dueMs, lapseMs, kept, isPaidBack: Number.isFinite(backAtMs) };
 }
 
 /** What is known of a subscription's payments, and the trial before them. */

@@ -114,6 +114,56 @@ function timesOf(payments: readonly Lasting[], { asOfMs }: Asked) {
 	return { over, since, isRenewed, known: payments.filter(isOver).length };
 }
 
+/** When the nth payment after one is due. */
+function dueAfter(atMs: number, days: number, n: number): number {
+	const months = wholeMonths(days);
+	if (months === undefined) return atMs + n * days * dayMs;
+	return Temporal.Instant.fromEpochMilliseconds(atMs)
+		.toZonedDateTimeISO('UTC')
+		.add({ months: n * months }).epochMilliseconds;
+}
+
+/** What the dues of one plan were. @param own the payments of each of its subscriptions */
+function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
+	const over = own.flatMap((payments) =>
+		payments
+			.map((payment, place) => ({ payment, next: payments[place + 1], days: payments.at(-1)?.days ?? null }))
+			.filter(({ payment }) => payment.lapseMs <= asOfMs),
+	);
+	const renewedLateMs = over.flatMap(({ payment, next, days }) =>
+		next && days !== null ? [next.atMs - dueAfter(payment.atMs, days, 1)] : [],
+	);
+	const silentDays = Math.max(
+		0,
+		...own
+			.filter((payments) => payments.at(-1)?.days === null)
+			.map((payments) => (asOfMs - (payments.at(-1) as Lasting).atMs) / dayMs),
+	);
+	const isOverAfter = (months: number) =>
+		silentDays >= months * monthDays + Math.min(30, (months * monthDays) / 2);
+	const months = [1, 3, 6, 12, 24].find((each) => !isOverAfter(each));
+	const isKnown = over.some(({ payment }) => !payment.isPaidBack);
+	const rateOf = (some: typeof over) => {
+		const renewed = some.filter(({ next }) => next).length;
+		const middle = isKnown ? (renewed + 3.2) / (some.length + 4) : isOverAfter(1) ? 0.4 : 0.8;
+		if (!isKnown || some.length === 0) return { low: 0, middle, high: 1 };
+		const [low, high] = wilson(renewed / some.length, some.length).map(
+			(bound) => Math.round(Math.min(1, Math.max(0, bound)) * 10_000) / 10_000,
+		) as [number, number];
+		return { low: Math.min(low, middle), middle, high: Math.max(high, middle) };
+	};
+	return {
+		assumedDays: months === undefined ? null : months * monthDays,
+		cameUntil: (lateMs: number) => {
+			if (renewedLateMs.length === 0) return lateMs >= 0 ? 1 : 0;
+			return renewedLateMs.filter((each) => each <= lateMs).length / renewedLateMs.length;
+		},
+		all: rateOf(over),
+		kept: rateOf(over.filter(({ payment }) => !payment.isPaidBack)),
+		refunded: rateOf(over.filter(({ payment }) => payment.isPaidBack)),
+	};
+}
+
 /** What is expected to be paid in a year, with its bounds, for each month and group. */
 export function projections(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
@@ -123,45 +173,57 @@ export function projections(log: Log, asked: Asked): Figures {
 	const acquired = new Set(begunIn(log, asked).map(({ first }) => first.tid));
 	const paid = chosen(log, asked).filter((one) => lastingOf(one).length > 0);
 	const nameOf = (one: Subscription) => `${planOf(lastingOf(one).at(-1)?.days ?? null)} ${one.first.evt}`;
+	const endMs = asked.asOfMs + 365 * dayMs;
+	const bounds = ['low', 'middle', 'high'] as const;
 	for (const [group, all] of Map.groupBy(paid, (one) =>
 		groupOf(one, asked, lastingOf(one)[0]?.pence as number),
 	)) {
-		const rateOf = (plan: string) => {
-			const times = all.filter((one) => nameOf(one) === plan).map((one) => timesOf(lastingOf(one), asked));
-			const over = sum(times.map(({ known }) => known));
-			const renewed = times.flatMap(({ isRenewed }) => isRenewed).filter((each) => each).length;
-			const bounds = over === 0 ? [0, 1] : wilson(renewed / over, over);
-			const [low, high] = bounds.map(
-				(bound) => Math.round(Math.min(1, Math.max(0, bound)) * 10_000) / 10_000,
-			) as [number, number];
-			return { low, middle: (low + high) / 2, high };
-		};
+		const dues = new Map(
+			[...Map.groupBy(all, nameOf)].map(([plan, own]) => [plan, duesOf(own.map(lastingOf), asked.asOfMs)]),
+		);
 		const own = all.filter(({ first }) => acquired.has(first.tid));
 		for (const [month, some] of Map.groupBy(own, (one) => monthOf(begunAtMs(one), asked))) {
-			let [low, middle, high, variance] = [0, 0, 0, 0];
+			let [variance, most] = [0, 0];
+			const sums = new Map<string, Record<(typeof bounds)[number], number>>();
 			for (const one of some) {
 				const payments = lastingOf(one);
-				const { days, pence: price } = payments.at(-1) as Lasting;
-				const { dueMs } = latestOf(payments.map(({ kept }) => kept));
-				if (days === null || dueMs <= asked.asOfMs || dueMs === Number.POSITIVE_INFINITY) continue;
-				const rate = rateOf(nameOf(one));
-				let [times, square] = [0, 0];
-				const mean = { low: 0, middle: 0, high: 0 };
-				const leftDays = 365 - (dueMs - asked.asOfMs) / dayMs;
-				for (; times * days <= leftDays; ) {
-					times++;
-					for (const each of ['low', 'middle', 'high'] as const) mean[each] += rate[each] ** times;
-					square += (2 * times - 1) * rate.middle ** times;
+				const last = payments.at(-1) as Lasting;
+				const kept = latestOf(payments.map((payment) => payment.kept));
+				if ((kept.lapseMs > asked.asOfMs ? kept : latestOf(payments)).lapseMs <= asked.asOfMs) continue;
+				const plan = dues.get(nameOf(one)) as ReturnType<typeof duesOf>;
+				const days = last.days ?? plan.assumedDays;
+				if (days === null || last.pence === 0) continue;
+				const inTime: number[] = [];
+				for (;;) {
+					const chance = plan.cameUntil(endMs - dueAfter(last.atMs, days, inTime.length + 1));
+					if (chance === 0) break;
+					inTime.push(chance);
 				}
-				low += price * mean.low;
-				middle += price * mean.middle;
-				high += price * mean.high;
-				variance += price ** 2 * (square - mean.middle ** 2);
+				if (inTime.length === 0) continue;
+				most += last.pence * inTime.length;
+				const early = plan.cameUntil(asked.asOfMs - dueAfter(last.atMs, days, 1));
+				const sum = sums.getOrInsertComputed(nameOf(one), () => ({ low: 0, middle: 0, high: 0 }));
+				for (const bound of bounds) {
+					const first = plan[last.isPaidBack ? 'refunded' : 'kept'][bound];
+					const will = first * early === 1 ? 0 : (first - first * early) / (1 - first * early);
+					let [mean, square] = [0, 0];
+					for (const [nth, share] of inTime.entries()) {
+						const comes = nth > 0 ? share : early === 1 ? 0 : Math.max(0, share - early) / (1 - early);
+						const chance = will * plan.all[bound] ** nth * comes;
+						mean += chance;
+						square += chance * ((nth + 1) ** 2 - nth ** 2);
+					}
+					sum[bound] += last.pence * mean;
+					if (bound === 'middle') variance += last.pence ** 2 * (square - mean ** 2);
+				}
 			}
 			const chance = 1.96 * Math.sqrt(Math.max(0, variance));
+			const middle = sum([...sums.values()].map((each) => each.middle));
+			const below = Math.hypot(chance, ...[...sums.values()].map((each) => each.middle - each.low));
+			const above = Math.hypot(chance, ...[...sums.values()].map((each) => each.high - each.middle));
 			figures.set(`${month} ${group}: projected`, new About(middle, 0.501));
-			figures.set(`${month} ${group}: projected low`, new About(Math.max(0, low - chance), 0.501));
-			figures.set(`${month} ${group}: projected high`, new About(high + chance, 0.501));
+			figures.set(`${month} ${group}: projected low`, new About(Math.max(0, middle - below), 0.501));
+			figures.set(`${month} ${group}: projected high`, new About(Math.min(most, middle + above), 0.501));
 		}
 	}
 	return figures;

@@ -1,5 +1,7 @@
+import { subscriptionOf } from '../../src/domain/subscription.ts';
 import { dayMs } from '../../src/durations.ts';
-import { cameSince, forecast, type PaidSubscription } from '../../src/reports/forecast.ts';
+import { coursesOf, isPaid } from '../../src/reports/courses.ts';
+import { cameSince, forecast } from '../../src/reports/forecast.ts';
 import { cdnowEvents } from './cdnow.ts';
 
 const days = 90;
@@ -17,22 +19,21 @@ export interface Cut {
 
 /** Forecasts of 90 days as of the first of each month from April 1997 to April 1998, from CDNOW's purchases. */
 export function forecastCdnow(file: string): Cut[] {
-	const subscriptions: PaidSubscription[] = [
-		...Map.groupBy(cdnowEvents(file), ({ subid }) => subid).values(),
-	].map((events) => ({
-		steps: events
-			.map(({ at, rvn }) => ({ atMs: Date.parse(at), revenuePence: rvn }))
-			.sort((a, b) => a.atMs - b.atMs)
-			.map((step, place) => ({ ...step, kind: place === 0 ? 'acquisition' : 'renewal' })),
-	}));
+	const bySubid = Map.groupBy(cdnowEvents(file), ({ subid }) => subid);
+	const journeys = [...bySubid].map(([subid, events]) => {
+		const known = { subid, evt: 'purchase', shownAtMs: null };
+		const steps = events.map(({ at, rvn }) => ({ ...known, atMs: Date.parse(at), revenuePence: rvn }));
+		return { subscription: subscriptionOf(steps, null), path: [] };
+	});
+	const paid = coursesOf(journeys, {}, Date.UTC(1998, 6, 1)).filter(isPaid);
 	return Array.from({ length: 13 }, (_, month) => {
 		const atMs = Date.UTC(1997, 3 + month, 1);
-		const net = (fromMs: number) => cameSince(subscriptions, fromMs, fromMs + days * dayMs).net;
+		const net = (fromMs: number) => cameSince(paid, { fromMs, toMs: fromMs + days * dayMs }).net;
 		const byLastPence = net(atMs - days * dayMs);
 		const lastYearMs = atMs - 365 * dayMs;
 		return {
 			day: new Date(atMs).toISOString().slice(0, 10),
-			...forecast(subscriptions, atMs, days).net,
+			...forecast(journeys, atMs, days).parts.net,
 			camePence: net(atMs),
 			byLastPence,
 			bySeasonPence: lastYearMs >= Date.UTC(1997, 0, 1) ? net(lastYearMs) : byLastPence,

@@ -12,7 +12,7 @@ import { lifetimeValues, valueByAge } from '../../src/reports/lifetime-value.ts'
 import { pathOf, VisitorTouches } from '../../src/reports/path.ts';
 import { describePaths, pathText } from '../../src/reports/paths.ts';
 import { percentilesOf } from '../../src/reports/percentile.ts';
-import { projectionOf, renewalRatesOf } from '../../src/reports/projection.ts';
+import { projectionOf, Renewals } from '../../src/reports/projection.ts';
 import { describeRenewals } from '../../src/reports/renewals.ts';
 import { describeSpending } from '../../src/reports/spend.ts';
 import { examples } from '../quick.ts';
@@ -159,18 +159,16 @@ test('what is projected are the payments that are due in a year, if each renews 
 	);
 	const journeys = paidBy([...renewing, journey('annual', [[0, 9000]])], asOfMs, { newsletter: 30 });
 	// 41 were due at first, of whom 20 renewed, then these, who did. The third time is not over yet.
-	const rate = renewalRatesOf(journeys)(planOf(journeys[0] as PaidJourney));
-	assert.ok(rate.low < 40 / 61 && rate.high > 40 / 61 && Math.abs(rate.share - 40 / 61) < 0.02);
-	const { pence, lowPence, highPence } = projectionOf(
-		journeys.slice(0, 1),
-		() => ({ share: 0.5, low: 0.4, high: 0.6 }),
-		asOfMs,
-	);
-	// Due on day 120, and then every 30 days until day 465: twelve times.
-	assert.equal(pence, Math.round(1000 * (1 - 0.5 ** 12)));
+	const renewals = new Renewals(journeys, asOfMs);
+	const plan = planOf(journeys[0] as PaidJourney);
+	const { share, low, high } = renewals.rates(1.96)(plan, 'all');
+	assert.ok(low < 40 / 61 && high > 40 / 61 && Math.abs(share - 40 / 61) < 0.02);
+	const { pence, lowPence, highPence } = projectionOf(journeys.slice(0, 1), renewals, asOfMs);
+	// Due on day 120, and then every month until day 455: twelve times.
+	assert.equal(pence, Math.round((1000 * share * (1 - share ** 12)) / (1 - share)));
 	assert.ok(lowPence < pence && highPence > pence);
 	const ended = journeys.filter(({ course }) => course.state === 'ended');
-	assert.equal(projectionOf(ended, () => rate, asOfMs).pence, 0);
+	assert.equal(projectionOf(ended, renewals, asOfMs).pence, 0);
 });
 
 test('a plan of which more is known than of the one before it has a rate', () => {
@@ -185,7 +183,7 @@ test('a plan of which more is known than of the one before it has a rate', () =>
 	const [changed] = paidBy([journey('changed', [[0, 10_000], ...monthly]), ...annual], asOfMs);
 	assert.ok(changed);
 	assert.deepEqual(changed.course.renewed, [null, true, true, true, true, true, null, null]);
-	const { low, high } = renewalRatesOf([changed])(planOf(changed));
+	const { low, high } = new Renewals([changed], asOfMs).rates(1.96)(planOf(changed), 'all');
 	assert.deepEqual({ low, high }, { low: 0.5655, high: 1 });
 });
 

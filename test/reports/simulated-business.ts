@@ -4,7 +4,7 @@ import { Calendar } from '../../src/reports/calendar.ts';
 import { coursesOf, isPaid, planOf } from '../../src/reports/courses.ts';
 import type { Journey } from '../../src/reports/journey.ts';
 import { describeMovement } from '../../src/reports/movement.ts';
-import { projectionOf, renewalRatesOf } from '../../src/reports/projection.ts';
+import { projectionOf, Renewals } from '../../src/reports/projection.ts';
 import { describeRenewals } from '../../src/reports/renewals.ts';
 import { allTime } from './made-up.ts';
 
@@ -13,6 +13,8 @@ import { allTime } from './made-up.ts';
 export interface Plan {
 	readonly name: string;
 	readonly months: number;
+	/** Instead of months. */
+	readonly weeks?: number;
 	readonly pence: number;
 	readonly share: number;
 	/** Of those who are due, the share that does not renew, by channel. */
@@ -47,7 +49,18 @@ export const beginMs = Date.UTC(2024, 0, 15, 9);
 export function simulate(
 	plans: readonly Plan[],
 	trouble: Trouble,
-	{ subscriptions, days, random }: { subscriptions: number; days: number; random: () => number },
+	{
+		subscriptions,
+		days,
+		random,
+		dayOf = () => random() * days,
+	}: {
+		subscriptions: number;
+		days: number;
+		random: () => number;
+		/** When one begins. */
+		dayOf?: (subscription: number) => number;
+	},
 ): Simulated[] {
 	const endMs = beginMs + days * dayMs;
 	const happens = (share: number) => random() < share;
@@ -58,7 +71,7 @@ export function simulate(
 		const steps: { atMs: number; revenuePence: number }[] = [];
 		const dues: { atMs: number; isRenewed: boolean }[] = [];
 		const spells: [number, number][] = [];
-		let anchorMs = beginMs + Math.floor(random() * days * dayMs);
+		let anchorMs = beginMs + Math.floor(dayOf(number) * dayMs);
 		let paidMs = anchorMs;
 		let fromMs = anchorMs;
 		for (let isFirst = true; paidMs < endMs; isFirst = false) {
@@ -68,7 +81,7 @@ export function simulate(
 			if (isFirst || !happens(trouble.missing)) steps.push({ atMs: paidMs, revenuePence: price });
 			const isRefunded = happens(trouble.refund);
 			if (isRefunded) steps.push({ atMs: paidMs + Math.floor(random() * 5 * dayMs), revenuePence: -price });
-			const dueMs = addMonths(anchorMs, plan.months);
+			const dueMs = plan.weeks ? anchorMs + 7 * plan.weeks * dayMs : addMonths(anchorMs, plan.months);
 			const leaves = isRefunded ? happens(0.5) : happens(plan.churn[channel] as number);
 			if (dueMs < endMs) dues.push({ atMs: dueMs, isRenewed: !leaves });
 			if (leaves) {
@@ -196,13 +209,13 @@ export function projectionsOf(simulated: readonly Simulated[], day: number) {
 	const wholes = new Map(known.map(({ subscription: { subid }, whole }) => [subid, whole]));
 	return [...Map.groupBy(courses, (one) => `${planOf(one)}, ${one.path[0]?.channel}`)].map(([what, own]) => {
 		const cameAfter = own
-			.filter(({ course: { state } }) => state === 'active' || state === 'reactivated')
+			.filter(({ course: { lapsesAtMs } }) => lapsesAtMs === null || lapsesAtMs > asOfMs)
 			.flatMap(({ subscription }) => wholes.get(subscription.subid)?.steps ?? [])
 			.filter(({ kind, atMs }) => kind === 'renewal' && atMs > asOfMs && atMs <= asOfMs + 365 * dayMs);
 		return {
 			what,
 			came: sum(cameAfter.map(({ revenuePence }) => revenuePence)),
-			...projectionOf(own, renewalRatesOf(own), asOfMs),
+			...projectionOf(own, new Renewals(own, asOfMs), asOfMs),
 		};
 	});
 }
