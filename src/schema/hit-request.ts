@@ -12,7 +12,7 @@ const eventSchema = Type.Object(
 		name: text('What happened. It may reach a goal.', ['checkout']),
 		tid: optional(Type.String(textLimits), textRule, {
 			description:
-				'Transaction id of a sale that starts here, or the id with its signature; an upload with the same tid completes it.',
+				'Transaction id of a sale that starts here, or the id with its signature; an upload with the same tid completes it. What is said of `cid` without a signature holds for it, too.',
 			examples: ['order-1001'],
 		}),
 		rvn: optional(
@@ -68,7 +68,8 @@ const hitFields = {
 		examples: ['Pricing'],
 	}),
 	cid: optional(Type.String(textLimits), textRule, {
-		description: 'Customer id, if the page knows it, or the id with its signature.',
+		description:
+			'Customer id, if the page knows it, or the id with its signature. Without one, scores and segments leave out what was uploaded before, unless the account trusts ids.',
 		examples: ['customer-42'],
 	}),
 	events: Type.Optional(Type.Array(eventSchema, eventsOptions)),

@@ -27,6 +27,7 @@ const settings = {
 	origins: 'https://www.example.com',
 	paymentProviders: 'pay.example.com',
 	renewalDays: 'newsletter=30\r\nmagazine=90',
+	idTrust: 'signed',
 };
 
 for (const engine of enginesAboveContract)
@@ -46,16 +47,17 @@ for (const engine of enginesAboveContract)
 			assert.deepEqual(account.origins, ['https://www.example.com']);
 			assert.deepEqual(account.paymentProviders, ['pay.example.com']);
 			assert.deepEqual(account.renewalDays, { newsletter: 30, magazine: 90 });
+			assert.equal(account.idTrust, 'signed');
 			const [entry] = await store.control.audit.list({ aid: 'c-a-one', limit: 1 });
 			assert.deepEqual(
 				[entry?.action, entry?.about],
 				[
 					'account updated',
-					'origins, explains, channelRules, timezone, paymentProviders, renewalDays, currency',
+					'origins, explains, channelRules, timezone, paymentProviders, renewalDays, currency, idTrust',
 				],
 			);
 			const { body } = await olga.get(path);
-			assert.match(body, /Ids in hits/);
+			assert.match(body, /<option>claimed<\/option><option selected>signed<\/option>/);
 			assert.match(body, /partner=\*\.partner\.example\/\*\npodcast=/);
 			for (const [wrong, message] of [
 				[{ timezone: 'Mars' }, /Time zone: .*Mars/],
@@ -63,6 +65,7 @@ for (const engine of enginesAboveContract)
 				[{ channelRules: 'partner' }, /Channels: It must be a channel and a pattern/],
 				[{ origins: 'www.example.com' }, /Origins: It must be a web origin/],
 				[{ paymentProviders: 'https://pay.example.com' }, /Payment sites: It must be a lower-case host/],
+				[{ idTrust: 'everything' }, /Ids in hits: It must be one of claimed, signed, trusted/],
 				[{ renewalDays: 'newsletter' }, /Days between renewals: It must be an event type/],
 			] as const) {
 				const fields = { ...settings, ...wrong } as Record<string, string>;

@@ -2,6 +2,7 @@ import { keyScopes } from '../../domain/api-key.ts';
 import { parseChannelRule, shownChannelRule } from '../../domain/channel-rule.ts';
 import { bandsOf, goalCounts, goalDefaults, goalEvent } from '../../domain/goal.ts';
 import { may } from '../../domain/person.ts';
+import { idTrusts } from '../../domain/signed-id.ts';
 import { standardPlan } from '../../domain/usage-plan.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
@@ -47,6 +48,7 @@ const actions: Actions<AskedOfAccount> = {
 			paymentProviders: linesOf(form, 'paymentProviders', 'Payment sites', hostName),
 			renewalDays: Object.assign({}, ...periods),
 			currency: fieldOf(form, 'currency', 'Currency', currencyCode),
+			idTrust: fieldOf(form, 'idTrust', 'Ids in hits', oneOf(idTrusts)),
 		};
 		await changeAccount(store, account.aid, changes, note);
 	},
@@ -167,8 +169,10 @@ ${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'pa
 ${linesField('origins', 'Origins', origins, 'web origins whose pages may read scores, one on each line; empty for all')}
 ${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
 ${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
-${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them')}`;
-	return html`${factList({ aid, client, 'Ids in hits': idTrust })}
+${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them')}
+${choiceField('idTrust', 'Ids in hits', idTrusts, idTrust)}
+<p class="hint">Whose cid and tid in a hit are believed: <em>claimed</em>, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; <em>signed</em>, of those alone that have it; <em>trusted</em>, of everybody, so that whoever guesses one is taken for its customer.</p>`;
+	return html`${factList({ aid, client })}
 <section class="section"><h2>Account</h2>
 ${formOf(asked, 'account', fields, 'Save')}</section>`;
 }
