@@ -133,7 +133,7 @@ export function ownersOf(log: Log): Map<string, Owner> {
 export function claimedIn(log: Log, owners: ReadonlyMap<string, Owner>): Set<string> {
 	const showings = showingsOf(log);
 	const isProven = ({ tid, cid }: LoggedEvent, vid: string) =>
-		[`t:${tid}`, `c:${cid}`].some(
+		keysThatJoin({ tid, cid }).some(
 			(key) =>
 				(showings.get(key)?.get(vid)?.provenAtMs ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY,
 		);
@@ -142,6 +142,12 @@ export function claimedIn(log: Log, owners: ReadonlyMap<string, Owner>): Set<str
 		return vid !== null && !namingOf(event, log, owners).some((other) => isProven(other, vid));
 	});
 	return new Set(claimed.map(({ tid }) => tid));
+}
+
+/** What stands for a missing key joins nobody. */
+function keysThatJoin({ tid, cid }: Pick<LoggedEvent, 'tid' | 'cid'>): string[] {
+	const own = [`t:${tid}`, ...(cid === null ? [] : [`c:${cid}`])];
+	return own.filter((key) => !isNobody(key.slice(2)));
 }
 
 /** The events by whose keys an event is its visitor's. */
@@ -161,7 +167,7 @@ function namingOf(event: LoggedEvent, log: Log, owners: ReadonlyMap<string, Owne
 function seenEvents(log: Log, owners: ReadonlyMap<string, Owner>): Map<string | null, LoggedEvent[]> {
 	const showings = showingsOf(log);
 	const isSeen = ({ tid, cid }: LoggedEvent, vid: string, arrivedAtMs: number) =>
-		[`t:${tid}`, `c:${cid}`].some((key) => {
+		keysThatJoin({ tid, cid }).some((key) => {
 			const showing = showings.get(key)?.get(vid);
 			if (!showing) return false;
 			return showing.provenAtMs < Number.POSITIVE_INFINITY || showing.atMs <= arrivedAtMs;

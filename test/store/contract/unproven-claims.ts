@@ -83,6 +83,27 @@ export function unprovenClaimContract(engine: Engine): void {
 			await assertAsTheLogSays(account.store, account.accountId);
 		});
 
+		test('what stands for a missing id proves nothing, whenever it was shown', async () => {
+			const account = await openHours(engine);
+			const stranger = await account.shows({ cid: 'undefined' });
+			await account.shows(claimedCid('guest'), stranger);
+			await account.uploads(
+				{ tid: 'order-1', subid: 'S', cid: 'guest' },
+				{ tid: 'order-2', cid: 'undefined' },
+			);
+			await account.shows(claimedTid('order-1'), stranger);
+			await account.shows(claimedTid('order-2'), stranger);
+			assert.equal(await ownerIn(account, 'order-2'), stranger.vid);
+			assert.equal(await account.told(stranger), 0);
+			await assertAsTheLogSays(account.store, account.accountId);
+			const { store, accountId } = account;
+			const profiles = await store.read(accountId, profilesAsOf([stranger.vid], account.nowMs()));
+			assert.equal(profiles.get(stranger.vid)?.subscriptions, null);
+			const events = await store.read(accountId, eventsUpTo(account.nowMs(), false));
+			const options = { asOfMs: account.nowMs(), isWhole: true };
+			assert.equal((await store.read(accountId, claimedEvents(events, options))).size, 2);
+		});
+
 		test('a proof shows everything, that of another key what it is about', async () => {
 			const account = await openHours(engine);
 			await account.uploads(

@@ -8,7 +8,7 @@ const separator = '\u001f';
 const missing = `'${['', ...missingKeys, ''].join(separator).replaceAll("'", "''")}'`;
 
 /** In SQL: whether a text stands for a missing key. A list with `IN` would be sorted anew in each statement. */
-function isMissingSql(text: string): string {
+export function isMissingSql(text: string): string {
 	return `replace(${missing}, '${separator}' || lower(trim(${text})) || '${separator}', '') <> ${missing}`;
 }
 

@@ -31,7 +31,7 @@ import {
 } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { addTasks } from '../tasks.ts';
-import { Anothers, isAnothersSql } from './customers.ts';
+import { Anothers, isAnothersSql, isMissingSql } from './customers.ts';
 import { countShowingSql, isSharedSql } from './shared-keys.ts';
 import {
 	followSubscriptions,
@@ -85,6 +85,19 @@ export function provenAtSql(claim: string): string {
 /** In SQL: whether a link is proven. */
 export function isProvenSql(claim: string): string {
 	return `(${claim}.unproven_until IS NULL OR ${claim}.unproven_until < ${neverProven})`;
+}
+
+/**
+ * In SQL: the condition of the links by which an event may be its visitor's.
+ * @param own,event the tables' names in the statement
+ */
+export function linksToEventSql(own: string, event: string): string {
+	return `${own}.vid = ${event}.vid AND ${ofEventSql(own, event)}`;
+}
+
+/** The same of links of somebody. */
+export function ofEventSql(own: string, event: string): string {
+	return `${own}.key IN ('t:' || ${event}.tid, 'c:' || ${event}.cid) AND NOT (${isMissingSql(`substr(${own}.key, 3)`)})`;
 }
 
 /** In SQL: the order of those who have shown a key. The first holds it: see `compareHolders`. */

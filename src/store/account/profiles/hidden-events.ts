@@ -11,7 +11,7 @@ import {
 	sql,
 	values,
 } from '../../steps.ts';
-import { isProvenSql } from '../owners/identity-links.ts';
+import { isProvenSql, linksToEventSql } from '../owners/identity-links.ts';
 
 /**
  * Events that an unproven claim has joined to a visitor after they were uploaded are not in the visitor's profile: a browser is never
@@ -32,6 +32,9 @@ export function hiddenIn(stored: Row[string] | undefined): Hidden {
 
 /** In SQL: from when on events are seen by links that have this name in the statement. */
 const seenFrom = raw(`min(CASE WHEN ${isProvenSql('own')} THEN ${Number.MIN_SAFE_INTEGER} ELSE own.at END)`);
+
+const ownLinks = raw(linksToEventSql('own', 'event'));
+const namingLinks = raw(linksToEventSql('own', 'naming'));
 
 /** Columns of `@subscription_event` that `seenAmong` needs. */
 export const seenColumns = raw('vid, tid, subid, named, received_at, arrived_at');
@@ -64,8 +67,8 @@ export function* seenAmong(all: readonly Row[], unproven: readonly Row[]): Readi
 	const following = claimed.filter((row) => !isNamed(row));
 	const pairs = new Map(following.map((row) => [pairOf(row), [String(row.vid), String(row.subid)]]));
 	const found = yield* ask({
-		named: select`tid, (SELECT ${seenFrom} FROM @claim AS own WHERE own.vid = event.vid AND own.key IN ('t:' || event.tid, 'c:' || event.cid)) AS seen_from FROM @subscription_event AS event WHERE tid IN ${claimed.filter(isNamed).map(({ tid }) => String(tid))} /* seen events */`,
-		subscriptions: select`vid, subid, (SELECT ${seenFrom} FROM @subscription_event AS naming JOIN @claim AS own ON own.vid = naming.vid AND own.key IN ('t:' || naming.tid, 'c:' || naming.cid) WHERE naming.subid = list.subid AND naming.named > 0 AND naming.vid = list.vid) AS seen_from FROM (SELECT column1 AS vid, column2 AS subid FROM (${values([...pairs.values()])}) AS pairs) AS list /* seen subscriptions */`,
+		named: select`tid, (SELECT ${seenFrom} FROM @claim AS own WHERE ${ownLinks}) AS seen_from FROM @subscription_event AS event WHERE tid IN ${claimed.filter(isNamed).map(({ tid }) => String(tid))} /* seen events */`,
+		subscriptions: select`vid, subid, (SELECT ${seenFrom} FROM @subscription_event AS naming JOIN @claim AS own ON ${namingLinks} WHERE naming.subid = list.subid AND naming.named > 0 AND naming.vid = list.vid) AS seen_from FROM (SELECT column1 AS vid, column2 AS subid FROM (${values([...pairs.values()])}) AS pairs) AS list /* seen subscriptions */`,
 	});
 	const fromMs = (row: Row) => Number(row.seen_from ?? neverProven);
 	const named = new Map(found.named.map((row) => [row.tid, fromMs(row)]));

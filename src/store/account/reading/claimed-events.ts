@@ -1,5 +1,5 @@
 import { type Reading, raw, select, values } from '../../steps.ts';
-import { provenAtSql } from '../owners/identity-links.ts';
+import { ofEventSql, provenAtSql } from '../owners/identity-links.ts';
 import { eventsOfSubscriptions, type JourneyEvent } from './journey-rows.ts';
 
 /** Rows of a page. */
@@ -47,7 +47,7 @@ function* provenEvents(events: readonly Owned[], asOfMs: number): Reading<Set<nu
 	for (let from = 0; from < events.length; from += pageRows) {
 		const pairs = events.slice(from, from + pageRows).map(({ id, vid }) => [id, vid]);
 		const rows =
-			yield* select`event.id AS id FROM (SELECT CAST(${asOfMs} AS bigint) AS at) AS moment CROSS JOIN (${values(pairs)}) AS owned JOIN @subscription_event AS event ON event.id = CAST(owned.column1 AS bigint) WHERE EXISTS (SELECT 1 FROM @claim AS own WHERE own.vid = owned.column2 AND own.key IN ('t:' || event.tid, 'c:' || event.cid) AND ${raw(provenAtSql('own'))} <= moment.at) /* proven events */`;
+			yield* select`event.id AS id FROM (SELECT CAST(${asOfMs} AS bigint) AS at) AS moment CROSS JOIN (${values(pairs)}) AS owned JOIN @subscription_event AS event ON event.id = CAST(owned.column1 AS bigint) WHERE EXISTS (SELECT 1 FROM @claim AS own WHERE own.vid = owned.column2 AND ${raw(ofEventSql('own', 'event'))} AND ${raw(provenAtSql('own'))} <= moment.at) /* proven events */`;
 		for (const { id } of rows) proven.add(Number(id));
 	}
 	return proven;

@@ -1,5 +1,4 @@
 import {
-	cidKey,
 	type Deciding,
 	decidingOrder,
 	eventKeys,
@@ -136,10 +135,10 @@ class Seen {
 	}
 
 	/** Since when a link of a visitor to an event is proven, or not later than an arrival. */
-	#linkedFromMs({ tid, cid }: PastEvent, vid: string, arrivedAtMs: number): number {
+	#linkedFromMs(event: PastEvent, vid: string, arrivedAtMs: number): number {
 		const links = this.#linksOf.get(vid);
-		const own = [links?.get(tidKey(tid)), cid === null ? undefined : links?.get(cidKey(cid))];
-		const times = own.flatMap((link) => {
+		const times = eventKeys([event]).flatMap((key) => {
+			const link = links?.get(key);
 			if (!link) return [];
 			return [link.atMs <= arrivedAtMs ? link.atMs : link.provenAtMs];
 		});
