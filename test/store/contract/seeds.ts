@@ -59,12 +59,24 @@ export function seedContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
+		const returns = [
+			['a hit', ''],
+			['an import', ''],
+			['a hit', ', as the successor of an erased visitor'],
+			['an import', ', as the successor of an erased visitor'],
+		] as const;
 		test('who comes back after retention has deleted all hits has the events that its touches kept', async () => {
 			const { store, writer, accountId } = await openAccountOn(engine);
-			for (const way of ['a hit', 'an import'] as const) {
+			for (const [way, asSuccessor] of returns) {
 				const seed = await newSeed(store, accountId);
-				const tid = `order of ${way}`;
-				await writer.storeHit(accountId, hit({ derived: seed }, { events: [{ name: 'order', tid }] }));
+				const tid = `order of ${way}${asSuccessor}`;
+				if (asSuccessor) {
+					await writer.storeHit(accountId, hit({ derived: seed }));
+					await eraseVisitor(store, accountId, seed.vid);
+				}
+				const buyer = hit({ derived: seed }, { events: [{ name: 'order', tid }] });
+				const { vid } = await writer.storeHit(accountId, buyer);
+				assert.equal(vid === seed.vid, !asSuccessor);
 				const atMs = startMs + minuteMs;
 				await upload(writer, accountId, [subscriptionEvent({ tid, subid: tid, cid: null })], { atMs });
 				await store.transact(accountId, () => prune(startMs + 10 * minuteMs, true));
@@ -75,9 +87,9 @@ export function seedContract(engine: Engine): void {
 						storeHistory([{ vid: seed.vid, sid: newId(), ...back, body: body() }], []),
 					);
 				const { visitors } = (await derived(store, accountId)) as { visitors: Record<string, unknown>[] };
-				const profile = visitors.find(({ vid }) => vid === seed.vid)?.profile as string;
-				assert.equal(JSON.parse(profile).firstAtMs, atMs, way);
-				assert.equal(JSON.parse(profile).subscriptions.count, 1, way);
+				const profile = visitors.find((visitor) => visitor.vid === vid)?.profile as string;
+				assert.equal(JSON.parse(profile).firstAtMs, atMs, tid);
+				assert.equal(JSON.parse(profile).subscriptions?.count, 1, tid);
 			}
 			await assertAsTheLogSays(store, accountId);
 		});

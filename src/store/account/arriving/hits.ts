@@ -192,8 +192,9 @@ function* load({ hits, gaining, known: before, shared: sharedCids }: WhoseHits):
 	});
 	if (again.some(({ another }) => Number(another) === 1))
 		throw new ConcurrentChangeError('a visitor has shown another customer');
-	const { successors, rows } = yield* loadSuccessors(erased);
-	const loadedVisitors = new LoadedProfiles([...visitors, ...rows]);
+	const { successors, rows, owning: owningToo } = yield* loadSuccessors(erased);
+	const loaded = [...visitors, ...rows];
+	const loadedVisitors = new LoadedProfiles(loaded);
 	const profiles = loadedVisitors.profiles;
 	const presented = new Set(visits.map(({ sid }) => sid));
 	// Running visits that the page no longer presents.
@@ -210,7 +211,7 @@ function* load({ hits, gaining, known: before, shared: sharedCids }: WhoseHits):
 	return {
 		loadedVisitors,
 		loadedVisits,
-		returning: returningAmong(owning, visitors),
+		returning: returningAmong([...owning, ...owningToo], loaded),
 		successors,
 		visitors: new Map(profiles),
 		visits: new Map(

@@ -13,7 +13,7 @@ import {
 	values,
 } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { loadFreeVisitors } from './stored-profiles.ts';
+import { findOwning, loadFreeVisitors } from './stored-profiles.ts';
 
 /** The derived visitors of some hits. */
 export function derivedOf(
@@ -53,16 +53,20 @@ export function* successorsOf(derived: readonly DerivedVisitor[]): Reading<Reado
 /**
  * Loads the visitors that erased ones lead to. Seldom are there any.
  * @param erased rows of `findErased`
+ * @returns also which of them own events, see `findOwning`
  */
-export function* loadSuccessors(
-	erased: readonly Row[],
-): Steps<{ successors: ReadonlyMap<string, string>; rows: readonly Row[] }> {
+export function* loadSuccessors(erased: readonly Row[]): Steps<{
+	successors: ReadonlyMap<string, string>;
+	rows: readonly Row[];
+	owning: readonly Row[];
+}> {
 	const successors = successorsAmong(erased);
-	if (successors.size === 0) return { successors, rows: [] };
-	const { rows, busy } = yield* loadFreeVisitors(unique([...successors.values()]));
+	if (successors.size === 0) return { successors, rows: [], owning: [] };
+	const vids = unique([...successors.values()]);
+	const { rows, busy } = yield* loadFreeVisitors(vids);
 	// To wait for them could be a deadlock, now that other visitors are locked.
 	if (busy.length > 0) throw new ConcurrentChangeError('the successor of an erased visitor is busy');
-	return { successors, rows };
+	return { successors, rows, owning: yield* findOwning(vids) };
 }
 
 /** The mark of what was erased, and when. */
