@@ -23,5 +23,5 @@ export async function exportedLog(address: string, aid: string): Promise<Log> {
 		// As it is stored: hits of one moment are in the order of their texts, and are exported in that of their arrival.
 		hits.push({ vid: visitor, sid: visit, atMs, text: JSON.stringify(body), body });
 	}
-	return { hits, events, kept: { links: [], touches: [] }, shared: new Set() };
+	return { hits, events, kept: { links: [], touches: [], began: new Map() }, shared: new Set() };
 }

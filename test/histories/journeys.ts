@@ -96,7 +96,11 @@ export function readLog({ hits, events, kept, shared }: Log, { asOfMs, lookbackD
 	const log = {
 		hits: hits.filter(isKnown),
 		events: events.filter(isKnown),
-		kept: { links: kept.links.filter(isKnown).map(upTo), touches: kept.touches.filter(isKnown) },
+		kept: {
+			links: kept.links.filter(isKnown).map(upTo),
+			touches: kept.touches.filter(isKnown),
+			began: kept.began,
+		},
 		shared,
 	};
 	const [owners, shown] = [ownersOf(log), holdersOf(log)];

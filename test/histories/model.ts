@@ -180,7 +180,10 @@ function seenEvents(log: Log, owners: ReadonlyMap<string, Owner>): Map<string | 
 }
 
 /** What retention keeps that keeps touches: of those with subscription events, how they arrived, and what joins the events. */
-export function wantedOf(log: Log, beforeMs: number): Kept {
+export function wantedOf(
+	log: Log,
+	beforeMs: number,
+): Omit<Kept, 'began'> & { readonly buyers: ReadonlySet<string | null> } {
 	const owners = ownersOf(log);
 	const buyers = new Set(owners.values().map(({ vid }) => vid));
 	const joining = log.events.flatMap(({ tid, cid }) => {
@@ -196,6 +199,7 @@ export function wantedOf(log: Log, beforeMs: number): Kept {
 				provenAtMs: isProven ? shown.atMs : Number.POSITIVE_INFINITY,
 			})),
 		touches: touchesOf(log).filter(({ vid, atMs }) => atMs < beforeMs && buyers.has(vid)),
+		buyers,
 	};
 }
 
@@ -351,16 +355,21 @@ export interface Touch {
 export function touchesOf({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Touch[] {
 	const [own, left] = [Map.groupBy(hits, ({ vid }) => vid), Map.groupBy(kept.touches, ({ vid }) => vid)];
 	return [...new Set([...own.keys(), ...left.keys()])].flatMap((vid) =>
-		touchesOfOne(own.get(vid) ?? [], left.get(vid) ?? []),
+		touchesOfOne(own.get(vid) ?? [], left.get(vid) ?? [], kept.began),
 	);
 }
 
 /** Of a visitor: the first hits of visits, and later ones from a campaign or another site. */
-function touchesOfOne(hits: readonly LoggedHit[], kept: readonly Touch[]): Touch[] {
+function touchesOfOne(
+	hits: readonly LoggedHit[],
+	kept: readonly Touch[],
+	began: ReadonlyMap<string, number>,
+): Touch[] {
 	const seen = new Set<string>();
 	const touches = new Map(kept.map((touch) => [touch.atMs, touch]));
 	for (const { vid, sid, atMs, body } of inOrder(hits)) {
-		const isFirst = !seen.has(sid);
+		// What is left of a visit whose beginning was deleted has not arrived anew.
+		const isFirst = !seen.has(sid) && atMs <= (began.get(sid) ?? atMs);
 		seen.add(sid);
 		const { url, referrer, cid, events } = body;
 		// It tells nothing, so nobody has arrived.

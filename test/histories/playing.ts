@@ -13,7 +13,7 @@ import { addCrowd } from '../store/crowd.ts';
 import { readStored } from '../store/stored-log.ts';
 import { checkApart, sharedIn } from './apart.ts';
 import { customerOf, type Happening, type History, people, type Sale, type Shown } from './history.ts';
-import { customersOf, holdersOf, isNobody, ownersOf, wantedOf } from './model.ts';
+import { customersOf, holdersOf, isNobody, ownersOf, touchesOf, wantedOf } from './model.ts';
 import type { BrowserHit, Service } from './service.ts';
 
 /** A hit that was sent. */
@@ -420,7 +420,11 @@ export class Playing {
 			const isOfOther = (one: { readonly vid: string }) => one.vid !== vid;
 			log = {
 				hits: log.hits.filter(isOfOther),
-				kept: { links: log.kept.links.filter(isOfOther), touches: log.kept.touches.filter(isOfOther) },
+				kept: {
+					links: log.kept.links.filter(isOfOther),
+					touches: log.kept.touches.filter(isOfOther),
+					began: log.kept.began,
+				},
 				shared: log.shared,
 				events: log.events.map((event) => ({ ...event, cid: this.events.get(event.tid)?.cid ?? null })),
 			};
@@ -434,7 +438,16 @@ export class Playing {
 		const { log } = await readStored(store, accountId);
 		await this.#service.prune(beforeMs, keepsTouches);
 		const { derived } = await readStored(store, accountId);
-		const wanted = keepsTouches ? wantedOf(log, beforeMs) : { links: [], touches: [] };
+		const wanted = keepsTouches
+			? wantedOf(log, beforeMs)
+			: { links: [], touches: [], buyers: new Set<string | null>() };
+		// Nobody arrives by what is deleted.
+		const before = new Set(touchesOf(log).map(({ vid, atMs }) => `${vid} ${atMs}`));
+		for (const name of derived.touches.keys())
+			assert.ok(
+				before.has(name) || !wanted.buyers.has(name.split(' ')[0] as string),
+				`${name} has not arrived`,
+			);
 		for (const { vid, key, atMs, provenAtMs: proven } of wanted.links) {
 			const [shownAtMs, provenAtMs] = derived.links.get(`${vid} ${key}`) as [number, number];
 			assert.ok(shownAtMs <= atMs, `${vid} has shown ${key}`);

@@ -43,6 +43,8 @@ export interface Kept {
 		readonly provenAtMs: number;
 	}[];
 	readonly touches: readonly Touch[];
+	/** When visits began, by `sid`, of which not all hits are deleted. */
+	readonly began: ReadonlyMap<string, number>;
 }
 
 /** Everything that is derived from the log, as it is stored. */
@@ -63,7 +65,7 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 			sql: 'SELECT tid, subid, cid, evt, rvn, received_at, vid, named FROM @subscription_event ORDER BY id',
 		},
 		{ sql: 'SELECT vid, profile FROM @visitor' },
-		{ sql: 'SELECT sid, vid, profile FROM @visit' },
+		{ sql: 'SELECT sid, vid, profile, began FROM @visit' },
 		{ sql: 'SELECT vid, key, at, unproven_until, kept FROM @claim ORDER BY vid, key' },
 		{ sql: 'SELECT vid, at, origin, kept FROM @touch ORDER BY vid, at' },
 		{ sql: 'SELECT key FROM @shared_key' },
@@ -84,6 +86,9 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 			})),
 			shared: new Set(shared.map(({ key }) => String(key))),
 			kept: {
+				began: new Map(
+					visits.filter(({ began }) => began !== null).map(({ sid, began }) => [String(sid), Number(began)]),
+				),
 				links: links
 					.filter(({ kept }) => kept !== null)
 					.map(({ vid, key, at, unproven_until }) => ({

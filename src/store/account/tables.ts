@@ -17,7 +17,7 @@ export const clientTables = {
 	touch: { columns: ['vid', 'at', 'origin', 'kept'], key: ['vid', 'at'] },
 	kept_day: { columns: ['day', 'since', 'figures'], key: ['day'] },
 	spend: { columns: ['day', 'channel', 'campaign', 'pence'], key: ['day', 'channel', 'campaign'] },
-	visit: { columns: ['id', 'sid', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
+	visit: { columns: ['id', 'sid', 'vid', 'profile', 'folded_to', 'refolded', 'began'], key: ['id'] },
 	visitor: { columns: ['id', 'vid', 'profile', 'folded_to', 'refolded', 'hidden'], key: ['id'] },
 	task: { columns: ['id', 'name', 'position'], key: ['id'] },
 	membership: { columns: ['vid', 'segment', 'since', 'sequence'], key: ['vid', 'segment'] },

@@ -14,6 +14,7 @@ import { maintenanceContract } from './maintenance.ts';
 import { notesAndViewsContract } from './notes-views.ts';
 import { orderContract } from './order.ts';
 import { peopleContract } from './people.ts';
+import { piecesContract } from './pieces.ts';
 import { asOfContract } from './profiles-as-of.ts';
 import { quotaContract } from './quota.ts';
 import { receiptContract } from './receipts.ts';
@@ -46,6 +47,7 @@ export function everyContract(engine: Engine): void {
 	foldingContract(engine);
 	tasksContract(engine);
 	historyContract(engine);
+	piecesContract(engine);
 	crowdedMomentContract(engine);
 	historiesContract(engine);
 	quotaContract(engine);

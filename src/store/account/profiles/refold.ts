@@ -5,7 +5,7 @@ import { addTasks } from '../tasks.ts';
 import { type Hidden, hiddenIn, saveHidden, seenAmong, seenColumns, unprovenAmong } from './hidden-events.ts';
 import { loggedHit } from './log-piece.ts';
 import { loadFreeVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
-import { correctTouches, loadTouches, touchesOf } from './touches.ts';
+import { beginningsIn, correctTouches, loadTouches, touchesOf } from './touches.ts';
 
 /** The most log entries that a request may replay to rebuild profiles. */
 const maxReplayed = 500;
@@ -84,7 +84,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 		hits: select`vid, sid, at, body FROM @hit WHERE vid IN ${vids} /* replay */`,
 		events: select`evt, rvn, ${seenColumns} FROM @subscription_event WHERE vid IN ${vids} /* replay */`,
 		unproven: unprovenAmong(vids),
-		visits: select`sid, profile, folded_to FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ${vids}) /* replay */`,
+		visits: select`sid, profile, folded_to, began FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ${vids}) /* replay */`,
 		touches: loadTouches(vids),
 	});
 	const logged = found.hits.map(loggedHit);
@@ -109,7 +109,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 		const now = seen.hidden.get(String(row.vid)) ?? 0;
 		return now === hiddenIn(row.hidden) ? [] : [[String(row.vid), now]];
 	});
-	const touches = correctTouches(vids, found.touches, touchesOf(logged));
+	const touches = correctTouches(vids, found.touches, touchesOf(logged, beginningsIn(found.visits)));
 	yield [
 		...isFolded(
 			waiting(own).map(({ vid }) => String(vid)),

@@ -120,9 +120,18 @@ export function correctTouches(
 
 /** The touches of a part of a visitor's log. */
 export function* touchesWithin(hits: readonly LoggedHit[]): Reading<StoredTouch[]> {
-	const began =
-		yield* select`key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ${[...new Set(hits.map(({ entry }) => entry.sid))]} AS list /* visits began */`;
-	return touchesOf(hits, new Map(began.map(({ sid, at }) => [String(sid), Number(at)])));
+	const visits =
+		yield* select`key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at, (SELECT began FROM @visit WHERE sid = list.key) AS began FROM ${[...new Set(hits.map(({ entry }) => entry.sid))]} AS list /* visits began */`;
+	return touchesOf(
+		hits,
+		new Map(visits.map(({ sid, at, began }) => [String(sid), Math.min(Number(at), Number(began ?? at))])),
+	);
+}
+
+/** When visits began whose first hits retention has deleted. @param visits rows with `sid` and `began` */
+export function beginningsIn(visits: readonly Row[]): Map<string, number> {
+	const cut = visits.filter(({ began }) => began !== null);
+	return new Map(cut.map(({ sid, began }) => [String(sid), Number(began)]));
 }
 
 /** Replaces the touches of a part of a visitor's log. @param toMs NaN: to the end */

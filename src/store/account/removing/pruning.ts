@@ -1,4 +1,4 @@
-import { ask, type Query, raw, type Steps, select, sql, values } from '../../steps.ts';
+import { ask, type Query, type Row, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { forgetDays } from '../kept-days.ts';
 import {
@@ -40,7 +40,7 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
 	const deleted = yield* deleteHits(oldest);
 	const sids = unique(deleted.map(({ sid }) => String(sid)));
-	if (keepTouches) yield [keepTouchesOf(vids, Number(last.at)), keepLinks(links)];
+	if (keepTouches) yield [keepTouchesOf(vids, Number(last.at)), keepBeginnings(deleted), keepLinks(links)];
 	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);
 	yield [
 		forgetDays(deleted.map(({ at }) => Number(at))),
@@ -76,6 +76,17 @@ function pairsOf(links: readonly LinkName[]): string[][] {
 
 function keepTouchesOf(vids: readonly string[], toMs: number): Query {
 	return sql`UPDATE @touch SET kept = 1 WHERE vid IN ${vids} AND at <= ${toMs} AND EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.vid = touch.vid) /* keep touches */`;
+}
+
+/**
+ * Keeps when visits began that are cut in two, now or by a later page: what is left of one has not arrived anew.
+ * @param deleted rows with `sid` and `at`
+ */
+function keepBeginnings(deleted: readonly Row[]): Query {
+	const began = new Map<string, number>();
+	for (const { sid, at } of deleted)
+		began.set(String(sid), Math.min(Number(at), began.get(String(sid)) ?? Number(at)));
+	return sql`UPDATE @visit SET began = cut.column2 FROM (${values([...began])}) AS cut WHERE sid = cut.column1 AND began IS NULL AND EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.vid = visit.vid) /* keep beginnings */`;
 }
 
 /** Keeps the links by which events are joined; without them, kept touches would lead to nothing. */
