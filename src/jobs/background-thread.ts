@@ -4,6 +4,7 @@ import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
 import { keepServedScores, type ServedScore } from '../store/account/served-scores.ts';
+import { countMissing } from '../store/erasing-again.ts';
 import { openStore } from '../store/open.ts';
 import { compute } from './compute.ts';
 import { Folder } from './folding.ts';
@@ -29,8 +30,14 @@ const show = (level: Level) => (amount: number) => tell({ level, amount } satisf
 const store = await openStore(place.database, { ...place, mustExist: true });
 const { now } = store;
 const folder = new Folder(store, { log, signal, onWaiting: show('foldingWaiting') });
-const running: Promise<void>[] = [];
+const running: Promise<void>[] = [tellMissingErasures()];
 let webhooks: Promise<WebhookJob> | undefined;
+
+/** Who forgets to erase again after a restore reads it in the log of the start. */
+async function tellMissingErasures(): Promise<void> {
+	const erasures = await countMissing(store).catch(() => 0);
+	if (erasures > 0) log.warn({ erasures }, "erasures are missing: run 'caskade visitor erase-again'");
+}
 
 /** Loaded and started with the first webhook: most installations have none. */
 function startWebhooks(): Promise<WebhookJob> {

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
+import { eventually } from '../eventually.ts';
 import { assertRefused, caskade, caskadeJson } from '../process.ts';
 import { serveHere } from '../serve-here.ts';
 import { addClient, browserUserAgent, event, temporaryFolder } from '../support.ts';
@@ -84,6 +85,9 @@ test('a restore says what is to be erased again, and erasing again leaves nobody
 	// Whoever has not waited: what arrives after the erasure stays, with its customer.
 	{
 		await using server = await serveHere(at);
+		await eventually('the log says so', () =>
+			server.logged.some((line) => line.includes("erasures are missing: run 'caskade visitor erase-again'")),
+		);
 		const later = { ...event(), tid: 'T-later', cid: 'C-gone' };
 		assert.equal((await server.upload(key, { aid, data: [later] })).status, 201);
 		assert.deepEqual(await caskadeJson([...again, aid, '--yes', ...at]), [

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { newLoginLink } from '../../src/access/sign-in.ts';
 import { freePort } from '../free-port.ts';
@@ -7,7 +9,9 @@ import { temporaryFolder } from '../support.ts';
 
 test('the page of the system tells what status, doctor and the metrics of the serving thread know', async (t) => {
 	const port = await freePort();
-	const flags = ['--database', `sqlite:${temporaryFolder(t)}`, '--console-port', String(port)];
+	const folder = temporaryFolder(t);
+	writeFileSync(join(folder, 'erasures.jsonl'), '{"at":');
+	const flags = ['--database', `sqlite:${folder}`, '--console-port', String(port)];
 	await using server = await serveHere(flags);
 	const url = `http://127.0.0.1:${port}`;
 	const { control } = server.store;
@@ -37,4 +41,5 @@ test('the page of the system tells what status, doctor and the metrics of the se
 	const checks = await checked.text();
 	assert.match(checks, /disk space/);
 	assert.match(checks, /control database/);
+	assert.match(checks, /erasures\.jsonl cannot be read in line 1/);
 });

@@ -3,6 +3,7 @@ import { type Html, html } from '../../format/html.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import type { MeasuredFigure } from '../../metrics.ts';
+import { checkErasures } from '../../store/erasing-again.ts';
 import type { Check } from '../../store/maintenance.ts';
 import { waitingIn } from '../../store/waiting-work.ts';
 import { commit, version } from '../../version.ts';
@@ -36,6 +37,7 @@ ${planTable(await store.control.plans())}
 		async doctor({ store, note }) {
 			const checks: Check[] = [];
 			for await (const check of store.runChecks()) checks.push(check);
+			for await (const check of checkErasures(store)) checks.push(check);
 			await note('doctor run');
 			const table = pageTable('Checks', checks, {
 				State: ({ ok }) => (ok ? html`<span class="good">ok</span>` : html`<span class="bad">CARE</span>`),
