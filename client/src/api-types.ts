@@ -116,7 +116,7 @@ export interface ReportQuery {
 	readonly asOf?: string | undefined;
 	/** Time zone of days and months, such as Europe/London. Default: the account's. */
 	readonly timezone?: string | undefined;
-	/** Also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match. */
+	/** Also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match; of calendar months, it is as many months before, or the same a year before. */
 	readonly compare?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type, or their first refund where there are only refunds. */
 	readonly evt?: string | undefined;

@@ -25,7 +25,7 @@ export const activityReport = reportThat({
 	title: 'Activity',
 	summary: 'what came in, by day, week or month',
 	definition:
-		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and arrivals belong to no subscription: with a filter they are left out, but for arrivals by a channel, campaign or the like.',
+		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and arrivals belong to no subscription: with a filter they are left out, but for arrivals by a channel, campaign or the like. `part` says how much of the month or week is in the period, or over, where it is not all; of today it is `so far`.',
 	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment', 'include'],
 	initial: { by: [], every: 'day' },
 	async make({ query, period, asOfMs, calendar, subscriptions, read, gateways: findGateways }) {
@@ -49,6 +49,7 @@ export const activityReport = reportThat({
 			: await read((options) => readCameIn(upTo(spans, asOfMs), { ...options, gateways }));
 		const rows = came.map(({ hits, arrivals, subscriptions, renewals, refunds, ...pence }, place) => ({
 			[every]: spans[place]?.name as string,
+			part: spans[place]?.part ?? null,
 			hits,
 			arrivals,
 			subscriptions,
@@ -60,6 +61,7 @@ export const activityReport = reportThat({
 		return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
 	},
 	columns: {
+		part: { isOptional: true },
 		hits: { isOptional: true },
 		arrivals: { isOptional: true },
 		subscriptions: { heading: 'new subscriptions' },
@@ -71,7 +73,7 @@ export const activityReport = reportThat({
 		const x = (row: FlatRow) => String(row[every]);
 		const lineOf = (name: 'netPence' | 'subscriptions' | 'arrivals') => ({
 			name: '',
-			points: rows.map((row) => ({ x: x(row as FlatRow), y: row[name] })),
+			points: rows.map((row) => ({ x: x(row as FlatRow), y: row[name], part: row.part })),
 		});
 		return [
 			curves([lineOf('netPence')], { title: `Net revenue by ${every}`, money, noted: { notes, every } }),

@@ -10,6 +10,8 @@ import type { ReportQuery } from './report-query.ts';
 export interface SeriesRow extends Dimensions {
 	/** Under the name of the spans' length: which span it is. */
 	readonly [span: string]: string | number | null | undefined;
+	/** How much of the span it is, where that is not all. */
+	readonly part: string | null;
 	readonly visitors: number | null;
 	readonly arrivals: number | null;
 	readonly subscriptions: number;
@@ -52,6 +54,7 @@ export function attributionSeries(
 			return [
 				{
 					[every]: span.name,
+					part: span.part,
 					...dimensionsOf(name, by),
 					visitors: came?.visitors ?? null,
 					arrivals: came?.arrivals ?? null,

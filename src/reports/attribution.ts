@@ -239,6 +239,7 @@ export const attributionReport = reportThat({
 		'For each row and model: new `subscriptions`, also those without a known visitor; acquisition, renewal, refund and net pence; and `share`, of all new subscriptions, not of money. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `arrivals` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every', 'include'],
 	columns: {
+		part: { isOptional: true },
 		subscriptions: { heading: 'new subscriptions' },
 		share: { isShare: true, heading: 'share of subscriptions' },
 		...styled(['conversionRate'], { isShare: true }),
@@ -274,7 +275,11 @@ export const attributionReport = reportThat({
 				bars(withIntervals, 'subscriptions', { title, bounds: ['low', 'high'] }),
 			];
 		}
-		const lines = curvesByGroup(series, by, (row) => ({ x: String(row[every]), y: row.subscriptions }));
+		const lines = curvesByGroup(series, by, (row) => ({
+			x: String(row[every]),
+			y: row.subscriptions,
+			part: row.part,
+		}));
 		return curves(lines, {
 			title: `Subscriptions by ${every}, credited by ${seriesModel}`,
 			noted: { notes, every },

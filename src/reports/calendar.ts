@@ -11,6 +11,8 @@ export interface Span {
 	readonly name: string;
 	readonly fromMs: number;
 	readonly toMs: number;
+	/** How much of it is meant, where that is not all, such as `4 of 30 days`; null where it is. */
+	readonly part: string | null;
 }
 
 const maxSpans = 1000;
@@ -93,7 +95,7 @@ export class Calendar {
 			if (startMs > lastMs) return spans;
 			const name = length === 'month' ? first.toPlainYearMonth() : first;
 			// A zone that has crossed the date line has skipped a day.
-			if (startMs < toMs) spans.push({ name: name.toString(), fromMs: startMs, toMs });
+			if (startMs < toMs) spans.push({ name: name.toString(), fromMs: startMs, toMs, part: null });
 			first = next;
 		}
 	}
@@ -101,6 +103,28 @@ export class Calendar {
 	#at(ms: number): Temporal.ZonedDateTime {
 		return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(this.timezone);
 	}
+}
+
+/** How much of a span lies within a period, in days, also those that have begun; null if all of it does. @param nowMs when it is looked at */
+export function partOf(
+	{ fromMs, toMs }: Pick<Span, 'fromMs' | 'toMs'>,
+	period: { readonly fromMs: number; readonly toMs: number },
+	calendar: Calendar,
+	nowMs: number,
+): string | null {
+	const isOpen = nowMs < Math.min(toMs, period.toMs) - 1;
+	const [firstMs, lastMs] = [Math.max(fromMs, period.fromMs), Math.min(toMs - 1, period.toMs - 1, nowMs)];
+	if (firstMs === fromMs && lastMs === toMs - 1) return null;
+	const daysFrom = (ms: number, untilMs: number) =>
+		daysBetween(calendar.dayOf(ms), calendar.dayOf(untilMs)) + 1;
+	const days = daysFrom(fromMs, toMs - 1);
+	if (days === 1) return 'so far';
+	return `${daysFrom(firstMs, lastMs)} of ${days} days${isOpen ? ' so far' : ''}`;
+}
+
+/** Whether a period, from a day to the day after its last one, is of whole calendar months. */
+export function isOfMonths(from: string, to: string): boolean {
+	return from.endsWith('-01') && to.endsWith('-01');
 }
 
 /** @throws OperatorError where the time zone does not exist */

@@ -1,7 +1,7 @@
 import type { Subscription, SubscriptionStep } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
 import { countBelow } from '../scoring/rows/count-below.ts';
-import { type Calendar, monthsBetween, type Span, type SpanLength } from './calendar.ts';
+import { type Calendar, monthsBetween, partOf, type Span, type SpanLength } from './calendar.ts';
 import type { Grouping } from './label.ts';
 
 /** A subscription with the touches that led to it. */
@@ -76,6 +76,7 @@ export function spansOf(
 		...span,
 		fromMs: Math.max(span.fromMs, period.fromMs),
 		toMs: Math.min(span.toMs, period.toMs),
+		part: partOf(span, period, calendar, asOfMs),
 	}));
 }
 

@@ -262,11 +262,12 @@ export const movementReport = reportThat({
 	title: 'Movement',
 	summary: 'how subscriptions and recurring revenue grow and shrink',
 	definition:
-		'By month, week or day: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`.',
+		'By month, week or day: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`. `part` says how much of the month or week is in the period, or over, where it is not all.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	initial: { by: [], every: 'month' },
 	columns: {
+		part: { isOptional: true },
 		subscriptionChurn: { isShare: true, heading: 'churn' },
 		grossRevenueRetention: { isShare: true, heading: 'gross retention' },
 		netRevenueRetention: { isShare: true, heading: 'net retention' },
@@ -283,7 +284,7 @@ export const movementReport = reportThat({
 		const journeys = await courses();
 		const spans = spansOf(firstEventMs(journeys), every, { period, calendar, asOfMs });
 		const rows = describeMovement(journeys, { by, spans, asOfMs }).map(
-			({ span, values, row }) => ({ [every]: span.name, ...values, ...row }) as NamedRow,
+			({ span, values, row }) => ({ [every]: span.name, part: span.part, ...values, ...row }) as NamedRow,
 		);
 		const isLatest = isIn(period, asOfMs);
 		const warnings = [...provisionalWarnings(rows, every), ...(isLatest ? warningsOf(journeys) : [])];
@@ -292,7 +293,7 @@ export const movementReport = reportThat({
 	table: ({ rows }) => rows.map(flatRow),
 	parts({ rows, by, every }) {
 		const table = rows.map(flatRow);
-		const names = [every, ...by.map(columnOf)];
+		const names = [every, 'part', ...by.map(columnOf)];
 		const counts = ['opening', 'new', 'reactivated', 'ended', 'closing'];
 		const pence = ['opening', 'new', 'reactivated', 'expansion', 'contraction', 'ended', 'closing', 'refund'];
 		const ofPence = [...pence.map((name) => `${name}Pence`), 'grossRevenueRetention', 'netRevenueRetention'];
@@ -320,6 +321,7 @@ export const movementReport = reportThat({
 				low: row.provisional.closingPence.low,
 				high: row.provisional.closingPence.high,
 			}),
+			part: row.part as string | null,
 		}));
 		return curves(drawn, {
 			title: 'Recurring revenue a month, at the closing',

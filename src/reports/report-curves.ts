@@ -12,6 +12,8 @@ export interface CurvePoint {
 	readonly y: number | null;
 	readonly low?: number | null;
 	readonly high?: number | null;
+	/** How much of a day, week or month it is of, where that is not all. It is drawn hollow. */
+	readonly part?: string | null;
 }
 
 export interface Curve {
@@ -87,11 +89,12 @@ export function curves(
 		);
 	const barWidth = (0.7 * plot) / places.length;
 	const lines = drawn.map(({ name, points, isDashed }, place) => {
-		const title = (x: string, y: number) => html`<title>${name && `${name}, `}${x}: ${shown(y)}</title>`;
+		const title = ({ x, y, part }: CurvePoint) =>
+			html`<title>${name && `${name}, `}${x}${part && ` (${part})`}: ${shown(y ?? 0)}</title>`;
 		if (stacked) {
 			const bars = points.map((point) => {
 				const [from, to] = (stacked.get(point) as [number, number]).map(up) as [number, number];
-				return html`<rect x="${(across(point.x) - barWidth / 2).toFixed(1)}" y="${Math.min(from, to).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${Math.abs(from - to).toFixed(1)}" fill="currentColor">${title(point.x, point.y ?? 0)}</rect>`;
+				return html`<rect x="${(across(point.x) - barWidth / 2).toFixed(1)}" y="${Math.min(from, to).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${Math.abs(from - to).toFixed(1)}" fill="currentColor"${point.part && html` fill-opacity=".5"`}>${title(point)}</rect>`;
 			});
 			return html`<g class="series-${place}">${bars}</g>
 `;
@@ -104,8 +107,8 @@ export function curves(
 		];
 		const line = whole.map(({ x, y }) => at(x, y as number)).join(' ');
 		const dots = whole.map(
-			({ x, y }) =>
-				html`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="currentColor">${title(x, y as number)}</circle>`,
+			(point) =>
+				html`<circle cx="${across(point.x).toFixed(1)}" cy="${up(point.y as number).toFixed(1)}" ${point.part ? html`r="4" fill="none" stroke="currentColor" pointer-events="all"` : html`r="2.5" fill="currentColor"`}>${title(point)}</circle>`,
 		);
 		const shade =
 			band.length > 0 &&
@@ -126,7 +129,7 @@ export function curves(
 		title,
 		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
 ${noteMarks}${lines}</svg>`,
-		html`${drawn.length > 1 && html`<p>${legendOf(drawn)}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
+		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Hollow'}: a part of the ${given?.every ?? 'span'}, or not over yet.</p>`}${drawn.length > 1 && html`<p>${legendOf(drawn)}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
 	);
 }
 

@@ -96,7 +96,7 @@ export const parameters = {
 		"the account's",
 	),
 	compare: parameter<ComparedWith | null>(
-		'also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match',
+		'also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match; of calendar months, it is as many months before, or the same a year before',
 		null,
 		{ value: 'with', parse: oneOf(comparisons) },
 	),

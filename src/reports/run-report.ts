@@ -6,7 +6,15 @@ import { gatewaysOf } from '../store/account/reading/gateways.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
-import { addDays, type Calendar, calendarOf, daysBetween } from './calendar.ts';
+import {
+	addDays,
+	addMonths,
+	type Calendar,
+	calendarOf,
+	daysBetween,
+	isOfMonths,
+	monthsBetween,
+} from './calendar.ts';
 import { coursesOf } from './courses.ts';
 import { requireExactSums } from './exact-sums.ts';
 import { entrantsIn } from './experiment-entries.ts';
@@ -39,8 +47,8 @@ export async function runReport(
 }
 
 /**
- * What a report is compared with: whole weeks before, so that weekdays match, and as of as much earlier, because older periods
- * have had more time to bring something.
+ * What a report is compared with: of calendar months, as many before; else whole weeks before, so that weekdays match. And as of as much
+ * earlier, because older periods have had more time to bring something.
  */
 function earlierQuery(
 	query: ReportQuery,
@@ -53,6 +61,15 @@ function earlierQuery(
 	const to = query.to ?? addDays(calendar.dayOf(asOfMs), 1);
 	if (query.to === null && to <= from)
 		throw new OperatorError('A comparison of a period that has not begun needs its end, too (to).');
+	if (isOfMonths(from, to)) {
+		const months = compare === 'year' ? 12 : monthsBetween(from, to);
+		const [earlierFrom, earlierTo] = [from, to].map((day) => `${addMonths(day.slice(0, 7), -months)}-01`) as [
+			string,
+			string,
+		];
+		const asOf = calendar.daysBefore(asOfMs, daysBetween(earlierTo, to));
+		return { ...query, from: earlierFrom, to: earlierTo, asOf };
+	}
 	const days = compare === 'year' ? 52 * 7 : 7 * Math.ceil(daysBetween(from, to) / 7);
 	return {
 		...query,

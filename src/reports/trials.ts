@@ -83,7 +83,7 @@ function spansOfTrials(
 	every: NonNullable<Parameters<typeof spansOf>[1]> | null,
 	{ period, calendar, asOfMs }: Pick<Terms, 'period' | 'calendar' | 'asOfMs'>,
 ): readonly Span[] {
-	if (every === null) return [{ name: '', ...period }];
+	if (every === null) return [{ name: '', ...period, part: null }];
 	const firstMs = trials.reduce((first, journey) => Math.min(first, triedAtMs(journey)), Infinity);
 	return spansOf(firstMs, every, { period, calendar, asOfMs });
 }
@@ -97,6 +97,7 @@ export const trialsReport = reportThat({
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	columns: {
+		part: { isOptional: true },
 		...styled(['conversionRate', 'low', 'high'], { isShare: true }),
 		daysP50: { heading: 'days to convert: half' },
 		daysP75: { heading: 'three quarters' },
@@ -106,7 +107,8 @@ export const trialsReport = reportThat({
 		const trials = trialsIn(await courses(), period);
 		const spans = spansOfTrials(trials, every, { period, calendar, asOfMs });
 		const rows = describeTrials(trials, { by, asOfMs }, spans).map(
-			({ span, values, row }) => ({ ...(every && { [every]: span.name }), ...values, ...row }) as NamedRow,
+			({ span, values, row }) =>
+				({ ...(every && { [every]: span.name, part: span.part }), ...values, ...row }) as NamedRow,
 		);
 		return { by, every, rows, warnings: warningsOf(trials) };
 	},

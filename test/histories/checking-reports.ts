@@ -172,6 +172,25 @@ function earlierThan(asked: Asked, than: 'previous' | 'year'): Asked {
 		string,
 		string,
 	];
+	if (from.endsWith('-01') && to.endsWith('-01')) {
+		const [first, end] = [from, to].map((day) => Temporal.PlainDate.from(day)) as [
+			Temporal.PlainDate,
+			Temporal.PlainDate,
+		];
+		const months = than === 'year' ? 12 : first.until(end, { largestUnit: 'months' }).months;
+		const [earlierFrom, earlierTo] = [first, end].map((day) => String(day.subtract({ months }))) as [
+			string,
+			string,
+		];
+		const between = Math.round((Date.parse(to) - Date.parse(earlierTo)) / 86_400_000);
+		return {
+			...asked,
+			from: earlierFrom,
+			to: earlierTo,
+			...boundsOf(earlierFrom, earlierTo, timezone),
+			asOfMs: asOf.subtract({ days: between }).epochMilliseconds,
+		};
+	}
 	const length = Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
 	const days = than === 'year' ? 364 : Math.ceil(length / 7) * 7;
 	const before = (day: string) => String(Temporal.PlainDate.from(day).subtract({ days }));

@@ -4,7 +4,7 @@ import { dayMs } from '../../src/durations.ts';
 import { OperatorError } from '../../src/errors.ts';
 import { reportPage } from '../../src/reports/report-page.ts';
 import { reportCsv, reportText } from '../../src/reports/report-table.ts';
-import { allReports } from '../../src/reports/reports.ts';
+import { allReports, reportOf } from '../../src/reports/reports.ts';
 import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
 import { engines, openFor } from '../store/engines.ts';
 import { add, fill, report, sale, visit } from './filled.ts';
@@ -54,6 +54,61 @@ test('every report can be compared with an earlier period, as of as much earlier
 	);
 });
 
+test('calendar months are compared with calendar months, and weeks with weeks', async (t) => {
+	const { store, id } = await filled(t);
+	const comparedWith = async (from: string, to: string, compare: 'previous' | 'year') => {
+		const asOf = Date.UTC(2026, 7, 15, 6);
+		const { compared } = await report(store, id, 'movement', { from, to, asOf, compare });
+		return [compared?.from, compared?.to, compared?.asOf];
+	};
+	// As long after the end of July as the report is after the end of August would be.
+	assert.deepEqual(await comparedWith('2026-07-01', '2026-08-01', 'previous'), [
+		...['2026-06-01', '2026-07-01'],
+		'2026-07-15T06:00:00.000Z',
+	]);
+	assert.deepEqual(await comparedWith('2026-02-01', '2026-03-01', 'previous'), [
+		...['2026-01-01', '2026-02-01'],
+		'2026-07-18T06:00:00.000Z',
+	]);
+	const days = async (...asked: Parameters<typeof comparedWith>) =>
+		(await comparedWith(...asked)).slice(0, 2);
+	assert.deepEqual(await days('2026-04-01', '2026-07-01', 'previous'), ['2026-01-01', '2026-04-01']);
+	assert.deepEqual(await days('2026-01-01', '2027-01-01', 'previous'), ['2025-01-01', '2026-01-01']);
+	assert.deepEqual(await days('2026-02-01', '2026-03-01', 'year'), ['2025-02-01', '2025-03-01']);
+	assert.deepEqual(await days('2026-08-03', '2026-08-10', 'previous'), ['2026-07-27', '2026-08-03']);
+	assert.deepEqual(await days('2026-07-02', '2026-08-01', 'previous'), ['2026-05-28', '2026-06-27']);
+});
+
+test('a part of a month, a week or a day is marked, in figures, tables and pictures', async (t) => {
+	const { store, id } = await filled(t);
+	const period = { from: '2026-01-10', to: '2026-03-01', asOf: Date.UTC(2026, 1, 20, 6) };
+	for (const kind of ['activity', 'movement', 'trials', 'attribution']) {
+		const definition = reportOf(kind);
+		const partsBy = async (every: 'day' | 'week' | 'month') => {
+			const made = await report(store, id, kind, { ...period, every, by: [] });
+			const rows = (made.series ?? made.rows) as readonly { part: string | null }[];
+			return { made, parts: rows.map(({ part }) => part) };
+		};
+		const { made, parts } = await partsBy('month');
+		// The only trial is of February.
+		const january = kind === 'trials' ? [] : ['22 of 31 days'];
+		assert.deepEqual(parts, [...january, '20 of 28 days so far'], kind);
+		if (kind === 'trials') continue;
+		assert.match(reportText(definition, made), /\nmonth +part .*\n2026-01 +22 of 31 days /, kind);
+		assert.match(reportCsv(definition, made), /^month,part,.*\r?\n2026-01,22 of 31 days,/, kind);
+		assert.match(reportPage(definition, made), /2026-02 \(20 of 28 days so far\)/, kind);
+		// Its series has rows only of spans in which somebody came or something is credited.
+		if (kind === 'attribution') continue;
+		const weeks = (await partsBy('week')).parts;
+		assert.deepEqual(
+			[weeks[0], ...new Set(weeks.slice(1, -1)), weeks.at(-1)],
+			['2 of 7 days', null, '5 of 7 days so far'],
+		);
+		const days = (await partsBy('day')).parts;
+		assert.deepEqual([...new Set(days)], [null, 'so far'], kind);
+	}
+});
+
 test('a filter that names nothing known is told, with the nearest names', async (t) => {
 	const { store, id } = await filled(t);
 	const warningsOf = async (kind: string, fields: object) =>
@@ -88,7 +143,7 @@ test('a filter that names nothing known is told, with the nearest names', async 
 test('sums that would not be exact are refused', async (t) => {
 	const { store, id } = await filled(t);
 	const huge = 2 ** 52;
-	await add(store, id, [sale('D', 'S-4', 50, huge)]);
+	await add(store, id, [sale('G', 'S-9', 50, huge)]);
 	const { totals } = await report(store, id, 'attribution');
 	assert.equal(totals?.netPence, huge + 2800);
 	await add(store, id, [sale('E', 'S-5', 51, huge), sale('F', 'S-5', 52, -huge)]);

@@ -41,6 +41,7 @@ for (const engine of enginesAboveContract)
 			),
 			{
 				month: '2026-01',
+				part: null,
 				channel: 'email',
 				visitors: 2,
 				arrivals: 3,

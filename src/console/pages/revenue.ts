@@ -27,7 +27,11 @@ export const revenuePage = accountPage({
 				curves(
 					paid.map(([name, column]) => ({
 						name,
-						points: rows.map((row) => ({ x: String(row[every]), y: Number(row[column]) })),
+						points: rows.map((row) => ({
+							x: String(row[every]),
+							y: Number(row[column]),
+							part: typeof row.part === 'string' ? row.part : null,
+						})),
 					})),
 					{ title: `What was paid, by ${every}`, isStacked: true, money, noted: { notes, every } },
 				),
