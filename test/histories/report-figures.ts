@@ -242,7 +242,7 @@ export function activityFigures(report: Report): Figures {
 			.map(([name, number]) => [`total ${name}`, number]),
 	);
 	for (const row of report.rows) {
-		const { [String(report.every)]: span, ...columns } = row as Readonly<Record<string, unknown>>;
+		const { [String(report.every)]: span, part: _, ...columns } = row as Readonly<Record<string, unknown>>;
 		for (const [column, number] of Object.entries(columns)) figures.set(`${span}: ${column}`, number);
 	}
 	return figures;
