@@ -69,7 +69,7 @@ function withSettings<Options, Given extends readonly unknown[]>(declared: Decla
 		)
 		.option(
 			'--id-trust <standing>',
-			'whose cid and tid in a hit are believed: claimed, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; signed, of those alone that have it; trusted, of everybody, so that whoever guesses one is taken for its customer (default: claimed)',
+			"whose cid and tid in hits are believed. claimed: everybody's, for reports, but a page that shows one without a signature of your back end is not told what was uploaded before; signed: only those that have one; trusted: everybody's, so that whoever guesses one is taken for its customer. A new account is claimed",
 			idTrusts,
 		);
 }

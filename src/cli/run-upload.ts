@@ -133,7 +133,7 @@ function formatOf({ separator, map, pounds, currency, decimal, idsAsWritten }: U
 	const named = pounds === undefined ? currency : pound;
 	if (decimal !== undefined && named === undefined)
 		throw new OperatorError(
-			'--decimal needs --currency: without it, rvn is in whole pence and has no decimals.',
+			'--decimal needs --currency: without it, rvn is in whole pence or cents, and has no decimals.',
 		);
 	return { separator, map, currency: named, decimal: decimal && decimalMarks[decimal], idsAsWritten };
 }

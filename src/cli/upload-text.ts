@@ -39,10 +39,12 @@ export function planText({ rows, bad, resumed, file, usage, batchSize }: Planned
 		bad > 0 ? `${formatNumber(bad)} invalid, skipped` : '',
 		`${formatNumber(events)} to send in ${counted(requests, 'request')}`,
 	];
+	const rowsText = `${counted(rows, 'row')}${separated}${amountsText(file)}: ${parts.filter(Boolean).join(', ')}.`;
+	if (requests === 0) return rowsText;
 	const share = usage.remaining > 0 ? (100 * requests) / usage.remaining : Number.POSITIVE_INFINITY;
 	const quota =
 		share > 100 ? 'more than' : share < 0.1 ? 'less than 0.1 % of' : `${formatNumber(share)} % of`;
-	return `${counted(rows, 'row')}${separated}${amountsText(file)}: ${parts.filter(Boolean).join(', ')}.
+	return `${rowsText}
 Plan ${usage.plan}: at ${counted(usage.ratePerSecond, 'request')} per second this takes at least ${timeText(requests / usage.ratePerSecond)}, and ${quota} the ${counted(usage.remaining, 'request')} left until ${usage.resetsAt.slice(0, 10)}.`;
 }
 

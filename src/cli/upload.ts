@@ -42,7 +42,7 @@ stopped and the same command continues; 3 if rows were not stored because their 
 	)
 	.option(...conflictsOption)
 	.option('--separator <character>', 'what separates columns, if the header does not tell', separator)
-	.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {})
+	.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {}, 'its own name')
 	.option(
 		'--currency <code>',
 		"rvn is in this currency, the account's, as people write it, for example 4.99 or 1.234,50 €",

@@ -84,10 +84,15 @@ Earlier backups still contain the data: after a restore, 'caskade visitor erase-
 		if ((vid === undefined) === (cid === undefined))
 			throw new OperatorError('Name either a visitor, or a customer with --cid.');
 		const erasee = vid === undefined ? { cid: cid as string } : { vid };
-		if (dryRun) return print(options, { aid, ...(await erasable(store, id, erasee)) });
-		if (!yes) requireTerminal('--yes, or --dry-run to see what it would erase');
-		const { vids, shared = [], customers = 1, ...counts } = await erasable(store, id, erasee);
 		const rows = ({ hits, events, links }: Erased) => hits + events + links;
+		if (!dryRun && !yes) requireTerminal('--yes, or --dry-run to see what it would erase');
+		const found = await erasable(store, id, erasee);
+		if (rows(found) === 0 && !options.json)
+			process.stderr.write(
+				`Nothing is stored of this ${vid === undefined ? 'customer' : 'visitor'} in ${aid}: erased before, never here, or the id is written otherwise.\n`,
+			);
+		if (dryRun) return print(options, { aid, ...found });
+		const { vids, shared = [], customers = 1, ...counts } = found;
 		if (!yes && rows(counts) > 0) {
 			const what = Object.entries({ visitors: vids.length, ...counts }).map((pair) => pair.join(' '));
 			const apart =

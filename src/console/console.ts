@@ -140,7 +140,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		let view: View | undefined;
 		const problem = (status: number, message: string) => {
 			const body = html`<p class="problem" role="alert">${message}</p>
-<p><a href="${request.path}">This page as it is at first</a></p>`;
+<p><a href="${request.path}">Back to the page</a></p>`;
 			return pageAnswer(status, { title, page, asked, view, body });
 		};
 		if (page.right !== null && !may(person, account?.aid ?? null, page.right)) {

@@ -297,7 +297,8 @@ ${signInForm({ link, to }, null)}`;
 
 function codePage(second: string, to: string, problem: string | undefined): ConsoleAnswer {
 	const field = html`<p><label>The six digits that your app shows, or a recovery code <input name="code" autocomplete="one-time-code" required></label></p>`;
-	const body = signInForm({ second, to }, field, problem);
+	const body = html`${signInForm({ second, to }, field, problem)}
+<p class="note">Lost both? Whoever may run commands on the server makes a link that needs none: <code>bin/caskade user link EMAIL --remove-second-factor</code></p>`;
 	return pageAnswer(problem === undefined ? 200 : 401, { title: 'Second factor', body });
 }
 

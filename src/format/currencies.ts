@@ -35,7 +35,8 @@ export function isCurrency(code: string): boolean {
 
 /** @throws OperatorError where there is no such currency */
 export function currencyCode(value: string): string {
-	if (!isCurrency(value)) throw new OperatorError('It must be the code of a currency, such as GBP or EUR.');
+	if (!isCurrency(value))
+		throw new OperatorError('It must be the code of a currency in capitals, such as GBP or EUR.');
 	return value;
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { OperatorError } from '../errors.ts';
 import type { OlderSchema, OpenStore } from './store.ts';
 
@@ -46,7 +46,7 @@ export async function openStore(
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
 		if (mustExist && !existsSync(join(folder, 'control.sqlite')))
 			throw new OperatorError(
-				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' creates a data folder.`,
+				`There is no data in ${resolve(folder)}; name the data folder with --database sqlite:FOLDER, or CASKADE_DATABASE. 'caskade account create' and 'caskade serve' create one.`,
 			);
 		return new SqliteStore(folder, { now, olderSchema, erasureList });
 	}

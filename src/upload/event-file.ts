@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { eventLabelNames, subscriptionEventFields } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import { changedIds, IdColumns } from '../import/changed-ids.ts';
-import { fileEventProblems, wholePence } from '../import/event-problems.ts';
+import { fileEventProblems, wholeMinorUnits } from '../import/event-problems.ts';
 import {
 	currencyColumn,
 	currencyIn,
@@ -231,7 +231,8 @@ export class EventFile {
 			others.push(...timeProblems(event, Date.now()));
 			if (others.length === 0) return { row, line, text, values, event, problem: null };
 		}
-		const revenue = this.#amounts?.rule(mark) ?? `${wholePence} (or give --pounds rvn, or --currency CODE)`;
+		const revenue =
+			this.#amounts?.rule(mark) ?? `${wholeMinorUnits} (or give --pounds rvn, or --currency CODE)`;
 		const problem = describeProblems([...changed, ...others, ...fileEventProblems(event, revenue)]);
 		return { row, line, text, values, event: null, problem };
 	}

@@ -159,7 +159,7 @@ test('invalid lines are reported by number and field and not stored, and the exi
 	const time = 'at must be a past time with its zone, such as 2026-01-31T10:00:00Z';
 	assert.deepEqual(stderr.replaceAll(`${path}:`, '').trimEnd().split('\n'), [
 		`2: ${time}; url must be a string of at most 8192 characters`,
-		`3: tid must be ${text}; subid is required; cid must be ${text}; rvn must be an integer, in whole pence, for example 499`,
+		`3: tid must be ${text}; subid is required; cid must be ${text}; rvn must be an integer, in whole pence or cents, for example 499`,
 		'4: events[1].name is required',
 		'5: type must be hit or subscription',
 		'6: the line must be JSON',

@@ -155,7 +155,10 @@ test('--url asks a server, with any certificate and under any path, and nothing 
 		[`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, 'no answer (timed out)'],
 	] as const)
 		assert.deepEqual(await statusOf('--url', asked), { code: 1, status: { url: asked, state } });
-	assertRefused(await caskade(['status', '--database', 'sqlite:./nowhere']), /There is no data in/);
+	assertRefused(
+		await caskade(['status', '--database', 'sqlite:./nowhere']),
+		/There is no data in \/.*\/nowhere; name the data folder with --database/,
+	);
 });
 
 test('a server on all addresses is named by one that can be reached', async (t) => {

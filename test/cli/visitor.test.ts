@@ -154,6 +154,19 @@ test('visitor erase erases one visitor, or all of a customer, beside a server', 
 	assert.equal((await caskade(command('erase', buyer.freshVid, '--yes'))).code, 0);
 });
 
+test('visitor erase says so where nothing is stored of whom it names, and is no error', async (t) => {
+	const { buyer, command } = await startWithBuyer(t);
+	for (const how of ['--yes', '--dry-run']) {
+		const { code, stderr } = await caskade(command('erase', '--cid', 'C-shwon', how));
+		assert.equal(code, 0);
+		assert.match(stderr, /^Nothing is stored of this customer in c-a-acme-uk: /);
+	}
+	const known = await caskade(command('erase', buyer.freshVid, '--dry-run'));
+	assert.equal(known.stderr, '');
+	const unknown = await caskade(command('erase', '0'.repeat(32), '--dry-run'));
+	assert.match(unknown.stderr, /^Nothing is stored of this visitor in c-a-acme-uk: /);
+});
+
 test('visitor erase --dry-run says what would be erased, and erases nothing', async (t) => {
 	const { buyer, command } = await startWithBuyer(t);
 	const would = { vids: [buyer.freshVid], hits: 1, visits: 1, events: 1, links: 2 };

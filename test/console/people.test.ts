@@ -186,7 +186,13 @@ for (const engine of enginesAboveContract)
 				consoleUrl,
 			);
 			const fifth = new Browser(here.console);
-			assert.match((await fifth.open(link.link)).body, /six digits/, 'a link takes a second factor, too');
+			const asksForCode = (await fifth.open(link.link)).body;
+			assert.match(asksForCode, /six digits/, 'a link takes a second factor, too');
+			assert.match(
+				asksForCode,
+				/user link EMAIL --remove-second-factor/,
+				'and says what to do where it is lost',
+			);
 			assert.equal((await act(third, 'remove second factor', { code: '000000' })).status, 403);
 			here.clock.now += 30_000;
 			assert.equal((await act(third, 'remove second factor', { code: code() })).status, 303);

@@ -26,6 +26,7 @@ for (const engine of enginesAboveContract) {
 		assert.doesNotMatch(snippet, /<script/);
 		assert.match(waiting.body, /<code>https:\/\/collect\.example\.com<\/code> in <code>script-src/);
 		assert.match(waiting.body, /Waiting for the first hit/);
+		assert.match(waiting.body, /console \(F12\) on that page says why/);
 		assert.ok(waiting.againAfterMs, 'it is made anew while somebody looks at it');
 
 		const writer = await startWritingFor(t, store);

@@ -93,7 +93,7 @@ test('every problem of a line is named, without its values', () => {
 	const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 	assert.equal(
 		problemsOf({ type: 'subscription', at: 'secret', subid: 7, evt: 'e\n', rvn: 'secret' }),
-		`at must be a past time with its zone, such as 2026-01-31T10:00:00Z; tid is required; subid must be ${text}; evt must be ${text}; rvn must be an integer, in whole pence, for example 499`,
+		`at must be a past time with its zone, such as 2026-01-31T10:00:00Z; tid is required; subid must be ${text}; evt must be ${text}; rvn must be an integer, in whole pence or cents, for example 499`,
 	);
 	assert.match(problemsOf({ ...hit, visitor: undefined, title: 3 }), /^visitor must .*; title must be/);
 	assert.equal(problemsOf({ ...hit, type: 'hits' }), 'type must be hit or subscription');

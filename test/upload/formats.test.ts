@@ -119,7 +119,7 @@ test('pounds are not guessed: without the flag they are refused, with it what is
 	const pence = await uploadFile(service, path);
 	assert.equal(pence.code, 1);
 	const hint =
-		'rvn must be an integer, in whole pence, for example 499 (or give --pounds rvn, or --currency CODE)';
+		'rvn must be an integer, in whole pence or cents, for example 499 (or give --pounds rvn, or --currency CODE)';
 	assert.ok(pence.stderr.includes(`:2: ${hint}\n`) && pence.stderr.includes(`:3: ${hint}\n`), pence.stderr);
 	const wrong = fileOf(t, 'tid,subid,evt,rvn\nT-1,S,e,"4,995"\nT-2,S,e,"4,99"\n');
 	const pounds = await uploadFile(service, wrong, ['--pounds', 'rvn']);
@@ -249,7 +249,7 @@ test('rejected rows keep their cells, in the format of the file, and can be mend
 			'OrderID;subid;evt;Note;Total;line;problem',
 			'O-2;S-2;;;;3;it has 2 cells, but the header has 5',
 			'O-3;S-3;e;one;3;4;it has 6 cells, but the header has 5: a cell with a semicolon in it needs quotes;four',
-			'O-4;S-4;;"a;""b""";4,5;5;"evt is required; rvn must be an integer, in whole pence, for example 499 (or give --pounds rvn, or --currency CODE)"',
+			'O-4;S-4;;"a;""b""";4,5;5;"evt is required; rvn must be an integer, in whole pence or cents, for example 499 (or give --pounds rvn, or --currency CODE)"',
 			'O-6;S-6;café;;6;7;the line must be UTF-8',
 			'O-5;S-5;"""e";;5;6;its quotes are not valid CSV',
 			'',

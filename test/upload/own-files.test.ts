@@ -104,7 +104,8 @@ test('what appears during the upload is not replaced, either, and nothing is sen
 	rmSync(`${path}.report.csv`);
 	const { code, stdout } = await uploadFile(service, path);
 	assert.equal(code, 0);
-	assert.match(stdout, /^120 rows: 120 done before, 0 to send in 0 requests\./);
+	assert.match(stdout, /^120 rows: 120 done before, 0 to send in 0 requests\.\n/);
+	assert.doesNotMatch(stdout, /Plan /, 'nothing takes time or quota');
 	assert.deepEqual(readdirSync(dirname(path)).sort(), ['events.csv', 'events.csv.report.csv']);
 });
 

@@ -254,7 +254,8 @@ test("amounts are in the account's currency, or nothing is sent", async (t) => {
 		/--pounds says that rvn is in pounds, and/,
 	);
 	assert.match((await upload('--decimal', 'comma')).stderr, /--decimal needs --currency/);
-	assert.match((await upload('--currency', 'YEN')).stderr, /must be the code of a currency/);
+	for (const wrong of ['YEN', 'eur'])
+		assert.match((await upload('--currency', wrong)).stderr, /must be the code of a currency in capitals/);
 });
 
 test('a file that names a currency is not taken for another', async (t) => {

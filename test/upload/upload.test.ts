@@ -88,7 +88,7 @@ test('invalid rows stop the upload before anything is sent, and can be corrected
 	assert.match(stopped.stderr, /events\.csv:9: tid is required\n/);
 	assert.match(
 		stopped.stderr,
-		/events\.csv:22: rvn must be an integer, in whole pence, for example 499 \(or give --pounds rvn, or --currency CODE\)\n/,
+		/events\.csv:22: rvn must be an integer, in whole pence or cents, for example 499 \(or give --pounds rvn, or --currency CODE\)\n/,
 	);
 	assert.match(stopped.stderr, /events\.csv:23: it has 2 cells, but the header has 5\n/);
 	assert.match(stopped.stderr, /3 of 50 rows are invalid; nothing was sent\./);
@@ -102,7 +102,7 @@ test('invalid rows stop the upload before anything is sent, and can be corrected
 		rejected,
 		`tid,subid,cid,evt,rvn,line,problem
 ,sub-7,,newsletter,1,9,tid is required
-order-20,"sub, ""20""",,newsletter,4.99,22,"rvn must be an integer, in whole pence, for example 499 (or give --pounds rvn, or --currency CODE)"
+order-20,"sub, ""20""",,newsletter,4.99,22,"rvn must be an integer, in whole pence or cents, for example 499 (or give --pounds rvn, or --currency CODE)"
 order-21,sub-21,,,,23,"it has 2 cells, but the header has 5"
 `,
 	);

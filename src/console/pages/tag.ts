@@ -36,6 +36,6 @@ async function arrival({ store, account, now, calendar }: AskedOfAccount): Promi
 	const [last] = await store.read(account.id, hitsBefore(now(), 1));
 	const text = last
 		? html`Hits arrive. The last one came on ${calendar.timeOf(last.atMs)}.`
-		: html`Waiting for the first hit. Open a page with the tag in a browser; this line changes by itself within a quarter of a minute.`;
+		: html`Waiting for the first hit. Open a page with the tag in a browser; this line changes by itself within a quarter of a minute. If it does not, the browser's own console (F12) on that page says why.`;
 	return html`<p class="${last ? 'note' : 'empty'}" role="status" data-part="arrival">${text}</p>`;
 }
