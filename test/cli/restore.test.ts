@@ -4,6 +4,7 @@ import {
 	existsSync,
 	mkdirSync,
 	readdirSync,
+	readFileSync,
 	renameSync,
 	rmSync,
 	statSync,
@@ -15,6 +16,7 @@ import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskade, caskadeJson } from '../process.ts';
 import { serveHere } from '../serve-here.ts';
+import { enginesAboveContract } from '../store/engines.ts';
 import { addClient, browserUserAgent, event, temporaryFolder } from '../support.ts';
 
 /** A data folder with a visitor and a customer, and a backup of it from before both were erased. */
@@ -160,3 +162,26 @@ test('a restore that was killed in between is completed by another, and nothing 
 		assert(!existsSync(join(folder, 'restoring')));
 	}
 });
+
+for (const engine of enginesAboveContract)
+	test(`the list is where --erasure-list says, on ${engine.name}`, async (t) => {
+		const list = join(temporaryFolder(t), 'erased.jsonl');
+		const address = await engine.installedAddress(t);
+		const at = ['--database', address];
+		const store = await openStore(address);
+		const { aid } = await addClient(store);
+		await store.close();
+		const named = [...at, '--erasure-list', list];
+		const vid = '0'.repeat(32);
+		assert.equal((await caskade(['visitor', 'erase', aid, vid, '--yes', ...named])).code, 0);
+		assert.equal(readFileSync(list, 'utf8').trim().split('\n').length, 1);
+		assert.match((await caskade(['doctor', ...named])).stdout, /erasures: all 1 in the list are erased/);
+		assert.equal(
+			(await caskade(['visitor', 'erase-again', '--yes', ...named])).stdout,
+			'Nothing is to be erased again.\n',
+		);
+		assertRefused(
+			await caskade(['visitor', 'erase-again', '--yes', ...at]),
+			engine.isFolder ? /There is no list of erasures/ : /No list of erasures is kept: name its file/,
+		);
+	});
