@@ -5,7 +5,7 @@ import { currencyCode, decimalsOf } from '../format/currencies.ts';
 import { counted } from '../format/numbers.ts';
 import { accountToken, hostName, plainName, webOrigin } from '../format/values.ts';
 import { calendarOf } from '../reports/calendar.ts';
-import { renewalPeriods } from '../reports/report-query.ts';
+import { gracePeriods, renewalPeriods } from '../reports/report-query.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
 import { countVisitors } from '../store/account/reading/visitors.ts';
 import { changeAccount, type Note } from '../store/account-changes.ts';
@@ -30,8 +30,9 @@ function show(account: Account, options: CommonOptions): void {
 function readable({ id: _, ...account }: Account) {
 	const rules = account.channelRules.map(shownChannelRule);
 	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
+	const graceDays = Object.entries(account.graceDays).map((pair) => pair.join('='));
 	const currency = `${account.currency}, ${counted(decimalsOf(account.currency), 'decimal')}`;
-	return { ...account, channelRules: rules, renewalDays, currency };
+	return { ...account, channelRules: rules, renewalDays, graceDays, currency };
 }
 
 function withSettings<Options, Given extends readonly unknown[]>(declared: Declaration<Options, Given>) {
@@ -63,6 +64,11 @@ function withSettings<Options, Given extends readonly unknown[]>(declared: Decla
 			merged(renewalPeriods),
 		)
 		.option(
+			'--grace-days <evt=days...>',
+			'how many days after its due day a renewal is in time, such as newsletter=21; until then it is past due, and not lost (default: half of the days between renewals, at most 30; in reports longer where payments came later)',
+			merged(gracePeriods),
+		)
+		.option(
 			'--currency <code>',
 			'what amounts are in, such as GBP; they are stored in its minor unit, as ISO 4217 has it',
 			currencyCode,
@@ -83,14 +89,25 @@ interface SettingFlags {
 	readonly timezone?: string;
 	readonly paymentProvider?: readonly string[] | false;
 	readonly renewalDays?: AccountSettings['renewalDays'] | false;
+	readonly graceDays?: AccountSettings['graceDays'] | false;
 	readonly currency?: string;
 	readonly idTrust?: IdTrust;
 }
 
 /** The settings that flags name; those that are left out are left out. */
 function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
-	const { origin, explain, experiments, channel, timezone, paymentProvider, renewalDays, currency, idTrust } =
-		flags;
+	const {
+		origin,
+		explain,
+		experiments,
+		channel,
+		timezone,
+		paymentProvider,
+		renewalDays,
+		graceDays,
+		currency,
+		idTrust,
+	} = flags;
 	return {
 		...(origin !== undefined && { origins: origin || [] }),
 		...(explain !== undefined && { explains: explain }),
@@ -99,6 +116,7 @@ function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
 		...(timezone !== undefined && { timezone: calendarOf(timezone).timezone }),
 		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
 		...(renewalDays !== undefined && { renewalDays: renewalDays || {} }),
+		...(graceDays !== undefined && { graceDays: graceDays || {} }),
 		...(currency !== undefined && { currency }),
 		...(idTrust !== undefined && { idTrust }),
 	};
@@ -148,6 +166,7 @@ Where amounts are stored, --currency is refused: it converts nothing, so it woul
 	.option('--no-channel', 'use only the built-in rules')
 	.option('--no-payment-provider', 'use only the known payment sites')
 	.option('--no-renewal-days', 'learn the days between renewals')
+	.option('--no-grace-days', 'how late a renewal may be is by the days between renewals')
 	.option(
 		'--relabel-amounts',
 		'with --currency: amounts that are stored stay the numbers that they are, and were in this currency all along',

@@ -9,7 +9,7 @@ import { printLine } from './output.ts';
 /** All subscriptions of an account, without their touches. */
 export async function accountCourses(
 	store: Store,
-	{ id, renewalDays }: Account,
+	{ id, renewalDays, graceDays }: Account,
 	/** @param options.asOf in milliseconds since 1970; now, if it is missing */
 	{ asOf, period }: { readonly asOf?: number; readonly period?: RenewalDays },
 ): Promise<readonly CoursedJourney[]> {
@@ -17,7 +17,7 @@ export async function accountCourses(
 	const { readSubscriptions } = await import('../reports/read-journeys.ts');
 	const asOfMs = asOf ?? store.now();
 	const reading = readSubscriptions({ asOfMs, isPast: asOf !== undefined, period: allTime });
-	return coursesOf(await store.read(id, reading), { ...renewalDays, ...period }, asOfMs);
+	return coursesOf(await store.read(id, reading), { ...renewalDays, ...period }, asOfMs, { graceDays });
 }
 
 /** @param withSubids whether it is of several subscriptions */

@@ -47,6 +47,11 @@ const exactGaps = 20;
 const minVotes = 3;
 const minShare = 0.1;
 const maxModes = 3;
+/** A longer grace is learned from at least so many payments that came later than it, if they are this share of all renewals. */
+const minLate = 5;
+const minLateShare = 0.01;
+const nearlyAll = 0.95;
+const maxGraceDays = 30;
 /** A price is that of a trial if so large a share of those who pay again pay for a longer plan next. */
 const minSwitched = 0.9;
 /** With at least so many chances to renew, a cadence at which fewer than this share renewed is none. */
@@ -80,6 +85,16 @@ export interface CadenceTable {
 	readonly all: readonly number[];
 	/** Prices that are paid once, before a longer plan. Missing in tables of versions that did not learn them. */
 	readonly trials?: readonly (readonly [evt: string, pricePence: number])[];
+	/** Of an `evt` and a cadence, within how many days after its due day nearly all are paid that are paid late. As for `trials`. */
+	readonly graces?: readonly (readonly [evt: string, cadenceDays: number, days: number])[];
+}
+
+/** How much later than due a renewal may come, where that is not in proportion to the cadence alone. */
+export interface Grace {
+	/** Days by `evt`, as the operator has set them. */
+	readonly setDays?: Readonly<Record<string, number>>;
+	/** Whether what was learned counts. */
+	readonly isLearned?: boolean;
 }
 
 /** What others tell about a subscription. */
@@ -89,7 +104,13 @@ interface Told {
 	readonly from: CadenceSource;
 }
 
-export const emptyCadenceTable: CadenceTable = { prices: [], evts: [], all: [], trials: [] };
+export const emptyCadenceTable: CadenceTable = {
+	prices: [],
+	evts: [],
+	all: [],
+	trials: [],
+	graces: [],
+};
 
 /** The cadences of subscriptions, by what was learned from many. */
 export class Cadences {
@@ -98,9 +119,18 @@ export class Cadences {
 	readonly #all: readonly number[];
 	readonly #setDays: ReadonlyMap<string, number>;
 	readonly #trials: ReadonlyMap<string, ReadonlySet<number>>;
+	readonly #setGraceDays: ReadonlyMap<string, number>;
+	readonly #graces: ReadonlyMap<
+		string,
+		readonly (readonly [evt: string, cadenceDays: number, days: number])[]
+	>;
 
 	/** @param setDays by `evt`, as the operator has set them */
-	constructor({ prices, evts, all, trials = [] }: CadenceTable, setDays: Readonly<Record<string, number>>) {
+	constructor(
+		{ prices, evts, all, trials = [], graces = [] }: CadenceTable,
+		setDays: Readonly<Record<string, number>>,
+		{ setDays: setGraceDays = {}, isLearned = false }: Grace = {},
+	) {
 		const ofEvts = Map.groupBy(prices, ([evt]) => evt);
 		this.#byPrice = new Map(
 			ofEvts
@@ -117,6 +147,14 @@ export class Cadences {
 		this.#trials = new Map(
 			pricesOfTrials.entries().map(([evt, own]) => [evt, new Set(own.map(([, pence]) => pence))]),
 		);
+		this.#setGraceDays = new Map(Object.entries(setGraceDays));
+		this.#graces = isLearned ? Map.groupBy(graces, ([evt]) => evt) : new Map();
+	}
+
+	/** How many days after the due day a renewal is in time. */
+	graceDays(evt: string, { days }: Cadence): number {
+		const learned = (this.#graces.get(evt) ?? []).map(([, of, grace]) => (isAbout(days, of) ? grace : 0));
+		return this.#setGraceDays.get(evt) ?? Math.max(graceDays(days), ...learned);
 	}
 
 	/** Whether what is paid first at this price is a trial: nothing, or what is paid once before a longer plan. */
@@ -203,6 +241,7 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 			const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
 			const last = payments[plan.places.at(-1) as number] as Payment;
 			const silentDays = (asOfMs - last.atMs) / dayMs;
+			if (days !== undefined) group.addPlan(plan, days);
 			for (const peers of [group, all])
 				if (days !== undefined) peers.add(days, plan.pricesPence);
 				else if (last === payments.at(-1) && last.refundedAtMs === null)
@@ -227,6 +266,9 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 		trials: evts
 			.flatMap(([evt, group]) => group.trialPrices().map((pence) => [evt, pence] as const))
 			.slice(0, maxTabledPrices),
+		graces: evts.flatMap(([evt, group]) =>
+			group.graces().map(([days, grace]) => [evt, days, grace] as const),
+		),
 	};
 }
 
@@ -250,7 +292,13 @@ function likelyDays(modes: readonly number[], gapDays: number | undefined, silen
  * again for two weeks or more.
  */
 export function graceDays(cadenceDays: number): number {
-	return Math.min(30, cadenceDays / 2);
+	return Math.min(maxGraceDays, cadenceDays / 2);
+}
+
+/** Whether a payment is late by about so many cadences: one before it is missing. */
+function isMissed(lateDays: number, days: number): boolean {
+	const times = Math.round(lateDays / days);
+	return times > 0 && Math.abs(lateDays - times * days) <= multipleTolerance * days;
 }
 
 /** Payments of a subscription with about the same price. */
@@ -320,8 +368,45 @@ function medianOf(sorted: ArrayLike<number>): number {
 class PeerGroup {
 	readonly all = new Votes();
 	readonly #byPrice = new Map<number, Votes>();
+	/** Those that were paid more than once. */
+	readonly #plans: { readonly plan: Plan; readonly days: number }[] = [];
 	/** By the first price above nothing, the payments that came next. */
 	readonly #secondPayments = new Map<number, { readonly pence: number; readonly gapDays: number }[]>();
+
+	addPlan(plan: Plan, days: number): void {
+		this.#plans.push({ plan, days });
+	}
+
+	/**
+	 * By cadence, within how many days nearly all are paid that are paid late, where that is longer than the usual grace. Payments
+	 * that are late by whole cadences are not: one before them is missing.
+	 */
+	graces(): readonly (readonly [cadenceDays: number, days: number])[] {
+		const ofCadence = new Map<number, { renewals: number; late: number[] }>();
+		const modesOfPrice = new Map<number, readonly number[]>();
+		for (const { plan, days: own } of this.#plans) {
+			const { gapsDays, lastPence } = plan;
+			const modes = modesOfPrice.getOrInsertComputed(lastPence, () => this.ofPrice(lastPence).modes);
+			const only = gapsDays.length === 1 && modes.length > 0 ? likelyDays(modes, own, 0) : undefined;
+			const days = only ?? modes.find((each) => isAbout(each, own)) ?? wholeDays(own);
+			const told = ofCadence.getOrInsertComputed(days, () => ({ renewals: 0, late: [] }));
+			told.renewals += gapsDays.length;
+			for (const gapDays of gapsDays) {
+				const lateDays = gapDays - days;
+				if (
+					lateDays > graceDays(days) &&
+					lateDays <= Math.min(maxGraceDays, 2 * days) &&
+					!isMissed(lateDays, days)
+				)
+					told.late.push(lateDays);
+			}
+		}
+		return [...ofCadence].flatMap(([days, { renewals, late }]) => {
+			if (late.length < minLate || late.length < minLateShare * renewals) return [];
+			const sorted = late.toSorted((a, b) => a - b);
+			return [[days, Math.ceil(sorted[Math.ceil(nearlyAll * late.length) - 1] as number)] as const];
+		});
+	}
 
 	addBeginning(payments: readonly Payment[]): void {
 		const place = payments.findIndex(({ pricePence }) => pricePence > 0);

@@ -4,7 +4,6 @@ import {
 	type Cadence,
 	type Cadences,
 	calendarMonthsOf,
-	graceDays,
 	monthDays,
 	type Payment,
 } from './subscription-cadence.ts';
@@ -39,6 +38,8 @@ export interface Course {
 	readonly state: SubscriptionState;
 	/** Of the last payment. Null if nothing is known about it: then it is active for ever. */
 	readonly cadence: Cadence | null;
+	/** How late its renewal may come. */
+	readonly graceDays: number;
 	readonly dueAtMs: number | null;
 	/** Until when a renewal is in time, or would have been. */
 	readonly lapsesAtMs: number | null;
@@ -47,6 +48,8 @@ export interface Course {
 	readonly recurringPence: number;
 	/** Of each payment, whether another one came; null while there is time for it. The number of payments is its length. */
 	readonly renewed: readonly (boolean | null)[];
+	/** When payments came that were past due by more than a day, and still in time. */
+	readonly recoveredAtMs: readonly number[];
 }
 
 /** Payments closer together are one: a sale may have several transactions. */
@@ -118,10 +121,13 @@ interface Cover {
 	readonly lapsesAtMs: number;
 }
 
-function coverOf({ atMs }: Payment, cadence: Cadence | null): Cover {
+/** What is paid a day later than due is no news: months have 28 to 31 days. */
+const recoveredAfterMs = dayMs;
+
+function coverOf({ atMs }: Payment, cadence: Cadence | null, graceDays: number): Cover {
 	if (!cadence) return { dueAtMs: Number.POSITIVE_INFINITY, lapsesAtMs: Number.POSITIVE_INFINITY };
 	const dueAtMs = Math.round(atMs + cadence.days * dayMs);
-	return { dueAtMs, lapsesAtMs: Math.round(dueAtMs + graceDays(cadence.days) * dayMs) };
+	return { dueAtMs, lapsesAtMs: Math.round(dueAtMs + graceDays * dayMs) };
 }
 
 /**
@@ -136,6 +142,7 @@ export function courseOf(
 	const of = cadences.of({ evt, payments }, asOfMs);
 	const movements: Movement[] = [];
 	const renewed: (boolean | null)[] = [];
+	const recoveredAtMs: number[] = [];
 	let recurringPence = 0;
 	let runs = 0;
 	/** Of all payments so far, whatever was paid back. */
@@ -155,7 +162,9 @@ export function courseOf(
 		if (place === 0 || atMs > paid.lapsesAtMs) move(runs++ === 0 ? 'new' : 'reactivated', atMs, pence);
 		else if (pence !== recurringPence)
 			move(pence > recurringPence ? 'expansion' : 'contraction', atMs, pence);
-		const cover = coverOf(payment, cadence);
+		if (place > 0 && atMs <= paid.lapsesAtMs && atMs > paid.dueAtMs + recoveredAfterMs)
+			recoveredAtMs.push(atMs);
+		const cover = coverOf(payment, cadence, cadence ? cadences.graceDays(evt, cadence) : 0);
 		paid = later(paid, cover);
 		const isCut = refundedAtMs !== null && refundedAtMs < cover.dueAtMs;
 		kept = later(kept, isCut ? { dueAtMs: refundedAtMs, lapsesAtMs: refundedAtMs } : cover);
@@ -164,15 +173,18 @@ export function courseOf(
 	const hasEnded = kept.lapsesAtMs <= asOfMs;
 	if (hasEnded) move('ended', kept.dueAtMs, 0);
 	const { dueAtMs, lapsesAtMs } = hasEnded ? paid : kept;
+	const last = of.at(-1) ?? null;
 	return {
 		movements,
 		state: hasEnded ? 'ended' : dueAtMs <= asOfMs ? 'at risk' : runs > 1 ? 'reactivated' : 'active',
-		cadence: of.at(-1) ?? null,
+		cadence: last,
+		graceDays: last ? cadences.graceDays(evt, last) : 0,
 		dueAtMs: Number.isFinite(dueAtMs) ? dueAtMs : null,
 		lapsesAtMs: Number.isFinite(lapsesAtMs) ? lapsesAtMs : null,
 		endedAtMs: hasEnded ? kept.dueAtMs : null,
 		recurringPence,
 		renewed,
+		recoveredAtMs,
 	};
 }
 
@@ -222,7 +234,7 @@ export function triedCourseOf(
 	const cadence = first ? cadences.longest(evt, first) : null;
 	const trial = first && {
 		payments: tried,
-		decidedAtMs: cadence && coverOf(first, cadence).lapsesAtMs,
+		decidedAtMs: cadence && coverOf(first, cadence, cadences.graceDays(evt, cadence)).lapsesAtMs,
 		convertedAtMs: payments[0]?.atMs ?? null,
 	};
 	if (payments[0])
@@ -238,7 +250,7 @@ export function triedCourseOf(
 		trial: trial ?? null,
 		payments,
 		soldCadence: null,
-		course: { ...course, movements: [], renewed: [], recurringPence: 0, state },
+		course: { ...course, movements: [], renewed: [], recoveredAtMs: [], recurringPence: 0, state },
 	};
 }
 

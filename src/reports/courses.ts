@@ -66,25 +66,28 @@ export function* readCoursesWith(
 	subids: readonly string[],
 	asOfMs: number,
 	setDays: RenewalDays,
+	graceDays: RenewalDays,
 ): Reading<CoursedJourney[]> {
 	if (subids.length === 0) return [];
 	const journeys = yield* readSubscriptionsWith(subids, asOfMs);
-	return coursesOf(journeys, setDays, asOfMs, yield* learnedCadences(asOfMs));
+	return coursesOf(journeys, setDays, asOfMs, { learned: yield* learnedCadences(asOfMs), graceDays });
 }
 
 /**
  * How all subscriptions have gone, whatever a report is about.
- * @param learned what cadences are known by; else they are learned from these subscriptions
+ * @param known.learned what cadences are known by; else they are learned from these subscriptions
+ * @param known.graceDays how late renewals may come, by `evt`, as the operator has set it
  */
 export function coursesOf(
 	journeys: readonly Journey[],
 	setDays: RenewalDays,
 	asOfMs: number,
-	learned?: CadenceTable,
+	{ learned, graceDays = {} }: { readonly learned?: CadenceTable; readonly graceDays?: RenewalDays } = {},
 ): CoursedJourney[] {
 	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
-	const cadences = new Cadences(learned ?? cadenceTableOf(paid, asOfMs), setDays);
+	const grace = { setDays: graceDays, isLearned: true };
+	const cadences = new Cadences(learned ?? cadenceTableOf(paid, asOfMs), setDays, grace);
 	return all.map((journey, place) => {
 		if (journey.payments.length === 0) return { ...journey, soldCadence: null, trial: null, course: null };
 		return { ...journey, ...triedCourseOf(paid[place] as Paid, cadences, asOfMs) };

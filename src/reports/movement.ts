@@ -24,6 +24,7 @@ class Tally {
 	readonly counts = { new: 0, reactivated: 0, expansion: 0, contraction: 0, ended: 0 };
 	readonly pence = { ...this.counts };
 	refundPence = 0;
+	recovered = 0;
 	/** Of subscriptions that were there at the opening. */
 	lost = 0;
 	lessPence = 0;
@@ -41,6 +42,7 @@ class Tally {
 			this.pence[kind] += times * other.pence[kind];
 		}
 		this.refundPence += times * other.refundPence;
+		this.recovered += times * other.recovered;
 		this.lost += times * other.lost;
 		this.lessPence += times * other.lessPence;
 		this.morePence += times * other.morePence;
@@ -48,7 +50,11 @@ class Tally {
 	}
 
 	get isEmpty(): boolean {
-		return this.refundPence === 0 && Object.values(this.counts).every((count) => count === 0);
+		return (
+			this.refundPence === 0 &&
+			this.recovered === 0 &&
+			Object.values(this.counts).every((count) => count === 0)
+		);
 	}
 }
 
@@ -174,7 +180,7 @@ function whole(likely: number, among: readonly number[]): Provisional {
 
 /** Of one span: opening and what was added, less what was lost, is closing. Recurring pence are per month. */
 function rowOf(tally: Tally, opening: Opening) {
-	const { counts, pence, refundPence, lost, lessPence, morePence } = tally;
+	const { counts, pence, refundPence, recovered, lost, lessPence, morePence } = tally;
 	const closing = closingOf(opening, tally);
 	const { new: added, reactivated, ended } = counts;
 	return {
@@ -184,6 +190,8 @@ function rowOf(tally: Tally, opening: Opening) {
 			reactivated,
 			ended,
 			closing: closing.subscriptions,
+			// Those that were past due, and were paid in time.
+			recovered,
 		},
 		recurringPence: { opening: opening.pence, ...pence, closing: closing.pence },
 		refundPence,
@@ -216,6 +224,10 @@ function tally(
 	for (const { kind, atMs, revenuePence } of subscription.steps) {
 		const of = kind === 'refund' ? at(placeOf(spans, atMs))?.known : undefined;
 		if (of) of.refundPence += revenuePence;
+	}
+	for (const atMs of course?.recoveredAtMs ?? []) {
+		const of = at(placeOf(spans, atMs))?.known;
+		if (of) of.recovered++;
 	}
 	let now: Standing = { isThere: false, pence: 0 };
 	let opening = now;
@@ -294,7 +306,7 @@ export const movementReport = reportThat({
 	parts({ rows, by, every }) {
 		const table = rows.map(flatRow);
 		const names = [every, 'part', ...by.map(columnOf)];
-		const counts = ['opening', 'new', 'reactivated', 'ended', 'closing'];
+		const counts = ['opening', 'new', 'reactivated', 'ended', 'closing', 'recovered'];
 		const pence = ['opening', 'new', 'reactivated', 'expansion', 'contraction', 'ended', 'closing', 'refund'];
 		const ofPence = [...pence.map((name) => `${name}Pence`), 'grossRevenueRetention', 'netRevenueRetention'];
 		return [

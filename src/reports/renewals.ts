@@ -1,4 +1,3 @@
-import { graceDays } from '../domain/subscription-cadence.ts';
 import type { Course } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
 import { begunIn, type CoursedJourney, type PaidJourney, soldPlanOf, warningsOf } from './courses.ts';
@@ -87,9 +86,9 @@ function duesOf({ renewed }: Course): number {
 }
 
 /** How often one that was not renewed could have been since. */
-function chancesSince({ cadence, renewed }: Course, lastAtMs: number, asOfMs: number): number {
+function chancesSince({ cadence, graceDays, renewed }: Course, lastAtMs: number, asOfMs: number): number {
 	if (!cadence || renewed.at(-1) !== false) return 0;
-	const sinceDays = (asOfMs - lastAtMs) / dayMs - cadence.days - graceDays(cadence.days);
+	const sinceDays = (asOfMs - lastAtMs) / dayMs - cadence.days - graceDays;
 	return Math.max(0, Math.floor(sinceDays / cadence.days));
 }
 

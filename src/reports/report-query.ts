@@ -14,13 +14,13 @@ import { defaultLookbackDays } from './path.ts';
 /** The account that a report is about. */
 export type ReportedAccount = Pick<
 	Account,
-	'id' | 'aid' | 'timezone' | 'paymentProviders' | 'renewalDays' | 'currency'
+	'id' | 'aid' | 'timezone' | 'paymentProviders' | 'renewalDays' | 'graceDays' | 'currency'
 >;
 
 /** What of an account reports need. It is passed to a thread, so that it is no more. */
 export function reportedAccount(account: ReportedAccount): ReportedAccount {
-	const { id, aid, timezone, paymentProviders, renewalDays, currency } = account;
-	return { id, aid, timezone, paymentProviders, renewalDays, currency };
+	const { id, aid, timezone, paymentProviders, renewalDays, graceDays, currency } = account;
+	return { id, aid, timezone, paymentProviders, renewalDays, graceDays, currency };
 }
 
 /** How a value is written. */
@@ -295,6 +295,14 @@ function oneOf<Name extends string>(names: readonly Name[]): (value: string) => 
 function switched(value: string): boolean {
 	if (value !== '0' && value !== '1') throw new OperatorError('It must be 0 or 1.');
 	return value === '1';
+}
+
+/** Event types with the days that a renewal may be late, as `newsletter=21`. @throws OperatorError */
+export function gracePeriods(value: string): RenewalDays {
+	const [, evt = '', days] = /^(.+)=(\d{1,3})$/.exec(value) ?? [];
+	if (days === undefined)
+		throw new OperatorError('It must be an event type and a number of days, such as newsletter=21.');
+	return { [evt]: Number(days) };
 }
 
 /** Event types with the days between renewals, as `newsletter=30,gift=365`. */

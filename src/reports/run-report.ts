@@ -147,7 +147,7 @@ async function makeReport(
 		async courses() {
 			const all = await read(wanted.length > 0 || query.by.some(isOfTouches), allTime);
 			const setDays = { ...account.renewalDays, ...query.period };
-			return chosen(coursesOf(all, setDays, asOfMs));
+			return chosen(coursesOf(all, setDays, asOfMs, { graceDays: account.graceDays }));
 		},
 		async gateways() {
 			const gateways = await gatewaysOf(store, account, { asOfMs, period, include });

@@ -36,10 +36,9 @@ export const subscriptionsReport = reportThat({
 		const subids = shown.map(({ subscription }) => subscription.subid);
 		const setDays = { ...account.renewalDays, ...query.period };
 		const courses = new Map(
-			(await read(() => readCoursesWith(subids, asOfMs, setDays))).map(({ subscription, course }) => [
-				subscription.subid,
-				course?.state ?? null,
-			]),
+			(await read(() => readCoursesWith(subids, asOfMs, setDays, account.graceDays))).map(
+				({ subscription, course }) => [subscription.subid, course?.state ?? null],
+			),
 		);
 		const count = (steps: readonly { readonly kind: EventKind }[], of: EventKind) =>
 			steps.filter(({ kind }) => kind === of).length;

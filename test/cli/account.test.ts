@@ -28,6 +28,7 @@ test('account create adds an account, and its client if it is new', async (t) =>
 		timezone: 'UTC',
 		paymentProviders: [],
 		renewalDays: {},
+		graceDays: {},
 		currency: 'GBP',
 		idTrust: 'claimed',
 		disabledAt: null,
@@ -44,6 +45,8 @@ test('account create takes every setting that it shows', async (t) => {
 		'--renewal-days',
 		'newsletter=30',
 		'a gift, or two=365',
+		'--grace-days',
+		'newsletter=21',
 		'--currency',
 		'EUR',
 		'--id-trust',
@@ -65,6 +68,7 @@ test('account create takes every setting that it shows', async (t) => {
 		timezone: 'Europe/London',
 		paymentProviders: ['pay.example.com'],
 		renewalDays: { newsletter: 30, 'a gift, or two': 365 },
+		graceDays: { newsletter: 21 },
 		currency: 'EUR',
 		idTrust: 'signed',
 		disabledAt: null,
@@ -100,7 +104,7 @@ test('without --json the output is text', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP, 2 decimals\nidTrust +claimed\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ngraceDays +-\ncurrency +GBP, 2 decimals\nidTrust +claimed\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });
@@ -169,7 +173,7 @@ test('account update refuses invalid settings, and changes nothing', async (t) =
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
 	assertRefused(
 		await update('c-a-x'),
-		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days, --currency, --id-trust or --relabel-amounts\.$/m,
+		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days, --grace-days, --currency, --id-trust or --relabel-amounts\.$/m,
 	);
 	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
 	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])

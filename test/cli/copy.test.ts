@@ -65,6 +65,7 @@ async function setUpScoring(store: OpenStore, aid: string): Promise<void> {
 	const { id } = await control.updateAccount(aid, {
 		explains: true,
 		renewalDays: { gift: 365 },
+		graceDays: { gift: 21 },
 		currency: 'EUR',
 		channelRules: [{ channel: 'partner', pattern: 'utm_source=ours' }],
 	});

@@ -179,10 +179,10 @@ export function latestOf(some: readonly Until[]): Until {
 	return some.reduce(later, never);
 }
 
-function lasting({ atMs, pence, backAtMs }: Payment, days: number | null): Lasting {
+function lasting({ atMs, pence, backAtMs }: Payment, days: number | null, grace: number): Lasting {
 	const after = (ms: number, length: number) => Math.round(ms + length * dayMs);
 	const dueMs = days === null ? Number.POSITIVE_INFINITY : after(atMs, days);
-	const lapseMs = days === null ? Number.POSITIVE_INFINITY : after(dueMs, graceOf(days));
+	const lapseMs = days === null ? Number.POSITIVE_INFINITY : after(dueMs, grace);
 	const kept = backAtMs < dueMs ? { dueMs: backAtMs, lapseMs: backAtMs } : { dueMs, lapseMs };
 	return { atMs, pence, days, dueMs, lapseMs, kept, isPaidBack: Number.isFinite(backAtMs) };
 }
@@ -199,6 +199,37 @@ export interface TriedPayments {
 	readonly decidedAtMs: number;
 	/** How long its first payment lasts by its price alone, if no other comes. */
 	readonly soldDays: number | null;
+}
+
+/** Within how many days those of an `evt` are paid that are paid late, by how often they are paid. */
+function gracesOf(
+	all: readonly (readonly Payment[])[],
+	modesFor: (price: number) => readonly number[],
+): (days: number) => number {
+	const gaps = all.flatMap((payments) =>
+		plansOf(payments).flatMap((plan) => {
+			const own = gapsOf(plan, payments);
+			if (own.length === 0) return [];
+			const [usual, modes] = [usualOf(own), modesFor((plan.at(-1) as Payment).pence)];
+			const alike = modes.find((mode) => isAlike(mode, usual)) ?? wholeDays(usual);
+			const days = own.length === 1 && modes.length > 0 ? choose(modes, usual, 0) : alike;
+			return own.map((gap) => ({ days, late: gap - days }));
+		}),
+	);
+	const graces = [...Map.groupBy(gaps, ({ days }) => days)].flatMap(([days, own]) => {
+		const isMissing = (late: number) => {
+			const times = Math.round(late / days);
+			return times >= 1 && Math.abs(late / days - times) <= 0.25;
+		};
+		const late = own
+			.map((one) => one.late)
+			.filter((one) => one > graceOf(days) && one <= Math.min(30, 2 * days) && !isMissing(one))
+			.sort((a, b) => a - b);
+		if (late.length < 5 || late.length < own.length / 100) return [];
+		return [{ days, grace: Math.ceil(late[Math.ceil(0.95 * late.length) - 1] as number) }];
+	});
+	return (days) =>
+		Math.max(graceOf(days), ...graces.filter((one) => isAlike(one.days, days)).map(({ grace }) => grace));
 }
 
 /** Whether nearly all who paid this price first, and again, paid for a longer plan next, and much more. */
@@ -295,6 +326,25 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 				: [];
 		return pence === 0 || once(`${evt} ${pence} tried`, look)?.length === 1;
 	};
+	const graces = new Map<string, (days: number) => number>();
+	const graceIn = (evt: string) => {
+		const own = all.filter((other) => other.evt === evt);
+		const votes = own.flatMap((other) => other.votes);
+		const found =
+			graces.get(evt) ??
+			gracesOf(
+				own.map(({ payments }) => payments),
+				(price) => {
+					const look = () => {
+						const same = ofPrice(votes, price, 0);
+						return same.length > 0 ? same : (inProportion(votes, price) ?? []);
+					};
+					return once(`${evt} ${price} own`, look) ?? [];
+				},
+			);
+		graces.set(evt, found);
+		return found;
+	};
 	const known = new Map<string, TriedPayments>();
 	return (one) => {
 		const { subid, evt } = one.first;
@@ -302,9 +352,11 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 		if (before) return before;
 		const payments = paymentsOf(one);
 		const begun = payments.findIndex(({ pence }) => !isOfTrial(evt, pence));
+		const within = (payment: Payment, days: number | null) =>
+			lasting(payment, days, days === null ? 0 : graceIn(evt)(days));
 		const lastingOf = (some: readonly Payment[]) => {
 			const days = daysOf(evt, some, asked.asOfMs);
-			return some.map((payment, place) => lasting(payment, days[place] ?? null));
+			return some.map((payment, place) => within(payment, days[place] ?? null));
 		};
 		const first = begun === 0 ? undefined : payments[0];
 		const longest = (payment: Payment) => daysOf(evt, [payment], Number.POSITIVE_INFINITY)[0] ?? null;
@@ -313,7 +365,7 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 			payments: begun < 0 ? [] : lastingOf(payments.slice(begun)),
 			triedAtMs: first?.atMs ?? null,
 			triedPence: first?.pence ?? 0,
-			decidedAtMs: first ? lasting(first, triedDays).lapseMs : 0,
+			decidedAtMs: first ? within(first, triedDays).lapseMs : 0,
 			soldDays: begun < 0 ? null : longest(payments[begun] as Payment),
 		};
 		known.set(subid, told);

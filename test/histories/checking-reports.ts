@@ -97,6 +97,7 @@ export async function checkReports(
 			timezone: 'UTC',
 			paymentProviders: [],
 			renewalDays: {},
+			graceDays: {},
 			currency: 'GBP',
 		};
 		const report = await runReport(store, account, query, paymentProviders);

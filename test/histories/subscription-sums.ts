@@ -61,6 +61,14 @@ function worth({ pence, days }: Lasting): number {
 	return days === null ? 0 : Math.round(pence / (wholeMonths(days) ?? days / monthDays));
 }
 
+/** When payments came more than a day after what was paid was over, and still in time. */
+function recoveriesOf(payments: readonly Lasting[]): number[] {
+	return payments.flatMap(({ atMs }, place) => {
+		const before = latestOf(payments.slice(0, place));
+		return place > 0 && atMs <= before.lapseMs && atMs > before.dueMs + dayMs ? [atMs] : [];
+	});
+}
+
 /** The pence at a moment; null if it is not there. */
 function standingAt(spells: readonly Spell[], ms: number) {
 	const spell = spells.find(({ payments, endsAtMs }) => (payments[0] as Lasting).atMs < ms && endsAtMs >= ms);
@@ -108,7 +116,7 @@ function timesOf(payments: readonly Lasting[], { asOfMs }: Asked) {
 	const firstOpen = payments.findIndex((payment) => !isOver(payment));
 	const over = firstOpen < 0 ? payments.length : firstOpen;
 	const { atMs, days, ...last } = payments.at(-1) as Lasting;
-	const lapsedDays = days === null ? 0 : (asOfMs - atMs) / dayMs - days - Math.min(30, days / 2);
+	const lapsedDays = days === null ? 0 : (asOfMs - atMs) / dayMs - days - (last.lapseMs - last.dueMs) / dayMs;
 	const since = days !== null && last.lapseMs <= asOfMs ? Math.max(0, Math.floor(lapsedDays / days)) : 0;
 	const isRenewed = payments.map((payment, place) => isOver(payment) && place + 1 < payments.length);
 	return { over, since, isRenewed, known: payments.filter(isOver).length };
@@ -257,6 +265,7 @@ export function movement(log: Log, asked: Asked): Figures {
 				reactivated: started.filter(({ nth }) => nth > 0).length,
 				ended: begun.filter(({ spell }) => within(spell.endsAtMs)).length,
 				closing: after.filter((pence) => pence !== null).length,
+				recovered: own.flatMap((one) => recoveriesOf(lastingOf(one))).filter(within).length,
 				openingPence: sum(before.map((pence) => pence ?? 0)),
 				closingPence: sum(after.map((pence) => pence ?? 0)),
 				refundPence: sum(refunds.map(({ rvn }) => rvn)),

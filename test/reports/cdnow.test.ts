@@ -30,6 +30,7 @@ test('cohorts of a tenth of CDNOW match those of a script over the raw file', {
 		timezone: 'UTC',
 		paymentProviders: [],
 		renewalDays: {},
+		graceDays: {},
 		currency: 'GBP',
 	};
 	const { rows } = await runReport(store, account, query, []);

@@ -69,6 +69,7 @@ export function report(
 		timezone: 'UTC',
 		paymentProviders: [],
 		renewalDays: {},
+		graceDays: {},
 		currency: 'GBP',
 	};
 	return runReport(store, account, query, paymentProviders);

@@ -43,16 +43,16 @@ test('a month opens with what the month before closed with, and tells what came 
 	assert.deepEqual(
 		rows.map(({ span, row: { subscriptions: of } }) => [span.name, ...Object.values(of)]),
 		[
-			// Opening, new, reactivated, ended, closing.
-			['2026-01', 0, 2, 0, 0, 2],
-			['2026-02', 2, 1, 0, 1, 2],
-			['2026-03', 2, 0, 0, 1, 1],
-			['2026-04', 1, 0, 1, 0, 2],
-			['2026-05', 2, 0, 0, 0, 2],
+			// Opening, new, reactivated, ended, closing, recovered.
+			['2026-01', 0, 2, 0, 0, 2, 0],
+			['2026-02', 2, 1, 0, 1, 2, 0],
+			['2026-03', 2, 0, 0, 1, 1, 0],
+			['2026-04', 1, 0, 1, 0, 2, 0],
+			['2026-05', 2, 0, 0, 0, 2, 0],
 		],
 	);
 	assert.deepEqual(rows[1]?.row, {
-		subscriptions: { opening: 2, new: 1, reactivated: 0, ended: 1, closing: 2 },
+		subscriptions: { opening: 2, new: 1, reactivated: 0, ended: 1, closing: 2, recovered: 0 },
 		recurringPence: {
 			opening: 1600,
 			new: 700,
@@ -91,7 +91,14 @@ test('who comes and goes in a month has not left those that were there', () => {
 		asOfMs,
 	);
 	const february = movement(journeys, asOfMs)[1]?.row;
-	assert.deepEqual(february?.subscriptions, { opening: 1, new: 1, reactivated: 0, ended: 1, closing: 1 });
+	assert.deepEqual(february?.subscriptions, {
+		opening: 1,
+		new: 1,
+		reactivated: 0,
+		ended: 1,
+		closing: 1,
+		recovered: 0,
+	});
 	assert.deepEqual([february?.subscriptionChurn, february?.netRevenueRetention], [0, 1]);
 });
 

@@ -23,7 +23,7 @@ async function place(t: TestContext, engine = sqlite, count = 45) {
 	const store = await openFor(t, await engine.installedAddress(t));
 	const id = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, id, madeUpVisitors(count));
-	return { store, account: { id, aid: 'c-a-acme-uk', renewalDays: {}, paymentProviders: [] } };
+	return { store, account: { id, aid: 'c-a-acme-uk', renewalDays: {}, graceDays: {}, paymentProviders: [] } };
 }
 
 function trainAt(
@@ -32,6 +32,7 @@ function trainAt(
 		id: number;
 		aid: string;
 		renewalDays: Record<string, number>;
+		graceDays: Record<string, number>;
 		paymentProviders: readonly string[];
 	},
 	{ goals = [comesBack], asOfMs = logEndMs, seed = 1, keepsChoice = false, trainOn = train } = {},
@@ -146,6 +147,7 @@ test('nothing is stored if there is nothing to learn from', async (t) => {
 		id,
 		aid: 'c-a-empty',
 		renewalDays: {},
+		graceDays: {},
 		paymentProviders: [],
 	})) {
 		assert.equal(version, null);

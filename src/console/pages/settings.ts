@@ -18,7 +18,7 @@ import {
 	wholeNumber,
 } from '../../format/values.ts';
 import { calendarOf } from '../../reports/calendar.ts';
-import { renewalPeriods } from '../../reports/report-query.ts';
+import { gracePeriods, renewalPeriods } from '../../reports/report-query.ts';
 import { changeAccount } from '../../store/account-changes.ts';
 import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
 import { relabelledAmounts } from '../../store/stored-amounts.ts';
@@ -40,6 +40,7 @@ import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
 const actions: Actions<AskedOfAccount> = {
 	async account({ store, account, form, note }) {
 		const periods = linesOf(form, 'renewalDays', 'Days between renewals', renewalPeriods);
+		const graces = linesOf(form, 'graceDays', 'Days of grace', gracePeriods);
 		const changes = {
 			origins: linesOf(form, 'origins', 'Origins', webOrigin),
 			explains: form.has('explains'),
@@ -47,6 +48,7 @@ const actions: Actions<AskedOfAccount> = {
 			timezone: fieldOf(form, 'timezone', 'Time zone', (text) => calendarOf(text).timezone),
 			paymentProviders: linesOf(form, 'paymentProviders', 'Payment sites', hostName),
 			renewalDays: Object.assign({}, ...periods),
+			graceDays: Object.assign({}, ...graces),
 			currency: fieldOf(form, 'currency', 'Currency', currencyCode),
 			idTrust: fieldOf(form, 'idTrust', 'Ids in hits', oneOf(idTrusts)),
 		};
@@ -163,6 +165,7 @@ function accountForm(asked: AskedOfAccount): Html {
 	const { aid, client, idTrust, timezone, currency, origins, channelRules, paymentProviders, explains } =
 		account;
 	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
+	const graceDays = Object.entries(account.graceDays).map((pair) => pair.join('='));
 	const fields = html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
 ${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what amounts are in, such as GBP; they are stored in its minor unit, as ISO 4217 has it' })}
 ${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'partner=*.partner.example/* on each line: the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text')}
@@ -170,6 +173,7 @@ ${linesField('origins', 'Origins', origins, 'web origins whose pages may read sc
 ${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
 ${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
 ${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them')}
+${linesField('graceDays', 'Days of grace', graceDays, 'such as newsletter=21, on each line: how many days after its due day a renewal is in time')}
 ${choiceField('idTrust', 'Ids in hits', idTrusts, idTrust)}
 <p class="hint">Whose cid and tid in a hit are believed: <em>claimed</em>, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; <em>signed</em>, of those alone that have it; <em>trusted</em>, of everybody, so that whoever guesses one is taken for its customer.</p>`;
 	return html`${factList({ aid, client })}

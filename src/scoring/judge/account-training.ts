@@ -74,7 +74,7 @@ export interface TrainedGoal {
 }
 
 export interface AccountTraining {
-	readonly account: Pick<Account, 'id' | 'aid' | 'renewalDays' | 'paymentProviders'>;
+	readonly account: Pick<Account, 'id' | 'aid' | 'renewalDays' | 'graceDays' | 'paymentProviders'>;
 	readonly goals: readonly Goal[];
 	readonly asOfMs: number;
 	/** Whether that is now, not a moment of the past. */

@@ -29,6 +29,8 @@ export interface AccountSettings {
 	readonly paymentProviders: readonly string[];
 	/** Days from one renewal to the next, by `evt`. Those of other subscriptions are learned. */
 	readonly renewalDays: Readonly<Record<string, number>>;
+	/** How many days after its due day a renewal is in time, by `evt`. Of other subscriptions, it is by their cadence, or learned. */
+	readonly graceDays: Readonly<Record<string, number>>;
 	/** Amounts are in its minor unit, for example `GBP`. */
 	readonly currency: string;
 	/** What is believed of the `cid`s and `tid`s that hits show. */
@@ -43,6 +45,7 @@ const defaultSettings: AccountSettings = {
 	timezone: 'UTC',
 	paymentProviders: [],
 	renewalDays: {},
+	graceDays: {},
 	currency: 'GBP',
 	idTrust: 'claimed',
 };
@@ -156,6 +159,7 @@ export function accountSettings(row: SettingColumns): AccountSettings {
 		timezone: row.timezone,
 		paymentProviders: JSON.parse(row.payment_providers),
 		renewalDays: JSON.parse(row.renewal_days),
+		graceDays: JSON.parse(row.grace_days),
 		currency: row.currency,
 		idTrust: row.id_trust,
 	};
@@ -170,6 +174,7 @@ function columnsOf(settings: AccountSettings) {
 		timezone: settings.timezone,
 		payment_providers: JSON.stringify(settings.paymentProviders),
 		renewal_days: JSON.stringify(settings.renewalDays),
+		grace_days: JSON.stringify(settings.graceDays),
 		currency: settings.currency,
 		id_trust: settings.idTrust,
 	};

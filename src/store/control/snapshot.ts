@@ -167,6 +167,7 @@ async function selectUsableAccounts(
 				cadences: new Cadences(
 					account.cadences === null ? emptyCadenceTable : JSON.parse(account.cadences),
 					JSON.parse(account.renewal_days),
+					{ setDays: JSON.parse(account.grace_days) },
 				),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
 				webhooks: webhooks(account.id).map(toActiveWebhook),

@@ -24,6 +24,7 @@ export interface ControlTables {
 		timezone: string;
 		payment_providers: string;
 		renewal_days: string;
+		grace_days: string;
 		currency: string;
 		cadences: Generated<string | null>;
 		tells_experiments: number;

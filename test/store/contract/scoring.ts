@@ -42,6 +42,7 @@ export function scoringContract(engine: Engine): void {
 					timezone: 'UTC',
 					paymentProviders: [],
 					renewalDays: {},
+					graceDays: {},
 					currency: 'GBP',
 					idTrust: 'claimed',
 					goals: 0,

@@ -57,6 +57,8 @@ export interface HistoryAccount {
 	readonly id: number;
 	/** The cadences that the operator has set, by `evt`. */
 	readonly renewalDays: Readonly<Record<string, number>>;
+	/** How late a renewal may be, by `evt`, where the operator has set it. */
+	readonly graceDays: Readonly<Record<string, number>>;
 	readonly paymentProviders: readonly string[];
 }
 
@@ -69,7 +71,7 @@ export function historyReader(
 	const read = <T>(reading: Reading<T>) => store.read(account.id, reading);
 	const cadences = lastOf(async (asOfMs) => {
 		const table = await read(learnedCadences(asOfMs));
-		return new Cadences(table, account.renewalDays);
+		return new Cadences(table, account.renewalDays, { setDays: account.graceDays });
 	});
 	const gateways = lastOf((asOfMs) => gatewaysOf(store, account, { asOfMs, include }));
 	/** Reads what there is of people. */
