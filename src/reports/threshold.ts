@@ -93,18 +93,22 @@ export function bestCut(goal: string, later: LaterMeasures, worth: Worth) {
 	}
 	const [cutLow, cutHigh] = boundsOf(cuts);
 	const [profitLow, profitHigh] = boundsOf(profits);
-	// Downwards, so that the rule includes whoever is at the cut.
-	const shown = Math.floor(best.cut * 1e4) / 1e4;
+	const shown = shownCut(best.cut);
 	const rule = `scores[${JSON.stringify(goal)}] >= ${shown.toFixed(4)}`;
 	compileRule(rule, [goal]);
 	return {
 		...roundedRow({ ...best, cut: shown }),
-		cutLow: rounded(cutLow, 4),
-		cutHigh: rounded(cutHigh, 4),
+		cutLow: shownCut(cutLow),
+		cutHigh: shownCut(cutHigh),
 		profitLowPence: Math.round(profitLow),
 		profitHighPence: Math.round(profitHigh),
 		rule,
 	};
+}
+
+/** Downwards, so that a rule includes whoever is at the cut, and the interval of cuts holds the best one. */
+function shownCut(cut: number): number {
+	return Math.floor(cut * 1e4) / 1e4;
 }
 
 function roundedRow({ cut, treated, conversions, profitPence }: CutRow): CutRow {

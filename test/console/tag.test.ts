@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dayMs } from '../../src/durations.ts';
 import { hit } from '../store/contract/visitors.ts';
 import { enginesAboveContract, startWritingFor } from '../store/engines.ts';
 import { consoleHere } from './here.ts';
@@ -33,6 +34,13 @@ for (const engine of enginesAboveContract) {
 		const { id } = await store.control.account('c-a-one');
 		await writer.storeHit(id, hit({ atMs: clock.now - 1000 }));
 		assert.match((await ada.get(path)).body, /Hits arrive\. The last one came on 2026-11-21 09:59:59/);
+		clock.now += 2 * dayMs;
+		const quiet = await ada.get(path);
+		assert.match(
+			quiet.body,
+			/No hit for more than a day: the last one came on 2026-11-21 09:59:59\. Open a page/,
+		);
+		assert.doesNotMatch(quiet.body, /Hits arrive/);
 	});
 
 	test(`where the server does not know its name, the page of the tag says so, on ${engine.name}`, async (t) => {

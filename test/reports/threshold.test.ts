@@ -33,6 +33,17 @@ test('with true scores the best cut is the cost by the value, within its interva
 	assert.ok(within >= 36, String(within));
 });
 
+test('the interval of the best cut is rounded as the cut is, so it holds it', () => {
+	const roc = [
+		{ truePositives: 0, falsePositives: 0 },
+		{ score: 0.00766, truePositives: 1, falsePositives: 0.01 },
+		{ score: 0, truePositives: 1, falsePositives: 1 },
+	];
+	const counts = { rows: 2000, visitors: 2000, conversions: 200, convertedRows: 200 };
+	const best = bestCut('subscription', { ...counts, roc } as unknown as LaterMeasures, worth) as BestCut;
+	assert.deepEqual([best.cutLow, best.cut, best.cutHigh], [0.0076, 0.0076, 0.0076]);
+});
+
 test('where no score pays, nobody is to be treated', () => {
 	assert.equal(bestCut('subscription', judged(2000, 1), { costPence: 600, valuePence: 500 }), undefined);
 });

@@ -52,7 +52,7 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 			return {
 				once: html`<p>Add an account to your app with this key, or open the link on your telephone. It is shown this once. Then enter the code that the app shows.</p>
 <p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
-<p><code>${otpauthLink(person.email, secret)}</code></p>
+<p><a href="${otpauthLink(person.email, secret)}"><code>${otpauthLink(person.email, secret)}</code></a></p>
 ${offeredForms(asked)}`,
 			};
 		},
@@ -132,7 +132,7 @@ ${formOf(asked, 'remove second factor', code, 'Sign in without it from now on')}
 		: secret === null
 			? html`<p>With an app that shows a code every half minute, a stolen password is not enough.</p>
 ${formOf(asked, 'offer', null, 'Set up a second factor')}`
-			: html`<p>Enter the code that your app shows for the key that you were shown. If you have not kept it, begin again.</p>
+			: html`<p>Enter the code that your app shows for the key that you were shown. If you have not kept it, press <em>Not now</em>, and set it up again with a new key.</p>
 ${offeredForms(asked)}`;
 	return html`<section class="section"><h2>Second factor</h2>
 ${parts}</section>`;

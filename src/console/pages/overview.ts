@@ -120,8 +120,9 @@ function change(value: number, before: number, shownBefore: string, isLoss = fal
 	if (before === 0) return html`<span class="change">before: ${shownBefore}</span>`;
 	const share = (value - before) / Math.abs(before);
 	const more = isLoss ? -share : share;
-	const direction = share === 0 ? '' : (isLoss ? share >= 0 : share > 0) ? 'up' : 'down';
-	return html`<span class="change ${direction}">${more > 0 ? '+' : more < 0 ? '−' : '±'}${(100 * Math.abs(more)).toFixed(0)} %</span> <span class="change">from ${shownBefore}</span>`;
+	const percent = Math.round(100 * Math.abs(more));
+	const direction = percent === 0 ? '' : (isLoss ? share >= 0 : share > 0) ? 'up' : 'down';
+	return html`<span class="change ${direction}">${percent === 0 ? '±' : more > 0 ? '+' : '−'}${percent} %</span> <span class="change">from ${shownBefore}</span>`;
 }
 
 const shownChannels = 8;

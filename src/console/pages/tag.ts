@@ -1,3 +1,4 @@
+import { dayMs } from '../../durations.ts';
 import { type Html, html } from '../../format/html.ts';
 import { hitsBefore } from '../../store/account/reading/histories.ts';
 import { type AskedOfAccount, accountPage } from '../page.ts';
@@ -34,8 +35,9 @@ ${await arrival(asked)}
 /** Whether hits come; it is made anew while somebody waits. */
 async function arrival({ store, account, now, calendar }: AskedOfAccount): Promise<Html> {
 	const [last] = await store.read(account.id, hitsBefore(now(), 1));
-	const text = last
+	const isRecent = last && now() - last.atMs <= dayMs;
+	const text = isRecent
 		? html`Hits arrive. The last one came on ${calendar.timeOf(last.atMs)}.`
-		: html`Waiting for the first hit. Open a page with the tag in a browser; this line changes by itself within a quarter of a minute. If it does not, the browser's own console (F12) on that page says why.`;
-	return html`<p class="${last ? 'note' : 'empty'}" role="status" data-part="arrival">${text}</p>`;
+		: html`${last ? html`No hit for more than a day: the last one came on ${calendar.timeOf(last.atMs)}.` : html`Waiting for the first hit.`} Open a page with the tag in a browser; this line changes by itself within a quarter of a minute. If it does not, the browser's own console (F12) on that page says why.`;
+	return html`<p class="${isRecent ? 'note' : 'empty'}" role="status" data-part="arrival">${text}</p>`;
 }
