@@ -53,3 +53,21 @@ for (const engine of enginesAboveContract)
 		assert.doesNotMatch(await told(olga), /The last|broken|No API key/);
 		assert.deepEqual(errors, []);
 	});
+
+for (const engine of enginesAboveContract)
+	test(`a change that rounds to nothing is no gain, on ${engine.name}`, async (t) => {
+		const { person, store, clock } = await consoleHere(t, engine, { makesReports: true });
+		const { id } = await store.control.account('c-a-one');
+		const writer = await startWritingFor(t, store);
+		for (const [days, rvn] of [
+			[2, 100_010],
+			[30, 100_000],
+		] as const)
+			await upload(writer, id, [subscriptionEvent({ rvn })], { atMs: clock.now - days * dayMs });
+		const ada = await person('ada@example.com', [{ aid: null, role: 'viewer' }]);
+		const { body } = await ada.whole(path);
+		assert.match(
+			body,
+			/£1,000\.10<\/span> <span class="change ">±0 %<\/span> <span class="change">from £1,000\.00</,
+		);
+	});
