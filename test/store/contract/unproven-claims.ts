@@ -240,7 +240,9 @@ export function unprovenClaimContract(engine: Engine): void {
 					accountId,
 					(function* () {
 						const events = yield* eventsUpTo(atMs, isPast);
-						return [...(yield* claimedEvents(events, { asOfMs: atMs, isWhole: true }))].sort();
+						const ids = yield* claimedEvents(events, { asOfMs: atMs, isWhole: true });
+						// By their place in order of arrival.
+						return [...ids].map((id) => 1 + events.findIndex((event) => event.id === id)).sort();
 					})(),
 				);
 			assert.deepEqual(await claimed(claimedMs, true), [1, 2]);
