@@ -8,6 +8,7 @@ import type { Journey, Period } from './journey.ts';
 import {
 	type BackTest,
 	chosenBy,
+	latelyDays,
 	type NewBusinessChoice,
 	type NewBusinessMethod,
 	type NewPence,
@@ -185,15 +186,18 @@ function newBusiness(
 		const fromMs = asOfMs - ago * dayMs;
 		if (!valued || valued.ago - ago >= recentDays)
 			valued = { ago, pence: sumOf(valueOfNew(knownAt(sample, fromMs, setDays), fromMs, days)) };
+		const { count, spread: assumedSpread } = arrivals.expected(days, ago);
 		backTests.push({
-			model: arrivals.expected(days, ago).count * valued.pence,
+			atMs: fromMs,
+			assumedSpread,
+			model: count * valued.pence,
 			dues: arrivals.lately(days, ago) * valued.pence,
 			lastPeriod: sumOf(cameFrom(fromMs - days * dayMs, fromMs)),
 			came: sumOf(cameFrom(fromMs, fromMs + days * dayMs)),
 		});
 	}
-	const choice = chosenBy(backTests);
-	const { count, spread: assumed } = arrivals.expected(days);
+	const { count, spread: assumed, alikeDays } = arrivals.expected(days);
+	const choice = chosenBy(backTests, alikeDays, { lastPeriod: days, dues: latelyDays });
 	const independent = Math.min(backTests.length, (backTests.length * step) / days);
 	const spread = spreadOf(backTests, { method: choice.method, assumed, independent });
 	if (choice.method === 'lastPeriod')

@@ -42,12 +42,16 @@ export class NewSubscriptions {
 	 * half a year, as far as chance does not explain them.
 	 * @param ago as of so many days ago
 	 */
-	expected(days: number, ago = 0): { readonly count: number; readonly spread: number } {
+	expected(
+		days: number,
+		ago = 0,
+	): { readonly count: number; readonly spread: number; readonly alikeDays: number } {
 		const known = this.days - ago;
 		const overdispersion = this.#overdispersion(ago);
 		const span = this.#levelDays(ago, overdispersion);
-		const count = this.between(ago, ago + span);
-		const level = count / Math.max(1, Math.min(span, known));
+		const isAll = span >= Math.floor(known);
+		const count = this.between(ago, isAll ? this.#younger.length : ago + span);
+		const level = count / (isAll ? Math.max(1, known) : span);
 		const [season, weight] = this.#season(days, ago, { span, overdispersion });
 		const slope = this.#trend(ago, overdispersion);
 		const ahead = dampedDays * (1 - Math.exp(-days / 2 / dampedDays));
@@ -57,7 +61,11 @@ export class NewSubscriptions {
 		const variance =
 			overdispersion * (1 / Math.max(1, expected) + 1 / Math.max(1, count)) +
 			(weight * (1 - weight) * season) ** 2;
-		return { count: expected, spread: Math.sqrt(variance) };
+		return {
+			count: expected,
+			spread: Math.sqrt(variance),
+			alikeDays: isAll ? Number.POSITIVE_INFINITY : span,
+		};
 	}
 
 	/** How much more weeks differ from the next than by chance, but for the few that differ most: at least 1. */
@@ -80,7 +88,8 @@ export class NewSubscriptions {
 		let span = 3;
 		while (span < longestLevelDays) {
 			const longer = Math.min(span === 3 ? 7 : 2 * span, Math.floor(known));
-			if (longer <= span) break;
+			// Too little is left to tell it apart.
+			if (longer < 1.5 * span) return span < longestLevelDays ? Math.floor(known) : span;
 			const [young, old] = [this.between(ago, ago + span), this.between(ago + span, ago + longer)];
 			const rate = (young + old) / longer;
 			const error = Math.sqrt(overdispersion * rate * (1 / span + 1 / (longer - span)));
@@ -102,47 +111,59 @@ export class NewSubscriptions {
 		const [after, earlier] = [this.between(from - days, from) + 0.5, this.between(from, from + before) + 0.5];
 		const season = Math.log(after / days / (earlier / before));
 		const variance = overdispersion * (1 / after + 1 / earlier);
-		return [season, Math.max(0, 1 - (2 * variance) / Math.max(season ** 2, 1e-9))];
+		return [season, Math.max(0, 1 - (sureness * variance) / Math.max(season ** 2, 1e-9))];
 	}
 
-	/** By which share more or fewer come each day, over half a year: the slope of a log-linear Poisson regression, less what chance explains. */
+	/** By which share more or fewer come each day, over the longest of some times that a trend fits, less what chance explains. */
 	#trend(ago: number, overdispersion: number): number {
-		const weeks = Math.min(26, Math.floor((this.days - ago) / 7));
-		if (weeks < 6) return 0;
-		const counts = Array.from({ length: weeks }, (_, week) =>
-			this.between(ago + 7 * week, ago + 7 * week + 7),
-		);
-		const mean = counts.reduce((sum, count) => sum + count, 0) / weeks;
-		if (mean < 1) return 0;
-		const middle = (weeks - 1) / 2;
-		let [level, slope] = [Math.log(mean), 0];
-		let slopeVariance = 0;
-		for (let step = 0; step < 25; step++) {
-			let [g0, g1, h00, h01, h11] = [0, 0, 0, 0, 0];
-			for (const [week, count] of counts.entries()) {
-				const x = middle - week;
-				const fitted = Math.exp(level + slope * x);
-				g0 += count - fitted;
-				g1 += x * (count - fitted);
-				h00 += fitted;
-				h01 += x * fitted;
-				h11 += x * x * fitted;
-			}
-			const determinant = h00 * h11 - h01 * h01;
-			if (!(determinant > 1e-9)) return 0;
-			level += Math.max(-1, Math.min(1, (h11 * g0 - h01 * g1) / determinant));
-			slope += Math.max(-1, Math.min(1, (h00 * g1 - h01 * g0) / determinant));
-			slopeVariance = h00 / determinant;
+		for (const weeks of trendWeeks) {
+			if (7 * weeks > this.days - ago) continue;
+			const counts = Array.from({ length: weeks }, (_, week) =>
+				this.between(ago + 7 * week, ago + 7 * week + 7),
+			);
+			const { slope, variance, misfit } = logLinear(counts);
+			const unfit = misfit / overdispersion;
+			if (unfit > weeks - 2 + 2 * Math.sqrt(2 * weeks) && weeks > (trendWeeks.at(-1) as number)) continue;
+			// What went up or down at once does not go on doing so.
+			if (misfit - misfitOfStep(counts) > overdispersion * clearlyBetter) return 0;
+			const all = variance * Math.max(overdispersion, misfit / (weeks - 2));
+			return (slope / 7) * Math.max(0, 1 - (sureness * all) / Math.max(slope ** 2, 1e-12));
 		}
-		const misfit = counts.reduce((sum, count, week) => {
-			const fitted = Math.exp(level + slope * (middle - week));
-			return sum + (count - fitted) ** 2 / fitted;
-		}, 0);
-		// What went up or down at once does not go on doing so.
-		if (misfit - misfitOfStep(counts) > overdispersion * clearlyBetter) return 0;
-		const variance = slopeVariance * Math.max(overdispersion, misfit / (weeks - 2));
-		return (slope / 7) * Math.max(0, 1 - (2 * variance) / Math.max(slope ** 2, 1e-12));
+		return 0;
 	}
+}
+
+/** Poisson regression of counts, the latest first, on time. @returns the slope per count, its variance by chance, and chi-squared */
+function logLinear(counts: readonly number[]): { slope: number; variance: number; misfit: number } {
+	const mean = counts.reduce((sum, count) => sum + count, 0) / counts.length;
+	if (mean < 1) return { slope: 0, variance: 0, misfit: 0 };
+	const middle = (counts.length - 1) / 2;
+	let [level, slope, variance] = [Math.log(mean), 0, 0];
+	for (let step = 0; step < 25; step++) {
+		let [g0, g1, h00, h01, h11] = [0, 0, 0, 0, 0];
+		for (const [place, count] of counts.entries()) {
+			const x = middle - place;
+			const fitted = Math.exp(level + slope * x);
+			g0 += count - fitted;
+			g1 += x * (count - fitted);
+			h00 += fitted;
+			h01 += x * fitted;
+			h11 += x * x * fitted;
+		}
+		const determinant = h00 * h11 - h01 * h01;
+		if (!(determinant > 1e-9)) return { slope: 0, variance: 0, misfit: 0 };
+		const moves = [(h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant];
+		const [up, turn] = moves.map((move) => Math.max(-1, Math.min(1, move))) as [number, number];
+		level += up;
+		slope += turn;
+		variance = h00 / determinant;
+		if (Math.abs(up) + Math.abs(turn) < 1e-9) break;
+	}
+	const misfit = counts.reduce((sum, count, place) => {
+		const fitted = Math.exp(level + slope * (middle - place));
+		return sum + (count - fitted) ** 2 / fitted;
+	}, 0);
+	return { slope, variance, misfit };
 }
 
 /** Chi-squared of counts that are taken for two levels, one after the other, where it fits best. */
@@ -157,16 +178,20 @@ function misfitOfStep(counts: readonly number[]): number {
 }
 
 /** The time whose arrivals say how many there will be, where nothing else is known. */
-const latelyDays = 28;
+export const latelyDays = 28;
 /** A whole number of weeks. */
 const yearDays = 364;
 const longestLevelDays = 448;
 /** Standard errors by which times differ that are not alike. */
-const unlike = 3;
+const unlike = 3.5;
 /** Of the squared differences of weeks, this share is usual. By chance their mean is so high, that of all being 1. */
-const [usualShare, usualMean] = [0.9, 0.623];
+const [usualShare, usualMean] = [0.95, 0.759];
 /** By how much of chi-squared a step must fit better than a trend. */
 const clearlyBetter = 4;
+/** Squared standard errors that a season or a trend must exceed. */
+const sureness = 4;
+/** Over how many weeks a trend is looked for. */
+const trendWeeks = [104, 52, 26, 13, 8];
 /** The largest change by a trend, in log. */
 const mostTrend = 0.5;
 /** How long a trend goes on. */
@@ -184,6 +209,10 @@ export type NewBusinessMethod = (typeof newBusinessMethods)[number];
 
 /** What the methods said of a time that is over, and what came. */
 export interface BackTest extends Readonly<Record<NewBusinessMethod, number>> {
+	/** As of when it was told. */
+	readonly atMs: number;
+	/** What chance makes of it, as the standard deviation of the log. */
+	readonly assumedSpread: number;
 	readonly came: number;
 }
 
@@ -194,33 +223,69 @@ export interface NewBusinessChoice {
 	readonly errors: Readonly<Record<NewBusinessMethod, number>> | null;
 }
 
-/** The model, if it was nearer to what came than both simple methods; else the better of these. */
-export function chosenBy(backTests: readonly BackTest[]): NewBusinessChoice {
-	const came = backTests.reduce((sum, one) => sum + one.came, 0);
-	if (came <= 0) return { method: 'model', backTests: 0, errors: null };
-	const errorOf = (method: NewBusinessMethod) =>
-		rounded(backTests.reduce((sum, one) => sum + Math.abs(one[method] - one.came), 0) / came, 4);
+/**
+ * The model, if it was nearer to what came than both simple methods; else the better of these. A simple method is out that takes days
+ * for like the latest which are not.
+ * @param backTests the latest first
+ * @param alikeDays how many of the latest days are alike
+ * @param takes how many days each simple method takes for like those to come
+ */
+export function chosenBy(
+	backTests: readonly BackTest[],
+	alikeDays = Number.POSITIVE_INFINITY,
+	takes: { readonly lastPeriod: number; readonly dues: number } = { lastPeriod: 0, dues: 0 },
+): NewBusinessChoice {
+	const tests = backTests.filter((one) => one.came > 0);
+	if (tests.length === 0) return { method: 'model', backTests: 0, errors: null };
+	const latestMs = Math.max(...tests.map(({ atMs }) => atMs));
+	const weights = tests.map(({ atMs }) => 0.5 ** ((latestMs - atMs) / halfLifeMs));
+	const weight = weights.reduce((sum, each) => sum + each, 0);
+	const errorOf = (method: NewBusinessMethod) => {
+		const sum = tests.reduce(
+			(total, one, place) => total + (weights[place] as number) * offBy(one[method], one.came),
+			0,
+		);
+		return rounded(sum / weight, 4);
+	};
 	const errors = { model: errorOf('model'), lastPeriod: errorOf('lastPeriod'), dues: errorOf('dues') };
-	const simple = errors.dues <= errors.lastPeriod ? 'dues' : 'lastPeriod';
-	return { method: errors.model < errors[simple] ? 'model' : simple, backTests: backTests.length, errors };
+	const [simple] = (['dues', 'lastPeriod'] as const)
+		.filter((method) => takes[method] <= alikeDays)
+		.sort((a, b) => errors[a] - errors[b]);
+	const method = simple && errors[simple] <= errors.model ? simple : 'model';
+	return { method, backTests: tests.length, errors };
 }
 
-/** As what one back-test counts what the model says of its own spread. */
+/** A back-test counts half as much as one that is so much later. */
+const halfLifeMs = 120 * dayMs;
+
+/** The difference of two amounts by their mean, so that no single time decides. */
+function offBy(told: number, came: number): number {
+	return Math.abs(told - came) / ((told + came) / 2);
+}
+
+/** What the model says of its own spread counts as so many back-tests. */
 const assumedBackTests = 4;
-const mostLog = 1.5;
+/** A surprise counts as so many standard deviations at most: bounds of 80 % are not those of what is rare. */
+const mostSurprise = 2.5;
 
 /**
- * The standard deviation of the log of what comes by what was told: what chance and the model say, and how far it was off.
+ * The standard deviation of the log of what comes by what was told: what chance makes it, by how much more the method was off in the
+ * past.
+ * @param assumed what chance makes it now
  * @param independent as how many back-tests that do not overlap these count
  */
 export function spreadOf(
 	backTests: readonly BackTest[],
-	{ method, assumed, independent }: { method: NewBusinessMethod; assumed: number; independent: number },
+	{
+		method,
+		assumed,
+		independent,
+	}: { readonly method: NewBusinessMethod; readonly assumed: number; readonly independent: number },
 ): number {
-	const squares = backTests.map((one) => {
-		const log = Math.log((one.came + 1) / (one[method] + 1));
-		return Math.max(-mostLog, Math.min(mostLog, log)) ** 2;
-	});
+	const squares = backTests.map(
+		(one) =>
+			Math.min(mostSurprise, Math.abs(Math.log((one.came + 1) / (one[method] + 1))) / one.assumedSpread) ** 2,
+	);
 	const mean = squares.reduce((sum, square) => sum + square, 0) / Math.max(1, squares.length);
-	return Math.sqrt((assumedBackTests * assumed ** 2 + independent * mean) / (assumedBackTests + independent));
+	return assumed * Math.sqrt((assumedBackTests + independent * mean) / (assumedBackTests + independent));
 }

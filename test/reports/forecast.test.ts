@@ -93,16 +93,26 @@ test('what nobody has renewed in two years is no subscription', () => {
 });
 
 test('the model gives way to a simple method that was nearer to what came', () => {
-	const backTest = { model: 90, lastPeriod: 95, dues: 80, came: 100 };
+	const backTest = { atMs: day0Ms, assumedSpread: 0.1, model: 90, lastPeriod: 95, dues: 80, came: 100 };
 	assert.equal(chosenBy([backTest]).method, 'lastPeriod');
 	assert.equal(chosenBy([{ ...backTest, dues: 97 }]).method, 'dues');
-	const chosen = chosenBy([{ ...backTest, model: 98 }]);
-	assert.deepEqual(chosen, {
+	assert.equal(chosenBy([{ ...backTest, model: 98 }]).method, 'model');
+	const later = { ...backTest, atMs: day0Ms + 120 * dayMs, model: 100 };
+	assert.deepEqual(chosenBy([later, backTest]), {
 		method: 'model',
-		backTests: 1,
-		errors: { model: 0.02, lastPeriod: 0.05, dues: 0.2 },
+		backTests: 2,
+		// Of 90 and 100 by 95, counted half, and of nothing.
+		errors: { model: 0.0351, lastPeriod: 0.0513, dues: 0.2222 },
 	});
 	assert.equal(chosenBy([]).method, 'model');
+});
+
+test('a simple method is out where the latest days are unlike those that it takes for them', () => {
+	const backTest = { atMs: day0Ms, assumedSpread: 0.1, model: 90, lastPeriod: 95, dues: 94, came: 100 };
+	const takes = { lastPeriod: 90, dues: 28 };
+	assert.equal(chosenBy([backTest], 90, takes).method, 'lastPeriod');
+	assert.equal(chosenBy([backTest], 89, takes).method, 'dues');
+	assert.equal(chosenBy([backTest], 27, takes).method, 'model');
 });
 
 test('nothing is forecast from nothing', () => {
