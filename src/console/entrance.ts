@@ -1,4 +1,4 @@
-import { isFromConsole, isLocal, SessionCookie } from '../access/console-requests.ts';
+import { isFromConsole, SessionCookie } from '../access/console-requests.ts';
 import type { AccessDirectory } from '../access/directory.ts';
 import { type OpenSession, SignIn, type SignInOutcome } from '../access/sign-in.ts';
 import { returnPath, SingleSignOn, type SsoSettings } from '../access/single-sign-on.ts';
@@ -102,7 +102,7 @@ export function createEntrance(options: EntranceOptions) {
 
 	/** Answers what is for everybody; undefined for all other paths. */
 	async function answer(request: ConsoleRequest): Promise<ConsoleAnswer | undefined> {
-		if (!isSecure(request) && !isLocal(request.address) && !request.isByLoopback)
+		if (!isSecure(request) && !request.isByLoopback)
 			return refusal(plainHttp, ways(new URL(consoleUrl).port));
 		const handle = handlers[`${request.method} ${request.path}`];
 		return handle?.(request, new URLSearchParams(request.query));

@@ -357,7 +357,12 @@ for (const engine of enginesAboveContract)
 					isSecure,
 					isByLoopback,
 				});
-			assert.equal((await ask('127.0.0.1', false)).status, 200);
+			assert.equal((await ask('127.0.0.1', false, true)).status, 200);
+			assert.equal(
+				(await ask('127.0.0.1', false)).status,
+				403,
+				'through a proxy of this machine, by its name',
+			);
 			assert.equal((await ask('172.17.0.1', false, true)).status, 200, 'a published port of a container');
 			const refused = await ask('192.0.2.1', false);
 			assert.equal(refused.status, 403);
