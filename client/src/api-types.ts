@@ -108,18 +108,20 @@ export interface Usage {
 export interface ReportQuery {
 	/** Account token of the client. */
 	readonly aid: string;
-	/** The first day, in the report's time zone, such as 2026-01-31. */
-	readonly from?: string | undefined;
-	/** The day after the last one. */
-	readonly to?: string | undefined;
 	/** A past time in UTC, such as 2026-11-21 or 2026-11-21T10:30:00Z. Nothing later is used. */
 	readonly asOf?: string | undefined;
 	/** Time zone of days and months, such as Europe/London. Default: the account's. */
 	readonly timezone?: string | undefined;
-	/** Also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match; of calendar months, it is as many months before, or the same a year before. */
-	readonly compare?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type, or their first refund where there are only refunds. */
 	readonly evt?: string | undefined;
+	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the account's, else each subscription's own. */
+	readonly period?: string | undefined;
+	/** The first day, in the report's time zone, such as 2026-01-31. */
+	readonly from?: string | undefined;
+	/** The day after the last one. */
+	readonly to?: string | undefined;
+	/** Also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match; of calendar months, it is as many months before, or the same a year before. */
+	readonly compare?: string | undefined;
 	/** A row for each day, week, month. Default: month in movement, the whole period in attribution and trials. */
 	readonly every?: string | undefined;
 	/** Only subscriptions with a touch of this channel in their path. */
@@ -150,8 +152,6 @@ export interface ReportQuery {
 	readonly intervals?: string | undefined;
 	/** Number of paths to show. Default: 20. */
 	readonly top?: string | undefined;
-	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the account's, else each subscription's own. */
-	readonly period?: string | undefined;
 	/** Number of months after the acquisition to show. Default: 24. */
 	readonly months?: string | undefined;
 	/** Only this goal. Default: all goals. */
@@ -184,10 +184,12 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['activity', 'attribution', 'paths', 'trials', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
+export const reportKinds = ['summary', 'activity', 'attribution', 'paths', 'trials', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
+	/** Paying subscriptions and recurring revenue, today and a week ago. @throws CaskadeError */
+	readonly summary: (aid: string, options?: Options) => Promise<Report>;
 	/** What came in, by day, week or month. @throws CaskadeError */
 	readonly activity: (aid: string, options?: Options) => Promise<Report>;
 	/** What each channel is credited with. @throws CaskadeError */

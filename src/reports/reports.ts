@@ -13,11 +13,13 @@ import type { ReportDefinition } from './report.ts';
 import { retentionReport } from './retention.ts';
 import { spendReport } from './spend.ts';
 import { subscriptionsReport } from './subscriptions.ts';
+import { summaryReport } from './summary.ts';
 import { thresholdReport } from './threshold.ts';
 import { trialsReport } from './trials.ts';
 
 /** All reports, in the order in which they are listed. */
 export const allReports: readonly ReportDefinition[] = [
+	summaryReport,
 	activityReport,
 	attributionReport,
 	pathsReport,

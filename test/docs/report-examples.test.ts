@@ -20,6 +20,7 @@ const asOf = Date.UTC(2026, 4, 1);
 
 /** How each report of the examples is asked for, besides `--as-of`. */
 const asked: Readonly<Record<string, Partial<ReportQuery>>> = {
+	summary: { period: { newsletter: 30 } },
 	activity: { every: 'month' },
 	attribution: { every: 'month', model: ['linear', ...attributionModels] },
 	movement: { period: { newsletter: 30 } },

@@ -12,6 +12,7 @@ export interface Shape {
 
 const reports = [
 	...[
+		'summary',
 		'activity',
 		'attribution',
 		'paths',

@@ -1,0 +1,82 @@
+import { hasLabels } from '../domain/subscription-event.ts';
+import { type CoursedJourney, coursesOf, isPaid, warningsOf } from './courses.ts';
+import { allTime, type Journey } from './journey.ts';
+import { readSubscriptions } from './read-journeys.ts';
+import { type FlatRow, reportThat } from './report.ts';
+import { sumOf } from './sums.ts';
+import { unknownNames } from './unknown-names.ts';
+
+const daysBefore = 7;
+
+type Standing = ReturnType<typeof standingOf>;
+
+/** What is paid for at the moment that some courses are of. */
+function standingOf(journeys: readonly CoursedJourney[]) {
+	const paying = journeys
+		.filter(isPaid)
+		.map(({ course }) => course)
+		.filter(({ state }) => state !== 'ended');
+	const pastDue = paying.filter(({ state }) => state === 'at risk');
+	const recurringPence = sumOf(paying, (course) => course.recurringPence);
+	return {
+		payingSubscriptions: paying.length,
+		pastDueSubscriptions: pastDue.length,
+		recurringPence,
+		annualRecurringPence: 12 * recurringPence,
+		pastDuePence: sumOf(pastDue, (course) => course.recurringPence),
+	};
+}
+
+/** Subscriptions as they were known at a moment: later events had not come. */
+function asKnownAt(journeys: readonly Journey[], atMs: number): Journey[] {
+	return journeys.flatMap((journey) => {
+		const steps = journey.subscription.steps.filter((step) => step.atMs <= atMs);
+		return steps.length === 0 ? [] : [{ ...journey, subscription: { ...journey.subscription, steps } }];
+	});
+}
+
+function changeOf(now: Standing, before: Standing): Standing {
+	const names = Object.keys(now) as (keyof Standing)[];
+	return Object.fromEntries(names.map((name) => [name, now[name] - before[name]])) as unknown as Standing;
+}
+
+export const summaryReport = reportThat({
+	kind: 'summary',
+	title: 'Summary',
+	summary: 'paying subscriptions and recurring revenue, today and a week ago',
+	definition:
+		'Of now, and of the same time of day a week before as it was known then: `payingSubscriptions`, which have been paid for and have not ended; how many of them are past due (`pastDueSubscriptions`), which are due and may still be renewed; recurring revenue a month (`recurringPence`), and a year (`annualRecurringPence`, 12 times that), and how much of that of a month is of those past due (`pastDuePence`). The third row is the change.',
+	parameters: ['asOf', 'timezone', 'evt', 'period'],
+	initial: { by: [] },
+	columns: {
+		payingSubscriptions: { heading: 'paying subscriptions' },
+		pastDueSubscriptions: { heading: 'of them past due' },
+		recurringPence: { heading: 'recurring a month' },
+		annualRecurringPence: { heading: 'recurring a year' },
+		pastDuePence: { heading: 'past due a month' },
+	},
+	async make({ account, query, asOfMs, calendar, read }) {
+		const all = await read((options) => readSubscriptions({ ...options, period: allTime }));
+		const setDays = { ...account.renewalDays, ...query.period };
+		const beforeMs = calendar.daysBefore(asOfMs, daysBefore);
+		const coursesAt = (journeys: readonly Journey[], atMs: number) =>
+			coursesOf(journeys, setDays, atMs).filter(({ subscription }) => hasLabels(subscription, query));
+		const courses = coursesAt(all, asOfMs);
+		const now = standingOf(courses);
+		const before = standingOf(coursesAt(asKnownAt(all, beforeMs), beforeMs));
+		const dated = (atMs: number) => calendar.dayOf(atMs);
+		return {
+			rows: [
+				{ moment: 'now', day: dated(asOfMs), ...now },
+				{ moment: 'a week before', day: dated(beforeMs), ...before },
+				{ moment: 'change', day: null, ...changeOf(now, before) },
+			],
+			warnings: [
+				...unknownNames({ events: all.map(({ subscription }) => subscription), paths: [] }, query),
+				...warningsOf(courses),
+			],
+		};
+	},
+	table: ({ rows }) => rows as readonly FlatRow[],
+	draw: () => null,
+});

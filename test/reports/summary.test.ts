@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dayMs } from '../../src/durations.ts';
+import { reportCsv, reportText } from '../../src/reports/report-table.ts';
+import { reportOf } from '../../src/reports/reports.ts';
+import { engines, openAccountOn } from '../store/engines.ts';
+import { fill, report, sale } from './filled.ts';
+import { day0Ms } from './made-up.ts';
+
+const period = { newsletter: 30 };
+
+/** A pays on, B is past due on day 95 and lost on day 106, C comes on day 92, D only tries. */
+const entries = [
+	...[0, 30, 60, 90].map((day) => sale(`A-${day}`, 'A', day, 500)),
+	...[0, 30, 60].map((day) => sale(`B-${day}`, 'B', day, 300)),
+	...[sale('C-92', 'C', 92, 1000), sale('D-92', 'D', 92, 0)],
+];
+
+for (const engine of engines)
+	test(`paying subscriptions and recurring revenue, now and a week before as it was known then, on ${engine.name}`, async () => {
+		const { store } = await openAccountOn(engine);
+		const id = await fill(store, 'c-a-acme-uk', entries);
+		const asked = (day: number) => report(store, id, 'summary', { asOf: day0Ms + day * dayMs, period });
+		const made = await asked(95);
+		assert.deepEqual(
+			made.rows.map((row) => Object.values(row)),
+			[
+				['now', '2026-04-06', 3, 1, 1800, 21_600, 300],
+				['a week before', '2026-03-30', 2, 0, 800, 9600, 0],
+				['change', null, 1, 1, 1000, 12_000, 300],
+			],
+		);
+		const text = reportText(reportOf('summary'), made);
+		assert.match(text, /\nnow +2026-04-06 +3 +1 +£18\.00 +£216\.00 +£3\.00\n/);
+		assert.match(reportCsv(reportOf('summary'), made), /^change,,1,1,1000,12000,300\r?$/m);
+		assert.match(made.warnings?.join() ?? '', /1 of 3 subscriptions are at risk/);
+		// It is what the report of movement closes with, and the week before what it closed with then.
+		for (const day of [95, 99, 104, 108]) {
+			const [now, before] = (await asked(day)).rows;
+			for (const [of, row] of [
+				[day, now],
+				[day - 7, before],
+			] as const) {
+				const asOf = day0Ms + of * dayMs;
+				const closing = (await report(store, id, 'movement', { asOf, period })).rows.at(-1) as {
+					subscriptions: { closing: number };
+					recurringPence: { closing: number };
+				};
+				assert.deepEqual(
+					[row?.payingSubscriptions, row?.recurringPence],
+					[closing.subscriptions.closing, closing.recurringPence.closing],
+				);
+			}
+		}
+		const [lost] = (await asked(108)).rows;
+		assert.equal(lost?.payingSubscriptions, 2);
+		const other = await report(store, id, 'summary', { asOf: day0Ms + 95 * dayMs, evt: 'gift' });
+		assert.equal(other.rows[0]?.payingSubscriptions, 0);
+	});
