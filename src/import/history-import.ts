@@ -96,7 +96,14 @@ export class HistoryImport implements Disposable {
 	async read(input: InputFile, onBytes: (bytes: number) => void): Promise<FileReport> {
 		const { name: file } = input;
 		const report = { file, lines: 0, hits: 0, events: 0, bots: 0, bad: 0 };
-		const reader = new RowFile({ name: file, columns: ['type', 'at'], reads: historyFields, numbers: 'rvn' });
+		const reader = new RowFile({
+			name: file,
+			columns: ['type', 'at'],
+			reads: historyFields,
+			numbers: 'rvn',
+			advice: () =>
+				"A history has 'hit' or 'subscription' in type, and the time in at; events alone are for 'caskade upload', which takes other names of columns.",
+		});
 		const ids = new IdColumns();
 		const take = (rows: readonly FileRow[]) => {
 			for (const row of rows) {

@@ -343,7 +343,7 @@ test('files that cannot be imported are refused before anything is stored', asyn
 	const rows = 'hit,2026-01-31T10:00:00Z,Ann\n'.repeat(100);
 	assertRefused(
 		await quietly(file('header.csv', `Type,At,visitor\n${rows}`)),
-		/header\.csv has no column type and at; its header reads "Type,At,visitor"\./,
+		/header\.csv has no column type and at; its header reads "Type,At,visitor"\. A history has 'hit' or 'subscription' in type/,
 	);
 	assertRefused(await quietly(path, file('later.csv', 'visitor,at\n')), /later\.csv has no column type/);
 	assert.equal(await store.read(accountId, countRows('hit')), 0);
