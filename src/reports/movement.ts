@@ -2,18 +2,17 @@ import type { Movement } from '../domain/subscription-course.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { counted } from '../format/numbers.ts';
 import type { Span } from './calendar.ts';
-import { type CoursedJourney, isPaid, warningsOf } from './courses.ts';
+import { type CoursedJourney, warningsOf } from './courses.ts';
+import { customersAmong, type Mover, moverOf } from './customers.ts';
 import { columnOf, type GroupValues, groupsOf } from './grouping.ts';
 import { firstEventMs, isIn, placeOf, ratio, rounded, spansOf, type Terms } from './journey.ts';
-import { chanceOfLoss, isOpen, type Provisional, provisional } from './open-dues.ts';
+import { chanceOfLoss, type Provisional, provisional } from './open-dues.ts';
 import { type Cell, type FlatRow, reportThat, styled } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
 import { withColumns } from './report-table.ts';
 
-export type MovementRow = ReturnType<typeof rowOf> & {
-	readonly provisional: ReturnType<typeof provisionalOf>;
-};
+export type MovementRow = ReturnType<typeof rowOf>;
 /** A row with the name of its span and the values of its dimensions. */
 type NamedRow = MovementRow & Readonly<Record<string, unknown>>;
 
@@ -65,37 +64,76 @@ class SpanTally {
 	readonly likely = new Tally();
 }
 
-/** How subscriptions and their recurring revenue changed in each span. */
+/**
+ * How subscriptions and their recurring revenue changed in each span, and their customers.
+ * @param customerOf the `cid` of a subscription
+ */
 export function describeMovement(
 	journeys: readonly CoursedJourney[],
-	{ by, spans, asOfMs }: Pick<Terms, 'by' | 'asOfMs'> & { readonly spans: readonly Span[] },
+	{
+		by,
+		spans,
+		asOfMs,
+		customerOf = () => undefined,
+	}: Pick<Terms, 'by' | 'asOfMs'> & {
+		readonly spans: readonly Span[];
+		readonly customerOf?: (subid: string) => string | undefined;
+	},
 ): { readonly span: Span; readonly values: GroupValues; readonly row: MovementRow }[] {
 	const lossOf = chanceOfLoss(journeys, asOfMs);
+	// A customer belongs to the group of its first subscription.
+	const customers = Map.groupBy(customersAmong(journeys, customerOf, lossOf), ({ journey }) => journey);
 	const rows = groupsOf(journeys, by).flatMap(({ values, members }, group) => {
-		const tallies = spans.map(() => new SpanTally());
-		const before = new SpanTally();
-		for (const member of members) {
-			const at = (place: number) => (place < 0 ? before : tallies[place]);
-			const chance = isPaid(member) && isOpen(member) ? lossOf(member) : 0;
-			tally(member, { spans, at, chance });
-		}
-		const nobody = { subscriptions: 0, pence: 0 };
-		let openings = openingsAfter({ known: nobody, worst: nobody, likely: nobody }, before);
-		let hasBegun = by.length === 0 || openings.known.subscriptions > 0;
-		return tallies.flatMap((tally, place) => {
-			hasBegun ||= !tally.known.isEmpty;
-			const row = rowOf(tally.known, openings.known);
-			const provisional = provisionalOf(tally, openings);
-			openings = openingsAfter(openings, tally);
+		const told = spansOfMovers(
+			members.map((member) => moverOf(member, lossOf)),
+			spans,
+			true,
+		);
+		const ofCustomers = spansOfMovers(
+			members.flatMap((member) => customers.get(member) ?? []),
+			spans,
+		);
+		let hasBegun = by.length === 0;
+		return spans.flatMap((span, place) => {
+			const { tally, openings } = told[place] as SpanOfMovers;
+			hasBegun ||= openings.known.count > 0 || !tally.known.isEmpty;
 			if (!hasBegun) return [];
-			return [{ place, group, span: spans[place] as Span, values, row: { ...row, provisional } }];
+			const row = rowOf(told[place] as SpanOfMovers, ofCustomers[place] as SpanOfMovers);
+			return [{ place, group, span, values, row }];
 		});
 	});
 	return rows.sort((a, b) => a.place - b.place || a.group - b.group);
 }
 
+interface SpanOfMovers {
+	readonly tally: SpanTally;
+	readonly openings: Openings;
+}
+
+/** @param hasPayments whether to add what was paid back, and late */
+function spansOfMovers(
+	movers: readonly Mover[],
+	spans: readonly Span[],
+	hasPayments = false,
+): SpanOfMovers[] {
+	const tallies = spans.map(() => new SpanTally());
+	const before = new SpanTally();
+	for (const mover of movers) {
+		const at = (place: number) => (place < 0 ? before : tallies[place]);
+		addMover(mover, spans, at);
+		if (hasPayments) addPayments(mover.journey, spans, at);
+	}
+	const nobody = { count: 0, pence: 0 };
+	let openings = openingsAfter({ known: nobody, worst: nobody, likely: nobody }, before);
+	return tallies.map((tally) => {
+		const span = { tally, openings };
+		openings = openingsAfter(openings, tally);
+		return span;
+	});
+}
+
 interface Opening {
-	readonly subscriptions: number;
+	readonly count: number;
 	readonly pence: number;
 }
 
@@ -108,7 +146,7 @@ interface Openings {
 
 function closingOf(opening: Opening, { counts, pence }: Tally): Opening {
 	return {
-		subscriptions: opening.subscriptions + counts.new + counts.reactivated - counts.ended,
+		count: opening.count + counts.new + counts.reactivated - counts.ended,
 		pence: opening.pence + pence.new + pence.reactivated + pence.expansion - pence.contraction - pence.ended,
 	};
 }
@@ -133,45 +171,53 @@ function likelyOf({ known, likely }: SpanTally): Tally {
  * What the figures of a span may become; null where all is known. Who is due in a span and does not renew has left at its due
  * day, so that later spans open with fewer, too. Shares lie between those of both openings and both sums.
  */
-function provisionalOf(tally: SpanTally, { known, worst, likely }: Openings) {
+function provisionalOf(subscriptions: SpanOfMovers, customers: SpanOfMovers) {
+	const { tally, openings } = subscriptions;
 	const { ended: pastDue } = tally.open.counts;
-	if (pastDue === 0 && known.subscriptions === worst.subscriptions) return null;
+	if (pastDue === 0 && openings.known.count === openings.worst.count) return null;
 	const [best, least, probable] = [tally.known, worstOf(tally), likelyOf(tally)];
-	const [closing, leastClosing, likelyClosing] = [
-		closingOf(known, best),
-		closingOf(worst, least),
-		closingOf(likely, probable),
-	];
-	const shares = (of: (tally: Tally) => number, openings: (opening: Opening) => number) => {
-		const among = [best, least].flatMap((each) =>
-			[known, worst].flatMap((opening) => ratio(of(each), openings(opening)) ?? []),
-		);
-		if (among.length === 0) return null;
-		return provisional(ratio(of(probable), openings(likely)) ?? 0, among);
-	};
-	const ofPence = ({ pence }: Opening) => pence;
+	const closing = openingsAfter(openings, tally);
 	const kept = (change: (tally: Tally) => number) => {
-		const changed = shares(change, ofPence);
-		if (!changed) return null;
-		const [low, likelyShare, high] = [changed.low, changed.likely, changed.high].map((share) =>
-			rounded(1 + share, 4),
-		);
-		return { low, likely: likelyShare, high } as Provisional;
+		const changed = sharesOf(subscriptions, change, ({ pence }) => pence);
+		return changed && plusOne(changed);
 	};
 	return {
 		/** Due in this span, and not renewed yet. */
 		pastDue,
 		pastDuePence: tally.open.pence.ended,
 		ended: whole(probable.counts.ended, [best.counts.ended, least.counts.ended]),
-		closing: whole(likelyClosing.subscriptions, [closing.subscriptions, leastClosing.subscriptions]),
-		closingPence: whole(likelyClosing.pence, [closing.pence, leastClosing.pence]),
-		subscriptionChurn: shares(
-			({ lost }) => lost,
-			({ subscriptions }) => subscriptions,
-		),
+		closing: whole(closing.likely.count, [closing.known.count, closing.worst.count]),
+		closingPence: whole(closing.likely.pence, [closing.known.pence, closing.worst.pence]),
+		subscriptionChurn: churnOf(subscriptions),
+		customerChurn: churnOf(customers),
 		grossRevenueRetention: kept(({ lessPence }) => -lessPence),
 		netRevenueRetention: kept(({ lessPence, morePence }) => morePence - lessPence),
 	};
+}
+
+function churnOf(span: SpanOfMovers): Provisional | null {
+	return sharesOf(
+		span,
+		({ lost }) => lost,
+		({ count }) => count,
+	);
+}
+
+/** What a share may become: it lies between those of both sums and both openings. */
+function sharesOf(
+	{ tally, openings }: SpanOfMovers,
+	sumOf: (tally: Tally) => number,
+	openingOf: (opening: Opening) => number,
+): Provisional | null {
+	const among = [tally.known, worstOf(tally)].flatMap((each) =>
+		[openings.known, openings.worst].flatMap((opening) => ratio(sumOf(each), openingOf(opening)) ?? []),
+	);
+	if (among.length === 0) return null;
+	return provisional(ratio(sumOf(likelyOf(tally)), openingOf(openings.likely)) ?? 0, among);
+}
+
+function plusOne({ low, likely, high }: Provisional): Provisional {
+	return { low: rounded(1 + low, 4), likely: rounded(1 + likely, 4), high: rounded(1 + high, 4) };
 }
 
 function whole(likely: number, among: readonly number[]): Provisional {
@@ -179,48 +225,44 @@ function whole(likely: number, among: readonly number[]): Provisional {
 }
 
 /** Of one span: opening and what was added, less what was lost, is closing. Recurring pence are per month. */
-function rowOf(tally: Tally, opening: Opening) {
-	const { counts, pence, refundPence, recovered, lost, lessPence, morePence } = tally;
-	const closing = closingOf(opening, tally);
-	const { new: added, reactivated, ended } = counts;
+function rowOf(subscriptions: SpanOfMovers, customers: SpanOfMovers) {
+	const {
+		tally: { known },
+		openings: { known: opening },
+	} = subscriptions;
+	const { pence, refundPence, recovered, lessPence } = known;
 	return {
-		subscriptions: {
-			opening: opening.subscriptions,
-			new: added,
-			reactivated,
-			ended,
-			closing: closing.subscriptions,
-			// Those that were past due, and were paid in time.
-			recovered,
-		},
-		recurringPence: { opening: opening.pence, ...pence, closing: closing.pence },
+		// `recovered` are those that were past due, and were paid in time.
+		subscriptions: { ...countsOf(subscriptions), recovered },
+		recurringPence: { opening: opening.pence, ...pence, closing: closingOf(opening, known).pence },
 		refundPence,
 		// Of the subscriptions at the opening, the share that is not there at the closing.
-		subscriptionChurn: ratio(lost, opening.subscriptions),
+		subscriptionChurn: ratio(known.lost, opening.count),
 		// Of the recurring pence at the opening, what the same subscriptions pay at the closing, without and with expansion.
 		grossRevenueRetention: ratio(opening.pence - lessPence, opening.pence),
-		netRevenueRetention: ratio(opening.pence - lessPence + morePence, opening.pence),
+		netRevenueRetention: netRetentionOf(subscriptions),
+		customers: countsOf(customers),
+		customerChurn: ratio(customers.tally.known.lost, customers.openings.known.count),
+		customerNetRevenueRetention: netRetentionOf(customers),
+		provisional: provisionalOf(subscriptions, customers),
 	};
 }
 
-/**
- * Adds what happened to a subscription.
- * @param at returns the tally of a span, of place -1 for what was before all
- * @param chance how likely it does not renew if it is due and may
- */
-function tally(
-	journey: CoursedJourney,
-	{
-		spans,
-		at,
-		chance,
-	}: {
-		readonly spans: readonly Span[];
-		readonly at: (place: number) => SpanTally | undefined;
-		readonly chance: number;
-	},
-): void {
-	const { subscription, course } = journey;
+function countsOf({ tally: { known }, openings }: SpanOfMovers) {
+	const { new: added, reactivated, ended } = known.counts;
+	const { known: opening } = openings;
+	return { opening: opening.count, new: added, reactivated, ended, closing: closingOf(opening, known).count };
+}
+
+/** Of the recurring pence at the opening, what the same ones pay at the closing. */
+function netRetentionOf({ tally: { known }, openings }: SpanOfMovers): number | null {
+	const { pence } = openings.known;
+	return ratio(pence - known.lessPence + known.morePence, pence);
+}
+
+type TallyAt = (place: number) => SpanTally | undefined;
+
+function addPayments({ subscription, course }: CoursedJourney, spans: readonly Span[], at: TallyAt): void {
 	for (const { kind, atMs, revenuePence } of subscription.steps) {
 		const of = kind === 'refund' ? at(placeOf(spans, atMs))?.known : undefined;
 		if (of) of.refundPence += revenuePence;
@@ -229,30 +271,42 @@ function tally(
 		const of = at(placeOf(spans, atMs))?.known;
 		if (of) of.recovered++;
 	}
+}
+
+/** @param at returns the tally of a span, of place -1 for what was before all */
+function addMover({ movements, worst, chance }: Mover, spans: readonly Span[], at: TallyAt): void {
+	addMovements(movements, spans, (place) => at(place)?.known);
+	if (worst === movements) return;
+	const lost = new Map<number, Tally>();
+	const lostAt = (place: number) => lost.getOrInsertComputed(place, () => new Tally());
+	addMovements(worst, spans, lostAt);
+	const known = new Map<number, Tally>();
+	addMovements(movements, spans, (place) => known.getOrInsertComputed(place, () => new Tally()));
+	for (const [place, tally] of known) lostAt(place).addAll(tally, -1);
+	for (const [place, tally] of lost) {
+		at(place)?.open.addAll(tally);
+		at(place)?.likely.addAll(tally, chance);
+	}
+}
+
+function addMovements(
+	movements: readonly Movement[],
+	spans: readonly Span[],
+	at: (place: number) => Tally | undefined,
+): void {
 	let now: Standing = { isThere: false, pence: 0 };
 	let opening = now;
 	let place = -1;
-	const enter = (atMs: number) => {
+	for (const { kind, atMs, recurringPence } of movements) {
 		const next = placeOf(spans, atMs);
-		if (next === place) return;
-		close(at(place)?.known, opening, now);
-		[place, opening] = [next, now];
-	};
-	for (const { kind, atMs, recurringPence } of course?.movements ?? []) {
-		enter(atMs);
-		at(place)?.known.add(kind, recurringPence - now.pence);
+		if (next !== place) {
+			close(at(place), opening, now);
+			[place, opening] = [next, now];
+		}
+		at(place)?.add(kind, recurringPence - now.pence);
 		now = { isThere: kind !== 'ended', pence: recurringPence };
 	}
-	if (isOpen(journey) && course?.dueAtMs) {
-		enter(course.dueAtMs);
-		const lost = new Tally();
-		close(lost, opening, now, -1);
-		lost.add('ended', now.pence);
-		close(lost, opening, { isThere: false, pence: 0 });
-		at(place)?.open.addAll(lost);
-		at(place)?.likely.addAll(lost, chance);
-	}
-	close(at(place)?.known, opening, now);
+	close(at(place), opening, now);
 }
 
 /** Whether a subscription is there, and its recurring pence. */
@@ -262,11 +316,11 @@ interface Standing {
 }
 
 /** Adds how a subscription that was there at the opening of a span has changed until its closing. */
-function close(of: Tally | undefined, opening: Standing, now: Standing, times = 1): void {
+function close(of: Tally | undefined, opening: Standing, now: Standing): void {
 	if (!of || !opening.isThere) return;
-	if (!now.isThere) of.lost += times;
-	of.lessPence += times * Math.max(0, opening.pence - now.pence);
-	of.morePence += times * Math.max(0, now.pence - opening.pence);
+	if (!now.isThere) of.lost++;
+	of.lessPence += Math.max(0, opening.pence - now.pence);
+	of.morePence += Math.max(0, now.pence - opening.pence);
 }
 
 export const movementReport = reportThat({
@@ -281,21 +335,26 @@ export const movementReport = reportThat({
 	columns: {
 		part: { isOptional: true },
 		subscriptionChurn: { isShare: true, heading: 'churn' },
+		customerChurn: { isShare: true, heading: 'customer churn' },
+		customerNetRevenueRetention: { isShare: true, heading: 'net retention by customer' },
 		grossRevenueRetention: { isShare: true, heading: 'gross retention' },
 		netRevenueRetention: { isShare: true, heading: 'net retention' },
 		provisional: { heading: 'known', isOptional: true },
 		...styled(['pastDue', 'pastDuePence', 'closingLow', 'closingLowPence'], { isOptional: true }),
 		subscriptionChurnLikely: { isShare: true, isOptional: true, heading: 'churn likely' },
+		customerChurnLikely: { isShare: true, isOptional: true, heading: 'churn likely' },
+		customerChurnHigh: { isShare: true, isOptional: true, heading: 'churn at most' },
 		subscriptionChurnHigh: { isShare: true, isOptional: true, heading: 'churn at most' },
 		netRevenueRetentionLow: { isShare: true, isOptional: true, heading: 'net retention at least' },
 		netRevenueRetentionLikely: { isShare: true, isOptional: true, heading: 'net retention likely' },
 	},
-	async make({ query, period, asOfMs, calendar, courses }) {
+	async make({ query, period, asOfMs, calendar, courses, customers }) {
 		const { by } = query;
 		const every = query.every ?? 'month';
 		const journeys = await courses();
 		const spans = spansOf(firstEventMs(journeys), every, { period, calendar, asOfMs });
-		const rows = describeMovement(journeys, { by, spans, asOfMs }).map(
+		const customerOf = await customers();
+		const rows = describeMovement(journeys, { by, spans, asOfMs, customerOf }).map(
 			({ span, values, row }) => ({ [every]: span.name, part: span.part, ...values, ...row }) as NamedRow,
 		);
 		const isLatest = isIn(period, asOfMs);
@@ -306,14 +365,36 @@ export const movementReport = reportThat({
 	parts({ rows, by, every }) {
 		const table = rows.map(flatRow);
 		const names = [every, 'part', ...by.map(columnOf)];
-		const counts = ['opening', 'new', 'reactivated', 'ended', 'closing', 'recovered'];
+		const counts = ['opening', 'new', 'reactivated', 'ended', 'closing'];
+		const ofCustomers = [
+			...counts.map((name) => `${name}Customers`),
+			'customerChurn',
+			'customerNetRevenueRetention',
+			'provisional',
+			'customerChurnLikely',
+			'customerChurnHigh',
+		];
 		const pence = ['opening', 'new', 'reactivated', 'expansion', 'contraction', 'ended', 'closing', 'refund'];
 		const ofPence = [...pence.map((name) => `${name}Pence`), 'grossRevenueRetention', 'netRevenueRetention'];
 		return [
 			{
 				title: `Subscriptions, and which share of those at the opening the ${every} lost`,
-				rows: withColumns(table, [...names, ...counts, 'subscriptionChurn', ...provisionalCounts]),
+				rows: withColumns(table, [
+					...names,
+					...counts,
+					'recovered',
+					'subscriptionChurn',
+					...provisionalCounts,
+				]),
 				columns: { subscriptionChurn: { isShare: true, heading: `churn a ${every}` } },
+			},
+			{
+				title: `Customers, who may have several subscriptions, and which share of those at the opening the ${every} lost`,
+				rows: withColumns(table, [...names, ...ofCustomers]),
+				columns: {
+					customerChurn: { isShare: true, heading: `churn a ${every}` },
+					customerNetRevenueRetention: { isShare: true, heading: `net retention a ${every}` },
+				},
 			},
 			{
 				title: `Recurring revenue a month, refunds, and which share of that at the opening the ${every} kept`,
@@ -376,6 +457,7 @@ const provisionalFigures = [
 	'closing',
 	'closingPence',
 	'subscriptionChurn',
+	'customerChurn',
 	'grossRevenueRetention',
 	'netRevenueRetention',
 ] as const;
@@ -384,8 +466,8 @@ const provisionalFigures = [
 function flatRow({ provisional: bounds, ...row }: NamedRow): FlatRow {
 	const cells = Object.entries(row).flatMap(([name, value]): [string, Cell][] => {
 		if (typeof value !== 'object' || value === null) return [[name, value as Cell]];
-		const unit = name === 'subscriptions' ? '' : 'Pence';
-		return Object.entries(value).map(([part, amount]) => [`${part}${unit}`, amount as Cell]);
+		const named = { subscriptions: '', customers: 'Customers', recurringPence: 'Pence' }[name] ?? name;
+		return Object.entries(value).map(([part, amount]) => [`${part}${named}`, amount as Cell]);
 	});
 	// Rows that are known have the columns, too: they are empty.
 	const changing = provisionalFigures.flatMap((name): [string, Cell][] => {

@@ -90,6 +90,8 @@ export interface ReportSource {
 	subscriptions(): Promise<readonly Journey[]>;
 	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
 	courses(): Promise<readonly CoursedJourney[]>;
+	/** Tells the customer of a subscription: the `cid` of its first event that names one. */
+	customers(): Promise<(subid: string) => string | undefined>;
 	/** Who entered an experiment, or a segment as if there were one. */
 	entrants(entering: Omit<Entering, 'asOfMs' | 'include'>): Promise<Entrants>;
 	/** Visitors that are mail gateways, who are left out of who came: none if the query includes them. */

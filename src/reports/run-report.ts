@@ -4,6 +4,7 @@ import { isWanted, wantedTouch } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { gatewaysOf } from '../store/account/reading/gateways.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
+import { customersOfSubscriptions } from '../store/account/reading/journey-rows.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -148,6 +149,10 @@ async function makeReport(
 			const all = await read(wanted.length > 0 || query.by.some(isOfTouches), allTime);
 			const setDays = { ...account.renewalDays, ...query.period };
 			return chosen(coursesOf(all, setDays, asOfMs, { graceDays: account.graceDays }));
+		},
+		async customers() {
+			const cids = await store.read(account.id, customersOfSubscriptions(asOfMs));
+			return (subid) => cids.get(subid);
 		},
 		async gateways() {
 			const gateways = await gatewaysOf(store, account, { asOfMs, period, include });

@@ -192,6 +192,9 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 			churn: row.subscriptionChurn,
 			retention: row.netRevenueRetention,
 			grossRetention: row.grossRevenueRetention,
+			closingCustomers: (row as unknown as MovementRow).customers.closing,
+			newCustomers: (row as unknown as MovementRow).customers.new,
+			customerChurn: row.customerChurn,
 			...worstOf(row),
 		};
 		for (const [figure, value] of Object.entries(figuresOf))
@@ -207,7 +210,7 @@ function worstOf(row: Readonly<Record<string, unknown>>) {
 	return {
 		closingLow: provisional?.closing.low ?? known.subscriptions.closing,
 		closingLowPence: provisional?.closingPence.low ?? known.recurringPence.closing,
-		churnHigh: provisional ? provisional.subscriptionChurn?.high : known.subscriptionChurn,
+		churnHigh: provisional ? (provisional.subscriptionChurn?.high ?? null) : known.subscriptionChurn,
 	};
 }
 

@@ -16,6 +16,7 @@ import {
 	spansFrom,
 	sum,
 } from './journeys.ts';
+import { isNobody } from './model.ts';
 
 /** The same as `cohort-sums.ts` for reports on subscriptions. */
 
@@ -237,6 +238,53 @@ export function projections(log: Log, asked: Asked): Figures {
 	return figures;
 }
 
+/** When the customers of subscriptions were there, with the subscription that each began with. */
+function customersOf(
+	log: Log,
+	all: readonly Subscription[],
+	lastingOf: (one: Subscription) => readonly Lasting[],
+	asked: Asked,
+) {
+	const cids = new Map<string, string>();
+	for (const { subid, cid, atMs } of log.events)
+		if (
+			cid !== null &&
+			atMs <= asked.asOfMs &&
+			!isNobody(cid) &&
+			!log.shared.has(`c:${cid}`) &&
+			!cids.has(subid)
+		)
+			cids.set(subid, cid);
+	const nameOf = ({ first: { subid }, owner }: Subscription) => {
+		const cid = cids.get(subid);
+		return cid !== undefined ? `cid ${cid}` : owner === null ? `subid ${subid}` : `visitor ${owner}`;
+	};
+	const paid = all.filter((one) => lastingOf(one).length > 0);
+	return [...Map.groupBy(paid, nameOf).values()].map((own) => {
+		const beganMs = (one: Subscription) => (lastingOf(one)[0] as Lasting).atMs;
+		const sorted = own.toSorted(
+			(a, b) => beganMs(a) - beganMs(b) || (a.first.subid < b.first.subid ? -1 : 1),
+		);
+		const times = own.flatMap((one) => {
+			const spells = spellsOf(lastingOf(one), asked);
+			return spells.map(({ payments, endsAtMs }, nth) => ({
+				fromMs: (payments[0] as Lasting).atMs,
+				toMs: endsAtMs,
+				// Who goes on while the last one could still be renewed has not left.
+				holdsMs: nth + 1 < spells.length ? endsAtMs : latestOf(lastingOf(one)).lapseMs,
+			}));
+		});
+		const together: { fromMs: number; toMs: number; holdsMs: number }[] = [];
+		for (const time of times.sort((a, b) => a.fromMs - b.fromMs)) {
+			const last = together.at(-1);
+			if (!last || time.fromMs > Math.max(last.toMs, last.holdsMs)) together.push({ ...time });
+			else if (time.toMs > last.toMs) Object.assign(last, { toMs: time.toMs, holdsMs: time.holdsMs });
+			else if (time.toMs === last.toMs) last.holdsMs = Math.max(last.holdsMs, time.holdsMs);
+		}
+		return { began: sorted[0] as Subscription, together };
+	});
+}
+
 export function movement(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const all = chosen(log, asked);
@@ -244,8 +292,10 @@ export function movement(log: Log, asked: Asked): Figures {
 	const lastingOf = (one: Subscription) => triedOf(one).payments;
 	const firstMs = Math.min(...all.map(({ events }) => events[0]?.atMs as number));
 	const spans = spansFrom(firstMs, asked.every ?? 'month', asked);
+	const customers = customersOf(log, all, lastingOf, asked);
 	for (const [name, own] of Map.groupBy(all, (one) => groupOf(one, asked, lastingOf(one)[0]?.pence ?? 0))) {
 		const spells = new Map(own.map((one) => [one, spellsOf(lastingOf(one), asked)]));
+		const whose = customers.filter(({ began }) => own.includes(began)).map(({ together }) => together);
 		const worst = own.map((one) => spellsOf(lastingOf(one), asked, true));
 		let hasBegun = asked.groups.length === 0;
 		for (const { name: span, fromMs: from, toMs: to } of spans) {
@@ -276,6 +326,15 @@ export function movement(log: Log, asked: Asked): Figures {
 			figuresOf.churn = ratio(
 				before.filter((pence, one) => pence !== null && after[one] === null).length,
 				figuresOf.opening as number,
+			);
+			const isThere = (ms: number) =>
+				whose.map((some) => some.some(({ fromMs, toMs }) => fromMs < ms && toMs >= ms));
+			const [theirBefore, theirAfter] = [isThere(from), isThere(to)];
+			figuresOf.closingCustomers = theirAfter.filter((each) => each).length;
+			figuresOf.newCustomers = whose.filter(([first]) => within(first?.fromMs as number)).length;
+			figuresOf.customerChurn = ratio(
+				theirBefore.filter((each, one) => each && !theirAfter[one]).length,
+				theirBefore.filter((each) => each).length,
 			);
 			figuresOf.closingLow = worstAfter.filter((pence) => pence !== null).length;
 			figuresOf.closingLowPence = sum(worstAfter.map((pence) => pence ?? 0));

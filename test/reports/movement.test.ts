@@ -66,6 +66,9 @@ test('a month opens with what the month before closed with, and tells what came 
 		subscriptionChurn: 0.5,
 		grossRevenueRetention: 0.375,
 		netRevenueRetention: 0.375,
+		customers: { opening: 2, new: 1, reactivated: 0, ended: 1, closing: 2 },
+		customerChurn: 0.5,
+		customerNetRevenueRetention: 0.375,
 		provisional: null,
 	});
 	const january = rows[0]?.row;

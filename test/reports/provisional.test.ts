@@ -94,7 +94,8 @@ test('who is due and may still renew counts as there, and as gone at worst, from
 	const months = describeMovement(journeys, { by: [], spans, asOfMs });
 	const [january, february, march] = months.map(({ row }) => row);
 	assert.equal(january?.provisional, null);
-	assert.deepEqual(february?.subscriptions, { opening: 3, new: 0, reactivated: 0, ended: 0, closing: 3 });
+	assert.deepEqual(february?.customers, { opening: 3, new: 0, reactivated: 0, ended: 0, closing: 3 });
+	assert.deepEqual(february?.subscriptions, { ...february?.customers, recovered: 0 });
 	// Nothing tells yet how many of those who are so late renew: a half.
 	assert.deepEqual(february?.provisional, {
 		pastDue: 1,
@@ -103,6 +104,7 @@ test('who is due and may still renew counts as there, and as gone at worst, from
 		closing: { low: 2, likely: 3, high: 3 },
 		closingPence: { low: 1000, likely: 1250, high: 1500 },
 		subscriptionChurn: { low: 0, likely: 0.1667, high: 0.3333 },
+		customerChurn: { low: 0, likely: 0.1667, high: 0.3333 },
 		grossRevenueRetention: { low: 0.6667, likely: 0.8333, high: 1 },
 		netRevenueRetention: { low: 0.6667, likely: 0.8333, high: 1 },
 	});

@@ -4,6 +4,7 @@ import {
 	eventKeys,
 	type Holder,
 	type IsAnothers,
+	namesCustomer,
 	type Owner,
 	ownerOf,
 	subscribersAmong,
@@ -151,6 +152,20 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEve
 		);
 		return event.named > 0 ? event : { ...event, vid: owner?.vid ?? null };
 	});
+}
+
+/** The customers of subscriptions: the first `cid` of each that is one person's, in order of arrival, up to a moment. */
+export function* customersOfSubscriptions(asOfMs: number): Reading<Map<string, string>> {
+	const shared = yield* allShared();
+	const cids = new Map<string, string>();
+	yield* inPages<readonly [id: number, subid: string, cid: string]>(
+		(last) =>
+			select`id, subid, cid FROM @subscription_event WHERE id > ${last?.[0] ?? 0} AND received_at <= ${asOfMs} AND cid IS NOT NULL ORDER BY id LIMIT ${raw(pageRows)} /* customers of subscriptions */`,
+		([, subid, cid]) => {
+			if (!cids.has(subid) && namesCustomer(cid, shared)) cids.set(subid, cid);
+		},
+	);
+	return cids;
 }
 
 /** @param shared customers among them are nobody */

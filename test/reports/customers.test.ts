@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { dayMs } from '../../src/durations.ts';
+import { Calendar } from '../../src/reports/calendar.ts';
+import { coursesOf } from '../../src/reports/courses.ts';
+import type { Journey } from '../../src/reports/journey.ts';
+import { describeMovement } from '../../src/reports/movement.ts';
+import { examples } from '../quick.ts';
+import { day0Ms, journey, madeUpJourneys } from './made-up.ts';
+
+const calendar = new Calendar('UTC');
+const setDays = { newsletter: 30, annual: 365 };
+
+/** A subscription that pays every 30 days from a day on, so many times. */
+function monthly(subid: string, fromDay: number, times: number, pence = 500): Journey {
+	return journey(
+		subid,
+		Array.from({ length: times }, (_, payment) => [fromDay + 30 * payment, pence]),
+	);
+}
+
+function monthsOf(made: readonly Journey[], asOfDay: number, cids: Readonly<Record<string, string>>) {
+	const asOfMs = day0Ms + asOfDay * dayMs;
+	const spans = calendar.spans('month', day0Ms, asOfMs);
+	const customerOf = (subid: string) => cids[subid];
+	return describeMovement(coursesOf(made, setDays, asOfMs), { by: [], spans, asOfMs, customerOf }).map(
+		({
+			row: { subscriptions, customers, subscriptionChurn, customerChurn, customerNetRevenueRetention },
+		}) => ({
+			subscriptions: Object.values(subscriptions).slice(0, 5),
+			customers: Object.values(customers),
+			churn: [subscriptionChurn, customerChurn],
+			retention: customerNetRevenueRetention,
+		}),
+	);
+}
+
+test('who changes the plan under another subid has not left, and three titles of one reader are one customer', () => {
+	const made = [
+		monthly('stays', 5, 4),
+		monthly('title 1', 6, 4),
+		monthly('title 2', 7, 4),
+		// Paid until 9 February; the annual plan begins on 15 February.
+		monthly('monthly', 9, 1),
+		journey('annual', [[45, 12_000]], [], { evt: 'annual' }),
+	];
+	const cids = { 'title 1': 'R', 'title 2': 'R', monthly: 'U', annual: 'U' };
+	const [january, february, march] = monthsOf(made, 100, cids);
+	assert.deepEqual(january?.subscriptions, [0, 4, 0, 0, 4]);
+	assert.deepEqual(january?.customers, [0, 3, 0, 0, 3]);
+	assert.deepEqual(february, {
+		subscriptions: [4, 1, 0, 1, 4],
+		customers: [3, 0, 0, 0, 3],
+		churn: [0.25, 0],
+		// Of £20.00 a month, the annual plan has added £5.00.
+		retention: 1.25,
+	});
+	assert.deepEqual(march?.customers, [3, 0, 0, 0, 3]);
+});
+
+test('without a cid the visitor is the customer, and without a visitor each subscription', () => {
+	const owned = (subid: string, owner: string) => ({
+		...monthly(subid, 5, 2),
+		subscription: { ...monthly(subid, 5, 2).subscription, owner },
+	});
+	const nobody = { ...monthly('C', 5, 2), subscription: { ...monthly('C', 5, 2).subscription, owner: null } };
+	const [january] = monthsOf([owned('A', 'V'), owned('B', 'V'), nobody], 40, {});
+	assert.deepEqual(january?.customers, [0, 2, 0, 0, 2]);
+});
+
+test('who comes back after the time to renew was over has left, and is reactivated under whatever subid', () => {
+	// Paid until 2 March; lost on 17 March; back in April.
+	const made = [monthly('first', 1, 2), monthly('second', 100, 1)];
+	const months = monthsOf(made, 110, { first: 'C', second: 'C' });
+	assert.deepEqual(
+		months.map(({ customers }) => customers),
+		[
+			[0, 1, 0, 0, 1],
+			[1, 0, 0, 0, 1],
+			[1, 0, 0, 1, 0],
+			[0, 0, 1, 0, 1],
+		],
+	);
+});
+
+test('where each subscription has a customer of its own, customers are subscriptions', () => {
+	fc.assert(
+		fc.property(madeUpJourneys, fc.integer({ min: 7, max: 90 }), (made, newsletter) => {
+			const asOfMs = Date.UTC(2027, 3, 1);
+			const spans = calendar.spans('month', day0Ms, asOfMs);
+			const customerOf = (subid: string) => subid;
+			const terms = { by: [], spans, asOfMs, customerOf };
+			for (const { row } of describeMovement(coursesOf(made, { newsletter }, asOfMs), terms)) {
+				const { recovered, ...subscriptions } = row.subscriptions;
+				assert.deepEqual(row.customers, subscriptions);
+				assert.equal(row.customerChurn, row.subscriptionChurn);
+				assert.equal(row.customerNetRevenueRetention, row.netRevenueRetention);
+			}
+		}),
+		{ numRuns: examples(50) },
+	);
+});
