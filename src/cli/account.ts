@@ -60,7 +60,7 @@ function withSettings<Options, Given extends readonly unknown[]>(declared: Decla
 		)
 		.option(
 			'--renewal-days <evt=days...>',
-			'days from one renewal to the next, such as newsletter=30, where reports should not learn them',
+			'days from one renewal to the next, such as newsletter=30, where reports should not learn them; never, such as lifetime=never, for what is paid once',
 			merged(renewalPeriods),
 		)
 		.option(

@@ -5,6 +5,7 @@ import { checkErasures } from '../store/erasing-again.ts';
 import type { Check } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 import { checkMissingKeys } from './check-missing-keys.ts';
+import { checkRenewals } from './check-renewals.ts';
 import { command } from './command.ts';
 import { printJson, printLine } from './output.ts';
 
@@ -42,6 +43,7 @@ if something needs attention.`,
 			);
 		for await (const check of checkDays(store, isReadable)) show(check);
 		for await (const check of checkMissingKeys(store, isReadable)) show(check);
+		for await (const check of checkRenewals(store, isReadable)) show(check);
 		for await (const check of checkErasures(store, isReadable)) show(check);
 		for (const check of await checkIdTrust(store)) show(check);
 		for (const [aid, models] of Map.groupBy(await unusableModels(store), (model) => model.aid))

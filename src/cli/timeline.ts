@@ -1,5 +1,6 @@
+import type { RenewalDays } from '../domain/subscription-cadence.ts';
 import { moneyOf } from '../format/money.ts';
-import type { CoursedJourney, RenewalDays } from '../reports/courses.ts';
+import type { CoursedJourney } from '../reports/courses.ts';
 import { allTime } from '../reports/journey.ts';
 import type { TimelineEntry } from '../reports/timeline.ts';
 import type { Account } from '../store/control/accounts.ts';

@@ -89,6 +89,9 @@ export interface CadenceTable {
 	readonly graces?: readonly (readonly [evt: string, cadenceDays: number, days: number])[];
 }
 
+/** Days between renewals that the operator has set, by `evt`; `never` for what is paid once. */
+export type RenewalDays = Readonly<Record<string, number | 'never'>>;
+
 /** How much later than due a renewal may come, where that is not in proportion to the cadence alone. */
 export interface Grace {
 	/** Days by `evt`, as the operator has set them. */
@@ -117,7 +120,7 @@ export class Cadences {
 	readonly #byPrice: ReadonlyMap<string, ReadonlyMap<number, Told>>;
 	readonly #byEvt: ReadonlyMap<string, readonly number[]>;
 	readonly #all: readonly number[];
-	readonly #setDays: ReadonlyMap<string, number>;
+	readonly #setDays: ReadonlyMap<string, number | 'never'>;
 	readonly #trials: ReadonlyMap<string, ReadonlySet<number>>;
 	readonly #setGraceDays: ReadonlyMap<string, number>;
 	readonly #graces: ReadonlyMap<
@@ -128,7 +131,7 @@ export class Cadences {
 	/** @param setDays by `evt`, as the operator has set them */
 	constructor(
 		{ prices, evts, all, trials = [], graces = [] }: CadenceTable,
-		setDays: Readonly<Record<string, number>>,
+		setDays: RenewalDays,
 		{ setDays: setGraceDays = {}, isLearned = false }: Grace = {},
 	) {
 		const ofEvts = Map.groupBy(prices, ([evt]) => evt);
@@ -149,6 +152,16 @@ export class Cadences {
 		);
 		this.#setGraceDays = new Map(Object.entries(setGraceDays));
 		this.#graces = isLearned ? Map.groupBy(graces, ([evt]) => evt) : new Map();
+	}
+
+	/** Whether the operator has said that it is paid once. */
+	isPaidOnce(evt: string): boolean {
+		return this.#setDays.get(evt) === 'never';
+	}
+
+	/** Whether a cadence is that of subscriptions with other `evt`s: nobody has renewed this one, and nobody has said how often it is. */
+	isBorrowed(evt: string, cadence: Cadence): boolean {
+		return cadence.from === 'account' && !this.#setDays.has(evt);
 	}
 
 	/** How many days after the due day a renewal is in time. */
@@ -174,6 +187,7 @@ export class Cadences {
 	 */
 	of({ evt, payments }: Paid, asOfMs: number): readonly (Cadence | null)[] {
 		const set = this.#setDays.get(evt);
+		if (set === 'never') return payments.map(() => null);
 		if (set !== undefined) return payments.map(() => ({ days: set, from: 'account' }));
 		const cadences: (Cadence | null)[] = payments.map(() => null);
 		for (const plan of plansOf(payments)) {

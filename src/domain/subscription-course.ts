@@ -38,6 +38,10 @@ export interface Course {
 	readonly state: SubscriptionState;
 	/** Of the last payment. Null if nothing is known about it: then it is active for ever. */
 	readonly cadence: Cadence | null;
+	/** Whether it is paid once, as the operator has said. Then it has no cadence. */
+	readonly isPaidOnce: boolean;
+	/** Whether the cadence is that of others, of whom nobody has its `evt`. */
+	readonly isBorrowed: boolean;
 	/** How late its renewal may come. */
 	readonly graceDays: number;
 	readonly dueAtMs: number | null;
@@ -178,6 +182,8 @@ export function courseOf(
 		movements,
 		state: hasEnded ? 'ended' : dueAtMs <= asOfMs ? 'at risk' : runs > 1 ? 'reactivated' : 'active',
 		cadence: last,
+		isPaidOnce: cadences.isPaidOnce(evt),
+		isBorrowed: last !== null && cadences.isBorrowed(evt, last),
 		graceDays: last ? cadences.graceDays(evt, last) : 0,
 		dueAtMs: Number.isFinite(dueAtMs) ? dueAtMs : null,
 		lapsesAtMs: Number.isFinite(lapsesAtMs) ? lapsesAtMs : null,

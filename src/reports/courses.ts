@@ -6,6 +6,7 @@ import {
 	calendarMonthsOf,
 	type Paid,
 	type Payment,
+	type RenewalDays,
 } from '../domain/subscription-cadence.ts';
 import {
 	type Course,
@@ -13,9 +14,11 @@ import {
 	type SubscriptionTrial,
 	triedCourseOf,
 } from '../domain/subscription-course.ts';
+import { counted } from '../format/numbers.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
-import { isIn, type Journey, type Period } from './journey.ts';
+import { isIn, type Journey, type Period, rounded } from './journey.ts';
+import { quotedName } from './label.ts';
 import { readSubscriptionsWith } from './read-journeys.ts';
 
 /** A subscription with the touches that led to it, and how it has gone. */
@@ -58,15 +61,15 @@ export function begunIn(journeys: readonly CoursedJourney[], period: Period): Pa
 	return journeys.filter(isPaid).filter((journey) => isIn(period, begunAtMs(journey)));
 }
 
-/** Days between renewals that the operator has set, by `evt`. */
-export type RenewalDays = Readonly<Record<string, number>>;
+/** How late renewals may be, in days by `evt`, as the operator has set it. */
+type GraceDays = Readonly<Record<string, number>>;
 
 /** How some subscriptions have gone. Cadences are learned from a sample of all, so that it takes no longer where there are many. */
 export function* readCoursesWith(
 	subids: readonly string[],
 	asOfMs: number,
 	setDays: RenewalDays,
-	graceDays: RenewalDays,
+	graceDays: GraceDays,
 ): Reading<CoursedJourney[]> {
 	if (subids.length === 0) return [];
 	const journeys = yield* readSubscriptionsWith(subids, asOfMs);
@@ -82,7 +85,7 @@ export function coursesOf(
 	journeys: readonly Journey[],
 	setDays: RenewalDays,
 	asOfMs: number,
-	{ learned, graceDays = {} }: { readonly learned?: CadenceTable; readonly graceDays?: RenewalDays } = {},
+	{ learned, graceDays = {} }: { readonly learned?: CadenceTable; readonly graceDays?: GraceDays } = {},
 ): CoursedJourney[] {
 	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
@@ -111,9 +114,10 @@ function planNamed(evt: string, cadence: Cadence | null): string {
 
 /** What a reader must know of the latest figures. */
 export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
-	const courses = journeys.filter(isPaid).map(({ course }) => course);
+	const paid = journeys.filter(isPaid);
+	const courses = paid.map(({ course }) => course);
 	const atRisk = courses.filter(({ state }) => state === 'at risk').length;
-	const unknown = courses.filter(({ cadence }) => cadence === null).length;
+	const unknown = courses.filter(({ cadence, isPaidOnce }) => cadence === null && !isPaidOnce).length;
 	const warnings: string[] = [];
 	if (atRisk > 0)
 		warnings.push(
@@ -123,5 +127,20 @@ export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
 		warnings.push(
 			`Nothing tells how often ${unknown} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it with --period, or 'caskade account update --renewal-days'.`,
 		);
+	const borrowed = paid.filter(({ course: { isBorrowed } }) => isBorrowed);
+	for (const [evt, own] of [...Map.groupBy(borrowed, ({ subscription }) => subscription.evt)].slice(0, 3))
+		warnings.push(
+			`Nobody has renewed a subscription with the event type ${quotedName(evt)}: ${counted(own.length, 'subscription')} of it are taken to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Say how often, or that it is paid once: 'caskade account update --renewal-days ${quotedName(evt)}=never'.`,
+		);
 	return warnings;
+}
+
+/** What a reader must know of those that are paid once. */
+export function notesOf(journeys: readonly CoursedJourney[]): string[] {
+	const once = journeys.filter(isPaid).filter(({ course }) => course.isPaidOnce).length;
+	return once === 0
+		? []
+		: [
+				`${counted(once, 'subscription')} paid once never end, and have no recurring revenue. They are counted among the others.`,
+			];
 }

@@ -1,9 +1,10 @@
+import type { RenewalDays } from '../domain/subscription-cadence.ts';
 import { sameOccasionMs } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
 import { counted } from '../format/numbers.ts';
 import { seededRandom } from '../scoring/rows/random.ts';
 import { addDays } from './calendar.ts';
-import { coursesOf, isPaid, type PaidJourney, planOf, type RenewalDays } from './courses.ts';
+import { coursesOf, isPaid, type PaidJourney, planOf } from './courses.ts';
 import type { Journey, Period } from './journey.ts';
 import {
 	type BackTest,

@@ -2,7 +2,7 @@ import type { Movement } from '../domain/subscription-course.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { counted } from '../format/numbers.ts';
 import type { Span } from './calendar.ts';
-import { type CoursedJourney, warningsOf } from './courses.ts';
+import { type CoursedJourney, notesOf, warningsOf } from './courses.ts';
 import { customersAmong, type Mover, moverOf } from './customers.ts';
 import { columnOf, type GroupValues, groupsOf } from './grouping.ts';
 import { firstEventMs, isIn, placeOf, ratio, rounded, spansOf, type Terms } from './journey.ts';
@@ -359,7 +359,7 @@ export const movementReport = reportThat({
 		);
 		const isLatest = isIn(period, asOfMs);
 		const warnings = [...provisionalWarnings(rows, every), ...(isLatest ? warningsOf(journeys) : [])];
-		return { by, every, rows, warnings };
+		return { by, every, rows, warnings, notes: notesOf(journeys) };
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	parts({ rows, by, every }) {

@@ -1,11 +1,11 @@
 import { type EventKind, eventKinds } from '../domain/event-kind.ts';
+import type { RenewalDays } from '../domain/subscription-cadence.ts';
 import { type EventLabel, eventLabelNames, eventLabels } from '../domain/subscription-event.ts';
 import { type TouchDimension, touchDimensions, touchNames } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { day, pastMoment, positiveNumber, wholeNumber } from '../format/values.ts';
 import type { Account } from '../store/control/accounts.ts';
 import { type SpanLength, spanLengths } from './calendar.ts';
-import type { RenewalDays } from './courses.ts';
 import type { Basis } from './journey.ts';
 import { type Dimension, type Grouping, isOfTouches, planDimensions } from './label.ts';
 import { type AttributionModel, attributionModels, defaultHalfLifeDays, defaultModel } from './model.ts';
@@ -298,7 +298,7 @@ function switched(value: string): boolean {
 }
 
 /** Event types with the days that a renewal may be late, as `newsletter=21`. @throws OperatorError */
-export function gracePeriods(value: string): RenewalDays {
+export function gracePeriods(value: string): Readonly<Record<string, number>> {
 	const [, evt = '', days] = /^(.+)=(\d{1,3})$/.exec(value) ?? [];
 	if (days === undefined)
 		throw new OperatorError('It must be an event type and a number of days, such as newsletter=21.');
@@ -308,11 +308,13 @@ export function gracePeriods(value: string): RenewalDays {
 /** Event types with the days between renewals, as `newsletter=30,gift=365`. */
 export function renewalPeriods(value: string): RenewalDays {
 	// An event type may contain a comma, too.
-	const periods = value.split(/(?<==\d+),/).map((one) => {
-		const [, evt = '', days] = /^(.+)=(\d{1,4})$/.exec(one) ?? [];
-		if (!(Number(days) > 0))
-			throw new OperatorError('It must be an event type and a number of days, such as newsletter=30.');
-		return [evt, Number(days)];
+	const periods = value.split(/(?<==(?:\d+|never)),/).map((one) => {
+		const [, evt = '', days] = /^(.+)=(\d{1,4}|never)$/.exec(one) ?? [];
+		if (days !== 'never' && !(Number(days) > 0))
+			throw new OperatorError(
+				'It must be an event type and a number of days, such as newsletter=30, or never, such as lifetime=never.',
+			);
+		return [evt, days === 'never' ? days : Number(days)];
 	});
 	return Object.fromEntries(periods);
 }

@@ -278,7 +278,7 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 	};
 	const daysOf = (evt: string, payments: readonly Payment[], untilMs: number): (number | null)[] => {
 		const set = asked.period[evt];
-		if (set !== undefined) return payments.map(() => set);
+		if (set !== undefined) return payments.map(() => (set === 'never' ? null : set));
 		const { alike, isKnown, ofThePrice } = knownOf(evt);
 		const plans = plansOf(payments);
 		return payments.map((payment, place) => {

@@ -31,7 +31,7 @@ export interface Asked {
 	/** Only subscriptions of visitors with more hits than these. */
 	readonly moreHitsThan: number;
 	/** Days between renewals, by `evt`. */
-	readonly period: Readonly<Record<string, number>>;
+	readonly period: Readonly<Record<string, number | 'never'>>;
 }
 
 export type Figures = Map<string, unknown>;

@@ -66,7 +66,8 @@ const model = fc.oneof(
 const halfLifeDays = fc.constantFrom(7, 0.5, 30);
 const every = maybe(fc.constantFrom('day', 'week', 'month'));
 /** Of the others, they are learned. */
-const setDays = fc.record({ membership: days, newsletter: days }, { requiredKeys: [] });
+const daysOrNever = fc.oneof({ weight: 6, arbitrary: days }, { weight: 1, arbitrary: fc.constant('never') });
+const setDays = fc.record({ membership: daysOrNever, newsletter: daysOrNever }, { requiredKeys: [] });
 const plans = { by: subsets([...touchDimensions, 'evt', 'price']), period: setDays };
 const months = fc.constantFrom(24, 1, 3, 1200);
 

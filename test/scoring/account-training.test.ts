@@ -31,7 +31,7 @@ function trainAt(
 	account: {
 		id: number;
 		aid: string;
-		renewalDays: Record<string, number>;
+		renewalDays: Record<string, number | 'never'>;
 		graceDays: Record<string, number>;
 		paymentProviders: readonly string[];
 	},

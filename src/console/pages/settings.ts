@@ -172,7 +172,7 @@ ${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'pa
 ${linesField('origins', 'Origins', origins, 'web origins whose pages may read scores, one on each line; empty for all')}
 ${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
 ${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
-${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them')}
+${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them; lifetime=never for what is paid once')}
 ${linesField('graceDays', 'Days of grace', graceDays, 'such as newsletter=21, on each line: how many days after its due day a renewal is in time')}
 ${choiceField('idTrust', 'Ids in hits', idTrusts, idTrust)}
 <p class="hint">Whose cid and tid in a hit are believed: <em>claimed</em>, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; <em>signed</em>, of those alone that have it; <em>trusted</em>, of everybody, so that whoever guesses one is taken for its customer.</p>`;

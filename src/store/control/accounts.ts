@@ -3,7 +3,7 @@ import type { ChannelRule } from '../../domain/channel-rule.ts';
 import { defaultGoals } from '../../domain/goal.ts';
 import { defaultSegments } from '../../domain/segment.ts';
 import type { IdTrust } from '../../domain/signed-id.ts';
-import type { CadenceTable } from '../../domain/subscription-cadence.ts';
+import type { CadenceTable, RenewalDays } from '../../domain/subscription-cadence.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
@@ -28,7 +28,7 @@ export interface AccountSettings {
 	/** Hosts of payment pages besides the known ones. A return from one of them is not an arrival. */
 	readonly paymentProviders: readonly string[];
 	/** Days from one renewal to the next, by `evt`. Those of other subscriptions are learned. */
-	readonly renewalDays: Readonly<Record<string, number>>;
+	readonly renewalDays: RenewalDays;
 	/** How many days after its due day a renewal is in time, by `evt`. Of other subscriptions, it is by their cadence, or learned. */
 	readonly graceDays: Readonly<Record<string, number>>;
 	/** Amounts are in its minor unit, for example `GBP`. */

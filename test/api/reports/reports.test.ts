@@ -81,7 +81,7 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	const period = await get(`renewals?aid=${aid}&period=newsletter`);
 	assert.match(
 		await period.text(),
-		/period: It must be an event type and a number of days, such as newsletter=30\./,
+		/period: It must be an event type and a number of days, such as newsletter=30, or never, such as lifetime=never\./,
 	);
 	const spend = await get(`spend?aid=${aid}&model=first,last`);
 	assert.match(await spend.text(), /spend credits subscriptions by one model; name one\./);

@@ -1,7 +1,7 @@
 import { hitEntry } from '../../../domain/hit.ts';
 import type { Gateways } from '../../../domain/mail-gateways.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
-import { Cadences } from '../../../domain/subscription-cadence.ts';
+import { Cadences, type RenewalDays } from '../../../domain/subscription-cadence.ts';
 import { ask, type Reading, select } from '../../steps.ts';
 import type { Store } from '../../store.ts';
 import { gatewaysOf } from './gateways.ts';
@@ -56,7 +56,7 @@ export interface AccountHistory {
 export interface HistoryAccount {
 	readonly id: number;
 	/** The cadences that the operator has set, by `evt`. */
-	readonly renewalDays: Readonly<Record<string, number>>;
+	readonly renewalDays: RenewalDays;
 	/** How late a renewal may be, by `evt`, where the operator has set it. */
 	readonly graceDays: Readonly<Record<string, number>>;
 	readonly paymentProviders: readonly string[];

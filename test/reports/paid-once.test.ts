@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dayMs } from '../../src/durations.ts';
+import { Calendar } from '../../src/reports/calendar.ts';
+import { coursesOf, notesOf, warningsOf } from '../../src/reports/courses.ts';
+import { describeMovement } from '../../src/reports/movement.ts';
+import { renewalPeriods } from '../../src/reports/report-query.ts';
+import { day0Ms, journey } from './made-up.ts';
+
+const asOfMs = day0Ms + 1000 * dayMs;
+const monthly = (subid: string) =>
+	journey(
+		subid,
+		Array.from({ length: 33 }, (_, n) => [n * 30.4375, 499] as const).map(([day, pence]) => [
+			Math.floor(day),
+			pence,
+		]),
+	);
+const all = [...['A', 'B', 'C'].map(monthly), journey('L', [[10, 14_900]], [], { evt: 'lifetime' })];
+
+test('what is paid once has no recurring revenue, never ends, and is told apart', () => {
+	const journeys = coursesOf(all, renewalPeriods('lifetime=never'), asOfMs);
+	const spans = new Calendar('UTC').spans('month', day0Ms, asOfMs);
+	const { row } = describeMovement(journeys, { by: [], spans, asOfMs }).at(-1) as {
+		row: { subscriptions: object; recurringPence: object };
+	};
+	const { closing } = row.recurringPence as { closing: number };
+	assert.deepEqual([closing, (row.subscriptions as { closing: number }).closing], [3 * 499, 4]);
+	assert.deepEqual(warningsOf(journeys).join(), '');
+	assert.match(notesOf(journeys).join(), /^1 subscription paid once never end/);
+});
+
+test('a cadence that is taken from others is told, with the command that says better', () => {
+	const warnings = warningsOf(coursesOf(all, {}, day0Ms + 700 * dayMs)).join(' ');
+	assert.match(
+		warnings,
+		/Nobody has renewed .* lifetime: 1 subscription of it .* every 731 days.*--renewal-days lifetime=never/,
+	);
+	assert.doesNotMatch(warningsOf(coursesOf(all, { lifetime: 365 }, asOfMs)).join(), /Nobody has renewed/);
+});
+
+test('renewal days are a number or never', () => {
+	assert.deepEqual(renewalPeriods('a,b=30,lifetime=never,c=7'), { 'a,b': 30, lifetime: 'never', c: 7 });
+	assert.throws(() => renewalPeriods('a=0'), /or never, such as lifetime=never/);
+});
