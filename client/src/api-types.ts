@@ -150,8 +150,10 @@ export interface ReportQuery {
 	readonly basis?: string | undefined;
 	/** `0` to leave out the intervals of the model markov, which take most of the time. */
 	readonly intervals?: string | undefined;
-	/** Number of paths to show. Default: 20. */
+	/** Number of paths, or pages, to show. Default: 20. */
 	readonly top?: string | undefined;
+	/** How many days to look ahead. Default: 90 in forecast, 7 in funnel. */
+	readonly days?: string | undefined;
 	/** Number of months after the acquisition to show. Default: 24. */
 	readonly months?: string | undefined;
 	/** Only this goal. Default: all goals. */
@@ -162,8 +164,6 @@ export interface ReportQuery {
 	readonly value?: string | undefined;
 	/** The experiment. Default: the newest. */
 	readonly experiment?: string | undefined;
-	/** How many days to look ahead. Default: 90. */
-	readonly days?: string | undefined;
 	/** Only subscriptions with such an event in the period: acquisition, renewal or refund. */
 	readonly having?: string | undefined;
 }
@@ -184,7 +184,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['summary', 'activity', 'attribution', 'paths', 'trials', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
+export const reportKinds = ['summary', 'activity', 'attribution', 'paths', 'funnel', 'trials', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -196,6 +196,8 @@ export interface ReportsBy<Options> {
 	readonly attribution: (aid: string, options?: Options) => Promise<Report>;
 	/** The paths to subscriptions, and how long they took. @throws CaskadeError */
 	readonly paths: (aid: string, options?: Options) => Promise<Report>;
+	/** Of who saw a page, how many began to buy and paid. @throws CaskadeError */
+	readonly funnel: (aid: string, options?: Options) => Promise<Report>;
 	/** Who tries, and who pays after that. @throws CaskadeError */
 	readonly trials: (aid: string, options?: Options) => Promise<Report>;
 	/** How subscriptions and recurring revenue grow and shrink. @throws CaskadeError */

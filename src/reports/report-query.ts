@@ -166,14 +166,14 @@ export const parameters = {
 			value: 'pence',
 		},
 	),
-	days: parameter('how many days to look ahead', 90, wholeNumbers(366)),
+	days: parameter('how many days to look ahead', 90, wholeNumbers(366), '90 in forecast, 7 in funnel'),
 	months: parameter('number of months after the acquisition to show', 24, wholeNumbers(1200)),
 	include: parameter<'gateways' | null>(
 		'`gateways`: counts visitors that are mail gateways, who are left out otherwise',
 		null,
 		{ value: 'whom', parse: oneOf(['gateways'] as const) },
 	),
-	top: parameter('number of paths to show', 20, wholeNumbers(10_000)),
+	top: parameter('number of paths, or pages, to show', 20, wholeNumbers(10_000)),
 };
 
 export type ReportParameter = keyof typeof parameters;

@@ -2,6 +2,7 @@ import { activityReport } from './activity.ts';
 import { attributionReport } from './attribution.ts';
 import { coverageReport } from './coverage.ts';
 import { forecastReport } from './forecast.ts';
+import { funnelReport } from './funnel.ts';
 import { hostsReport } from './hosts.ts';
 import { lifetimeValueReport } from './lifetime-value.ts';
 import { liftReport } from './lift.ts';
@@ -23,6 +24,7 @@ export const allReports: readonly ReportDefinition[] = [
 	activityReport,
 	attributionReport,
 	pathsReport,
+	funnelReport,
 	trialsReport,
 	movementReport,
 	retentionReport,

@@ -16,6 +16,7 @@ const reports = [
 		'activity',
 		'attribution',
 		'paths',
+		'funnel',
 		'trials',
 		'movement',
 		'retention',

@@ -79,7 +79,7 @@ test('reports that count visitors or visits take `include`, and no other', () =>
 	const taking = allReports.filter(({ parameters }) => parameters.includes('include'));
 	assert.deepEqual(
 		taking.map(({ kind }) => kind),
-		['activity', 'attribution', 'paths', 'hosts', 'spend', 'promises', 'lift'],
+		['activity', 'attribution', 'paths', 'funnel', 'hosts', 'spend', 'promises', 'lift'],
 	);
 });
 
