@@ -11,6 +11,8 @@ export interface Payment {
 	readonly pricePence: number;
 	/** When all of it had been paid back; null if it was not. */
 	readonly refundedAtMs: number | null;
+	/** When a part had been paid back, and how much in all. */
+	readonly partRefund?: { readonly atMs: number; readonly pence: number };
 }
 
 /** A subscription as far as cadences are concerned. */

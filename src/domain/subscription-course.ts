@@ -82,7 +82,10 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 			const part = Math.min(left, payment.leftPence);
 			left -= part;
 			payment.leftPence -= part;
-			if (payment.leftPence > 0) break;
+			if (payment.leftPence > 0) {
+				payment.partRefund = { atMs, pence: payment.pricePence - payment.leftPence };
+				break;
+			}
 			// Free ones are not paid back.
 			if (part > 0) payment.refundedAtMs = atMs;
 			refundable.pop();
@@ -102,7 +105,12 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 			// A refund has passed it while it was free.
 			if (refundable.at(-1) !== last) refundable.push(last);
 		} else {
-			const payment = { atMs, pricePence: revenuePence, leftPence: revenuePence, refundedAtMs: null };
+			const payment: RunningPayment = {
+				atMs,
+				pricePence: revenuePence,
+				leftPence: revenuePence,
+				refundedAtMs: null,
+			};
 			payments.push(payment);
 			refundable.push(payment);
 		}
@@ -117,6 +125,7 @@ interface RunningPayment {
 	pricePence: number;
 	leftPence: number;
 	refundedAtMs: number | null;
+	partRefund?: { readonly atMs: number; readonly pence: number };
 }
 
 /** When a payment is over, and until when the next one is in time. */
@@ -215,6 +224,34 @@ export interface TriedCourse {
 	readonly course: Course;
 }
 
+/** How near a refund must be to the unused share, of days and of whole months. Smaller shares end nothing. */
+const [nearUnused, nearUnusedMonths, minUnused] = [0.04, 0.02, 0.1];
+
+/** Payments of which the unused share was paid back are over at that moment, as those are of which all was. */
+function endedByRefunds(
+	evt: string,
+	payments: readonly Payment[],
+	cadences: Cadences,
+	asOfMs: number,
+): readonly Payment[] {
+	if (payments.every(({ partRefund }) => !partRefund)) return payments;
+	const of = cadences.of({ evt, payments }, asOfMs);
+	return payments.map((payment, place) => {
+		const { atMs, pricePence, refundedAtMs, partRefund } = payment;
+		const cadence = of[place];
+		if (!partRefund || !cadence || refundedAtMs !== null) return payment;
+		const unused = 1 - (partRefund.atMs - atMs) / (cadence.days * dayMs);
+		const share = partRefund.pence / pricePence;
+		const months = calendarMonthsOf(cadence.days) ?? 1;
+		const isOfMonths =
+			months > 1 && Math.abs(share - Math.floor(unused * months) / months) <= nearUnusedMonths;
+		const isUnused = Math.abs(share - unused) <= nearUnused || isOfMonths;
+		return share >= minUnused && unused >= minUnused && isUnused
+			? { ...payment, refundedAtMs: partRefund.atMs }
+			: payment;
+	});
+}
+
 /** How many of some payments are those of a trial: all, if the subscription has not begun. */
 export function trialPayments(
 	{ evt, payments }: { readonly evt: string; readonly payments: readonly Payment[] },
@@ -234,7 +271,7 @@ export function triedCourseOf(
 	asOfMs: number,
 ): TriedCourse {
 	const begun = trialPayments({ evt, payments: all }, cadences);
-	const payments = all.slice(begun);
+	const payments = endedByRefunds(evt, all.slice(begun), cadences, asOfMs);
 	const tried = all.slice(0, begun);
 	const [first] = tried;
 	const cadence = first ? cadences.longest(evt, first) : null;

@@ -358,11 +358,25 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 			const days = daysOf(evt, some, asked.asOfMs);
 			return some.map((payment, place) => within(payment, days[place] ?? null));
 		};
+		const withoutUnused = (some: readonly Payment[]): Payment[] => {
+			const days = daysOf(evt, some, asked.asOfMs);
+			return some.map((payment, place) => {
+				const { partAtMs, partPence = 0, pence, atMs, backAtMs } = payment;
+				const lasts = days[place] ?? null;
+				if (partAtMs === undefined || lasts === null || backAtMs < Number.POSITIVE_INFINITY) return payment;
+				const left = 1 - (partAtMs - atMs) / (lasts * dayMs);
+				const months = [2, 3, 4, 6, 12, 24].find((each) => wholeDays(lasts) === each * month);
+				const near = [Math.abs(partPence / pence - left) <= 0.04];
+				if (months) near.push(Math.abs(partPence / pence - Math.floor(left * months) / months) <= 0.02);
+				const isUnused = partPence / pence >= 0.1 && left >= 0.1 && near.includes(true);
+				return isUnused ? { ...payment, backAtMs: partAtMs } : payment;
+			});
+		};
 		const first = begun === 0 ? undefined : payments[0];
 		const longest = (payment: Payment) => daysOf(evt, [payment], Number.POSITIVE_INFINITY)[0] ?? null;
 		const triedDays = first ? longest(first) : null;
 		const told: TriedPayments = {
-			payments: begun < 0 ? [] : lastingOf(payments.slice(begun)),
+			payments: begun < 0 ? [] : lastingOf(withoutUnused(payments.slice(begun))),
 			triedAtMs: first?.atMs ?? null,
 			triedPence: first?.pence ?? 0,
 			decidedAtMs: first ? within(first, triedDays).lapseMs : 0,

@@ -56,6 +56,9 @@ export interface Payment {
 	pence: number;
 	left: number;
 	backAtMs: number;
+	/** When a part was paid back last, and how much in all. */
+	partAtMs?: number;
+	partPence?: number;
 }
 
 /** What a subscription has paid; refunds take from the latest payments before them, else from what is paid next. */
@@ -69,6 +72,10 @@ export function paymentsOf({ events }: Subscription): Payment[] {
 			back -= part;
 			payment.left -= part;
 			if (part > 0 && payment.left === 0) payment.backAtMs = atMs;
+			else if (part > 0) {
+				payment.partAtMs = atMs;
+				payment.partPence = payment.pence - payment.left;
+			}
 			if (back === 0) break;
 		}
 		return back;

@@ -119,3 +119,24 @@ test('a renewal that is missing is not late, and few late ones are no rule', () 
 	for (const { course } of coursesOf([...missing, ...few], {}, asOfMs))
 		assert.ok(course?.movements.some(({ kind }) => kind === 'reactivated'));
 });
+
+test('a refund of the unused share ends what was paid, and that of another part does not', () => {
+	const annual = (day: number, refundPence: number, days = 365.25) =>
+		coursesOf(
+			[
+				journey('S', [
+					[0, 4990],
+					[day, -refundPence],
+				]),
+			],
+			{ newsletter: days },
+			asOfDay(day + 1),
+		)[0]?.course?.state;
+	assert.equal(annual(91, 3742), 'ended');
+	// Of the eight whole months that are left.
+	assert.equal(annual(110, Math.round((4990 * 8) / 12)), 'ended');
+	assert.equal(annual(91, 1000), 'active');
+	assert.equal(annual(355, 130), 'active');
+	assert.equal(annual(15, 2495, 30), 'ended');
+	assert.equal(annual(5, 2495, 30), 'active');
+});
