@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { hourMs } from '../../durations.ts';
-import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
+import { OperatorError, reasonOf, StorageError, UnavailableError } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { clientTableNames } from '../account/tables.ts';
 import { checkControl } from '../check-control.ts';
@@ -266,7 +266,9 @@ export class PostgresStore implements OpenStore {
 		try {
 			return await this.#run(accountId, beginReading, reading);
 		} catch (error) {
-			throw isTransient(error) ? storageError(error) : error;
+			const stored = storageError(error);
+			// What an operator must do is said as it is.
+			throw stored instanceof UnavailableError ? stored : error;
 		}
 	}
 
