@@ -83,7 +83,7 @@ export interface ReportSource {
 	read<Outcome>(reading: (options: JourneyOptions) => Reading<Outcome>): Promise<Outcome>;
 	/**
 	 * Subscriptions that the query chooses, with their touches.
-	 * @param needs `visits`: also visits, and the paths of visitors who did not subscribe
+	 * @param needs `arrivals`: also those, and the paths of visitors who did not subscribe
 	 */
 	journeys(needs?: 'arrivals' | 'touches'): Promise<ReadJourneys>;
 	/** The same subscriptions, with touches only where these choose them. */

@@ -3,6 +3,7 @@ import { type CoursedJourney, coursesOf, isPaid, warningsOf } from './courses.ts
 import { allTime, type Journey } from './journey.ts';
 import { readSubscriptions } from './read-journeys.ts';
 import { type FlatRow, reportThat } from './report.ts';
+import { bars } from './report-drawing.ts';
 import { sumOf } from './sums.ts';
 import { unknownNames } from './unknown-names.ts';
 
@@ -78,5 +79,12 @@ export const summaryReport = reportThat({
 		};
 	},
 	table: ({ rows }) => rows as readonly FlatRow[],
-	draw: () => null,
+	draw: ({ rows }, _, money) =>
+		bars(
+			rows
+				.filter(({ moment }) => moment !== 'change')
+				.map(({ moment, recurringPence }) => ({ moment, recurringPence })),
+			'recurringPence',
+			{ title: 'Recurring revenue a month', money },
+		),
 });
