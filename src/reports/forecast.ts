@@ -2,6 +2,7 @@ import type { RenewalDays } from '../domain/subscription-cadence.ts';
 import { sameOccasionMs } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
 import { counted } from '../format/numbers.ts';
+import { countBelow } from '../scoring/rows/count-below.ts';
 import { seededRandom } from '../scoring/rows/random.ts';
 import { addDays } from './calendar.ts';
 import { coursesOf, isPaid, type PaidJourney, planOf } from './courses.ts';
@@ -15,6 +16,7 @@ import {
 	type NewPence,
 	NewSubscriptions,
 	newBusinessMethods,
+	scaleOf,
 	spreadOf,
 } from './new-business.ts';
 import { projectionOf, Renewals, zOf } from './projection.ts';
@@ -88,7 +90,12 @@ export function forecast(
 ): Forecast {
 	const renewals = new Renewals(present, asOfMs);
 	const ofPresent = projectionOf(present, renewals, asOfMs, { days, z });
-	const { pence: ofNew, spread, choice } = newBusiness(journeys, present, { asOfMs, days, setDays });
+	const {
+		pence: ofNew,
+		spread,
+		choice,
+		presentScale,
+	} = newBusiness(journeys, present, { asOfMs, days, setDays });
 	const returns = returnsOf(present, asOfMs, earlierReturns(journeys, { asOfMs, days, setDays }));
 	const refundShare = refundShareOf(present);
 	const middle = partsOf(
@@ -102,8 +109,8 @@ export function forecast(
 	);
 	const random = seededRandom(1);
 	const [below, above] = [
-		(ofPresent.pence - ofPresent.lowPence) / z,
-		(ofPresent.highPence - ofPresent.pence) / z,
+		(presentScale * (ofPresent.pence - ofPresent.lowPence)) / z,
+		(presentScale * (ofPresent.highPence - ofPresent.pence)) / z,
 	];
 	const futures = Array.from({ length: simulations }, () => {
 		const moved = Math.exp(spread * normal(random));
@@ -169,24 +176,34 @@ function newBusiness(
 	journeys: readonly Journey[],
 	present: readonly PaidJourney[],
 	{ asOfMs, days, setDays }: Terms,
-): { readonly pence: NewPence; readonly spread: number; readonly choice: NewBusinessChoice } {
+): {
+	readonly pence: NewPence;
+	readonly spread: number;
+	readonly choice: NewBusinessChoice;
+	/** By how much renewals of the present were off more than their bounds say. */
+	readonly presentScale: number;
+} {
 	const begun = present.toSorted((a, b) => beginOf(a) - beginOf(b));
 	const arrivals = new NewSubscriptions(begun.map(beginOf), asOfMs);
 	const cameFrom = newPenceOf(begun);
 	const step = Math.max(7, Math.round(days / 8));
-	const every = Math.ceil(journeys.length / sampled);
-	const sample = journeys.filter((_, place) => place % every === 0);
+	const sample = everyNth(journeys, sampled);
 	const tests = Math.min(
 		maxBackTests,
 		Math.floor((arrivals.days - days - Math.max(days, recentDays)) / step) + 1,
 	);
 	const backTests: BackTest[] = [];
+	/** Of renewals of those who were present then. */
+	const surprises: number[] = [];
 	let valued: { readonly ago: number; readonly pence: number } | undefined;
 	for (let test = tests - 1; test >= 0; test--) {
 		const ago = days + test * step;
 		const fromMs = asOfMs - ago * dayMs;
-		if (!valued || valued.ago - ago >= recentDays)
-			valued = { ago, pence: sumOf(valueOfNew(knownAt(sample, fromMs, setDays), fromMs, days)) };
+		if (!valued || valued.ago - ago >= recentDays) {
+			const known = knownAt(sample, fromMs, setDays);
+			valued = { ago, pence: sumOf(valueOfNew(known, fromMs, days)) };
+			surprises.push(surpriseOf(known, present, { asOfMs: fromMs, days }));
+		}
 		const { count, spread: assumedSpread } = arrivals.expected(days, ago);
 		backTests.push({
 			atMs: fromMs,
@@ -200,16 +217,40 @@ function newBusiness(
 	const { count, spread: assumed, alikeDays } = arrivals.expected(days);
 	const choice = chosenBy(backTests, alikeDays, { lastPeriod: days, dues: latelyDays });
 	const independent = Math.min(backTests.length, (backTests.length * step) / days);
+	const presentScale = scaleOf(surprises, Math.min(surprises.length, (surprises.length * recentDays) / days));
 	const spread = spreadOf(backTests, { method: choice.method, assumed, independent });
 	if (choice.method === 'lastPeriod')
-		return { pence: cameFrom(asOfMs - days * dayMs, asOfMs), spread, choice };
+		return { pence: cameFrom(asOfMs - days * dayMs, asOfMs), spread, choice, presentScale };
 	const value = valueOfNew(begun, asOfMs, days);
 	const many = choice.method === 'model' ? count : arrivals.lately(days);
 	return {
 		pence: { acquisitions: many * value.acquisitions, renewals: many * value.renewals },
 		spread,
 		choice,
+		presentScale,
 	};
+}
+
+/** How many standard deviations renewals of those who were present at an earlier moment were off, by what was known then. */
+function surpriseOf(
+	known: readonly PaidJourney[],
+	now: readonly PaidJourney[],
+	{ asOfMs, days }: Omit<Terms, 'setDays'>,
+): number {
+	const told = projectionOf(known, new Renewals(known, asOfMs), asOfMs, { days, z });
+	const there = new Set(
+		known
+			.filter((journey) => lapsedDays(journey, asOfMs) === undefined)
+			.map(({ subscription }) => subscription.subid),
+	);
+	const endMs = asOfMs + days * dayMs;
+	let came = 0;
+	for (const { subscription } of now)
+		if (there.has(subscription.subid))
+			for (const { kind, atMs, revenuePence } of subscription.steps)
+				if (kind === 'renewal' && atMs >= asOfMs && atMs < endMs) came += revenuePence;
+	const bound = came < told.pence ? told.pence - told.lowPence : told.highPence - told.pence;
+	return bound > 0 ? (z * Math.abs(came - told.pence)) / bound : 0;
 }
 
 function sumOf({ acquisitions, renewals }: NewPence): number {
@@ -220,11 +261,20 @@ function beginOf({ payments }: PaidJourney): number {
 	return payments[0]?.atMs as number;
 }
 
+/** At most so many, evenly. */
+function everyNth(journeys: readonly Journey[], most: number): readonly Journey[] {
+	const every = Math.ceil(journeys.length / most);
+	return every > 1 ? journeys.filter((_, place) => place % every === 0) : journeys;
+}
+
+/** Of how many subscriptions returns are learned. */
+const sampledForReturns = 20_000;
 /** As many earlier moments say how many come back. */
 const returnMoments = 3;
 
 function earlierReturns(journeys: readonly Journey[], { asOfMs, days, setDays }: Terms): EarlierReturns[] {
-	const ofSubid = new Map(journeys.map((journey) => [journey.subscription.subid, journey]));
+	const sample = everyNth(journeys, sampledForReturns);
+	const ofSubid = new Map(sample.map((journey) => [journey.subscription.subid, journey]));
 	return Array.from({ length: returnMoments }, (_, place) => {
 		const fromMs = asOfMs - days * (1 + place / 2) * dayMs;
 		const toMs = fromMs + days * dayMs;
@@ -234,7 +284,7 @@ function earlierReturns(journeys: readonly Journey[], { asOfMs, days, setDays }:
 					kind !== 'refund' && atMs >= fromMs && atMs < toMs ? sum + revenuePence : sum,
 				0,
 			);
-		return { known: knownAt(journeys, fromMs, setDays), asOfMs: fromMs, penceSince };
+		return { known: knownAt(sample, fromMs, setDays), asOfMs: fromMs, penceSince };
 	}).filter(({ known }) => known.length > 0);
 }
 
@@ -243,8 +293,8 @@ function newPenceOf(begun: readonly PaidJourney[]): (fromMs: number, toMs: numbe
 	const begins = begun.map(beginOf);
 	return (fromMs, toMs) => {
 		const pence = { acquisitions: 0, renewals: 0 };
-		const first = begins.findIndex((ms) => ms >= fromMs);
-		for (let place = first < 0 ? begins.length : first; (begins[place] as number) < toMs; place++) {
+		const first = countBelow(begins, (ms) => ms < fromMs);
+		for (let place = first; (begins[place] as number) < toMs; place++) {
 			const journey = begun[place] as PaidJourney;
 			for (const { kind, atMs, revenuePence } of journey.subscription.steps)
 				if (kind !== 'refund' && atMs < toMs)

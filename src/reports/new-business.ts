@@ -89,7 +89,7 @@ export class NewSubscriptions {
 		while (span < longestLevelDays) {
 			const longer = Math.min(span === 3 ? 7 : 2 * span, Math.floor(known));
 			// Too little is left to tell it apart.
-			if (longer < 1.5 * span) return span < longestLevelDays ? Math.floor(known) : span;
+			if (longer - span < (span === 3 ? 4 : 7)) return Math.max(span, Math.floor(known));
 			const [young, old] = [this.between(ago, ago + span), this.between(ago + span, ago + longer)];
 			const rate = (young + old) / longer;
 			const error = Math.sqrt(overdispersion * rate * (1 / span + 1 / (longer - span)));
@@ -267,6 +267,8 @@ function offBy(told: number, came: number): number {
 const assumedBackTests = 4;
 /** A surprise counts as so many standard deviations at most: bounds of 80 % are not those of what is rare. */
 const mostSurprise = 2.5;
+/** Where next to nothing is known, the bounds of 80 % are from 0.28 to 3.6 times what is told. */
+const mostSpread = 1;
 
 /**
  * The standard deviation of the log of what comes by what was told: what chance makes it, by how much more the method was off in the
@@ -282,10 +284,15 @@ export function spreadOf(
 		independent,
 	}: { readonly method: NewBusinessMethod; readonly assumed: number; readonly independent: number },
 ): number {
-	const squares = backTests.map(
-		(one) =>
-			Math.min(mostSurprise, Math.abs(Math.log((one.came + 1) / (one[method] + 1))) / one.assumedSpread) ** 2,
+	const surprises = backTests.map(
+		(one) => Math.abs(Math.log((one.came + 1) / (one[method] + 1))) / one.assumedSpread,
 	);
-	const mean = squares.reduce((sum, square) => sum + square, 0) / Math.max(1, squares.length);
-	return assumed * Math.sqrt((assumedBackTests + independent * mean) / (assumedBackTests + independent));
+	return Math.min(mostSpread, assumed * scaleOf(surprises, independent));
+}
+
+/** By how much things are off more than chance makes them, if they were off by so many standard deviations. */
+export function scaleOf(surprises: readonly number[], independent: number): number {
+	const squares = surprises.reduce((sum, each) => sum + Math.min(mostSurprise, each) ** 2, 0);
+	const mean = squares / Math.max(1, surprises.length);
+	return Math.sqrt((assumedBackTests + independent * mean) / (assumedBackTests + independent));
 }

@@ -46,7 +46,7 @@ export function returnsOf(
 }
 
 /** How far returns are off besides by chance, as the standard deviation of the log. */
-const assumedSpread = 0.25;
+const assumedSpread = 0.35;
 
 function groupOf(days: number): number {
 	return endedDays.findLastIndex((from) => days >= from);
