@@ -117,16 +117,19 @@ export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
 	const paid = journeys.filter(isPaid);
 	const courses = paid.map(({ course }) => course);
 	const atRisk = courses.filter(({ state }) => state === 'at risk').length;
-	const unknown = courses.filter(({ cadence, isPaidOnce }) => cadence === null && !isPaidOnce).length;
+	const unknown = paid.filter(({ course: { cadence, isPaidOnce } }) => cadence === null && !isPaidOnce);
 	const warnings: string[] = [];
 	if (atRisk > 0)
 		warnings.push(
 			`${atRisk} of ${courses.length} subscriptions are at risk: due, not renewed, and not lost yet. The latest figures do not count them as ended.`,
 		);
-	if (unknown > 0)
+	if (unknown.length > 0) {
+		const evts = [...new Set(unknown.map(({ subscription: { evt } }) => quotedName(evt)))];
+		const days = evts.slice(0, 3).map((evt) => `${evt}=DAYS`);
 		warnings.push(
-			`Nothing tells how often ${unknown} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it with --period, or 'caskade account update --renewal-days'.`,
+			`Nothing tells how often ${unknown.length} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it for one report with --period ${days.join(',')}, or for all with 'caskade account update --renewal-days'.`,
 		);
+	}
 	const borrowed = paid.filter(({ course: { isBorrowed } }) => isBorrowed);
 	for (const [evt, own] of [...Map.groupBy(borrowed, ({ subscription }) => subscription.evt)].slice(0, 3))
 		warnings.push(

@@ -234,7 +234,7 @@ function notesOf({ experiment, leftOut, gateways, scoredBy, lift, cap, asOfMs }:
 				? 'The treated reach the goal more often: the interval that holds at every look is above 0.'
 				: anytimeHigh < 0
 					? 'The treated reach the goal less often: the interval that holds at every look is below 0.'
-					: 'The interval that holds at every look includes 0: no effect on the goal is shown yet.',
+					: `The interval that holds at every look includes 0: no effect on the goal is shown${endOf(experiment) <= asOfMs ? '' : ' yet'}. The other interval is for whoever looks once, at a time that was chosen before.`,
 		);
 		const weeks = (Math.min(endOf(experiment), asOfMs) - experiment.fromMs) / (7 * dayMs);
 		const saved = (weeks * varianceReduction) / (1 - varianceReduction);

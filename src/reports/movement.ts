@@ -339,7 +339,7 @@ export const movementReport = reportThat({
 		customerNetRevenueRetention: { isShare: true, heading: 'net retention by customer' },
 		grossRevenueRetention: { isShare: true, heading: 'gross retention' },
 		netRevenueRetention: { isShare: true, heading: 'net retention' },
-		provisional: { heading: 'known', isOptional: true },
+		provisional: { heading: 'figures', isOptional: true },
 		...styled(['pastDue', 'pastDuePence', 'closingLow', 'closingLowPence'], { isOptional: true }),
 		subscriptionChurnLikely: { isShare: true, isOptional: true, heading: 'churn likely' },
 		customerChurnLikely: { isShare: true, isOptional: true, heading: 'churn likely' },

@@ -36,7 +36,7 @@ interface CurveTitles {
 	readonly noted?: { readonly notes: readonly DayNote[]; readonly every: SpanLength };
 }
 
-export const monthsAcross = 'months after that of the beginning';
+export const monthsAcross = 'months after that of the first payment';
 
 const [width, height, right, top, bottom] = [440, 240, 18, 14, 30];
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */

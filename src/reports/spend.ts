@@ -30,7 +30,7 @@ import {
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import { type FlatRow, reportThat } from './report.ts';
-import { curves, monthsAcross } from './report-curves.ts';
+import { curves } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
@@ -215,7 +215,11 @@ export const spendReport = reportThat({
 				name: Object.values(namesOf(row as FlatRow)).join(' / ') || 'all',
 				points: recovered.map((y, age) => ({ x: String(age), y })),
 			})),
-			{ title: 'Share of the spending that was recovered', isShare: true, across: monthsAcross },
+			{
+				title: 'Share of the spending that was recovered',
+				isShare: true,
+				across: 'months after that of the acquisition',
+			},
 		),
 	],
 });

@@ -110,7 +110,13 @@ export const trialsReport = reportThat({
 			({ span, values, row }) =>
 				({ ...(every && { [every]: span.name, part: span.part }), ...values, ...row }) as NamedRow,
 		);
-		return { by, every, rows, warnings: warningsOf(trials) };
+		return {
+			by,
+			every,
+			rows,
+			warnings: warningsOf(trials),
+			...(trials.length === 0 && { notes: [noTrials] }),
+		};
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	draw({ by, every, rows }, table, _, notes) {
@@ -121,6 +127,9 @@ export const trialsReport = reportThat({
 	},
 });
 
+const noTrials =
+	'No trial began. A trial is what is uploaded of a subscription before its first payment, with an "rvn" of 0, or the first price where that is paid once and another one goes on.';
+
 function flatRow({ daysToConvert, ...row }: NamedRow): FlatRow {
 	const { p50: daysP50, p75: daysP75, p90: daysP90 } = daysToConvert;
 	return { ...(row as unknown as FlatRow), daysP50, daysP75, daysP90 };
@@ -130,6 +139,6 @@ function warningsOf(trials: readonly TriedJourney[]): string[] {
 	const unknown = trials.filter(({ trial }) => trial.decidedAtMs === null && trial.convertedAtMs === null);
 	if (unknown.length === 0) return [];
 	return [
-		`Nothing tells how long ${unknown.length} of ${trials.length} trials last, so they stay open. Set it with --period, or 'caskade account update --renewal-days'.`,
+		`Nothing tells how long ${unknown.length} of ${trials.length} trials last, so they stay open. Set it with --period EVT=DAYS, or 'caskade account update --renewal-days EVT=DAYS'.`,
 	];
 }
