@@ -1,5 +1,5 @@
 /**
- * `npm run proof:forecast` forecasts CDNOW's purchases, 90 days from the first of each of thirteen months, and compares the
+ * `npm run proof:forecast-cdnow` forecasts CDNOW's purchases, 90 days from the first of each of thirteen months, and compares the
  * mean absolute percentage error with that of the last 90 days and of the same days a year ago, and the bands with what came.
  * `test/reports/forecast.test.ts` is the short form.
  */
