@@ -6,7 +6,7 @@ import { moneyOf } from '../../src/format/money.ts';
 test('a currency is a code of ISO 4217, in capital letters', () => {
 	for (const code of ['GBP', 'EUR', 'XCG', 'ZWG', 'BGN']) assert.equal(currencyCode(code), code);
 	for (const code of ['GPB', 'gbp', '', 'XAU', 'XXX', 'XTS', 'DEM'])
-		assert.throws(() => currencyCode(code), /code of a currency, such as GBP/, code);
+		assert.throws(() => currencyCode(code), /code of a currency in capitals, such as GBP/, code);
 });
 
 test('decimals are those of ISO 4217, not those that people write', () => {
