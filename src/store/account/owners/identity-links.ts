@@ -126,9 +126,12 @@ function ownProofSql(vid: string, key: string): string {
 }
 
 /** In SQL: a holder, or nobody where too many share the key. Most have none. */
-function unsharedSql(holder: string, key: string): string {
-	return `CASE WHEN ${holder} IS NULL OR ${isSharedSql(key)} THEN NULL ELSE ${holder} END AS ${holder}`;
+function unsharedSql(holder: string, key: string, or = ''): string {
+	return `CASE WHEN ${holder} IS NULL OR ${isSharedSql(key)}${or} THEN NULL ELSE ${holder} END AS ${holder}`;
 }
+
+/** In SQL: or a claim to a `tid` yields to the proven customer of its event. See `namedOwner`. */
+const yieldsSql = ` OR (by_tid <> by_cid AND ${ownProofSql('by_tid', "'t:' || tid")} = ${neverProven} AND ${ownProofSql('by_cid', "'c:' || cid")} < ${neverProven})`;
 
 /** Of those events that have one, the holders of their keys, and whether the holder of the `tid` is another customer's. */
 export function holdersOf(events: readonly Joinable[]): Askable<Select> {
@@ -140,7 +143,7 @@ export function holdersOf(events: readonly Joinable[]): Askable<Select> {
 }
 
 const holdersOfEach = raw(
-	`tid, cid, ${unsharedSql('by_tid', "'t:' || tid")}, ${unsharedSql('by_cid', "'c:' || cid")}, CASE WHEN by_tid IS NULL OR cid IS NULL THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END AS another, CASE WHEN by_tid <> by_cid THEN CASE WHEN ${ownProofSql('by_tid', "'t:' || tid")} = ${neverProven} AND ${ownProofSql('by_cid', "'c:' || cid")} < ${neverProven} THEN 1 ELSE 0 END ELSE 0 END AS yields FROM (SELECT column1 AS tid, column2 AS cid, ${holderSql("'t:' || column1")} AS by_tid, ${holderSql("'c:' || column2")} AS by_cid`,
+	`tid, cid, ${unsharedSql('by_tid', "'t:' || tid", yieldsSql)}, ${unsharedSql('by_cid', "'c:' || cid")}, CASE WHEN by_tid IS NULL OR cid IS NULL THEN 0 WHEN ${isAnothersSql('by_tid', 'cid')} THEN 1 ELSE 0 END AS another FROM (SELECT column1 AS tid, column2 AS cid, ${holderSql("'t:' || column1")} AS by_tid, ${holderSql("'c:' || column2")} AS by_cid`,
 );
 
 function holdersOfKeys(keys: readonly string[]): Askable<Select> {
@@ -187,15 +190,15 @@ function holdersIn(begun: Row | undefined, proven: Row | undefined): Holder[] {
 /** The visitor that each event names, by `tid`. @param holders rows of `holdersOf` */
 export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
 	if (holders.length === 0) return new Map();
-	// A claim that yields is none, so that all that are left count alike.
-	const holderOf = new Map<string, KeyHolder>();
-	for (const { tid, cid, by_tid, by_cid, yields } of holders) {
-		if (typeof by_tid === 'string' && Number(yields) !== 1)
-			holderOf.set(tidKey(String(tid)), { vid: by_tid, isProven: true });
-		if (typeof by_cid === 'string') holderOf.set(cidKey(String(cid)), { vid: by_cid, isProven: true });
+	const holderOf = new Map<string, string>();
+	for (const { tid, cid, by_tid, by_cid } of holders) {
+		if (typeof by_tid === 'string') holderOf.set(tidKey(String(tid)), by_tid);
+		if (typeof by_cid === 'string') holderOf.set(cidKey(String(cid)), by_cid);
 	}
 	const { test } = new Anothers(holders, 'by_tid');
-	return namedAmong(events, (key) => holderOf.get(key), test);
+	// A claim that yields is not among them, so all count alike.
+	const proven = (vid: string | undefined) => (vid === undefined ? undefined : { vid, isProven: true });
+	return namedAmong(events, (key) => proven(holderOf.get(key)), test);
 }
 
 /** The same. */
