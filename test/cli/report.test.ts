@@ -21,7 +21,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	const aid = 'c-a-demo-local';
-	await caskade(['demo', '--visitors', '300', '--days', '90', ...at]);
+	await caskade(['demo', '--visitors', '1000', '--days', '90', ...at]);
 	const changed = ['--timezone', 'Europe/London', '--payment-provider', 'pay.example.com'];
 	const account = (await caskadeJson(['account', 'update', aid, ...changed, ...at])) as Record<
 		string,
