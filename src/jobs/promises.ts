@@ -1,7 +1,7 @@
 import { horizonMsOf } from '../domain/goal.ts';
 import { dayMs, hourMs } from '../durations.ts';
 import { calendarOf } from '../reports/calendar.ts';
-import { allWeeks, comparePromises, type PromiseRow } from '../reports/promises.ts';
+import { allWeeks, comparePromises, type PromiseRow } from '../reports/promise-comparison.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import { keepFigure, keptFigures, pruneServedScores, servedScores } from '../store/account/served-scores.ts';
 import { insertMessages } from '../store/account/webhooks/outbox.ts';

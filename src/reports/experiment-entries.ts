@@ -3,7 +3,7 @@ import { type Participant, personIn } from '../domain/experiment.ts';
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
-import { outcomesIn } from '../scoring/follow/backtest.ts';
+import { outcomesIn } from '../scoring/follow/outcomes.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { endOfLog } from '../scoring/serve/base-rate.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { followPromises } from '../../src/jobs/promises.ts';
-import type { PromiseRow } from '../../src/reports/promises.ts';
+import type { PromiseRow } from '../../src/reports/promise-comparison.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import {

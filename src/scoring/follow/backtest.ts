@@ -1,7 +1,4 @@
-import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
 import { delayMsOf, type Goal, horizonMsOf } from '../../domain/goal.ts';
-import type { Profile } from '../../domain/profile.ts';
-import type { Cadences } from '../../domain/subscription-cadence.ts';
 import { OperatorError } from '../../errors.ts';
 import { counted } from '../../format/numbers.ts';
 import {
@@ -27,10 +24,10 @@ import { difference } from '../judge/choose.ts';
 import { train } from '../judge/train.ts';
 import { accountRows } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
-import { renewalOutcome } from '../rows/renewal-snapshots.ts';
-import { outcomesOf, profilesAt } from '../rows/snapshots.ts';
+import { profilesAt } from '../rows/snapshots.ts';
 import { baseRateFor, measureBaseRates } from '../serve/base-rate.ts';
 import { openModel } from '../serve/goal-model.ts';
+import { outcomesIn } from './outcomes.ts';
 import { simpleModel } from './simple-model.ts';
 
 export type BacktestMoment = 'cut' | 'hit';
@@ -270,30 +267,6 @@ export async function drawnVisitors(
 	}
 	const every = Math.max(1, Math.ceil(vids.length / maxVisitors));
 	return { vids: vids.filter((_, index) => index % every === 0), all: vids.length, gateways: gateways.size };
-}
-
-/** How visitors are scored, and their outcomes known. */
-interface Judging {
-	readonly goal: Goal;
-	readonly cadences: Cadences;
-	/** Everything that came of the last scores is known. */
-	readonly knownToMs: number;
-}
-
-/** What a visitor is scored for, and the outcome; nothing where they are not scored, or it is not known yet. */
-export function outcomesIn(
-	history: VisitorHistory,
-	{ goal, cadences, knownToMs }: Judging,
-): (profile: Profile, atMs: number) => readonly { readonly scored: Scored; readonly label: 0 | 1 }[] {
-	const labelsAt = outcomesOf(history, { goals: [goal], horizonMs: horizonMsOf(goal) });
-	return (profile, atMs) => {
-		const scored = scoredFor(goal, profile, atMs, cadences);
-		if (!scored) return [];
-		const label = scored.renewing
-			? renewalOutcome(history, scored.renewing, knownToMs)?.label
-			: labelsAt(atMs)[0];
-		return label === undefined ? [] : [{ scored, label }];
-	};
 }
 
 /** Draws hits of a period: of all visitors, each has the same chance, as pages ask after each. */
