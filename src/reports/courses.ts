@@ -97,6 +97,18 @@ export function coursesOf(
 	});
 }
 
+/** How subscriptions had gone at a moment, as the account and the query say how often each is paid, and how late. */
+export type CoursesAt = (journeys: readonly Journey[], atMs: number) => CoursedJourney[];
+
+/** Subscriptions as they were known at a moment: nothing later had come. @param beforeMs the moment after it */
+export function knownBefore(journeys: readonly Journey[], beforeMs: number): Journey[] {
+	return journeys.flatMap((journey) => {
+		const { subscription } = journey;
+		const steps = subscription.steps.filter(({ atMs }) => atMs < beforeMs);
+		return steps.length === 0 ? [] : [{ ...journey, subscription: { ...subscription, steps } }];
+	});
+}
+
 /** What tells plans apart: the `evt`, and how often they are paid. */
 export function planOf({ subscription: { evt }, course: { cadence } }: PaidJourney): string {
 	return planNamed(evt, cadence);

@@ -1,11 +1,10 @@
-import type { RenewalDays } from '../domain/subscription-cadence.ts';
 import { sameOccasionMs } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
 import { counted } from '../format/numbers.ts';
 import { countBelow } from '../scoring/rows/count-below.ts';
 import { seededRandom } from '../scoring/rows/random.ts';
 import { addDays } from './calendar.ts';
-import { coursesOf, isPaid, type PaidJourney, planOf } from './courses.ts';
+import { type CoursesAt, coursesOf, isPaid, knownBefore, type PaidJourney, planOf } from './courses.ts';
 import type { Journey, Period } from './journey.ts';
 import {
 	type BackTest,
@@ -57,20 +56,20 @@ const maxBackTests = 52;
 /** Of how many subscriptions the value of a new one is learned in back-tests. */
 const sampled = 2000;
 
-/** Subscriptions as they were known at a moment. */
+/** Subscriptions that had begun before a moment, as they were known then. */
 export function knownAt(
 	journeys: readonly Journey[],
 	asOfMs: number,
-	setDays: RenewalDays,
+	coursesAt: CoursesAt = unset,
 ): readonly PaidJourney[] {
-	const known = journeys.flatMap((journey): Journey[] => {
-		const { subscription } = journey;
-		if (!subscription.acquisition || subscription.acquisition.atMs >= asOfMs) return [];
-		const steps = subscription.steps.filter(({ atMs }) => atMs < asOfMs);
-		return [{ ...journey, subscription: { ...subscription, steps } }];
-	});
-	return coursesOf(known, setDays, asOfMs).filter(isPaid);
+	const begun = journeys.filter(
+		({ subscription: { acquisition } }) => acquisition && acquisition.atMs < asOfMs,
+	);
+	return coursesAt(knownBefore(begun, asOfMs), asOfMs).filter(isPaid);
 }
+
+/** Where nothing is set. */
+const unset: CoursesAt = (journeys, atMs) => coursesOf(journeys, {}, atMs);
 
 /**
  * What the next days will bring, as of a moment; of what happened then and later, nothing is used. Present subscriptions pay what
@@ -84,9 +83,9 @@ export function forecast(
 	asOfMs: number,
 	days: number,
 	{
-		setDays = {},
-		present = knownAt(journeys, asOfMs, setDays),
-	}: { readonly setDays?: RenewalDays; readonly present?: readonly PaidJourney[] } = {},
+		coursesAt = unset,
+		present = knownAt(journeys, asOfMs, coursesAt),
+	}: { readonly coursesAt?: CoursesAt; readonly present?: readonly PaidJourney[] } = {},
 ): Forecast {
 	const renewals = new Renewals(present, asOfMs);
 	const ofPresent = projectionOf(present, renewals, asOfMs, { days, z });
@@ -95,8 +94,8 @@ export function forecast(
 		spread,
 		choice,
 		presentScale,
-	} = newBusiness(journeys, present, { asOfMs, days, setDays });
-	const returns = returnsOf(present, asOfMs, earlierReturns(journeys, { asOfMs, days, setDays }));
+	} = newBusiness(journeys, present, { asOfMs, days, coursesAt });
+	const returns = returnsOf(present, asOfMs, earlierReturns(journeys, { asOfMs, days, coursesAt }));
 	const refundShare = refundShareOf(present);
 	const middle = partsOf(
 		{
@@ -169,13 +168,13 @@ function refundShareOf(journeys: readonly PaidJourney[]): number {
 interface Terms {
 	readonly asOfMs: number;
 	readonly days: number;
-	readonly setDays: RenewalDays;
+	readonly coursesAt: CoursesAt;
 }
 
 function newBusiness(
 	journeys: readonly Journey[],
 	present: readonly PaidJourney[],
-	{ asOfMs, days, setDays }: Terms,
+	{ asOfMs, days, coursesAt }: Terms,
 ): {
 	readonly pence: NewPence;
 	readonly spread: number;
@@ -200,7 +199,7 @@ function newBusiness(
 		const ago = days + test * step;
 		const fromMs = asOfMs - ago * dayMs;
 		if (!valued || valued.ago - ago >= recentDays) {
-			const known = knownAt(sample, fromMs, setDays);
+			const known = knownAt(sample, fromMs, coursesAt);
 			valued = { ago, pence: sumOf(valueOfNew(known, fromMs, days)) };
 			surprises.push(surpriseOf(known, present, { asOfMs: fromMs, days }));
 		}
@@ -235,7 +234,7 @@ function newBusiness(
 function surpriseOf(
 	known: readonly PaidJourney[],
 	now: readonly PaidJourney[],
-	{ asOfMs, days }: Omit<Terms, 'setDays'>,
+	{ asOfMs, days }: Omit<Terms, 'coursesAt'>,
 ): number {
 	const told = projectionOf(known, new Renewals(known, asOfMs), asOfMs, { days, z });
 	const there = new Set(
@@ -272,7 +271,7 @@ const sampledForReturns = 20_000;
 /** As many earlier moments say how many come back. */
 const returnMoments = 3;
 
-function earlierReturns(journeys: readonly Journey[], { asOfMs, days, setDays }: Terms): EarlierReturns[] {
+function earlierReturns(journeys: readonly Journey[], { asOfMs, days, coursesAt }: Terms): EarlierReturns[] {
 	const sample = everyNth(journeys, sampledForReturns);
 	const ofSubid = new Map(sample.map((journey) => [journey.subscription.subid, journey]));
 	return Array.from({ length: returnMoments }, (_, place) => {
@@ -284,7 +283,7 @@ function earlierReturns(journeys: readonly Journey[], { asOfMs, days, setDays }:
 					kind !== 'refund' && atMs >= fromMs && atMs < toMs ? sum + revenuePence : sum,
 				0,
 			);
-		return { known: knownAt(sample, fromMs, setDays), asOfMs: fromMs, penceSince };
+		return { known: knownAt(sample, fromMs, coursesAt), asOfMs: fromMs, penceSince };
 	}).filter(({ known }) => known.length > 0);
 }
 
@@ -388,14 +387,13 @@ export const forecastReport = reportThat({
 	definition:
 		'What is to be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones, the sum that `ltv` has as `projected`, and by ended ones that come back (`returns`), less refunds; with bounds of 80 % (`lowPence`, `highPence`). `newBusiness` says which method told the new business, and how far each was off in the past of the account. Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`).',
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
-	async make({ query, asOfMs, account, calendar, courses }) {
+	async make({ query, asOfMs, calendar, courses, coursesAt }) {
 		const { days } = query;
 		const journeys = (await courses()).filter(isPaid);
-		const setDays = { ...account.renewalDays, ...query.period };
 		const earlierMs = asOfMs - days * dayMs;
-		const next = forecast(journeys, asOfMs, days, { setDays, present: journeys });
-		const known = knownAt(journeys, earlierMs, setDays);
-		const earlier = forecast(journeys, earlierMs, days, { setDays, present: known });
+		const next = forecast(journeys, asOfMs, days, { coursesAt, present: journeys });
+		const known = knownAt(journeys, earlierMs, coursesAt);
+		const earlier = forecast(journeys, earlierMs, days, { coursesAt, present: known });
 		const came = cameSince(journeys, { fromMs: earlierMs, toMs: asOfMs }, known);
 		const rows = parts.map((part) => {
 			const { pence: expectedPence, ...bounds } = next.parts[part];

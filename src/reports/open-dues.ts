@@ -1,4 +1,5 @@
 import { dayMs } from '../durations.ts';
+import { countBelow } from '../scoring/rows/count-below.ts';
 import { type CoursedJourney, isPaid, type PaidJourney, planOf } from './courses.ts';
 
 /**
@@ -49,8 +50,9 @@ export function chanceOfLoss(
 				else if (lateDays > 0) earlier.lateDays.push(lateDays);
 		}
 	}
+	for (const { lateDays } of [all, ...ofPlans.values()]) lateDays.sort((a, b) => a - b);
 	const shareOf = ({ lateDays, lost }: Earlier, ageDays: number, prior: number, weight: number) => {
-		const later = lateDays.filter((days) => days > ageDays).length;
+		const later = lateDays.length - countBelow(lateDays, (days) => days <= ageDays);
 		return (lost + prior * weight) / (lost + later + weight);
 	};
 	return (journey) => {

@@ -5,7 +5,7 @@ import type { AccountHistory } from '../store/account/reading/histories.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
-import type { CoursedJourney } from './courses.ts';
+import type { CoursedJourney, CoursesAt } from './courses.ts';
 import type { DayNote } from './day-notes.ts';
 import type { Entering, Entrants } from './experiment-entries.ts';
 import type { Basis, Journey, Period, Totals } from './journey.ts';
@@ -90,6 +90,8 @@ export interface ReportSource {
 	subscriptions(): Promise<readonly Journey[]>;
 	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
 	courses(): Promise<readonly CoursedJourney[]>;
+	/** The same of other moments, of subscriptions that were read. */
+	readonly coursesAt: CoursesAt;
 	/** Tells the customer of a subscription: the `cid` of its first event that names one. */
 	customers(): Promise<(subid: string) => string | undefined>;
 	/** Who entered an experiment, or a segment as if there were one. */

@@ -145,10 +145,13 @@ async function makeReport(
 		async subscriptions() {
 			return chosen(await read(wanted.length > 0, period));
 		},
+		coursesAt: (journeys, atMs) =>
+			coursesOf(journeys, { ...account.renewalDays, ...query.period }, atMs, {
+				graceDays: account.graceDays,
+			}),
 		async courses() {
 			const all = await read(wanted.length > 0 || query.by.some(isOfTouches), allTime);
-			const setDays = { ...account.renewalDays, ...query.period };
-			return chosen(coursesOf(all, setDays, asOfMs, { graceDays: account.graceDays }));
+			return chosen(source.coursesAt(all, asOfMs));
 		},
 		async customers() {
 			const cids = await store.read(account.id, customersOfSubscriptions(asOfMs));

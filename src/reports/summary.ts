@@ -1,5 +1,5 @@
 import { hasLabels } from '../domain/subscription-event.ts';
-import { type CoursedJourney, coursesOf, isPaid, warningsOf } from './courses.ts';
+import { type CoursedJourney, isPaid, knownBefore, warningsOf } from './courses.ts';
 import { allTime, type Journey } from './journey.ts';
 import { readSubscriptions } from './read-journeys.ts';
 import { type FlatRow, reportThat } from './report.ts';
@@ -28,14 +28,6 @@ function standingOf(journeys: readonly CoursedJourney[]) {
 	};
 }
 
-/** Subscriptions as they were known at a moment: later events had not come. */
-function asKnownAt(journeys: readonly Journey[], atMs: number): Journey[] {
-	return journeys.flatMap((journey) => {
-		const steps = journey.subscription.steps.filter((step) => step.atMs <= atMs);
-		return steps.length === 0 ? [] : [{ ...journey, subscription: { ...journey.subscription, steps } }];
-	});
-}
-
 function changeOf(now: Standing, before: Standing): Standing {
 	const names = Object.keys(now) as (keyof Standing)[];
 	return Object.fromEntries(names.map((name) => [name, now[name] - before[name]])) as unknown as Standing;
@@ -56,15 +48,14 @@ export const summaryReport = reportThat({
 		annualRecurringPence: { heading: 'recurring a year' },
 		pastDuePence: { heading: 'past due a month' },
 	},
-	async make({ account, query, asOfMs, calendar, read }) {
+	async make({ query, asOfMs, calendar, read, coursesAt }) {
 		const all = await read((options) => readSubscriptions({ ...options, period: allTime }));
-		const setDays = { ...account.renewalDays, ...query.period };
 		const beforeMs = calendar.daysBefore(asOfMs, daysBefore);
-		const coursesAt = (journeys: readonly Journey[], atMs: number) =>
-			coursesOf(journeys, setDays, atMs).filter(({ subscription }) => hasLabels(subscription, query));
-		const courses = coursesAt(all, asOfMs);
+		const chosenAt = (journeys: readonly Journey[], atMs: number) =>
+			coursesAt(journeys, atMs).filter(({ subscription }) => hasLabels(subscription, query));
+		const courses = chosenAt(all, asOfMs);
 		const now = standingOf(courses);
-		const before = standingOf(coursesAt(asKnownAt(all, beforeMs), beforeMs));
+		const before = standingOf(chosenAt(knownBefore(all, beforeMs + 1), beforeMs));
 		const dated = (atMs: number) => calendar.dayOf(atMs);
 		return {
 			rows: [

@@ -7,7 +7,6 @@ import { type GroupValues, groupsOf } from './grouping.ts';
 import { isIn, type Period, placeOf, spansOf, type Terms } from './journey.ts';
 import { percentilesOf } from './percentile.ts';
 import { type FlatRow, reportThat, styled } from './report.ts';
-
 import { curves, curvesByGroup } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { commonParameters } from './report-query.ts';

@@ -60,6 +60,7 @@ export function report(
 	id: number,
 	kind: string,
 	fields: Partial<ReportQuery> = {},
+	graceDays: Readonly<Record<string, number>> = {},
 ): Promise<Report> {
 	const model = kind === 'spend' ? (['linear'] as const) : attributionModels;
 	const query = queryOf(reportOf(kind), { model, asOf: nowMs, ...fields });
@@ -69,7 +70,7 @@ export function report(
 		timezone: 'UTC',
 		paymentProviders: [],
 		renewalDays: {},
-		graceDays: {},
+		graceDays,
 		currency: 'GBP',
 	};
 	return runReport(store, account, query, paymentProviders);

@@ -36,7 +36,7 @@ test('what comes of a steady business is near its forecast, and mostly within th
 	for (let seed = 1; seed <= 10; seed++) {
 		const all = business(seed);
 		const made = forecast(all, asOfMs, 90);
-		const came = cameSince(knownAt(all, day0Ms + 600 * dayMs, {}), {
+		const came = cameSince(knownAt(all, day0Ms + 600 * dayMs), {
 			fromMs: asOfMs,
 			toMs: asOfMs + 90 * dayMs,
 		});
@@ -62,7 +62,7 @@ test('a forecast is the same each time, and uses nothing of later', () => {
 
 test('renewals of the present are what ltv projects, for any number of days', () => {
 	const asOfMs = day0Ms + 400 * dayMs;
-	const known = knownAt(business(4), asOfMs, {});
+	const known = knownAt(business(4), asOfMs);
 	for (const days of [1, 30, 90, 365]) {
 		const projected = projectionOf(known, new Renewals(known, asOfMs), asOfMs, { days });
 		const told = forecast(known, asOfMs, days).parts['renewals of present'];
@@ -80,7 +80,7 @@ test('a young account is told all that is due, as what may come, and why', () =>
 	assert.equal(newBusiness.method, 'model');
 	assert.equal(newBusiness.backTests, 0);
 	assert.match(warnings[0] as string, /^Nobody was due yet of the plans of 100 of 100 subscriptions/);
-	const known = knownAt(young, asOfMs, {});
+	const known = knownAt(young, asOfMs);
 	const { lowPence, highPence } = projectionOf(known, new Renewals(known, asOfMs), asOfMs);
 	assert.deepEqual({ lowPence, highPence }, { lowPence: 0, highPence: 12 * 49_900 });
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { reportCsv, reportText } from '../../src/reports/report-table.ts';
 import { reportOf } from '../../src/reports/reports.ts';
-import { engines, openAccountOn } from '../store/engines.ts';
+import { type Engine, engines, openAccountOn } from '../store/engines.ts';
 import { fill, report, sale } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 
@@ -57,3 +57,25 @@ for (const engine of engines)
 		const other = await report(store, id, 'summary', { asOf: day0Ms + 95 * dayMs, evt: 'gift' });
 		assert.equal(other.rows[0]?.payingSubscriptions, 0);
 	});
+
+test('how late renewals may come is what the account says, in the summary and the forecast as in movement', async () => {
+	const { store } = await openAccountOn(engines[0] as Engine);
+	const id = await fill(store, 'c-a-late-uk', entries);
+	const graceDays = { newsletter: 3 };
+	const asked = (kind: string, asOf: number) =>
+		report(store, id, kind, { asOf, period, days: 30 }, graceDays);
+	// B, due on day 90, is lost on day 93.
+	const asOf = day0Ms + 95 * dayMs;
+	const [now] = (await asked('summary', asOf)).rows;
+	const closing = (await asked('movement', asOf)).rows.at(-1) as { subscriptions: { closing: number } };
+	assert.deepEqual([now?.payingSubscriptions, closing.subscriptions.closing], [2, 2]);
+	// 30 days later, what was told then is what is told of then.
+	const told = (await asked('forecast', asOf)).rows as { part: string; highPence: number }[];
+	const later = (await asked('forecast', asOf + 30 * dayMs)).rows as {
+		part: string;
+		earlierHighPence: number;
+	}[];
+	const highest = <Row extends { part: string }>(rows: readonly Row[]) =>
+		rows.find(({ part }) => part === 'renewals of present');
+	assert.equal(highest(later)?.earlierHighPence, highest(told)?.highPence);
+});
