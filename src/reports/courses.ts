@@ -153,9 +153,10 @@ export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
 /** What a reader must know of those that are paid once. */
 export function notesOf(journeys: readonly CoursedJourney[]): string[] {
 	const once = journeys.filter(isPaid).filter(({ course }) => course.isPaidOnce).length;
-	return once === 0
-		? []
-		: [
-				`${counted(once, 'subscription')} paid once never end, and have no recurring revenue. They are counted among the others.`,
-			];
+	if (once === 0) return [];
+	const [are, never, theyAre] =
+		once === 1 ? ['is', 'it never ends, and has', 'It is'] : ['are', 'they never end, and have', 'They are'];
+	return [
+		`${counted(once, 'subscription')} ${are} paid once, so ${never} no recurring revenue. ${theyAre} counted among the others.`,
+	];
 }

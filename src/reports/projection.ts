@@ -143,9 +143,9 @@ export function projectionOf(
 	const plans = new Map<string, { pence: number; low: number; high: number }>();
 	let [most, variance] = [0, 0];
 	for (const journey of journeys) {
-		const { cadence, lapsesAtMs } = journey.course;
+		const { cadence, lapsesAtMs, isPaidOnce } = journey.course;
 		const last = journey.payments.at(-1) as Payment;
-		if (lapsesAtMs !== null && lapsesAtMs <= asOfMs) continue;
+		if (isPaidOnce || (lapsesAtMs !== null && lapsesAtMs <= asOfMs)) continue;
 		const plan = planOf(journey);
 		const cadenceDays = cadence?.days ?? renewals.assumedDays(plan);
 		if (cadenceDays === null || last.pricePence === 0) continue;

@@ -199,6 +199,7 @@ export function projections(log: Log, asked: Asked): Figures {
 				const last = payments.at(-1) as Lasting;
 				const kept = latestOf(payments.map((payment) => payment.kept));
 				if ((kept.lapseMs > asked.asOfMs ? kept : latestOf(payments)).lapseMs <= asked.asOfMs) continue;
+				if (asked.period[one.first.evt] === 'never') continue;
 				const plan = dues.get(nameOf(one)) as ReturnType<typeof duesOf>;
 				const days = last.days ?? plan.assumedDays;
 				if (days === null || last.pence === 0) continue;

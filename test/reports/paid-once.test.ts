@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
-import { coursesOf, notesOf, warningsOf } from '../../src/reports/courses.ts';
+import { coursesOf, isPaid, notesOf, warningsOf } from '../../src/reports/courses.ts';
 import { describeMovement } from '../../src/reports/movement.ts';
+import { projectionOf, Renewals } from '../../src/reports/projection.ts';
 import { renewalPeriods } from '../../src/reports/report-query.ts';
 import { day0Ms, journey } from './made-up.ts';
 
@@ -27,7 +28,17 @@ test('what is paid once has no recurring revenue, never ends, and is told apart'
 	const { closing } = row.recurringPence as { closing: number };
 	assert.deepEqual([closing, (row.subscriptions as { closing: number }).closing], [3 * 499, 4]);
 	assert.deepEqual(warningsOf(journeys).join(), '');
-	assert.match(notesOf(journeys).join(), /^1 subscription paid once never end/);
+	assert.match(notesOf(journeys).join(), /^1 subscription is paid once, so it never ends/);
+});
+
+test('nothing more is expected of what is paid once', () => {
+	const madeUp = Array.from({ length: 30 }, (_, place) =>
+		journey(`L${place}`, [[10 * place, 14_900]], [], { evt: 'lifetime' }),
+	);
+	const atMs = day0Ms + 300 * dayMs;
+	const journeys = coursesOf(madeUp, renewalPeriods('lifetime=never'), atMs).filter(isPaid);
+	const { pence, highPence } = projectionOf(journeys, new Renewals(journeys, atMs), atMs);
+	assert.deepEqual([pence, highPence], [0, 0]);
 });
 
 test('a cadence that is taken from others is told, with the command that says better', () => {
