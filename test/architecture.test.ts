@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 
@@ -122,6 +122,39 @@ test('there are no import cycles', () => {
 	};
 	for (const file of imports.keys()) visit(file, []);
 	assert.deepEqual(circles, []);
+});
+
+/**
+ * The rooms that files of `src/` are to move to: folders, and single files, of which the longest name counts. Goes with the move.
+ */
+const rooms: Readonly<Record<string, readonly string[]>> = JSON.parse(
+	readFileSync(join(import.meta.dirname, 'rooms.json'), 'utf8'),
+);
+const places = Object.entries(rooms)
+	.flatMap(([room, names]) => names.map((name) => ({ room, name })))
+	.sort((a, b) => b.name.length - a.name.length);
+
+function roomOf(file: string): string | undefined {
+	return places.find(({ name }) => (name.endsWith('/') ? file.startsWith(name) : file === name))?.room;
+}
+
+/** So many imports of the core may name what will not be in its room. It may only fall, to none. */
+const outOfCore = 58;
+
+test('the core imports ever less of capabilities, of what pages and commands share, and of what puts all together', () => {
+	const inside = arrows().filter(({ to }) => !to.startsWith('..'));
+	assert.deepEqual(
+		[...new Set(inside.map(({ from }) => from))].filter((file) => !roomOf(file)),
+		[],
+	);
+	const out = inside.filter(({ from, to }) => roomOf(from) === 'core' && roomOf(to) !== 'core');
+	const named = out.map(({ from, to }) => `${from} → ${to}`).sort();
+	assert.ok(out.length <= outOfCore, `${out.length} imports:\n${named.join('\n')}`);
+});
+
+test('the map of rooms names only what there is', () => {
+	const gone = places.filter(({ name }) => !existsSync(join(root, name))).map(({ name }) => name);
+	assert.deepEqual(gone, []);
 });
 
 test('an import against the order is found, type imports and threads included', () => {
