@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+	chmodSync,
+	copyFileSync,
+	cpSync,
+	globSync,
+	lchownSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { build, plainModule } from '../../.ci/build.ts';
+import { ServeProcess, TestProcess } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+
+const project = join(import.meta.dirname, '../..');
+const isRoot = process.getuid?.() === 0;
+/** `nobody`, who owns nothing and has no home. */
+const stranger = 65_534;
+
+/** Installs the packed files where nothing else is, and takes the right to write there from everybody. */
+function install(t: TestContext): { readonly prefix: string; readonly program: string } {
+	let writable = () => {};
+	// Before the folder is removed.
+	t.after(() => writable());
+	const folder = temporaryFolder(t);
+	chmodSync(folder, 0o755);
+	const run = (program: string, ...args: string[]) =>
+		execFileSync(program, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+	build(join(folder, 'built'));
+	const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', join(folder, 'built'))) as [
+		{ filename: string },
+	];
+	rmSync(join(folder, 'built'), { recursive: true });
+	const prefix = join(folder, 'prefix');
+	run('npm', 'install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', join(folder, filename));
+	const installed = join(prefix, 'lib/node_modules/caskade');
+	for (const path of [installed, ...readdirSync(installed, { recursive: true, encoding: 'utf8' })]) {
+		const whole = path === installed ? path : join(installed, path);
+		chmodSync(whole, statSync(whole).isDirectory() ? 0o555 : 0o444 | (statSync(whole).mode & 0o111));
+	}
+	writable = () => void execFileSync('chmod', ['-R', 'u+w', installed]);
+	return { prefix, program: join(prefix, 'bin/caskade') };
+}
+
+/** A folder in which another user may find the Node of this process, and one that it owns. */
+function placeOf(t: TestContext): { readonly path: string; readonly data: string } {
+	const folder = temporaryFolder(t);
+	chmodSync(folder, 0o755);
+	copyFileSync(process.execPath, join(folder, 'node'));
+	chmodSync(join(folder, 'node'), 0o755);
+	const data = join(folder, 'data');
+	mkdirSync(data);
+	if (isRoot) lchownSync(data, stranger, stranger);
+	return { path: `${folder}:/usr/bin:/bin`, data };
+}
+
+/** As another user, where this one may become one. */
+function asStranger(program: string, args: readonly string[]): readonly [string, readonly string[]] {
+	return isRoot
+		? ['setpriv', [`--reuid=${stranger}`, `--regid=${stranger}`, '--clear-groups', program, ...args]]
+		: [program, args];
+}
+
+test('the package installs', async (t) => {
+	const { prefix, program } = install(t);
+	await t.test('as another user, it keeps what it has answered with 201', (t) => keepsEvents(t, program));
+	await t.test("the contract's tests pass on it", (t) => passesContract(t, prefix));
+});
+
+async function keepsEvents(t: TestContext, program: string): Promise<void> {
+	const { path, data } = placeOf(t);
+	const environment = {
+		NODE_OPTIONS: '',
+		PATH: path,
+		HOME: '/nonexistent',
+		CASKADE_DATABASE: `sqlite:${data}`,
+	};
+	const run = async (...args: string[]) => {
+		const ended = await new TestProcess(...asStranger(program, args), environment).ended;
+		assert.equal(ended.code, 0, ended.stderr);
+		return ended.stdout;
+	};
+	const serve = async () => {
+		const server = new ServeProcess(...asStranger(program, ['serve', '--port', '0', '--demo']), environment);
+		server.url = (await server.printed(/serves at (https?:\S+) /))[1] as string;
+		return server;
+	};
+	assert.match(await run('--version'), /^\d+\.\d+\.\d+ \(commit [0-9a-f]{12},/);
+	const first = await serve();
+	const [, key = ''] = await first.printed(/x-api-key: (\S+)'/);
+	const uploaded = { tid: 'order-1', subid: 'sub-1', evt: 'newsletter', rvn: 499 };
+	assert.equal((await first.upload(key, { aid: 'c-a-demo-local', data: [uploaded] })).status, 201);
+	for (const page of ['/docs', '/docs/swagger-ui-bundle.js', '/demo/', '/tag.js'])
+		assert.equal((await fetch(`${first.url}${page}`)).status, 200, page);
+	await first.kill('SIGKILL');
+	await using second = await serve();
+	const receipt = await fetch(`${second.url}/subscription/order-1?aid=c-a-demo-local`, {
+		headers: { 'x-api-key': key },
+	});
+	assert.equal(receipt.status, 200);
+	await run('report', 'activity', 'c-a-demo-local');
+}
+
+async function passesContract(t: TestContext, prefix: string): Promise<void> {
+	const folder = temporaryFolder(t);
+	for (const file of globSync('test/**/*.{ts,js,json,crt,key,pem,sql,csv,txt,c,awk}', { cwd: project })) {
+		const target = join(folder, file.replace(/\.ts$/, '.js'));
+		mkdirSync(dirname(target), { recursive: true });
+		if (file.endsWith('.ts')) writeFileSync(target, plainModule(readFileSync(join(project, file), 'utf8')));
+		else cpSync(join(project, file), target);
+	}
+	const installed = join(prefix, 'lib/node_modules/caskade');
+	for (const name of ['src', 'client', 'migrations', 'demo', 'docs', 'README.md'])
+		symlinkSync(join(installed, name), join(folder, name));
+	symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'));
+	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+	const files = globSync('test/api/{subscription,visscores,segments,hit,receipt,usage}/**/*.test.js', {
+		cwd: folder,
+	});
+	assert.ok(files.length > 20, String(files.length));
+	const { code, stdout, stderr } = await new TestProcess(
+		process.execPath,
+		[
+			'--test',
+			`--test-global-setup=${join(folder, 'test/before-all.js')}`,
+			'--test-concurrency=2',
+			...files.map((file) => join(folder, file)),
+		],
+		{ NODE_OPTIONS: '', TEST_QUICK: '1' },
+	).ended;
+	assert.equal(code, 0, stderr + stdout.slice(-9000));
+}
