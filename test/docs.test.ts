@@ -8,7 +8,10 @@ const project = join(import.meta.dirname, '..');
 function pages(folder: string): string[] {
 	return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
 		const path = join(folder, entry.name);
-		if (entry.isDirectory()) return entry.name === 'node_modules' || entry.name[0] === '.' ? [] : pages(path);
+		if (entry.isDirectory())
+			return entry.name === 'node_modules' || entry.name === 'dist' || entry.name[0] === '.'
+				? []
+				: pages(path);
 		return entry.name.endsWith('.md') ? [path] : [];
 	});
 }
