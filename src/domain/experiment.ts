@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { type HashKey, keyedHash } from './keyed-hash.ts';
-import type { ShownCid } from './ownership.ts';
+import type { Participant } from './ownership.ts';
 
 /** A segment that a share of visitors is held out of, to measure what serving it brings. */
 export interface Experiment {
@@ -42,12 +42,6 @@ export function isRunning(experiment: Experiment, nowMs: number): boolean {
 export function stateOf(experiment: Experiment, nowMs: number): 'planned' | 'running' | 'ended' {
 	if (nowMs < experiment.fromMs) return 'planned';
 	return isRunning(experiment, nowMs) ? 'running' : 'ended';
-}
-
-/** Who takes part in experiments: a visitor, and the customer that it has shown first, if any. */
-export interface Participant {
-	readonly vid: string;
-	readonly customer: ShownCid | null;
 }
 
 /**

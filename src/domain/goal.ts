@@ -21,6 +21,9 @@ export interface Goal {
 	readonly highFrom: number;
 }
 
+/** Where a score lies among those of all visitors. */
+export type Band = 'low' | 'medium' | 'high';
+
 /** Where the bands of a goal begin. */
 export type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
 

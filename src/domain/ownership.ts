@@ -211,6 +211,12 @@ export interface ShownCid {
 	readonly atMs: number;
 }
 
+/** A visitor, and the customer that it has shown first, if any. */
+export interface Participant {
+	readonly vid: string;
+	readonly customer: ShownCid | null;
+}
+
 /** When a visitor who has shown customers was another's than this one; undefined if never. */
 function anothersIn(shown: readonly ShownCid[], cid: string | undefined): Period | undefined {
 	if (cid === undefined) return undefined;

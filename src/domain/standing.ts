@@ -1,6 +1,4 @@
-import type { Goal, Reached } from './goal.ts';
-
-export type Band = 'low' | 'medium' | 'high';
+import type { Band, Goal, Reached } from './goal.ts';
 
 /** What webhooks know of a visitor. */
 export interface Standing {

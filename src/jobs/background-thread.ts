@@ -5,6 +5,7 @@ import { reasonOf } from '../errors.ts';
 import { collectGarbage } from '../garbage.ts';
 import { keepServedScores, type ServedScore } from '../store/account/served-scores.ts';
 import { countMissing } from '../store/erasing-again.ts';
+import { resumeErasure } from '../store/erasure.ts';
 import { openStore } from '../store/open.ts';
 import { compute } from './compute.ts';
 import { Folder } from './folding.ts';
@@ -29,7 +30,12 @@ const show = (level: Level) => (amount: number) => tell({ level, amount } satisf
 
 const store = await openStore(place.database, { ...place, mustExist: true });
 const { now } = store;
-const folder = new Folder(store, { log, signal, onWaiting: show('foldingWaiting') });
+const folder = new Folder(store, {
+	log,
+	signal,
+	onWaiting: show('foldingWaiting'),
+	resume: (accountId) => resumeErasure(store, accountId),
+});
 const running: Promise<void>[] = [tellMissingErasures()];
 let webhooks: Promise<WebhookJob> | undefined;
 

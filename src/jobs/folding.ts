@@ -1,8 +1,6 @@
 import { reasonOf } from '../errors.ts';
 import type { WorkLog } from '../log.ts';
-import { findAbandonedErasure } from '../store/account/removing/erasing.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
-import { eraseOne } from '../store/erasure.ts';
 import { foldOnce } from '../store/fold-all.ts';
 import type { Maintenance } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
@@ -10,8 +8,6 @@ import { WakeableSleep } from '../wakeable-sleep.ts';
 
 /** Interval of checks of all accounts, which find the work that killed processes have left. */
 const roundEveryMs = 600_000;
-/** An erasure that shows no progress for this long is abandoned; a running one reports more often. */
-const abandonedAfterMs = 60_000;
 /** Pause for an account after an error. */
 const retryAfterErrorMs = 5000;
 
@@ -19,6 +15,8 @@ export interface FoldingOptions {
 	readonly log: WorkLog;
 	/** Told how many profiles and tasks wait, in all accounts that are known to have some. */
 	readonly onWaiting: (count: number) => void;
+	/** Goes on with what a killed command has left in an account with work waiting. */
+	readonly resume?: (accountId: number) => Promise<void>;
 	/** Stops the job after the current batch. */
 	readonly signal: AbortSignal;
 }
@@ -78,9 +76,7 @@ export class Folder {
 		try {
 			if ((await this.#count(accountId)) === 0) return;
 			this.wake(accountId);
-			const abandonedMs = Date.now() - abandonedAfterMs;
-			const vid = await this.#store.read(accountId, findAbandonedErasure(abandonedMs));
-			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
+			await this.#options.resume?.(accountId);
 		} catch (error) {
 			await this.#failWith(accountId, error);
 		}

@@ -1,6 +1,7 @@
 import { scoredFor } from '../domain/active-subscriptions.ts';
-import { type Participant, personIn } from '../domain/experiment.ts';
+import { personIn } from '../domain/experiment.ts';
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
+import type { Participant } from '../domain/ownership.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
 import { outcomesIn } from '../scoring/follow/outcomes.ts';

@@ -1,8 +1,7 @@
 import { scoredFor } from '../domain/active-subscriptions.ts';
 import { compareTexts } from '../domain/compare-texts.ts';
-import type { Goal } from '../domain/goal.ts';
+import type { Band, Goal } from '../domain/goal.ts';
 import { horizonMsOf } from '../domain/goal.ts';
-import type { Band } from '../domain/standing.ts';
 import { outcomesIn } from '../scoring/follow/outcomes.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
 import { endOfLog } from '../scoring/serve/base-rate.ts';

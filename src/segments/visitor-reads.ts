@@ -7,9 +7,9 @@ import {
 	type Experiment,
 	type ExperimentGroup,
 	isRunning,
-	type Participant,
 	personIn,
 } from '../domain/experiment.ts';
+import type { Participant } from '../domain/ownership.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Segment } from '../domain/segment.ts';
 import { hourMs } from '../durations.ts';

@@ -18,6 +18,7 @@ import {
 	erasePiece,
 	erasureBegun,
 	eventsOfPart,
+	findAbandonedErasure,
 	freeCustomer,
 	type HitPlace,
 	lastHitOf,
@@ -56,6 +57,9 @@ export interface AskedFor {
 function askedNow(store: Store, atMs = Math.floor(store.now())): AskedFor {
 	return { atMs, isAgain: false };
 }
+
+/** An erasure that shows no progress for this long is abandoned; a running one reports more often. */
+const abandonedAfterMs = 60_000;
 
 /** Later than everything. */
 const endMs = Number.MAX_SAFE_INTEGER;
@@ -216,6 +220,12 @@ async function eraseAll(
 async function foldSome(store: Store, accountId: number): Promise<void> {
 	const isServed = await store.control.isServed();
 	await foldAll(store, accountId, isServed ? { withinMs: foldMs } : {});
+}
+
+/** Goes on with an erasure that a killed process has begun, if there is one. */
+export async function resumeErasure(store: Store & Maintenance, accountId: number): Promise<void> {
+	const vid = await store.read(accountId, findAbandonedErasure(Date.now() - abandonedAfterMs));
+	if (vid !== undefined) await eraseOne(store, accountId, vid);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Deadline } from '../deadline.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
-import type { Participant } from '../domain/experiment.ts';
 import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
+import type { Participant } from '../domain/ownership.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import type { Arrival, UploadedEvent } from '../domain/subscription-event.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import type { Band } from '../../src/domain/standing.ts';
+import type { Band } from '../../src/domain/goal.ts';
 import { attributionModels } from '../../src/reports/model.ts';
 import type { Report } from '../../src/reports/report.ts';
 import type { ReportQuery } from '../../src/reports/report-query.ts';

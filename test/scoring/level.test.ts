@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { logistic, logOddsOfProbability } from '../../src/scoring/fit/measure.ts';
 import { levelShifts, rateOf, recentRows } from '../../src/scoring/judge/level.ts';
-import { smoothedRate } from '../../src/scoring/serve/base-rate.ts';
+import { smoothedRate } from '../../src/scoring/serve/served-rate.ts';
 
 /** A row of a visitor of its own for each day and recency: 50 present ones, 20 absent ones at 5 %. */
 function rows(days: number, tenths: (day: number) => number) {

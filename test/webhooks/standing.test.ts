@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Band } from '../../src/domain/goal.ts';
 import { reachedOf } from '../../src/domain/goal.ts';
 import { profileOf } from '../../src/domain/profile.ts';
-import { type Band, bandMargin, heldBand } from '../../src/domain/standing.ts';
+import { bandMargin, heldBand } from '../../src/domain/standing.ts';
 import { nowhere, transitionsOf } from '../../src/webhooks/standing.ts';
 import { hit } from '../domain/log.ts';
 

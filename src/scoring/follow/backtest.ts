@@ -25,8 +25,9 @@ import { train } from '../judge/train.ts';
 import { accountRows } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
 import { profilesAt } from '../rows/snapshots.ts';
-import { baseRateFor, measureBaseRates } from '../serve/base-rate.ts';
+import { measureBaseRates } from '../serve/base-rate.ts';
 import { openModel } from '../serve/goal-model.ts';
+import { baseRateFor } from '../serve/served-rate.ts';
 import { outcomesIn } from './outcomes.ts';
 import { simpleModel } from './simple-model.ts';
 

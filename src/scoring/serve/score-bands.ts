@@ -1,4 +1,4 @@
-import type { Band } from '../../domain/standing.ts';
+import type { Band } from '../../domain/goal.ts';
 import { gatewaysOf } from '../../store/account/reading/gateways.ts';
 import { countVisitors, profilePages } from '../../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../../store/control/control-store.ts';

@@ -1,12 +1,12 @@
 import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
-import { type Goal, hasReachedSince, horizonMsOf } from '../../domain/goal.ts';
+import { type Band, type Goal, hasReachedSince, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { Band } from '../../domain/standing.ts';
 import type { Cadences } from '../../domain/subscription-cadence.ts';
 import { recencies, recencyOf } from '../rows/recency.ts';
-import { type BaseRate, baseRateFor, priorRateOf, smoothedRate } from './base-rate.ts';
+
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
+import { type BaseRate, baseRateFor, priorRateOf, smoothedRate } from './served-rate.ts';
 
 export interface GoalScore {
 	readonly goal: string;

@@ -1,4 +1,4 @@
-import type { Band } from '../../domain/standing.ts';
+import type { Band } from '../../domain/goal.ts';
 import { dayMs } from '../../durations.ts';
 import { keptOfStratum, type ServedScore } from '../../store/account/served-scores.ts';
 import type { GoalScore } from './score-reference.ts';

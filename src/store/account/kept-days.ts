@@ -1,10 +1,9 @@
-import { samePageMs } from '../../domain/touch.ts';
-import { dayMs } from '../../durations.ts';
-import { type Query, type Reading, raw, rowsOf, type Steps, select, sql, values } from '../steps.ts';
+import { type Reading, type Steps, select, sql, values } from '../steps.ts';
 
 /**
  * What came in on past days is kept, so that nobody counts it again. A row is a day in UTC. What a request stores is of today,
- * which is never kept, so it need not know of this. Whatever changes the past deletes the rows of its days in its transaction.
+ * which is never kept, so it need not know of this. Whatever changes the past deletes the rows of its days in its transaction;
+ * see `arriving/forget-days.ts`.
  */
 
 /** Rows that one transaction begins. */
@@ -13,30 +12,6 @@ const maxBegun = 500;
 /** The day of a moment in UTC, as 2026-01-31. */
 export function utcDay(ms: number): string {
 	return new Date(ms).toISOString().slice(0, 10);
-}
-
-/** Forgets the figures of the days of some moments: something was stored or deleted there. What repeats it may be of the next. */
-export function forgetDays(momentsMs: Iterable<number>): Query {
-	const days = new Set<number>();
-	for (const ms of momentsMs) {
-		days.add(Math.floor(ms / dayMs));
-		days.add(Math.floor((ms + samePageMs) / dayMs));
-	}
-	return sql`DELETE FROM @kept_day WHERE day IN ${[...days].map((day) => utcDay(day * dayMs))} /* forget days */`;
-}
-
-/**
- * The same for the days of the acquisitions of some subscriptions: events that come before them make renewals of them.
- * @returns what forgets them
- */
-export function* forgetAcquisitionsOf(subids: readonly string[]): Reading<Query> {
-	const firsts = yield* rowsOf(
-		['named > 0', 'named = 0'].map(
-			(part) =>
-				select`MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ${subids} AND ${raw(part)} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
-		),
-	);
-	return forgetDays(firsts.map(({ received_at }) => Number(received_at)));
 }
 
 /** Forgets all, so that they are made again. */

@@ -1,4 +1,4 @@
-import type { Band } from '../../domain/standing.ts';
+import type { Band } from '../../domain/goal.ts';
 import { dayMs } from '../../durations.ts';
 import { type Query, type Reading, raw, rowsOf, type Steps, select, sql, values } from '../steps.ts';
 

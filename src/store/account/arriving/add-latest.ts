@@ -1,9 +1,11 @@
-import { hitEntry } from '../../../domain/hit.ts';
+import { type HistoryHit, hitEntry } from '../../../domain/hit.ts';
 import { apply, compareEntries, type Profile } from '../../../domain/profile.ts';
 import type { Row } from '../../steps.ts';
 import { LoadedProfiles } from '../profiles/stored-profiles.ts';
 import { type StoredTouch, storedTouch } from '../profiles/touches.ts';
-import type { PlacedHit } from './merge-log.ts';
+
+/** A hit in its visit. */
+type PlacedHit = HistoryHit & { readonly sid: string; readonly text: string };
 
 /** Profiles after adding hits that were each their latest entry. */
 export interface WithLatest {

@@ -24,7 +24,6 @@ import {
 	select,
 } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import { holdersOf, ownersOf } from '../owners/identity-links.ts';
 import {
 	followSubscriptions,
@@ -37,7 +36,8 @@ import {
 } from '../owners/subscription-owners.ts';
 import { refold } from '../profiles/refold.ts';
 import { LoadedProfiles, loadFreeVisitors, loadVisitors, saveVisitors } from '../profiles/stored-profiles.ts';
-import { addConflicts } from '../webhooks/evaluation.ts';
+import { addConflicts } from './conflicts.ts';
+import { forgetAcquisitionsOf, forgetDays } from './forget-days.ts';
 
 /** Subscription events that arrive together. */
 export interface Arriving {

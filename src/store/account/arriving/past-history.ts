@@ -9,7 +9,6 @@ import {
 import { ConcurrentChangeError } from '../../../errors.ts';
 import { ask, type Query, type Row, rowsOf, type Steps, select, sql } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { forgetAcquisitionsOf, forgetDays } from '../kept-days.ts';
 import {
 	assignEvents,
 	assignLater,
@@ -57,6 +56,7 @@ import {
 	storeEvents,
 	type UploadOutcome,
 } from './events.ts';
+import { forgetAcquisitionsOf, forgetDays } from './forget-days.ts';
 import { insertHits } from './hits.ts';
 import { compareHits, fitting, knownHistory, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
 

@@ -4,7 +4,7 @@ import { cidKey, namesCustomer } from '../../../domain/ownership.ts';
 import { emptyProfile } from '../../../domain/profile.ts';
 import { ask, type Reading, type Row, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { forgetDays } from '../kept-days.ts';
+import { forgetDays } from '../arriving/forget-days.ts';
 import { showsCustomer } from '../owners/customers.ts';
 import { earlierLink } from '../owners/identity-links.ts';
 import { findShared, sharedIn } from '../owners/shared-keys.ts';

@@ -2,7 +2,7 @@ import type { HitRecord } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry } from '../../../domain/profile.ts';
 import { type Touch, touchOf } from '../../../domain/touch.ts';
 import { type Query, type Reading, type Row, type Steps, select, sql, values } from '../../steps.ts';
-import { forgetDays } from '../kept-days.ts';
+import { forgetDays } from '../arriving/forget-days.ts';
 
 /**
  * A stored touch; a visitor has at most one per moment. Touches are derived from the log, like profiles, and updated

@@ -1,5 +1,4 @@
-import type { Participant } from '../../../domain/experiment.ts';
-import type { ShownCid } from '../../../domain/ownership.ts';
+import type { Participant, ShownCid } from '../../../domain/ownership.ts';
 import { type Reading, type Row, raw, select } from '../../steps.ts';
 import { showsCustomer } from '../owners/customers.ts';
 

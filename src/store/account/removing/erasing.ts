@@ -13,7 +13,7 @@ import {
 	values,
 } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { forgetDays } from '../kept-days.ts';
+import { forgetDays } from '../arriving/forget-days.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
 import { type ErasedMark, erasedAt, saveErased } from '../profiles/derived-visitors.ts';
 import { refold } from '../profiles/refold.ts';

@@ -1,6 +1,6 @@
 import { ask, type Query, type Row, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';
-import { forgetDays } from '../kept-days.ts';
+import { forgetDays } from '../arriving/forget-days.ts';
 import {
 	assignEvents,
 	customersChange,

@@ -1,4 +1,4 @@
-import { arrivedBy, type StoredEvent } from '../../../domain/subscription-event.ts';
+import { arrivedBy } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
 import { ask, type Query, type Reading, raw, type Steps, select, sql, values } from '../../steps.ts';
 import { lockVisitors } from '../profiles/stored-profiles.ts';
@@ -154,17 +154,6 @@ export interface Conflict {
 	readonly atMs: number;
 	readonly requestId: string | null;
 	readonly tids: readonly string[];
-}
-
-/** Stores the conflicts of an upload until webhooks are notified. Empty if there are none. */
-export function addConflicts(events: readonly StoredEvent[], rows: readonly number[]): Query {
-	const [first] = events;
-	const tids = [...new Set(rows.map((row) => events[row]?.tid))];
-	const added =
-		first && tids.length > 0
-			? [[first.arrived_at ?? first.received_at, first.request_id, JSON.stringify(tids)]]
-			: [];
-	return sql`INSERT INTO @conflict (at, request_id, tids) ${values(added)} /* conflicts */`;
 }
 
 const maxConflicts = 200;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { subscriptionKey } from '../../../domain/ownership.ts';
-import { forgetDays } from '../../account/kept-days.ts';
+import { forgetDays } from '../../account/arriving/forget-days.ts';
 import { addTasks } from '../../account/tasks.ts';
 import { type Row, raw, type Steps, sql, values } from '../../steps.ts';
 import type { Queryable } from './capabilities.ts';

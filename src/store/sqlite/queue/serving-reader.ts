@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { monotonicMs } from '../../../clock.ts';
 import type { CaskScope } from '../../../domain/cask-scope.ts';
-import type { Participant } from '../../../domain/experiment.ts';
+import type { Participant } from '../../../domain/ownership.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import { participantIn, participantSql } from '../../account/reading/persons.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
