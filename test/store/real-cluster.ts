@@ -43,9 +43,29 @@ const nodesOf = (address: string) =>
 		return rows;
 	});
 
+/** An account that is in use moves by logical replication. */
+async function requireLogical(nodes: readonly Node[]): Promise<void> {
+	const { pathname } = new URL(String(coordinator));
+	for (const node of nodes) {
+		const level = await on(
+			addressOf(node, pathname.slice(1)),
+			async (session) => (await session.query('SHOW wal_level')).rows[0].wal_level,
+		);
+		if (level !== 'logical')
+			throw new Error(
+				`wal_level is ${level} at ${node.name}:${node.port}; accounts that are in use move only where it is logical`,
+			);
+	}
+}
+
 /** Makes a database on every node. It is removed when all tests are over. @returns its address on the coordinator */
 export async function freshClusterDatabase(): Promise<string> {
-	const nodes = await nodesOf(String(coordinator));
+	const nodes = await nodesOf(String(coordinator)).catch((error) => {
+		throw new Error(
+			`CASKADE_TEST_CLUSTER must name a database with the Citus extension and its nodes: ${error.message}`,
+		);
+	});
+	await requireLogical(nodes);
 	const database = `caskade_test_${randomBytes(6).toString('hex')}`;
 	allTests.after(async () => {
 		for (const node of nodes)
@@ -83,7 +103,7 @@ export async function workersOf(address: string) {
 			on(address, async (session) => {
 				// What the last move has left, if nobody reads it any more.
 				await session.query('CALL citus_cleanup_orphaned_resources()');
-				await session.query("SELECT citus_schema_move($1, $2, $3, 'block_writes')", [
+				await session.query('SELECT citus_schema_move($1, $2, $3)', [
 					`caskade_account_${accountId}`,
 					node.name,
 					node.port,

@@ -1,4 +1,6 @@
 import { sql } from 'kysely';
+import { monotonicMs } from '../../clock.ts';
+import { OperatorError } from '../../errors.ts';
 import { accountStore, selectAccount, selectAccounts, selectOwnDatabases } from './accounts.ts';
 import { auditStore } from './audit.ts';
 import { caskStore } from './casks.ts';
@@ -40,12 +42,16 @@ export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
 /** The servers whose quota leases are still in use; `all` if none can have died. */
 export type LiveServers = () => Promise<readonly string[] | 'all'>;
 
+/** How long a change waits for others. On a cluster, to create an account takes seconds. */
+const maxWaitMs = 60_000;
+
 export type ControlStore = ReturnType<typeof controlStore>;
 
 /**
  * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys, revocations and people.
  * What it can do is in the other files of this folder, one per noun. Takes the time as a value, so that tests can set it.
  * @param options.readClock refreshes `now`, if that requires a query
+ * @param options.isTimedOut whether the database has ended a statement, such as one that waited for another change
  * @param options.onOwnDatabases called whenever accounts are read, with those that have their own server
  */
 export function controlStore(
@@ -54,21 +60,37 @@ export function controlStore(
 		now: () => number;
 		readClock?: () => Promise<void>;
 		liveServers: LiveServers;
+		isTimedOut?: (error: unknown) => boolean;
 		onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
 	},
 ) {
-	const { now, readClock = async () => {}, liveServers, onOwnDatabases = () => {} } = options;
+	const { now, readClock = async () => {}, liveServers } = options;
+	const { isTimedOut = () => false, onOwnDatabases = () => {} } = options;
 	/** Every change of data that running servers cache goes through this: it bumps the revision that they poll. */
 	const change: ControlDoors['change'] = async (fn) => {
 		await readClock();
-		return database.transaction().execute(async (transaction) => {
-			// First, to take the write lock before anything is read.
-			await transaction
-				.updateTable('revision')
-				.set(({ eb }) => ({ number: eb('number', '+', 1) }))
-				.execute();
-			return fn(transaction);
-		});
+		const lateAtMs = monotonicMs() + maxWaitMs;
+		for (;;) {
+			let hasBegun = false;
+			try {
+				return await database.transaction().execute(async (transaction) => {
+					// First, to take the write lock before anything is read.
+					await transaction
+						.updateTable('revision')
+						.set(({ eb }) => ({ number: eb('number', '+', 1) }))
+						.execute();
+					hasBegun = true;
+					return fn(transaction);
+				});
+			} catch (error) {
+				if (hasBegun || !isTimedOut(error)) throw error;
+				if (monotonicMs() >= lateAtMs)
+					throw new OperatorError(
+						'Another change of accounts or settings is still under way, such as an account that is being created: repeat this one later. Nothing of it was made.',
+						{ cause: error },
+					);
+			}
+		}
 	};
 	const snapshot = <T>(fn: (transaction: ControlDatabase) => Promise<T>) =>
 		database.transaction().setIsolationLevel('repeatable read').execute(fn);

@@ -22,6 +22,7 @@ import { changedCollations } from './engine/collations.ts';
 import {
 	connectionError,
 	isConcurrentChange,
+	isStatementTimeout,
 	isTransient,
 	kyselyOver,
 	type PoolOptions,
@@ -158,6 +159,7 @@ export class PostgresStore implements OpenStore {
 			readClock: () => clock.read(() => this.#readClock()),
 			liveServers: async () =>
 				(await liveServers(this.#controlDatabase, schemas.control)).map(({ id }) => id),
+			isTimedOut: isStatementTimeout,
 			onOwnDatabases: (own) => this.#servers.learn(own),
 		});
 	}

@@ -346,6 +346,11 @@ export function isLockTimeout(error: unknown): boolean {
 	return (error as { code?: unknown }).code === '55P03';
 }
 
+/** Whether the server has ended a statement that took too long. */
+export function isStatementTimeout(error: unknown): boolean {
+	return (error as { code?: unknown }).code === '57014';
+}
+
 /** Whether another transaction got in the way of this one. Run again, it finds what that one stored. */
 export function isConcurrentChange(error: unknown): boolean {
 	return error instanceof ConcurrentChangeError || isDeadlock(error);
