@@ -84,7 +84,7 @@ try {
 		`${profiles.length} visitors, ${Math.round(characters / profiles.length)} characters of JSON each on average`,
 	);
 
-	const features = profileFeatures(vocabularyOf(profiles.map(({ profile }) => profile)));
+	const features = profileFeatures(vocabularyOf(profiles));
 	const rowOf = profileRows(features);
 	const models = [0, 1].map((interaction) => {
 		const dataset = new DatasetBuilder(features);

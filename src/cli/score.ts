@@ -121,7 +121,7 @@ async function goalsToScore(store: Store, accountId: number, { goal, model }: Sc
 
 /**
  * The model of each goal: the requested version, else the active one. As of a time, it is one that had seen nothing
- * later: the active one if possible, else the newest. Without one, the base rate, and a note.
+ * later: the active one if possible, else the newest that does not wait for an operator. Without one, the base rate, and a note.
  */
 async function modelsOf(
 	store: Store,
@@ -172,8 +172,10 @@ async function liftModelsOf(
 	);
 }
 
-/** Whether a model scores, and has learned from nothing later than a moment. */
+/** Whether a model scores, does not wait for an operator, and has learned from nothing later than a moment. */
 async function learnedOnlyUntil(store: Store, accountId: number, model: StoredModel, untilMs: number) {
-	const { kind, asOf }: Partial<GoalReport> = JSON.parse(await store.control.modelReport(accountId, model));
-	return kind !== 'prior' && asOf !== undefined && Date.parse(asOf) <= untilMs;
+	const report: Partial<GoalReport> = JSON.parse(await store.control.modelReport(accountId, model));
+	const { kind, asOf, doubts = [] } = report;
+	const waits = !model.active && doubts.length > 0;
+	return kind !== 'prior' && !waits && asOf !== undefined && Date.parse(asOf) <= untilMs;
 }

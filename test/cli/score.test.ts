@@ -115,13 +115,18 @@ test('as of a time, the model has seen nothing later either', async (t) => {
 	assert.equal(named[0]?.model, version);
 	const { model, report } = trainedOnVisitors('logistic');
 	const { id } = await store.control.account(aid);
-	const earlier = await store.control.insertModel(id, {
-		goal: 'subscription',
-		scope: 'vid',
-		body: JSON.stringify(model),
-		report: JSON.stringify({ ...report, asOf }),
-	});
-	assert.equal(((await caskadeJson(score)) as Line[])[0]?.model, earlier.version);
+	const insert = (of: object) =>
+		store.control.insertModel(id, {
+			goal: 'subscription',
+			scope: 'vid',
+			body: JSON.stringify(model),
+			report: JSON.stringify({ ...report, asOf, ...of }),
+		});
+	const earlier = await insert({});
+	const waiting = await insert({ doubts: ['likely leaks'] });
+	const modelOf = async (...args: string[]) => ((await caskadeJson([...score, ...args])) as Line[])[0]?.model;
+	assert.equal(await modelOf(), earlier.version, 'one that waits scores nothing');
+	assert.equal(await modelOf('--model', waiting.version), waiting.version, 'unless it is named');
 });
 
 test('each visitor as of its last hit, as its page was told, with the time', async (t) => {

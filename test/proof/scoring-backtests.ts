@@ -1,13 +1,21 @@
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs } from '../../src/durations.ts';
-import { mean } from '../../src/scoring/fit/measure.ts';
-import { type BacktestReport, backtest, cutsForBacktest } from '../../src/scoring/follow/backtest.ts';
+import { logLoss, mean } from '../../src/scoring/fit/measure.ts';
+import {
+	type BacktestReport,
+	backtest,
+	cutsForBacktest,
+	defaultMaxScores,
+	drawnVisitors,
+	scoresAsOf,
+} from '../../src/scoring/follow/backtest.ts';
 import type { AccountHistory } from '../../src/store/account/reading/histories.ts';
 import type { Aim } from './aim.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { baselineLogLoss } from './cdnow-baseline.ts';
 import { type CdnowAccount, horizonDays } from './cdnow-commands.ts';
 import { kindsOfHistory } from './kinds-of-history.ts';
+import { longTailShop } from './long-tail-shop.ts';
 import { type PlainVisitor, readerOf } from './plain-visitors.ts';
 
 const cuts = 6;
@@ -98,5 +106,40 @@ export async function* backtestsOfKinds(seeds: readonly number[]): AsyncGenerato
 			values.push(all.served.logLoss - all.baseRate.logLoss);
 		}
 		yield { name: `made-up ${name}, at ${at}s: log loss over the base rate`, values, max: 0.002 };
+	}
+}
+
+/** What the report on a shop of many landing pages promises for batches and for pages, against what came. */
+export async function* longTailPromises(seeds: readonly number[]): AsyncGenerator<Aim> {
+	const horizonDays = 30;
+	const goal: Goal = { name: 'order', evts: ['order'], ...goalDefaults, counts: 'any', horizonDays };
+	for (const [at, who] of [
+		['cut', 'absent'],
+		['hit', 'present'],
+	] as const) {
+		const [beyondPromise, overBase]: [number[], number[]] = [[], []];
+		for (const seed of seeds) {
+			const reader = readerOf(longTailShop(seed));
+			const { toMs } = await reader.historyExtent(Number.POSITIVE_INFINITY);
+			const [cutMs, untilMs] = [toMs - 2 * horizonDays * dayMs, toMs - horizonDays * dayMs];
+			const { vids: drawn } = await drawnVisitors(reader, defaultMaxScores, toMs);
+			const { outcomes, report } = await scoresAsOf(
+				reader,
+				{ goal, cutsMs: [cutMs], untilMs, seed, at, onProgress: () => {} },
+				{ cutMs, untilMs, knownToMs: toMs, drawn },
+				new Map(),
+			);
+			const lossOf = (scores: readonly number[]) =>
+				logLoss(Uint8Array.from(outcomes.labels), Float64Array.from(scores));
+			const came = lossOf(outcomes.served);
+			beyondPromise.push(came - (report.later?.[who]?.logLoss ?? Number.NEGATIVE_INFINITY));
+			overBase.push(came - lossOf(outcomes.base));
+		}
+		yield {
+			name: `long-tail shop, at ${at}s: log loss over what was promised`,
+			values: beyondPromise,
+			max: 0.01,
+		};
+		yield { name: '  log loss over the base rate', values: overBase, max: 0 };
 	}
 }

@@ -22,7 +22,12 @@ import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';
 import { type CdnowAccount, withCdnowAccount } from './cdnow-commands.ts';
 import { liftAims } from './hillstrom.ts';
-import { backtestsOfKinds, cdnowByCommand, cdnowSampleBacktests } from './scoring-backtests.ts';
+import {
+	backtestsOfKinds,
+	cdnowByCommand,
+	cdnowSampleBacktests,
+	longTailPromises,
+} from './scoring-backtests.ts';
 import { decisionAims, signallessAims } from './scoring-decisions.ts';
 import { everyTenRows, novemberAndDecember, shoppersSplit } from './shoppers.ts';
 import type { Split } from './split.ts';
@@ -214,6 +219,7 @@ const parts: Readonly<
 	commands: commandAims,
 	cuts: () => cdnowSampleBacktests(sample, seeds),
 	kinds: () => backtestsOfKinds(seeds),
+	promises: () => longTailPromises(seeds),
 	decisions: () => decisionAims(sample),
 	signalless: signallessAims,
 	lift(emails) {

@@ -100,34 +100,57 @@ test('a model better than the base rate is active until a newer one replaces it;
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${second?.version}`));
 });
 
-test('a model with doubts waits for an operator, and its successors with the same doubts do not', async (t) => {
+/** Trains as usual, with something else in the report. */
+const reporting =
+	(instead: Pick<TrainingReport, 'leaks'> | Pick<TrainingReport, 'overlaps'>): typeof train =>
+	(dataset, options) => {
+		const { model, report } = trainOnce(dataset, options);
+		return { model, report: { ...report, ...instead } };
+	};
+
+test('a model with a likely leak waits for an operator, and its successors with the same leak do not', async (t) => {
 	const { store, account } = await place(t, sqlite, 300);
-	const honest = trainOnce;
-	const doubtful =
-		(doubts: Pick<TrainingReport, 'leaks'> | Pick<TrainingReport, 'overlaps'>): typeof train =>
-		(dataset, options) => {
-			const { model, report } = honest(dataset, options);
-			return { model, report: { ...report, ...doubts } };
-		};
-	const leaking = doubtful({ leaks: [{ feature: 'page:thanks', why: 'only converters', visitors: 60 }] });
-	const [first] = await trainAt(store, account, { trainOn: honest });
-	for (const [trainOn, doubt, words] of [
-		[leaking, 'likely leaks', /all 60 visitors who got days since page thanks converted/],
-		[doubtful({ overlaps: true }), 'unknown outcomes', /some outcomes .* were not known yet/],
-	] as const)
-		for (const keepsChoice of [false, true]) {
-			const [waiting] = await trainAt(store, account, { trainOn, keepsChoice });
-			assert.ok(waiting);
-			assert.deepEqual([waiting.outcome, waiting.report.doubts], ['waits', [doubt]]);
-			assert.match(useOf(waiting), words);
-			assert.match(useOf(waiting), new RegExp(`'caskade model use AID return ${waiting.version}' takes it`));
-			assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
-		}
+	const leaking = reporting({
+		leaks: [
+			{ feature: 'lastPage', text: 'thanks', why: 'only converters', visitors: 40 },
+			{ feature: 'page:thanks', why: 'only converters', visitors: 60 },
+		],
+	});
+	const [first] = await trainAt(store, account, { trainOn: trainOnce });
+	for (const keepsChoice of [false, true]) {
+		const [waiting] = await trainAt(store, account, { trainOn: leaking, keepsChoice });
+		assert.ok(waiting);
+		assert.deepEqual([waiting.outcome, waiting.report.doubts], ['waits', ['likely leaks']]);
+		assert.match(
+			useOf(waiting),
+			/: all 60 visitors who got days since page thanks converted, so it may be known only afterwards \(and 1 other feature\)\. /,
+		);
+		assert.match(useOf(waiting), new RegExp(`'caskade model use AID return ${waiting.version}' takes it`));
+		assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
+	}
 	const [waiting] = await trainAt(store, account, { trainOn: leaking });
 	const name = { goal: 'return', scope: 'vid', version: String(waiting?.version) } as const;
 	await store.control.activateModel(account.id, name);
 	const [accepted] = await trainAt(store, account, { trainOn: leaking, keepsChoice: true });
 	assert.deepEqual([accepted?.outcome, accepted?.former?.version], ['active', waiting?.version]);
+});
+
+test('a model that learned from outcomes not known yet is used with a warning, until the next one is', async (t) => {
+	const { store, account } = await place(t, sqlite, 300);
+	const [early] = await trainAt(store, account, {
+		trainOn: reporting({ overlaps: true }),
+		keepsChoice: true,
+	});
+	assert.ok(early);
+	assert.equal(early.outcome, 'active');
+	assert.match(useOf(early), /Warning: some outcomes .* were not known yet .* Train again/);
+	const [next] = await trainAt(store, account, {
+		trainOn: reporting({ overlaps: false }),
+		keepsChoice: true,
+	});
+	assert.ok(next);
+	assert.deepEqual([next.outcome, next.former?.version], ['active', early.version]);
+	assert.doesNotMatch(useOf(next), /Warning/);
 });
 
 test('a goal that is never reached gets the base rate and a warning', async (t) => {

@@ -52,6 +52,30 @@ test('a text is encoded by its rate, and a rare one as none, for its rate would 
 		assert.ok(Math.abs((rows.linear[1]?.[row] as number) - (rates.get(text) ?? 0)) < 1e-6);
 });
 
+test('rows of one visitor are known as one visitor, and weigh together as one', () => {
+	const rowsOf = (page: string, group: string, labels: readonly (0 | 1)[]) =>
+		labels.map((label) => ({ numeric: [1], categorical: [page], label, atMs: 0, group }));
+	const dataset = datasetOf(features, [
+		...rowsOf(
+			'/own',
+			'often',
+			Array.from({ length: 100 }, () => 1),
+		),
+		...Array.from({ length: 30 }, (_, visitor) =>
+			rowsOf('/shared', String(visitor), [visitor < 10 ? 1 : 0]),
+		).flat(),
+		...rowsOf('/shared', 'often', [1, 1, 1, 0]),
+	]);
+	const [column] = learnEncoding(dataset, prepareNumbers(dataset)).encoding.categorical;
+	// Of 31 visitors, 10 converted, and one in three of four rows there, in 103 of 104 rows anywhere.
+	const [base, reached] = [(10 + 103 / 104) / 31, 10 + 3 / 4];
+	const rate = (reached + 20 * base) / (31 + 20);
+	const logOdds = (share: number) => Math.log(share / (1 - share));
+	assert.equal(column?.rates.length, 1);
+	assert.equal(column?.rates[0]?.[0], '/shared');
+	assert.ok(Math.abs((column?.rates[0]?.[1] as number) - (logOdds(rate) - logOdds(base))) < 1e-9);
+});
+
 test('a scorer computes the same from a row as training from columns', () => {
 	const { encoding, rows } = encoded(800);
 	const { weights } = fitLogistic(rows, 1);

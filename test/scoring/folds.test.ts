@@ -49,9 +49,24 @@ test('the last three fifths are five blocks, each of which judges models of ever
 });
 
 test('a fold reports overlapping outcomes if the horizon leaves nothing else to learn from', () => {
-	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
+	const dataset = datasetOf(visitors(1000, 1, byVisitsAndEmail));
 	const folds = timeFolds(inTimeOrder(dataset, 1), 1e12);
 	assert.ok(folds.length === 5 && folds.every(({ overlaps }) => overlaps));
+	for (const { earlier, judged } of folds) {
+		const learned = new Set(earlier.groups);
+		assert.ok(
+			judged.rows > 0 && judged.groups.every((group) => !learned.has(group)),
+			'nobody is on both sides',
+		);
+	}
+});
+
+test('one visitor with many conversions neither teaches nor judges', () => {
+	const examples = visitors(500, 1, byVisitsAndEmail).map((example, row) => ({
+		...example,
+		group: example.label === 1 ? 'often' : String(row),
+	}));
+	assert.deepEqual(timeFolds(inTimeOrder(datasetOf(examples), 1), 0), []);
 });
 
 test('rows of one time are shuffled, equally for the same seed', () => {

@@ -15,7 +15,7 @@ function profileAfter(...log: LogEntry[]): Profile {
 }
 
 function named(profile: Profile, nowMs: number): Record<string, number | string> {
-	const features = profileFeatures(vocabularyOf([profile]));
+	const features = profileFeatures(vocabularyOf([{ vid: '1', profile }]));
 	const row: FeatureRow = profileRows(features)(profile, nowMs);
 	return Object.fromEntries([
 		...features.numeric.map(({ name }, column) => [name, row.numeric[column]]),
@@ -93,7 +93,7 @@ test('every value of any profile is a finite number or missing', () => {
 		fc.property(anyLog, fc.nat(400 * dayMs), (log, laterMs) => {
 			const profile = profileOf(log);
 			fc.pre(profile !== null);
-			const features = profileFeatures(vocabularyOf([profile]));
+			const features = profileFeatures(vocabularyOf([{ vid: '1', profile }]));
 			const row = profileRows(features)(profile, profile.lastAtMs + laterMs);
 			assert.equal(row.numeric.length, features.numeric.length);
 			for (const value of Array.from(row.numeric)) assert(Number.isNaN(value) || Number.isFinite(value));
@@ -103,13 +103,23 @@ test('every value of any profile is a finite number or missing', () => {
 });
 
 test('the vocabulary is the most frequent names among visitors, most frequent first', () => {
-	const profiles = Array.from({ length: 200 }, (_, index) =>
-		profileAfter(
+	const profiles = Array.from({ length: 200 }, (_, index) => ({
+		vid: String(index),
+		profile: profileAfter(
 			hit(startMs, { page: '/' }),
 			hit(startMs + 1, { page: index < 20 ? 'pricing' : `p${index}` }),
 		),
-	);
+	}));
 	assert.deepEqual(vocabularyOf(profiles).page, ['/', 'pricing']);
+	const frequent = Array.from({ length: 100 }, () => ({
+		vid: '199',
+		profile: profiles[199]?.profile as Profile,
+	}));
+	assert.deepEqual(
+		vocabularyOf([...profiles, ...frequent]).page,
+		['/', 'pricing'],
+		'one who comes often is one',
+	);
 });
 
 test('a feature of another version is rejected', () => {

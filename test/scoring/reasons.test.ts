@@ -8,7 +8,7 @@ import { type Fact, factsOf } from '../../src/scoring/serve/reasons.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 function facts(profile: Profile, nowMs: number): Fact[] {
-	const features = profileFeatures(vocabularyOf([profile]));
+	const features = profileFeatures(vocabularyOf([{ vid: '1', profile }]));
 	return factsOf(features, profileRows(features)(profile, nowMs), { profile, nowMs }, 'raise');
 }
 

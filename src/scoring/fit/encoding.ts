@@ -1,6 +1,7 @@
-import { type Dataset, valuesAt } from '../rows/dataset.ts';
+import { without } from '../rows/ablation.ts';
+import { type Dataset, rowsByGroup, valuesAt } from '../rows/dataset.ts';
 import { binCount, binOf, cutsBetween, quantileCuts } from './cuts.ts';
-import { mean } from './measure.ts';
+import { logOddsOfProbability } from './measure.ts';
 
 /** Bins that trees may split between. */
 const maxBins = 64;
@@ -8,10 +9,10 @@ const maxBins = 64;
 const preparedBins = 65_535;
 /** A column's cuts are those of at most this many rows; more would hardly change them. */
 const maxRowsOfColumn = 10_000;
-/** With fewer rows, a text's rate would be its rows' own outcomes. */
-const minRowsOfText = 30;
-/** A text's rate is mixed with this many rows of the base rate, because few rows prove little. */
-const rateShrinkageRows = 20;
+/** With fewer visitors, a text's rate would be their own outcomes. */
+const minVisitorsOfText = 30;
+/** A text's rate is mixed with this many visitors of the base rate, because few prove little. */
+const rateShrinkageVisitors = 20;
 
 /** How a number becomes model inputs. Plain data, part of a stored model. */
 export interface NumericEncoding {
@@ -25,7 +26,7 @@ export interface NumericEncoding {
 	readonly cuts: readonly number[];
 }
 
-/** How a text becomes a number: by the rate of its rows. */
+/** How a text becomes a number: by the rate of its visitors. */
 export interface CategoricalEncoding {
 	readonly name: string;
 	/**
@@ -107,21 +108,34 @@ export function numbersOf(
 /** Numbers that are learned instead of labels. */
 export interface Targets {
 	readonly values: Float64Array;
-	/** A text's mean is mixed with this many rows of the mean of all. */
-	readonly shrinkageRows: number;
+	/** A text's mean is mixed with this many visitors of the mean of all. */
+	readonly shrinkageVisitors: number;
 }
 
 /** Learns the encoding from rows. @returns it, and what encodes rows by it */
 export function learnEncoding(
-	{ features, categorical, texts, labels }: Dataset,
+	{ features, categorical, texts, labels, groups }: Dataset,
 	numbers: PreparedNumbers,
 	targets?: Targets,
 ) {
 	const learned = numbers.names.map((_, column) => learnNumeric(numbers, column));
+	const byVisitor = features.categorical.length > 0 ? rowsByGroup(groups) : new Uint32Array();
+	const values = targets?.values ?? labels;
 	const encoding: Encoding = {
 		numeric: learned.map((one) => one.encoding),
 		categorical: features.categorical.map(({ name }, column) =>
-			fitCategorical(name, categorical[column] as Uint32Array, texts[column] as string[], labels, targets),
+			fitCategorical(
+				name,
+				texts[column] as string[],
+				countVisitors(
+					categorical[column] as Uint32Array,
+					texts[column]?.length ?? 0,
+					byVisitor,
+					groups,
+					values,
+				),
+				targets?.shrinkageVisitors,
+			),
 		),
 	};
 	const encode = (dataset: Dataset, { transformed, bins }: PreparedNumbers): EncodedRows => {
@@ -195,53 +209,83 @@ function inverseOfSignedLog(value: number): number {
 	return value < 0 ? -Math.expm1(-value) : Math.expm1(value);
 }
 
+/** Of each text, its visitors, and the sum of their mean values. */
+interface TextCounts {
+	readonly visitors: Uint32Array;
+	readonly sums: Float64Array;
+	/** Of all visitors, whatever their texts. */
+	readonly mean: number;
+}
+
+/** A visitor who comes often counts once for each text, as the mean of its rows. */
+function countVisitors(
+	codes: Uint32Array,
+	texts: number,
+	byVisitor: Uint32Array,
+	groups: Uint32Array,
+	values: ArrayLike<number>,
+): TextCounts {
+	const visitors = new Uint32Array(texts);
+	const sums = new Float64Array(texts);
+	/** Of one visitor. */
+	const rows = new Uint32Array(texts);
+	let [all, sumOfAll] = [0, 0];
+	for (let from = 0; from < byVisitor.length; ) {
+		const group = groups[byVisitor[from] as number];
+		let to = from;
+		let sum = 0;
+		for (; to < byVisitor.length && groups[byVisitor[to] as number] === group; to++) {
+			const row = byVisitor[to] as number;
+			(rows[codes[row] as number] as number)++;
+			sum += values[row] as number;
+		}
+		all++;
+		sumOfAll += sum / (to - from);
+		for (let at = from; at < to; at++) {
+			const row = byVisitor[at] as number;
+			const code = codes[row] as number;
+			(sums[code] as number) += (values[row] as number) / (rows[code] as number);
+		}
+		for (; from < to; from++) {
+			const code = codes[byVisitor[from] as number] as number;
+			if ((rows[code] as number) > 0) (visitors[code] as number)++;
+			rows[code] = 0;
+		}
+	}
+	return { visitors, sums, mean: all > 0 ? sumOfAll / all : 0 };
+}
+
 function fitCategorical(
 	name: string,
-	codes: Uint32Array,
 	texts: readonly string[],
-	labels: Uint8Array,
-	targets: Targets | undefined,
+	{ visitors, sums, mean }: TextCounts,
+	shrinkageVisitors: number | undefined,
 ): CategoricalEncoding {
-	const values = targets?.values ?? labels;
-	const rows = new Float64Array(texts.length);
-	const sums = new Float64Array(texts.length);
-	for (let row = 0; row < codes.length; row++) {
-		const code = codes[row] as number;
-		(rows[code] as number)++;
-		(sums[code] as number) += values[row] as number;
-	}
-	const baseRate = baseRateOf(labels);
-	const meanTarget = targets ? mean(targets.values) : 0;
 	const rateOf = (count: number, sum: number) =>
-		targets
-			? (sum - count * meanTarget) / (count + targets.shrinkageRows)
-			: shrunkenRate(count, sum, baseRate);
+		shrinkageVisitors === undefined
+			? shrunkenRate(count, sum, mean)
+			: (sum - count * mean) / (count + shrinkageVisitors);
 	const kept = [...texts.keys()]
-		.filter((code) => (rows[code] as number) >= minRowsOfText)
-		.sort((a, b) => (rows[b] as number) - (rows[a] as number) || a - b)
+		.filter((code) => !without.has('texts') && (visitors[code] as number) >= minVisitorsOfText)
+		.sort((a, b) => (visitors[b] as number) - (visitors[a] as number) || a - b)
 		.map((code) => ({
 			text: texts[code] as string,
-			rows: rows[code] as number,
-			rate: rateOf(rows[code] as number, sums[code] as number),
+			visitors: visitors[code] as number,
+			rate: rateOf(visitors[code] as number, sums[code] as number),
 		}));
 	const byRate = kept.toSorted((a, b) => a.rate - b.rate);
 	const cuts = cutsBetween(
 		byRate.map(({ rate }) => rate),
-		byRate.map((one) => one.rows),
+		byRate.map((one) => one.visitors),
 		maxBins,
 	);
 	return { name, rates: kept.map(({ text, rate }) => [text, rate]), cuts: [...new Set(cuts)] };
 }
 
-/** The base rate of rows. Half a row more of each outcome keeps the log-odds finite for any labels. */
-function baseRateOf(labels: Uint8Array): number {
-	return (labels.reduce((sum, label) => sum + label, 0) + 0.5) / (labels.length + 1);
-}
-
-/** A text's log-odds minus the base rate's. With fewer rows, it is closer to 0. */
-function shrunkenRate(rows: number, conversions: number, baseRate: number): number {
-	const rate = (conversions + rateShrinkageRows * baseRate) / (rows + rateShrinkageRows);
-	return Math.log(rate / (1 - rate)) - Math.log(baseRate / (1 - baseRate));
+/** A text's log-odds minus the base rate's. With fewer visitors, it is closer to 0. */
+function shrunkenRate(visitors: number, conversions: number, baseRate: number): number {
+	const rate = (conversions + rateShrinkageVisitors * baseRate) / (visitors + rateShrinkageVisitors);
+	return logOddsOfProbability(rate) - logOddsOfProbability(baseRate);
 }
 
 function encodeTexts({ rows, categorical, texts }: Dataset, encoding: Encoding) {

@@ -21,6 +21,7 @@ import {
 	meanOfGroups,
 } from '../fit/measure.ts';
 import { difference } from '../judge/choose.ts';
+import type { TrainingReport } from '../judge/report.ts';
 import { train } from '../judge/train.ts';
 import { accountRows } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
@@ -206,7 +207,7 @@ export async function scoresAsOf(
 	{ cutMs, untilMs, knownToMs, drawn }: ScoredPeriod,
 	numbers: Map<string, number>,
 	onShare: (share: number) => void = () => {},
-): Promise<{ kind: string; outcomes: Outcomes }> {
+): Promise<{ kind: string; outcomes: Outcomes; report: TrainingReport }> {
 	const { rows, vids } = await accountRows(reader, {
 		goals: [goal],
 		asOfMs: cutMs,
@@ -219,7 +220,7 @@ export async function scoresAsOf(
 	const rates = (await measureBaseRates(reader, [goal], cutMs, vids)).get(goal.name) ?? {
 		byRecency: [0, 0, 0],
 	};
-	const { model } = train(dataset, {
+	const { model, report } = train(dataset, {
 		seed,
 		horizonMs,
 		delayMs: delayMsOf(goal),
@@ -250,7 +251,7 @@ export async function scoresAsOf(
 			}
 		}
 	}
-	return { kind: model.kind, outcomes };
+	return { kind: model.kind, outcomes, report };
 }
 
 /** Samples visitors evenly. @param knownToMs as of when they are known to be people */

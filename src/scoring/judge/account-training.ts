@@ -30,12 +30,8 @@ export interface GoalReport extends TrainingReport {
 	readonly doubts: readonly Doubt[];
 }
 
-/** Why a trained model is not used by itself. */
-export type Doubt =
-	/** It learned from outcomes that were not known yet when the rows that judge it began. */
-	| 'unknown outcomes'
-	/** Its report names likely leaks that the active version does not have. */
-	| 'likely leaks';
+/** Why a trained model is not used by itself: its report names likely leaks that the active version does not have. */
+export type Doubt = 'likely leaks';
 
 /** The model that was active before, as its own training judged it. */
 export interface PreviousModel {
@@ -257,13 +253,10 @@ async function isChosenByHand(
 }
 
 /** What an operator has accepted with the active version is no doubt. */
-function doubtsOf({ overlaps, leaks }: TrainingReport, active: Partial<GoalReport> | undefined): Doubt[] {
+function doubtsOf({ leaks }: TrainingReport, active: Partial<GoalReport> | undefined): Doubt[] {
 	const leakOf = ({ feature, text }: LikelyLeak) => JSON.stringify([feature, text]);
 	const accepted = new Set(active?.leaks?.map(leakOf));
-	return [
-		...(overlaps && !active?.overlaps ? ['unknown outcomes' as const] : []),
-		...(leaks.some((leak) => !accepted.has(leakOf(leak))) ? ['likely leaks' as const] : []),
-	];
+	return leaks.some((leak) => !accepted.has(leakOf(leak))) ? ['likely leaks'] : [];
 }
 
 function formerModel({ version }: ModelName, { later, asOf }: Partial<GoalReport>): PreviousModel {

@@ -2,6 +2,7 @@ import { type Interval, mean, meanOfGroups } from '../fit/measure.ts';
 import { without } from '../rows/ablation.ts';
 import { recencies } from '../rows/recency.ts';
 import type { FoldModels, Trial } from './fold-models.ts';
+import { minConversions } from './report.ts';
 
 /** What models of earlier rows predict for the judged rows of a block. */
 export type ComparedModels = Pick<FoldModels, 'judged' | 'baseLosses' | 'logistic' | 'boosting'>;
@@ -18,12 +19,16 @@ export interface Choice {
 	readonly boostingBlocks?: { readonly better: number; readonly of: number };
 	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
 	readonly standardErrors: number;
+	/** Whose outcomes it makes less likely than the base rate does, beyond chance, so that it is not served. */
+	readonly losesOn?: 'present' | 'absent';
 	/** Whether the model is served, not the base rate. */
 	readonly serves: boolean;
 }
 
 /** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
 export const minStandardErrors = 2;
+/** A signal so clear needs only most blocks of time: in one of them something unusual may have happened. */
+const clearStandardErrors = 5;
 /** Of log-odds. */
 const leastDifference = 1e-6;
 /** Tree counts are tried in steps of this size. */
@@ -35,7 +40,8 @@ const patience = 2;
 /**
  * Chooses the kind of model, and the number of trees, by the likelihood of later rows, all at the level that was known. The simpler
  * kind wins unless later rows contradict it, in most blocks of time. A model is served if its predictions correlate with later outcomes, and make
- * later rows more likely than the base rate does.
+ * later rows more likely than the base rate does. Visitors who are present, of whom pages ask, and those who have left, who are in batches, are
+ * judged by themselves, too: the gain on the ones must not hide a loss on the others.
  */
 export function choose(folds: readonly ComparedModels[]): Choice {
 	const logistic = lossesOf(folds.map((fold) => fold.logistic()));
@@ -46,9 +52,15 @@ export function choose(folds: readonly ComparedModels[]): Choice {
 	// The rows of a block share its time, and so what is unusual about it, which the interval does not know.
 	const isBetter = boostingGain.low > 0 && 2 * better > folds.length;
 	const kind = isBetter && !without.has('boosting') ? 'boosting' : 'logistic';
-	const { losses, trials } = kind === 'boosting' ? boosting : logistic;
+	const { trials } = kind === 'boosting' ? boosting : logistic;
 	const standardErrors = correlation(folds, trials);
-	const gains = difference(joined(folds.map(({ baseLosses }) => baseLosses)), losses);
+	const gainsOf = (which?: 'present' | 'absent') => gainsOn(folds, trials, which);
+	const losesOn = (['present', 'absent'] as const).find((which) => {
+		const { gain, blocks, conversions } = gainsOf(which);
+		return conversions >= minConversions && gain.high < 0 && 2 * blocks.worse > blocks.of;
+	});
+	const { gain, blocks } = gainsOf();
+	const isClear = standardErrors >= clearStandardErrors && 2 * blocks.better > blocks.of;
 	return {
 		kind,
 		trees: boosting.trees,
@@ -57,13 +69,42 @@ export function choose(folds: readonly ComparedModels[]): Choice {
 		boostingGain,
 		boostingBlocks: { better, of: folds.length },
 		standardErrors,
-		serves: standardErrors > minStandardErrors && mean(gains) > 0,
+		...(losesOn && { losesOn }),
+		serves: !losesOn && standardErrors > minStandardErrors && (gain.value > 0 || isClear),
 	};
 }
 
 function lossesOf(trials: readonly Trial[]) {
 	const losses = joined(trials.map((trial) => trial.losses));
 	return { trials, losses, logLoss: mean(losses) };
+}
+
+/** What is gained over the base rate on the rows of all visitors, or of those who are present, or have left. */
+function gainsOn(
+	folds: readonly ComparedModels[],
+	trials: readonly Trial[],
+	which: 'present' | 'absent' | undefined,
+) {
+	const ofBlocks = folds.map(({ judged: { recency, groups, labels }, baseLosses }, block) => {
+		const isOne = (_: unknown, row: number) =>
+			which === undefined || (recency[row] === 0) === (which === 'present');
+		const gains = difference(baseLosses, (trials[block] as Trial).losses).filter(isOne);
+		const converted = groups.filter((one, row) => labels[row] === 1 && isOne(one, row));
+		return { gains, groups: groups.filter(isOne), converted };
+	});
+	const means = ofBlocks.filter(({ gains }) => gains.length > 0).map(({ gains }) => mean(gains));
+	return {
+		conversions: new Set(ofBlocks.flatMap(({ converted }) => [...converted])).size,
+		gain: meanOfGroups(
+			joined(ofBlocks.map(({ gains }) => gains)),
+			Uint32Array.from(ofBlocks.flatMap(({ groups }) => [...groups])),
+		),
+		blocks: {
+			better: means.filter((one) => one > 0).length,
+			worse: means.filter((one) => one < 0).length,
+			of: means.length,
+		},
+	};
 }
 
 function lossIn({ trials }: { readonly trials: readonly Trial[] }, block: number): number {

@@ -3,12 +3,12 @@ import { type EncodedRows, learnEncoding, numbersOf, type PreparedNumbers } from
 import { fitLogistic, type LogisticFit, logOddsOf } from '../fit/logistic.ts';
 import { logistic, logLosses, logOddsOfProbability } from '../fit/measure.ts';
 import { treeValues } from '../fit/tree.ts';
-import type { Dataset } from '../rows/dataset.ts';
+import { type Dataset, valuesAt } from '../rows/dataset.ts';
 import type { Fold } from './folds.ts';
 import { levelShifts, rateOf } from './level.ts';
 
-/** Of the logistic model's penalty. */
-export const strength = 10;
+/** Of the logistic model's penalty, for each row that a visitor has on average. */
+const strength = 10;
 /** Sufficient to compare models; the model to serve is fitted to full convergence. */
 const tolerance = 1e-4;
 
@@ -19,6 +19,11 @@ export interface Trial {
 	/** The probabilities at the level of the latest known outcomes, as they would have been served. */
 	readonly served: Float64Array;
 	readonly losses: Float64Array;
+}
+
+/** The penalty of the logistic model: rows of a visitor prove together no more than one does. */
+export function strengthFor({ rows, groups }: Pick<Dataset, 'rows' | 'groups'>): number {
+	return (strength * rows) / new Set(groups).size;
 }
 
 /** The models of a fold's earlier rows. Each is made when first needed, and kept. */
@@ -51,8 +56,8 @@ export class FoldModels {
 		onStep: () => void,
 		before?: FoldModels,
 	) {
-		const { earlier, span, start, judged, recent } = fold;
-		const ofEarlier = numbersOf(numbers, (values) => values.subarray(0, earlier.rows) as typeof values);
+		const { earlier, earlierAt, span, spanAt, judged, recent } = fold;
+		const ofEarlier = numbersOf(numbers, (values) => valuesAt(values, earlierAt));
 		const { encode } = learnEncoding(earlier, ofEarlier);
 		this.#fold = fold;
 		this.#before = before;
@@ -60,7 +65,7 @@ export class FoldModels {
 		this.#earlier = encode(earlier, ofEarlier);
 		this.#span = encode(
 			span,
-			numbersOf(numbers, (values) => values.subarray(start, start + span.rows) as typeof values),
+			numbersOf(numbers, (values) => valuesAt(values, spanAt)),
 		);
 		this.#booster = new Booster(this.#earlier, random);
 		this.#grown = new Float64Array(span.rows).fill(this.#booster.start);
@@ -76,7 +81,7 @@ export class FoldModels {
 	get #logisticFit(): LogisticFit {
 		const before = this.#before;
 		const from = before ? before.#logisticFit : undefined;
-		this.#fit ??= fitLogistic(this.#earlier, strength, { tolerance, from });
+		this.#fit ??= fitLogistic(this.#earlier, strengthFor(this.#fold.earlier), { tolerance, from });
 		return this.#fit;
 	}
 

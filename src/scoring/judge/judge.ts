@@ -24,6 +24,7 @@ interface Judged {
 	readonly base: number;
 	/** The number of visits of a visitor who is present; 0 of others. */
 	readonly visits: number;
+	readonly isAbsent: boolean;
 	readonly atMs: number;
 }
 
@@ -43,6 +44,7 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 				group: judged.groups[row] as number,
 				score: served[row] as number,
 				base: base[row] as number,
+				isAbsent: judged.recency[row] !== 0,
 				visits: judged.recency[row] === 0 ? (judged.visits[row] as number) : 0,
 				atMs: judged.atMs[row] as number,
 			};
@@ -71,6 +73,7 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 			}),
 		),
 		present: measuresOfVisits(rows.filter(({ visits }) => visits > 0)),
+		absent: measuresOfVisits((blocks.at(-1) ?? []).filter(({ isAbsent }) => isAbsent)),
 		byVisits: visitKinds.flatMap(([visit, isOf]): VisitMeasures[] => {
 			const measures = measuresOfVisits(rows.filter(({ visits }) => isOf(visits)));
 			return measures ? [{ visit, ...measures }] : [];

@@ -1,5 +1,4 @@
 import { binOf, quantileCuts } from '../fit/cuts.ts';
-import { mean } from '../fit/measure.ts';
 import { type Dataset, sampleOf } from '../rows/dataset.ts';
 import { type LikelyLeak, minConversions } from './report.ts';
 
@@ -14,13 +13,14 @@ const maxChance = 1e-6;
 /** Likely leaks among the features of rows in time order. */
 export function likelyLeaks(dataset: Dataset): LikelyLeak[] {
 	const sample = sampleOf(dataset, sampledRows);
+	const known = { dataset, sample, weights: visitorWeights(sample), base: visitorMean(dataset) };
 	const { numeric, categorical } = dataset.features;
 	return [
 		...numeric.flatMap(({ name, absent }, column): LikelyLeak[] => {
 			const values = dataset.numeric[column] as Float32Array;
 			const has = (row: number) => !Number.isNaN(values[row]) && values[row] !== absent;
 			const bins = binsOf(sample.numeric[column] as Float32Array);
-			return leaksOf(dataset, sample, bins, [{ feature: name, has }]);
+			return leaksOf(known, bins, [{ feature: name, has }]);
 		}),
 		...categorical.flatMap(({ name }, column): LikelyLeak[] => {
 			const codes = dataset.categorical[column] as Uint32Array;
@@ -30,7 +30,7 @@ export function likelyLeaks(dataset: Dataset): LikelyLeak[] {
 				text,
 				has: (row: number) => codes[row] === code,
 			}));
-			return leaksOf(dataset, sample, sample.categorical[column] as Uint32Array, values);
+			return leaksOf(known, sample.categorical[column] as Uint32Array, values);
 		}),
 	];
 }
@@ -39,17 +39,38 @@ interface Value extends Pick<LikelyLeak, 'feature' | 'text'> {
 	readonly has: (row: number) => boolean;
 }
 
+interface Known {
+	readonly dataset: Dataset;
+	readonly sample: Dataset;
+	/** Of the sample's rows. */
+	readonly weights: Float64Array;
+	/** The base rate of visitors. */
+	readonly base: number;
+}
+
+/** So that the rows of a visitor weigh together as one. */
+function visitorWeights({ groups }: Dataset): Float64Array {
+	const rows = new Map<number, number>();
+	for (const group of groups) rows.set(group, (rows.get(group) ?? 0) + 1);
+	return Float64Array.from(groups, (group) => 1 / (rows.get(group) as number));
+}
+
+function visitorMean(rows: Dataset): number {
+	const weights = visitorWeights(rows);
+	const sum = weights.reduce((total, weight, row) => total + weight * (rows.labels[row] as number), 0);
+	return sum / weights.reduce((total, weight) => total + weight, 0);
+}
+
 function leaksOf(
-	dataset: Dataset,
-	sample: Dataset,
+	{ dataset, sample, weights, base }: Known,
 	bins: ArrayLike<number>,
 	values: readonly Value[],
 ): LikelyLeak[] {
 	const [first] = values;
-	if (first && explainedShare(sample.labels, bins) > nearlyAll)
+	if (first && explainedShare(sample.labels, weights, bins) > nearlyAll)
 		return [{ feature: first.feature, why: 'explains nearly all', visitors: new Set(dataset.groups).size }];
 	return values.flatMap(({ has, ...value }): LikelyLeak[] => {
-		const visitors = convertersWith(dataset, has);
+		const visitors = convertersWith(dataset, base, has);
 		return visitors === undefined ? [] : [{ ...value, why: 'only converters', visitors }];
 	});
 }
@@ -59,13 +80,14 @@ function binsOf(values: Float32Array): Uint32Array {
 	return Uint32Array.from(values, (value) => binOf(cuts, value));
 }
 
-/** The share of the base rate's log loss that the rates of bins save. A row more with the base rate is in each bin. */
-function explainedShare(labels: Uint8Array, bins: ArrayLike<number>): number {
-	const base = mean(labels);
+/** The share of the base rate's log loss that the rates of bins save. A visitor more with the base rate is in each bin. */
+function explainedShare(labels: Uint8Array, weights: Float64Array, bins: ArrayLike<number>): number {
+	const all = weights.reduce((sum, weight) => sum + weight, 0);
+	const base = weights.reduce((sum, weight, row) => sum + weight * (labels[row] as number), 0) / all;
 	const counts = new Map<number, [others: number, conversions: number]>();
 	for (let row = 0; row < labels.length; row++) {
 		const count = counts.getOrInsertComputed(bins[row] as number, () => [0, 0]);
-		(count[labels[row] as 0 | 1] as number)++;
+		(count[labels[row] as 0 | 1] as number) += weights[row] as number;
 	}
 	const lossAt = (rate: number, others: number, conversions: number) =>
 		-(others > 0 ? others * Math.log(1 - rate) : 0) - (conversions > 0 ? conversions * Math.log(rate) : 0);
@@ -83,6 +105,7 @@ function explainedShare(labels: Uint8Array, bins: ArrayLike<number>): number {
  */
 function convertersWith(
 	{ labels, groups, rows }: Dataset,
+	base: number,
 	has: (row: number) => boolean,
 ): number | undefined {
 	const seen = new Set<number>();
@@ -93,5 +116,5 @@ function convertersWith(
 		seen.add(group);
 	}
 	if (seen.size < minConversions) return undefined;
-	return mean(labels) ** seen.size > maxChance ? undefined : seen.size;
+	return base ** seen.size > maxChance ? undefined : seen.size;
 }

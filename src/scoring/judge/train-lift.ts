@@ -13,7 +13,7 @@ import { fitRidge } from '../fit/ridge.ts';
 import { liftOf } from '../fit/scorer.ts';
 import { type Dataset, featureRows, rowsAt, valuesAt } from '../rows/dataset.ts';
 import { seededRandom } from '../rows/random.ts';
-import { strength } from './fold-models.ts';
+import { strengthFor } from './fold-models.ts';
 
 /** The visitors of an experiment: each has one row, as of the moment at which it entered. */
 export interface LiftRows {
@@ -142,7 +142,7 @@ function learnTwoModels(rows: LiftRows): LiftModel {
 			const { dataset } = liftRowsAt(rows, rowsOfGroup(rows, group));
 			const numbers = prepareNumbers(dataset);
 			const { encoding, encode } = learnEncoding(dataset, numbers);
-			const { weights } = fitLogistic(encode(dataset, numbers), strength);
+			const { weights } = fitLogistic(encode(dataset, numbers), strengthFor(dataset));
 			return logisticModel(dataset, { encoding, weights });
 		}),
 	);
@@ -165,7 +165,7 @@ function learnTransformedOutcome(rows: LiftRows): LiftModel {
 	);
 	const variance = mean(values.map((value) => value ** 2));
 	const numbers = prepareNumbers(dataset);
-	const { encoding, encode } = learnEncoding(dataset, numbers, { values, shrinkageRows: variance });
+	const { encoding, encode } = learnEncoding(dataset, numbers, { values, shrinkageVisitors: variance });
 	const { intercept, linear, missing } = fitRidge(encode(dataset, numbers), values, variance);
 	const weights = {
 		intercept: unit * intercept,

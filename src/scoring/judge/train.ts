@@ -13,7 +13,7 @@ import { type Dataset, inTimeOrder, rowsAt, sampledRows, valuesAt } from '../row
 import { seededRandom } from '../rows/random.ts';
 import { recencies } from '../rows/recency.ts';
 import { choose } from './choose.ts';
-import { FoldModels, strength } from './fold-models.ts';
+import { FoldModels, strengthFor } from './fold-models.ts';
 import { timeFolds } from './folds.ts';
 import { countsOf, judge } from './judge.ts';
 import { likelyLeaks } from './leaks.ts';
@@ -111,7 +111,7 @@ export function train(
 	let logOdds: Float64Array;
 	let fit: TrainingReport['fit'];
 	if (choice.kind === 'logistic') {
-		const { weights, converged, steps } = fitLogistic(encoded, strength);
+		const { weights, converged, steps } = fitLogistic(encoded, strengthFor(dataset));
 		fit = { steps, converged };
 		logOdds = logOddsOf(encoded, weights);
 		model = { ...common, kind: 'logistic', weights };

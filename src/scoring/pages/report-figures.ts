@@ -32,15 +32,19 @@ export function figuresOf({ later, ...report }: TrainingReport): Readonly<Record
 /** The tables of a report that have rows. Reports of earlier versions lack some. */
 export function tablesOf({ later, topFeatures }: TrainingReport): FigureTable[] {
 	const tables = {
-		'Who is present, by visit. Those who have left are easily told apart, so the AUC of all rows is higher':
-			later?.byVisits?.map(({ visit, rows, conversions, auc, logLoss, baseRateLogLoss }) => ({
-				'present, visit': visit,
-				rows,
-				conversions,
-				AUC: auc?.toFixed(3) ?? '-',
-				'log loss': logLoss.toFixed(4),
-				'of the base rate': baseRateLogLoss.toFixed(4),
-			})),
+		'Who is present, by visit, as pages ask; and who has left, in the latest block, as batches score them': [
+			...(later?.byVisits ?? []).map(
+				({ visit, ...measures }) => [`present, ${visit} visit`, measures] as const,
+			),
+			...(later?.absent ? [['has left', later.absent] as const] : []),
+		].map(([who, { rows, conversions, auc, logLoss, baseRateLogLoss }]) => ({
+			who,
+			rows,
+			conversions,
+			AUC: auc?.toFixed(3) ?? '-',
+			'log loss': logLoss.toFixed(4),
+			'of the base rate': baseRateLogLoss.toFixed(4),
+		})),
 		'Blocks of time': later?.blocks?.map(
 			({ from, to, rows, predicted, observed, logLoss, baseRateLogLoss }) => ({
 				'later rows from': from.slice(0, 10),

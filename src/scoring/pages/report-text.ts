@@ -56,7 +56,7 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 	const before = former ? `version ${former.version}` : 'the base rate';
 	switch (outcome) {
 		case 'active':
-			return `Version ${version} is now in use${former ? `, instead of ${former.version}` : ''}.`;
+			return `Version ${version} is now in use${former ? `, instead of ${former.version}` : ''}.${report.overlaps ? ' Warning: some outcomes that it learned from were not known yet when the rows that judge it began. Train again when they are: the next version replaces it.' : ''}`;
 		case 'base rate':
 			return report.later === undefined
 				? 'The base rate is in use.'
@@ -64,7 +64,7 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 		case 'nothing stored':
 			return `Nothing was stored, and ${before} stays in use.`;
 		case 'waits':
-			return `Version ${version} waits, and ${before} stays in use: ${doubtsText(report)}. 'caskade model use AID ${report.goal} ${version}${report.scope === 'sid' ? ' --scope sid' : ''}' takes it.`;
+			return `Version ${version} waits, and ${before} stays in use: ${leaksText(report.leaks)}. 'caskade model use AID ${report.goal} ${version}${report.scope === 'sid' ? ' --scope sid' : ''}' takes it.`;
 		case 'chosen by hand':
 			return `Version ${version} is not in use: an operator has chosen ${before}.`;
 		case 'knows less':
@@ -72,14 +72,13 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 	}
 }
 
-function doubtsText({ doubts, leaks }: GoalReport): string {
-	return doubts
-		.map((doubt) =>
-			doubt === 'unknown outcomes'
-				? 'some outcomes that it learned from were not known yet when the rows that judge it began'
-				: leaks.map(leakText).join(', '),
-		)
-		.join('; ');
+/** One reason suffices to look at it: that which most visitors have. */
+function leaksText(leaks: readonly LikelyLeak[]): string {
+	const [first, ...others] = leaks.toSorted((a, b) => b.visitors - a.visitors);
+	if (!first) return 'its report has doubts';
+	return others.length === 0
+		? leakText(first)
+		: `${leakText(first)} (and ${counted(others.length, 'other feature')})`;
 }
 
 /** What makes a feature suspicious. */
@@ -109,6 +108,8 @@ function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }
 		case 'uneven':
 			return 'Conversions are spread too unevenly over time to judge a model on later rows.';
 		case 'no signal':
+			if (choice?.losesOn)
+				return `It makes what visitors do who ${choice.losesOn === 'present' ? 'are present' : 'have left'} less likely than the base rate does.`;
 			return `Its predictions correlate with later outcomes by ${(choice?.standardErrors ?? 0).toFixed(1)} standard errors${(choice?.standardErrors ?? 0) > minStandardErrors ? ', but make them no more likely' : `, and up to ${minStandardErrors} may be chance`}.`;
 	}
 }

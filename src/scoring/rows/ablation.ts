@@ -1,5 +1,6 @@
 /** What training does besides one regression, so that `npm run proof:scoring -- --without NAME` can show what each gains. */
 export const mechanisms = [
+	'texts',
 	'boosting',
 	'level',
 	'level by recency',

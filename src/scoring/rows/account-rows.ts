@@ -275,7 +275,7 @@ export class RowCollector {
 	 */
 	fixFeatures(): void {
 		if (this.#fixed) return;
-		const profiles = this.#waiting.map(({ snapshot }) => snapshot.profile);
+		const profiles = this.#waiting.map(({ vid, snapshot: { profile } }) => ({ vid, profile }));
 		const all = profileFeatures(vocabularyOf(profiles), this.isOfRenewals);
 		const toRow = profileRows(all);
 		const rows = this.#waiting.map(({ snapshot: { profile, atMs, renewing } }) =>

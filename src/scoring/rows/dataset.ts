@@ -148,6 +148,22 @@ export function sampledRows(rows: number, max: number): Uint32Array {
 	return Uint32Array.from({ length: Math.min(rows, max) }, (_, index) => Math.floor(index * every));
 }
 
+/** The places of rows, those of a visitor together. */
+export function rowsByGroup(groups: Uint32Array): Uint32Array {
+	const last = groups.reduce((largest, group) => Math.max(largest, group), 0);
+	const starts = new Uint32Array(last + 2);
+	for (const group of groups) (starts[group + 1] as number)++;
+	for (let group = 1; group < starts.length; group++)
+		(starts[group] as number) += starts[group - 1] as number;
+	const places = new Uint32Array(groups.length);
+	for (let row = 0; row < groups.length; row++) {
+		const group = groups[row] as number;
+		places[starts[group] as number] = row;
+		(starts[group] as number)++;
+	}
+	return places;
+}
+
 function mapColumns(
 	{ features, texts, numeric, categorical, labels, atMs, groups, visits, recency }: Dataset,
 	rows: number,

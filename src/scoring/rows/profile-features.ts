@@ -53,21 +53,24 @@ function found<Reader>(reader: Reader | undefined, feature: string): Reader {
 }
 
 const maxNames: Readonly<Record<VocabularyKind, number>> = { page: 8, channel: 5, event: 6, evt: 4 };
-/** Names with a smaller share of visitors prove too little. */
+/** Names of a smaller share of the visitors prove too little. */
 const minShare = 0.01;
 
-/** The most frequent names among these visitors. */
-export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
+/** The most frequent names among visitors, whose profiles are given as of one moment or several. */
+export function vocabularyOf(
+	profiles: readonly { readonly vid: string; readonly profile: Profile }[],
+): Vocabulary {
+	const visitors = new Set(profiles.map(({ vid }) => vid)).size;
 	const frequent = (
 		kind: VocabularyKind,
 		namesOf: (profile: Profile) => readonly (readonly [string, ...unknown[]])[],
 	) => {
-		const counts = new Map<string, number>();
-		for (const profile of profiles)
-			for (const [name] of namesOf(profile)) counts.set(name, (counts.get(name) ?? 0) + 1);
-		return [...counts]
-			.filter(([, count]) => count >= minShare * profiles.length)
-			.sort(([a, countA], [b, countB]) => countB - countA || compareTexts(a, b))
+		const having = new Map<string, Set<string>>();
+		for (const { vid, profile } of profiles)
+			for (const [name] of namesOf(profile)) having.getOrInsertComputed(name, () => new Set()).add(vid);
+		return [...having]
+			.filter(([, { size }]) => size >= minShare * visitors)
+			.sort(([a, ofA], [b, ofB]) => ofB.size - ofA.size || compareTexts(a, b))
 			.slice(0, maxNames[kind])
 			.map(([name]) => name);
 	};
