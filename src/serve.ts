@@ -6,6 +6,7 @@ import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import type { SsoSettings } from './access/single-sign-on.ts';
 import { buildApp, defaultHitLimits } from './app.ts';
+import { accountsWithWebhooks, countFailing } from './capabilities/webhooks/index.ts';
 import { monotonicMs } from './clock.ts';
 import { IgnoredNetworks } from './collect/ignored-networks.ts';
 import { currentTag } from './collect/tag-versions.ts';
@@ -110,9 +111,9 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 		metrics.watchFolding(() => background.foldingWaiting);
 		metrics.watchWebhooks(
 			() => background.deliveries,
-			() => directory.failingWebhooks,
+			() => countFailing(directory.snapshot),
 		);
-		background.watchWebhooks(() => directory.accountsWithWebhooks.length > 0);
+		background.watchWebhooks(() => accountsWithWebhooks(directory.snapshot).length > 0);
 	}
 	const quota = new QuotaCounter(writer, { now, monotonicMs, onError: onControlError });
 	starting.defer(() => quota.stop());

@@ -21,7 +21,7 @@ const order = [
 		'webhooks',
 		'reports',
 	],
-	...['segments', 'scoring', 'collect', 'access', 'store', 'schema', 'domain'],
+	...['segments', 'scoring', 'collect', 'access', 'store/open', 'capabilities', 'store', 'schema', 'domain'],
 ];
 /** At the very bottom: they import no folder. */
 const bottom = [
@@ -66,8 +66,9 @@ function arrows(): Arrow[] {
 	);
 }
 
-/** The folder of a file, or the file itself where it lies at the root. */
+/** The folder of a file, or the file itself where it lies at the root, or chooses what the store below it consists of. */
 function partOf(file: string): string {
+	if (file === 'store/open.ts') return 'store/open';
 	return (file.replace(/^\.\.\//, '').split('/')[0] as string).replace(/\.(ts|js)$/, '');
 }
 
@@ -139,7 +140,7 @@ function roomOf(file: string): string | undefined {
 }
 
 /** So many imports of the core may name what will not be in its room. It may only fall, to none. */
-const outOfCore = 27;
+const outOfCore = 4;
 
 test('the core imports ever less of capabilities, of what pages and commands share, and of what puts all together', () => {
 	const inside = arrows().filter(({ to }) => !to.startsWith('..'));

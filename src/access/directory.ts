@@ -1,15 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hashApiKey } from '../domain/api-key.ts';
 import { compareTexts } from '../domain/compare-texts.ts';
-import { isLive, type Person } from '../domain/person.ts';
 import type { SigningKey } from '../domain/signing-key.ts';
-import type {
-	AccessSnapshot,
-	ControlStore,
-	KnownAccount,
-	KnownKey,
-	KnownSession,
-} from '../store/control/control-store.ts';
+import type { AccessSnapshot, ControlStore, KnownAccount, KnownKey } from '../store/control/control-store.ts';
 
 /**
  * Changes made on the command line must take effect within a second. Polling takes half of that, less the time to read.
@@ -17,7 +10,7 @@ import type {
 const refreshEveryMs = 250;
 
 /**
- * Keys, plans, accounts, signing keys and people of the control database, cached in memory, so that admitting a request needs no
+ * Keys, plans, accounts, signing keys, and what capabilities add, of the control database, cached in memory, so that admitting a request needs no
  * query. Polls the control database's revision. While the database cannot be read, the last known state applies.
  */
 export class AccessDirectory {
@@ -58,28 +51,14 @@ export class AccessDirectory {
 		return [...this.#snapshot.accounts.values()].sort((a, b) => compareTexts(a.aid, b.aid));
 	}
 
-	/** Who is signed in by the session whose token has this hash; undefined where it has ended. */
-	signedIn(hash: string, nowMs: number): { person: Person; session: KnownSession } | undefined {
-		const session = this.#snapshot.sessions.get(hash);
-		const person = session && this.#snapshot.people.get(session.personId);
-		return person && isLive(session, nowMs) ? { person, session } : undefined;
-	}
-
 	/** Whether any account names the origins whose pages may read its answers. */
 	get restrictsOrigins(): boolean {
 		return this.#restrictsOrigins;
 	}
 
-	/** Those that are not disabled and have webhooks that are not. */
-	get accountsWithWebhooks(): KnownAccount[] {
-		return [...this.#snapshot.accounts.values()].filter(({ webhooks }) => webhooks.length > 0);
-	}
-
-	/** How many webhooks have failed for more than a minute. */
-	get failingWebhooks(): number {
-		return this.accountsWithWebhooks
-			.flatMap(({ webhooks }) => webhooks)
-			.filter(({ failingSinceMs }) => failingSinceMs !== null).length;
+	/** All that is known. */
+	get snapshot(): AccessSnapshot {
+		return this.#snapshot;
 	}
 
 	/** Counts the changes of the control database. */

@@ -1,8 +1,9 @@
 import { networkOf } from '../domain/client-address.ts';
-import type { Person, SignInMethod } from '../domain/person.ts';
+import { isLive, type Person, type SignInMethod } from '../domain/person.ts';
 import type { RateLimit } from '../domain/token-bucket.ts';
 import { hourMs, minuteMs } from '../durations.ts';
-import type { ControlStore, KnownSession } from '../store/control/control-store.ts';
+import type { ControlStore } from '../store/control/control-store.ts';
+import type { KnownSession } from '../store/control/sessions.ts';
 import type { AccessDirectory } from './directory.ts';
 import { isPassword } from './passwords.ts';
 import { hashRecoveryCode, stepOf } from './second-factor.ts';
@@ -70,15 +71,23 @@ export class SignIn {
 	async of(token: string | undefined): Promise<OpenSession | undefined> {
 		if (token === undefined) return undefined;
 		const hash = hashToken(token);
-		let found = this.#directory.signedIn(hash, this.#now());
+		let found = this.#signedIn(hash);
 		if (!found) {
 			// Another server may have begun it a moment ago.
 			await this.#directory.refresh();
-			found = this.#directory.signedIn(hash, this.#now());
+			found = this.#signedIn(hash);
 		}
 		if (!found) return undefined;
 		if (this.#now() - found.session.usedAtMs >= touchEveryMs) await this.#control.sessions.touch(hash);
 		return { ...found, token };
+	}
+
+	/** Undefined where the session has ended. */
+	#signedIn(hash: string): Omit<OpenSession, 'token'> | undefined {
+		const { people, sessions } = this.#directory.snapshot;
+		const session = sessions.get(hash);
+		const person = session && people.get(session.personId);
+		return person && isLive(session, this.#now()) ? { person, session } : undefined;
 	}
 
 	/** Takes as long for a person who does not exist as for one who does. */

@@ -1,5 +1,5 @@
 import type { Configuration } from 'openid-client';
-import type { Identity } from '../store/control/control-store.ts';
+import type { Identity } from '../store/control/people.ts';
 
 /** A provider of single sign-on, by OpenID Connect. */
 export interface SsoSettings {

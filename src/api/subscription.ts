@@ -3,7 +3,6 @@ import type { AccessDirectory } from '../access/directory.ts';
 import type { RequestCounter } from '../access/request-counter.ts';
 import { isUnjoinable } from '../domain/ownership.ts';
 import type { SubscriptionEvent, UploadedEvent } from '../domain/subscription-event.ts';
-import { wants } from '../domain/webhook.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
 import { hasPlainTexts, parseJson } from '../http/body.ts';
@@ -68,15 +67,14 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 			directory,
 			nowMs: now(),
 		});
-		const { id, aid, webhooks } = account;
-		const tellsConflicts = webhooks.some((webhook) => wants(webhook, 'subscription.conflict'));
+		const { id, aid, keepsConflicts } = account;
 		const outcome = await writer
 			.storeSubscriptionEvents(
 				id,
 				{
 					events,
 					simulate,
-					tellsConflicts,
+					keepsConflicts,
 					receivedAtMs: now(),
 					requestId: request.id,
 					keyId: admitted.key.id,

@@ -5,7 +5,7 @@ import { minuteMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import { emailAddress } from '../format/values.ts';
-import type { StoredPerson } from '../store/control/control-store.ts';
+import type { StoredPerson } from '../store/control/people.ts';
 import type { OpenStore, Store } from '../store/store.ts';
 import { command, group } from './command.ts';
 import { askOnTerminal } from './confirm.ts';

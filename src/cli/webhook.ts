@@ -3,7 +3,7 @@ import { receiverUrl, webhookEvents, webhookEventsOf } from '../domain/webhook.t
 import { dayMs } from '../durations.ts';
 import { wholeNumber } from '../format/values.ts';
 import { deliveries } from '../store/account/webhooks/outbox.ts';
-import type { StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
+import type { StoredWebhook, WebhookSecret } from '../store/control/webhooks.ts';
 import { deleteWebhook, replayMessages } from '../webhooks/old-messages.ts';
 import { checkReceiver } from '../webhooks/receiver.ts';
 import { keepMessagesMs } from '../webhooks/retry.ts';

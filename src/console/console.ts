@@ -9,7 +9,7 @@ import { type DayNote, dayNotes } from '../reports/day-notes.ts';
 import { FairQueue } from '../reports/fair-queue.ts';
 import { reportedAccount } from '../reports/report-query.ts';
 import type { MakeReport } from '../reports/report-runner.ts';
-import type { StoredView } from '../store/control/control-store.ts';
+import type { StoredView } from '../store/control/named-views.ts';
 import type { OpenStore } from '../store/store.ts';
 import { asset } from './assets.ts';
 import { createEntrance, type EntranceSettings, toSignIn } from './entrance.ts';

@@ -1,7 +1,7 @@
 import { may } from '../domain/person.ts';
 import { touchDimensions, touchNames } from '../domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
-import type { StoredView } from '../store/control/control-store.ts';
+import type { StoredView } from '../store/control/named-views.ts';
 import { scriptPaths, stylePath } from './assets.ts';
 import type { ConsoleAnswer } from './exchange.ts';
 import { hiddenFields } from './form.ts';

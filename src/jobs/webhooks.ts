@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AccessDirectory } from '../access/directory.ts';
+import { accountsWithWebhooks } from '../capabilities/webhooks/index.ts';
 import { ConcurrentChangeError, reasonOf } from '../errors.ts';
 import type { VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { ServingStore } from '../store/serving.ts';
@@ -59,7 +60,7 @@ export class WebhookJob {
 		const { signal } = this.#options;
 		while (!signal.aborted) {
 			this.#followDirectory();
-			for (const { id } of this.#options.directory.accountsWithWebhooks) {
+			for (const { id } of accountsWithWebhooks(this.#options.directory.snapshot)) {
 				const schedule = this.#schedules.get(id);
 				if (schedule && schedule.dueAtMs <= performance.now() && !signal.aborted)
 					await this.#round(id, schedule);
@@ -80,7 +81,7 @@ export class WebhookJob {
 		this.#revision = directory.revision;
 		const webhooks = new Set<string>();
 		const accounts = new Set<number>();
-		for (const { id: accountId, webhooks: some } of directory.accountsWithWebhooks) {
+		for (const { id: accountId, webhooks: some } of accountsWithWebhooks(directory.snapshot)) {
 			accounts.add(accountId);
 			const schedule = this.#schedules.get(accountId);
 			if (schedule) schedule.dueAtMs = Math.min(schedule.dueAtMs, schedule.earliestMs);
@@ -117,7 +118,7 @@ export class WebhookJob {
 
 	async #round(accountId: number, schedule: Schedule): Promise<void> {
 		const { directory, log } = this.#options;
-		const account = directory.accountsWithWebhooks.find(({ id }) => id === accountId);
+		const account = accountsWithWebhooks(directory.snapshot).find(({ id }) => id === accountId);
 		if (!account) return;
 		schedule.dueAtMs = Number.POSITIVE_INFINITY;
 		schedule.earliestMs = performance.now() + minPauseMs;

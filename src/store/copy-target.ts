@@ -29,7 +29,7 @@ export function controlRows(
 	content: ControlContent,
 	table: ControlTable,
 ): { readonly columns: readonly string[]; readonly rows: readonly Value[][] } {
-	const rows: readonly Readonly<Record<string, Value>>[] = content[table];
+	const rows: readonly Readonly<Record<string, Value>>[] = content[table] ?? [];
 	const columns = Object.keys(rows[0] ?? {}).sort();
 	return { columns, rows: rows.map((row) => columns.map((column) => row[column] as Value)) };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { OperatorError } from '../errors.ts';
 import { countRows, tableRows } from './account/reading/rows.ts';
 import { type ClientTable, clientTableNames, clientTables } from './account/tables.ts';
-import { type ControlContent, copiedTables } from './control/control-store.ts';
+import { type ControlContent, tablesIn } from './control/control-store.ts';
 import { type CopyTarget, controlRows } from './copy-target.ts';
 import { settleAll } from './settle-all.ts';
 import type { Value } from './steps.ts';
@@ -253,7 +253,7 @@ function sum(numbers: readonly number[]): number {
 
 function checksumOf(content: ControlContent): string {
 	const hash = createHash('sha256');
-	for (const table of copiedTables) {
+	for (const table of tablesIn(content)) {
 		const lines = controlRows(content, table).rows.map((row) => JSON.stringify(row));
 		// Sorted here, because engines sort text differently.
 		hash.update(`${table}\n${lines.sort().join('\n')}\n`);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { capabilities } from '../capabilities.ts';
 import { OperatorError } from '../errors.ts';
 import type { OlderSchema, OpenStore } from './store.ts';
 
@@ -48,12 +49,12 @@ export async function openStore(
 			throw new OperatorError(
 				`There is no data in ${resolve(folder)}; name the data folder with --database sqlite:FOLDER, or CASKADE_DATABASE. 'caskade account create' and 'caskade serve' create one.`,
 			);
-		return new SqliteStore(folder, { now, olderSchema, erasureList });
+		return new SqliteStore(folder, { now, olderSchema, erasureList, capabilities });
 	}
 	const [, scheme] = /^([a-z]+):.+$/.exec(address) ?? [];
 	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
-		return PostgresStore.open(address, { ...options, mustExist });
+		return PostgresStore.open(address, { ...options, mustExist, capabilities });
 	}
 	throw new OperatorError(
 		`'${scheme ?? address}' is not a database address; write sqlite:FOLDER or postgres://….`,

@@ -14,8 +14,8 @@ export interface Upload extends Arrival {
 	readonly events: readonly UploadedEvent[];
 	/** Do everything, then roll back. */
 	readonly simulate: boolean;
-	/** Whether a webhook wants conflicts. */
-	readonly tellsConflicts?: boolean;
+	/** Whether conflicts are kept for somebody who tells of them. */
+	readonly keepsConflicts?: boolean;
 }
 
 /** Holds the token buckets that all servers share. */

@@ -308,7 +308,7 @@ for (const engine of enginesAboveContract)
 			const { Deadline } = await import('../../src/deadline.ts');
 			for (const simulate of [true, false]) {
 				const deadline = new Deadline(60_000, () => {});
-				const sent = { ...again, simulate, tellsConflicts: true };
+				const sent = { ...again, simulate, keepsConflicts: true };
 				await site.writer.storeSubscriptionEvents(site.accountId, sent, deadline);
 				deadline.clear();
 			}

@@ -7,7 +7,8 @@ import {
 } from '../../access/second-factor.ts';
 import { OperatorError } from '../../errors.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
-import { type ListedSession, type StoredPerson, sessionId } from '../../store/control/control-store.ts';
+import type { StoredPerson } from '../../store/control/people.ts';
+import { type ListedSession, sessionId } from '../../store/control/sessions.ts';
 import { formOf, hiddenFields } from '../form.ts';
 import type { Asked, ConsolePage, Once } from '../page.ts';
 import { pageTable, timeOf } from '../page-table.ts';

@@ -3,7 +3,7 @@ import { type Grant, personRoles } from '../../domain/person.ts';
 import { OperatorError } from '../../errors.ts';
 import { type Html, html } from '../../format/html.ts';
 import { emailAddress } from '../../format/values.ts';
-import type { StoredPerson } from '../../store/control/control-store.ts';
+import type { StoredPerson } from '../../store/control/people.ts';
 import { redirect } from '../exchange.ts';
 import { fieldOf, formOf, hiddenFields, oneOf } from '../form.ts';
 import type { Asked, ConsolePage } from '../page.ts';

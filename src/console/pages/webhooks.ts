@@ -6,7 +6,7 @@ import { type Html, html } from '../../format/html.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import { pastMoment } from '../../format/values.ts';
 import { type Delivery, deliveries } from '../../store/account/webhooks/outbox.ts';
-import type { StoredWebhook, WebhookSecret } from '../../store/control/control-store.ts';
+import type { StoredWebhook, WebhookSecret } from '../../store/control/webhooks.ts';
 import { deleteWebhook, replayMessages } from '../../webhooks/old-messages.ts';
 import { checkReceiver } from '../../webhooks/receiver.ts';
 import { keepMessagesMs } from '../../webhooks/retry.ts';

@@ -7,6 +7,7 @@ import type { CadenceTable, RenewalDays } from '../../domain/subscription-cadenc
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import type { CapabilityNouns } from '../capability.ts';
 import { shownAddress } from '../own-database.ts';
 import { insertGoal } from './goals.ts';
 import { insertNote } from './notes.ts';
@@ -197,7 +198,7 @@ export async function clientId(database: ControlDatabase, name: string): Promise
 	return client.id;
 }
 
-export function accountStore({ database, change, now }: ControlDoors) {
+export function accountStore({ database, change, now }: ControlDoors, nouns: readonly CapabilityNouns[]) {
 	return {
 		/**
 		 * Adds an account, and its client if that does not exist. The account can be used once `makeDatabase` has created its
@@ -237,22 +238,11 @@ export function accountStore({ database, change, now }: ControlDoors) {
 		deleteAccount: (aid: string): Promise<void> =>
 			change(async (transaction) => {
 				const { id } = await selectAccount(transaction, aid);
-				for (const table of [
-					'revocation',
-					'goal',
-					'segment',
-					'experiment',
-					'experiment_read',
-					'model',
-					'webhook',
-					'grant',
-					'note',
-					'named_view',
-				] as const)
+				for (const table of ['revocation', 'goal', 'segment', 'model', 'note'] as const)
 					await deleteRows(transaction, table, { account_id: id });
 				for (const table of ['upload_answer', 'upload_problem'] as const)
 					await deleteRows(transaction, table, { aid });
-				await updateRows(transaction, 'audit', { aid }, { about: null });
+				for (const { deleteAccount } of nouns) await deleteAccount?.(transaction, { id, aid });
 				await deleteRows(transaction, 'account', { id });
 			}),
 

@@ -1,7 +1,21 @@
+import type { Generated } from 'kysely';
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { insertRows } from './rows.ts';
 import { type ControlDoors, given } from './tables.ts';
+
+declare module './tables.ts' {
+	interface ControlTables {
+		audit: {
+			id: Generated<number>;
+			at: number;
+			who: string;
+			action: string;
+			aid: string | null;
+			about: string | null;
+		};
+	}
+}
 
 /** Long enough to look into last year's books. */
 const keptMs = 400 * dayMs;

@@ -1,43 +1,28 @@
 import { sql } from 'kysely';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError } from '../../errors.ts';
+import type { Capability, ControlMembers } from '../capability.ts';
 import { accountStore, selectAccount, selectAccounts, selectOwnDatabases } from './accounts.ts';
-import { auditStore } from './audit.ts';
 import { caskStore } from './casks.ts';
 import { clientStore } from './clients.ts';
-import { experimentStore } from './experiments.ts';
 import { goalStore } from './goals.ts';
 import { keyStore } from './keys.ts';
 import { modelStore } from './models.ts';
-import { namedViewStore } from './named-views.ts';
 import { noteStore } from './notes.ts';
-import { peopleStore } from './people.ts';
 import { planStore, selectPlan } from './plans.ts';
 import { selectRevision } from './rows.ts';
 import { segmentStore } from './segments.ts';
-import { sessionStore } from './sessions.ts';
 import { selectSnapshot } from './snapshot.ts';
-import {
-	type ControlContent,
-	type ControlDatabase,
-	type ControlDoors,
-	type ControlTable,
-	copiedTables,
-} from './tables.ts';
+import { type ControlContent, type ControlDatabase, type ControlDoors, copiedTables } from './tables.ts';
 import { uploadAnswerStore } from './upload-answers.ts';
-import { webhookStore } from './webhooks.ts';
 
 export type { Account, AccountSettings } from './accounts.ts';
 export { type ApiKey, isUsable, type KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
-export type { NamedView, StoredView } from './named-views.ts';
 export type { StoredNote } from './notes.ts';
-export type { Identity, StoredPerson } from './people.ts';
 export type { ExperimentRead, RequestCounts, UploadAnswers, UploadProblem } from './request-counts.ts';
-export { type KnownSession, type ListedSession, sessionId } from './sessions.ts';
 export type { AccessSnapshot, KnownAccount, KnownKey } from './snapshot.ts';
-export { type ControlContent, type ControlTable, type ControlTables, copiedTables } from './tables.ts';
-export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
+export { type ControlContent, type ControlTable, type ControlTables, tablesIn } from './tables.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */
 export type LiveServers = () => Promise<readonly string[] | 'all'>;
@@ -45,27 +30,36 @@ export type LiveServers = () => Promise<readonly string[] | 'all'>;
 /** How long a change waits for others. On a cluster, to create an account takes seconds. */
 const maxWaitMs = 60_000;
 
-export type ControlStore = ReturnType<typeof controlStore>;
+/** What the core keeps in the control database. Capabilities add their nouns. */
+export interface ControlStore extends ReturnType<typeof coreStore>, ControlMembers {}
 
 /**
- * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys, revocations and people.
- * What it can do is in the other files of this folder, one per noun. Takes the time as a value, so that tests can set it.
+ * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys and revocations, and what
+ * capabilities add. What it can do is in the other files of this folder, one per noun. Takes the time as a value, so that tests can
+ * set it.
  * @param options.readClock refreshes `now`, if that requires a query
  * @param options.isTimedOut whether the database has ended a statement, such as one that waited for another change
  * @param options.onOwnDatabases called whenever accounts are read, with those that have their own server
  */
-export function controlStore(
+export function controlStore(database: ControlDatabase, options: ControlOptions): ControlStore {
+	const doors = doorsOf(database, options);
+	const store = coreStore(doors, options);
+	return Object.assign(store, ...options.capabilities.map(({ nouns }) => nouns?.members(doors)));
+}
+
+interface ControlOptions {
+	readonly now: () => number;
+	readonly readClock?: () => Promise<void>;
+	readonly liveServers: LiveServers;
+	readonly isTimedOut?: (error: unknown) => boolean;
+	readonly onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
+	readonly capabilities: readonly Capability[];
+}
+
+function doorsOf(
 	database: ControlDatabase,
-	options: {
-		now: () => number;
-		readClock?: () => Promise<void>;
-		liveServers: LiveServers;
-		isTimedOut?: (error: unknown) => boolean;
-		onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
-	},
-) {
-	const { now, readClock = async () => {}, liveServers } = options;
-	const { isTimedOut = () => false, onOwnDatabases = () => {} } = options;
+	{ now, readClock = async () => {}, isTimedOut = () => false }: ControlOptions,
+): ControlDoors {
 	/** Every change of data that running servers cache goes through this: it bumps the revision that they poll. */
 	const change: ControlDoors['change'] = async (fn) => {
 		await readClock();
@@ -92,26 +86,26 @@ export function controlStore(
 			}
 		}
 	};
+	return { database, change, now };
+}
+
+function coreStore(doors: ControlDoors, options: ControlOptions) {
+	const { database, now } = doors;
+	const { readClock = async () => {}, liveServers, onOwnDatabases = () => {}, capabilities } = options;
+	const nouns = capabilities.flatMap((capability) => capability.nouns ?? []);
 	const snapshot = <T>(fn: (transaction: ControlDatabase) => Promise<T>) =>
 		database.transaction().setIsolationLevel('repeatable read').execute(fn);
-	const doors: ControlDoors = { database, change, now };
 	const ownDatabases = () => selectOwnDatabases(database);
 	return {
-		...accountStore(doors),
+		...accountStore(doors, nouns),
 		...caskStore(doors),
 		...clientStore(doors),
-		...experimentStore(doors),
 		...goalStore(doors),
 		...keyStore(doors, { liveServers, requirePlan: selectPlan }),
 		...modelStore(doors),
 		...planStore(doors),
-		...segmentStore(doors),
-		...webhookStore(doors),
-		people: peopleStore(doors),
-		sessions: sessionStore(doors),
-		audit: auditStore(doors),
+		...segmentStore(doors, nouns),
 		notes: noteStore(doors),
-		views: namedViewStore(doors),
 		uploadAnswers: uploadAnswerStore(doors),
 
 		async revision(): Promise<number> {
@@ -121,7 +115,7 @@ export function controlStore(
 
 		accessSnapshot: () =>
 			snapshot(async (transaction) => {
-				const access = await selectSnapshot(transaction, now());
+				const access = await selectSnapshot(transaction, now(), capabilities);
 				onOwnDatabases(await selectOwnDatabases(transaction));
 				return access;
 			}),
@@ -152,10 +146,14 @@ export function controlStore(
 		/** A consistent snapshot of the whole control database, for copying and comparing. */
 		content: () =>
 			snapshot(async (transaction) => {
-				const rows = {} as Record<ControlTable, unknown>;
-				for (const table of copiedTables)
-					rows[table] = await transaction.selectFrom(table).selectAll().orderBy(sql`1`).execute();
-				return rows as ControlContent;
+				const rows: Record<string, unknown> = {};
+				for (const table of [...copiedTables, ...nouns.flatMap(({ copiedTables }) => copiedTables)])
+					rows[table] = await transaction
+						.selectFrom(table as 'client')
+						.selectAll()
+						.orderBy(sql`1`)
+						.execute();
+				return rows as unknown as ControlContent;
 			}),
 	};
 }

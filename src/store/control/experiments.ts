@@ -7,6 +7,26 @@ import type { ExperimentRead } from './request-counts.ts';
 import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
+declare module './tables.ts' {
+	interface ControlTables {
+		experiment: {
+			account_id: number;
+			name: string;
+			segment: string;
+			rule: string;
+			goal: string;
+			holdout_percent: number;
+			secret: string;
+			from_at: number;
+			to_at: number | null;
+			stopped_at: number | null;
+			created_at: number;
+			seq: number;
+		};
+		experiment_read: { account_id: number; name: string; held_out: number; register: number; rank: number };
+	}
+}
+
 /** That have not ended: reads keep a bit for each. */
 const maxExperiments = 32;
 

@@ -3,6 +3,20 @@ import { OperatorError } from '../../errors.ts';
 import { deleteRows, insertRows, selectRows } from './rows.ts';
 import type { ControlDoors } from './tables.ts';
 
+declare module './tables.ts' {
+	interface ControlTables {
+		named_view: {
+			id: string;
+			account_id: number;
+			user_id: string | null;
+			name: string;
+			page: string;
+			query: string;
+			created_at: number;
+		};
+	}
+}
+
 /** Of an account, or of a person there: they stand in a menu. */
 const maxViews = 50;
 

@@ -1,10 +1,29 @@
 import { randomBytes } from 'node:crypto';
-import type { Grant, Person } from '../../domain/person.ts';
+import type { Grant, Person, PersonRole, SignInMethod } from '../../domain/person.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { selectAccount } from './accounts.ts';
 import { deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
 import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
+
+declare module './tables.ts' {
+	interface ControlTables {
+		user: {
+			id: string;
+			email: string;
+			password: string | null;
+			totp_secret: string | null;
+			totp_step: number | null;
+			issuer: string | null;
+			subject: string | null;
+			created_at: number;
+			last_aid: string | null;
+		};
+		grant: { user_id: string; account_id: number | null; role: PersonRole };
+		login_link: { hash: string; user_id: string; proves: SignInMethod | null; expires_at: number };
+		recovery_code: { hash: string; user_id: string };
+	}
+}
 
 /** A person as commands and pages show it. */
 export interface StoredPerson extends Person {

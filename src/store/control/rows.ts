@@ -60,10 +60,12 @@ export async function selectRevision(database: ControlDatabase): Promise<number>
  */
 export async function nextSeq(
 	database: ControlDatabase,
-	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'experiment' | 'model' | 'webhook',
+	table: {
+		[Table in keyof ControlTables]: ControlTables[Table] extends { seq: number } ? Table : never;
+	}[keyof ControlTables],
 ): Promise<number> {
 	const { last } = await database
-		.selectFrom(table)
+		.selectFrom(table as 'goal')
 		.select(({ fn }) => fn.max<number | null>('seq').as('last'))
 		.executeTakeFirstOrThrow();
 	return (last ?? 0) + 1;

@@ -1,6 +1,6 @@
 import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
-import { requireNoExperiment } from './experiments.ts';
+import type { CapabilityNouns } from '../capability.ts';
 import { insertNote } from './notes.ts';
 import { deleteRows, insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
@@ -34,7 +34,10 @@ async function selectSegment(database: ControlDatabase, accountId: number, id: s
 	return segment;
 }
 
-export function segmentStore({ database, change, now }: ControlDoors) {
+export function segmentStore({ database, change, now }: ControlDoors, nouns: readonly CapabilityNouns[]) {
+	const requireUnused = async (transaction: ControlDatabase, accountId: number, id: string) => {
+		for (const { requireUnused } of nouns) await requireUnused?.(transaction, accountId, id, now());
+	};
 	return {
 		/** In order of creation. */
 		segments: (accountId: number) => selectSegments(database, accountId),
@@ -51,24 +54,24 @@ export function segmentStore({ database, change, now }: ControlDoors) {
 
 		/**
 		 * Fields that are left out keep their value.
-		 * @throws OperatorError where there is none, or an experiment needs its rule
+		 * @throws OperatorError where there is none, or something needs its rule as it is
 		 */
 		updateSegment: (accountId: number, id: string, changes: Partial<Omit<Segment, 'id'>>): Promise<Segment> =>
 			change(async (transaction) => {
 				const known = await selectSegment(transaction, accountId, id);
 				if (changes.rule !== undefined && changes.rule !== known.rule) {
-					await requireNoExperiment(transaction, accountId, id, now());
+					await requireUnused(transaction, accountId, id);
 					await insertNote(transaction, accountId, `The rule of the segment ${id} was changed.`, now());
 				}
 				await updateRows(transaction, 'segment', { account_id: accountId, id }, changes);
 				return { ...known, ...changes };
 			}),
 
-		/** @throws OperatorError where there is none, or an experiment needs it */
+		/** @throws OperatorError where there is none, or something needs it */
 		deleteSegment: (accountId: number, id: string): Promise<void> =>
 			change(async (transaction) => {
 				await selectSegment(transaction, accountId, id);
-				await requireNoExperiment(transaction, accountId, id, now());
+				await requireUnused(transaction, accountId, id);
 				await deleteRows(transaction, 'segment', { account_id: accountId, id });
 				await insertNote(transaction, accountId, `The segment ${id} was deleted.`, now());
 			}),

@@ -4,6 +4,19 @@ import { selectPerson } from './people.ts';
 import { deleteRows, insertRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors } from './tables.ts';
 
+declare module './tables.ts' {
+	interface ControlTables {
+		session: {
+			hash: string;
+			user_id: string;
+			method: SignInMethod;
+			agent: string;
+			created_at: number;
+			used_at: number;
+		};
+	}
+}
+
 /** A session as people see it. */
 export interface ListedSession {
 	/** Names it, and does not open it. */

@@ -1,26 +1,20 @@
 import type { Selectable } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
-import { type Experiment, endOf } from '../../domain/experiment.ts';
 import type { Goal } from '../../domain/goal.ts';
-import type { Person } from '../../domain/person.ts';
 import type { Segment } from '../../domain/segment.ts';
 import type { IdentitySecrets } from '../../domain/signed-id.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
 import { Cadences, emptyCadenceTable } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
-import type { ActiveWebhook } from '../../domain/webhook.ts';
+import type { AccountMembers, AccountParts, Capability, SnapshotMembers } from '../capability.ts';
 import { type AccountSettings, accountSettings } from './accounts.ts';
 import { selectSigningKeys } from './casks.ts';
-import { toExperiment } from './experiments.ts';
 import { toGoal } from './goals.ts';
 import { type ActiveModel, toActiveModel } from './models.ts';
-import { selectPeople } from './people.ts';
 import { selectPlans } from './plans.ts';
 import { selectRevision, selectRows } from './rows.ts';
 import { toSegment } from './segments.ts';
-import { type KnownSession, selectSessions } from './sessions.ts';
 import type { ControlDatabase, ControlTables } from './tables.ts';
-import { selectActiveWebhooks, toActiveWebhook } from './webhooks.ts';
 
 /** An API key that is known and not revoked. */
 export interface KnownKey {
@@ -35,7 +29,7 @@ export interface KnownKey {
 }
 
 /** An account that is not disabled. */
-export interface KnownAccount extends AccountSettings {
+export interface KnownAccount extends AccountSettings, AccountMembers {
 	readonly id: number;
 	readonly clientId: number;
 	readonly client: string;
@@ -46,8 +40,6 @@ export interface KnownAccount extends AccountSettings {
 	readonly identitySecrets: IdentitySecrets | null;
 	readonly goals: readonly Goal[];
 	readonly segments: readonly Segment[];
-	/** Those that have not ended. */
-	readonly experiments: readonly Experiment[];
 	readonly models: readonly ActiveModel[];
 	/** Base rates of goals without a model, by goal name; see `BaseRate`. Goals that were never counted are missing. */
 	readonly baseRates: ReadonlyMap<string, readonly number[]>;
@@ -55,12 +47,10 @@ export interface KnownAccount extends AccountSettings {
 	readonly cadences: Cadences;
 	/** Times of revocations by `vid` or `sid`, as long as a revoked cask could still be valid. */
 	readonly revocations: ReadonlyMap<string, number>;
-	/** Those that are not disabled. */
-	readonly webhooks: readonly ActiveWebhook[];
 }
 
 /** Everything that a server needs to admit requests, as of one revision. */
-export interface AccessSnapshot {
+export interface AccessSnapshot extends SnapshotMembers {
 	readonly revision: number;
 	/** Keys that are not revoked, by the SHA-256 of the key. */
 	readonly keys: ReadonlyMap<string, KnownKey & { readonly hash: string }>;
@@ -68,21 +58,24 @@ export interface AccessSnapshot {
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
 	/** Newest first. */
 	readonly signingKeys: readonly SigningKey[];
-	/** By id. */
-	readonly people: ReadonlyMap<string, Person>;
-	/** Those that have not ended, by the SHA-256 of their token. */
-	readonly sessions: ReadonlyMap<string, KnownSession>;
 }
 
 /** Reads the snapshot. Consistent within a transaction. */
-export async function selectSnapshot(database: ControlDatabase, nowMs: number): Promise<AccessSnapshot> {
+export async function selectSnapshot(
+	database: ControlDatabase,
+	nowMs: number,
+	capabilities: readonly Capability[],
+): Promise<AccessSnapshot> {
+	const parts = [];
+	for (const { ofAccounts } of capabilities) if (ofAccounts) parts.push(await ofAccounts(database, nowMs));
+	const others = [];
+	for (const { ofServer } of capabilities) if (ofServer) others.push(await ofServer(database, nowMs));
 	return {
 		revision: await selectRevision(database),
 		keys: await selectUsableKeys(database),
-		accounts: await selectUsableAccounts(database, nowMs),
+		accounts: await selectUsableAccounts(database, nowMs, parts),
 		signingKeys: await selectSigningKeys(database, nowMs),
-		people: new Map((await selectPeople(database)).map((person) => [person.id, person])),
-		sessions: await selectSessions(database, nowMs),
+		...Object.assign({}, ...others),
 	};
 }
 
@@ -114,6 +107,7 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 async function selectUsableAccounts(
 	database: ControlDatabase,
 	nowMs: number,
+	parts: readonly AccountParts[],
 ): Promise<AccessSnapshot['accounts']> {
 	const accounts = await database
 		.selectFrom('account')
@@ -124,7 +118,6 @@ async function selectUsableAccounts(
 		.execute();
 	const goals = byAccount(await selectRows(database, 'goal', {}, 'seq'));
 	const segments = byAccount(await selectRows(database, 'segment', {}, 'seq'));
-	const experiments = byAccount(await selectRows(database, 'experiment', {}, 'seq'));
 	const models = byAccount(
 		await database
 			.selectFrom('model')
@@ -141,7 +134,6 @@ async function selectUsableAccounts(
 			.where('revoked_at', '>', nowMs - caskLifetimeMs)
 			.execute(),
 	);
-	const webhooks = byAccount(await selectActiveWebhooks(database));
 	return new Map(
 		accounts.map((account) => [
 			account.aid,
@@ -155,9 +147,6 @@ async function selectUsableAccounts(
 				...accountSettings(account),
 				goals: goals(account.id).map(toGoal),
 				segments: segments(account.id).map(toSegment),
-				experiments: experiments(account.id)
-					.map(toExperiment)
-					.filter((experiment) => nowMs < endOf(experiment)),
 				models: models(account.id).map(toActiveModel),
 				baseRates: new Map(
 					goals(account.id).flatMap(({ name, base_rates }) =>
@@ -170,7 +159,8 @@ async function selectUsableAccounts(
 					{ setDays: JSON.parse(account.grace_days) },
 				),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
-				webhooks: webhooks(account.id).map(toActiveWebhook),
+				keepsConflicts: false,
+				...Object.assign({}, ...parts.map((partOf) => partOf(account.id))),
 			},
 		]),
 	);
@@ -186,7 +176,7 @@ function identitySecretsOf({
 }
 
 /** @returns a function that gives one account's rows */
-function byAccount<Row extends { readonly account_id: number }>(
+export function byAccount<Row extends { readonly account_id: number }>(
 	rows: readonly Row[],
 ): (accountId: number) => readonly Row[] {
 	const groups = Map.groupBy(rows, (row) => row.account_id);

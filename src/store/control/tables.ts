@@ -2,11 +2,9 @@ import type { Generated, Kysely, Selectable } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { ModelScope } from '../../domain/cask-scope.ts';
 import type { GoalCounts } from '../../domain/goal.ts';
-import type { PersonRole, SignInMethod } from '../../domain/person.ts';
 import type { IdTrust } from '../../domain/signed-id.ts';
-import type { DisabledReason } from '../../domain/webhook.ts';
 
-/** The tables of the control database; see `migrations/<engine>/control/`. */
+/** The tables of the control database; see `migrations/<engine>/control/`. Capabilities declare theirs beside what reads them. */
 export interface ControlTables {
 	revision: { id: number; number: number };
 	client: { id: Generated<number>; name: string; created_at: number; disabled_at: number | null };
@@ -87,21 +85,6 @@ export interface ControlTables {
 		created_at: number;
 		seq: number;
 	};
-	experiment: {
-		account_id: number;
-		name: string;
-		segment: string;
-		rule: string;
-		goal: string;
-		holdout_percent: number;
-		secret: string;
-		from_at: number;
-		to_at: number | null;
-		stopped_at: number | null;
-		created_at: number;
-		seq: number;
-	};
-	experiment_read: { account_id: number; name: string; held_out: number; register: number; rank: number };
 	model: {
 		account_id: number;
 		goal: string;
@@ -114,67 +97,12 @@ export interface ControlTables {
 		seq: number;
 		levels: Generated<string | null>;
 	};
-	webhook: {
-		id: string;
-		account_id: number;
-		url: string;
-		events: string;
-		with_cid: number;
-		allow_private: number;
-		secret: string;
-		previous_secret: string | null;
-		previous_until: number | null;
-		created_at: number;
-		disabled_at: number | null;
-		disabled_why: DisabledReason | null;
-		failing_since: number | null;
-		seq: number;
-	};
-	user: {
-		id: string;
-		email: string;
-		password: string | null;
-		totp_secret: string | null;
-		totp_step: number | null;
-		issuer: string | null;
-		subject: string | null;
-		created_at: number;
-		last_aid: string | null;
-	};
-	grant: { user_id: string; account_id: number | null; role: PersonRole };
-	session: {
-		hash: string;
-		user_id: string;
-		method: SignInMethod;
-		agent: string;
-		created_at: number;
-		used_at: number;
-	};
-	login_link: { hash: string; user_id: string; proves: SignInMethod | null; expires_at: number };
-	recovery_code: { hash: string; user_id: string };
-	audit: {
-		id: Generated<number>;
-		at: number;
-		who: string;
-		action: string;
-		aid: string | null;
-		about: string | null;
-	};
 	note: {
 		id: string;
 		account_id: number | null;
 		day: string | null;
 		text: string;
 		who: string | null;
-		created_at: number;
-	};
-	named_view: {
-		id: string;
-		account_id: number;
-		user_id: string | null;
-		name: string;
-		page: string;
-		query: string;
 		created_at: number;
 	};
 	upload_answer: { client_id: number; aid: string; day: string; cause: string; requests: number };
@@ -208,47 +136,29 @@ export interface ControlDoors {
 	now(): number;
 }
 
-/**
- * The tables with the operator's settings, people and the usage. Stores create the others themselves; who is signed in signs
- * in again.
- */
-export type ControlContent = {
-	readonly [Table in ControlTable]: readonly Selectable<ControlTables[Table]>[];
-};
+export type ControlTable = keyof ControlTables;
 
-/** Which tables are copied to another store. Ordered so that referenced rows come first. */
-const isCopied = {
-	client: true,
-	account: true,
-	plan: true,
-	api_key: true,
-	usage: true,
-	signing_key: true,
-	revocation: true,
-	goal: true,
-	segment: true,
-	experiment: true,
-	experiment_read: true,
-	model: true,
-	webhook: true,
-	user: true,
-	grant: true,
-	recovery_code: true,
-	audit: true,
-	note: true,
-	named_view: true,
-	revision: false,
-	quota_lease: false,
-	session: false,
-	login_link: false,
-	upload_answer: false,
-	upload_problem: false,
-} as const satisfies Record<keyof ControlTables, boolean>;
+/** The tables of the core that are copied to another store, ordered so that referenced rows come first. */
+export const copiedTables = [
+	'client',
+	'account',
+	'plan',
+	'api_key',
+	'usage',
+	'signing_key',
+	'revocation',
+	'goal',
+	'segment',
+	'model',
+	'note',
+] as const satisfies readonly ControlTable[];
 
-export type ControlTable = {
-	[Table in keyof ControlTables]: (typeof isCopied)[Table] extends true ? Table : never;
-}[keyof ControlTables];
+type Rows = { readonly [Table in ControlTable]: readonly Selectable<ControlTables[Table]>[] };
 
-export const copiedTables = (Object.keys(isCopied) as (keyof ControlTables)[]).filter(
-	(table): table is ControlTable => isCopied[table],
-);
+/** The rows of all tables that are copied. Stores create the others themselves; who is signed in signs in again. */
+export type ControlContent = Pick<Rows, (typeof copiedTables)[number]> & Partial<Rows>;
+
+/** In the order in which they are copied. */
+export function tablesIn(content: ControlContent): ControlTable[] {
+	return Object.keys(content) as ControlTable[];
+}

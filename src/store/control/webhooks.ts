@@ -6,6 +6,27 @@ import { isoTime } from '../../format/iso-time.ts';
 import { deleteRows, insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
 import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
 
+declare module './tables.ts' {
+	interface ControlTables {
+		webhook: {
+			id: string;
+			account_id: number;
+			url: string;
+			events: string;
+			with_cid: number;
+			allow_private: number;
+			secret: string;
+			previous_secret: string | null;
+			previous_until: number | null;
+			created_at: number;
+			disabled_at: number | null;
+			disabled_why: DisabledReason | null;
+			failing_since: number | null;
+			seq: number;
+		};
+	}
+}
+
 /** How long messages are also signed with the previous secret after a rotation. */
 const previousSecretMs = dayMs;
 /** Each webhook costs a row per message. */

@@ -3,6 +3,7 @@ import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError, UnavailableError } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { clientTableNames } from '../account/tables.ts';
+import type { Capability } from '../capability.ts';
 import { checkControl } from '../check-control.ts';
 import type { Account } from '../control/accounts.ts';
 import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
@@ -82,6 +83,7 @@ export interface PostgresOptions extends ConnectionBudget {
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
 	readonly erasureList?: string | undefined;
+	readonly capabilities?: readonly Capability[];
 }
 
 /**
@@ -115,7 +117,7 @@ export class PostgresStore implements OpenStore {
 
 	private constructor(
 		address: string,
-		{ stage, now, nodeAddress, olderSchema = 'migrate', erasureList }: PostgresOptions,
+		{ stage, now, nodeAddress, olderSchema = 'migrate', erasureList, capabilities = [] }: PostgresOptions,
 	) {
 		const schemas = new SchemaNames(stage);
 		this.place = { database: address, stage, nodeAddress, olderSchema, erasureList };
@@ -155,6 +157,7 @@ export class PostgresStore implements OpenStore {
 		const clock = new DatabaseClock();
 		this.now = now ?? (() => clock.now());
 		this.control = controlStore(this.#controlDatabase, {
+			capabilities,
 			now: this.now,
 			readClock: () => clock.read(() => this.#readClock()),
 			liveServers: async () =>

@@ -5,6 +5,7 @@ import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
+import type { Capability } from '../capability.ts';
 import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { ErasureList } from '../erasure-list.ts';
@@ -76,10 +77,12 @@ export class SqliteStore implements OpenStore {
 			now = Date.now,
 			olderSchema = 'migrate',
 			erasureList,
+			capabilities = [],
 		}: {
 			now?: (() => number) | undefined;
 			olderSchema?: OlderSchema | undefined;
 			erasureList?: string | undefined;
+			capabilities?: readonly Capability[];
 		} = {},
 	) {
 		this.now = now;
@@ -98,6 +101,7 @@ export class SqliteStore implements OpenStore {
 		this.#controlDatabase = kyselyOver<ControlTables>(database);
 		this.control = controlStore(this.#controlDatabase, {
 			now,
+			capabilities,
 			liveServers: async () => (isServed(this.#folder) ? 'all' : []),
 		});
 	}

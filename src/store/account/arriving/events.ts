@@ -43,8 +43,8 @@ import { forgetAcquisitionsOf, forgetDays } from './forget-days.ts';
 export interface Arriving {
 	readonly size: number;
 	readonly events: readonly StoredEvent[];
-	/** Whether a webhook wants conflicts. */
-	readonly tellsConflicts?: boolean | undefined;
+	/** Whether conflicts are kept for somebody who tells of them. */
+	readonly keepsConflicts?: boolean | undefined;
 }
 
 /** The outcome of an upload. Rows are indices of its events, from 0. */
@@ -101,8 +101,8 @@ export function* storeEvents(
 			...sharedRowsOf(upload, shared),
 		}));
 	const outcomes = yield* outcomesOf(uploads, fresh, shared);
-	yield uploads.flatMap(({ events, tellsConflicts }, index) =>
-		tellsConflicts ? addConflicts(events, outcomes[index]?.conflictingRows ?? []) : [],
+	yield uploads.flatMap(({ events, keepsConflicts }, index) =>
+		keepsConflicts ? addConflicts(events, outcomes[index]?.conflictingRows ?? []) : [],
 	);
 	return outcomes;
 }

@@ -88,7 +88,7 @@ function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf, repeating:
 		const uploads = waiting.map(({ upload }) => ({
 			size: upload.events.length,
 			events: upload.events.map((event) => uploadedEvent(event, upload)),
-			tellsConflicts: upload.tellsConflicts,
+			keepsConflicts: upload.keepsConflicts,
 		}));
 		const events = uploads.flatMap((upload) => upload.events);
 		const mayRepeat = repeating.has(accountId) || group.some(({ upload }) => upload.simulate);

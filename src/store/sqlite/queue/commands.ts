@@ -45,7 +45,7 @@ export interface PackedUpload extends Arrival {
 	/** When each event happened; null where it did not tell. Absent where none did. */
 	readonly timesMs?: readonly (number | null)[];
 	readonly simulate: boolean;
-	readonly tellsConflicts?: boolean;
+	readonly keepsConflicts?: boolean;
 }
 
 /** A hit as sent to the writer thread. Its body is stored as JSON, too. */
@@ -77,7 +77,7 @@ function insertStatement(columns: number, rows: number): string {
 /** An upload in the writer thread. Objects of its events are only made where something is to be known of them. */
 class UnpackedUpload implements Arriving {
 	readonly size: number;
-	readonly tellsConflicts: boolean | undefined;
+	readonly keepsConflicts: boolean | undefined;
 	readonly values: readonly Value[];
 	readonly #packed: PackedUpload;
 	#events: readonly StoredEvent[] | undefined;
@@ -85,7 +85,7 @@ class UnpackedUpload implements Arriving {
 	constructor(packed: PackedUpload) {
 		this.values = JSON.parse(packed.text);
 		this.size = this.values.length / fieldCount;
-		this.tellsConflicts = packed.tellsConflicts;
+		this.keepsConflicts = packed.keepsConflicts;
 		this.#packed = packed;
 	}
 
@@ -112,12 +112,12 @@ export function packTimes(events: readonly UploadedEvent[]): { timesMs?: readonl
 
 /** Stores an upload of which some events tell when they happened. It takes a wider row than all others. */
 function* storeTold(packed: PackedUpload, timesMs: readonly (number | null)[]): Steps<UploadOutcome> {
-	const { size, events: told, tellsConflicts } = new UnpackedUpload(packed);
+	const { size, events: told, keepsConflicts } = new UnpackedUpload(packed);
 	const events = told.map((event, row) => {
 		const atMs = timesMs[row] ?? null;
 		return atMs === null ? event : uploadedEvent({ ...event, atMs }, packed);
 	});
-	const [outcome] = yield* storeEvents([{ size, events, tellsConflicts }], () =>
+	const [outcome] = yield* storeEvents([{ size, events, keepsConflicts }], () =>
 		insertTold(events, function* () {
 			const keyed = firstOfEach(events);
 			const { rows, some, ...found } = yield* ask({

@@ -1,0 +1,47 @@
+import { type ActiveWebhook, wants } from '../../domain/webhook.ts';
+import type { Capability } from '../../store/capability.ts';
+import { deleteRows } from '../../store/control/rows.ts';
+import { type AccessSnapshot, byAccount, type KnownAccount } from '../../store/control/snapshot.ts';
+import { selectActiveWebhooks, toActiveWebhook, webhookStore } from '../../store/control/webhooks.ts';
+
+declare module '../../store/capability.ts' {
+	interface ControlMembers extends ReturnType<typeof webhookStore> {}
+
+	interface AccountMembers {
+		/** Those that are not disabled. */
+		readonly webhooks: readonly ActiveWebhook[];
+	}
+}
+
+/** Receivers of changes of an account's visitors. */
+export const webhooks: Capability = {
+	nouns: {
+		members: webhookStore,
+		copiedTables: ['webhook'],
+		async deleteAccount(transaction, { id }) {
+			await deleteRows(transaction, 'webhook', { account_id: id });
+		},
+	},
+	async ofAccounts(database) {
+		const rows = byAccount(await selectActiveWebhooks(database));
+		return (accountId) => {
+			const active = rows(accountId).map(toActiveWebhook);
+			return {
+				webhooks: active,
+				keepsConflicts: active.some((webhook) => wants(webhook, 'subscription.conflict')),
+			};
+		};
+	},
+};
+
+/** Those that are not disabled and have webhooks that are not. */
+export function accountsWithWebhooks({ accounts }: Pick<AccessSnapshot, 'accounts'>): KnownAccount[] {
+	return [...accounts.values()].filter(({ webhooks }) => webhooks.length > 0);
+}
+
+/** How many webhooks have failed for more than a minute. */
+export function countFailing(snapshot: Pick<AccessSnapshot, 'accounts'>): number {
+	return accountsWithWebhooks(snapshot)
+		.flatMap(({ webhooks }) => webhooks)
+		.filter(({ failingSinceMs }) => failingSinceMs !== null).length;
+}
