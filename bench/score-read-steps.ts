@@ -23,6 +23,7 @@ import { ModelCache } from '../src/scoring/serve/model-cache.ts';
 import { ServedSample } from '../src/scoring/serve/served-sample.ts';
 import { VisitorScorer } from '../src/scoring/serve/visitor-scorer.ts';
 import { VisitorReads } from '../src/segments/visitor-reads.ts';
+import { Withholding } from '../src/segments/withholding.ts';
 import { storeHistory } from '../src/store/account/arriving/past-history.ts';
 import { visitorsFrom } from '../src/store/account/reading/visitors.ts';
 import type { KnownAccount } from '../src/store/control/control-store.ts';
@@ -136,7 +137,7 @@ try {
 		const cache = new ModelCache({ read: async () => body, onError: fail, monotonicMs });
 		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onError: fail });
 		const counter = new RequestCounter(async () => {}, fail);
-		const reads = new VisitorReads(reader, scorer, () => nowMs, counter);
+		const reads = new VisitorReads(reader, scorer, () => nowMs);
 		const read = (index: number, explain = false) =>
 			reads.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' }, explain);
 		await read(0);
@@ -146,7 +147,7 @@ try {
 		for (const isFresh of [false, true]) {
 			const readerOf = (sampled: boolean) => () => {
 				const sample = sampled ? new ServedSample({ keep: () => {}, everyMs: 1000 }) : undefined;
-				const made = new VisitorReads(reader, scorer, () => nowMs, counter, sample);
+				const made = new VisitorReads(reader, scorer, () => nowMs, { sample });
 				return (index: number) =>
 					made.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' });
 			};
@@ -161,7 +162,8 @@ try {
 			account,
 			(experiments) => {
 				const asked: KnownAccount = { ...account, experiments };
-				const made = new VisitorReads(reader, scorer, () => nowMs, counter);
+				const withholding = new Withholding(reader, counter);
+				const made = new VisitorReads(reader, scorer, () => nowMs, { withholding });
 				return (index) =>
 					made.segments({ account: asked, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' });
 			},

@@ -46,6 +46,7 @@ import type { ReportRunner } from './reports/report-runner.ts';
 import type { ServedSample } from './scoring/serve/served-sample.ts';
 import type { VisitorScorer } from './scoring/serve/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
+import { Withholding } from './segments/withholding.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
 import type { Schemas } from './store/migrations.ts';
 import type { RequestWriter, ServingReader } from './store/serving.ts';
@@ -76,7 +77,7 @@ export interface AppOptions extends SitePaths {
 	readonly prefix?: string;
 	/** Proxies whose `x-forwarded-…` headers are trusted; none by default. */
 	readonly proxies?: Proxies | undefined;
-	/** A visitor of an account with webhooks may have changed. */
+	/** A visitor of an account that somebody follows may have changed. */
 	readonly onVisitorChange?: (accountId: number) => void;
 	/** Whether hits from an address are not stored. */
 	readonly isIgnored?: ((address: string | undefined) => boolean) | undefined;
@@ -239,7 +240,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			metrics.eventsDuplicate.inc(duplicateRows.length);
 			metrics.eventsConflicting.inc(conflictingRows.length);
 			const account = directory.account(aid);
-			if (account && account.webhooks.length > 0) onVisitorChange(account.id);
+			if (account?.isFollowed) onVisitorChange(account.id);
 		}
 		if (conflictingRows.length === 0) return;
 		const tids = [...new Set(conflictingRows.map((row) => events[row]?.tid))];
@@ -250,7 +251,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	};
 
 	const authorizer = new Authorizer(directory, now);
-	const reads = new VisitorReads(reader, scorer, now, counter, options.served);
+	const withholding = new Withholding(reader, counter);
+	const reads = new VisitorReads(reader, scorer, now, { withholding, sample: options.served });
 	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = {
 		isDraining: options.isDraining,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
+import { places, roomOf } from './rooms.ts';
 
 const root = join(import.meta.dirname, '../src');
 
@@ -125,32 +126,29 @@ test('there are no import cycles', () => {
 	assert.deepEqual(circles, []);
 });
 
-/**
- * The rooms that files of `src/` are to move to: folders, and single files, of which the longest name counts. Goes with the move.
- */
-const rooms: Readonly<Record<string, readonly string[]>> = JSON.parse(
-	readFileSync(join(import.meta.dirname, 'rooms.json'), 'utf8'),
-);
-const places = Object.entries(rooms)
-	.flatMap(([room, names]) => names.map((name) => ({ room, name })))
-	.sort((a, b) => b.name.length - a.name.length);
-
-function roomOf(file: string): string | undefined {
-	return places.find(({ name }) => (name.endsWith('/') ? file.startsWith(name) : file === name))?.room;
-}
-
-/** So many imports of the core may name what will not be in its room. It may only fall, to none. */
-const outOfCore = 4;
-
-test('the core imports ever less of capabilities, of what pages and commands share, and of what puts all together', () => {
+test('the core imports nothing of capabilities, of what pages and commands share, and of what puts all together', () => {
 	const inside = arrows().filter(({ to }) => !to.startsWith('..'));
 	assert.deepEqual(
 		[...new Set(inside.map(({ from }) => from))].filter((file) => !roomOf(file)),
 		[],
 	);
 	const out = inside.filter(({ from, to }) => roomOf(from) === 'core' && roomOf(to) !== 'core');
-	const named = out.map(({ from, to }) => `${from} → ${to}`).sort();
-	assert.ok(out.length <= outOfCore, `${out.length} imports:\n${named.join('\n')}`);
+	assert.deepEqual(
+		out.map(({ from, to }) => `${from} → ${to}`),
+		[],
+	);
+	assert.ok(inside.filter(({ from, to }) => roomOf(from) !== 'core' && roomOf(to) === 'core').length > 500);
+});
+
+test('a capability fills at most eight slots, and a read has at most two hooks', () => {
+	const membersOf = (file: string, name: string) => {
+		const text = readFileSync(join(root, file), 'utf8');
+		const [, body = ''] = new RegExp(`export interface ${name} \\{\n(.*?)\n\\}`, 's').exec(text) ?? [];
+		return [...body.matchAll(/^\t(?:readonly )?(\w+)\??[:(]/gm)].map(([, member]) => member);
+	};
+	const slots = membersOf('store/capability.ts', 'Capability');
+	assert.ok(slots.length > 0 && slots.length <= 8, slots.join(', '));
+	assert.deepEqual(membersOf('segments/visitor-reads.ts', 'ReadHooks'), ['withholding', 'sample']);
 });
 
 test('the map of rooms names only what there is', () => {

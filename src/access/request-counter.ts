@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { countedBits, registers } from '../domain/distinct-count.ts';
-import { type Draw, type Experiment, experimentGroups } from '../domain/experiment.ts';
+import { type ExperimentGroup, experimentGroups } from '../domain/experiment-group.ts';
 import { dayMs } from '../durations.ts';
 import { isoTime } from '../format/iso-time.ts';
 import type {
@@ -82,7 +82,12 @@ export class RequestCounter {
 		this.#counted.keyUses.set(keyId, atMs);
 	}
 
-	readExperiment(accountId: number, { name, secret }: Experiment, { group, bits }: Draw): void {
+	/** @param experiment.secret no other experiment has it */
+	readExperiment(
+		accountId: number,
+		{ name, secret }: { readonly name: string; readonly secret: string },
+		{ group, bits }: { readonly group: ExperimentGroup; readonly bits: number },
+	): void {
 		const { register, rank } = countedBits(bits);
 		let ranks = this.#ranks.get(secret);
 		if (!ranks) {

@@ -148,7 +148,7 @@ export class HitHandler {
 		};
 		const stored = await writer.storeHit(account.id, hit).catch(storeFailed(account.aid, hitTexts));
 		onHit('stored');
-		if (account.webhooks.length > 0) this.#options.onVisitorChange(account.id);
+		if (account.isFollowed) this.#options.onVisitorChange(account.id);
 		reply.header('x-hit-stored', '1');
 		// Where the page has a vid and its browser no cookie, there is none to renew: it may be past its end, or have been deleted.
 		const since = cookies?.since ?? (isSubject(body.vid) ? undefined : Math.floor(atMs / 1000));

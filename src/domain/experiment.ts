@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { ExperimentGroup } from './experiment-group.ts';
 import { type HashKey, keyedHash } from './keyed-hash.ts';
 import type { Participant } from './ownership.ts';
 
@@ -19,15 +20,6 @@ export interface Experiment {
 	/** Null: until it is stopped. */
 	readonly toMs: number | null;
 	readonly stoppedAtMs: number | null;
-}
-
-export const experimentGroups = ['treated', 'holdout'] as const;
-export type ExperimentGroup = (typeof experimentGroups)[number];
-
-/** The group that a visitor is in. */
-export interface Assignment {
-	readonly experiment: string;
-	readonly group: ExperimentGroup;
 }
 
 /** When visitors stop entering, and the segment is served to all again; Infinity if that is open. */

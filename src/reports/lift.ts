@@ -1,11 +1,6 @@
 import { compareTexts } from '../domain/compare-texts.ts';
-import {
-	drawOf,
-	type Experiment,
-	type ExperimentGroup,
-	endOf,
-	experimentGroups,
-} from '../domain/experiment.ts';
+import { drawOf, type Experiment, endOf } from '../domain/experiment.ts';
+import { type ExperimentGroup, experimentGroups } from '../domain/experiment-group.ts';
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { moneyOf } from '../format/money.ts';

@@ -1,19 +1,7 @@
-import { LRUCache } from 'lru-cache';
-import type { RequestCounter } from '../access/request-counter.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
-import {
-	type Assignment,
-	drawOf,
-	type Experiment,
-	type ExperimentGroup,
-	isRunning,
-	personIn,
-} from '../domain/experiment.ts';
-import type { Participant } from '../domain/ownership.ts';
+import type { Assignment } from '../domain/experiment-group.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { Segment } from '../domain/segment.ts';
-import { hourMs } from '../durations.ts';
-import type { ServedSample } from '../scoring/serve/served-sample.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/serving.ts';
@@ -41,44 +29,41 @@ const none: Served = { segments: [], experiments: [] };
 /** A segment as pages read it. */
 type SegmentName = Pick<Segment, 'id' | 'name'>;
 
-/** Who a visitor in an experiment is. */
-interface Known {
-	readonly accountId: number;
-	readonly readAtMs: number;
-	readonly participant: Participant;
-	/** By the secret of each experiment that was read. */
-	readonly groups: Map<string, ExperimentGroup>;
+/** Who takes part in reads. Who is missing costs a read nothing. */
+export interface ReadHooks {
+	readonly withholding?:
+		| {
+				/** Which of the segments whose rule a visitor fulfils are told, and what more. */
+				withhold(subject: Subject, matching: readonly Segment[], nowMs: number): Told | Promise<Told>;
+		  }
+		| undefined;
+	readonly sample?:
+		| {
+				/** Sees the scores that a page is told of a visitor. */
+				add(accountId: number, vid: string, scores: readonly GoalScore[], nowMs: number): void;
+		  }
+		| undefined;
 }
 
-const maxKnown = 20_000;
-/** In between, only an experiment that has begun since is a reason to look which customer a visitor has shown. */
-const rememberMs = hourMs;
+/** What `withhold` lets through. */
+export interface Told {
+	readonly segments: readonly Segment[];
+	readonly experiments: readonly Assignment[];
+}
 
 /** Reads scores and segments of a visitor or visit; empty lists where nothing is known. */
 export class VisitorReads {
 	readonly #reader: ServingReader;
 	readonly #scorer: VisitorScorer;
 	readonly #now: () => number;
-	readonly #counter: Pick<RequestCounter, 'readExperiment'>;
-	readonly #visitors = new LRUCache<string, Known>({ max: maxKnown });
-	readonly #sample: ServedSample | undefined;
+	readonly #hooks: ReadHooks;
 
-	/**
-	 * @param now milliseconds since 1970
-	 * @param sample draws from the visitors' scores that are read
-	 */
-	constructor(
-		reader: ServingReader,
-		scorer: VisitorScorer,
-		now: () => number,
-		counter: Pick<RequestCounter, 'readExperiment'>,
-		sample?: ServedSample | undefined,
-	) {
+	/** @param now milliseconds since 1970 */
+	constructor(reader: ServingReader, scorer: VisitorScorer, now: () => number, hooks: ReadHooks = {}) {
 		this.#reader = reader;
 		this.#scorer = scorer;
 		this.#now = now;
-		this.#counter = counter;
-		this.#sample = sample;
+		this.#hooks = hooks;
 	}
 
 	/** Synchronous where the store is. @throws StorageError */
@@ -87,7 +72,7 @@ export class VisitorReads {
 		return mapMaybePromise(this.#profile(subject), (profile) => {
 			if (!profile) return [];
 			const made = this.#scorer.scores(account, scope, profile, explain);
-			const sample = scope === 'vid' ? this.#sample : undefined;
+			const sample = scope === 'vid' ? this.#hooks.sample : undefined;
 			if (!sample) return made;
 			return mapMaybePromise(made, (scores) => {
 				sample.add(account.id, vid, scores, this.#now());
@@ -104,63 +89,17 @@ export class VisitorReads {
 		return mapMaybePromise(this.#profile(subject), (profile) =>
 			profile
 				? mapMaybePromise(scoresOf(profile), (scores) => {
-						const facts = ruleFacts(profile, scores, this.#now(), account.cadences);
-						return this.#served(subject, matchingSegments(account.segments, facts));
+						const nowMs = this.#now();
+						const facts = ruleFacts(profile, scores, nowMs, account.cadences);
+						const matching = matchingSegments(account.segments, facts);
+						const told = this.#hooks.withholding?.withhold(subject, matching, nowMs) ?? {
+							segments: matching,
+							experiments: [],
+						};
+						return mapMaybePromise(told, servedOf);
 					})
 				: none,
 		);
-	}
-
-	#served(subject: Subject, matching: readonly Segment[]): Served | Promise<Served> {
-		const nowMs = this.#now();
-		const { experiments, tellsExperiments } = subject.account;
-		if (experiments.length === 0) return { segments: matching.map(nameOf), experiments: [] };
-		const running = experiments.filter((experiment) => isRunning(experiment, nowMs));
-		const about = matching.map(({ id }) => running.find(({ segment }) => segment === id));
-		if (!about.some(Boolean)) return { segments: matching.map(nameOf), experiments: [] };
-		const latestFromMs = Math.max(...about.map((experiment) => experiment?.fromMs ?? 0));
-		return mapMaybePromise(this.#known(subject, nowMs, latestFromMs), (known) => {
-			const segments: SegmentName[] = [];
-			const assignments: Assignment[] = [];
-			for (const [place, segment] of matching.entries()) {
-				const experiment = about[place];
-				const group = experiment && this.#groupOf(known, experiment);
-				if (group && tellsExperiments) assignments.push({ experiment: experiment.name, group });
-				if (group !== 'holdout') segments.push(nameOf(segment));
-			}
-			return { segments, experiments: assignments };
-		});
-	}
-
-	#groupOf({ accountId, participant, groups }: Known, experiment: Experiment): ExperimentGroup {
-		let group = groups.get(experiment.secret);
-		if (group === undefined) {
-			const draw = drawOf(experiment, personIn(experiment, participant));
-			this.#counter.readExperiment(accountId, experiment, draw);
-			group = draw.group;
-			groups.set(experiment.secret, group);
-		}
-		return group;
-	}
-
-	/** Remembered for a while, from the first read on: reads in between make it no younger. */
-	#known(
-		{ account, scope, subject }: Subject,
-		readAtMs: number,
-		latestFromMs: number,
-	): Known | Promise<Known> {
-		const before = this.#visitors.peek(subject);
-		const isKept =
-			before?.accountId === account.id &&
-			before.readAtMs >= latestFromMs &&
-			readAtMs - before.readAtMs < rememberMs;
-		if (isKept) return before;
-		return mapMaybePromise(this.#reader.participant(account.id, scope, subject), (found) => {
-			const participant = found ?? { vid: subject, customer: null };
-			const known = { accountId: account.id, readAtMs, participant, groups: new Map() };
-			this.#visitors.set(subject, known);
-			return known;
-		});
 	}
 
 	#profile({ account, scope, subject }: Subject): Profile | null | Promise<Profile | null> {
@@ -168,6 +107,10 @@ export class VisitorReads {
 			? this.#reader.visitor(account.id, subject)
 			: this.#reader.visit(account.id, subject);
 	}
+}
+
+function servedOf({ segments, experiments }: Told): Served {
+	return { segments: segments.map(nameOf), experiments };
 }
 
 function nameOf({ id, name }: Segment): SegmentName {

@@ -8,6 +8,8 @@ export interface ControlMembers {}
 export interface AccountMembers {
 	/** Whether conflicts of uploads are kept for somebody who tells of them. */
 	readonly keepsConflicts: boolean;
+	/** Whether somebody is to hear at once of visitors who may have changed. */
+	readonly isFollowed: boolean;
 }
 
 /** What they add to what servers know besides accounts. */

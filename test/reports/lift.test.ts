@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { drawOf, type Experiment, type ExperimentGroup, personIn } from '../../src/domain/experiment.ts';
+import { drawOf, type Experiment, personIn } from '../../src/domain/experiment.ts';
+import type { ExperimentGroup } from '../../src/domain/experiment-group.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import type { GroupFigures } from '../../src/reports/lift.ts';
 import type { Report } from '../../src/reports/report.ts';

@@ -28,6 +28,7 @@ export const webhooks: Capability = {
 			const active = rows(accountId).map(toActiveWebhook);
 			return {
 				webhooks: active,
+				isFollowed: active.length > 0,
 				keepsConflicts: active.some((webhook) => wants(webhook, 'subscription.conflict')),
 			};
 		};

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Selectable } from 'kysely';
 import { distinctCount } from '../../domain/distinct-count.ts';
-import { type Experiment, type ExperimentGroup, endOf } from '../../domain/experiment.ts';
+import { type Experiment, endOf } from '../../domain/experiment.ts';
+import type { ExperimentGroup } from '../../domain/experiment-group.ts';
 import { OperatorError } from '../../errors.ts';
 import type { ExperimentRead } from './request-counts.ts';
 import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';

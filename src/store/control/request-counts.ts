@@ -1,5 +1,5 @@
 import type { CountedBits } from '../../domain/distinct-count.ts';
-import type { ExperimentGroup } from '../../domain/experiment.ts';
+import type { ExperimentGroup } from '../../domain/experiment-group.ts';
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import type { Steps } from '../steps.ts';

@@ -160,6 +160,7 @@ async function selectUsableAccounts(
 				),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
 				keepsConflicts: false,
+				isFollowed: false,
 				...Object.assign({}, ...parts.map((partOf) => partOf(account.id))),
 			},
 		]),
