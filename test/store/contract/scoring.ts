@@ -53,6 +53,8 @@ export function scoringContract(engine: Engine): void {
 					revocations: new Map(),
 					cadences: noCadences,
 					webhooks: [],
+					keepsConflicts: false,
+					isFollowed: false,
 				},
 			);
 		});
