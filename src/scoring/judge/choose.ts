@@ -1,29 +1,11 @@
-import { type Interval, mean, meanOfGroups } from '../fit/measure.ts';
+import { mean, meanOfGroups } from '../fit/measure.ts';
 import { without } from '../rows/ablation.ts';
 import { recencies } from '../rows/recency.ts';
 import type { FoldModels, Trial } from './fold-models.ts';
-import { minConversions } from './report.ts';
+import { type Choice, minConversions } from './report.ts';
 
 /** What models of earlier rows predict for the judged rows of a block. */
 export type ComparedModels = Pick<FoldModels, 'judged' | 'baseLosses' | 'logistic' | 'boosting'>;
-
-/** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
-export interface Choice {
-	readonly kind: 'logistic' | 'boosting';
-	readonly trees: number;
-	readonly logisticLogLoss: number;
-	readonly boostingLogLoss: number;
-	/** How much boosting reduces the mean log loss of a later row. */
-	readonly boostingGain: Interval;
-	/** In how many of the blocks it does. Missing in reports of earlier versions. */
-	readonly boostingBlocks?: { readonly better: number; readonly of: number };
-	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
-	readonly standardErrors: number;
-	/** Whose outcomes it makes less likely than the base rate does, beyond chance, so that it is not served. */
-	readonly losesOn?: 'present' | 'absent';
-	/** Whether the model is served, not the base rate. */
-	readonly serves: boolean;
-}
 
 /** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
 export const minStandardErrors = 2;

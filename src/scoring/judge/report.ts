@@ -1,10 +1,27 @@
-import type { CalibrationBin, Estimate, RocPoint } from '../fit/measure.ts';
+import type { CalibrationBin, Estimate, Interval, RocPoint } from '../fit/measure.ts';
 import type { Model } from '../fit/model.ts';
 import type { Recency } from '../rows/recency.ts';
-import type { Choice } from './choose.ts';
 
 /** With fewer visitors of either outcome, everybody gets the base rate, because nothing finer could be verified. */
 export const minConversions = 30;
+
+/** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
+export interface Choice {
+	readonly kind: 'logistic' | 'boosting';
+	readonly trees: number;
+	readonly logisticLogLoss: number;
+	readonly boostingLogLoss: number;
+	/** How much boosting reduces the mean log loss of a later row. */
+	readonly boostingGain: Interval;
+	/** In how many of the blocks it does. Missing in reports of earlier versions. */
+	readonly boostingBlocks?: { readonly better: number; readonly of: number };
+	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
+	readonly standardErrors: number;
+	/** Whose outcomes it makes less likely than the base rate does, beyond chance, so that it is not served. */
+	readonly losesOn?: 'present' | 'absent';
+	/** Whether the model is served, not the base rate. */
+	readonly serves: boolean;
+}
 
 /** How many rows and visitors something is about. */
 export interface Counts {

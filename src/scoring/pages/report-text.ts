@@ -3,8 +3,9 @@ import { dayMs } from '../../durations.ts';
 import { counted, formatPercent, withMinus } from '../../format/numbers.ts';
 import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
-import { type Choice, minStandardErrors } from '../judge/choose.ts';
+import { minStandardErrors } from '../judge/choose.ts';
 import {
+	type Choice,
 	type Counts,
 	type LaterMeasures,
 	type LikelyLeak,
