@@ -13,6 +13,8 @@ export interface Payment {
 	readonly refundedAtMs: number | null;
 	/** When a part had been paid back, and how much in all. */
 	readonly partRefund?: { readonly atMs: number; readonly pence: number };
+	/** When, within its time, the plan was changed to a dearer one, and to which price. */
+	readonly raised?: { readonly atMs: number; readonly pricePence: number };
 }
 
 /** A subscription as far as cadences are concerned. */
@@ -32,6 +34,8 @@ type CadenceSource = 'own' | 'price' | 'event' | 'account';
 export interface Cadence {
 	readonly days: number;
 	readonly from: CadenceSource;
+	/** Whether others pay the same price at other intervals, and nothing tells which of them it is. */
+	readonly isUnclear?: boolean;
 }
 
 /** Times of which one is at most so many times the other are of one cadence: 21 and 30 days, but not 30 and 45. */
@@ -45,6 +49,10 @@ const otherPlan = 1.8;
 const maxGaps = 24;
 /** So many alike times between a subscription's own payments tell more than those of others at its price. */
 const exactGaps = 20;
+/** A cadence of others explains a subscription's own times nearly as well as the best one, if it explains this share of it. */
+const nearlyAsMany = 0.5;
+/** How near the mean of times must be to a cadence, as a share of it. */
+const nearAverage = 0.1;
 /** A group has a second or third cadence if so many subscriptions, and this share of them, have it. */
 const minVotes = 3;
 const minShare = 0.1;
@@ -56,9 +64,19 @@ const nearlyAll = 0.95;
 const maxGraceDays = 30;
 /** A price is that of a trial if so large a share of those who pay again pay for a longer plan next. */
 const minSwitched = 0.9;
+/** What is paid less for so long at first is no trial. */
+const minFirstDays = 28;
 /** With at least so many chances to renew, a cadence at which fewer than this share renewed is none. */
 const fewChances = 10;
 const minRenewed = 0.05;
+
+/** Payments are those of weeks if they are so near, and so large a share of them. */
+const nearWeeksDays = 0.25;
+const minExact = 0.75;
+/** Payments come on the same day of the month if they are so near to it. */
+const onDayDays = 0.25;
+/** A payment is late or early by so many days, so that it tells whether the billing day is kept. */
+export const tellingDays = 1.5;
 
 export const monthDays = 365.25 / 12;
 /** Of plans. Cadences within a tenth of so many months are that: months have 28 to 31 days. */
@@ -72,6 +90,19 @@ const soldMonths = [1, 3, 6, 12, 24];
 export function calendarMonthsOf(cadenceDays: number): number | undefined {
 	if (fourWeeksDays.some((days) => Math.abs(cadenceDays - days) < 0.5)) return undefined;
 	return calendarMonths.find((months) => Math.abs(cadenceDays / (months * monthDays) - 1) <= 0.1);
+}
+
+/** When the time of a payment, or so many times of it, is over. @param isOfCalendar whether it is due on the same day of the month, in UTC */
+export function dueAfter(paidMs: number, cadenceDays: number, times = 1, isOfCalendar = false): number {
+	const months = isOfCalendar ? calendarMonthsOf(cadenceDays) : undefined;
+	if (months === undefined) return Math.round(paidMs + times * cadenceDays * dayMs);
+	const date = new Date(paidMs);
+	const day = date.getUTCDate();
+	date.setUTCDate(1);
+	date.setUTCMonth(date.getUTCMonth() + times * months);
+	const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
+	date.setUTCDate(Math.min(day, lastDay));
+	return date.getTime();
 }
 
 /** What was learned about cadences from many subscriptions, short enough to be known by every server. */
@@ -89,7 +120,19 @@ export interface CadenceTable {
 	readonly trials?: readonly (readonly [evt: string, pricePence: number])[];
 	/** Of an `evt` and a cadence, within how many days after its due day nearly all are paid that are paid late. As for `trials`. */
 	readonly graces?: readonly (readonly [evt: string, cadenceDays: number, days: number])[];
+	/** How an `evt` and a cadence are billed. As for `trials`. */
+	readonly billings?: readonly (readonly [evt: string, cadenceDays: number, billing: Billing])[];
 }
+
+/** When payments are due that come again and again. */
+export interface Billing {
+	/** On the same day of the month, instead of after a number of days. */
+	readonly isOfCalendar: boolean;
+	/** As if the last payment had come on its day, even if it came late or early. */
+	readonly keepsDay: boolean;
+}
+
+const afterDays: Billing = { isOfCalendar: false, keepsDay: false };
 
 /** Days between renewals that the operator has set, by `evt`; `never` for what is paid once. */
 export type RenewalDays = Readonly<Record<string, number | 'never'>>;
@@ -115,6 +158,7 @@ export const emptyCadenceTable: CadenceTable = {
 	all: [],
 	trials: [],
 	graces: [],
+	billings: [],
 };
 
 /** The cadences of subscriptions, by what was learned from many. */
@@ -129,10 +173,14 @@ export class Cadences {
 		string,
 		readonly (readonly [evt: string, cadenceDays: number, days: number])[]
 	>;
+	readonly #billings: ReadonlyMap<
+		string,
+		readonly (readonly [evt: string, cadenceDays: number, billing: Billing])[]
+	>;
 
 	/** @param setDays by `evt`, as the operator has set them */
 	constructor(
-		{ prices, evts, all, trials = [], graces = [] }: CadenceTable,
+		{ prices, evts, all, trials = [], graces = [], billings = [] }: CadenceTable,
 		setDays: RenewalDays,
 		{ setDays: setGraceDays = {}, isLearned = false }: Grace = {},
 	) {
@@ -154,6 +202,7 @@ export class Cadences {
 		);
 		this.#setGraceDays = new Map(Object.entries(setGraceDays));
 		this.#graces = isLearned ? Map.groupBy(graces, ([evt]) => evt) : new Map();
+		this.#billings = isLearned ? Map.groupBy(billings, ([evt]) => evt) : new Map();
 	}
 
 	/** Whether the operator has said that it is paid once. */
@@ -170,6 +219,11 @@ export class Cadences {
 	graceDays(evt: string, { days }: Cadence): number {
 		const learned = (this.#graces.get(evt) ?? []).map(([, of, grace]) => (isAbout(days, of) ? grace : 0));
 		return this.#setGraceDays.get(evt) ?? Math.max(graceDays(days), ...learned);
+	}
+
+	/** When payments with a cadence are due. */
+	billing(evt: string, { days }: Cadence): Billing {
+		return this.#billings.get(evt)?.find(([, of]) => of === days)?.[2] ?? afterDays;
 	}
 
 	/** Whether what is paid first at this price is a trial: nothing, or what is paid once before a longer plan. */
@@ -205,11 +259,7 @@ export class Cadences {
 
 	/** Its own, in the days that others of its price have, if these are about the same: few times are not exact, but many are. */
 	#own(evt: string, { gapsDays, lastPence }: Plan): Cadence {
-		const days = usualDays(gapsDays);
-		const alike = gapsDays.filter((gapDays) => isAbout(gapDays, days)).length;
-		const mode =
-			alike < exactGaps && this.#ofPrice(evt, lastPence)?.modes.find((each) => isAbout(each, days));
-		return { days: mode || wholeDays(days), from: 'own' };
+		return { days: ownDays(gapsDays, this.#ofPrice(evt, lastPence)?.modes ?? []), from: 'own' };
 	}
 
 	/** What similar subscriptions tell about one with at most one time between payments. */
@@ -224,7 +274,10 @@ export class Cadences {
 			const isSame = gapDays !== undefined && modes.some((days) => isAbout(gapDays, days));
 			// Its own time tells more than those of other prices, unless they are about the same.
 			if (modes.length === 0 || !(isSame || from === 'price' || gapDays === undefined)) continue;
-			return { days: likelyDays(modes, gapDays, silentDays), from: isSame ? 'own' : from };
+			const days = likelyDays(modes, gapDays, silentDays);
+			if (gapDays === undefined && from === 'price' && modes.length > 1)
+				return { days, from, isUnclear: days < (modes.at(-1) as number) };
+			return { days, from: isSame ? 'own' : from };
 		}
 		return gapDays === undefined ? null : { days: wholeDays(gapDays), from: 'own' };
 	}
@@ -254,12 +307,13 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 		const group = byEvt.getOrInsertComputed(evt, () => new PeerGroup());
 		group.addBeginning(payments);
 		for (const plan of plansOf(payments)) {
+			const weeks = weeksOf(plan.gapsDays);
 			const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
 			const last = payments[plan.places.at(-1) as number] as Payment;
 			const silentDays = (asOfMs - last.atMs) / dayMs;
-			if (days !== undefined) group.addPlan(plan, days);
+			if (days !== undefined) group.addPlan(plan, days, payments);
 			for (const peers of [group, all])
-				if (days !== undefined) peers.add(days, plan.pricesPence);
+				if (days !== undefined) peers.add(days, plan, weeks);
 				else if (last === payments.at(-1) && last.refundedAtMs === null)
 					peers.addSilent(silentDays, last.pricePence);
 		}
@@ -285,6 +339,9 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 		graces: evts.flatMap(([evt, group]) =>
 			group.graces().map(([days, grace]) => [evt, days, grace] as const),
 		),
+		billings: evts.flatMap(([evt, group]) =>
+			group.billings().map(([days, billing]) => [evt, days, billing] as const),
+		),
 	};
 }
 
@@ -296,11 +353,36 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 function likelyDays(modes: readonly number[], gapDays: number | undefined, silentDays: number): number {
 	const longest = modes.at(-1) as number;
 	if (gapDays === undefined) return modes.find((days) => silentDays < days + graceDays(days)) ?? longest;
-	const fits = modes.map((days) => fit(gapDays, days));
-	const best = Math.max(...fits);
 	// After a pause.
-	if (best === 0) return modes.findLast((days) => days < gapDays) ?? (modes[0] as number);
-	return modes[fits.indexOf(best)] as number;
+	if (modes.every((days) => fit(gapDays, days) === 0))
+		return modes.findLast((days) => days < gapDays) ?? (modes[0] as number);
+	return mostExplaining(modes, gapDays);
+}
+
+/** The cadence that explains a time best; of several, the nearest to it. */
+function mostExplaining(modes: readonly number[], gapDays: number): number {
+	const distance = (days: number) => Math.abs(gapDays - days);
+	return modes.toSorted(
+		(a, b) => fit(gapDays, b) - fit(gapDays, a) || distance(a) - distance(b),
+	)[0] as number;
+}
+
+/**
+ * The cadence of a subscription by the times between its own payments. Few times are not exact, and some that were late or double are
+ * alike by chance: one that others of its price have and that explains nearly as many is that of the plan.
+ * @param modes those of others
+ */
+function ownDays(gapsDays: readonly number[], modes: readonly number[]): number {
+	const days = usualDays(gapsDays);
+	const explained = (each: number) => gapsDays.reduce((sum, gapDays) => sum + fit(gapDays, each), 0);
+	const weeks = weeksOf(gapsDays);
+	const alike = gapsDays.filter((gapDays) => isAbout(gapDays, days)).length;
+	if (alike >= exactGaps) return weeks ?? wholeDays(days);
+	const likely = modes
+		.filter((each) => isOnAverage(gapsDays, each) || explained(each) >= nearlyAsMany * explained(days))
+		.sort((a, b) => explained(b) - explained(a));
+	const mode = likely.find((each) => fourWeeksDays.includes(each) === (weeks !== undefined)) ?? likely[0];
+	return mode ?? weeks ?? wholeDays(days);
 }
 
 /**
@@ -366,6 +448,22 @@ export function usualDays(gapsDays: readonly number[]): number {
 	return medianOf(sorted.filter((gap) => isAbout(gap, best.days)));
 }
 
+/** Whether times are those of a cadence on average, as where one that came late is followed by a short one. */
+function isOnAverage(gapsDays: readonly number[], days: number): boolean {
+	const mean = gapsDays.reduce((sum, gapDays) => sum + gapDays, 0) / gapsDays.length;
+	return Math.abs(mean / days - 1) <= nearAverage && gapsDays.every((gapDays) => gapDays < 2 * days);
+}
+
+/** So many weeks, if nearly all of several times are exactly that: those of months have 28 days once a year at most. */
+function weeksOf(gapsDays: readonly number[]): number | undefined {
+	if (gapsDays.length < 2) return undefined;
+	const days = usualDays(gapsDays);
+	const weeks = fourWeeksDays.find((each) => Math.abs(each - days) < nearWeeksDays);
+	const exact = gapsDays.filter((gapDays) => Math.abs(gapDays - (weeks ?? 0)) < nearWeeksDays).length;
+	const alike = gapsDays.filter((gapDays) => isAbout(gapDays, days)).length;
+	return weeks !== undefined && exact > minExact * alike ? weeks : undefined;
+}
+
 /** From 0 to 1. A multiple explains a time less well: half of all times are close to one. */
 function fit(gapDays: number, days: number): number {
 	if (isAbout(gapDays, days)) return 1;
@@ -380,17 +478,84 @@ function medianOf(sorted: ArrayLike<number>): number {
 	return ((sorted[Math.floor(middle)] as number) + (sorted[Math.ceil(middle)] as number)) / 2;
 }
 
+/** A plan that was paid more than once. */
+interface PaidPlan {
+	readonly plan: Plan;
+	/** Of its subscription. */
+	readonly payments: readonly Payment[];
+}
+
+/** The payments of a plan that follow each other, so many at a time. */
+function inARow({ plan, payments }: PaidPlan, count: number): readonly (readonly number[])[] {
+	return plan.places.flatMap((at, place) =>
+		plan.places[place + count - 1] === at + count - 1
+			? [payments.slice(at, at + count).map(({ atMs }) => atMs)]
+			: [],
+	);
+}
+
+/** Whether most renewals came on the same day of the month. */
+function isPaidByCalendar(plans: readonly PaidPlan[], days: number): boolean {
+	if (calendarMonthsOf(days) === undefined) return false;
+	let [onDay, others] = [0, 0];
+	for (const plan of plans)
+		for (const [first, second] of inARow(plan, 2) as [number, number][])
+			if (Math.abs(second - dueAfter(first, days, 1, true)) <= onDayDays * dayMs) onDay++;
+			else if (isAbout((second - first) / dayMs, days)) others++;
+	return onDay >= minLate && onDay > others;
+}
+
+/** Whether most of those who paid late or early paid the next time as if they had not. */
+function isDayKept(plans: readonly PaidPlan[], days: number, isOfCalendar: boolean): boolean {
+	let [kept, moved] = [0, 0];
+	for (const plan of plans)
+		for (const [first, second, third] of inARow(plan, 3) as [number, number, number][]) {
+			// After one that came late, the next one is early.
+			if (second < dueAfter(first, days, 1, isOfCalendar) - dayMs) continue;
+			const [asBefore, anew] = [
+				dueAfter(first, days, 2, isOfCalendar),
+				dueAfter(second, days, 1, isOfCalendar),
+			];
+			if (Math.abs(asBefore - anew) < tellingDays * dayMs) continue;
+			const [toKept, toMoved] = [Math.abs(third - asBefore), Math.abs(third - anew)];
+			if (Math.min(toKept, toMoved) > dayMs) continue;
+			if (toKept < toMoved) kept++;
+			else moved++;
+		}
+	return kept >= minLate && kept > 3 * moved;
+}
+
 /** What is known of the subscriptions of one `evt`, or of all. */
 class PeerGroup {
 	readonly all = new Votes();
 	readonly #byPrice = new Map<number, Votes>();
 	/** Those that were paid more than once. */
-	readonly #plans: { readonly plan: Plan; readonly days: number }[] = [];
+	readonly #plans: (PaidPlan & { readonly days: number })[] = [];
 	/** By the first price above nothing, the payments that came next. */
 	readonly #secondPayments = new Map<number, { readonly pence: number; readonly gapDays: number }[]>();
 
-	addPlan(plan: Plan, days: number): void {
-		this.#plans.push({ plan, days });
+	addPlan(plan: Plan, days: number, payments: readonly Payment[]): void {
+		this.#plans.push({ plan, days, payments });
+	}
+
+	/** How often each plan that was paid more than once is paid, as others tell it. */
+	#plansByDays() {
+		const modesOfPrice = new Map<number, readonly number[]>();
+		return this.#plans.map(({ plan, days: own, payments }) => {
+			const { gapsDays, lastPence } = plan;
+			const modes = modesOfPrice.getOrInsertComputed(lastPence, () => this.ofPrice(lastPence).modes);
+			const isOnly = gapsDays.length === 1 && modes.length > 0;
+			return { plan, payments, days: isOnly ? likelyDays(modes, own, 0) : ownDays(gapsDays, modes) };
+		});
+	}
+
+	/** How the cadences are billed of which payments tell. */
+	billings(): readonly (readonly [cadenceDays: number, billing: Billing])[] {
+		return [...Map.groupBy(this.#plansByDays(), ({ days }) => days)].flatMap(([days, plans]) => {
+			const isOfCalendar = isPaidByCalendar(plans, days);
+			const keepsDay = isDayKept(plans, days, isOfCalendar);
+			return isOfCalendar || keepsDay ? [[days, { isOfCalendar, keepsDay }] as const] : [];
+		});
 	}
 
 	/**
@@ -399,12 +564,10 @@ class PeerGroup {
 	 */
 	graces(): readonly (readonly [cadenceDays: number, days: number])[] {
 		const ofCadence = new Map<number, { renewals: number; late: number[] }>();
-		const modesOfPrice = new Map<number, readonly number[]>();
-		for (const { plan, days: own } of this.#plans) {
-			const { gapsDays, lastPence } = plan;
-			const modes = modesOfPrice.getOrInsertComputed(lastPence, () => this.ofPrice(lastPence).modes);
-			const only = gapsDays.length === 1 && modes.length > 0 ? likelyDays(modes, own, 0) : undefined;
-			const days = only ?? modes.find((each) => isAbout(each, own)) ?? wholeDays(own);
+		for (const {
+			plan: { gapsDays },
+			days,
+		} of this.#plansByDays()) {
 			const told = ofCadence.getOrInsertComputed(days, () => ({ renewals: 0, late: [] }));
 			told.renewals += gapsDays.length;
 			for (const gapDays of gapsDays) {
@@ -440,25 +603,39 @@ class PeerGroup {
 	 */
 	trialPrices(): readonly number[] {
 		return [...this.#secondPayments].flatMap(([first, next]) => {
-			const dearer = next.filter(({ pence }) => pence >= otherPlan * first);
-			if (next.length < minVotes || dearer.length < minSwitched * next.length) return [];
+			if (!this.#isFirstPrice(first)) return [];
 			const daysOf = new Map<number, number>();
-			const longer = dearer.filter(({ pence, gapDays }) => {
-				const days = daysOf.getOrInsertComputed(pence, () => this.ofPrice(pence).modes.at(-1) ?? 0);
+			const longer = next.filter(({ pence, gapDays }) => {
+				if (pence < otherPlan * first) return false;
+				const days = daysOf.getOrInsertComputed(pence, () => this.#longestOf(pence));
 				return gapDays * sameCadence <= days;
 			});
 			return longer.length >= minSwitched * next.length ? [first] : [];
 		});
 	}
 
-	add(days: number, pricesPence: Iterable<number>): void {
-		this.all.add(days);
-		for (const price of pricesPence) this.#votesFor(price).add(days);
+	/** As others who have paid about this price again tell it; 0 if nobody does. */
+	#longestOf(pricePence: number): number {
+		const { modes, from } = this.ofPrice(pricePence);
+		return from === 'price' ? (modes.at(-1) ?? 0) : 0;
+	}
+
+	/** @param weeks whether, and how many days, a plan is of whole weeks */
+	add(days: number, { pricesPence, gapsDays }: Plan, weeks: number | undefined): void {
+		for (const votes of [this.all, ...[...pricesPence].map((price) => this.#votesFor(price))])
+			votes.add(days, weeks ?? (gapsDays.length > 1 ? 0 : undefined));
 	}
 
 	addSilent(days: number, pricePence: number): void {
 		this.all.addSilent(days);
 		this.#votesFor(pricePence).addSilent(days);
+	}
+
+	/** Whether nearly all who paid a price first, and paid again, paid that of another plan next. */
+	#isFirstPrice(pricePence: number): boolean {
+		const next = this.#secondPayments.get(pricePence) ?? [];
+		const dearer = next.filter(({ pence }) => pence >= otherPlan * pricePence);
+		return next.length >= minVotes && dearer.length >= minSwitched * next.length;
 	}
 
 	#votesFor(pricePence: number): Votes {
@@ -491,8 +668,9 @@ class PeerGroup {
 			.reduce((best, [price]) => Math.max(best, price), 0);
 		if (lower === 0) return [];
 		const days = this.#byPrice.get(lower)?.modes.at(-1) as number;
-		// Dearer, but not for longer.
-		if (isWithin(otherPlan, lower, pricePence)) return [days];
+		// Dearer, but not for longer. So is what nearly all pay next who have paid for a month or more: the first time cost less.
+		if (isWithin(otherPlan, lower, pricePence) || (days >= minFirstDays && this.#isFirstPrice(lower)))
+			return [days];
 		const months = (days / monthDays) * (pricePence / lower);
 		return [monthDays * (soldMonths.find((each) => each >= 0.95 * months) ?? 24)];
 	}
@@ -509,12 +687,16 @@ function sizeOf(pricePence: number): number {
 /** The cadences of a group of subscriptions, each of which has one vote. */
 class Votes {
 	readonly #days: number[] = [];
+	/** Of plans that were paid often enough to tell, how many days of whole weeks, or 0 if they are not of weeks. */
+	readonly #weeks: number[] = [];
 	/** How long ago those paid who have not paid again. */
 	readonly #silentDays: number[] = [];
 	#modes: readonly number[] | undefined;
 
-	add(days: number): void {
+	add(days: number, weeks?: number): void {
 		this.#days.push(days);
+		if (weeks !== undefined && fourWeeksDays.some((each) => isAbout(each, days)))
+			this.#weeks.push(weeks || -days);
 	}
 
 	addSilent(days: number): void {
@@ -527,13 +709,26 @@ class Votes {
 
 	addAll(others: Votes): void {
 		for (const each of others.#days) this.#days.push(each);
+		for (const each of others.#weeks) this.#weeks.push(each);
 		for (const each of others.#silentDays) this.#silentDays.push(each);
 	}
 
 	/** The cadences that many have, from the shortest. To be asked once all have voted. */
 	get modes(): readonly number[] {
-		this.#modes ??= modesOf(this.#days).filter((days) => this.#isPlausible(days));
+		this.#modes ??= modesOf(this.#days)
+			.flatMap((days) => this.#apart(days))
+			.filter((days) => this.#isPlausible(days));
 		return this.#modes;
+	}
+
+	/** Four weeks and a month are alike, but may be two plans. */
+	#apart(days: number): readonly number[] {
+		const alike = this.#weeks.filter((each) => isAbout(Math.abs(each), days));
+		const weeks = alike.filter((each) => each > 0);
+		const least = Math.max(minVotes, minShare * alike.length);
+		if (weeks.length < least || alike.length - weeks.length < least) return [days];
+		const [middle, others] = [medianOf(weeks.toSorted((a, b) => a - b)), alike.filter((each) => each < 0)];
+		return [middle, wholeDays(medianOf(others.map(Math.abs).sort((a, b) => a - b)))];
 	}
 
 	/** A few who paid twice do not tell how often the many pay who have not paid again yet. */

@@ -4,8 +4,10 @@ import {
 	type Cadence,
 	type Cadences,
 	calendarMonthsOf,
+	dueAfter,
 	monthDays,
 	type Payment,
+	tellingDays,
 } from './subscription-cadence.ts';
 
 /**
@@ -79,6 +81,14 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 		while (left > 0) {
 			const payment = refundable.at(-1);
 			if (!payment) break;
+			// Who was charged twice at one time has paid once.
+			const twice = payment.lines.indexOf(left);
+			if (left < payment.leftPence && twice >= 0 && payment.lines.indexOf(left, twice + 1) >= 0) {
+				payment.lines.splice(twice, 1);
+				payment.pricePence -= left;
+				payment.leftPence -= left;
+				return 0;
+			}
 			const part = Math.min(left, payment.leftPence);
 			left -= part;
 			payment.leftPence -= part;
@@ -102,6 +112,7 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 		if (last && atMs - last.atMs < sameOccasionMs && last.refundedAtMs === null) {
 			last.pricePence += revenuePence;
 			last.leftPence += revenuePence;
+			last.lines.push(revenuePence);
 			// A refund has passed it while it was free.
 			if (refundable.at(-1) !== last) refundable.push(last);
 		} else {
@@ -109,6 +120,7 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 				atMs,
 				pricePence: revenuePence,
 				leftPence: revenuePence,
+				lines: [revenuePence],
 				refundedAtMs: null,
 			};
 			payments.push(payment);
@@ -117,15 +129,46 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 		isAnythingPaid ||= revenuePence > 0;
 		if (owedPence > 0 && revenuePence > 0) owedPence = payBack(owedPence, atMs);
 	}
-	return payments;
+	return withoutProrations(payments);
 }
+
+/**
+ * Who changes to a dearer plan within the time of a payment is charged the difference for what is left of it, and pays the new
+ * price from the next time on. That charge is no payment of its own.
+ */
+function withoutProrations(payments: readonly RunningPayment[]): readonly Payment[] {
+	const kept: RunningPayment[] = [];
+	for (const [place, charge] of payments.entries()) {
+		const [before, next] = [kept.at(-1), payments[place + 1]];
+		if (before && next && charge.refundedAtMs === null && isProration(before, charge, next))
+			before.raised = { atMs: charge.atMs, pricePence: next.pricePence };
+		else kept.push(charge);
+	}
+	return kept;
+}
+
+function isProration(before: RunningPayment, charge: RunningPayment, next: RunningPayment): boolean {
+	const difference = next.pricePence - before.pricePence;
+	if (before.pricePence === 0 || difference <= 0 || before.raised || before.refundedAtMs !== null)
+		return false;
+	const left = (next.atMs - charge.atMs) / (next.atMs - before.atMs);
+	return (
+		charge.pricePence > 0 && Math.abs(charge.pricePence - left * difference) <= nearProration * difference
+	);
+}
+
+/** How near a charge must be to the difference for the time that is left, as a share of the difference. */
+const nearProration = 0.04;
 
 interface RunningPayment {
 	readonly atMs: number;
+	/** What was paid at one time, one by one. */
+	readonly lines: number[];
 	pricePence: number;
 	leftPence: number;
 	refundedAtMs: number | null;
 	partRefund?: { readonly atMs: number; readonly pence: number };
+	raised?: { readonly atMs: number; readonly pricePence: number };
 }
 
 /** When a payment is over, and until when the next one is in time. */
@@ -137,11 +180,42 @@ interface Cover {
 /** What is paid a day later than due is no news: months have 28 to 31 days. */
 const recoveredAfterMs = dayMs;
 
-function coverOf({ atMs }: Payment, cadence: Cadence | null, graceDays: number): Cover {
-	if (!cadence) return { dueAtMs: Number.POSITIVE_INFINITY, lapsesAtMs: Number.POSITIVE_INFINITY };
-	const dueAtMs = Math.round(atMs + cadence.days * dayMs);
-	return { dueAtMs, lapsesAtMs: Math.round(dueAtMs + graceDays * dayMs) };
+const endless: Cover = { dueAtMs: Number.POSITIVE_INFINITY, lapsesAtMs: Number.POSITIVE_INFINITY };
+
+/** The payment from which on something was due each time, and how many times have been paid since. */
+interface BillingDay {
+	readonly fromMs: number;
+	readonly days: number;
+	readonly times: number;
 }
+
+/**
+ * @param before the cover until then, with its billing day. It goes on where others keep theirs, if the payment came for the time
+ * that was due and did not move it.
+ */
+function coverOf(
+	{ atMs }: Payment,
+	{ evt, cadence, cadences }: { evt: string; cadence: Cadence | null; cadences: Cadences },
+	before: { readonly cover: Cover; readonly day: BillingDay | null },
+): { readonly cover: Cover; readonly day: BillingDay | null } {
+	if (!cadence) return { cover: endless, day: null };
+	const { days } = cadence;
+	const { isOfCalendar, keepsDay } = cadences.billing(evt, cadence);
+	const { dueAtMs: beforeMs, lapsesAtMs: untilMs } = before.cover;
+	const isNext = before.day?.days === days && atMs <= untilMs && atMs >= beforeMs - (days / 2) * dayMs;
+	const isMoved = !isOfCalendar && Math.abs(atMs - beforeMs) <= tellingDays * dayMs;
+	const day =
+		keepsDay && before.day && isNext && !isMoved
+			? { ...before.day, times: before.day.times + 1 }
+			: { fromMs: atMs, days, times: 1 };
+	const dueAtMs = dueAfter(day.fromMs, days, day.times, isOfCalendar);
+	return {
+		cover: { dueAtMs, lapsesAtMs: Math.round(dueAtMs + cadences.graceDays(evt, cadence) * dayMs) },
+		day,
+	};
+}
+
+const nothing: Cover = { dueAtMs: Number.NEGATIVE_INFINITY, lapsesAtMs: Number.NEGATIVE_INFINITY };
 
 /**
  * How a subscription has gone.
@@ -156,10 +230,11 @@ export function courseOf(
 	const movements: Movement[] = [];
 	const renewed: (boolean | null)[] = [];
 	const recoveredAtMs: number[] = [];
+	let billed: ReturnType<typeof coverOf> = { cover: nothing, day: null };
 	let recurringPence = 0;
 	let runs = 0;
 	/** Of all payments so far, whatever was paid back. */
-	let paid: Cover = { dueAtMs: Number.NEGATIVE_INFINITY, lapsesAtMs: Number.NEGATIVE_INFINITY };
+	let paid = nothing;
 	/** The same, but until they were paid back. */
 	let kept = paid;
 	const move = (kind: Movement['kind'], atMs: number, pence: number) => {
@@ -177,10 +252,15 @@ export function courseOf(
 			move(pence > recurringPence ? 'expansion' : 'contraction', atMs, pence);
 		if (place > 0 && atMs <= paid.lapsesAtMs && atMs > paid.dueAtMs + recoveredAfterMs)
 			recoveredAtMs.push(atMs);
-		const cover = coverOf(payment, cadence, cadence ? cadences.graceDays(evt, cadence) : 0);
+		billed = coverOf(payment, { evt, cadence, cadences }, billed);
+		const { cover } = billed;
 		paid = later(paid, cover);
 		const isCut = refundedAtMs !== null && refundedAtMs < cover.dueAtMs;
 		kept = later(kept, isCut ? { dueAtMs: refundedAtMs, lapsesAtMs: refundedAtMs } : cover);
+		const { raised } = payment;
+		const raisedPence = raised && cadence ? recurringPenceOf(raised.pricePence, cadence.days) : 0;
+		if (raised && raised.atMs < cover.dueAtMs && raisedPence > recurringPence)
+			move('expansion', raised.atMs, raisedPence);
 		renewed.push(cover.lapsesAtMs <= asOfMs ? place + 1 < payments.length : null);
 	}
 	const hasEnded = kept.lapsesAtMs <= asOfMs;
@@ -277,7 +357,8 @@ export function triedCourseOf(
 	const cadence = first ? cadences.longest(evt, first) : null;
 	const trial = first && {
 		payments: tried,
-		decidedAtMs: cadence && coverOf(first, cadence, cadences.graceDays(evt, cadence)).lapsesAtMs,
+		decidedAtMs:
+			cadence && coverOf(first, { evt, cadence, cadences }, { cover: nothing, day: null }).cover.lapsesAtMs,
 		convertedAtMs: payments[0]?.atMs ?? null,
 	};
 	if (payments[0])

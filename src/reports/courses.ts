@@ -4,6 +4,7 @@ import {
 	type CadenceTable,
 	cadenceTableOf,
 	calendarMonthsOf,
+	dueAfter,
 	type Paid,
 	type Payment,
 	type RenewalDays,
@@ -14,6 +15,7 @@ import {
 	type SubscriptionTrial,
 	triedCourseOf,
 } from '../domain/subscription-course.ts';
+import { dayMs } from '../durations.ts';
 import { counted } from '../format/numbers.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Reading } from '../store/steps.ts';
@@ -124,14 +126,17 @@ function planNamed(evt: string, cadence: Cadence | null): string {
 	return `${calendarMonthsOf(days) ?? `${Math.round(days)} days`} ${evt}`;
 }
 
-/** What a reader must know of the latest figures. */
-export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
+/**
+ * What a reader must know of the figures.
+ * @param isLatest whether those of now are among them
+ */
+export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = true } = {}): string[] {
 	const paid = journeys.filter(isPaid);
 	const courses = paid.map(({ course }) => course);
 	const atRisk = courses.filter(({ state }) => state === 'at risk').length;
 	const unknown = paid.filter(({ course: { cadence, isPaidOnce } }) => cadence === null && !isPaidOnce);
 	const warnings: string[] = [];
-	if (atRisk > 0)
+	if (isLatest && atRisk > 0)
 		warnings.push(
 			`${atRisk} of ${courses.length} subscriptions are at risk: due, not renewed, and not lost yet. The latest figures do not count them as ended.`,
 		);
@@ -147,7 +152,33 @@ export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
 		warnings.push(
 			`Nobody has renewed a subscription with the event type ${quotedName(evt)}: ${counted(own.length, 'subscription')} of it are taken to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Say how often, or that it is paid once: 'caskade account update --renewal-days ${quotedName(evt)}=never'.`,
 		);
+	const skipped = paid.filter(hasSkipped).length;
+	if (skipped >= minWarned && skipped >= minWarnedShare * paid.length)
+		warnings.push(
+			`${skipped} of ${courses.length} subscriptions went on, on their billing day, after whole periods without a payment. Pauses, free periods and renewals that were not uploaded cannot be told apart: these have ended, and were reactivated. Upload free periods with 0 pence.`,
+		);
+	const unclear = courses.filter(({ cadence, state }) => cadence?.isUnclear && state !== 'ended').length;
+	if (unclear >= minWarned && unclear >= minWarnedShare * paid.length)
+		warnings.push(
+			`${unclear} of ${courses.length} subscriptions have a price that is paid at several intervals, and have not renewed yet. They are taken to be paid at the shortest that is not over, and their recurring revenue may change once they renew.`,
+		);
 	return warnings;
+}
+
+/** Fewer are not worth a warning. */
+const [minWarned, minWarnedShare] = [5, 0.01];
+/** A payment so near to the day on which one was due comes on that day. */
+const nearBillingDayMs = 2 * dayMs;
+
+/** Whether it was reactivated on a later day on which it would have been due, if it had gone on. */
+function hasSkipped({ payments, course: { movements, cadence } }: PaidJourney): boolean {
+	if (!cadence || calendarMonthsOf(cadence.days) === undefined) return false;
+	return movements.some(({ kind, atMs }) => {
+		const before = kind === 'reactivated' && payments.findLast((payment) => payment.atMs < atMs);
+		if (!before) return false;
+		const times = Math.round((atMs - before.atMs) / dayMs / cadence.days);
+		return times > 1 && Math.abs(dueAfter(before.atMs, cadence.days, times, true) - atMs) <= nearBillingDayMs;
+	});
 }
 
 /** What a reader must know of those that are paid once. */

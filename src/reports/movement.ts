@@ -177,10 +177,11 @@ function provisionalOf(subscriptions: SpanOfMovers, customers: SpanOfMovers) {
 	if (pastDue === 0 && openings.known.count === openings.worst.count) return null;
 	const [best, least, probable] = [tally.known, worstOf(tally), likelyOf(tally)];
 	const closing = openingsAfter(openings, tally);
-	const kept = (change: (tally: Tally) => number) => {
-		const changed = sharesOf(subscriptions, change, ({ pence }) => pence);
+	const kept = (of: SpanOfMovers, change: (tally: Tally) => number) => {
+		const changed = sharesOf(of, change, ({ pence }) => pence);
 		return changed && plusOne(changed);
 	};
+	const net = ({ lessPence, morePence }: Tally) => morePence - lessPence;
 	return {
 		/** Due in this span, and not renewed yet. */
 		pastDue,
@@ -190,8 +191,9 @@ function provisionalOf(subscriptions: SpanOfMovers, customers: SpanOfMovers) {
 		closingPence: whole(closing.likely.pence, [closing.known.pence, closing.worst.pence]),
 		subscriptionChurn: churnOf(subscriptions),
 		customerChurn: churnOf(customers),
-		grossRevenueRetention: kept(({ lessPence }) => -lessPence),
-		netRevenueRetention: kept(({ lessPence, morePence }) => morePence - lessPence),
+		grossRevenueRetention: kept(subscriptions, ({ lessPence }) => -lessPence),
+		netRevenueRetention: kept(subscriptions, net),
+		customerNetRevenueRetention: kept(customers, net),
 	};
 }
 
@@ -358,7 +360,7 @@ export const movementReport = reportThat({
 			({ span, values, row }) => ({ [every]: span.name, part: span.part, ...values, ...row }) as NamedRow,
 		);
 		const isLatest = isIn(period, asOfMs);
-		const warnings = [...provisionalWarnings(rows, every), ...(isLatest ? warningsOf(journeys) : [])];
+		const warnings = [...provisionalWarnings(rows, every), ...warningsOf(journeys, { isLatest })];
 		return { by, every, rows, warnings, notes: notesOf(journeys) };
 	},
 	table: ({ rows }) => rows.map(flatRow),
@@ -460,6 +462,7 @@ const provisionalFigures = [
 	'customerChurn',
 	'grossRevenueRetention',
 	'netRevenueRetention',
+	'customerNetRevenueRetention',
 ] as const;
 
 /** Counts under their names, amounts in columns of their own. */

@@ -9,28 +9,43 @@ import { unknownNames } from './unknown-names.ts';
 
 const daysBefore = 7;
 
-type Standing = ReturnType<typeof standingOf>;
+interface Standing {
+	readonly payingSubscriptions: number;
+	readonly pastDueSubscriptions: number;
+	/** Null where nothing tells how often anybody pays. */
+	readonly recurringPence: number | null;
+	readonly annualRecurringPence: number | null;
+	readonly pastDuePence: number | null;
+}
 
 /** What is paid for at the moment that some courses are of. */
-function standingOf(journeys: readonly CoursedJourney[]) {
+function standingOf(journeys: readonly CoursedJourney[]): Standing {
 	const paying = journeys
 		.filter(isPaid)
 		.map(({ course }) => course)
 		.filter(({ state }) => state !== 'ended');
 	const pastDue = paying.filter(({ state }) => state === 'at risk');
-	const recurringPence = sumOf(paying, (course) => course.recurringPence);
+	const isUnknown = paying.length > 0 && paying.every(({ cadence, isPaidOnce }) => !cadence && !isPaidOnce);
+	const recurringOf = (some: typeof paying) =>
+		isUnknown ? null : sumOf(some, (course) => course.recurringPence);
+	const recurringPence = recurringOf(paying);
 	return {
 		payingSubscriptions: paying.length,
 		pastDueSubscriptions: pastDue.length,
 		recurringPence,
-		annualRecurringPence: 12 * recurringPence,
-		pastDuePence: sumOf(pastDue, (course) => course.recurringPence),
+		annualRecurringPence: recurringPence === null ? null : 12 * recurringPence,
+		pastDuePence: recurringOf(pastDue),
 	};
 }
 
 function changeOf(now: Standing, before: Standing): Standing {
 	const names = Object.keys(now) as (keyof Standing)[];
-	return Object.fromEntries(names.map((name) => [name, now[name] - before[name]])) as unknown as Standing;
+	return Object.fromEntries(
+		names.map((name) => {
+			const [after, earlier] = [now[name], before[name]];
+			return [name, after === null || earlier === null ? null : after - earlier];
+		}),
+	) as unknown as Standing;
 }
 
 export const summaryReport = reportThat({

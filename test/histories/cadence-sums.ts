@@ -21,12 +21,15 @@ export interface Lasting extends Until {
 	/** The same until it was paid back. */
 	readonly kept: Until;
 	readonly isPaidBack: boolean;
+	readonly raise: Payment['raise'];
 }
 
 /** What a subscription tells about the cadence of its plan: how often it paid, or how long it has not paid again. */
 interface Vote {
 	readonly days: number | null;
 	readonly silentDays: number;
+	/** Of several payments, how many days of whole weeks they are apart; 0 if they are not. */
+	readonly weeks?: number | undefined;
 	readonly prices: readonly number[];
 }
 
@@ -78,13 +81,49 @@ function usualOf(gaps: readonly number[]): number {
 	return median(gaps.filter((gap) => isAlike(gap, best?.days as number)));
 }
 
+const fourWeeks = [28, 56, 84];
+
+/** So many weeks, if more than three of four times are exactly that; else 0. */
+function weeksOf(gaps: readonly number[]): number {
+	const usual = usualOf(gaps);
+	const weeks = fourWeeks.find((each) => Math.abs(usual - each) < 0.25) ?? 0;
+	const exact = gaps.filter((gap) => Math.abs(gap - weeks) < 0.25);
+	return exact.length / gaps.filter((gap) => isAlike(gap, usual)).length > 0.75 ? weeks : 0;
+}
+
+/** How long the payments of a subscription last by the times between them, if others of its price have these modes. */
+function ownOf(gaps: readonly number[], modes: readonly number[]): number {
+	const usual = usualOf(gaps);
+	const weeks = gaps.length > 1 ? weeksOf(gaps) : 0;
+	const alike = gaps.filter((gap) => isAlike(gap, usual));
+	if (alike.length >= 20) return weeks || wholeDays(usual);
+	const scoreOf = (days: number) => gaps.reduce((sum, gap) => sum + explains(days, gap), 0);
+	const able = modes
+		.map((days) => ({ days, score: scoreOf(days) }))
+		.filter(({ days, score }) => {
+			const mean = gaps.reduce((total, gap) => total + gap, 0) / gaps.length;
+			const isMean = Math.abs(mean / days - 1) <= 0.1 && Math.max(...gaps) < 2 * days;
+			return isMean || score >= scoreOf(usual) / 2;
+		})
+		.sort((a, b) => b.score - a.score);
+	const fitting = able.find(({ days }) => fourWeeks.includes(days) === weeks > 0) ?? able[0];
+	return fitting?.days ?? (weeks || wholeDays(usual));
+}
+
 function votesOf(payments: readonly Payment[], asOfMs: number): Vote[] {
 	return plansOf(payments).flatMap((plan): Vote[] => {
 		const gaps = gapsOf(plan, payments);
 		const last = plan.at(-1) as Payment;
 		const silentDays = (asOfMs - last.atMs) / dayMs;
 		if (gaps.length > 0)
-			return [{ days: usualOf(gaps), silentDays, prices: [...new Set(plan.map(({ pence }) => pence))] }];
+			return [
+				{
+					days: usualOf(gaps),
+					silentDays,
+					weeks: gaps.length > 1 ? weeksOf(gaps) : undefined,
+					prices: [...new Set(plan.map(({ pence }) => pence))],
+				},
+			];
 		const isWaiting = last === payments.at(-1) && last.backAtMs === Number.POSITIVE_INFINITY;
 		return isWaiting ? [{ days: null, silentDays, prices: [last.pence] }] : [];
 	});
@@ -112,6 +151,21 @@ function modesOf(votes: readonly Vote[]): number[] {
 	};
 	return modes
 		.map(wholeDays)
+		.flatMap((mode) => {
+			// Four weeks and a month may both be sold.
+			const close = (days: number | null) => days !== null && isAlike(days, mode);
+			const regular = votes.filter(
+				({ days, weeks }) => weeks !== undefined && fourWeeks.some((each) => isAlike(each, days ?? 0)),
+			);
+			const ofWeeks = regular.filter(({ weeks }) => weeks && close(weeks));
+			const ofMonths = regular.filter(({ days, weeks }) => !weeks && close(days));
+			const least = Math.max(3, (ofWeeks.length + ofMonths.length) / 10);
+			if (Math.min(ofWeeks.length, ofMonths.length) < least) return [mode];
+			return [
+				median(ofWeeks.map(({ weeks }) => weeks as number)),
+				wholeDays(median(ofMonths.map(({ days }) => days as number))),
+			];
+		})
 		.filter(isLikely)
 		.sort((a, b) => a - b);
 }
@@ -145,7 +199,11 @@ function ofPrice(votes: readonly Vote[], pence: number, besides: number): number
 }
 
 /** Of a price that nobody has renewed, by the next lower one that somebody has. */
-function inProportion(votes: readonly Vote[], pence: number): number[] | undefined {
+function inProportion(
+	votes: readonly Vote[],
+	pence: number,
+	isFirstPrice: (price: number) => boolean,
+): number[] | undefined {
 	const lower = new Set(votes.flatMap(({ prices }) => prices).filter((price) => price > 0 && price < pence));
 	for (const price of [...lower].sort((a, b) => b - a)) {
 		const longest = knownModes(
@@ -153,7 +211,7 @@ function inProportion(votes: readonly Vote[], pence: number): number[] | undefin
 			0,
 		).at(-1);
 		if (longest === undefined) continue;
-		if (isOnePlan(price, pence)) return [longest];
+		if (isOnePlan(price, pence) || (longest >= 28 && isFirstPrice(price))) return [longest];
 		const months = ((longest / month) * pence) / price;
 		return [month * ([1, 3, 6, 12, 24].find((sold) => sold >= 0.95 * months) ?? 24)];
 	}
@@ -166,7 +224,7 @@ function choose(modes: readonly number[], gap: number | undefined, silentDays: n
 		return modes.find((days) => silentDays < days + graceOf(days)) ?? (modes.at(-1) as number);
 	const [best] = modes
 		.map((days) => ({ days, score: explains(days, gap) }))
-		.sort((a, b) => b.score - a.score || a.days - b.days);
+		.sort((a, b) => b.score - a.score || Math.abs(a.days - gap) - Math.abs(b.days - gap));
 	if (best && best.score > 0) return best.days;
 	return modes.findLast((days) => days < gap) ?? (modes[0] as number);
 }
@@ -179,12 +237,33 @@ export function latestOf(some: readonly Until[]): Until {
 	return some.reduce(later, never);
 }
 
-function lasting({ atMs, pence, backAtMs }: Payment, days: number | null, grace: number): Lasting {
-	const after = (ms: number, length: number) => Math.round(ms + length * dayMs);
-	const dueMs = days === null ? Number.POSITIVE_INFINITY : after(atMs, days);
-	const lapseMs = days === null ? Number.POSITIVE_INFINITY : after(dueMs, grace);
+/** A day from which on something was paid so many times without a break. */
+interface BillingDay {
+	readonly fromMs: number;
+	readonly days: number;
+	readonly times: number;
+	readonly isOfCalendar: boolean;
+}
+
+/** When so many times of a payment are over. */
+function afterTimes(atMs: number, days: number, times: number, isOfCalendar: boolean): number {
+	const months = [1, 2, 3, 4, 6, 12, 24].find((each) => each * month === days);
+	if (months === undefined || !isOfCalendar) return Math.round(atMs + times * days * dayMs);
+	return Temporal.Instant.fromEpochMilliseconds(atMs)
+		.toZonedDateTimeISO('UTC')
+		.add({ months: times * months }).epochMilliseconds;
+}
+
+function lasting(
+	{ atMs, pence, backAtMs, raise }: Payment,
+	days: number | null,
+	grace: number,
+	{ fromMs, times, isOfCalendar }: Omit<BillingDay, 'days'>,
+): Lasting {
+	const dueMs = days === null ? Number.POSITIVE_INFINITY : afterTimes(fromMs, days, times, isOfCalendar);
+	const lapseMs = days === null ? Number.POSITIVE_INFINITY : Math.round(dueMs + grace * dayMs);
 	const kept = backAtMs < dueMs ? { dueMs: backAtMs, lapseMs: backAtMs } : { dueMs, lapseMs };
-	return { atMs, pence, days, dueMs, lapseMs, kept, isPaidBack: Number.isFinite(backAtMs) };
+	return { atMs, pence, days, dueMs, lapseMs, kept, isPaidBack: Number.isFinite(backAtMs), raise };
 }
 
 /** What is known of a subscription's payments, and the trial before them. */
@@ -201,21 +280,55 @@ export interface TriedPayments {
 	readonly soldDays: number | null;
 }
 
-/** Within how many days those of an `evt` are paid that are paid late, by how often they are paid. */
-function gracesOf(
-	all: readonly (readonly Payment[])[],
-	modesFor: (price: number) => readonly number[],
-): (days: number) => number {
-	const gaps = all.flatMap((payments) =>
+/** The plans that those of an `evt` have paid more than once, with how often these are paid. */
+function repeatedPlans(all: readonly (readonly Payment[])[], modesFor: (price: number) => readonly number[]) {
+	return all.flatMap((payments) =>
 		plansOf(payments).flatMap((plan) => {
-			const own = gapsOf(plan, payments);
-			if (own.length === 0) return [];
-			const [usual, modes] = [usualOf(own), modesFor((plan.at(-1) as Payment).pence)];
-			const alike = modes.find((mode) => isAlike(mode, usual)) ?? wholeDays(usual);
-			const days = own.length === 1 && modes.length > 0 ? choose(modes, usual, 0) : alike;
-			return own.map((gap) => ({ days, late: gap - days }));
+			const gaps = gapsOf(plan, payments);
+			if (gaps.length === 0) return [];
+			const modes = modesFor((plan.at(-1) as Payment).pence);
+			const isOnly = gaps.length === 1 && modes.length > 0;
+			return [{ payments, plan, gaps, days: isOnly ? choose(modes, gaps[0], 0) : ownOf(gaps, modes) }];
 		}),
 	);
+}
+
+/** Whether plans of a cadence are due on the same day of the month, and whether that day is kept, whenever they are paid. */
+function billingOf(all: ReturnType<typeof repeatedPlans>, days: number) {
+	const plans = all.filter((one) => one.days === days);
+	const runsOf = (length: number) =>
+		plans.flatMap(({ payments, plan }) =>
+			payments.flatMap((_, place) => {
+				const run = payments.slice(place, place + length);
+				return run.length === length && run.every((one) => plan.includes(one))
+					? [run.map(({ atMs }) => atMs)]
+					: [];
+			}),
+		) as [number, number, number][];
+	const isOnDay = ([first, second]: readonly number[]) =>
+		Math.abs((second as number) - afterTimes(first as number, days, 1, true)) <= dayMs / 4;
+	const isMonths = [1, 2, 3, 4, 6, 12, 24].some((each) => each * month === days);
+	const pairs = isMonths ? runsOf(2) : [];
+	const onDay = pairs.filter(isOnDay);
+	const others = pairs.filter((pair) => !isOnDay(pair) && isAlike((pair[1] - pair[0]) / dayMs, days));
+	const isOfCalendar = onDay.length >= 5 && onDay.length > others.length;
+	const told = runsOf(3).flatMap(([first, second, third]) => {
+		if (second < afterTimes(first, days, 1, isOfCalendar) - dayMs) return [];
+		const [asBefore, anew] = [
+			afterTimes(first, days, 2, isOfCalendar),
+			afterTimes(second, days, 1, isOfCalendar),
+		];
+		if (Math.abs(asBefore - anew) < 1.5 * dayMs) return [];
+		const [near, far] = [Math.abs(third - asBefore), Math.abs(third - anew)];
+		return Math.min(near, far) > dayMs ? [] : [near < far];
+	});
+	const kept = told.filter((each) => each).length;
+	return { isOfCalendar, keepsDay: kept >= 5 && kept > 3 * (told.length - kept) };
+}
+
+/** Within how many days those of an `evt` are paid that are paid late, by how often they are paid. */
+function gracesOf(plans: ReturnType<typeof repeatedPlans>): (days: number) => number {
+	const gaps = plans.flatMap((plan) => plan.gaps.map((gap) => ({ days: plan.days, late: gap - plan.days })));
 	const graces = [...Map.groupBy(gaps, ({ days }) => days)].flatMap(([days, own]) => {
 		const isMissing = (late: number) => {
 			const times = Math.round(late / days);
@@ -232,18 +345,21 @@ function gracesOf(
 		Math.max(graceOf(days), ...graces.filter((one) => isAlike(one.days, days)).map(({ grace }) => grace));
 }
 
+/** What was paid next after the first price that was not nothing, unless that was paid back before. */
+function secondOf(payments: readonly Payment[]) {
+	const place = payments.findIndex((payment) => payment.pence > 0);
+	const [first, second] = [payments[place], payments[place + 1]];
+	if (!first || !second || first.backAtMs <= second.atMs) return [];
+	return [{ first: first.pence, pence: second.pence, gap: (second.atMs - first.atMs) / dayMs }];
+}
+
 /** Whether nearly all who paid this price first, and again, paid for a longer plan next, and much more. */
 function isTrialPrice(
 	pence: number,
 	all: readonly (readonly Payment[])[],
 	daysOf: (price: number) => number,
 ) {
-	const next = all.flatMap((payments) => {
-		const place = payments.findIndex((payment) => payment.pence > 0);
-		const [first, second] = [payments[place], payments[place + 1]];
-		if (!first || !second || first.pence !== pence || first.backAtMs <= second.atMs) return [];
-		return [{ pence: second.pence, gap: (second.atMs - first.atMs) / dayMs }];
-	});
+	const next = all.flatMap((payments) => secondOf(payments).filter(({ first }) => first === pence));
 	const switched = next.filter((one) => one.pence >= 1.8 * pence && one.gap * 1.45 <= daysOf(one.pence));
 	return next.length >= 3 && switched.length >= 0.9 * next.length;
 }
@@ -262,6 +378,14 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 		if (!found.has(name)) found.set(name, look());
 		return found.get(name);
 	};
+	/** Whether nearly all with an `evt` who paid a price first, and paid again, paid much more next. */
+	const isFirstPriceOf = (evt: string) => (price: number) => {
+		const next = all
+			.filter((other) => other.evt === evt)
+			.flatMap(({ payments }) => secondOf(payments).filter(({ first }) => first === price));
+		const dearer = next.filter(({ pence }) => pence >= 1.8 * price);
+		return next.length >= 3 && dearer.length >= 0.9 * next.length;
+	};
 	/** Of an `evt`: what those with it tell of a price, or, where they tell nothing, what all do. */
 	const knownOf = (evt: string) => {
 		const alike = all.filter((other) => other.evt === evt).flatMap(({ votes }) => votes);
@@ -270,7 +394,9 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 		const ofThePrice = (pence: number): number[] => {
 			const look = () => {
 				const same = ofPrice(peers, pence, 0);
-				return same.length > 0 ? same : inProportion(peers, pence);
+				return same.length > 0
+					? same
+					: inProportion(peers, pence, isKnown ? isFirstPriceOf(evt) : () => false);
 			};
 			return once(`${evt} ${pence}`, look) ?? [];
 		};
@@ -285,11 +411,8 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 			const plan = plans.find((each) => each.includes(payment)) as Payment[];
 			const gaps = gapsOf(plan, payments);
 			if (gaps.length > 1) {
-				const usual = usualOf(gaps);
-				// Twenty alike tell more than what others have.
-				if (gaps.filter((gap) => isAlike(gap, usual)).length >= 20) return wholeDays(usual);
 				const { pence } = plan.at(-1) as Payment;
-				return ofThePrice(pence).find((days) => isAlike(days, usual)) ?? wholeDays(usual);
+				return ownOf(gaps, ofThePrice(pence));
 			}
 			const { pence } = payment;
 			const silentDays = ((payments[place + 1]?.atMs ?? untilMs) - payment.atMs) / dayMs;
@@ -312,10 +435,7 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 	const isOfTrial = (evt: string, pence: number) => {
 		const own = all.filter((other) => other.evt === evt);
 		const votes = own.flatMap((other) => other.votes);
-		const longest = (price: number) => {
-			const same = ofPrice(votes, price, 0);
-			return (same.length > 0 ? same : (inProportion(votes, price) ?? [])).at(-1) ?? 0;
-		};
+		const longest = (price: number) => ofPrice(votes, price, 0).at(-1) ?? 0;
 		const look = () =>
 			isTrialPrice(
 				pence,
@@ -326,23 +446,33 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 				: [];
 		return pence === 0 || once(`${evt} ${pence} tried`, look)?.length === 1;
 	};
-	const graces = new Map<string, (days: number) => number>();
-	const graceIn = (evt: string) => {
+	const learned = new Map<
+		string,
+		{
+			readonly graceOf: (days: number) => number;
+			readonly billingFor: (days: number) => ReturnType<typeof billingOf>;
+		}
+	>();
+	/** How late payments with an `evt` may come, and whether they keep their day. */
+	const learnedOf = (evt: string) => {
+		const before = learned.get(evt);
+		if (before) return before;
 		const own = all.filter((other) => other.evt === evt);
 		const votes = own.flatMap((other) => other.votes);
-		const found =
-			graces.get(evt) ??
-			gracesOf(
-				own.map(({ payments }) => payments),
-				(price) => {
-					const look = () => {
-						const same = ofPrice(votes, price, 0);
-						return same.length > 0 ? same : (inProportion(votes, price) ?? []);
-					};
-					return once(`${evt} ${price} own`, look) ?? [];
-				},
-			);
-		graces.set(evt, found);
+		const plans = repeatedPlans(
+			own.map(({ payments }) => payments),
+			(price) => {
+				const look = () => {
+					const same = ofPrice(votes, price, 0);
+					return same.length > 0 ? same : (inProportion(votes, price, isFirstPriceOf(evt)) ?? []);
+				};
+				return once(`${evt} ${price} own`, look) ?? [];
+			},
+		);
+		const billings = new Map<number, ReturnType<typeof billingOf>>();
+		const billingFor = (days: number) => billings.getOrInsertComputed(days, () => billingOf(plans, days));
+		const found = { graceOf: gracesOf(plans), billingFor };
+		learned.set(evt, found);
 		return found;
 	};
 	const known = new Map<string, TriedPayments>();
@@ -352,11 +482,34 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 		if (before) return before;
 		const payments = paymentsOf(one);
 		const begun = payments.findIndex(({ pence }) => !isOfTrial(evt, pence));
-		const within = (payment: Payment, days: number | null) =>
-			lasting(payment, days, days === null ? 0 : graceIn(evt)(days));
+		const within = (payment: Payment, days: number | null, since?: BillingDay) => {
+			if (days === null) return lasting(payment, null, 0, { fromMs: 0, times: 0, isOfCalendar: false });
+			const { graceOf, billingFor } = learnedOf(evt);
+			const { isOfCalendar } = billingFor(days);
+			return lasting(payment, days, graceOf(days), since ?? { fromMs: payment.atMs, times: 1, isOfCalendar });
+		};
 		const lastingOf = (some: readonly Payment[]) => {
-			const days = daysOf(evt, some, asked.asOfMs);
-			return some.map((payment, place) => within(payment, days[place] ?? null));
+			const all = daysOf(evt, some, asked.asOfMs);
+			const told: Lasting[] = [];
+			let since: BillingDay | undefined;
+			for (const [place, payment] of some.entries()) {
+				const { atMs } = payment;
+				const days = all[place] ?? null;
+				const before = told.at(-1);
+				const { isOfCalendar, keepsDay } = learnedOf(evt).billingFor(days ?? 0);
+				const isNext =
+					keepsDay &&
+					before !== undefined &&
+					since?.days === days &&
+					atMs <= before.lapseMs &&
+					atMs >= before.dueMs - ((days ?? 0) / 2) * dayMs &&
+					(isOfCalendar || Math.abs(atMs - before.dueMs) > 1.5 * dayMs);
+				if (days === null) since = undefined;
+				else if (isNext && since) since = { ...since, times: since.times + 1 };
+				else since = { fromMs: atMs, days, times: 1, isOfCalendar };
+				told.push(within(payment, days, since));
+			}
+			return told;
 		};
 		const withoutUnused = (some: readonly Payment[]): Payment[] => {
 			const days = daysOf(evt, some, asked.asOfMs);

@@ -59,15 +59,27 @@ export interface Payment {
 	/** When a part was paid back last, and how much in all. */
 	partAtMs?: number;
 	partPence?: number;
+	/** What was paid together, one by one. */
+	readonly lines: number[];
+	/** When it was changed to a dearer plan, and to which price. */
+	raise?: { readonly atMs: number; readonly pence: number };
 }
 
 /** What a subscription has paid; refunds take from the latest payments before them, else from what is paid next. */
 export function paymentsOf({ events }: Subscription): Payment[] {
 	const payments: Payment[] = [];
+	const isCharge = new Set<Payment>();
 	let owed = 0;
 	const payBack = (pence: number, atMs: number) => {
 		let back = pence;
 		for (const payment of payments.toReversed()) {
+			// Charged twice at one time, and one of them paid back.
+			if (back > 0 && back < payment.left && payment.lines.filter((line) => line === back).length > 1) {
+				payment.lines.splice(payment.lines.indexOf(back), 1);
+				payment.pence -= back;
+				payment.left -= back;
+				return 0;
+			}
 			const part = Math.min(back, payment.left);
 			back -= part;
 			payment.left -= part;
@@ -85,14 +97,28 @@ export function paymentsOf({ events }: Subscription): Payment[] {
 		if (rvn >= 0 && last && atMs - last.atMs < dayMs / 2 && last.backAtMs === Number.POSITIVE_INFINITY) {
 			last.pence += rvn;
 			last.left += rvn;
-		} else if (rvn >= 0) payments.push({ atMs, pence: rvn, left: rvn, backAtMs: Number.POSITIVE_INFINITY });
+			last.lines.push(rvn);
+		} else if (rvn >= 0)
+			payments.push({ atMs, pence: rvn, left: rvn, backAtMs: Number.POSITIVE_INFINITY, lines: [rvn] });
 		else {
 			const left = payBack(-rvn, atMs);
 			if (!events.slice(0, place).some((before) => before.rvn > 0)) owed += left;
 		}
 		if (rvn > 0) owed = payBack(owed, atMs);
 	}
-	return payments;
+	// Charges for the rest of a time, of a dearer plan that is paid from the next time on.
+	return payments.filter((charge, place) => {
+		const before = payments.slice(0, place).findLast((one) => !isCharge.has(one));
+		const next = payments[place + 1];
+		if (!before || !next || before.raise || before.pence === 0 || next.pence <= before.pence) return true;
+		if (before.backAtMs < Number.POSITIVE_INFINITY || charge.backAtMs < Number.POSITIVE_INFINITY) return true;
+		const more = next.pence - before.pence;
+		const rest = (more * (next.atMs - charge.atMs)) / (next.atMs - before.atMs);
+		if (charge.pence === 0 || Math.abs(charge.pence - rest) > 0.04 * more) return true;
+		before.raise = { atMs: charge.atMs, pence: next.pence };
+		isCharge.add(charge);
+		return false;
+	});
 }
 
 /** The log as it was, and the subscriptions in it. */

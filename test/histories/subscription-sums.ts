@@ -22,8 +22,11 @@ import { isNobody } from './model.ts';
 
 /** A time in which a subscription was there, with what was paid in it. */
 interface Spell {
+	/** Also changes of the plan within the time of one. */
 	readonly payments: Lasting[];
 	endsAtMs: number;
+	/** How many payments there were until its end. */
+	before: number;
 }
 
 const monthDays = 365.25 / 12;
@@ -44,13 +47,18 @@ export function planOf(days: number | null): string {
 function spellsOf(payments: readonly Lasting[], { asOfMs }: Asked, atWorst = false): Spell[] {
 	const spells: Spell[] = [];
 	for (const [place, payment] of payments.entries()) {
-		if (payment.atMs > latestOf(payments.slice(0, place)).lapseMs) spells.push({ payments: [], endsAtMs: 0 });
-		spells.at(-1)?.payments.push(payment);
+		if (payment.atMs > latestOf(payments.slice(0, place)).lapseMs)
+			spells.push({ payments: [], endsAtMs: 0, before: 0 });
+		const spell = spells.at(-1) as Spell;
+		spell.payments.push(payment);
+		spell.before = place + 1;
+		const { raise } = payment;
+		// A dearer plan, from within the time of this payment on.
+		if (raise && raise.atMs < payment.dueMs && worth({ ...payment, ...raise }) > worth(payment))
+			spell.payments.push({ ...payment, ...raise });
 	}
-	let before = 0;
 	for (const [place, spell] of spells.entries()) {
-		before += spell.payments.length;
-		const end = latestOf(payments.slice(0, before).map(({ kept }) => kept));
+		const end = latestOf(payments.slice(0, spell.before).map(({ kept }) => kept));
 		const isKnown = place + 1 < spells.length || (atWorst ? end.dueMs : end.lapseMs) <= asOfMs;
 		spell.endsAtMs = isKnown ? end.dueMs : Number.POSITIVE_INFINITY;
 	}

@@ -107,6 +107,7 @@ test('who is due and may still renew counts as there, and as gone at worst, from
 		customerChurn: { low: 0, likely: 0.1667, high: 0.3333 },
 		grossRevenueRetention: { low: 0.6667, likely: 0.8333, high: 1 },
 		netRevenueRetention: { low: 0.6667, likely: 0.8333, high: 1 },
+		customerNetRevenueRetention: { low: 0.6667, likely: 0.8333, high: 1 },
 	});
 	// March opens with two or three, and may close with one.
 	assert.equal(march?.subscriptions.opening, 3);

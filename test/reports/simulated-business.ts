@@ -116,7 +116,8 @@ function drawn(plans: readonly Plan[], random: () => number): Plan {
 	return plans[0] as Plan;
 }
 
-function addMonths(ms: number, months: number): number {
+/** On the same day of the month, or its last one. */
+export function addMonths(ms: number, months: number): number {
 	const date = new Date(ms);
 	const day = date.getUTCDate();
 	date.setUTCDate(1);

@@ -79,3 +79,22 @@ test('how late renewals may come is what the account says, in the summary and th
 		rows.find(({ part }) => part === 'renewals of present');
 	assert.equal(highest(later)?.earlierHighPence, highest(told)?.highPence);
 });
+
+test('where nothing tells how often anybody pays, recurring revenue is unknown, and not nothing', async () => {
+	const { store } = await openAccountOn(engines[0] as Engine);
+	const id = await fill(store, 'c-a-young-uk', [sale('A-0', 'A', 0, 500), sale('B-0', 'B', 9, 500)]);
+	const asOf = day0Ms + 12 * dayMs;
+	const made = await report(store, id, 'summary', { asOf });
+	assert.deepEqual(
+		made.rows.map((row) => Object.values(row)),
+		[
+			['now', '2026-01-13', 2, 0, null, null, null],
+			['a week before', '2026-01-06', 1, 0, null, null, null],
+			['change', null, 1, 0, null, null, null],
+		],
+	);
+	assert.match(made.warnings?.join() ?? '', /Nothing tells how often 2 of 2 subscriptions are paid/);
+	assert.match(reportText(reportOf('summary'), made), /\nnow +2026-01-13 +2 +0 +- +- +-\n/);
+	const [now] = (await report(store, id, 'summary', { asOf, period: { newsletter: 'never' } })).rows;
+	assert.equal(now?.recurringPence, 0);
+});
