@@ -11,6 +11,8 @@ export interface ActiveSubscription {
 	readonly evt: string;
 	/** When it was last paid. */
 	readonly paidAtMs: number;
+	/** How many payments came in time one after another, this one included; of the latest few. */
+	readonly paymentsInRow: number;
 	/** Null if nothing is known about how often it is paid. */
 	readonly cover: Cover | null;
 }
@@ -31,19 +33,28 @@ export function activeSubscriptions(
 ): ActiveSubscription[] {
 	if (!profile?.subscriptions) return [];
 	const { latest, subids, lastAtMs, lastEvt } = profile.subscriptions;
-	if (!latest) return subids.map((subid) => ({ subid, evt: lastEvt, paidAtMs: lastAtMs, cover: null }));
+	if (!latest)
+		return subids.map((subid) => ({
+			subid,
+			evt: lastEvt,
+			paidAtMs: lastAtMs,
+			paymentsInRow: 1,
+			cover: null,
+		}));
 	return latest.flatMap(([subid, evt, events]) => {
 		const steps = stepsOf(events.map(([atMs, revenuePence]) => ({ atMs, evt, revenuePence })));
 		const payments = paymentsOf({ steps });
 		const last = payments.at(-1);
 		if (!last) return [];
-		const { state, cadence, dueAtMs, lapsesAtMs } = courseOf({ evt, payments }, cadences, nowMs);
+		const { state, cadence, dueAtMs, lapsesAtMs, movements } = courseOf({ evt, payments }, cadences, nowMs);
 		if (state === 'ended') return [];
 		const cover =
 			cadence && dueAtMs !== null && lapsesAtMs !== null
 				? { cadenceDays: cadence.days, dueAtMs, lapsesAtMs }
 				: null;
-		return [{ subid, evt, paidAtMs: last.atMs, cover }];
+		const begunAtMs = movements.findLast(({ kind }) => kind === 'new' || kind === 'reactivated')?.atMs ?? 0;
+		const paymentsInRow = payments.filter(({ atMs }) => atMs >= begunAtMs).length;
+		return [{ subid, evt, paidAtMs: last.atMs, paymentsInRow, cover }];
 	});
 }
 

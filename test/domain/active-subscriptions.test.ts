@@ -62,8 +62,20 @@ test('a subscription of which nobody knows how often it is paid is active, and d
 		subid: 'C',
 		evt: 'gift',
 		paidAtMs: startMs + dayMs,
+		paymentsInRow: 1,
 		cover: null,
 	});
+});
+
+test('payments in a row are those since the subscription began, or began again', () => {
+	const inRow = (day: number, ...days: number[]) =>
+		scored(
+			day,
+			days.map((at) => paid(at, 'A', 'news')),
+		)?.renewing?.paymentsInRow;
+	assert.equal(inRow(70, 1, 31, 61), 3);
+	assert.equal(inRow(330, 1, 31, 61, 300), 1, 'it had ended');
+	assert.equal(inRow(330, 1, 31, 61, 300, 330), 2);
 });
 
 test('other goals are scored for everybody', () => {

@@ -29,6 +29,7 @@ import {
 	longTailPromises,
 } from './scoring-backtests.ts';
 import { decisionAims, signallessAims } from './scoring-decisions.ts';
+import { renewalAims } from './scoring-renewals.ts';
 import { everyTenRows, novemberAndDecember, shoppersSplit } from './shoppers.ts';
 import type { Split } from './split.ts';
 
@@ -220,6 +221,7 @@ const parts: Readonly<
 	cuts: () => cdnowSampleBacktests(sample, seeds),
 	kinds: () => backtestsOfKinds(seeds),
 	promises: () => longTailPromises(seeds),
+	renewals: () => renewalAims(seeds.slice(0, 3)),
 	decisions: () => decisionAims(sample),
 	signalless: signallessAims,
 	lift(emails) {

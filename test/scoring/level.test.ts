@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { logistic, logOddsOfProbability } from '../../src/scoring/fit/measure.ts';
-import { levelShifts, rateOf, recentRows } from '../../src/scoring/judge/level.ts';
+import { levelShifts, rateOf } from '../../src/scoring/judge/level.ts';
+import { recentRows } from '../../src/scoring/rows/recent-rows.ts';
 import { smoothedRate } from '../../src/scoring/serve/served-rate.ts';
 
 /** A row of a visitor of its own for each day and recency: 50 present ones, 20 absent ones at 5 %. */

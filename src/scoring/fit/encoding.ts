@@ -1,4 +1,3 @@
-import { without } from '../rows/ablation.ts';
 import { type Dataset, rowsByGroup, valuesAt } from '../rows/dataset.ts';
 import { binCount, binOf, cutsBetween, quantileCuts } from './cuts.ts';
 import { logOddsOfProbability } from './measure.ts';
@@ -266,7 +265,7 @@ function fitCategorical(
 			? shrunkenRate(count, sum, mean)
 			: (sum - count * mean) / (count + shrinkageVisitors);
 	const kept = [...texts.keys()]
-		.filter((code) => !without.has('texts') && (visitors[code] as number) >= minVisitorsOfText)
+		.filter((code) => (visitors[code] as number) >= minVisitorsOfText)
 		.sort((a, b) => (visitors[b] as number) - (visitors[a] as number) || a - b)
 		.map((code) => ({
 			text: texts[code] as string,

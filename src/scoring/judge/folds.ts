@@ -1,5 +1,5 @@
 import { type Dataset, rowsAt, valuesAt } from '../rows/dataset.ts';
-import { type RecentRows, recentRows } from './level.ts';
+import { type RecentRows, recentRows } from '../rows/recent-rows.ts';
 
 /** Rows to learn from, and later rows to judge by. */
 export interface Fold {

@@ -9,16 +9,18 @@ import {
 	type PriorModel,
 } from '../fit/model.ts';
 import { Scorer } from '../fit/scorer.ts';
+import { without } from '../rows/ablation.ts';
 import { type Dataset, inTimeOrder, rowsAt, sampledRows, valuesAt } from '../rows/dataset.ts';
 import { seededRandom } from '../rows/random.ts';
 import { recencies } from '../rows/recency.ts';
-import { choose } from './choose.ts';
+import { type RecentRows, recentRows } from '../rows/recent-rows.ts';
+import { choose, minConversions } from './choose.ts';
 import { FoldModels, strengthFor } from './fold-models.ts';
 import { timeFolds } from './folds.ts';
 import { countsOf, judge } from './judge.ts';
 import { likelyLeaks } from './leaks.ts';
-import { levelShifts, type RecentRows, rateOf, recentRows } from './level.ts';
-import { type LevelReport, minConversions, type TrainingReport, type Verdict } from './report.ts';
+import { levelShifts, rateOf } from './level.ts';
+import type { LevelReport, TrainingReport, Verdict } from './report.ts';
 import { topFeatures } from './top-features.ts';
 
 /** Choosing and judging sample at most this many rows. The model to serve learns from all. */
@@ -52,13 +54,13 @@ export function train(
 	unordered: Dataset,
 	{ seed, horizonMs = 0, delayMs = horizonMs, onProgress }: TrainingOptions,
 ): Trained {
-	const { features } = unordered;
 	let share = 0;
 	const onStep = () => {
 		share += (1 - share) * shareOfStep;
 		onProgress?.(share);
 	};
-	const dataset = inTimeOrder(unordered, seed);
+	const dataset = inTimeOrder(without.has('texts') ? withoutTexts(unordered) : unordered, seed);
+	const { features } = dataset;
 	onStep();
 	const counts = countsOf(dataset.labels, dataset.groups);
 	const { rows, conversions, convertedRows } = counts;
@@ -146,6 +148,10 @@ export function train(
 			leaks: likelyLeaks(dataset),
 		},
 	};
+}
+
+function withoutTexts({ features, ...dataset }: Dataset): Dataset {
+	return { ...dataset, features: { ...features, categorical: [] }, categorical: [], texts: [] };
 }
 
 function levelReports({ labels, atMs }: Dataset, recent: RecentRows): LevelReport[] {

@@ -1,5 +1,7 @@
 /** What training does besides one regression, so that `npm run proof:scoring -- --without NAME` can show what each gains. */
 export const mechanisms = [
+	'due dates',
+	'payments in a row',
 	'texts',
 	'boosting',
 	'level',

@@ -7,6 +7,7 @@ import { without } from './ablation.ts';
 import type { Dataset } from './dataset.ts';
 import { DatasetBuilder } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
+import { renewalNumbers } from './known-features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from './profile-features.ts';
 import { hashOfText, seededRandom } from './random.ts';
 import { recencyOf } from './recency.ts';
@@ -313,11 +314,18 @@ export class RowCollector {
 function varying({ numeric, categorical }: FeatureSet, rows: readonly FeatureRow[]): FeatureSet {
 	const [first] = rows;
 	return {
-		numeric: numeric.filter((_, column) =>
-			rows.some((row) => !Object.is(row.numeric[column], first?.numeric[column])),
+		numeric: numeric.filter(
+			({ name }, column) =>
+				!isLeftOut(name) && rows.some((row) => !Object.is(row.numeric[column], first?.numeric[column])),
 		),
 		categorical: categorical.filter((_, column) =>
 			rows.some((row) => row.categorical[column] !== first?.categorical[column]),
 		),
 	};
+}
+
+/** In proofs of what features gain. */
+function isLeftOut(name: string): boolean {
+	if (!Object.hasOwn(renewalNumbers, name)) return false;
+	return without.has(name === 'paymentsInRow' ? 'payments in a row' : 'due dates');
 }

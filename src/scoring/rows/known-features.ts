@@ -85,6 +85,7 @@ export const knownNumbers: Readonly<Record<string, KnownNumber>> = {
 export const renewalNumbers: Readonly<Record<string, KnownNumber>> = {
 	cadenceDays: { fact: 'due', words: 'days between renewals', absent: null },
 	daysUntilDue: { fact: 'due', words: 'days until the renewal is due', absent: null },
+	paymentsInRow: { fact: 'subscriptions', words: 'payments in a row', absent: null },
 	periodPassed: { fact: 'due', words: 'share of the time to renew that has passed', absent: null },
 };
 
@@ -115,6 +116,7 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		Math.max(0, nowMs - profile.lastAtMs) / (Math.max(0, nowMs - profile.firstAtMs) + dayMs),
 	cadenceDays: ({ renewing }) => renewing?.cover?.cadenceDays ?? Number.NaN,
 	daysUntilDue: ({ renewing, nowMs }) => ((renewing?.cover?.dueAtMs ?? Number.NaN) - nowMs) / dayMs,
+	paymentsInRow: ({ renewing }) => renewing?.paymentsInRow ?? Number.NaN,
 	periodPassed: ({ renewing, nowMs }) =>
 		renewing?.cover
 			? (nowMs - renewing.paidAtMs) / Math.max(minuteMs, renewing.cover.lapsesAtMs - renewing.paidAtMs)

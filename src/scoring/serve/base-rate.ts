@@ -9,6 +9,7 @@ import {
 import { endOfHistory } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
 import { type Recency, recencies, recencyOf } from '../rows/recency.ts';
+import { recentRows } from '../rows/recent-rows.ts';
 import { renewalSnapshots } from '../rows/renewal-snapshots.ts';
 import { maxRowsOfOne, outcomesOf, profilesAt, type Snapshot } from '../rows/snapshots.ts';
 import { type BaseRate, priorRateOf, smoothedRate } from './served-rate.ts';
@@ -41,18 +42,16 @@ export async function measureBaseRates(
 		const periodMs = Math.max(minPeriodMs, horizonMsOf(first) / 4);
 		const latest = await peoplesHits(reader, nowMs, toMs, places * hitsPerPlace);
 		const earliest = latest.at(-1);
-		// A week of few hits would give a rate of few hits. Renewals are few.
+		// A week of few hits would give a rate of few hits. Renewals are few: the latest of all are taken.
 		const fromMs =
 			first.counts === 'renewal'
 				? Number.NEGATIVE_INFINITY
 				: Math.min(toMs - periodMs, (earliest?.atMs ?? toMs) - 1);
-		for await (const { recency, labels } of sampleOutcomes(reader, {
-			goals: ofPlan,
-			fromMs,
-			toMs,
-			nowMs,
-			vids,
-		}))
+		const outcomes: Outcome[] = [];
+		const period = { goals: ofPlan, fromMs, toMs, nowMs, vids };
+		for await (const { history, recency, labels, atMs, knownAtMs = atMs } of sampleOutcomes(reader, period))
+			outcomes.push({ vid: history.vid, recency, labels, atMs: knownAtMs });
+		for (const { recency, labels } of first.counts === 'renewal' ? latestDues(outcomes) : outcomes)
 			for (const [index, label] of labels.entries()) {
 				const count = counts[index]?.[recency] as Count;
 				count.reached += label;
@@ -67,6 +66,28 @@ export async function measureBaseRates(
 		}
 	}
 	return rates;
+}
+
+interface Outcome {
+	readonly vid: string;
+	readonly recency: Recency;
+	readonly labels: readonly (0 | 1)[];
+	/** When it was known. */
+	readonly atMs: number;
+}
+
+/** Renewal rates move, too: the latest dues tell it, as they set the level of models. */
+function latestDues(outcomes: readonly Outcome[]): readonly Outcome[] {
+	const byTime = outcomes.toSorted((a, b) => a.atMs - b.atMs);
+	if (byTime.length === 0) return [];
+	const numbers = new Map<string, number>();
+	const [places = new Uint32Array()] = recentRows({
+		atMs: Float64Array.from(byTime, ({ atMs }) => atMs),
+		labels: Uint8Array.from(byTime, ({ labels }) => labels[0] as number),
+		groups: Uint32Array.from(byTime, ({ vid }) => numbers.getOrInsert(vid, numbers.size)),
+		recency: new Uint8Array(byTime.length),
+	});
+	return byTime.slice(places[0]);
 }
 
 /** Goals of one plan are measured together. */

@@ -14,7 +14,7 @@ export interface GoalScore {
 	readonly score: number;
 	/** What being treated adds to the score; only where a model of lift is active. */
 	readonly lift?: number;
-	/** Rank among the visitors of like recency who were active within the last horizon, 0 to 100. */
+	/** Rank among the visitors of like recency who were active within the last horizon, or of renewals among all subscribers; 0 to 100. */
 	readonly percentile: number;
 	readonly band: Band;
 	/** The model's version; `prior` if there is no model. */
@@ -36,9 +36,9 @@ export interface ScoreReference {
  * so those who are present are not compared with those who have left.
  */
 interface Ranks {
-	/** Of visitors as of their last activity, when they were present. */
+	/** Of visitors as of their last activity, when they were present. Of goals of renewals there is none. */
 	readonly present: readonly number[];
-	/** Of those who have left, as of the reference's moment. */
+	/** Of those who have left, as of the reference's moment; of goals of renewals, of all subscribers, since who never comes renews, too. */
 	readonly absent: readonly number[];
 }
 
@@ -77,6 +77,10 @@ export class ScoreReferenceBuilder {
 			const { goal, model } = one;
 			const scored = scoredFor(goal, profile, nowMs, this.#cadences);
 			if (!scored) continue;
+			if (goal.counts === 'renewal') {
+				if (model) one.absent.push(model.probability(profile, nowMs, scored));
+				continue;
+			}
 			const sinceMs = nowMs - horizonMsOf(goal);
 			if (profile.firstAtMs <= sinceMs) {
 				one.of++;
@@ -121,7 +125,8 @@ export function scoreGoal(
 ): GoalScore {
 	const probability =
 		model?.probability(profile, nowMs, scored) ?? baseRateFor(baseRate, goal, profile, nowMs);
-	const grid = recencyOf(profile, nowMs, horizonMsOf(goal)) === 0 ? ranks.present : ranks.absent;
+	const isPresent = goal.counts !== 'renewal' && recencyOf(profile, nowMs, horizonMsOf(goal)) === 0;
+	const grid = isPresent ? ranks.present : ranks.absent;
 	const percentile = model ? Math.round(percentileOf(grid, probability)) : middlePercentile;
 	return {
 		goal: goal.name,
