@@ -4,6 +4,7 @@ import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import type { GoalReport } from '../scoring/judge/account-training.ts';
 import { requireGoal, usableModel } from '../scoring/judge/model-versions.ts';
+import { logEndedText } from '../scoring/pages/log-end.ts';
 import type { GoalModel } from '../scoring/serve/goal-model.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
@@ -69,13 +70,16 @@ async function score(store: Store, account: Account, options: ScoreOptions): Pro
 	const writer = new ScoreWriter(options.json ? 'json' : options.format, extra);
 	// Loaded here, since no other command should wait for it.
 	const { batchScores } = await import('../scoring/serve/batch-scores.ts');
-	const { measureBaseRates } = await import('../scoring/serve/base-rate.ts');
+	const { endOfLog, measureBaseRates } = await import('../scoring/serve/base-rate.ts');
 	const { readVisitorList } = await import('./visitor-list.ts');
 	// Where people read the scores themselves, a bar would be drawn into them.
 	const progress = process.stdout.isTTY ? undefined : showProgress(process.stderr, 'visitors', true);
 	const counts = { wanted: 0, scored: 0 };
 	try {
 		const reader = historyReader(store, account);
+		const knownToMs = await endOfLog(reader, nowMs);
+		if (knownToMs < nowMs)
+			process.stderr.write(`${logEndedText(knownToMs, nowMs)} --as-of scores as of then.\n`);
 		const rates = await measureBaseRates(reader, goals, nowMs);
 		const pages = batchScores(store, id, {
 			goals: goals.map((goal, index) => ({

@@ -8,7 +8,7 @@ import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.t
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { startService } from '../support.ts';
 
-const beganMs = Date.now() - 100 * hourMs;
+const beganMs = Date.now() - 20 * hourMs;
 
 interface Line {
 	readonly visitor?: string;
@@ -21,8 +21,8 @@ interface Line {
 }
 
 /** A running server whose visitors come an hour apart: to the blog, to pricing, to the blog; with an active model. */
-async function withVisitors(t: TestContext) {
-	const clock = { nowMs: beganMs };
+async function withVisitors(t: TestContext, fromMs = beganMs) {
+	const clock = { nowMs: fromMs };
 	const service = await startService(t, { now: () => clock.nowMs });
 	const { store, aid, hit, folder } = service;
 	const vids: string[] = [];
@@ -79,6 +79,19 @@ test('prints every score of every visitor, one per line, beside a running server
 	const base = await score('--goal', 'subscription', '--model', 'prior');
 	assert.deepEqual(new Set(base.map(({ model }) => model)), new Set(['prior']));
 	assert.deepEqual(await score('--goal', 'subscription', '--model', version), ofGoal);
+});
+
+test('of a log that has ended, it says until when anything is known', async (t) => {
+	const { aid, at, clock } = await withVisitors(t, beganMs - 72 * hourMs);
+	const endedAt = new Date(clock.nowMs - hourMs).toISOString().slice(0, 13);
+	const { stderr, code } = await caskade(['score', aid, ...at]);
+	assert.equal(code, 0);
+	assert.match(
+		stderr,
+		new RegExp(`^The log ended 3 days ago, at ${endedAt}.*: nothing is known about the time since`),
+	);
+	const asOf = await caskade(['score', aid, '--as-of', new Date(clock.nowMs).toISOString(), ...at]);
+	assert.doesNotMatch(asOf.stderr, /The log ended/);
 });
 
 test('as of a time, nothing later is used', async (t) => {

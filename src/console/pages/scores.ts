@@ -16,6 +16,7 @@ import {
 	modelReport,
 	useModel,
 } from '../../scoring/judge/model-versions.ts';
+import { logEndedText } from '../../scoring/pages/log-end.ts';
 import { type FigureRows, figuresOf, tablesOf } from '../../scoring/pages/report-figures.ts';
 import { laterFigures } from '../../scoring/pages/report-page.ts';
 import { choiceSentences, headingOf, percent, verdictOf } from '../../scoring/pages/report-text.ts';
@@ -120,7 +121,7 @@ function visitorsOf(
 async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 	const { store, account, view, kept } = asked;
 	const include = includeOf(view);
-	const { all, gatewayVisitors, drawn, bands, histogram } = await kept(
+	const { all, gatewayVisitors, drawn, knownToMs, bands, histogram } = await kept(
 		['distribution', goal, account.models, include],
 		() => scoreDistribution(store, account, goal.name, include),
 	);
@@ -147,6 +148,7 @@ async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 	const figures = besideTables(picture, [tablePart(7, byBand), tablePart(2, byScore)]);
 	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>
 ${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>` : figures}
+${asked.now() - knownToMs >= dayMs && html`<p class="warning">${logEndedText(knownToMs, asked.now())}</p>`}
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
 <footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>bin/caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;

@@ -1,7 +1,6 @@
 import { binOf, quantileCuts } from '../fit/cuts.ts';
 import { type Dataset, sampleOf } from '../rows/dataset.ts';
-import { minConversions } from './choose.ts';
-import type { LikelyLeak } from './report.ts';
+import { type LikelyLeak, minConversions } from './report.ts';
 
 /** The share of the base rate's log loss that no feature is expected to explain by itself. */
 const nearlyAll = 0.9;

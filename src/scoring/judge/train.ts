@@ -14,13 +14,13 @@ import { type Dataset, inTimeOrder, rowsAt, sampledRows, valuesAt } from '../row
 import { seededRandom } from '../rows/random.ts';
 import { recencies } from '../rows/recency.ts';
 import { type RecentRows, recentRows } from '../rows/recent-rows.ts';
-import { choose, minConversions } from './choose.ts';
+import { choose } from './choose.ts';
 import { FoldModels, strengthFor } from './fold-models.ts';
 import { timeFolds } from './folds.ts';
 import { countsOf, judge } from './judge.ts';
 import { likelyLeaks } from './leaks.ts';
 import { levelShifts, rateOf } from './level.ts';
-import type { LevelReport, TrainingReport, Verdict } from './report.ts';
+import { type LevelReport, minConversions, type TrainingReport, type Verdict } from './report.ts';
 import { topFeatures } from './top-features.ts';
 
 /** Choosing and judging sample at most this many rows. The model to serve learns from all. */

@@ -1,9 +1,11 @@
 import type { Band } from '../../domain/goal.ts';
 import { gatewaysOf } from '../../store/account/reading/gateways.ts';
+import { historyReader } from '../../store/account/reading/histories.ts';
 import { countVisitors, profilePages } from '../../store/account/reading/visitors.ts';
 import type { KnownAccount } from '../../store/control/control-store.ts';
 import type { PageReads } from '../../store/serving.ts';
 import type { Store } from '../../store/store.ts';
+import { endOfLog } from './base-rate.ts';
 import { openScorer } from './visitor-scorer.ts';
 
 /** The scores of the visitors of one band of a goal. */
@@ -23,6 +25,8 @@ export interface ScoreDistribution {
 	readonly gatewayVisitors: number;
 	/** Those of them who were scored: the ones with the lowest `vid`s, which are random. */
 	readonly drawn: number;
+	/** Up to when anything is known: now, or the end of a log that has ended. */
+	readonly knownToMs: number;
 	/** The highest first. */
 	readonly bands: readonly BandScores[];
 	/** Visitors by their score. Most scores are low, so that each bar is about twice as wide as the one before. */
@@ -68,6 +72,7 @@ export async function scoreDistribution(
 		all,
 		gatewayVisitors: gateways.size,
 		drawn,
+		knownToMs: await endOfLog(historyReader(store, account), nowMs),
 		bands: bands.filter(({ visitors }) => visitors > 0),
 		histogram: histogramOf(scores),
 	};
