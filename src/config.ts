@@ -329,7 +329,7 @@ export function durationIn(units: string, maxMs: number, otherwise: string): (va
 	return (value) => {
 		const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
 		const ms = Number(number) * (unitsMs[unit] ?? Number.NaN);
-		if (!units.includes(unit) || !(ms >= 1000 && ms <= maxMs)) throw new InvalidArgumentError(otherwise);
+		if (!units.includes(unit) || !(ms >= 1000 && ms <= maxMs)) throw new OperatorError(otherwise);
 		return ms;
 	};
 }

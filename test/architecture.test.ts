@@ -18,6 +18,7 @@ const order = [
 		'import',
 		'app',
 		'console',
+		'acts',
 		'api',
 		'webhooks',
 		'reports',
@@ -44,7 +45,7 @@ const bottom = [
 const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {
 	http: { importedBy: ['api', 'console', 'app', 'serve'], imports: ['schema', ...bottom] },
 	client: { importedBy: ['cli', 'upload'], imports: [] },
-	config: { importedBy: ['cli', 'serve'], imports: ['domain', ...bottom] },
+	config: { importedBy: ['cli', 'serve', 'acts'], imports: ['domain', ...bottom] },
 };
 /** Pure values, rules and checks. Of the bottom they may import only `pureBottom`. */
 const pure = ['schema', 'domain'];

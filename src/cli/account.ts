@@ -14,10 +14,10 @@ import { deleteAccount } from '../store/deletion.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
 import type { OpenStore, Store } from '../store/store.ts';
 import { relabelledAmounts } from '../store/stored-amounts.ts';
+import { commandLineUser } from './act-command.ts';
 import { aidText, command, type Declaration, group, merged, repeated } from './command.ts';
 import { confirm, requireTerminal } from './confirm.ts';
 import { type CommonOptions, print, printLine, printRecord, printTable, withStore } from './output.ts';
-import { commandLine } from './user.ts';
 
 const aidArgument = ['<aid>', aidText, accountToken] as const;
 
@@ -184,7 +184,7 @@ Where amounts are stored, --currency is refused: it converts nothing, so it woul
 				);
 		}
 		const note: Note = (action, about) =>
-			store.control.audit.add({ who: commandLine, action, aid, about: about ?? null });
+			store.control.audit.add({ who: commandLineUser(), action, aid, about: about ?? null });
 		show(await changeAccount(store, aid, settingsOf(options), note), options);
 	});
 
@@ -215,7 +215,7 @@ docs/trust.md.`,
 			? await store.control.rotateIdentitySecret(id)
 			: await store.control.identitySecret(id);
 		const action = `identity secret ${rotate ? 'rotated' : 'shown'}`;
-		await store.control.audit.add({ who: commandLine, action, aid });
+		await store.control.audit.add({ who: commandLineUser(), action, aid });
 		print(options, { aid, identitySecret: secret }, () => {
 			printLine(secret);
 		});

@@ -1,11 +1,13 @@
+import { createSegment, deleteSegment, updateSegment } from '../acts/segments.ts';
 import { leftOutText } from '../domain/mail-gateways.ts';
 import { OperatorError } from '../errors.ts';
-import { displayName, plainName } from '../format/values.ts';
+import { plainName } from '../format/values.ts';
 import { type CountOptions, countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { PageReads } from '../store/serving.ts';
 import type { Store } from '../store/store.ts';
+import { actCommand } from './act-command.ts';
 import { command, group, includeOption } from './command.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -15,40 +17,6 @@ const idArgument = [
 	'id of the segment, as pages read it, for example high-intent',
 	plainName,
 ] as const;
-const nameOption = ['--name <text>', 'its name for people', displayName] as const;
-const ruleOption = ['--rule <cel>', 'the rule'] as const;
-
-const create = command('create', 'add a segment')
-	.description(
-		'Add a segment. The rule is checked first. `caskade segment test` counts the visitors that it would match.',
-	)
-	.argument(...idArgument)
-	.required(...nameOption)
-	.required(...ruleOption)
-	.onAccount(async (store, account, options, id) => {
-		const { text: rule } = await checkedRule(store, account.id, options.rule);
-		const segment = { id, name: options.name, rule };
-		await store.control.createSegment(account.id, segment);
-		print(options, segment);
-	});
-
-const update = command('update', 'change the name or the rule of a segment')
-	.description(
-		`Change a segment. What is left out stays. Servers apply a new rule within a second; webhooks are told once, with
-segments.recomputed.`,
-	)
-	.argument(...idArgument)
-	.option(...nameOption)
-	.option(...ruleOption)
-	.requireChange()
-	.onAccount(async (store, account, options, id) => {
-		const { name, rule } = options;
-		const segment = await store.control.updateSegment(account.id, id, {
-			...(name !== undefined && { name }),
-			...(rule !== undefined && { rule: (await checkedRule(store, account.id, rule)).text }),
-		});
-		print(options, segment);
-	});
 
 const test = command('test', 'count the visitors that match a rule')
 	.description('Count the visitors that match a segment, or a rule that is not saved yet.')
@@ -98,13 +66,6 @@ const list = command('list', "list an account's segments and their rules").onAcc
 	},
 );
 
-const remove = command('delete', 'delete a segment; pages no longer see it')
-	.argument(...idArgument)
-	.onAccount(async (store, account, options, id) => {
-		await store.control.deleteSegment(account.id, id);
-		print(options, { deleted: id }, `Segment ${id} is deleted.`);
-	});
-
 export const segmentCommand = group(
 	'segment',
 	'create, update, test, list, delete segments',
@@ -114,7 +75,7 @@ export const segmentCommand = group(
   bands.subscription == "high" && visitor.subscriptions == 0
 
 docs/segments.md lists all facts.`,
-	[create, update, test, members, list, remove],
+	[actCommand(createSegment), actCommand(updateSegment), test, members, list, actCommand(deleteSegment)],
 );
 
 /** Compiles the rule and checks its goals against the account's. */

@@ -7,12 +7,10 @@ import { counted } from '../format/numbers.ts';
 import { emailAddress } from '../format/values.ts';
 import type { StoredPerson } from '../store/control/people.ts';
 import type { OpenStore, Store } from '../store/store.ts';
+import { commandLineUser } from './act-command.ts';
 import { command, group } from './command.ts';
 import { askOnTerminal } from './confirm.ts';
 import { type CommonOptions, print, printLine, printRecord, printTable } from './output.ts';
-
-/** Whoever may run commands on the data is not known by name. */
-export const commandLine = 'command line';
 
 const emailArgument = ['<email>', 'address of the person', emailAddress] as const;
 const roleOption = ['--role <role>', 'what they may do', personRoles] as const;
@@ -151,7 +149,7 @@ function grantsInWords(grants: readonly Grant[]): string {
 }
 
 function note(store: Store, action: string, about: string): Promise<void> {
-	return store.control.audit.add({ who: commandLine, action, about });
+	return store.control.audit.add({ who: commandLineUser(), action, about });
 }
 
 /** What links begin with. @throws OperatorError where only the operator can know */

@@ -1,6 +1,7 @@
 import type { AccessDirectory } from '../access/directory.ts';
 import type { OpenSession } from '../access/sign-in.ts';
 import { formToken } from '../access/tokens.ts';
+import { refusedOf, runAct } from '../acts/act.ts';
 import { may } from '../domain/person.ts';
 import { OperatorError, QueueFullError } from '../errors.ts';
 import { html } from '../format/html.ts';
@@ -16,7 +17,7 @@ import { createEntrance, type EntranceSettings, toSignIn } from './entrance.ts';
 import { type ConsoleAnswer, type ConsoleRequest, redirect } from './exchange.ts';
 import { Kept } from './kept.ts';
 import { type Frame, pageAnswer } from './layout.ts';
-import type { Asked, AskedOfAccount, ConsolePage, Got } from './page.ts';
+import { type Asked, type AskedOfAccount, type ConsolePage, type Got, NotAllowedError } from './page.ts';
 import { allPages } from './pages.ts';
 import { missingProof } from './proof.ts';
 import { Trainings, type TrainModels } from './trainings.ts';
@@ -97,6 +98,9 @@ export function createConsole(options: ConsoleOptions): Console {
 			connect: () => entrance.connect(request, open),
 			formToken: formToken(open.token),
 			note: async () => {},
+			act: async () => {
+				throw new Error('only a page acts');
+			},
 			parts: {},
 			query: new URLSearchParams(request.query),
 			form: new URLSearchParams(request.form),
@@ -135,7 +139,15 @@ export function createConsole(options: ConsoleOptions): Console {
 			const aid = account?.aid ?? null;
 			await store.control.audit.add({ who: person.email, action, aid, about: about ?? null });
 		};
-		const asked = { ...unnoted, note };
+		const act: Asked['act'] = async (of, given) => {
+			notes++;
+			if (!may(person, account?.aid ?? null, of.right)) {
+				await note(refusedOf(of));
+				throw new NotAllowedError();
+			}
+			return runAct(of, person.email, { store, account: account as never }, given);
+		};
+		const asked = { ...unnoted, note, act };
 		const { title } = page;
 		let view: View | undefined;
 		const problem = (status: number, message: string) => {
@@ -143,11 +155,12 @@ export function createConsole(options: ConsoleOptions): Console {
 <p><a href="${request.path}">Back to the page</a></p>`;
 			return pageAnswer(status, { title, page, asked, view, body });
 		};
+		const isWrite = request.method === 'POST';
 		if (page.right !== null && !may(person, account?.aid ?? null, page.right)) {
-			const body = html`<p class="problem" role="alert">Your role does not allow this. An administrator can change it on the page People.</p>`;
+			if (isWrite) await note(`refused: ${title}`);
+			const body = html`<p class="problem" role="alert">${new NotAllowedError().message}</p>`;
 			return pageAnswer(403, { title, asked, body });
 		}
-		const isWrite = request.method === 'POST';
 		if (!(isWrite ? page.actions : page.get))
 			return problem(405, 'This page cannot be asked for in this way.');
 		if (isWrite && !entrance.isOwnForm(request, asked.form, asked)) return problem(403, foreignForm);
@@ -175,6 +188,7 @@ export function createConsole(options: ConsoleOptions): Console {
 			const shown = { ...rest, headers: { ...headers, ...('once' in made && made.headers) } };
 			return page.isLive ? { ...shown, againAfterMs: liveMs } : shown;
 		} catch (error) {
+			if (error instanceof NotAllowedError) return problem(403, error.message);
 			if (error instanceof OperatorError) return problem(400, error.message);
 			if (error instanceof QueueFullError)
 				return problem(503, 'Too many figures are being made. Try again in a minute.');

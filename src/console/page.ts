@@ -1,7 +1,9 @@
 import type { AccessDirectory } from '../access/directory.ts';
 import type { OpenSession, SignIn } from '../access/sign-in.ts';
 import type { SingleSignOn } from '../access/single-sign-on.ts';
+import type { Act, ActAccount, Fields, Given } from '../acts/act.ts';
 import type { Right } from '../domain/person.ts';
+import { OperatorError } from '../errors.ts';
 import type { Html } from '../format/html.ts';
 import type { Calendar } from '../reports/calendar.ts';
 import type { DayNote } from '../reports/day-notes.ts';
@@ -89,6 +91,11 @@ export interface Asked extends OpenSession {
 	readonly shownIdentity: string | undefined;
 	/** Begins to tie an identity of single sign-on to the person. */
 	connect(): Promise<{ readonly address: string; readonly cookie: string }>;
+	/** Does what the person asks for, which the audit log says. @throws NotAllowedError, OperatorError */
+	act<Of extends Fields, Result, About extends ActAccount | undefined>(
+		of: Act<Of, Result, About>,
+		given: Given<Of>,
+	): Promise<Result>;
 	/**
 	 * Writes what the person does into the audit log.
 	 * @param about whom or what: a visitor, the id of a key, an address; never a secret
@@ -121,4 +128,11 @@ export interface AskedOfAccount extends Asked {
 /** Declares a page of an account, which is never asked without one. */
 export function accountPage(page: AccountPage): ConsolePage {
 	return page as ConsolePage;
+}
+
+/** What somebody asked for takes another role. */
+export class NotAllowedError extends OperatorError {
+	constructor() {
+		super('Your role does not allow this. An administrator can change it on the page People.');
+	}
 }

@@ -65,7 +65,7 @@ export function receiverUrl(value: string): string {
 
 /** Parses what a webhook is notified of, as people write it. @throws OperatorError */
 export function webhookEventsOf(value: string): WebhookEvent[] {
-	const names = [...new Set(value.split(',').map((name) => name.trim()))];
+	const names = [...new Set(value.trim().split(/[\s,]+/))];
 	if (!names.every((name) => (webhookEvents as readonly string[]).includes(name)))
 		throw new OperatorError(`It must be a list of ${webhookEvents.join(', ')}.`);
 	return names as WebhookEvent[];

@@ -26,14 +26,8 @@ export async function deleteClient(store: Store, name: string): Promise<void> {
 	await store.control.deleteClient(name);
 }
 
-/** @throws OperatorError where there is none, it is the standard one, or it has usable keys */
-export async function deletePlan(store: Store, name: string): Promise<void> {
-	await letKeysSettle(store);
-	await store.control.deletePlan(name);
-}
-
 /** A key that servers still know may not go. */
-async function letKeysSettle(store: Store): Promise<void> {
+export async function letKeysSettle(store: Store): Promise<void> {
 	const keys = await store.control.keys();
 	await letServersSettle(
 		store,

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { keepMessagesMs } from './retry.ts';
 
 /**
- * Queues all messages of a webhook since a time again, in short transactions, and tells servers.
+ * Queues all messages of a webhook since a time again, in short transactions. Servers are to be told.
  * @returns their number
  * @throws OperatorError where there is no such webhook, or it is disabled
  */
@@ -31,13 +31,11 @@ export async function replayMessages(
 		after = page.last;
 		await delay(pauseMs);
 	}
-	await store.control.announceWebhooks();
 	return total;
 }
 
-/** Deletes a webhook and all its messages, in short transactions. @throws OperatorError where there is none */
-export async function deleteWebhook(store: Store, accountId: number, webhook: string): Promise<void> {
-	await store.control.deleteWebhook(accountId, webhook);
+/** Deletes all messages of a webhook, in short transactions. */
+export async function deleteMessages(store: Store, accountId: number, webhook: string): Promise<void> {
 	while ((await store.transact(accountId, () => deletePage(webhook))) > 0) await delay(pauseMs);
 }
 

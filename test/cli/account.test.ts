@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandLineUser } from '../../src/cli/act-command.ts';
 import {
 	assertMisused,
 	assertRefused,
@@ -157,7 +158,7 @@ test('account update is in the audit log with the settings that changed, without
 	await caskade([...update, '--id-trust', 'signed', ...at]);
 	await caskade([...update, '--timezone', 'Nowhere/Never', ...at]);
 	const audit = (await caskadeJson(['audit', 'list', '--account', 'c-a-x', ...at])) as object[];
-	const entry = { who: 'command line', action: 'account updated', aid: 'c-a-x' };
+	const entry = { who: commandLineUser(), action: 'account updated', aid: 'c-a-x' };
 	assert.deepEqual(
 		audit.map((one) => ({ ...one, at: undefined })),
 		[

@@ -89,7 +89,7 @@ async function start(here: ConsoleHere) {
 			await store.control.webhooks(id),
 			await store.control.account('c-a-one'),
 			(await store.control.audit.list({ limit: 1000 })).filter(
-				({ action }) => !/viewed|signed in/.test(action),
+				({ action }) => !/viewed|signed in|^refused/.test(action),
 			),
 		]);
 	return { fields: { key: key.id, webhook: webhook.id }, everything };
@@ -179,6 +179,8 @@ for (const engine of enginesAboveContract)
 				assert.match(body, /Your role does not allow this|There is no such page/);
 			}
 		assert.equal(await everything(), before);
+		const refused = await here.store.control.audit.list({ who: 'vera@example.com', limit: 100 });
+		assert.ok(refused.some(({ action, aid }) => action === 'refused: Settings' && aid === 'c-a-one'));
 	});
 
 for (const engine of enginesAboveContract)

@@ -214,7 +214,11 @@ for (const engine of enginesAboveContract)
 			});
 			site.passes(secondMs);
 			const account = { id: site.accountId, aid: 'c-a-site' };
-			const replay = (sinceMs: number) => replayMessages(site.store, account, id, sinceMs);
+			const replay = async (sinceMs: number) => {
+				const messages = await replayMessages(site.store, account, id, sinceMs);
+				await site.store.control.announceWebhooks();
+				return messages;
+			};
 			assert.equal(await replay(site.nowMs), 0);
 			assert.equal(await replay(site.nowMs - secondMs), 1);
 			await look();

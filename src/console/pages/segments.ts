@@ -1,3 +1,4 @@
+import { createSegment, deleteSegment, updateSegment } from '../../acts/segments.ts';
 import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
 import { type Html, type HtmlValue, html } from '../../format/html.ts';
@@ -30,22 +31,19 @@ export const segmentsPage = accountPage({
 	},
 	actions: {
 		async 'save segment'(asked) {
-			const { form, store, account, note, request } = asked;
+			const { form, store, account, request } = asked;
 			const draft = draftOf(form);
 			const { id, name, rule } = draft;
 			if (checked(asked, draft).problems.length > 0) return page(asked, draft, true);
 			const isKnown = (await store.control.segments(account.id)).some((known) => known.id === id);
-			if (isKnown) await store.control.updateSegment(account.id, id, { name, rule });
-			else await store.control.createSegment(account.id, draft);
-			await note(isKnown ? 'segment updated' : 'segment created', id);
+			await asked.act(isKnown ? updateSegment : createSegment, { segment: id, name, rule });
 			return redirect(`${request.path}?segment=${id}`);
 		},
-		async 'delete segment'({ form, store, account, note }) {
-			const id = form.get('id') ?? '';
-			if (form.get('again')?.trim() !== id)
-				throw new OperatorError(`To delete the segment, write its id: ${id}.`);
-			await store.control.deleteSegment(account.id, id);
-			await note('segment deleted', id);
+		async 'delete segment'(asked) {
+			const segment = asked.form.get('id') ?? '';
+			if (asked.form.get('again')?.trim() !== segment)
+				throw new OperatorError(`To delete the segment, write its id: ${segment}.`);
+			await asked.act(deleteSegment, { segment });
 		},
 	},
 });

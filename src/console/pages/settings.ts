@@ -1,27 +1,20 @@
-import { keyScopes } from '../../domain/api-key.ts';
+import { createGoal, deleteGoal, updateGoal } from '../../acts/goals.ts';
+import { issueKey, revokeKey } from '../../acts/keys.ts';
 import { parseChannelRule, shownChannelRule } from '../../domain/channel-rule.ts';
-import { bandsOf, goalCounts, goalDefaults, goalEvent } from '../../domain/goal.ts';
 import { may } from '../../domain/person.ts';
 import { idTrusts } from '../../domain/signed-id.ts';
 import { standardPlan } from '../../domain/usage-plan.ts';
-import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { currencyCode, isCurrency } from '../../format/currencies.ts';
 import { type Html, html } from '../../format/html.ts';
-import { counted, formatNumber } from '../../format/numbers.ts';
-import {
-	displayName,
-	hostName,
-	plainName,
-	positiveNumber,
-	webOrigin,
-	wholeNumber,
-} from '../../format/values.ts';
+import { formatNumber } from '../../format/numbers.ts';
+import { hostName, webOrigin } from '../../format/values.ts';
 import { calendarOf } from '../../reports/calendar.ts';
 import { gracePeriods, renewalPeriods } from '../../reports/report-query.ts';
 import { changeAccount } from '../../store/account-changes.ts';
 import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
 import { relabelledAmounts } from '../../store/stored-amounts.ts';
+import { actFields, actGiven, doing, warningOf } from '../act-form.ts';
 import {
 	checkField,
 	choiceField,
@@ -31,7 +24,6 @@ import {
 	linesField,
 	linesOf,
 	oneOf,
-	optionalField,
 	textField,
 } from '../form.ts';
 import { type Actions, type AskedOfAccount, accountPage, type Question } from '../page.ts';
@@ -54,56 +46,35 @@ const actions: Actions<AskedOfAccount> = {
 		};
 		await changeAccount(store, account.aid, changes, note);
 	},
-	async 'create goal'({ store, account, form, note }) {
-		const name = fieldOf(form, 'name', 'Name', plainName);
-		const evts = linesOf(form, 'evt', 'Events', goalEvent);
-		if (evts.length === 0) throw new OperatorError('Events: Name one event on each line; * is every upload.');
-		await store.control.createGoal(account.id, {
-			name,
-			evts: [...new Set(evts)],
-			counts: fieldOf(form, 'counts', 'Counts', oneOf(goalCounts)),
-			horizonDays: fieldOf(form, 'horizonDays', 'Days', positiveNumber(365)),
-			...fieldOf(form, 'bands', 'Bands', bandsOf),
-		});
-		await note('goal created', name);
-	},
-	async 'update goal'({ store, account, form, note }) {
-		const name = form.get('goal') ?? '';
-		await store.control.updateGoal(account.id, name, fieldOf(form, 'bands', 'Bands', bandsOf));
-		await note('goal updated', name);
-	},
-	async 'delete goal'({ store, account, form, note }) {
-		const name = form.get('goal') ?? '';
-		if (form.get('again') !== name)
+	'create goal': doing(createGoal),
+	'update goal': doing(updateGoal),
+	async 'delete goal'(asked) {
+		const name = asked.form.get('goal') ?? '';
+		if (asked.form.get('again') !== name)
 			throw new OperatorError(`To delete the goal with its models, write its name: ${name}.`);
-		await store.control.deleteGoal(account.id, name);
-		await note('goal deleted', name);
+		await doing(deleteGoal)(asked);
 	},
 	async 'issue key'(asked) {
-		const { store, account, form, note } = asked;
 		await requireKeys(asked);
-		const days = optionalField(form, 'days', 'Days until it expires', wholeNumber(1, 3650));
-		const plan = fieldOf(form, 'plan', 'Plan', oneOf(await plansOf(asked)));
-		const scope = fieldOf(form, 'scope', 'Scope', oneOf(keyScopes));
-		const name = optionalField(form, 'name', 'Name', displayName);
-		const { id, key } = await store.control.issueKey(account.client, plan, {
-			scope,
-			name,
-			expiresInMs: days === undefined ? undefined : days * dayMs,
-		});
-		await note('key issued', id);
+		const { client } = asked.account;
+		const given = actGiven(issuing(await plansOf(asked)), asked.form);
+		const { id, key, scope } = await asked.act(issueKey, { ...given, client });
 		return {
-			once: html`<p>The key <code>${id}</code> of ${account.client}, for ${scope}. Save it now; it cannot be shown again. It works within a second.</p>
+			once: html`<p>The key <code>${id}</code> of ${client}, for ${scope}. Save it now; it cannot be shown again. It works within a second.</p>
 <p><code class="secret">${key}</code></p>
 <p><a href="${asked.request.path}">I have saved it</a></p>`,
 		};
 	},
 	async 'revoke key'(asked) {
-		const { id } = await keyOf(asked);
-		await asked.store.control.revokeKey(id);
-		await asked.note('key revoked', id);
+		await asked.act(revokeKey, await keyOf(asked));
 	},
 };
+
+/** What a form says of a key, whose client is the account's. */
+function issuing(plans: readonly string[]) {
+	const { client: _, ...takes } = issueKey.takes;
+	return { ...takes, plan: { ...takes.plan, choices: plans } };
+}
 
 /** What `caskade account update`, `goal` and `key` can do for an account. */
 export const settingsPage = accountPage({
@@ -115,7 +86,7 @@ export const settingsPage = accountPage({
 ${goalSection(asked)}
 ${await keySection(asked)}`,
 	actions,
-	questions: { 'revoke key': whatRevokingEnds, account: whatIsRelabelled },
+	questions: { 'revoke key': warningOf(revokeKey, keyOf), account: whatIsRelabelled },
 });
 
 /** Reports show all amounts by the account's currency, and which were meant is not known afterwards. */
@@ -132,32 +103,13 @@ async function whatIsRelabelled({ store, account, form }: AskedOfAccount): Promi
 }
 
 /** The key of the client that a form names. */
-async function keyOf(asked: AskedOfAccount): Promise<ApiKey> {
+async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
 	await requireKeys(asked);
 	const { client } = asked.account;
-	const id = asked.form.get('key') ?? '';
-	const key = (await asked.store.control.keys(client)).find((one) => one.id === id);
-	if (!key) throw new OperatorError(`${client} has no key ${id}.`);
-	return key;
-}
-
-/** Who still uses a key stops being able to upload, and nobody can give it back. */
-async function whatRevokingEnds(asked: AskedOfAccount): Promise<Question | undefined> {
-	const { store, account, now } = asked;
-	const key = await keyOf(asked);
-	if (!isUsable(key, now())) return undefined;
-	const keys = await store.control.keys(account.client);
-	const others = keys.filter((other) => other.id !== key.id && isUsable(other, now())).length;
-	const name = key.name ?? key.id;
-	const used = key.lastUsedAt === null ? 'never used' : html`last used ${timeOf(key.lastUsedAt)}`;
-	const left =
-		others === 0
-			? html`<strong>It is the last usable key of ${account.client}</strong>: nobody can upload until another is issued, and every request of its back end is answered 403.`
-			: `${counted(others, 'other key')} of ${account.client} ${others === 1 ? 'stays' : 'stay'} usable.`;
-	return {
-		what: html`<p class="warning">The key ${nameOf(name)} (${key.id}, for ${key.scope}, ${used}) would be refused within a second, for good. ${left}</p>`,
-		...(others === 0 && { name }),
-	};
+	const key = asked.form.get('key') ?? '';
+	if (!(await asked.store.control.keys(client)).some(({ id }) => id === key))
+		throw new OperatorError(`${client} has no key ${key}.`);
+	return { key };
 }
 
 function accountForm(asked: AskedOfAccount): Html {
@@ -183,16 +135,11 @@ ${formOf(asked, 'account', fields, 'Save')}</section>`;
 
 function goalSection(asked: AskedOfAccount): Html {
 	const { goals } = asked.account;
-	const fields = html`${textField('name', 'Name', '', { isRequired: true, hint: 'as pages read it' })}
-${linesField('evt', 'Events', [], 'hit or upload events that reach the goal, one on each line; * is every upload event, visit another visit')}
-${choiceField('counts', 'Counts, of upload events', goalCounts, goalDefaults.counts)}
-${textField('horizonDays', 'Days', goalDefaults.horizonDays, { isRequired: true, hint: 'within which the goal must be reached' })}
-${textField('bands', 'Bands', `${goalDefaults.mediumFrom},${goalDefaults.highFrom}`, { isRequired: true, hint: 'percentiles at which the bands medium and high begin' })}`;
 	return html`<section class="section"><h2>Goals</h2>
 <p>Actions of visitors whose probability is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
 ${goals.length === 0 ? html`<p class="empty">No goals.</p>` : goalTable(asked)}
 <details><summary>Add a goal</summary>
-${formOf(asked, 'create goal', fields, 'Add')}</details></section>`;
+${formOf(asked, 'create goal', actFields(createGoal.takes), 'Add')}</details></section>`;
 }
 
 function goalTable(asked: AskedOfAccount): Html {
@@ -249,10 +196,7 @@ async function keySection(asked: AskedOfAccount): Promise<Html> {
 	const allowed = await plansOf(asked);
 	const plans = (await store.control.plans()).filter(({ name }) => allowed.includes(name));
 	const names = plans.map(({ name }) => name);
-	const fields = html`${textField('name', 'Name', '', { hint: 'what people call it' })}
-${choiceField('scope', 'Scope', keyScopes, 'upload')}
-${choiceField('plan', 'Plan', names, standardPlan.name)}
-${textField('days', 'Days until it expires', '', { hint: 'empty: never' })}`;
+	const fields = actFields(issuing(names));
 	return html`<section class="section">${heading}
 <p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
 ${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}

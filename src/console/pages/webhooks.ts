@@ -1,16 +1,22 @@
+import {
+	createWebhook,
+	deleteWebhook,
+	disableWebhook,
+	enableWebhook,
+	replayWebhook,
+	rotateWebhook,
+	testWebhook,
+	updateWebhook,
+} from '../../acts/webhooks.ts';
 import { may } from '../../domain/person.ts';
-import { receiverUrl, webhookEvents, webhookEventsOf } from '../../domain/webhook.ts';
 import { dayMs } from '../../durations.ts';
-import { OperatorError } from '../../errors.ts';
 import { type Html, html } from '../../format/html.ts';
 import { formatNumber } from '../../format/numbers.ts';
-import { pastMoment } from '../../format/values.ts';
 import { type Delivery, deliveries } from '../../store/account/webhooks/outbox.ts';
 import type { StoredWebhook, WebhookSecret } from '../../store/control/webhooks.ts';
-import { deleteWebhook, replayMessages } from '../../webhooks/old-messages.ts';
-import { checkReceiver } from '../../webhooks/receiver.ts';
 import { keepMessagesMs } from '../../webhooks/retry.ts';
-import { checkField, fieldOf, formOf, hiddenFields, linesField, linesOf, textField } from '../form.ts';
+import { actFields, actGiven, doing, warningOf } from '../act-form.ts';
+import { formOf, hiddenFields } from '../form.ts';
 import { type Actions, type AskedOfAccount, accountPage } from '../page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../page-table.ts';
 
@@ -21,60 +27,26 @@ const idOf = ({ form }: AskedOfAccount) => form.get('webhook') ?? '';
 
 const actions: Actions<AskedOfAccount> = {
 	async create(asked) {
-		const settings = await settingsOf(asked);
-		const webhook = await asked.store.control.createWebhook(asked.account.id, settings);
-		await asked.note('webhook created', webhook.id);
-		return onceSecret(asked, webhook);
+		return onceSecret(asked, await asked.act(createWebhook, settingsOf(asked)));
 	},
 	async update(asked) {
-		const id = idOf(asked);
-		const { control } = asked.store;
-		const stored = await control.webhook(asked.account.id, id);
-		await control.updateWebhook(asked.account.id, id, await settingsOf(asked, stored));
-		await asked.note('webhook updated', id);
+		const stored = await asked.store.control.webhook(asked.account.id, idOf(asked));
+		await asked.act(updateWebhook, { webhook: stored.id, ...settingsOf(asked, stored) });
 	},
-	async test(asked) {
-		const id = idOf(asked);
-		const { sendTest } = await import('../../webhooks/test-message.ts');
-		const { status, problem, tookMs, url } = await sendTest(asked.store, asked.account, id);
-		await asked.note('webhook tested', id);
-		return {
-			once: html`<p class="${problem === null ? 'empty' : 'problem'}" role="status">${url} has answered ${status ?? 'nothing'} after ${formatNumber(tookMs)} ms. ${problem === null ? 'The test message is delivered.' : `The test message is not delivered: ${problem}.`}</p>
-<p><a href="${asked.request.path}">To the webhooks</a></p>`,
-		};
-	},
-	async rotate(asked) {
-		const id = idOf(asked);
-		const secret = await asked.store.control.rotateWebhookSecret(asked.account.id, id);
-		await asked.note('webhook rotated', id);
-		return onceSecret(asked, secret, 'For 24 hours messages are signed with the previous one as well.');
-	},
-	async disable(asked) {
-		const id = idOf(asked);
-		await asked.store.control.setWebhookDisabled(asked.account.id, id, 'operator');
-		await asked.note('webhook disabled', id);
-	},
-	async enable(asked) {
-		const id = idOf(asked);
-		await asked.store.control.setWebhookDisabled(asked.account.id, id, null);
-		await asked.note('webhook enabled', id);
-	},
-	async delete(asked) {
-		const id = idOf(asked);
-		await deleteWebhook(asked.store, asked.account.id, id);
-		await asked.note('webhook deleted', id);
-	},
-	async replay(asked) {
-		const id = idOf(asked);
-		const { store, account, form, now } = asked;
-		const sinceMs = fieldOf(form, 'since', 'Since', (text) => pastMoment(text, now()));
-		const messages = await replayMessages(store, account, id, sinceMs);
-		await asked.note('webhook replayed', id);
-		return {
-			once: html`<p class="empty" role="status">${formatNumber(messages)} messages are sent again.</p>
-<p><a href="${asked.request.path}">To the webhooks</a></p>`,
-		};
-	},
+	test: doing(testWebhook, ({ request }, { status, problem, tookMs, url }) => ({
+		once: html`<p class="${problem === null ? 'empty' : 'problem'}" role="status">${url} has answered ${status ?? 'nothing'} after ${formatNumber(tookMs)} ms. ${problem === null ? 'The test message is delivered.' : `The test message is not delivered: ${problem}.`}</p>
+<p><a href="${request.path}">To the webhooks</a></p>`,
+	})),
+	rotate: doing(rotateWebhook, (asked, secret) =>
+		onceSecret(asked, secret, 'For 24 hours messages are signed with the previous one as well.'),
+	),
+	disable: doing(disableWebhook),
+	enable: doing(enableWebhook),
+	delete: doing(deleteWebhook),
+	replay: doing(replayWebhook, ({ request }, { messages }) => ({
+		once: html`<p class="empty" role="status">${formatNumber(messages)} messages are sent again.</p>
+<p><a href="${request.path}">To the webhooks</a></p>`,
+	})),
 };
 
 /** What `caskade webhook` can do: receivers, and how deliveries to them went. */
@@ -108,56 +80,38 @@ ${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(f
 	},
 	actions,
 	questions: {
-		async delete(asked) {
-			const { url } = await asked.store.control.webhook(asked.account.id, idOf(asked));
-			return {
-				what: html`<p class="warning">The webhook to ${url} would be deleted with its secret and all its messages, those that wait among them, for good. To stop messages for a while, disable it.</p>`,
-				name: idOf(asked),
-			};
-		},
+		delete: warningOf(deleteWebhook, async (asked) => ({ webhook: idOf(asked) })),
 	},
 });
+
+const { allowPrivate: _, ...ofEverybody } = createWebhook.takes;
 
 /**
  * What a form says. That the server may ask an address of a private network is said by those who run it, and of an origin:
  * whoever else moves the webhook to another one loses it.
  */
-async function settingsOf({ form, person }: AskedOfAccount, stored?: StoredWebhook) {
-	const url = fieldOf(form, 'url', 'URL', receiverUrl);
-	const isPermitted = stored?.allowPrivate === true && new URL(stored.url).origin === new URL(url).origin;
-	const settings = {
-		url,
-		events: [...new Set(linesOf(form, 'events', 'Events', webhookEventsOf).flat())],
-		withCid: form.has('withCid'),
-		allowPrivate: may(person, null, 'administer') ? form.has('allowPrivate') : isPermitted,
-	};
-	if (settings.events.length === 0)
-		throw new OperatorError(`Events: Name at least one of ${webhookEvents.join(', ')}.`);
-	await checkReceiver(settings);
-	return settings;
+function settingsOf({ form, person }: AskedOfAccount, stored?: StoredWebhook) {
+	const given = actGiven(ofEverybody, form);
+	const isPermitted =
+		stored?.allowPrivate === true && new URL(stored.url).origin === new URL(given.url).origin;
+	const isAdmin = may(person, null, 'administer');
+	return { ...given, allowPrivate: isAdmin ? form.has('allowPrivate') : isPermitted };
 }
 
 function settingFields({ person }: AskedOfAccount, webhook?: StoredWebhook): Html {
-	const { url = '', events = [], withCid = false, allowPrivate = false, id = 'new' } = webhook ?? {};
-	return html`${textField('url', 'URL', url, { isRequired: true, hint: 'where messages are sent: https://…' })}
-${linesField('events', 'Events', events, `what it is notified of, one on each line: ${webhookEvents.join(', ')}`, id)}
-${checkField('withCid', 'messages contain the last customer id that the visitor has shown', withCid)}
-${may(person, null, 'administer') && checkField('allowPrivate', 'allow a URL in a private network or on this machine, and plain http', allowPrivate)}`;
+	const takes = may(person, null, 'administer') ? createWebhook.takes : ofEverybody;
+	return actFields(takes, webhook && { ...webhook, events: webhook.events.join(', ') });
 }
 
 function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook): Html {
 	const { id, url, events, createdAt, disabledAt } = webhook;
 	const named = hiddenFields({ webhook: id });
-	const since = textField('since', 'Since', '', {
-		isRequired: true,
-		hint: 'for example 2026-11-21T10:00:00Z: all messages since then are sent again, delivered or not, with the same ids',
-	});
 	return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">${id}</h2>
 ${factList({ URL: url, events: events.join(', '), created: timeOf(createdAt), state: stateOf(webhook) })}
 <div class="buttons">${formOf(asked, 'test', named, 'Send a test message')}${disabledAt === null ? formOf(asked, 'disable', named, 'Disable') : formOf(asked, 'enable', named, 'Enable')}</div>
 <details><summary>Change, send again, rotate, delete</summary>
 ${formOf(asked, 'update', [named, settingFields(asked, webhook)], 'Save')}
-${formOf(asked, 'replay', [named, since], 'Send again')}
+${formOf(asked, 'replay', [named, actFields(replayWebhook.takes)], 'Send again')}
 ${formOf(asked, 'rotate', named, 'Give it a new secret, and show it once')}
 <p class="hint">A webhook is deleted with all its messages.</p>
 ${formOf(asked, 'delete', named, 'Delete', { look: 'danger' })}

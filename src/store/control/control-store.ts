@@ -31,7 +31,10 @@ export type LiveServers = () => Promise<readonly string[] | 'all'>;
 const maxWaitMs = 60_000;
 
 /** What the core keeps in the control database. Capabilities add their nouns. */
-export interface ControlStore extends ReturnType<typeof coreStore>, ControlMembers {}
+export interface ControlStore extends ReturnType<typeof coreStore>, ControlMembers {
+	/** Makes several changes one: all are stored, or none. `fn` may use no store but the one that it is given. */
+	together<T>(fn: (control: ControlStore) => Promise<T>): Promise<T>;
+}
 
 /**
  * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys and revocations, and what
@@ -42,9 +45,17 @@ export interface ControlStore extends ReturnType<typeof coreStore>, ControlMembe
  * @param options.onOwnDatabases called whenever accounts are read, with those that have their own server
  */
 export function controlStore(database: ControlDatabase, options: ControlOptions): ControlStore {
-	const doors = doorsOf(database, options);
-	const store = coreStore(doors, options);
-	return Object.assign(store, ...options.capabilities.map(({ nouns }) => nouns?.members(doors)));
+	return storeOf(doorsOf(database, options), options);
+}
+
+function storeOf(doors: ControlDoors, options: ControlOptions): ControlStore {
+	const { change, now } = doors;
+	const together: ControlStore['together'] = (fn) =>
+		change((transaction) =>
+			fn(storeOf({ database: transaction, change: (inner) => inner(transaction), now }, options)),
+		);
+	const members = options.capabilities.map(({ nouns }) => nouns?.members(doors));
+	return Object.assign(coreStore(doors, options), { together }, ...members);
 }
 
 interface ControlOptions {

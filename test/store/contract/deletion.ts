@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
+import { runAct } from '../../../src/acts/act.ts';
+import { deletePlan } from '../../../src/acts/plans.ts';
 import { standardPlan } from '../../../src/domain/usage-plan.ts';
-import { deleteAccount, deleteClient, deletePlan } from '../../../src/store/deletion.ts';
+import { deleteAccount, deleteClient } from '../../../src/store/deletion.ts';
 import { openStore } from '../../../src/store/open.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
 import {
 	addAccount,
 	assertRefuses,
@@ -130,16 +133,18 @@ export function deletionContract(engine: Engine): void {
 			await control.createPlan({ ...standardPlan, name: 'large' });
 			const { id } = await control.issueKey('acme', 'large', { expiresInMs: 3_600_000 });
 			await control.issueKey('acme', 'standard');
+			const remove = (from: OpenStore, plan: string) =>
+				runAct(deletePlan, 'ada', { store: from, account: undefined }, { plan });
 			await assertRefuses(
-				deletePlan(store, 'large'),
+				remove(store, 'large'),
 				new RegExp(`^Plan large still has keys \\(${id}\\); end them first with 'caskade key revoke ID'\\.$`),
 			);
-			await assertRefuses(deletePlan(store, 'standard'), /The plan standard always exists/);
-			await assertRefuses(deletePlan(store, 'none'), /There is no plan none/);
+			await assertRefuses(remove(store, 'standard'), /The plan standard always exists/);
+			await assertRefuses(remove(store, 'none'), /There is no plan none/);
 			const later = { now: () => Date.now() + 7_200_000 };
 			const inTwoHours = await openStore(store.place.database, later);
 			t.after(() => inTwoHours.close());
-			await deletePlan(inTwoHours, 'large');
+			await remove(inTwoHours, 'large');
 			assert.deepEqual(await control.plans(), [standardPlan]);
 			assert.deepEqual(
 				(await control.keys()).map(({ plan }) => plan),
