@@ -126,8 +126,7 @@ export async function runAct<Of extends Fields, Result, About extends ActAccount
 	given: Given<Of>,
 ): Promise<Result> {
 	const { control } = place.store;
-	const [named] = Object.entries(of.takes).filter(([, { flag }]) => flag.startsWith('<'));
-	const entry = { who, aid: place.account?.aid ?? null, about: named ? String(given[named[0]]) : null };
+	const entry = { who, aid: place.account?.aid ?? null, about: concerned(of.takes, given) };
 	try {
 		const prepared = await of.prepare?.(place, given);
 		const result = await control.together(async (together) => {
@@ -142,6 +141,12 @@ export async function runAct<Of extends Fields, Result, About extends ActAccount
 		if (error instanceof OperatorError) await control.audit.add({ ...entry, action: refusedOf(of) });
 		throw error;
 	}
+}
+
+/** What the argument of an act names; null where it has none. */
+export function concerned(takes: Fields, given: Given<Fields>): string | null {
+	const [named] = Object.entries(takes).find(([, { flag }]) => flag.startsWith('<')) ?? [];
+	return named === undefined ? null : String(given[named]);
 }
 
 /** How the audit log says that an act was done, as `goal created`. */

@@ -1,16 +1,11 @@
-import { type Experiment, stateOf } from '../domain/experiment.ts';
-import type { Goal } from '../domain/goal.ts';
+import { chosenGoal, createExperiment, shownExperiment, stopExperiment } from '../acts/experiments.ts';
 import { leftOutText } from '../domain/mail-gateways.ts';
-import { OperatorError } from '../errors.ts';
-import { isoTime } from '../format/iso-time.ts';
 import { counted, formatNumber, formatShare } from '../format/numbers.ts';
-import { day, plainName, positiveNumber } from '../format/values.ts';
-import { calendarOf } from '../reports/calendar.ts';
+import { plainName } from '../format/values.ts';
 import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';
 import { liftReport } from '../reports/lift.ts';
 import { reportedAccount } from '../reports/report-query.ts';
-import type { Account } from '../store/control/control-store.ts';
-import type { Store } from '../store/store.ts';
+import { actCommand } from './act-command.ts';
 import { aidText, command, group, includeOption } from './command.ts';
 import { print, printLine, printTable } from './output.ts';
 import { csvOutput, htmlOutput, optionOf, printReport } from './report.ts';
@@ -21,42 +16,6 @@ const goalOption = [
 	'--goal <name>',
 	'the goal that visitors should reach (default: subscription, else the first)',
 ] as const;
-const maxHoldoutPercent = 90;
-
-const create = command('create', 'begin an experiment')
-	.description(
-		`Hold some visitors out of a segment. The segment's rule cannot change until the experiment has ended; the name of an
-experiment is never used again.`,
-	)
-	.argument(...nameArgument)
-	.required(...segmentOption)
-	.option(...goalOption)
-	.option('--holdout <percent>', 'share of visitors to hold out', positiveNumber(maxHoldoutPercent), 10)
-	.option('--from <day>', "the first day, in the account's time zone (default: now)", day)
-	.option('--to <day>', 'the day after the last one (default: until it is stopped)', day)
-	.onAccount(async (store, account, options, name) => {
-		const { control, now } = store;
-		const { segment, goal, holdout: holdoutPercent, from, to } = options;
-		const calendar = calendarOf(account.timezone);
-		const fromMs = from === undefined ? now() : calendar.startOfDay(from);
-		const toMs = to === undefined ? null : calendar.startOfDay(to);
-		if (toMs !== null && toMs <= Math.max(now(), fromMs))
-			throw new OperatorError('--to must be later than --from, and not over yet.');
-		if (from !== undefined && fromMs < calendar.startOfDay(calendar.dayOf(now())))
-			throw new OperatorError('--from cannot be past: nobody was held out then.');
-		const { rule } = await control.segment(account.id, segment);
-		const chosen = await chosenGoal(store, account, goal);
-		const created = await control.createExperiment(account.id, {
-			name,
-			segment,
-			rule,
-			goal: chosen.name,
-			holdoutPercent,
-			fromMs: Math.max(fromMs, now()),
-			toMs,
-		});
-		print(options, shown(created, now()));
-	});
 
 const plan = command('plan', 'how long an experiment would take')
 	.description(
@@ -69,7 +28,7 @@ in four of five experiments, with 5, 10, 20 and 50 % held out, by the account's 
 	.onAccount(async (store, account, options) => {
 		const { segment, include = null } = options;
 		const { rule } = await store.control.segment(account.id, segment);
-		const goal = await chosenGoal(store, account, options.goal);
+		const goal = await chosenGoal(store.control, account.id, options.goal);
 		const planned = await planExperiment(
 			store,
 			reportedAccount(account),
@@ -84,17 +43,11 @@ const list = command('list', "list an account's experiments").onAccount(
 		const experiments = await store.control.experiments(id);
 		print(
 			options,
-			experiments.map((experiment) => shown(experiment, store.now())),
+			experiments.map((experiment) => shownExperiment(experiment, store.now())),
 			`No experiments. 'caskade experiment create ${aid} NAME --segment ID' begins one.`,
 		);
 	},
 );
-
-const stop = command('stop', 'end an experiment: all visitors get the segment again')
-	.argument(...nameArgument)
-	.onAccount(async (store, { id }, options, name) =>
-		print(options, shown(await store.control.stopExperiment(id, name), store.now())),
-	);
 
 const report = command('report', 'what serving the segment earned, and how sure that is')
 	.description(
@@ -122,28 +75,8 @@ export const experimentCommand = group(
 not see the segment for them.
 
 docs/experiments.md says what that changes, and for whom.`,
-	[create, plan, list, stop, report],
+	[actCommand(createExperiment), plan, list, actCommand(stopExperiment), report],
 );
-
-/** Without the secret. */
-function shown(experiment: Experiment, nowMs: number) {
-	const { name, segment, goal, holdoutPercent, fromMs, toMs, stoppedAtMs } = experiment;
-	const state = stateOf(experiment, nowMs);
-	const stoppedAt = isoTime(stoppedAtMs);
-	return { name, segment, goal, holdoutPercent, state, from: isoTime(fromMs), to: isoTime(toMs), stoppedAt };
-}
-
-/** The goal of this name; without one, `subscription`, else the first. @throws OperatorError where there is none */
-async function chosenGoal({ control }: Store, { id }: Account, name: string | undefined): Promise<Goal> {
-	const goals = await control.goals(id);
-	const chosen =
-		name === undefined
-			? (goals.find((one) => one.name === 'subscription') ?? goals[0])
-			: goals.find((one) => one.name === name);
-	if (!chosen)
-		throw new OperatorError(`The account has no goal ${name ?? 'yet'}; 'caskade goal list AID' shows all.`);
-	return chosen;
-}
 
 function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentPlan): void {
 	const { weeksOfHistory, enteredInFirstWeek, entersAWeek, conversionRate, varianceReduction } = history;

@@ -19,7 +19,7 @@ const demands: Readonly<Record<string, Readonly<Record<string, Demand>>>> = {
 	':aid/scores': { get: 'session' },
 	':aid/scores/models': { train: 'session', use: 'session' },
 	':aid/segments': { get: 'session', 'save segment': 'session', 'delete segment': 'proof' },
-	':aid/experiments': { get: 'session' },
+	':aid/experiments': { get: 'session', create: 'session', stop: 'session' },
 	':aid/subscriptions': { get: 'session' },
 	':aid/subscriptions/:file': { get: 'proof', download: 'proof' },
 	':aid/visitors': { get: 'session' },

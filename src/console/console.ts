@@ -1,7 +1,7 @@
 import type { AccessDirectory } from '../access/directory.ts';
 import type { OpenSession } from '../access/sign-in.ts';
 import { formToken } from '../access/tokens.ts';
-import { refusedOf, runAct } from '../acts/act.ts';
+import { concerned, refusedOf, runAct } from '../acts/act.ts';
 import { may } from '../domain/person.ts';
 import { OperatorError, QueueFullError } from '../errors.ts';
 import { html } from '../format/html.ts';
@@ -142,7 +142,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		const act: Asked['act'] = async (of, given) => {
 			notes++;
 			if (!may(person, account?.aid ?? null, of.right)) {
-				await note(refusedOf(of));
+				await note(refusedOf(of), concerned(of.takes, given) ?? undefined);
 				throw new NotAllowedError();
 			}
 			return runAct(of, person.email, { store, account: account as never }, given);

@@ -49,3 +49,50 @@ for (const engine of enginesAboveContract)
 		assert.match((await victor.whole(path)).body, /The experiment has not begun\./);
 		assert.deepEqual(errors, []);
 	});
+
+for (const engine of enginesAboveContract)
+	test(`an operator begins and stops an experiment, and nobody else, on ${engine.name}`, async (t) => {
+		const { person, store, errors } = await consoleHere(t, engine, { makesReports: true });
+		const { id } = await store.control.account(aid);
+		const begun = { action: 'create', experiment: 'offer', segment: 'new', goal: 'return', holdout: '20' };
+		const experiments = async () =>
+			(await store.control.experiments(id)).map(({ name, goal, holdoutPercent, toMs, stoppedAtMs }) => ({
+				name,
+				goal,
+				holdoutPercent,
+				toMs,
+				isStopped: stoppedAtMs !== null,
+			}));
+		const victor = await person('victor@example.com', [{ aid, role: 'viewer' }]);
+		assert.doesNotMatch((await victor.whole(path)).body, /Begin an experiment/);
+		assert.equal((await victor.post(path, begun)).status, 403);
+		assert.deepEqual(await experiments(), []);
+
+		const olga = await person('olga@example.com', [{ aid, role: 'operator' }]);
+		assert.match((await olga.whole(path)).body, /Begin an experiment/);
+		assert.match(
+			(await olga.post(path, { ...begun, holdout: '91' })).body,
+			/Held out, in per cent: It must be/,
+		);
+		assert.match((await olga.post(path, { ...begun, segment: 'none' })).body, /has no segment none/);
+		assert.match((await olga.post(path, { ...begun, from: '2020-01-01' })).body, /cannot be past/);
+		assert.equal((await olga.post(path, begun)).status, 303);
+		const offer = { name: 'offer', goal: 'return', holdoutPercent: 20, toMs: null };
+		assert.deepEqual(await experiments(), [{ ...offer, isStopped: false }]);
+		assert.match((await olga.whole(path)).body, /until it is stopped.*Stop<\/button>/s);
+		assert.equal((await victor.post(path, { action: 'stop', experiment: 'offer' })).status, 403);
+		assert.equal((await olga.post(path, { action: 'stop', experiment: 'offer' })).status, 303);
+		assert.deepEqual(await experiments(), [{ ...offer, isStopped: true }]);
+		const noted = (await store.control.audit.list({ aid, limit: 50 }))
+			.filter(({ action }) => action.includes('experiment'))
+			.map(({ who, action, about }) => `${who.split('@')[0]}: ${action}, ${about}`);
+		assert.deepEqual(noted, [
+			'olga: experiment stopped, offer',
+			'victor: refused: experiment stop, offer',
+			'olga: experiment created, offer',
+			'olga: refused: experiment create, offer',
+			'olga: refused: experiment create, offer',
+			'victor: refused: experiment create, offer',
+		]);
+		assert.deepEqual(errors, []);
+	});
