@@ -128,7 +128,7 @@ then one chooses a password.
 
   viewer     figures about many visitors
   analyst    also single visitors, segments and exports
-  operator   also keys, goals, models, webhooks and erasure
+  operator   also keys, goals, models, webhooks, experiments and erasure
   admin      also people, plans and all accounts
 
 Running servers apply a change within a second.`,

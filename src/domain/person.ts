@@ -10,7 +10,7 @@ export const rights = [
 	'aggregates',
 	/** See single visitors, edit segments, export. */
 	'visitors',
-	/** Keys, goals, models, webhooks, erasure. */
+	/** Keys, goals, models, webhooks, experiments, erasure. */
 	'operate',
 	/** People, plans, all accounts. */
 	'administer',
