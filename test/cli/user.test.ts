@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { commandLineUser } from '../../src/cli/act-command.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { engines } from '../store/engines.ts';
@@ -86,11 +87,11 @@ test('a person is signed out, removed, and what commands did to them is in the a
 	assert.deepEqual(
 		entries.map(({ who, action }) => [who, action]),
 		[
-			['command line', 'user removed'],
-			['command line', 'link made'],
-			['command line', 'second factor removed'],
-			['command line', 'signed out everywhere'],
-			['command line', 'user created'],
+			[commandLineUser(), 'user removed'],
+			[commandLineUser(), 'link made'],
+			[commandLineUser(), 'second factor removed'],
+			[commandLineUser(), 'signed out everywhere'],
+			[commandLineUser(), 'user created'],
 		],
 	);
 	assert.match((await caskade(['audit', 'list', '--user', 'bob@example.com', ...at])).stdout, /Nothing yet/);
