@@ -22,6 +22,7 @@ import {
 	type Select,
 	type Steps,
 	select,
+	type Value,
 } from '../../steps.ts';
 import { unique } from '../../unique.ts';
 import { holdersOf, ownersOf } from '../owners/identity-links.ts';
@@ -72,8 +73,8 @@ export interface Owners {
 export interface Inserted extends Owners {
 	/** The new `tid`s; `all` where no event repeats one. */
 	readonly fresh: ReadonlySet<string> | 'all';
-	/** Whether the events were stored with the visitors whom they name. */
-	readonly isNamed?: true;
+	/** The owners that the events were stored with, by `tid`; absent where they were stored without. */
+	readonly owned?: ReadonlyMap<string, Owner>;
 	/** The keys of the events that too many share, where the answer tells. */
 	readonly shared?: SharedKeys;
 	/** Whether the transaction has locked visitors. */
@@ -90,7 +91,11 @@ export function* storeEvents(
 	uploads: readonly Arriving[],
 	insert: () => Steps<Inserted>,
 ): Steps<UploadOutcome[]> {
-	const inserted = yield* insert();
+	return yield* followInserted(uploads, yield* insert());
+}
+
+/** Joins events that have just been stored. @returns the outcome of each upload */
+export function* followInserted(uploads: readonly Arriving[], inserted: Inserted): Steps<UploadOutcome[]> {
 	const { fresh, owners, subscribers, shared = noSharedKeys } = inserted;
 	if (owners.size + subscribers.size > 0) yield* joinEvents(newAmong(uploads, fresh), inserted);
 	if (fresh === 'all')
@@ -136,22 +141,22 @@ function areRising(events: readonly StoredEvent[]): boolean {
 
 /** Stores the events that are new, in order. The unique index on `tid` decides which are. Returns their `tid`s. */
 export function insertEvents(events: readonly StoredEvent[]): Query & { rows: NonNullable<Query['rows']> } {
+	return { sql: (events.some(isTold) ? insertNewTold : insertNew).ofNew, rows: rowsOfEvents(events) };
+}
+
+/** What an INSERT takes, with when an event arrived where one of them tells when it happened. */
+export function rowsOfEvents(events: readonly StoredEvent[]): (readonly Value[])[] {
 	const rows = events.map((event) => [...valuesOf(event), event.received_at, event.request_id]);
-	if (!events.some(isTold)) return { sql: eventInserts.ofNew, rows };
-	return {
-		sql: toldEventInserts.ofNew,
-		rows: rows.map((row, index) => [...row, events[index]?.arrived_at ?? null]),
-	};
+	return events.some(isTold) ? rows.map((row, index) => [...row, events[index]?.arrived_at ?? null]) : rows;
 }
 
 /** Statements that store events: all, or those whose `tid` is new, which they return. */
-const insertsInto = (columns: readonly string[]) => {
+export function insertsInto(columns: readonly string[]) {
 	const ofAll = `INSERT INTO @subscription_event (${columns.join(', ')}) ?rows`;
 	return { ofAll, ofNew: `${ofAll} ON CONFLICT (tid) DO NOTHING RETURNING tid` };
-};
-export const eventInserts = insertsInto(storedEventColumns);
-/** For events of which some tell when they happened. */
-export const toldEventInserts = insertsInto(allEventColumns);
+}
+const insertNew = insertsInto(storedEventColumns);
+const insertNewTold = insertsInto(allEventColumns);
 
 /** Stores events of which some tell when they happened. @param insert stores them, and finds out which are new */
 export function* insertTold(events: readonly StoredEvent[], insert: () => Steps<Inserted>): Steps<Inserted> {
@@ -178,6 +183,30 @@ export function ownersAmong(
 /** @param events with different `tid`s */
 export function* findOwners(events: readonly StoredEvent[]): Reading<Owners> {
 	return ownersAmong(events, yield* ask(askOwners(events)));
+}
+
+/**
+ * The owners that events can be stored with. Missing are those of a subscription to which one of the events may give another owner:
+ * that is known when they are stored.
+ * @param events with different `tid`s
+ */
+export function ownersToStore(
+	events: readonly StoredEvent[],
+	{ owners, subscribers, isAnothers }: Owners,
+): ReadonlyMap<string, Owner> {
+	if (subscribers.size === 0) return owners;
+	const owned = new Map(owners);
+	const open = new Set<string>();
+	for (const { tid, subid } of events) {
+		const named = owners.get(tid);
+		if (named && named.vid !== subscribers.get(subid)) open.add(subid);
+	}
+	for (const event of events) {
+		if (owners.has(event.tid) || open.has(event.subid)) continue;
+		const owner = ownerOf(event, undefined, subscribers.get(event.subid), isAnothers);
+		if (owner) owned.set(event.tid, owner);
+	}
+	return owned;
 }
 
 /** A new `tid` belongs to the first upload that has it. Repeats are compared with what is stored. */
@@ -243,10 +272,10 @@ function* newlyOwnedBy(
  */
 export function* joinEvents(
 	events: readonly StoredEvent[],
-	{ owners, subscribers, isAnothers, isNamed, hasVisitors }: Omit<Inserted, 'fresh'>,
+	{ owners, subscribers, isAnothers, owned, hasVisitors }: Omit<Inserted, 'fresh'>,
 ): Steps<void> {
 	const named = events.filter(({ tid }) => owners.has(tid));
-	if (!isNamed) yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
+	if (!owned) yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
 	// Events of a subscription that name nobody follow its new owner, the stored ones included.
 	const newlyOwned = yield* newlyOwnedBy(
 		named.filter(({ tid, subid }) => owners.get(tid)?.vid !== subscribers.get(subid)),
@@ -277,7 +306,11 @@ export function* joinEvents(
 		else stale.add(vid);
 	}
 	yield [
-		setOwners(joined.filter(({ owner }) => owner.named === 0).map(({ owner, entry }) => [entry.tid, owner])),
+		setOwners(
+			joined
+				.filter(({ owner, entry }) => owner.named === 0 && !owned?.has(entry.tid))
+				.map(({ owner, entry }) => [entry.tid, owner]),
+		),
 		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
 	];
 	if (stale.size > 0) yield* refold([...stale]);

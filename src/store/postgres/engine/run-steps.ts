@@ -9,7 +9,7 @@ import {
 	type Value,
 	type WriteStep,
 } from '../../steps.ts';
-import { lockKeys } from '../queue/key-locks.ts';
+import { lockKeys, shareKeys } from '../queue/key-locks.ts';
 import { type AccountTables, isHere, sqlIn } from './account-tables.ts';
 import { numberArray, textArray } from './arrays.ts';
 import { capabilitiesOf } from './capabilities.ts';
@@ -27,12 +27,6 @@ const maxParameters = 65_535;
 /** Begins a transaction that sees one state of an account. */
 export const beginReading = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
-/** Steps in the tables of an account. */
-export interface StepsOf<Outcome> {
-	readonly tables: AccountTables;
-	readonly steps: Steps<Outcome>;
-}
-
 /**
  * Runs a transaction's steps on a connection that has begun it. The statements of a step share a round trip.
  * @param timeoutMs after it a silent connection is cut; the pool's own by default
@@ -48,13 +42,16 @@ export async function runSteps<Outcome>(
 	return step.value;
 }
 
+/** @param taken locks that the transaction has already */
 function runStep(
 	client: pg.PoolClient,
 	tables: AccountTables,
 	step: readonly WriteStep[],
 	timeoutMs: number | undefined,
+	taken: readonly WriteStep[] = [],
 ): Promise<(readonly Row[])[]> {
-	const run = (query: WriteStep) => runQuery(client, tables, query, timeoutMs);
+	const run = async (query: WriteStep) =>
+		taken.includes(query) ? [] : runQuery(client, tables, query, timeoutMs);
 	const count = capabilitiesOf(client).isOnlyNode ? 0 : numbersNeeded(step);
 	return count > 0 ? runNumbered(client, tables, step, count, run) : pipeline(client, () => step.map(run));
 }
@@ -81,33 +78,55 @@ async function runNumbered(
 	);
 }
 
+/** What stores events in the tables of an account, and what follows from that. */
+export interface Storing<Stored, Outcome> {
+	readonly tables: AccountTables;
+	readonly insert: Steps<Stored>;
+	readonly follow: (stored: Stored) => Steps<Outcome>;
+}
+
 /**
- * Begins a transaction and runs the steps of one or several accounts. All first steps share its round trip. The others
- * follow account by account, so that all transactions lock in the same order.
+ * Begins a transaction and stores events of one or several accounts. Their steps share round trips, of which the first is that of
+ * BEGIN. What follows is done account by account. So all transactions lock in the same order: keys, events, then visitors.
  */
-export async function runTogether<Outcome>(
+export async function storeTogether<Stored, Outcome>(
 	client: pg.PoolClient,
 	begin: () => Promise<unknown>,
-	all: readonly StepsOf<Outcome>[],
+	all: readonly Storing<Stored, Outcome>[],
 	timeoutMs?: number,
 ): Promise<Outcome[]> {
-	const firsts = all.map(({ steps }) => steps.next());
-	const [, , ...rows] = await pipeline(client, () => [
-		begin(),
-		holdPlaces(client, all, timeoutMs),
-		...all.map(({ tables }, index) => {
-			const first = firsts[index] as IteratorResult<readonly WriteStep[]>;
-			return runStep(client, tables, first.done ? [] : first.value, timeoutMs);
-		}),
-	]);
-	const outcomes: Outcome[] = [];
-	for (const [index, { tables, steps }] of all.entries()) {
-		let step = firsts[index] as IteratorResult<readonly WriteStep[], Outcome>;
-		if (!step.done) step = steps.next(rows[index] as (readonly Row[])[]);
-		while (!step.done) step = steps.next(await runStep(client, tables, step.value, timeoutMs));
-		outcomes.push(step.value);
+	const running = all.map(({ tables, insert }) => ({ tables, insert, step: insert.next() }));
+	let before = () => [begin(), holdPlaces(client, all, timeoutMs)];
+	for (;;) {
+		const live = running.filter(({ step }) => !step.done);
+		const steps = live.map(({ step }) => step.value as readonly WriteStep[]);
+		const locks = capabilitiesOf(client).isOnlyNode ? steps.map((step) => step.filter(isSharing)) : [];
+		const [, ...rows] = await pipeline(client, () => [
+			Promise.all([
+				...before(),
+				shareKeys(
+					client,
+					locks.flatMap((some, index) =>
+						some.map(({ keys }) => ({ schema: live[index]?.tables.schema as string, keys })),
+					),
+				),
+			]),
+			...live.map(({ tables }, index) =>
+				runStep(client, tables, steps[index] as readonly WriteStep[], timeoutMs, locks[index]),
+			),
+		]);
+		for (const [index, one] of live.entries()) one.step = one.insert.next(rows[index] as (readonly Row[])[]);
+		before = () => [];
+		if (running.every(({ step }) => step.done)) break;
 	}
+	const outcomes: Outcome[] = [];
+	for (const [index, { tables, follow }] of all.entries())
+		outcomes.push(await runSteps(client, tables, follow(running[index]?.step.value as Stored), timeoutMs));
 	return outcomes;
+}
+
+function isSharing(one: WriteStep): one is Extract<Lock, { lock: 'shared' | 'alone' }> {
+	return 'lock' in one && one.lock === 'shared';
 }
 
 /**
@@ -196,7 +215,14 @@ export async function runQuery(
 	const columns = typesOf(rows);
 	if (isHere(client, tables)) {
 		const arrays = columns.map((type, column) => arrayOf(type, rows, column));
-		return send(client, { tables, sql, columns, parameters: [...parameters, ...arrays], timeoutMs });
+		return send(client, {
+			tables,
+			sql,
+			columns,
+			parameters: [...parameters, ...arrays],
+			timeoutMs,
+			asTuples,
+		});
 	}
 	const rowsPerInsert = Math.floor((maxParameters - parameters.length) / columns.length);
 	const results: Row[] = [];
@@ -204,7 +230,15 @@ export async function runQuery(
 		const some = rows.slice(from, from + rowsPerInsert);
 		const all = [...parameters, ...some.flat()];
 		results.push(
-			...(await send(client, { tables, sql, columns, rows: some.length, parameters: all, timeoutMs })),
+			...(await send(client, {
+				tables,
+				sql,
+				columns,
+				rows: some.length,
+				parameters: all,
+				timeoutMs,
+				asTuples,
+			})),
 		);
 	}
 	return results;

@@ -1,13 +1,26 @@
-import { cidKey, compareHolders, eventKeys, neverProven, type ShownKey } from '../../../domain/ownership.ts';
-import type { SharedKeys } from '../../../domain/shared-key.ts';
-import { isTold, type StoredEvent } from '../../../domain/subscription-event.ts';
 import {
-	eventInserts,
+	cidKey,
+	compareHolders,
+	eventKeys,
+	neverProven,
+	type Owner,
+	type ShownKey,
+} from '../../../domain/ownership.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
+import {
+	allEventColumns,
+	isTold,
+	type StoredEvent,
+	storedEventColumns,
+} from '../../../domain/subscription-event.ts';
+import {
 	firstOfEach,
 	type Inserted,
-	insertEvents,
+	insertsInto,
 	insertTold,
-	toldEventInserts,
+	type Owners,
+	ownersToStore,
+	rowsOfEvents,
 } from '../../account/arriving/events.ts';
 import { hasCustomer } from '../../account/owners/customers.ts';
 import { holdersOf, namedAmong, ownersOf } from '../../account/owners/identity-links.ts';
@@ -17,8 +30,10 @@ import {
 	subscribersIn,
 	subscriptionKeys,
 } from '../../account/owners/subscription-owners.ts';
-import { ask, type Query, type Row, type Select, type Steps } from '../../steps.ts';
+import { ask, type Query, type Row, type Select, type Steps, tuplesOf } from '../../steps.ts';
 
+/** The maximum number of links read at once; any number of visitors may have shown the same `cid`. */
+const maxLinks = 2000;
 /** Separates the `tid`s of an answer; no `tid` contains it. */
 const separator = '\u001f';
 
@@ -31,6 +46,11 @@ export interface Insertion {
 	 * transaction with such an event fails, see `isRepeat`.
 	 */
 	readonly mayRepeat: boolean;
+	/**
+	 * Whether some events probably have owners, who are then found first: to store an event with its owner costs half of storing
+	 * both one after the other. Otherwise the round trip of finding them is saved.
+	 */
+	readonly mayJoin: boolean;
 }
 
 /** Whether a transaction failed because an event had been stored before. */
@@ -39,58 +59,122 @@ export function isRepeat(error: unknown): boolean {
 }
 
 /** Put together once: to find a text that is new each time costs an upload more than some look-ups. */
-const statementsOf = ({ ofAll, ofNew }: typeof eventInserts) => ({
+const statementsOf = ({ ofAll, ofNew }: ReturnType<typeof insertsInto>) => ({
 	storeAll: `${ofAll} /* store uploads */`,
 	// Lists the new rows only if some are not new.
 	storeNew: `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${ofNew}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`,
+	storeNewElsewhere: ofNew,
 });
-const statements = statementsOf(eventInserts);
-const toldStatements = statementsOf(toldEventInserts);
+const ownerColumns = ['vid', 'named'];
+const kinds = [storedEventColumns, allEventColumns].map((columns) => ({
+	unowned: statementsOf(insertsInto(columns)),
+	owned: statementsOf(insertsInto([...columns, ...ownerColumns])),
+}));
 
 export function* insertUploads(events: readonly StoredEvent[], insertion: Insertion): Steps<Inserted> {
-	if (!events.some(isTold)) return yield* insertAll(events, insertion, statements);
-	return yield* insertTold(events, () => insertAll(events, insertion, toldStatements));
+	if (!events.some(isTold)) return yield* insertAll(events, insertion);
+	return yield* insertTold(events, () => insertAll(events, insertion));
 }
 
 /**
- * In one round trip, stores the events that are new and finds their owners. Locks keep visitors from showing the events'
- * keys meanwhile.
+ * Stores the events that are new and finds their owners. Locks keep visitors from showing the events' keys meanwhile.
  */
-function* insertAll(
-	events: readonly StoredEvent[],
-	insertion: Insertion,
-	{ storeAll, storeNew }: typeof statements,
-): Steps<Inserted> {
-	const { isHere, mayRepeat } = insertion;
+function* insertAll(events: readonly StoredEvent[], insertion: Insertion): Steps<Inserted> {
 	const keys = eventKeys(events);
-	const insert: Query = insertEvents(events);
-	const storing = isHere ? { ...insert, sql: storeNew, values: [events.length] } : insert;
-	const { stored, links, subscriptions, some } = yield* ask({
-		keys: { lock: 'shared', keys },
-		subids: { lock: 'shared', keys: subscriptionKeys(events) },
-		stored: mayRepeat ? storing : { ...insert, sql: storeAll },
-		links: linksOfKeys(keys),
-		subscriptions: ownersOfSubscriptions(firstOfEach(events)),
-		some: someShared(),
-	});
+	const first = {
+		keys: { lock: 'shared', keys: [...keys, ...subscriptionKeys(events)] },
+		found: lookUp(events, keys),
+	} as const;
+	if (!insertion.mayJoin) {
+		const { stored, found } = yield* ask({ ...first, stored: storing(events, insertion) });
+		const owners = yield* ownersIn(events, found);
+		return { ...owners, fresh: freshIn(stored, insertion) };
+	}
+	const found = yield* ownersIn(events, (yield* ask(first)).found);
+	const owned = ownersToStore(firstOfEach(events), found);
+	const { stored } = yield* ask({ stored: storing(events, insertion, owned) });
+	return { ...found, fresh: freshIn(stored, insertion), owned };
+}
+
+/** The statement that stores events. @param owned their owners; undefined where they are stored without */
+function storing(
+	events: readonly StoredEvent[],
+	{ isHere, mayRepeat }: Insertion,
+	owned?: ReadonlyMap<string, Owner>,
+): Query {
+	const all = rowsOfEvents(events);
+	const rows = owned
+		? all.map((row, index) => {
+				const owner = owned.get((events[index] as StoredEvent).tid);
+				return [...row, owner?.vid ?? null, owner?.named ?? 0];
+			})
+		: all;
+	const kind = kinds[events.some(isTold) ? 1 : 0] as (typeof kinds)[number];
+	const { storeAll, storeNew, storeNewElsewhere } = owned ? kind.owned : kind.unowned;
+	if (!mayRepeat) return { sql: storeAll, rows };
+	return isHere ? { sql: storeNew, values: [events.length], rows } : { sql: storeNewElsewhere, rows };
+}
+
+/** A row of `lookUp`: a link, the owner of a subscription, or a key that too many share. */
+type Found = readonly [
+	kind: 'link' | 'subscription' | 'shared',
+	key: string,
+	vid: string,
+	/** Of a link: when it was made and proven, and whether its visitor has shown a customer. */
+	at: number,
+	unprovenUntil: number | null,
+	hasCustomer: number,
+	/** Of a subscription: see `ownersOfSubscriptions`. */
+	cid: string,
+	another: number,
+];
+
+/**
+ * The links from which the rows of `holdersOf` follow, in one pass over the index instead of a look-up for each key: few of
+ * an upload's sixty keys have links. Visitors who are being erased do not count here either.
+ */
+const links = `SELECT key, vid, at, unproven_until, CASE WHEN key < 'd' OR ${hasCustomer('claim.vid')} THEN 1 ELSE 0 END AS has_customer FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1}`;
+/** One statement: of many accounts, each would cost as much as a few look-ups. */
+const lookUpText =
+	`SELECT * FROM (SELECT 'link' AS kind, key, vid, at, unproven_until, has_customer, NULL::text, 0 FROM (${links}) AS link
+	UNION ALL SELECT 'subscription', subid, vid, NULL, NULL, NULL, cid, another FROM (${ownersOfSubscriptions([]).sql}) AS subscription
+	UNION ALL SELECT 'shared', key, NULL, NULL, NULL, NULL, NULL, NULL FROM (${someShared().sql}) AS shared) AS found /* look up */` as const;
+
+function lookUp(events: readonly StoredEvent[], keys: readonly string[]): Select {
+	const { values = [], rows = [] } = ownersOfSubscriptions(firstOfEach(events));
+	// A statement with an empty list is not sent.
+	const pairs = rows.length > 0 ? rows : [[null, null]];
+	return { sql: lookUpText, values: [keys.length > 0 ? keys : [''], ...values], rows: pairs, asTuples: true };
+}
+
+/** @param rows of `lookUp` */
+function* ownersIn(
+	events: readonly StoredEvent[],
+	rows: readonly Row[],
+): Steps<Owners & Pick<Inserted, 'shared'>> {
+	const ofKind = Map.groupBy(tuplesOf<Found>(rows), ([kind]) => kind);
+	const links = ofKind.get('link') ?? [];
+	const some = (ofKind.get('shared') ?? []).map(([, key]) => ({ key }));
+	const subscriptions = ofKind.get('subscription') ?? [];
 	const shared = yield* sharedAmong(some, () => keysOfEvents(events));
 	return {
-		fresh: mayRepeat ? freshIn(stored, isHere) : 'all',
 		owners: links.length > 0 ? yield* ownersBy(links, firstOfEach(events), shared) : new Map(),
-		...subscribersIn(subscriptions),
+		...subscribersIn(
+			subscriptions.map(([, subid, vid, , , , cid, another]) => ({ subid, vid, cid, another })),
+		),
 		shared,
 	};
 }
 
 function* ownersBy(
-	links: readonly Row[],
+	links: readonly Found[],
 	events: readonly StoredEvent[],
 	shared: SharedKeys,
 ): Steps<Inserted['owners']> {
 	if (links.length > maxLinks) return ownersOf(events, yield* holdersOf(events));
 	const holders = holdersAmong(links);
-	const shown = new Set(links.map(({ vid, key }) => `${vid} ${key}`));
-	const customers = new Set(links.filter((link) => link.has_customer).map(({ vid }) => vid));
+	const shown = new Set(links.map(([, key, vid]) => `${vid} ${key}`));
+	const customers = new Set(links.flatMap(([, , vid, , , hasCustomer]) => (hasCustomer === 1 ? [vid] : [])));
 	return namedAmong(
 		events,
 		(key) => {
@@ -101,39 +185,21 @@ function* ownersBy(
 	);
 }
 
-/** @param rows of `storeNew`, or the new events where the account is elsewhere */
-function freshIn(rows: readonly Row[], isHere: boolean): Inserted['fresh'] {
-	if (!isHere) return new Set(rows.map(({ tid }) => String(tid)));
-	const [row] = rows;
-	if (row?.tids === null) return 'all';
-	return new Set(String(row?.tids).split(separator).filter(Boolean));
-}
-
-/** The maximum number of links read at once; any number of visitors may have shown the same `cid`. */
-const maxLinks = 2000;
-
-/**
- * The links from which the rows of `holdersOf` follow, in one pass over the index instead of a look-up for each key: few of
- * an upload's sixty keys have links. Visitors who are being erased do not count here either.
- */
-function linksOfKeys(keys: readonly string[]): Select {
-	return {
-		sql: `SELECT key, at, vid, unproven_until, key < 'd' OR ${hasCustomer('claim.vid')} AS has_customer FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1} /* links of keys */`,
-		values: [keys],
-	};
-}
-
-function holdersAmong(links: readonly Row[]): Map<string, ShownKey> {
+function holdersAmong(links: readonly Found[]): Map<string, ShownKey> {
 	const first = new Map<string, ShownKey>();
-	for (const link of links) {
-		const key = String(link.key);
-		const holder = {
-			vid: String(link.vid),
-			atMs: Number(link.at),
-			provenAtMs: Number(link.unproven_until ?? link.at),
-		};
+	for (const [, key, vid, atMs, provenAtMs] of links) {
+		const holder = { vid, atMs, provenAtMs: provenAtMs ?? atMs };
 		const known = first.get(key);
 		if (!known || compareHolders(holder, known) < 0) first.set(key, holder);
 	}
 	return first;
+}
+
+/** @param rows of the statement that has stored them */
+function freshIn(rows: readonly Row[], { isHere, mayRepeat }: Insertion): Inserted['fresh'] {
+	if (!mayRepeat) return 'all';
+	if (!isHere) return new Set(rows.map(({ tid }) => String(tid)));
+	const [row] = rows;
+	if (row?.tids === null) return 'all';
+	return new Set(String(row?.tids).split(separator).filter(Boolean));
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Lock, Row } from '../../steps.ts';
 import type { AccountTables } from '../engine/account-tables.ts';
-import { numberArray } from '../engine/arrays.ts';
+import { numberArray, textArray } from '../engine/arrays.ts';
 import { onlyWhereItLies } from '../engine/places.ts';
 import { statementOn } from '../engine/prepared.ts';
 
@@ -36,6 +36,25 @@ export async function lockKeys(
 	const suffix = lock === 'shared' ? '_shared' : '';
 	await send(`SELECT count(pg_advisory_xact_lock${suffix}(number, hashtext($1)))`);
 	return [];
+}
+
+/** Shares the locks of several accounts' keys, in one statement: of many accounts, each would cost as much as a few look-ups. */
+export async function shareKeys(
+	client: pg.PoolClient,
+	all: readonly { readonly schema: string; readonly keys: readonly string[] }[],
+): Promise<void> {
+	const numbers: number[] = [];
+	const schemas: string[] = [];
+	for (const { schema, keys } of all)
+		for (const number of locksOf(keys)) {
+			numbers.push(number);
+			schemas.push(schema);
+		}
+	if (numbers.length === 0) return;
+	const text =
+		'SELECT count(pg_advisory_xact_lock_shared(number, hashtext(schema))) FROM unnest($1::int[], $2::text[]) AS list (number, schema) /* lock keys */';
+	const values = [numberArray(numbers), textArray(schemas)];
+	await client.query({ ...statementOn(client, text, () => text), values });
 }
 
 const everyLock = [firstLock, firstSubscriptionLock].flatMap((first) =>

@@ -2,11 +2,16 @@ import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
 import { type StoredEvent, uploadedEvent } from '../../../domain/subscription-event.ts';
 import { StorageError } from '../../../errors.ts';
-import { type Arriving, storeEvents, type UploadOutcome } from '../../account/arriving/events.ts';
+import {
+	type Arriving,
+	followInserted,
+	type Inserted,
+	type UploadOutcome,
+} from '../../account/arriving/events.ts';
 import { type AccountTables, isHere, type TablesOf } from '../engine/account-tables.ts';
 import { CommitLostError } from '../engine/commit-lost.ts';
 import { beginWriting, commitTransaction, isRolledBack } from '../engine/connection.ts';
-import { runTogether } from '../engine/run-steps.ts';
+import { storeTogether } from '../engine/run-steps.ts';
 import { insertUploads, isRepeat } from './insert-events.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
 import type { WriteKind } from './write-queue.ts';
@@ -24,11 +29,11 @@ const lockMs = 400;
 /** How long a COMMIT may take before its connection is cut and its outcome is read back. */
 const commitMs = 2000;
 
-/** How long an account that repeated an event is expected to repeat others. */
-const repeatingMs = 60_000;
+/** How long an account is expected to do again what it did. */
+const expectedMs = 60_000;
 
-/** Accounts whose uploads may repeat events. A transaction of others takes all events for new, and fails where one is not. */
-class Repeating {
+/** Accounts that have done something of late. */
+class OfLate {
 	readonly #untilMs = new Map<number, number>();
 
 	has(accountId: number): boolean {
@@ -40,7 +45,7 @@ class Repeating {
 	}
 
 	add(accountId: number): void {
-		this.#untilMs.set(accountId, monotonicMs() + repeatingMs);
+		this.#untilMs.set(accountId, monotonicMs() + expectedMs);
 	}
 }
 
@@ -50,7 +55,9 @@ class Repeating {
  * @param tablesOf an account's tables, as this server has them
  */
 export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
-	const repeating = new Repeating();
+	// A transaction of other accounts takes all events for new, and fails where one is not.
+	const repeating = new OfLate();
+	const joining = new OfLate();
 	return {
 		maxGroup: 32,
 		maxAccounts: 32,
@@ -61,8 +68,8 @@ export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
 			group.reduce((rows, other) => rows + other.upload.events.length, upload.events.length) <= maxRows,
 		acquireWithinMs: (group) => lastDeadlineMs(group) - monotonicMs() + graceMs,
 		store: (client, group, committing) => {
-			const parts = partsOf(group, tablesOf, repeating);
-			return store(client, { parts, group, repeating }, committing);
+			const parts = partsOf(group, tablesOf, { repeating, joining });
+			return store(client, { parts, group, repeating, joining }, committing);
 		},
 	};
 }
@@ -75,6 +82,7 @@ function lastDeadlineMs(group: readonly WaitingUpload[]): number {
 interface Part {
 	readonly accountId: number;
 	readonly mayRepeat: boolean;
+	readonly mayJoin: boolean;
 	readonly tables: AccountTables;
 	readonly waiting: readonly WaitingUpload[];
 	readonly uploads: readonly Arriving[];
@@ -82,7 +90,11 @@ interface Part {
 }
 
 /** In ascending order of account numbers, the order in which all transactions lock. */
-function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf, repeating: Repeating): Part[] {
+function partsOf(
+	group: readonly WaitingUpload[],
+	tablesOf: TablesOf,
+	{ repeating, joining }: Record<'repeating' | 'joining', OfLate>,
+): Part[] {
 	const ofAccounts = [...Map.groupBy(group, ({ accountId }) => accountId)].sort(([a], [b]) => a - b);
 	return ofAccounts.map(([accountId, waiting]) => {
 		const uploads = waiting.map(({ upload }) => ({
@@ -92,28 +104,34 @@ function partsOf(group: readonly WaitingUpload[], tablesOf: TablesOf, repeating:
 		}));
 		const events = uploads.flatMap((upload) => upload.events);
 		const mayRepeat = repeating.has(accountId) || group.some(({ upload }) => upload.simulate);
-		return { accountId, mayRepeat, tables: tablesOf(accountId), waiting, uploads, events };
+		const mayJoin = joining.has(accountId);
+		return { accountId, mayRepeat, mayJoin, tables: tablesOf(accountId), waiting, uploads, events };
 	});
 }
 
 interface Storing {
 	readonly parts: readonly Part[];
 	readonly group: readonly WaitingUpload[];
-	readonly repeating: Repeating;
+	readonly repeating: OfLate;
+	readonly joining: OfLate;
 }
 
 async function store(
 	client: pg.PoolClient,
-	{ parts, group, repeating }: Storing,
+	{ parts, group, repeating, joining }: Storing,
 	committing: () => void,
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
-	const storing = runTogether(
+	const storing = storeTogether(
 		client,
 		() => begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
-		parts.map(({ tables, uploads, events, mayRepeat }) => ({
+		parts.map(({ accountId, tables, uploads, events, mayRepeat, mayJoin }) => ({
 			tables,
-			steps: storeEvents(uploads, () => insertUploads(events, { isHere: isHere(client, tables), mayRepeat })),
+			insert: insertUploads(events, { isHere: isHere(client, tables), mayRepeat, mayJoin }),
+			follow(inserted: Inserted) {
+				if (inserted.owners.size + inserted.subscribers.size > 0) joining.add(accountId);
+				return followInserted(uploads, inserted);
+			},
 		})),
 		wholeMs(timeoutMs) + graceMs,
 	);
@@ -184,13 +202,21 @@ async function isStored(
 	{ tables, events }: Part,
 	timeoutMs: number,
 ): Promise<boolean> {
-	const steps = insertUploads(events, { isHere: isHere(client, tables), mayRepeat: true });
-	const [inserted] = await runTogether(
+	const [fresh] = await storeTogether(
 		client,
 		() => begin(client, timeoutMs),
-		[{ tables, steps }],
+		[
+			{
+				tables,
+				insert: insertUploads(events, { isHere: isHere(client, tables), mayRepeat: true, mayJoin: false }),
+				// biome-ignore lint/correctness/useYield: nothing follows
+				*follow(inserted: Inserted) {
+					return inserted.fresh;
+				},
+			},
+		],
 		wholeMs(timeoutMs) + graceMs,
 	);
 	await client.query('ROLLBACK');
-	return inserted?.fresh !== 'all' && inserted?.fresh.size === 0;
+	return fresh !== undefined && fresh !== 'all' && fresh.size === 0;
 }

@@ -24,6 +24,7 @@ import {
 	insertTold,
 	type Owners,
 	ownersAmong,
+	ownersToStore,
 	storeEvents,
 	type UploadOutcome,
 } from '../../account/arriving/events.ts';
@@ -136,18 +137,17 @@ function* storeTold(packed: PackedUpload, timesMs: readonly (number | null)[]): 
 /** Inserts the events that are new, each with the visitor whom it names. The unique index on `tid` decides which are new. */
 function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: Arrival): Steps<Inserted> {
 	const known = connection.statement(anythingKnown).get();
-	const { owners, subscribers, isAnothers } = known?.claims
-		? yield* findOwners(firstOfEach(upload.events))
-		: noOwners;
+	const found = known?.claims ? yield* findOwners(firstOfEach(upload.events)) : noOwners;
+	const owned = known?.claims ? ownersToStore(firstOfEach(upload.events), found) : found.owners;
 	const shared = known?.shared
 		? yield* sharedAmong(yield* someShared(), () => keysOfEvents(upload.events))
 		: noSharedKeys;
 	let values = upload.values;
 	let columns = fieldCount;
-	if (owners.size > 0) {
+	if (owned.size > 0) {
 		columns += ownerColumns.length;
 		values = upload.events.flatMap((event) => {
-			const owner = owners.get(event.tid);
+			const owner = owned.get(event.tid);
 			return [...valuesOf(event), owner?.vid ?? null, owner?.named ?? 0];
 		});
 	}
@@ -164,12 +164,11 @@ function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: 
 		if (stored === 0) lastId = Number(lastInsertRowid) - Number(changes);
 		stored += Number(changes);
 	}
-	const found = { owners, subscribers, isAnothers, shared, isNamed: true } as const;
-	if (stored === upload.size) return { ...found, fresh: 'all' };
+	if (stored === upload.size) return { ...found, shared, owned, fresh: 'all' };
 	const added =
 		stored === 0 ? [] : yield* select`tid FROM @subscription_event WHERE id > ${lastId} /* new tids */`;
 	const fresh = new Set(added.map(({ tid }) => String(tid)));
-	return { ...found, fresh };
+	return { ...found, shared, owned, fresh };
 }
 
 /** Of the keys of an upload nothing is known until a visitor has shown a `tid` or `cid`, or too many share one: cheap to find out. */
