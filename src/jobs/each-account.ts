@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicMs } from '../clock.ts';
+import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
+import { firstMomentMs } from '../reports/kept-days.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -34,14 +37,56 @@ export async function forEachAccount(
 	}
 }
 
+/** The accounts of each store as of a revision of its control database: rounds are frequent, and accounts may be thousands. */
+const known = new WeakMap<Store, { readonly revision: number; readonly inUse: readonly Account[] }>();
+
 /** Accounts that are enabled, and whose clients are. */
-export async function accountsInUse({ control }: Store): Promise<Account[]> {
+export async function accountsInUse(store: Store): Promise<readonly Account[]> {
+	const { control } = store;
+	const revision = await control.revision();
+	const last = known.get(store);
+	if (last?.revision === revision) return last.inUse;
 	const disabled = new Set(
 		(await control.clients()).flatMap(({ client, disabledAt }) => (disabledAt === null ? [] : [client])),
 	);
-	return (await control.accounts()).filter(
+	const inUse = (await control.accounts()).filter(
 		({ client, disabledAt }) => disabledAt === null && !disabled.has(client),
 	);
+	known.set(store, { revision, inUse });
+	return inUse;
+}
+
+/** Whether anything was ever stored of an account, or is still. Of most of thousands, nothing is. */
+export async function hasHistory(store: Store, accountId: number): Promise<boolean> {
+	return Number.isFinite(await store.read(accountId, firstMomentMs()));
+}
+
+/** Some work falls due by time alone. */
+const maxQuietMs = 6 * hourMs;
+
+/** Which accounts have something new for a job since it last found nothing left to do. */
+export class News {
+	readonly #store: Store;
+	#marks: ReadonlyMap<number, string> = new Map();
+	readonly #done = new Map<number, { readonly mark: string | undefined; readonly atMs: number }>();
+
+	constructor(store: Store) {
+		this.#store = store;
+	}
+
+	async among(accounts: readonly Account[]): Promise<readonly Account[]> {
+		// Of before the visits: what is written meanwhile is new.
+		this.#marks = await this.#store.marks(accounts.map(({ id }) => id));
+		return accounts.filter(({ id }) => {
+			const [mark, done] = [this.#marks.get(id), this.#done.get(id)];
+			return mark === undefined || done?.mark !== mark || monotonicMs() - done.atMs >= maxQuietMs;
+		});
+	}
+
+	/** Nothing is left to do in an account that `among` has named. */
+	done(accountId: number): void {
+		this.#done.set(accountId, { mark: this.#marks.get(accountId), atMs: monotonicMs() });
+	}
 }
 
 /** Does a round at once, and again and again, until the signal is aborted. @param round resolves to the pause after it */

@@ -5,6 +5,7 @@ import { foldOnce } from '../store/fold-all.ts';
 import type { Maintenance } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
+import { News } from './each-account.ts';
 
 /** Interval of checks of all accounts, which find the work that killed processes have left. */
 const roundEveryMs = 600_000;
@@ -32,9 +33,11 @@ export class Folder {
 	readonly #cursors = new Map<number, { after: string; notBeforeMs: number }>();
 	readonly #counts = new Map<number, number>();
 	readonly #pause = new WakeableSleep();
+	readonly #news: News;
 
 	constructor(store: Store & Maintenance, options: FoldingOptions) {
 		this.#store = store;
+		this.#news = new News(store);
 		this.#options = options;
 	}
 
@@ -63,7 +66,7 @@ export class Folder {
 
 	async #checkAll(): Promise<void> {
 		try {
-			for (const { id } of await this.#store.control.accounts()) {
+			for (const { id } of await this.#news.among(await this.#store.control.accounts())) {
 				if (this.#options.signal.aborted) return;
 				await this.#check(id);
 			}
@@ -74,7 +77,10 @@ export class Folder {
 
 	async #check(accountId: number): Promise<void> {
 		try {
-			if ((await this.#count(accountId)) === 0) return;
+			if ((await this.#count(accountId)) === 0) {
+				this.#news.done(accountId);
+				return;
+			}
 			this.wake(accountId);
 			await this.#options.resume?.(accountId);
 		} catch (error) {

@@ -1,7 +1,7 @@
 import type { WorkLog } from '../log.ts';
 import { graceMs, keepDays } from '../reports/kept-days.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, forEachAccount, type RoundFailure, repeatedly } from './each-account.ts';
+import { accountsInUse, forEachAccount, News, type RoundFailure, repeatedly } from './each-account.ts';
 
 /** Interval of rounds over all accounts, each of which looks for days that are over. */
 const everyMs = 600_000;
@@ -15,10 +15,13 @@ export function runKeptDays(
 	{ log, signal }: { readonly log: WorkLog; readonly signal: AbortSignal },
 ): Promise<void> {
 	const fail = ({ aid, reason }: RoundFailure) => log.error({ account: aid, reason }, 'keeping days failed');
+	const news = new News(store);
 	return repeatedly(signal, async () => {
 		let isMore = false;
-		await forEachAccount(store, accountsInUse(store), { signal, fail }, async ({ id }) => {
+		const accounts = accountsInUse(store).then((all) => news.among(all));
+		await forEachAccount(store, accounts, { signal, fail }, async ({ id }) => {
 			if (await keepDays(store, id, signal)) isMore = true;
+			else news.done(id);
 		});
 		return isMore ? graceMs : everyMs;
 	});

@@ -2,7 +2,7 @@ import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import { problemOfModel } from '../scoring/judge/model-versions.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, forEachAccount, repeatedly } from './each-account.ts';
+import { accountsInUse, forEachAccount, hasHistory, repeatedly } from './each-account.ts';
 import { failingTraining, ScoreUpkeep, type UpkeepOptions } from './score-upkeep.ts';
 
 export interface ScheduleOptions extends UpkeepOptions {
@@ -45,6 +45,7 @@ export function trainDue(
 		// The absolute difference, because another server's clock may be slightly ahead. A time far in the future must
 		// not prevent training forever.
 		if (signal.aborted || Math.abs(now() - newestMs) < everyMs) return;
+		if (!(await hasHistory(store, account.id))) return;
 		for (const { version, active, report } of await train(account, now())) {
 			const { goal, scope, kind, later } = report;
 			const auc = later?.auc.value ?? null;

@@ -9,7 +9,7 @@ import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { learnCadences } from './cadences.ts';
-import { accountsInUse, forEachAccount, type RoundFailure } from './each-account.ts';
+import { accountsInUse, forEachAccount, hasHistory, type RoundFailure } from './each-account.ts';
 import { followPromises, pruneServed } from './promises.ts';
 
 export interface UpkeepOptions {
@@ -59,13 +59,24 @@ export class ScoreUpkeep {
 			const last = this.#measured.get(account.id);
 			if (last && Math.abs(now() - last.atMs) < last.pauseMs) return;
 			this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
+			const later = last ? Math.min(maxPauseMs, 2 * last.pauseMs) : minPauseMs;
+			if (!(await this.#isMeasurable(account.id))) {
+				this.#measured.set(account.id, { atMs: now(), pauseMs: later });
+				return;
+			}
 			const isLearned = await learnCadences(this.#store, account.id, now());
 			const changed = (await this.#measureRates(account)) || isLearned;
 			await this.#followLevels(account);
 			await this.#followPromises(account);
-			const pauseMs = changed || !last ? minPauseMs : Math.min(maxPauseMs, 2 * last.pauseMs);
-			this.#measured.set(account.id, { atMs: now(), pauseMs });
+			this.#measured.set(account.id, { atMs: now(), pauseMs: changed ? minPauseMs : later });
 		});
+	}
+
+	/** Whether there is anything to measure, or there was. Without base rates, what is assumed is served. */
+	async #isMeasurable(accountId: number): Promise<boolean> {
+		if (await hasHistory(this.#store, accountId)) return true;
+		const { control } = this.#store;
+		return (await control.baseRates(accountId)).size > 0 || (await control.cadences(accountId)) !== null;
 	}
 
 	/** Measures the base rates, and serves them if they have changed. @returns whether they have */

@@ -2,7 +2,7 @@ import { hourMs } from '../durations.ts';
 import type { WorkLog } from '../log.ts';
 import { findSharedKeys } from '../store/find-shared-keys.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, forEachAccount, type RoundFailure, repeatedly } from './each-account.ts';
+import { accountsInUse, forEachAccount, News, type RoundFailure, repeatedly } from './each-account.ts';
 
 /**
  * Looks for keys that too many share among the events of all accounts, at once and then hourly, until the signal is aborted.
@@ -14,10 +14,13 @@ export function runSharedKeys(
 ): Promise<void> {
 	const fail = ({ aid, reason }: RoundFailure) =>
 		log.error({ account: aid, reason }, 'looking for shared keys failed');
+	const news = new News(store);
 	return repeatedly(signal, async () => {
-		await forEachAccount(store, accountsInUse(store), { signal, fail }, ({ id }) =>
-			findSharedKeys(store, id, signal),
-		);
+		const accounts = accountsInUse(store).then((all) => news.among(all));
+		await forEachAccount(store, accounts, { signal, fail }, async ({ id }) => {
+			await findSharedKeys(store, id, signal);
+			news.done(id);
+		});
 		return hourMs;
 	});
 }

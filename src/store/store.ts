@@ -17,6 +17,11 @@ export interface Store {
 	 * Repeats them after a concurrent change or a deadlock.
 	 */
 	transact<T>(accountId: number, begin: () => Steps<T>): Promise<T>;
+	/**
+	 * Texts that become others when something is written to accounts' databases, soon at the latest. They tell of thousands of accounts
+	 * which have something new, without a look into each. Missing is who cannot be told so.
+	 */
+	marks(accountIds: readonly number[]): Promise<ReadonlyMap<number, string>>;
 }
 
 /**

@@ -84,6 +84,7 @@ test('an account whose rates have not changed is measured less and less often', 
 test('a failing account is reported and retried after 10 minutes, and others are not delayed', async (t) => {
 	const { store, accountId, clock, upkeep, reports, ratesOf } = await place(t);
 	const other = await addAccount(store, 'c-a-globex-uk', 'globex');
+	await storeVisitors(store, other, madeUpVisitors(1));
 	const read = store.read.bind(store);
 	let failing = true;
 	store.read = ((id, work) =>
@@ -101,6 +102,23 @@ test('a failing account is reported and retried after 10 minutes, and others are
 	clock.nowMs += 1;
 	await upkeep.round();
 	assert.ok(await ratesOf('return'));
+});
+
+test('an account is measured once it has a visitor; until then nothing of it is changed, which would tell every server', async (t) => {
+	const { store, clock, upkeep } = await place(t);
+	await upkeep.round();
+	const empty = await addAccount(store, 'c-a-globex-uk', 'globex');
+	const revision = await store.control.revision();
+	for (const pauseMinutes of [0, 1, 2]) {
+		clock.nowMs += pauseMinutes * minuteMs;
+		await upkeep.round();
+	}
+	assert.equal((await store.control.baseRates(empty)).size, 0);
+	assert.equal(await store.control.revision(), revision);
+	await storeVisitors(store, empty, madeUpVisitors(1));
+	clock.nowMs += 4 * minuteMs;
+	await upkeep.round();
+	assert.notEqual((await store.control.baseRates(empty)).size, 0);
 });
 
 test('disabled accounts are left alone, and nothing begins after the signal', async (t) => {

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError, UnavailableError } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
-import { clientTableNames } from '../account/tables.ts';
+import { type ClientTable, clientTableNames } from '../account/tables.ts';
 import type { Capability } from '../capability.ts';
 import { checkControl } from '../check-control.ts';
 import type { Account } from '../control/accounts.ts';
@@ -66,7 +66,21 @@ const maintenancePool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 10_000,
 	statementTimeoutMs: hourMs,
 	idleInTransactionMs: 60_000,
+	// Rounds of background work meet all accounts.
+	maxUses: 500,
 };
+
+/** Whatever makes work is written to one of these. */
+const markedTables: readonly ClientTable[] = [
+	'hit',
+	'subscription_event',
+	'touch',
+	'claim',
+	'visitor',
+	'visit',
+	'task',
+	'kept_day',
+];
 
 /** How often a transaction is repeated when another one got in its way. */
 const maxRetries = 5;
@@ -301,6 +315,23 @@ export class PostgresStore implements OpenStore {
 		const schema = this.#servers.schemaOf(accountId);
 		const tables = clientTableNames.map((table) => `"${schema}".${table}`);
 		await this.#ownerPoolOf(accountId).query(`VACUUM ${tables.join(', ')}`);
+	}
+
+	/**
+	 * From the server's statistics, which are a minute late at most. Missing are accounts on servers of their own, and on clusters,
+	 * where the statistics are the nodes'.
+	 */
+	async marks(): Promise<ReadonlyMap<number, string>> {
+		if (await Citus.of(this.#home)) return new Map();
+		const { rows } = await this.#home.query<{ schema: string; mark: string }>(
+			`SELECT nspname AS schema, concat_ws(' ', pg_postmaster_start_time(), sum(pg_stat_get_tuples_inserted(pg_class.oid)
+				+ pg_stat_get_tuples_updated(pg_class.oid) + pg_stat_get_tuples_deleted(pg_class.oid))) AS mark
+			 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+			 WHERE relname = ANY($1) AND relkind = 'r' AND nspname ~ $2 AND current_setting('track_counts') = 'on'
+			 GROUP BY nspname /* marks */`,
+			[markedTables, this.#schemas.accounts],
+		);
+		return new Map(rows.map(({ schema, mark }) => [this.#schemas.accountIdOf(schema), mark]));
 	}
 
 	async waiting(accountId: number): Promise<number> {

@@ -22,6 +22,7 @@ import {
 	goneEveryMs,
 	logAt,
 	lostSince,
+	markOf,
 	migrateAccountFile,
 	type OpenedFiles,
 	openAccountFile,
@@ -198,6 +199,11 @@ export class SqliteStore implements OpenStore {
 		this.#last?.connection.database.close();
 		this.#last = undefined;
 		return wasOpen;
+	}
+
+	async marks(accountIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
+		const marks = accountIds.map((id) => [id, markOf(this.#folder.accountPath(id))] as const);
+		return new Map(marks.filter((one): one is readonly [number, string] => one[1] !== undefined));
 	}
 
 	async waiting(accountId: number): Promise<number> {

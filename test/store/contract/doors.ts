@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import type { Reading } from '../../../src/store/steps.ts';
-import { type Engine, openAccountOn } from '../engines.ts';
+import { eventually } from '../../eventually.ts';
+import { addAccount, type Engine, openAccountOn } from '../engines.ts';
 import { hit } from './visitors.ts';
 
 /** The contract of every engine for the two ways to an account's data. */
@@ -21,6 +22,34 @@ export function doorsContract(engine: Engine): void {
 			assert.equal(await store.read(accountId, countVisitors()), 1);
 			await writer.storeHit(accountId, hit());
 			assert.equal(await store.read(accountId, countVisitors()), 2);
+		});
+
+		test('what is written to an account becomes a mark of its own, and what is only read does not', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const other = await addAccount(store);
+			const marks = async () => {
+				const all = await store.marks([accountId, other]);
+				return [all.get(accountId), all.get(other)];
+			};
+			await writer.storeHit(accountId, hit());
+			// A server's statistics are late.
+			let [before, ofOther] = await marks();
+			const becomes = async (what: string) => {
+				await eventually(what, async () => (await marks())[0] !== before, 70_000);
+				[before, ofOther] = await marks();
+			};
+			assert.ok(before !== undefined && ofOther !== undefined);
+			await writer.storeHit(accountId, hit());
+			await becomes('a hit is a mark');
+			await store.transact(accountId, function* () {
+				yield [{ sql: 'DELETE FROM @visitor' }];
+			});
+			await becomes('a transaction is a mark');
+			for (const id of [accountId, other]) {
+				assert.equal(await store.read(id, countVisitors()), 0);
+				assert.equal(await store.waiting(id), 0);
+			}
+			assert.deepEqual((await marks())[1], ofOther);
 		});
 
 		test('a read sees one state of the account', async () => {

@@ -102,6 +102,15 @@ export function logAt(path: string): string | undefined {
 	return fileAt(`${path}-wal`);
 }
 
+/** What becomes another text when something is written to a database. Its log is removed and made anew, empty, by who only reads. */
+export function markOf(path: string): string | undefined {
+	const file = statSync(path, { throwIfNoEntry: false });
+	const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+	return (
+		file && [file, ...(log?.size ? [log] : [])].map(({ mtimeMs, size }) => `${mtimeMs} ${size}`).join(' ')
+	);
+}
+
 /** The files of a database when it was opened, see `fileAt` and `logAt`. */
 export interface OpenedFiles {
 	readonly file?: string | undefined;
