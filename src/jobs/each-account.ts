@@ -1,8 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicMs } from '../clock.ts';
-import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
-import { firstMomentMs } from '../reports/kept-days.ts';
+import { firstMomentMs } from '../store/account/reading/journey-rows.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -58,35 +56,8 @@ export async function accountsInUse(store: Store): Promise<readonly Account[]> {
 
 /** Whether anything was ever stored of an account, or is still. Of most of thousands, nothing is. */
 export async function hasHistory(store: Store, accountId: number): Promise<boolean> {
-	return Number.isFinite(await store.read(accountId, firstMomentMs()));
-}
-
-/** Some work falls due by time alone. */
-const maxQuietMs = 6 * hourMs;
-
-/** Which accounts have something new for a job since it last found nothing left to do. */
-export class News {
-	readonly #store: Store;
-	#marks: ReadonlyMap<number, string> = new Map();
-	readonly #done = new Map<number, { readonly mark: string | undefined; readonly atMs: number }>();
-
-	constructor(store: Store) {
-		this.#store = store;
-	}
-
-	async among(accounts: readonly Account[]): Promise<readonly Account[]> {
-		// Of before the visits: what is written meanwhile is new.
-		this.#marks = await this.#store.marks(accounts.map(({ id }) => id));
-		return accounts.filter(({ id }) => {
-			const [mark, done] = [this.#marks.get(id), this.#done.get(id)];
-			return mark === undefined || done?.mark !== mark || monotonicMs() - done.atMs >= maxQuietMs;
-		});
-	}
-
-	/** Nothing is left to do in an account that `among` has named. */
-	done(accountId: number): void {
-		this.#done.set(accountId, { mark: this.#marks.get(accountId), atMs: monotonicMs() });
-	}
+	const firstMs = await store.read(accountId, firstMomentMs());
+	return Number.isFinite(firstMs);
 }
 
 /** Does a round at once, and again and again, until the signal is aborted. @param round resolves to the pause after it */

@@ -3,9 +3,9 @@ import type { WorkLog } from '../log.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import { foldOnce } from '../store/fold-all.ts';
 import type { Maintenance } from '../store/maintenance.ts';
+import { News } from '../store/news.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
-import { News } from './each-account.ts';
 
 /** Interval of checks of all accounts, which find the work that killed processes have left. */
 const roundEveryMs = 600_000;

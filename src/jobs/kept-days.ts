@@ -1,7 +1,8 @@
 import type { WorkLog } from '../log.ts';
 import { graceMs, keepDays } from '../reports/kept-days.ts';
+import { News } from '../store/news.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, forEachAccount, News, type RoundFailure, repeatedly } from './each-account.ts';
+import { accountsInUse, forEachAccount, type RoundFailure, repeatedly } from './each-account.ts';
 
 /** Interval of rounds over all accounts, each of which looks for days that are over. */
 const everyMs = 600_000;

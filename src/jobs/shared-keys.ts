@@ -1,8 +1,9 @@
 import { hourMs } from '../durations.ts';
 import type { WorkLog } from '../log.ts';
 import { findSharedKeys } from '../store/find-shared-keys.ts';
+import { News } from '../store/news.ts';
 import type { Store } from '../store/store.ts';
-import { accountsInUse, forEachAccount, News, type RoundFailure, repeatedly } from './each-account.ts';
+import { accountsInUse, forEachAccount, type RoundFailure, repeatedly } from './each-account.ts';
 
 /**
  * Looks for keys that too many share among the events of all accounts, at once and then hourly, until the signal is aborted.

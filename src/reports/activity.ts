@@ -1,9 +1,10 @@
 import type { EventKind } from '../domain/event-kind.ts';
 import { noGateways } from '../domain/mail-gateways.ts';
 import { touchDimensions, wantedTouch } from '../domain/touch.ts';
+import { firstMomentMs } from '../store/account/reading/journey-rows.ts';
 import type { SpanLength } from './calendar.ts';
 import { amountsOf, type Journey, netPence, type Period, placeOf, spansOf, totalOf } from './journey.ts';
-import { firstMomentMs, readCameIn } from './kept-days.ts';
+import { readCameIn } from './kept-days.ts';
 import { readArrivals } from './read-journeys.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';

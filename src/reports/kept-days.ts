@@ -11,13 +11,7 @@ import {
 	utcDay,
 } from '../store/account/kept-days.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
-import {
-	arrivalsIn,
-	firstReceivedMs,
-	firstVisitMs,
-	hitsByPart,
-	hitsIn,
-} from '../store/account/reading/journey-rows.ts';
+import { arrivalsIn, firstMomentMs, hitsByPart, hitsIn } from '../store/account/reading/journey-rows.ts';
 import type { Check } from '../store/maintenance.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
@@ -213,11 +207,6 @@ export async function keepDays(store: Store, accountId: number, signal?: AbortSi
 		await store.transact(accountId, () => keepDay(day, figures));
 	}
 	return missing.length > 0 || ready.length < asked.length;
-}
-
-/** When the first hit, kept touch or event was. */
-export function* firstMomentMs(): Reading<number> {
-	return Math.min(yield* firstVisitMs(), yield* firstReceivedMs());
 }
 
 /** Compares the figures that are kept of days with the log. @param isReadable whether an account may be read */

@@ -16,13 +16,13 @@ import type { ServingReader, ServingWriter, WriterEvents } from '../serving.ts';
 import type { Reading, Steps } from '../steps.ts';
 import type { OlderSchema, OpenStore, StorePlace } from '../store.ts';
 import {
+	changeMarkOf,
 	createAccountFile,
 	deleteAccountFile,
 	fileAt,
 	goneEveryMs,
 	logAt,
 	lostSince,
-	markOf,
 	migrateAccountFile,
 	type OpenedFiles,
 	openAccountFile,
@@ -202,7 +202,7 @@ export class SqliteStore implements OpenStore {
 	}
 
 	async marks(accountIds: readonly number[]): Promise<ReadonlyMap<number, string>> {
-		const marks = accountIds.map((id) => [id, markOf(this.#folder.accountPath(id))] as const);
+		const marks = accountIds.map((id) => [id, changeMarkOf(this.#folder.accountPath(id))] as const);
 		return new Map(marks.filter((one): one is readonly [number, string] => one[1] !== undefined));
 	}
 

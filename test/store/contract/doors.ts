@@ -34,6 +34,8 @@ export function doorsContract(engine: Engine): void {
 			await writer.storeHit(accountId, hit());
 			// A server's statistics are late.
 			let [before, ofOther] = await marks();
+			// Of a cluster, nobody can tell.
+			if (engine.name.endsWith('cluster')) return assert.deepEqual([before, ofOther], [undefined, undefined]);
 			const becomes = async (what: string) => {
 				await eventually(what, async () => (await marks())[0] !== before, 70_000);
 				[before, ofOther] = await marks();

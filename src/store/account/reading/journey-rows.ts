@@ -423,6 +423,11 @@ export function* firstReceivedMs(): Reading<number> {
 	return row ? Number(row.received_at) : Number.POSITIVE_INFINITY;
 }
 
+/** When the first hit, kept touch or event was. */
+export function* firstMomentMs(): Reading<number> {
+	return Math.min(yield* firstVisitMs(), yield* firstReceivedMs());
+}
+
 /** How many hits there are in each of some spans. */
 export function* hitsIn(spans: readonly { fromMs: number; toMs: number }[]): Reading<number[]> {
 	const counts = yield* rowsOf(

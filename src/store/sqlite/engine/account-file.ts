@@ -103,7 +103,7 @@ export function logAt(path: string): string | undefined {
 }
 
 /** What becomes another text when something is written to a database. Its log is removed and made anew, empty, by who only reads. */
-export function markOf(path: string): string | undefined {
+export function changeMarkOf(path: string): string | undefined {
 	const file = statSync(path, { throwIfNoEntry: false });
 	const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
 	return (

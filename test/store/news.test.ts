@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { News } from '../../src/jobs/each-account.ts';
-import { hit } from '../store/contract/visitors.ts';
-import { addAccount, type Engine, engines, openFor, startWritingFor } from '../store/engines.ts';
+import { News } from '../../src/store/news.ts';
+import { hit } from './contract/visitors.ts';
+import { addAccount, type Engine, engines, openFor, startWritingFor } from './engines.ts';
 
 const [sqlite] = engines as [Engine];
 
