@@ -2,28 +2,27 @@ import { sameOccasionMs } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
 import { counted } from '../format/numbers.ts';
 import { countBelow } from '../scoring/rows/count-below.ts';
-import { seededRandom } from '../scoring/rows/random.ts';
 import { addDays } from './calendar.ts';
 import { type CoursesAt, coursesOf, isPaid, knownBefore, type PaidJourney, planOf } from './courses.ts';
-import type { Journey, Period } from './journey.ts';
+import { isIn, type Journey, type Period } from './journey.ts';
 import {
-	type BackTest,
 	chosenBy,
+	type ExpectedArrivals,
 	latelyDays,
 	type NewBusinessChoice,
 	type NewBusinessMethod,
 	type NewPence,
 	NewSubscriptions,
 	newBusinessMethods,
-	scaleOf,
 	spreadOf,
+	type ToldNewPence,
 } from './new-business.ts';
-import { projectionOf, Renewals, zOf } from './projection.ts';
+import { type Projection, projectionOf, Renewals, zOf } from './projection.ts';
 import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { withColumns } from './report-table.ts';
-import { type EarlierReturns, lapsedDays, returnsOf } from './returns.ts';
-import { boundsOf, normal } from './simulated.ts';
+import { type EndedGroup, endedAt, lapsedDays, returnsOf } from './returns.ts';
+import { sumOf } from './sums.ts';
 
 const parts = [
 	'acquisitions',
@@ -49,12 +48,12 @@ export interface Forecast {
 }
 
 const z = zOf['80 %'];
-const simulations = 1000;
 /** New subscriptions are worth what those of this time are, or the latest of these. */
 const [recentDays, minRecent] = [28, 30];
-const maxBackTests = 52;
-/** Of how many subscriptions the value of a new one is learned in back-tests. */
-const sampled = 2000;
+/** As many earlier moments say how many come back. */
+const returnMoments = 3;
+/** At most so many earlier moments are tried, on at most so many subscriptions. */
+const [maxMoments, sampled] = [10, 8000];
 
 /** Subscriptions that had begun before a moment, as they were known then. */
 export function knownAt(
@@ -74,7 +73,7 @@ const unset: CoursesAt = (journeys, atMs) => coursesOf(journeys, {}, atMs);
 /**
  * What the next days will bring, as of a moment; of what happened then and later, nothing is used. Present subscriptions pay what
  * `projectionOf` says. New business is told by a model, unless a simpler method was nearer to what came in this account's past.
- * Bounds are those of simulated futures. The same input gives the same result.
+ * Bounds are as far apart as chance makes them, and by as much more or less as the account's past was missed.
  * @param journeys all that are known; those of later are left out
  * @param present the same as of the moment, where they are at hand
  */
@@ -87,57 +86,52 @@ export function forecast(
 		present = knownAt(journeys, asOfMs, coursesAt),
 	}: { readonly coursesAt?: CoursesAt; readonly present?: readonly PaidJourney[] } = {},
 ): Forecast {
-	const renewals = new Renewals(present, asOfMs);
-	const ofPresent = projectionOf(present, renewals, asOfMs, { days, z });
-	const {
-		pence: ofNew,
-		spread,
-		choice,
-		presentScale,
-	} = newBusiness(journeys, present, { asOfMs, days, coursesAt });
-	const returns = returnsOf(present, asOfMs, earlierReturns(journeys, { asOfMs, days, coursesAt }));
-	const refundShare = refundShareOf(present);
-	const middle = partsOf(
-		{
-			acquisitions: ofNew.acquisitions,
-			'renewals of new': ofNew.renewals,
-			'renewals of present': ofPresent.pence,
-			returns: returns.pence,
-		},
-		refundShare,
+	const next = outlookOf(present, termsOf(present, asOfMs, days), 0);
+	const every = Math.max(1, Math.ceil(present.length / sampled));
+	const sample = present.filter((_, place) => place % every === 0);
+	const terms = termsOf(sample, asOfMs, days);
+	const past = pastOf(journeys, sample, { ...terms, coursesAt });
+	const tests = past.map(({ came, atMs, ofNew }) => ({
+		atMs,
+		model: totalOf(ofNew.model),
+		dues: totalOf(ofNew.dues),
+		lastPeriod: totalOf(ofNew.lastPeriod),
+		came: came.acquisitions + came['renewals of new'],
+	}));
+	const independent = Math.min(1, stepOf(days) / days);
+	const choice = chosenBy(
+		tests.filter((_, place) => past[place]?.isTried),
+		independent,
 	);
-	const random = seededRandom(1);
-	const [below, above] = [
-		(presentScale * (ofPresent.pence - ofPresent.lowPence)) / z,
-		(presentScale * (ofPresent.highPence - ofPresent.pence)) / z,
-	];
-	const futures = Array.from({ length: simulations }, () => {
-		const moved = Math.exp(spread * normal(random));
-		const chance = normal(random);
-		return partsOf(
-			{
-				acquisitions: ofNew.acquisitions * moved,
-				'renewals of new': ofNew.renewals * moved,
-				'renewals of present': Math.max(0, ofPresent.pence + chance * (chance < 0 ? below : above)),
-				returns: returns.pence * Math.exp(returns.spread * normal(random)),
-			},
-			refundShare,
-		);
-	});
+	const toldOf = (outlook: Outlook) => {
+		const earlier = past.filter(({ atMs }) => atMs + days * dayMs <= outlook.atMs);
+		return partsOf(outlook, choice.method, earlier);
+	};
+	const told = toldOf(next);
+	// No nearer than it could be tried.
+	const toldOfSample = every > 1 ? toldOf(outlookOf(sample, terms, 0)) : told;
+	const tried = past
+		.filter(({ isTried }) => isTried)
+		.map((one) => ({ told: toldOf(one), came: one.came }))
+		.filter((one) => one.told.returns.isKnown);
 	const expected = (part: Part): Expected => {
-		if (part === 'renewals of present') return ofPresent;
-		const [low, high] = boundsOf(
-			futures.map((future) => future[part]),
-			0.1,
+		if (part === 'renewals of present') return next.present;
+		const scale = scaleOf(
+			tried.map((one) => surpriseOf(one.told[part], one.came[part])),
+			independent,
 		);
-		const pence = middle[part];
-		const [lowPence, highPence] = [Math.min(low, pence), Math.max(high, pence)];
-		return { pence: whole(pence), lowPence: whole(lowPence), highPence: whole(highPence) };
+		const { pence } = told[part];
+		const [below, above] = toldOfSample[part].distance(z * scale);
+		return {
+			pence: whole(pence),
+			lowPence: whole(pence - every * below),
+			highPence: whole(pence + every * above),
+		};
 	};
 	return {
 		parts: Object.fromEntries(parts.map((part) => [part, expected(part)])) as Record<Part, Expected>,
 		newBusiness: choice,
-		warnings: unknownRates(present, renewals),
+		warnings: unknownRates(present, next.renewals),
 	};
 }
 
@@ -146,145 +140,208 @@ function whole(pence: number): number {
 	return Math.round(pence) || 0;
 }
 
-function partsOf(
-	paid: Omit<Record<Part, number>, 'refunds' | 'net'>,
-	refundShare: number,
-): Record<Part, number> {
-	const sum = paid.acquisitions + paid['renewals of new'] + paid['renewals of present'] + paid.returns;
-	return { ...paid, refunds: -refundShare * sum, net: sum * (1 - refundShare) };
-}
-
-/** Of all payments so far. */
-function refundShareOf(journeys: readonly PaidJourney[]): number {
-	let [paid, refunds] = [0, 0];
-	for (const { subscription } of journeys)
-		for (const { kind, revenuePence } of subscription.steps) {
-			if (kind === 'refund') refunds -= revenuePence;
-			else paid += revenuePence;
-		}
-	return paid > 0 ? Math.min(1, refunds / paid) : 0;
-}
-
+/** What all moments have in common. */
 interface Terms {
 	readonly asOfMs: number;
 	readonly days: number;
-	readonly coursesAt: CoursesAt;
+	readonly arrivals: NewSubscriptions;
+	readonly newPence: (fromMs: number, toMs: number) => NewPence;
 }
 
-function newBusiness(
-	journeys: readonly Journey[],
-	present: readonly PaidJourney[],
-	{ asOfMs, days, coursesAt }: Terms,
-): {
-	readonly pence: NewPence;
-	readonly spread: number;
-	readonly choice: NewBusinessChoice;
-	/** By how much renewals of the present were off more than their bounds say. */
-	readonly presentScale: number;
-} {
+function termsOf(present: readonly PaidJourney[], asOfMs: number, days: number): Terms {
 	const begun = present.toSorted((a, b) => beginOf(a) - beginOf(b));
 	const arrivals = new NewSubscriptions(begun.map(beginOf), asOfMs);
-	const cameFrom = newPenceOf(begun);
-	const step = Math.max(7, Math.round(days / 8));
-	const sample = everyNth(journeys, sampled);
-	const tests = Math.min(
-		maxBackTests,
-		Math.floor((arrivals.days - days - Math.max(days, recentDays)) / step) + 1,
-	);
-	const backTests: BackTest[] = [];
-	/** Of renewals of those who were present then. */
-	const surprises: number[] = [];
-	let valued: { readonly ago: number; readonly pence: number } | undefined;
-	for (let test = tests - 1; test >= 0; test--) {
-		const ago = days + test * step;
-		const fromMs = asOfMs - ago * dayMs;
-		if (!valued || valued.ago - ago >= recentDays) {
-			const known = knownAt(sample, fromMs, coursesAt);
-			valued = { ago, pence: sumOf(valueOfNew(known, fromMs, days)) };
-			surprises.push(surpriseOf(known, present, { asOfMs: fromMs, days }));
-		}
-		const { count, spread: assumedSpread } = arrivals.expected(days, ago);
-		backTests.push({
-			atMs: fromMs,
-			assumedSpread,
-			model: count * valued.pence,
-			dues: arrivals.lately(days, ago) * valued.pence,
-			lastPeriod: sumOf(cameFrom(fromMs - days * dayMs, fromMs)),
-			came: sumOf(cameFrom(fromMs, fromMs + days * dayMs)),
-		});
-	}
-	const { count, spread: assumed, alikeDays } = arrivals.expected(days);
-	const choice = chosenBy(backTests, alikeDays, { lastPeriod: days, dues: latelyDays });
-	const independent = Math.min(backTests.length, (backTests.length * step) / days);
-	const presentScale = scaleOf(surprises, Math.min(surprises.length, (surprises.length * recentDays) / days));
-	const spread = spreadOf(backTests, { method: choice.method, assumed, independent });
-	if (choice.method === 'lastPeriod')
-		return { pence: cameFrom(asOfMs - days * dayMs, asOfMs), spread, choice, presentScale };
-	const value = valueOfNew(begun, asOfMs, days);
-	const many = choice.method === 'model' ? count : arrivals.lately(days);
+	return { asOfMs, days, arrivals, newPence: newPenceOf(begun) };
+}
+
+/** What was known at a moment of the days after it. */
+interface Outlook {
+	readonly atMs: number;
+	readonly renewals: Renewals;
+	readonly ofNew: Readonly<Record<NewBusinessMethod, ToldNewPence>>;
+	readonly present: Projection;
+	readonly ended: readonly EndedGroup[];
+	/** Of all payments so far, the share that was paid back, and the variance of what is paid back of a penny. */
+	readonly refunds: { readonly share: number; readonly variance: number };
+}
+
+/** A moment of the past, and what came in the days after it. */
+interface Past extends Outlook {
+	readonly came: Readonly<Record<Part, number>>;
+	/** Whether as much was known then as a forecast needs. */
+	readonly isTried: boolean;
+}
+
+/** @param ago the moment, in days before that of the forecast */
+function outlookOf(
+	known: readonly PaidJourney[],
+	{ asOfMs, days, arrivals, newPence }: Terms,
+	ago: number,
+): Outlook {
+	const atMs = asOfMs - ago * dayMs;
+	const renewals = new Renewals(known, atMs);
+	const values = valuesOfNew(known, renewals, atMs);
 	return {
-		pence: { acquisitions: many * value.acquisitions, renewals: many * value.renewals },
-		spread,
-		choice,
-		presentScale,
+		atMs,
+		renewals,
+		ofNew: {
+			model: newPenceBy(values, arrivals.expected(ago), days),
+			dues: newPenceBy(values, arrivals.asLately(latelyDays, ago), days),
+			lastPeriod: {
+				...newPenceBy(values, arrivals.asLately(days, ago), days),
+				...newPence(atMs - days * dayMs, atMs),
+			},
+		},
+		present: projectionOf(known, renewals, atMs, { days, z }),
+		ended: endedAt(known, atMs),
+		refunds: refundsOf(known),
 	};
 }
 
-/** How many standard deviations renewals of those who were present at an earlier moment were off, by what was known then. */
-function surpriseOf(
-	known: readonly PaidJourney[],
-	now: readonly PaidJourney[],
-	{ asOfMs, days }: Omit<Terms, 'coursesAt'>,
-): number {
-	const told = projectionOf(known, new Renewals(known, asOfMs), asOfMs, { days, z });
-	const there = new Set(
-		known
-			.filter((journey) => lapsedDays(journey, asOfMs) === undefined)
-			.map(({ subscription }) => subscription.subid),
-	);
-	const endMs = asOfMs + days * dayMs;
-	let came = 0;
-	for (const { subscription } of now)
-		if (there.has(subscription.subid))
-			for (const { kind, atMs, revenuePence } of subscription.steps)
-				if (kind === 'renewal' && atMs >= asOfMs && atMs < endMs) came += revenuePence;
-	const bound = came < told.pence ? told.pence - told.lowPence : told.highPence - told.pence;
-	return bound > 0 ? (z * Math.abs(came - told.pence)) / bound : 0;
+/** How many days lie between the moments of the past. */
+function stepOf(days: number): number {
+	return Math.max(recentDays, Math.round(days / 2));
 }
 
-function sumOf({ acquisitions, renewals }: NewPence): number {
+/** @param now some present subscriptions, as of the forecast */
+function pastOf(
+	journeys: readonly Journey[],
+	now: readonly PaidJourney[],
+	{ coursesAt, ...terms }: Terms & { readonly coursesAt: CoursesAt },
+): Past[] {
+	const { asOfMs, days, arrivals } = terms;
+	const ofSubid = new Map(now.map((journey) => [journey.subscription.subid, journey]));
+	const sample = journeys.filter(({ subscription: { subid } }) => ofSubid.has(subid));
+	const known = arrivals.days;
+	const moments = Math.min(maxMoments, Math.floor((known - days - recentDays) / stepOf(days)) + 1);
+	return Array.from({ length: Math.max(0, moments) }, (_, place) => {
+		const ago = days + place * stepOf(days);
+		const fromMs = asOfMs - ago * dayMs;
+		const period = { fromMs, toMs: fromMs + days * dayMs };
+		const then = knownAt(sample, fromMs, coursesAt);
+		const penceSince = (subid: string) =>
+			sumOf(ofSubid.get(subid)?.subscription.steps ?? [], ({ kind, atMs, revenuePence }) =>
+				kind !== 'refund' && isIn(period, atMs) ? revenuePence : 0,
+			);
+		return {
+			...outlookOf(then, terms, ago),
+			ended: endedAt(then, fromMs, penceSince),
+			came: cameSince(now, period, then),
+			isTried: ago <= known - Math.max(days, recentDays),
+		};
+	});
+}
+
+/** What is told of a part, and how far below and above what comes may be, by the standard deviations that it is off. */
+interface Told {
+	readonly pence: number;
+	readonly distance: Distance;
+}
+
+type Distance = (deviations: number) => readonly [below: number, above: number];
+
+/** @param spread the standard deviation of the log */
+function logNormal(pence: number, spread: number): Told {
+	return {
+		pence,
+		distance: (deviations) => [
+			pence * (1 - Math.exp(-deviations * spread)),
+			pence * (Math.exp(deviations * spread) - 1),
+		],
+	};
+}
+
+/** The distance of a sum, if its parts are independent. */
+function together(...distances: readonly Distance[]): Distance {
+	return (deviations) => {
+		const each = distances.map((distance) => distance(deviations));
+		return [Math.hypot(...each.map(([below]) => below)), Math.hypot(...each.map(([, above]) => above))];
+	};
+}
+
+/** @param earlier moments whose days were over, the latest first */
+function partsOf(
+	{ ofNew, present, ended, refunds }: Outlook,
+	method: NewBusinessMethod,
+	earlier: readonly Past[],
+): Record<Part, Told> & { readonly returns: { readonly isKnown: boolean } } {
+	const { acquisitions, renewals, spread } = ofNew[method];
+	const [below, above] = [present.pence - present.lowPence, present.highPence - present.pence];
+	const back = returnsOf(
+		ended,
+		earlier.slice(0, returnMoments).map((one) => one.ended),
+	);
+	const [fresh, returns] = [logNormal(acquisitions + renewals, spread), logNormal(back.pence, back.spread)];
+	const kept: Distance = (deviations) => [
+		Math.min(present.pence, (deviations / z) * below),
+		(deviations / z) * above,
+	];
+	const pence = fresh.pence + present.pence + returns.pence;
+	const paid = together(fresh.distance, kept, returns.distance);
+	const byChance = Math.sqrt(refunds.variance * pence);
+	const refunded: Distance = (deviations) => [deviations * byChance, deviations * byChance];
+	const times =
+		(share: number): Distance =>
+		(deviations) => {
+			const [less, more] = paid(deviations);
+			return [share * less, share * more];
+		};
+	return {
+		acquisitions: logNormal(acquisitions, spread),
+		'renewals of new': logNormal(renewals, spread),
+		'renewals of present': { pence: present.pence, distance: kept },
+		returns: { ...returns, isKnown: back.isKnown },
+		refunds: { pence: -refunds.share * pence, distance: together(times(refunds.share), refunded) },
+		net: {
+			pence: (1 - refunds.share) * pence,
+			distance: together(times(1 - refunds.share), refunded),
+		},
+	};
+}
+
+/** How many standard deviations what came was off. */
+function surpriseOf({ pence, distance }: Told, came: number): number {
+	const [below, above] = distance(1);
+	const deviation = came < pence ? below : above;
+	return deviation > 0 ? Math.abs(came - pence) / deviation : 0;
+}
+
+/** What chance says counts as so many moments of the past. */
+const assumedMoments = 4;
+/** A surprise counts as so many standard deviations at most: bounds of 80 % are not those of what is rare. */
+const mostSurprise = 3;
+/** From so many on it is a break, as when a campaign begins, and tells nothing of other days. */
+const breakSurprise = 5;
+
+/**
+ * By how much things are off more or less than chance makes them.
+ * @param surprises by how many standard deviations they were off
+ * @param independent what share of them counts, because they overlap
+ */
+function scaleOf(surprises: readonly number[], independent: number): number {
+	const usual = surprises.filter((surprise) => surprise < breakSurprise);
+	const squares = sumOf(usual, (surprise) => Math.min(mostSurprise, surprise) ** 2);
+	return Math.sqrt((assumedMoments + independent * squares) / (assumedMoments + independent * usual.length));
+}
+
+function refundsOf(journeys: readonly PaidJourney[]): Outlook['refunds'] {
+	let [paid, refunds, squares] = [0, 0, 0];
+	for (const { subscription } of journeys)
+		for (const { kind, revenuePence } of subscription.steps)
+			if (kind === 'refund') {
+				refunds -= revenuePence;
+				squares += revenuePence ** 2;
+			} else paid += revenuePence;
+	if (paid <= 0) return { share: 0, variance: 0 };
+	return { share: Math.min(1, refunds / paid), variance: squares / paid };
+}
+
+function totalOf({ acquisitions, renewals }: NewPence): number {
 	return acquisitions + renewals;
 }
 
 function beginOf({ payments }: PaidJourney): number {
 	return payments[0]?.atMs as number;
-}
-
-/** At most so many, evenly. */
-function everyNth(journeys: readonly Journey[], most: number): readonly Journey[] {
-	const every = Math.ceil(journeys.length / most);
-	return every > 1 ? journeys.filter((_, place) => place % every === 0) : journeys;
-}
-
-/** Of how many subscriptions returns are learned. */
-const sampledForReturns = 20_000;
-/** As many earlier moments say how many come back. */
-const returnMoments = 3;
-
-function earlierReturns(journeys: readonly Journey[], { asOfMs, days, coursesAt }: Terms): EarlierReturns[] {
-	const sample = everyNth(journeys, sampledForReturns);
-	const ofSubid = new Map(sample.map((journey) => [journey.subscription.subid, journey]));
-	return Array.from({ length: returnMoments }, (_, place) => {
-		const fromMs = asOfMs - days * (1 + place / 2) * dayMs;
-		const toMs = fromMs + days * dayMs;
-		const penceSince = (subid: string) =>
-			(ofSubid.get(subid)?.subscription.steps ?? []).reduce(
-				(sum, { kind, atMs, revenuePence }) =>
-					kind !== 'refund' && atMs >= fromMs && atMs < toMs ? sum + revenuePence : sum,
-				0,
-			);
-		return { known: knownAt(sample, fromMs, coursesAt), asOfMs: fromMs, penceSince };
-	}).filter(({ known }) => known.length > 0);
 }
 
 /** What subscriptions brought from a moment to another that began between these. @param begun by when they began */
@@ -308,30 +365,50 @@ function isAcquisition(journey: PaidJourney, atMs: number): boolean {
 	return atMs < beginOf(journey) + sameOccasionMs;
 }
 
-/** What a subscription that begins on any of the next days brings in them, by the latest ones. */
-function valueOfNew(known: readonly PaidJourney[], asOfMs: number, days: number): NewPence {
-	const recent = known.filter((journey) => beginOf(journey) >= asOfMs - recentDays * dayMs);
+/** What a new subscription pays. */
+interface NewValue {
+	readonly firstPence: number;
+	readonly pence: number;
+	readonly share: number;
+	readonly cadenceDays: number;
+}
+
+/** Those of the latest subscriptions. */
+function valuesOfNew(known: readonly PaidJourney[], renewals: Renewals, atMs: number): NewValue[] {
+	const recent = known.filter((journey) => beginOf(journey) >= atMs - recentDays * dayMs);
 	const latest =
 		recent.length >= minRecent
 			? recent
 			: known.toSorted((a, b) => beginOf(b) - beginOf(a)).slice(0, minRecent);
-	if (latest.length === 0) return { acquisitions: 0, renewals: 0 };
-	const renewals = new Renewals(known, asOfMs);
-	const rates = renewals.rates(z);
-	let [first, later] = [0, 0];
-	for (const journey of latest) {
+	return latest.map((journey) => {
 		const { course, payments } = journey;
-		first += payments[0]?.pricePence ?? 0;
 		const plan = planOf(journey);
-		const cadenceDays = course.cadence?.days ?? renewals.assumedDays(plan);
-		if (cadenceDays === null) continue;
-		const { share } = rates(plan, 'all');
-		const price = payments.at(-1)?.pricePence ?? 0;
+		return {
+			firstPence: payments[0].pricePence,
+			pence: payments.at(-1)?.pricePence ?? 0,
+			share: renewals.rate(plan, z).share,
+			cadenceDays: course.cadence?.days ?? renewals.assumedDays(plan) ?? Number.POSITIVE_INFINITY,
+		};
+	});
+}
+
+/** What subscriptions that begin in the next days bring in them, if they are worth as much as some. */
+function newPenceBy(values: readonly NewValue[], arriving: ExpectedArrivals, days: number): ToldNewPence {
+	const expected = arriving.countIn(days);
+	const later = values.map(({ pence, share, cadenceDays }) => {
+		let sum = 0;
 		// Whoever begins early enough is due within these days.
 		for (let time = 1; time * cadenceDays < days; time++)
-			later += price * share ** time * (1 - (time * cadenceDays) / days);
-	}
-	return { acquisitions: first / latest.length, renewals: later / latest.length };
+			sum += pence * share ** time * arriving.countIn(Math.round(days - time * cadenceDays));
+		return sum;
+	});
+	const perOne = values.length > 0 ? 1 / values.length : 0;
+	const brought = values.map(({ firstPence }, place) => expected * firstPence + (later[place] as number));
+	return {
+		acquisitions: perOne * expected * sumOf(values, ({ firstPence }) => firstPence),
+		renewals: perOne * sumOf(later, (sum) => sum),
+		spread: spreadOf(arriving, days, brought),
+	};
 }
 
 /** Of which plans nobody was due yet. */
@@ -385,7 +462,7 @@ export const forecastReport = reportThat({
 	title: 'Forecast',
 	summary: 'what the next days will bring, and what of the last forecast came',
 	definition:
-		'What is to be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones, the sum that `ltv` has as `projected`, and by ended ones that come back (`returns`), less refunds; with bounds of 80 % (`lowPence`, `highPence`). `newBusiness` says which method told the new business, and how far each was off in the past of the account. Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`).',
+		'What is to be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones, the sum that `ltv` has as `projected`, and by ended ones that come back (`returns`), less refunds; with bounds of 80 % (`lowPence`, `highPence`). `newBusiness` says which method told the new business, and how far each was off in the past of the account. Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`); null where nothing was known then.',
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
 	async make({ query, asOfMs, calendar, courses, coursesAt }) {
 		const { days } = query;
@@ -393,16 +470,19 @@ export const forecastReport = reportThat({
 		const earlierMs = asOfMs - days * dayMs;
 		const next = forecast(journeys, asOfMs, days, { coursesAt, present: journeys });
 		const known = knownAt(journeys, earlierMs, coursesAt);
-		const earlier = forecast(journeys, earlierMs, days, { coursesAt, present: known });
+		const isKnown = known.length > 0;
+		const earlier = isKnown
+			? forecast(journeys, earlierMs, days, { coursesAt, present: known }).parts
+			: undefined;
 		const came = cameSince(journeys, { fromMs: earlierMs, toMs: asOfMs }, known);
 		const rows = parts.map((part) => {
 			const { pence: expectedPence, ...bounds } = next.parts[part];
-			const {
-				pence: earlierPence,
-				lowPence: earlierLowPence,
-				highPence: earlierHighPence,
-			} = earlier.parts[part];
-			const before = { earlierPence, earlierLowPence, earlierHighPence, camePence: came[part] };
+			const before = {
+				earlierPence: earlier?.[part].pence ?? null,
+				earlierLowPence: earlier?.[part].lowPence ?? null,
+				earlierHighPence: earlier?.[part].highPence ?? null,
+				camePence: isKnown ? came[part] : null,
+			};
 			return { part, method: methodOf(part, next.newBusiness), expectedPence, ...bounds, ...before };
 		});
 		return {
@@ -422,15 +502,25 @@ export const forecastReport = reportThat({
 			rows: withColumns(rows, ['part', 'method', 'expectedPence', 'lowPence', 'highPence']),
 			columns: boundsOfEighty,
 		},
-		{
-			title: `What the forecast of ${days} days ago said, and what came`,
-			rows: withColumns(rows, ['part', 'earlierPence', 'earlierLowPence', 'earlierHighPence', 'camePence']),
-			columns: {
-				earlierPence: { heading: 'expected' },
-				earlierLowPence: { heading: 'low (80 %)' },
-				earlierHighPence: { heading: 'high (80 %)' },
-			},
-		},
+		...(rows.some(({ earlierPence }) => earlierPence !== null)
+			? [
+					{
+						title: `What the forecast of ${days} days ago said, and what came`,
+						rows: withColumns(rows, [
+							'part',
+							'earlierPence',
+							'earlierLowPence',
+							'earlierHighPence',
+							'camePence',
+						]),
+						columns: {
+							earlierPence: { heading: 'expected' },
+							earlierLowPence: { heading: 'low (80 %)' },
+							earlierHighPence: { heading: 'high (80 %)' },
+						},
+					},
+				]
+			: []),
 	],
 	draw: ({ rows }, table, money) =>
 		rows.length > 0 &&

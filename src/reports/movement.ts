@@ -2,11 +2,12 @@ import type { Movement } from '../domain/subscription-course.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { counted } from '../format/numbers.ts';
 import type { Span } from './calendar.ts';
-import { type CoursedJourney, notesOf, warningsOf } from './courses.ts';
+import { type CoursedJourney, isPaid, notesOf, type PaidJourney, warningsOf } from './courses.ts';
 import { customersAmong, type Mover, moverOf } from './customers.ts';
 import { columnOf, type GroupValues, groupsOf } from './grouping.ts';
 import { firstEventMs, isIn, placeOf, ratio, rounded, spansOf, type Terms } from './journey.ts';
-import { chanceOfLoss, type Provisional, provisional } from './open-dues.ts';
+import { type Provisional, provisional } from './open-dues.ts';
+import { Renewals } from './projection.ts';
 import { type Cell, type FlatRow, reportThat, styled } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
@@ -80,7 +81,8 @@ export function describeMovement(
 		readonly customerOf?: (subid: string) => string | undefined;
 	},
 ): { readonly span: Span; readonly values: GroupValues; readonly row: MovementRow }[] {
-	const lossOf = chanceOfLoss(journeys, asOfMs);
+	const renewals = new Renewals(journeys.filter(isPaid), asOfMs);
+	const lossOf = (journey: PaidJourney) => 1 - renewals.chanceOf(journey).share;
 	// A customer belongs to the group of its first subscription.
 	const customers = Map.groupBy(customersAmong(journeys, customerOf, lossOf), ({ journey }) => journey);
 	const rows = groupsOf(journeys, by).flatMap(({ values, members }, group) => {

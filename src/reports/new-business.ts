@@ -1,5 +1,16 @@
 import { dayMs } from '../durations.ts';
 import { rounded } from './journey.ts';
+import { sumOf } from './sums.ts';
+
+/** How many subscriptions are expected to begin. */
+export interface ExpectedArrivals {
+	/** In so many next days. */
+	readonly countIn: (days: number) => number;
+	/** How unsure that is, as the variance of the log, besides what chance makes of so many. */
+	readonly varianceIn: (days: number) => number;
+	/** How much more they vary than by chance. */
+	readonly overdispersion: number;
+}
 
 /** How many subscriptions begin on each day before a moment, and what is expected of the next days. */
 export class NewSubscriptions {
@@ -31,40 +42,48 @@ export class NewSubscriptions {
 		return upTo(to) - upTo(from);
 	}
 
-	/** As many a day as in the latest four weeks, or since the first. @param ago as of so many days ago */
-	lately(days: number, ago = 0): number {
-		const known = Math.max(1, Math.min(latelyDays, this.days - ago));
-		return (this.between(ago, ago + latelyDays) / known) * days;
-	}
-
 	/**
 	 * As many a day as in the longest latest time that is like the weeks in it, with the season of a year ago, or else the trend of
 	 * half a year, as far as chance does not explain them.
 	 * @param ago as of so many days ago
 	 */
-	expected(
-		days: number,
-		ago = 0,
-	): { readonly count: number; readonly spread: number; readonly alikeDays: number } {
+	expected(ago = 0): ExpectedArrivals {
 		const known = this.days - ago;
 		const overdispersion = this.#overdispersion(ago);
 		const span = this.#levelDays(ago, overdispersion);
 		const isAll = span >= Math.floor(known);
-		const count = this.between(ago, isAll ? this.#younger.length : ago + span);
-		const level = count / (isAll ? Math.max(1, known) : span);
-		const [season, weight] = this.#season(days, ago, { span, overdispersion });
+		const counted = this.between(ago, isAll ? this.#younger.length : ago + span);
+		const level = counted / (isAll ? Math.max(1, known) : span);
 		const slope = this.#trend(ago, overdispersion);
-		const ahead = dampedDays * (1 - Math.exp(-days / 2 / dampedDays));
-		const trend = Math.max(-mostTrend, Math.min(mostTrend, slope * (span / 2 + ahead)));
-		const change = weight * season + (1 - weight) * trend;
-		const expected = level * days * Math.exp(change);
-		const variance =
-			overdispersion * (1 / Math.max(1, expected) + 1 / Math.max(1, count)) +
-			(weight * (1 - weight) * season) ** 2;
+		const changeIn = (days: number) => {
+			const season = this.#season(days, ago, { span, overdispersion });
+			const ahead = span / 2 + dampedDays * (1 - Math.exp(-days / 2 / dampedDays));
+			const trend = Math.max(-mostTrend, Math.min(mostTrend, slope.middle * ahead));
+			return {
+				middle: season.weight * season.middle + (1 - season.weight) * trend,
+				variance:
+					season.weight * (season.variance + (1 - season.weight) * season.middle ** 2) +
+					(1 - season.weight) * slope.variance * ahead ** 2,
+			};
+		};
+		const changes = new Map<number, Estimate>();
+		const change = (days: number) => changes.getOrInsertComputed(days, changeIn);
 		return {
-			count: expected,
-			spread: Math.sqrt(variance),
-			alikeDays: isAll ? Number.POSITIVE_INFINITY : span,
+			countIn: (days) => level * days * Math.exp(change(days).middle),
+			varianceIn: (days) => overdispersion / Math.max(1, counted) + change(days).variance,
+			overdispersion,
+		};
+	}
+
+	/** As many a day as in the latest days, of which so many are known. @param ago as of so many days ago */
+	asLately(within: number, ago = 0): ExpectedArrivals {
+		const counted = this.between(ago, ago + within);
+		const known = Math.max(1, Math.min(within, this.days - ago));
+		const overdispersion = this.#overdispersion(ago);
+		return {
+			countIn: (days) => (counted / known) * days,
+			varianceIn: () => overdispersion / Math.max(1, counted),
+			overdispersion,
 		};
 	}
 
@@ -77,9 +96,9 @@ export class NewSubscriptions {
 			if (a + b > 0) ratios.push((a - b) ** 2 / (a + b));
 		}
 		const usual = ratios.sort((a, b) => a - b).slice(0, Math.ceil(usualShare * ratios.length));
-		const sum = usual.reduce((total, ratio) => total + ratio, 0);
 		// One more, as if by chance.
-		return Math.max(1, (sum + usualMean) / (usual.length + 1) / usualMean);
+		const mean = (sumOf(usual, (ratio) => ratio) + usualMean) / (usual.length + 1);
+		return Math.max(1, mean / usualMean);
 	}
 
 	/** Over how many days the level is taken: as long as the time before is alike. */
@@ -99,23 +118,23 @@ export class NewSubscriptions {
 		return span;
 	}
 
-	/** The log of the ratio of a year ago, and how sure it is, from 0 to 1. */
+	/** The log of the ratio of a year ago, and its weight, from 0 to 1. */
 	#season(
 		days: number,
 		ago: number,
 		{ span, overdispersion }: { readonly span: number; readonly overdispersion: number },
-	): readonly [season: number, weight: number] {
+	): Estimate & { readonly weight: number } {
 		const from = ago + yearDays;
 		const before = Math.min(span, Math.floor(this.days) - from);
-		if (days > yearDays || before < 7) return [0, 0];
+		if (days > yearDays || before < 7) return { middle: 0, variance: 0, weight: 0 };
 		const [after, earlier] = [this.between(from - days, from) + 0.5, this.between(from, from + before) + 0.5];
-		const season = Math.log(after / days / (earlier / before));
+		const middle = Math.log(after / days / (earlier / before));
 		const variance = overdispersion * (1 / after + 1 / earlier);
-		return [season, Math.max(0, 1 - (sureness * variance) / Math.max(season ** 2, 1e-9))];
+		return { middle, variance, weight: weightOf({ middle, variance }) };
 	}
 
 	/** By which share more or fewer come each day, over the longest of some times that a trend fits, less what chance explains. */
-	#trend(ago: number, overdispersion: number): number {
+	#trend(ago: number, overdispersion: number): Estimate {
 		for (const weeks of trendWeeks) {
 			if (7 * weeks > this.days - ago) continue;
 			const counts = Array.from({ length: weeks }, (_, week) =>
@@ -125,12 +144,26 @@ export class NewSubscriptions {
 			const unfit = misfit / overdispersion;
 			if (unfit > weeks - 2 + 2 * Math.sqrt(2 * weeks) && weeks > (trendWeeks.at(-1) as number)) continue;
 			// What went up or down at once does not go on doing so.
-			if (misfit - misfitOfStep(counts) > overdispersion * clearlyBetter) return 0;
-			const all = variance * Math.max(overdispersion, misfit / (weeks - 2));
-			return (slope / 7) * Math.max(0, 1 - (sureness * all) / Math.max(slope ** 2, 1e-12));
+			if (misfit - misfitOfStep(counts) > overdispersion * clearlyBetter) break;
+			const daily = {
+				middle: slope / 7,
+				variance: (variance * Math.max(overdispersion, misfit / (weeks - 2))) / 49,
+			};
+			const weight = weightOf(daily);
+			return { middle: weight * daily.middle, variance: weight * daily.variance };
 		}
-		return 0;
+		return { middle: 0, variance: 0 };
 	}
+}
+
+interface Estimate {
+	readonly middle: number;
+	readonly variance: number;
+}
+
+/** How sure it is that something is not 0, from 0 to 1. */
+function weightOf({ middle, variance }: Estimate): number {
+	return Math.max(0, 1 - (sureness * variance) / Math.max(middle ** 2, 1e-12));
 }
 
 /** Poisson regression of counts, the latest first, on time. @returns the slope per count, its variance by chance, and chi-squared */
@@ -185,7 +218,7 @@ const longestLevelDays = 448;
 /** Standard errors by which times differ that are not alike. */
 const unlike = 3.5;
 /** Of the squared differences of weeks, this share is usual. By chance their mean is so high, that of all being 1. */
-const [usualShare, usualMean] = [0.95, 0.759];
+const [usualShare, usualMean] = [0.9, 0.639];
 /** By how much of chi-squared a step must fit better than a trend. */
 const clearlyBetter = 4;
 /** Squared standard errors that a season or a trend must exceed. */
@@ -203,6 +236,12 @@ export interface NewPence {
 	readonly renewals: number;
 }
 
+/** The same as it is told. */
+export interface ToldNewPence extends NewPence {
+	/** What chance makes of it, as the standard deviation of the log. */
+	readonly spread: number;
+}
+
 /** What new business is told by. */
 export const newBusinessMethods = ['model', 'lastPeriod', 'dues'] as const;
 export type NewBusinessMethod = (typeof newBusinessMethods)[number];
@@ -211,8 +250,6 @@ export type NewBusinessMethod = (typeof newBusinessMethods)[number];
 export interface BackTest extends Readonly<Record<NewBusinessMethod, number>> {
 	/** As of when it was told. */
 	readonly atMs: number;
-	/** What chance makes of it, as the standard deviation of the log. */
-	readonly assumedSpread: number;
 	readonly came: number;
 }
 
@@ -224,37 +261,38 @@ export interface NewBusinessChoice {
 }
 
 /**
- * The model, if it was nearer to what came than both simple methods; else the better of these. A simple method is out that takes days
- * for like the latest which are not.
+ * The model, unless a simple method was nearer to what came than chance explains; of two, the nearer one.
  * @param backTests the latest first
- * @param alikeDays how many of the latest days are alike
- * @param takes how many days each simple method takes for like those to come
+ * @param independent what share of them counts, because they overlap
  */
-export function chosenBy(
-	backTests: readonly BackTest[],
-	alikeDays = Number.POSITIVE_INFINITY,
-	takes: { readonly lastPeriod: number; readonly dues: number } = { lastPeriod: 0, dues: 0 },
-): NewBusinessChoice {
+export function chosenBy(backTests: readonly BackTest[], independent = 1): NewBusinessChoice {
 	const tests = backTests.filter((one) => one.came > 0);
 	if (tests.length === 0) return { method: 'model', backTests: 0, errors: null };
 	const latestMs = Math.max(...tests.map(({ atMs }) => atMs));
 	const weights = tests.map(({ atMs }) => 0.5 ** ((latestMs - atMs) / halfLifeMs));
-	const weight = weights.reduce((sum, each) => sum + each, 0);
-	const errorOf = (method: NewBusinessMethod) => {
-		const sum = tests.reduce(
-			(total, one, place) => total + (weights[place] as number) * offBy(one[method], one.came),
-			0,
+	const mean = (of: (one: BackTest) => number) =>
+		sumOf(tests.entries(), ([place, one]) => (weights[place] as number) * of(one)) /
+		sumOf(weights, (weight) => weight);
+	const errorOf = (method: NewBusinessMethod) =>
+		rounded(
+			mean((one) => offBy(one[method], one.came)),
+			4,
 		);
-		return rounded(sum / weight, 4);
-	};
 	const errors = { model: errorOf('model'), lastPeriod: errorOf('lastPeriod'), dues: errorOf('dues') };
-	const [simple] = (['dues', 'lastPeriod'] as const)
-		.filter((method) => takes[method] <= alikeDays)
-		.sort((a, b) => errors[a] - errors[b]);
-	const method = simple && errors[simple] <= errors.model ? simple : 'model';
-	return { method, backTests: tests.length, errors };
+	const count =
+		(independent * sumOf(weights, (weight) => weight) ** 2) / sumOf(weights, (weight) => weight ** 2);
+	const isNearer = (method: NewBusinessMethod) => {
+		const nearer = (one: BackTest) => offBy(one.model, one.came) - offBy(one[method], one.came);
+		const middle = mean(nearer);
+		const variance = mean((one) => (nearer(one) - middle) ** 2) / Math.max(1, count);
+		return middle > 0 && middle >= clearly * Math.sqrt(variance);
+	};
+	const [simple] = (['dues', 'lastPeriod'] as const).filter(isNearer).sort((a, b) => errors[a] - errors[b]);
+	return { method: simple ?? 'model', backTests: tests.length, errors };
 }
 
+/** Standard errors by which a simple method must be nearer. */
+const clearly = 2;
 /** A back-test counts half as much as one that is so much later. */
 const halfLifeMs = 120 * dayMs;
 
@@ -263,36 +301,24 @@ function offBy(told: number, came: number): number {
 	return Math.abs(told - came) / ((told + came) / 2);
 }
 
-/** What the model says of its own spread counts as so many back-tests. */
-const assumedBackTests = 4;
-/** A surprise counts as so many standard deviations at most: bounds of 80 % are not those of what is rare. */
-const mostSurprise = 2.5;
 /** Where next to nothing is known, the bounds of 80 % are from 0.28 to 3.6 times what is told. */
 const mostSpread = 1;
 
 /**
- * The standard deviation of the log of what comes by what was told: what chance makes it, by how much more the method was off in the
- * past.
- * @param assumed what chance makes it now
- * @param independent as how many back-tests that do not overlap these count
+ * The standard deviation of the log of what new subscriptions bring, as chance makes it.
+ * @param values what the latest ones would have brought
  */
 export function spreadOf(
-	backTests: readonly BackTest[],
-	{
-		method,
-		assumed,
-		independent,
-	}: { readonly method: NewBusinessMethod; readonly assumed: number; readonly independent: number },
+	{ countIn, varianceIn, overdispersion }: ExpectedArrivals,
+	days: number,
+	values: readonly number[],
 ): number {
-	const surprises = backTests.map(
-		(one) => Math.abs(Math.log((one.came + 1) / (one[method] + 1))) / one.assumedSpread,
-	);
-	return Math.min(mostSpread, assumed * scaleOf(surprises, independent));
-}
-
-/** By how much things are off more than chance makes them, if they were off by so many standard deviations. */
-export function scaleOf(surprises: readonly number[], independent: number): number {
-	const squares = surprises.reduce((sum, each) => sum + Math.min(mostSurprise, each) ** 2, 0);
-	const mean = squares / Math.max(1, surprises.length);
-	return Math.sqrt((assumedBackTests + independent * mean) / (assumedBackTests + independent));
+	const sum = sumOf(values, (value) => value);
+	/** By how much more sums of values vary than counts. */
+	const dispersion = sum > 0 ? (values.length * sumOf(values, (value) => value ** 2)) / sum ** 2 : 1;
+	const variance =
+		(overdispersion * dispersion) / Math.max(1, countIn(days)) +
+		varianceIn(days) +
+		(dispersion - 1) / Math.max(1, values.length);
+	return Math.min(mostSpread, Math.sqrt(variance));
 }

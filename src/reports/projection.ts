@@ -18,55 +18,57 @@ export const zOf = { '95 %': 1.96, '80 %': 1.2816 } as const;
 const [assumedDues, assumedShare] = [4, 0.8];
 /** The same of subscriptions that nobody has renewed after more than a month: they may be no subscriptions. */
 const doubtfulShare = 0.4;
+/** All plans together count as so many of a plan's dues that are as late; and a half as one of all these. */
+const assumedLate = 10;
 /** What plans are mostly sold for. */
 const soldDays = [1, 3, 6, 12, 24].map((months) => months * monthDays);
-
-/** The share of a plan's dues that are renewed: of all payments, of those that were paid back, or of the others. */
-export type RenewalRates = (plan: string, of: 'all' | 'refunded' | 'kept') => ShareWithBounds;
 
 interface Dues {
 	due: number;
 	renewed: number;
+	/** How long after they were due renewals came, or before. From the earliest. */
+	readonly lateMs: number[];
 }
 
 interface PlanDues {
+	/** Of payments that were not paid back, and of those that were. */
 	readonly kept: Dues;
 	readonly refunded: Dues;
-	/** How long after they were due renewals came, or before. From the earliest. */
-	readonly lateMs: number[];
 	/** Since the last payment of those whose cadence is unknown, the longest time. */
 	silentDays: number;
 }
 
-const noDues: PlanDues = {
-	kept: { due: 0, renewed: 0 },
-	refunded: { due: 0, renewed: 0 },
-	lateMs: [],
+const noPlan: PlanDues = {
+	kept: { due: 0, renewed: 0, lateMs: [] },
+	refunded: { due: 0, renewed: 0, lateMs: [] },
 	silentDays: 0,
 };
 
-/** What is known of renewals, by plan. */
+/** What is known of renewals, by plan: whatever is told of those to come is told from it. */
 export class Renewals {
 	readonly #plans = new Map<string, PlanDues>();
+	readonly #asOfMs: number;
 
 	constructor(journeys: readonly PaidJourney[], asOfMs: number) {
+		this.#asOfMs = asOfMs;
 		for (const journey of journeys) {
 			const { course, payments } = journey;
-			const plan = this.#plans.getOrInsertComputed(planOf(journey), () => structuredClone(noDues));
+			const plan = this.#plans.getOrInsertComputed(planOf(journey), () => structuredClone(noPlan));
 			// Also those after one that is not over, such as an annual payment before monthly ones.
 			for (const [place, isRenewed] of course.renewed.entries()) {
 				if (isRenewed === null) continue;
 				const [paid, next] = [payments[place] as Payment, payments[place + 1]];
-				const dues = plan[paid.refundedAtMs === null ? 'kept' : 'refunded'];
+				const dues = plan[groupOf(paid)];
 				dues.due++;
 				if (!isRenewed || !next) continue;
 				dues.renewed++;
-				if (course.cadence) plan.lateMs.push(next.atMs - dueAfter(paid.atMs, course.cadence.days, 1));
+				dues.lateMs.push(course.cadence ? next.atMs - dueAfter(paid.atMs, course.cadence.days, 1) : 0);
 			}
 			if (course.cadence === null)
 				plan.silentDays = Math.max(plan.silentDays, (asOfMs - (payments.at(-1) as Payment).atMs) / dayMs);
 		}
-		for (const { lateMs } of this.#plans.values()) lateMs.sort((a, b) => a - b);
+		for (const { kept, refunded } of this.#plans.values())
+			for (const { lateMs } of [kept, refunded]) lateMs.sort((a, b) => a - b);
 	}
 
 	/** How many of a plan were due so far. */
@@ -83,46 +85,92 @@ export class Renewals {
 		return soldDays.find((days) => silentDays < days + graceDays(days)) ?? null;
 	}
 
-	/** @param z how many standard deviations the bounds are apart from the middle */
-	rates(z: number): RenewalRates {
-		return (plan, of) => {
-			const { kept, refunded, silentDays } = this.#of(plan);
-			const all = { due: kept.due + refunded.due, renewed: kept.renewed + refunded.renewed };
-			const { due, renewed } = { all, kept, refunded }[of];
-			if (kept.due === 0) {
-				const isMonth = silentDays < (soldDays[0] as number) + graceDays(soldDays[0] as number);
-				return { share: isMonth ? assumedShare : doubtfulShare, low: 0, high: 1 };
-			}
-			const share = (renewed + assumedShare * assumedDues) / (due + assumedDues);
-			if (due === 0) return { share, low: 0, high: 1 };
-			const { low, high } = withBounds(renewed / due, due, z);
-			return { share, low: Math.min(low, share), high: Math.max(high, share) };
-		};
+	/** The share of a plan's dues that are renewed. @param z how many standard deviations the bounds are apart from the middle */
+	rate(plan: string, z: number): ShareWithBounds {
+		const { kept, refunded } = this.#of(plan);
+		const all = { due: kept.due + refunded.due, renewed: kept.renewed + refunded.renewed };
+		return this.#share(plan, all, z);
+	}
+
+	/**
+	 * How likely one is renewed that has not been yet: of the dues of its plan that were as late, the share that was. Those whose last
+	 * payment was paid back are compared with such ones.
+	 */
+	chanceOf(journey: PaidJourney, z: number = zOf['95 %']): ShareWithBounds {
+		const plan = planOf(journey);
+		const paid = journey.payments.at(-1) as Payment;
+		const days = journey.course.cadence?.days ?? this.assumedDays(plan);
+		const lateMs = days === null ? 0 : this.#asOfMs - dueAfter(paid.atMs, days, 1);
+		const own = asLate(this.#of(plan)[groupOf(paid)], lateMs);
+		if (lateMs <= 0) return this.#share(plan, own, z);
+		let [due, renewed] = [1, 0.5];
+		for (const each of this.#plans.values()) {
+			const late = asLate(each[groupOf(paid)], lateMs);
+			due += late.due;
+			renewed += late.renewed;
+		}
+		return this.#share(plan, own, z, [assumedLate, renewed / due]);
 	}
 
 	/** The share of a plan's renewals that came until so long after they were due. */
 	cameUntil(plan: string, lateMs: number): number {
-		const sorted = this.#of(plan).lateMs;
-		if (sorted.length === 0) return lateMs >= 0 ? 1 : 0;
-		return countBelow(sorted, (late) => late <= lateMs) / sorted.length;
+		const { kept, refunded } = this.#of(plan);
+		const all = kept.renewed + refunded.renewed;
+		if (all === 0) return lateMs >= 0 ? 1 : 0;
+		return (countUntil(kept, lateMs) + countUntil(refunded, lateMs)) / all;
 	}
 
 	#of(plan: string): PlanDues {
-		return this.#plans.get(plan) ?? noDues;
+		return this.#plans.get(plan) ?? noPlan;
 	}
+
+	/** @param assumed how many count as having been due besides, and which share of them as renewed */
+	#share(
+		plan: string,
+		{ due, renewed }: Pick<Dues, 'due' | 'renewed'>,
+		z: number,
+		assumed?: readonly [dues: number, share: number],
+	): ShareWithBounds {
+		const { kept, silentDays } = this.#of(plan);
+		const isDoubtful = kept.due === 0 && silentDays >= monthDays + graceDays(monthDays);
+		const [dues, share] = assumed ?? [assumedDues, isDoubtful ? doubtfulShare : assumedShare];
+		const middle = (renewed + share * dues) / (due + dues);
+		if (kept.due === 0 || due === 0) return { share: middle, low: 0, high: 1 };
+		const { low, high } = withBounds(renewed / due, due, z);
+		return { share: middle, low: Math.min(low, middle), high: Math.max(high, middle) };
+	}
+}
+
+function groupOf({ refundedAtMs }: Payment): 'kept' | 'refunded' {
+	return refundedAtMs === null ? 'kept' : 'refunded';
+}
+
+function countUntil({ lateMs }: Dues, untilMs: number): number {
+	return countBelow(lateMs, (late) => late <= untilMs);
+}
+
+/** Those of some dues that had not been renewed after so long. */
+function asLate(dues: Dues, lateMs: number): Pick<Dues, 'due' | 'renewed'> {
+	const came = countUntil(dues, lateMs);
+	return { due: dues.due - came, renewed: dues.renewed - came };
 }
 
 /** When the n-th payment after one is due. Months are those of the calendar. */
 function dueAfter(paidMs: number, cadenceDays: number, n: number): number {
 	const months = calendarMonthsOf(cadenceDays);
 	if (months === undefined) return paidMs + n * cadenceDays * dayMs;
-	const date = new Date(paidMs);
-	const day = date.getUTCDate();
-	date.setUTCDate(1);
-	date.setUTCMonth(date.getUTCMonth() + n * months);
-	const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate();
-	date.setUTCDate(Math.min(day, lastDay));
-	return date.getTime();
+	let month = Math.floor(paidMs / (monthDays * dayMs));
+	while (startOfMonth(month + 1) <= paidMs) month++;
+	while (startOfMonth(month) > paidMs) month--;
+	const sinceMs = paidMs - startOfMonth(month);
+	const firstMs = startOfMonth(month + n * months);
+	const lastDay = (startOfMonth(month + n * months + 1) - firstMs) / dayMs - 1;
+	return firstMs + Math.min(Math.floor(sinceMs / dayMs), lastDay) * dayMs + (sinceMs % dayMs);
+}
+
+/** @param month from January 1970 on */
+function startOfMonth(month: number): number {
+	return Date.UTC(1970, month);
 }
 
 /**
@@ -138,9 +186,8 @@ export function projectionOf(
 	asOfMs: number,
 	{ days = 365, z = zOf['95 %'] }: { readonly days?: number; readonly z?: number } = {},
 ): Projection {
-	const rates = renewals.rates(z);
 	const endMs = asOfMs + days * dayMs;
-	const plans = new Map<string, { pence: number; low: number; high: number }>();
+	const plans = new Map<string, { next: ShareWithBounds; pence: number; low: number; high: number }>();
 	let [most, variance] = [0, 0];
 	for (const journey of journeys) {
 		const { cadence, lapsesAtMs, isPaidOnce } = journey.course;
@@ -149,21 +196,30 @@ export function projectionOf(
 		const plan = planOf(journey);
 		const cadenceDays = cadence?.days ?? renewals.assumedDays(plan);
 		if (cadenceDays === null || last.pricePence === 0) continue;
+		const lateMs = asOfMs - dueAfter(last.atMs, cadenceDays, 1);
+		const early = renewals.cameUntil(plan, lateMs);
+		// Whose last payment was late is due earlier each time; who has not paid so early is none of these.
+		const ahead = renewals.cameUntil(plan, Math.min(lateMs, -dayMs));
 		const timely: number[] = [];
 		for (let time = 1; ; time++) {
 			const share = renewals.cameUntil(plan, endMs - dueAfter(last.atMs, cadenceDays, time));
 			if (share === 0) break;
-			timely.push(share);
+			const before = time === 1 ? early : ahead;
+			timely.push(before < 1 ? Math.max(0, share - before) / (1 - before) : 0);
 		}
 		if (timely.length === 0) continue;
-		const early = renewals.cameUntil(plan, asOfMs - dueAfter(last.atMs, cadenceDays, 1));
-		const [first, next] = [rates(plan, last.refundedAtMs === null ? 'kept' : 'refunded'), rates(plan, 'all')];
+		const sums = plans.getOrInsertComputed(plan, () => ({
+			next: renewals.rate(plan, z),
+			pence: 0,
+			low: 0,
+			high: 0,
+		}));
+		const first = renewals.chanceOf(journey, z);
 		const price = last.pricePence;
-		const sums = plans.getOrInsertComputed(plan, () => ({ pence: 0, low: 0, high: 0 }));
-		const [expected, squared] = renewalsIn(timely, { early, first: first.share, next: next.share });
+		const [expected, squared] = renewalsIn(timely, first.share, sums.next.share);
 		sums.pence += price * expected;
-		sums.low += price * renewalsIn(timely, { early, first: first.low, next: next.low })[0];
-		sums.high += price * renewalsIn(timely, { early, first: first.high, next: next.high })[0];
+		sums.low += price * renewalsIn(timely, first.low, sums.next.low)[0];
+		sums.high += price * renewalsIn(timely, first.high, sums.next.high)[0];
 		most += price * timely.length;
 		variance += price ** 2 * (squared - expected ** 2);
 	}
@@ -180,22 +236,21 @@ export function projectionOf(
 }
 
 /**
- * The expected number of renewals of one that has not renewed yet, and its expected square. Nothing comes after one that does not.
+ * The expected number of renewals of one, and its expected square. Nothing comes after one that does not.
  * @param timely of each renewal, if it comes, the chance that it comes in time
- * @param early the share of first renewals that would have come by now
+ * @param first how likely the first one is
+ * @param next how likely each is after the one before
  */
 function renewalsIn(
 	timely: readonly number[],
-	{ early, first, next }: { readonly early: number; readonly first: number; readonly next: number },
+	first: number,
+	next: number,
 ): readonly [mean: number, square: number] {
-	const left = 1 - first * early;
-	// The share of those who will renew among those who have not yet.
-	let chance = left > 0 ? (first * (1 - early)) / left : 0;
+	let chance = first;
 	let [mean, square] = [0, 0];
 	for (const [place, share] of timely.entries()) {
-		const inTime = place > 0 ? share : early < 1 ? Math.max(0, share - early) / (1 - early) : 0;
-		mean += chance * inTime;
-		square += (2 * place + 1) * chance * inTime;
+		mean += chance * share;
+		square += (2 * place + 1) * chance * share;
 		chance *= next;
 	}
 	return [mean, square];

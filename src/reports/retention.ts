@@ -4,7 +4,8 @@ import { byAge, cohortsOf } from './cohorts.ts';
 import { begunIn, type PaidJourney, warningsOf } from './courses.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
 import { penceByAge, type Terms } from './journey.ts';
-import { chanceOfLoss, isOpen } from './open-dues.ts';
+import { isOpen } from './open-dues.ts';
+import { Renewals } from './projection.ts';
 import { type FlatRow, reportThat, styled } from './report.ts';
 import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
@@ -23,7 +24,8 @@ export function retainedCohorts(
 	{ by, asOfMs, calendar }: Pick<Terms, 'by' | 'asOfMs' | 'calendar'>,
 	maxAges: number,
 ): NamedRow[] {
-	const lossOf = chanceOfLoss(journeys, asOfMs);
+	const renewals = new Renewals(journeys, asOfMs);
+	const lossOf = (journey: PaidJourney) => 1 - renewals.chanceOf(journey).share;
 	return cohortsOf(journeys, { by, calendar }).map(({ month, values, members }) => ({
 		month,
 		...values,

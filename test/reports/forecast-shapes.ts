@@ -253,6 +253,42 @@ export interface Told extends Amounts {
 	readonly by?: string;
 }
 
+/** What was told of some days, by the product and simple methods, and what came. */
+export interface Made {
+	readonly shape: string;
+	readonly days: number;
+	readonly told: Told;
+	readonly came: Amounts;
+	readonly last: number;
+	readonly dues: Amounts;
+}
+
+/** Forecasts of an account of each shape. @param forecast asked of the events before a moment */
+export function madeOf(
+	seed: number,
+	forecast: (simulated: readonly Simulated[], atMs: number, days: number) => Told,
+	of: readonly Shape[] = shapes,
+): Made[] {
+	return of.flatMap((shape) => {
+		const business = businessOf(shape, seed);
+		return business.cuts.flatMap((day) => {
+			const atMs = beginMs + day * dayMs;
+			const known = business.simulated.flatMap((one) => {
+				const steps = one.subscription.steps.filter((step) => step.atMs < atMs);
+				return steps.length > 0 ? [{ ...one, subscription: { ...one.subscription, steps } }] : [];
+			});
+			return shape.horizons.map((days) => ({
+				shape: shape.name,
+				days,
+				told: forecast(known, atMs, days),
+				came: cameFrom(business, day, days),
+				last: cameFrom(business, day - days, days).net,
+				dues: byDues(business, day, days),
+			}));
+		});
+	});
+}
+
 export interface Judged {
 	readonly shape: string;
 	readonly days: number;
@@ -262,54 +298,33 @@ export interface Judged {
 	readonly presentInBounds: number;
 	/** Mean of told ÷ came − 1. */
 	readonly bias: number;
-	/** Mean absolute errors of the net, as shares of what came. */
+	/** Mean absolute errors of the net, as shares of what came; of simple methods with the standard error of the difference. */
 	readonly error: number;
 	readonly byLast: number;
+	readonly byLastNoise: number;
 	readonly byDues: number;
+	readonly byDuesNoise: number;
 	readonly presentError: number;
 	readonly presentByDues: number;
 	readonly by: string;
 }
 
-/** @param forecast asked of the events before a moment */
-export function judge(
-	accounts: number,
-	forecast: (simulated: readonly Simulated[], atMs: number, days: number) => Told,
-	{ of = shapes, firstSeed = 1 }: { of?: readonly Shape[]; firstSeed?: number } = {},
-): Judged[] {
-	return of.flatMap((shape) => {
-		const all = shape.horizons.map((days) => ({ days, made: [] as Made[] }));
-		for (let seed = firstSeed; seed < firstSeed + accounts; seed++) {
-			const business = businessOf(shape, seed);
-			for (const day of business.cuts) {
-				const atMs = beginMs + day * dayMs;
-				const known = business.simulated.flatMap((one) => {
-					const steps = one.subscription.steps.filter((step) => step.atMs < atMs);
-					return steps.length > 0 ? [{ ...one, subscription: { ...one.subscription, steps } }] : [];
-				});
-				for (const { days, made } of all)
-					made.push({
-						told: forecast(known, atMs, days),
-						came: cameFrom(business, day, days),
-						last: cameFrom(business, day - days, days).net,
-						dues: byDues(business, day, days),
-					});
-			}
-		}
-		return all.map(({ days, made }) => judgedOf(shape.name, days, made));
-	});
+/** By shape and days. */
+export function judge(made: readonly Made[]): Judged[] {
+	return [...Map.groupBy(made, ({ shape, days }) => `${shape}, ${days}`).values()].map(judgedOf);
 }
 
-interface Made {
-	readonly told: Told;
-	readonly came: Amounts;
-	readonly last: number;
-	readonly dues: Amounts;
-}
-
-function judgedOf(shape: string, days: number, made: readonly Made[]): Judged {
+function judgedOf(made: readonly Made[]): Judged {
 	const mean = (of: (one: Made) => number) => made.reduce((sum, one) => sum + of(one), 0) / made.length;
 	const off = (told: number, came: number) => Math.abs(told / came - 1);
+	const error = ({ told, came }: Made) => off(told.net, came.net);
+	const byLast = ({ last, came }: Made) => off(last, came.net);
+	const dues = ({ dues: by, came }: Made) => off(by.net, came.net);
+	const noise = (simple: (one: Made) => number) => {
+		const middle = mean((one) => error(one) - simple(one));
+		return Math.sqrt(mean((one) => (error(one) - simple(one) - middle) ** 2) / made.length);
+	};
+	const { shape, days } = made[0] as Made;
 	const by = Map.groupBy(made, ({ told }) => told.by ?? '');
 	return {
 		shape,
@@ -320,13 +335,51 @@ function judgedOf(shape: string, days: number, made: readonly Made[]): Judged {
 			Number(told.presentLow <= came.present && came.present <= told.presentHigh),
 		),
 		bias: mean(({ told, came }) => told.net / came.net - 1),
-		error: mean(({ told, came }) => off(told.net, came.net)),
-		byLast: mean(({ last, came }) => off(last, came.net)),
-		byDues: mean(({ dues, came }) => off(dues.net, came.net)),
+		error: mean(error),
+		byLast: mean(byLast),
+		byLastNoise: noise(byLast),
+		byDues: mean(dues),
+		byDuesNoise: noise(dues),
 		presentError: mean(({ told, came }) => off(told.present, came.present)),
-		presentByDues: mean(({ dues, came }) => off(dues.present, came.present)),
+		presentByDues: mean(({ dues: told, came }) => off(told.present, came.present)),
 		by: [...by].map(([name, own]) => `${name} ${own.length}`).join(', '),
 	};
+}
+
+/** Of what came, bounds of 80 % hold so much. */
+const [leastInBounds, mostInBounds] = [0.76, 0.84];
+/** What chance brings about less often than this is none. */
+const [unlikely, unlikelyDeviations] = [0.01, 2.33];
+
+/**
+ * Where forecasts are not as good as they must be: bounds of 80 % hold 76 to 84 % of what comes, where there is a past to learn from;
+ * and no simple method is nearer. What so few forecasts cannot tell from that is not found.
+ */
+export function shortcomingsOf(judged: readonly Judged[]): string[] {
+	return judged.flatMap(({ shape, days, forecasts, inBounds, error, ...by }) => {
+		const found: string[] = [];
+		const told = `${shape}, ${days} days`;
+		const held = Math.round(inBounds * forecasts);
+		const isYoung = shape === 'three weeks old';
+		const isFew = atMost(held, forecasts, leastInBounds) < unlikely;
+		const isMany = atMost(forecasts - held, forecasts, 1 - mostInBounds) < unlikely;
+		if (!isYoung && (isFew || isMany)) found.push(`${told}: ${held} of ${forecasts} in the bounds of 80 %`);
+		if (error - by.byLast > unlikelyDeviations * by.byLastNoise)
+			found.push(`${told}: as much as the last period is nearer`);
+		if (error - by.byDues > unlikelyDeviations * by.byDuesNoise)
+			found.push(`${told}: due dates × rates so far are nearer`);
+		return found;
+	});
+}
+
+/** How likely it is that at most so many of some happen, each with a chance (binomial distribution). */
+function atMost(count: number, of: number, chance: number): number {
+	let [sum, each] = [0, (1 - chance) ** of];
+	for (let happened = 0; happened <= count; happened++) {
+		sum += each;
+		each *= ((of - happened) / (happened + 1)) * (chance / (1 - chance));
+	}
+	return sum;
 }
 
 /** What the product tells. */

@@ -6,8 +6,12 @@ import { cameSince, forecast, knownAt } from '../../src/reports/forecast.ts';
 import type { Journey } from '../../src/reports/journey.ts';
 import { chosenBy } from '../../src/reports/new-business.ts';
 import { projectionOf, Renewals } from '../../src/reports/projection.ts';
+import { reportText } from '../../src/reports/report-table.ts';
+import { reportOf } from '../../src/reports/reports.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
+import { type Engine, engines, openAccountOn } from '../store/engines.ts';
 import { cdnowSample } from './cdnow.ts';
+import { fill, report, sale } from './filled.ts';
 import { forecastCdnow, judged } from './forecast-cdnow.ts';
 import { day0Ms, journey } from './made-up.ts';
 
@@ -93,7 +97,7 @@ test('what nobody has renewed in two years is no subscription', () => {
 });
 
 test('the model gives way to a simple method that was nearer to what came', () => {
-	const backTest = { atMs: day0Ms, assumedSpread: 0.1, model: 90, lastPeriod: 95, dues: 80, came: 100 };
+	const backTest = { atMs: day0Ms, model: 90, lastPeriod: 95, dues: 80, came: 100 };
 	assert.equal(chosenBy([backTest]).method, 'lastPeriod');
 	assert.equal(chosenBy([{ ...backTest, dues: 97 }]).method, 'dues');
 	assert.equal(chosenBy([{ ...backTest, model: 98 }]).method, 'model');
@@ -107,12 +111,15 @@ test('the model gives way to a simple method that was nearer to what came', () =
 	assert.equal(chosenBy([]).method, 'model');
 });
 
-test('a simple method is out where the latest days are unlike those that it takes for them', () => {
-	const backTest = { atMs: day0Ms, assumedSpread: 0.1, model: 90, lastPeriod: 95, dues: 94, came: 100 };
-	const takes = { lastPeriod: 90, dues: 28 };
-	assert.equal(chosenBy([backTest], 90, takes).method, 'lastPeriod');
-	assert.equal(chosenBy([backTest], 89, takes).method, 'dues');
-	assert.equal(chosenBy([backTest], 27, takes).method, 'model');
+test('a simple method that was nearer by chance does not replace the model', () => {
+	const atMs = day0Ms;
+	const backTests = [
+		{ atMs, model: 90, lastPeriod: 98, dues: 80, came: 100 },
+		{ atMs, model: 90, lastPeriod: 97, dues: 80, came: 100 },
+		{ atMs, model: 97, lastPeriod: 94, dues: 80, came: 100 },
+	];
+	assert.equal(chosenBy(backTests).method, 'model');
+	assert.equal(chosenBy(backTests.slice(0, 2)).method, 'lastPeriod');
 });
 
 test('nothing is forecast from nothing', () => {
@@ -120,6 +127,24 @@ test('nothing is forecast from nothing', () => {
 	const nothing = { pence: 0, lowPence: 0, highPence: 0 };
 	assert.deepEqual(net, nothing);
 	assert.ok(Object.is(refunds.pence, 0), 'and no negative zero');
+});
+
+test('what an earlier forecast said is left out where nothing was known then', async () => {
+	const { store } = await openAccountOn(engines[0] as Engine);
+	const id = await fill(store, 'c-a-acme-uk', [sale('A-100', 'A', 100, 500)]);
+	const asked = async (day: number) => {
+		const made = await report(store, id, 'forecast', { asOf: day0Ms + day * dayMs, days: 90 });
+		const net = made.rows.at(-1) as Readonly<Record<string, unknown>>;
+		return { text: reportText(reportOf('forecast'), made), net };
+	};
+	const young = await asked(101);
+	assert.doesNotMatch(young.text, /What the forecast of 90 days ago said/);
+	assert.match(young.text, /Expected in the next 90 days/);
+	const { earlierPence, earlierLowPence, earlierHighPence, camePence } = young.net;
+	assert.deepEqual([earlierPence, earlierLowPence, earlierHighPence, camePence], [null, null, null, null]);
+	const older = await asked(191);
+	assert.match(older.text, /What the forecast of 90 days ago said/);
+	assert.equal(older.net.camePence, 0);
 });
 
 test('on a tenth of CDNOW forecasts are nearer than the last 90 days, and than a year ago', {

@@ -161,7 +161,7 @@ test('what is projected are the payments that are due in a year, if each renews 
 	// 41 were due at first, of whom 20 renewed, then these, who did. The third time is not over yet.
 	const renewals = new Renewals(journeys, asOfMs);
 	const plan = planOf(journeys[0] as PaidJourney);
-	const { share, low, high } = renewals.rates(1.96)(plan, 'all');
+	const { share, low, high } = renewals.rate(plan, 1.96);
 	assert.ok(low < 40 / 61 && high > 40 / 61 && Math.abs(share - 40 / 61) < 0.02);
 	const { pence, lowPence, highPence } = projectionOf(journeys.slice(0, 1), renewals, asOfMs);
 	// Due on day 120, and then every month until day 455: twelve times.
@@ -183,7 +183,7 @@ test('a plan of which more is known than of the one before it has a rate', () =>
 	const [changed] = paidBy([journey('changed', [[0, 10_000], ...monthly]), ...annual], asOfMs);
 	assert.ok(changed);
 	assert.deepEqual(changed.course.renewed, [null, true, true, true, true, true, null, null]);
-	const { low, high } = new Renewals([changed], asOfMs).rates(1.96)(planOf(changed), 'all');
+	const { low, high } = new Renewals([changed], asOfMs).rate(planOf(changed), 1.96);
 	assert.deepEqual({ low, high }, { low: 0.5655, high: 1 });
 });
 
