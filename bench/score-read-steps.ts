@@ -108,13 +108,14 @@ try {
 	const rows = profiles.map(({ profile }) => rowOf(profile, nowMs));
 	const at = (read: number) => read % profiles.length;
 	printCost('look-up in SQLite', (read) => statement.get(profiles[at(read)]?.vid ?? ''));
+	const wording = { currency: 'GBP', cancellationEvt: null };
 	printCost('JSON.parse', (read) => JSON.parse(texts[at(read)] as string));
 	printCost('row of features', (read) => rowOf(profiles[at(read)]?.profile as Profile, nowMs));
 	for (const { kind, scorer, open } of models) {
 		printCost(`${kind}: score of a row`, (read) => scorer.score(rows[at(read)] as (typeof rows)[number]));
 		printCost(
 			`${kind}: reasons`,
-			(read) => open.reasons(profiles[at(read)]?.profile as Profile, nowMs, 'raise'),
+			(read) => open.reasons(profiles[at(read)]?.profile as Profile, nowMs, 'raise', wording),
 			1000,
 		);
 	}

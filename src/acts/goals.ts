@@ -1,5 +1,5 @@
-import { bandsOf, goalCounts, goalDefaults, goalEvent } from '../domain/goal.ts';
-import { plainName, positiveNumber } from '../format/values.ts';
+import { bandsOf, goalCounts, goalDefaults } from '../domain/goal.ts';
+import { eventName, plainName, positiveNumber } from '../format/values.ts';
 import { act } from './act.ts';
 
 const goal = { flag: '<name>', text: 'name of the goal' } as const;
@@ -33,7 +33,7 @@ export const createGoal = act({
 		evt: {
 			flag: '--evt <names...>',
 			text: "hit or upload events that reach the goal; '*' is every upload event, visit another visit",
-			parse: goalEvent,
+			parse: eventName,
 			hint: 'hit or upload events that reach the goal, one on each line; * is every upload event, visit another visit',
 		},
 		counts: { ...counts, usual: goalDefaults.counts },

@@ -3,7 +3,7 @@ import { type IdTrust, idTrusts } from '../domain/signed-id.ts';
 import { OperatorError } from '../errors.ts';
 import { currencyCode, decimalsOf } from '../format/currencies.ts';
 import { counted } from '../format/numbers.ts';
-import { accountToken, hostName, plainName, webOrigin } from '../format/values.ts';
+import { accountToken, eventName, hostName, plainName, webOrigin } from '../format/values.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import { gracePeriods, renewalPeriods } from '../reports/report-query.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
@@ -69,6 +69,11 @@ function withSettings<Options, Given extends readonly unknown[]>(declared: Decla
 			merged(gracePeriods),
 		)
 		.option(
+			'--cancellation-evt <evt>',
+			'the event type that cancels a subscription: an event with it of no pence, after which no renewal is expected, and which ends the subscription when it is due',
+			eventName,
+		)
+		.option(
 			'--currency <code>',
 			'what amounts are in, such as GBP; they are stored in its minor unit, as ISO 4217 has it',
 			currencyCode,
@@ -90,6 +95,7 @@ interface SettingFlags {
 	readonly paymentProvider?: readonly string[] | false;
 	readonly renewalDays?: AccountSettings['renewalDays'] | false;
 	readonly graceDays?: AccountSettings['graceDays'] | false;
+	readonly cancellationEvt?: string | false;
 	readonly currency?: string;
 	readonly idTrust?: IdTrust;
 }
@@ -105,6 +111,7 @@ function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
 		paymentProvider,
 		renewalDays,
 		graceDays,
+		cancellationEvt,
 		currency,
 		idTrust,
 	} = flags;
@@ -117,6 +124,7 @@ function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
 		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
 		...(renewalDays !== undefined && { renewalDays: renewalDays || {} }),
 		...(graceDays !== undefined && { graceDays: graceDays || {} }),
+		...(cancellationEvt !== undefined && { cancellationEvt: cancellationEvt || null }),
 		...(currency !== undefined && { currency }),
 		...(idTrust !== undefined && { idTrust }),
 	};
@@ -167,6 +175,7 @@ Where amounts are stored, --currency is refused: it converts nothing, so it woul
 	.option('--no-payment-provider', 'use only the known payment sites')
 	.option('--no-renewal-days', 'learn the days between renewals')
 	.option('--no-grace-days', 'how late a renewal may be is by the days between renewals')
+	.option('--no-cancellation-evt', 'no event cancels a subscription')
 	.option(
 		'--relabel-amounts',
 		'with --currency: amounts that are stored stay the numbers that they are, and were in this currency all along',

@@ -9,9 +9,9 @@ export async function* checkRenewals(
 	store: Store,
 	isReadable: (aid: string) => boolean,
 ): AsyncIterable<Check> {
-	for (const { id, aid, renewalDays } of await store.control.accounts()) {
+	for (const { id, aid, renewalDays, cancellationEvt } of await store.control.accounts()) {
 		if (!isReadable(aid)) continue;
-		const { evts, all } = await store.read(id, learnedCadences(store.now()));
+		const { evts, all } = await store.read(id, learnedCadences(store.now(), cancellationEvt));
 		const unknown = evts.filter(([evt, days]) => days.length === 0 && renewalDays[evt] === undefined);
 		if (all.length === 0 || unknown.length === 0) continue;
 		yield {

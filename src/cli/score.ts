@@ -90,7 +90,7 @@ async function score(store: Store, account: Account, options: ScoreOptions): Pro
 			})),
 			scope,
 			eachAtItsLastHit,
-			explain,
+			explain: explain ? account : null,
 			nowMs,
 			fromLog: options.asOf !== undefined,
 			cadences: await reader.cadences(nowMs),

@@ -67,13 +67,14 @@ export const subscriptionCommand = group(
 	'subscription',
 	'list and show subscriptions',
 	`A subscription is all events of one subid. Until its first payment above nothing it is a trial. It is active until what was
-paid is over, then at risk while a renewal may still come, and ended after that; reactivated if it is paid again. How often it is paid is learned from the times between
+paid is over, then at risk while a renewal may still come, and ended after that; reactivated if it is paid again. One that is
+cancelled, or paid back, ends by will: cancelled until what is paid is over, and then ended. How often it is paid is learned from the times between
 its own payments, else from those of others with the same evt and price. See docs/reports.md.`,
 	[list, show],
 );
 
 function shownOf({ subscription: { subid, owner, evt }, payments, trial, course }: StartedJourney) {
-	const { state, cadence, dueAtMs, endedAtMs, recurringPence } = course;
+	const { state, cadence, dueAtMs, cancelledAtMs, endedAtMs, hasEndedByWill, recurringPence } = course;
 	return {
 		subid,
 		vid: owner,
@@ -84,7 +85,9 @@ function shownOf({ subscription: { subid, owner, evt }, payments, trial, course 
 		trialAt: isoTime(trial?.payments[0]?.atMs ?? null),
 		startedAt: isoTime(payments[0]?.atMs ?? null),
 		dueAt: isoTime(dueAtMs),
+		cancelledAt: isoTime(cancelledAtMs),
 		endedAt: isoTime(endedAtMs),
+		endedByWill: hasEndedByWill,
 		recurringPence,
 	};
 }

@@ -10,14 +10,14 @@ import { printLine } from './output.ts';
 /** All subscriptions of an account, without their touches. */
 export async function accountCourses(
 	store: Store,
-	{ id, renewalDays, graceDays }: Account,
+	{ id, renewalDays, graceDays, cancellationEvt }: Account,
 	/** @param options.asOf in milliseconds since 1970; now, if it is missing */
 	{ asOf, period }: { readonly asOf?: number; readonly period?: RenewalDays },
 ): Promise<readonly CoursedJourney[]> {
 	const { coursesOf } = await import('../reports/courses.ts');
 	const { readSubscriptions } = await import('../reports/read-journeys.ts');
 	const asOfMs = asOf ?? store.now();
-	const reading = readSubscriptions({ asOfMs, isPast: asOf !== undefined, period: allTime });
+	const reading = readSubscriptions({ asOfMs, isPast: asOf !== undefined, period: allTime, cancellationEvt });
 	return coursesOf(await store.read(id, reading), { ...renewalDays, ...period }, asOfMs, { graceDays });
 }
 

@@ -17,6 +17,7 @@ const rowsOf: Readonly<Record<string, Rows>> = {
 	arrivals: 'visitors',
 	visitors: 'visitors',
 	hits: 'visitors',
+	trials: 'trial',
 	subscriptions: 'acquisition',
 	new: 'acquisition',
 	acquisitionPence: 'acquisition',

@@ -15,6 +15,8 @@ export interface ActiveSubscription {
 	readonly paymentsInRow: number;
 	/** Null if nothing is known about how often it is paid. */
 	readonly cover: Cover | null;
+	/** Whether it will end when it is due: nobody expects a renewal. */
+	readonly isCancelled: boolean;
 }
 
 /** What the last payment is for. */
@@ -40,13 +42,18 @@ export function activeSubscriptions(
 			paidAtMs: lastAtMs,
 			paymentsInRow: 1,
 			cover: null,
+			isCancelled: false,
 		}));
 	return latest.flatMap(([subid, evt, events]) => {
-		const steps = stepsOf(events.map(([atMs, revenuePence]) => ({ atMs, evt, revenuePence })));
+		const steps = stepsOf(
+			events.map(([atMs, revenuePence, own = evt]) => ({ atMs, evt: own, revenuePence })),
+			cadences.cancellationEvt,
+		);
 		const payments = paymentsOf({ steps });
 		const last = payments.at(-1);
 		if (!last) return [];
-		const { state, cadence, dueAtMs, lapsesAtMs, movements } = courseOf({ evt, payments }, cadences, nowMs);
+		const course = courseOf({ evt, payments }, cadences, nowMs);
+		const { state, cadence, dueAtMs, lapsesAtMs, cancelledAtMs, movements } = course;
 		if (state === 'ended') return [];
 		const cover =
 			cadence && dueAtMs !== null && lapsesAtMs !== null
@@ -54,7 +61,7 @@ export function activeSubscriptions(
 				: null;
 		const begunAtMs = movements.findLast(({ kind }) => kind === 'new' || kind === 'reactivated')?.atMs ?? 0;
 		const paymentsInRow = payments.filter(({ atMs }) => atMs >= begunAtMs).length;
-		return [{ subid, evt, paidAtMs: last.atMs, paymentsInRow, cover }];
+		return [{ subid, evt, paidAtMs: last.atMs, paymentsInRow, cover, isCancelled: cancelledAtMs !== null }];
 	});
 }
 
@@ -64,7 +71,7 @@ export interface Scored {
 	readonly renewing?: ActiveSubscription | undefined;
 }
 
-/** What a goal is scored for as of a moment; undefined if it is not scored for this visitor: only who subscribes can renew. */
+/** What a goal is scored for as of a moment; undefined if it is not scored for this visitor: only who subscribes, and has not cancelled, can renew. */
 export function scoredFor(
 	goal: Pick<Goal, 'evts' | 'counts'>,
 	profile: Profile,
@@ -72,8 +79,8 @@ export function scoredFor(
 	cadences: Cadences,
 ): Scored | undefined {
 	if (goal.counts !== 'renewal') return {};
-	const [first, ...others] = activeSubscriptions(profile, nowMs, cadences).filter(({ evt }) =>
-		namesUpload(goal, evt),
+	const [first, ...others] = activeSubscriptions(profile, nowMs, cadences).filter(
+		({ evt, isCancelled }) => !isCancelled && namesUpload(goal, evt),
 	);
 	if (!first) return undefined;
 	const dueAtMs = ({ cover }: ActiveSubscription) => cover?.dueAtMs ?? Number.POSITIVE_INFINITY;

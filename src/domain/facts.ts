@@ -14,6 +14,7 @@ export type VisitFacts = Readonly<ReturnType<typeof visitFacts>>;
 export function visitorFacts(profile: Profile | null, nowMs: number, cadences: Cadences = noCadences) {
 	return {
 		...visitorNumbers(profile, nowMs),
+		renewals: renewalsOf(profile, cadences),
 		/** Subscriptions that have not ended: they are paid for, or due and may still be renewed. */
 		activeSubscriptions: activeSubscriptions(profile, nowMs, cadences).length,
 		/** Pages seen in the last 7 days; at most 50, as of channels. */
@@ -24,6 +25,13 @@ export function visitorFacts(profile: Profile | null, nowMs: number, cadences: C
 		events: counts(profile?.events),
 		evts: counts(profile?.subscriptions?.evts),
 	};
+}
+
+/** Cancellations are none. */
+function renewalsOf(profile: Profile | null, { cancellationEvt }: Cadences): number {
+	const { renewals = 0, kinds } = profile?.subscriptions ?? {};
+	const [, cancellations = 0] = kinds?.free?.find(([evt]) => evt === cancellationEvt) ?? [];
+	return renewals - cancellations;
 }
 
 /** Without lists, which take longer to build than everything else. */

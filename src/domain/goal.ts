@@ -1,11 +1,23 @@
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
-import { type EventKind, eventKinds, kindOf } from './event-kind.ts';
+import { type CancellationEvt, isCancellation, type LoggedKind, loggedKindOf } from './event-kind.ts';
 import type { LogEntry, Profile } from './profile.ts';
 
-/** Which subscription events reach a goal: a visitor's first one of a subscription, later ones, refunds, or all. */
-export const goalCounts = [...eventKinds, 'any'] as const;
-export type GoalCounts = EventKind | 'any';
+/**
+ * Which subscription events reach a goal: a visitor's first one of a subscription, whether or not it is free; the first payment
+ * above nothing; a first one that is free, with which a trial begins; later ones; refunds; or all.
+ */
+export const goalCounts = ['acquisition', 'first-payment', 'trial', 'renewal', 'refund', 'any'] as const;
+export type GoalCounts = (typeof goalCounts)[number];
+
+/** The kinds of events in profiles that each of these counts. */
+const countedKinds: Readonly<Record<Exclude<GoalCounts, 'any'>, readonly LoggedKind[]>> = {
+	acquisition: ['acquisition', 'trial'],
+	'first-payment': ['acquisition', 'conversion'],
+	trial: ['trial'],
+	renewal: ['renewal', 'conversion', 'free'],
+	refund: ['refund'],
+};
 
 /** An action whose probability is scored. */
 export interface Goal {
@@ -73,10 +85,14 @@ export interface Reached {
 	readonly lastAtMs: number;
 }
 
-/** How often a profile's visitor has reached a goal; undefined if never. */
+/**
+ * How often a profile's visitor has reached a goal; undefined if never. What the account calls a cancellation reaches only goals
+ * that count any event.
+ */
 export function reachedOf(
 	{ events, subscriptions, visit, visits }: Profile,
 	goal: ReachedBy,
+	cancellationEvt: CancellationEvt,
 ): Reached | undefined {
 	let count = 0;
 	let lastAtMs = Number.NEGATIVE_INFINITY;
@@ -89,39 +105,55 @@ export function reachedOf(
 	if (goal.counts === 'any' && goal.evts.includes('*')) {
 		// The lists have the latest names only.
 		if (subscriptions) add(subscriptions.count, subscriptions.lastAtMs);
+	} else if (goal.counts === 'any') {
+		for (const [evt, number, atMs] of subscriptions?.evts ?? [])
+			if (namesUpload(goal, evt)) add(number, atMs);
 	} else {
-		const counted = goal.counts === 'any' ? subscriptions?.evts : subscriptions?.kinds?.[goal.counts];
-		for (const [evt, number, atMs] of counted ?? []) if (namesUpload(goal, evt)) add(number, atMs);
+		for (const kind of countedKinds[goal.counts]) {
+			const isFree = kind === 'trial' || kind === 'free';
+			for (const [evt, number, atMs] of subscriptions?.kinds?.[kind] ?? [])
+				if (namesUpload(goal, evt) && !(isFree && evt === cancellationEvt)) add(number, atMs);
+		}
 	}
 	return count > 0 ? { count, lastAtMs } : undefined;
 }
 
 /** Whether a profile's visitor has reached the goal after a moment. */
-export function hasReachedSince(profile: Profile, goal: ReachedBy, sinceMs: number): boolean {
-	return (reachedOf(profile, goal)?.lastAtMs ?? Number.NEGATIVE_INFINITY) > sinceMs;
+export function hasReachedSince(
+	profile: Profile,
+	goal: ReachedBy,
+	sinceMs: number,
+	cancellationEvt: CancellationEvt,
+): boolean {
+	return (reachedOf(profile, goal, cancellationEvt)?.lastAtMs ?? Number.NEGATIVE_INFINITY) > sinceMs;
 }
 
 /**
  * The moments at which a visitor reaches a goal by events. Another visit depends on the moment from which it is seen.
  * @param log all of it, in order
  */
-export function reachedAtMs(log: readonly LogEntry[], goal: ReachedBy): number[] {
-	const acquired = new Set<string>();
+export function reachedAtMs(
+	log: readonly LogEntry[],
+	goal: ReachedBy,
+	cancellationEvt: CancellationEvt,
+): number[] {
+	const begun = new Set<string>();
+	const trials = new Set<string>();
 	return log
 		.filter((entry) => {
 			if (entry.type === 'hit') return entry.events.some((event) => names(goal, event));
-			const kind = kindOf(entry.revenuePence, !acquired.has(entry.subid));
-			if (kind === 'acquisition') acquired.add(entry.subid);
-			return (goal.counts === 'any' || goal.counts === kind) && namesUpload(goal, entry.evt);
+			const { revenuePence, subid } = entry;
+			if (isCancellation(entry, cancellationEvt))
+				return goal.counts === 'any' && namesUpload(goal, entry.evt);
+			const kind = loggedKindOf(revenuePence, { hasBegun: begun.has(subid), isTrial: trials.has(subid) });
+			if (kind !== 'refund') begun.add(subid);
+			if (kind === 'trial') trials.add(subid);
+			if (kind === 'conversion') trials.delete(subid);
+			return (
+				(goal.counts === 'any' || countedKinds[goal.counts].includes(kind)) && namesUpload(goal, entry.evt)
+			);
 		})
 		.map(({ atMs }) => atMs);
-}
-
-/** Parses the name of an event that reaches a goal. @throws OperatorError */
-export function goalEvent(value: string): string {
-	if (!/^\P{C}{1,255}$/u.test(value))
-		throw new OperatorError('It must be 1 to 255 characters, without control characters.');
-	return value;
 }
 
 /** Parses where the bands medium and high begin, such as 50,90. @throws OperatorError */

@@ -1,6 +1,6 @@
 import { dayMs } from '../durations.ts';
 import { compareTexts } from './compare-texts.ts';
-import { type EventKind, kindOf } from './event-kind.ts';
+import { type LoggedKind, loggedKindOf } from './event-kind.ts';
 import { compareEvents } from './event-order.ts';
 
 /** A hit, reduced to what profiles need. */
@@ -44,7 +44,8 @@ export type EventCount = readonly [name: string, count: number, lastAtMs: number
 type LatestEvents = readonly [
 	subid: string,
 	evt: string,
-	events: readonly (readonly [atMs: number, revenuePence: number])[],
+	/** Free ones with their own `evt` where it is another: they may be cancellations. Unknown from earlier versions; a rebuild adds it. */
+	events: readonly (readonly [atMs: number, revenuePence: number, evt?: string])[],
 ];
 
 /** Everything known about a visitor, or a visit, as of the last log entry. Stored as JSON. */
@@ -85,10 +86,15 @@ export interface Profile {
 		readonly lastEvt: string;
 		/** By `evt`; the 50 most recent. */
 		readonly evts: readonly EventCount[];
-		/** The same of each kind. Without what an earlier version added; a rebuild adds it. */
-		readonly kinds?: Readonly<Partial<Record<EventKind, readonly EventCount[]>>>;
-		/** The last 100 that were acquired. */
+		/**
+		 * The same of each kind. Without what an earlier version added, or with trials among acquisitions, and conversions and free
+		 * ones among renewals; a rebuild mends it.
+		 */
+		readonly kinds?: Readonly<Partial<Record<LoggedKind, readonly EventCount[]>>>;
+		/** The last 100 that have begun. */
 		readonly subids: readonly string[];
+		/** The places among them of those of which nothing but a trial has come; left out where there are none. */
+		readonly trials?: readonly number[];
 		/** The 10 latest subscriptions, in that order. Unknown if the profile began with an earlier version; a rebuild adds it. */
 		readonly latest?: readonly LatestEvents[];
 		/** Decayed counts of subscriptions as of `lastAtMs`. */
@@ -289,7 +295,20 @@ function lastOf<Entry>(
 function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile {
 	const before = profile.subscriptions;
 	const subids = before?.subids ?? [];
-	const kind = kindOf(entry.revenuePence, !subids.includes(entry.subid));
+	const trials = before?.trials ?? [];
+	const place = subids.indexOf(entry.subid);
+	const hasBegun = place >= 0;
+	const isTrial = trials.includes(place);
+	const kind = loggedKindOf(entry.revenuePence, { hasBegun, isTrial });
+	const begins = !hasBegun && kind !== 'refund';
+	const begun = begins ? lastOf([...subids, entry.subid], maxSubids, (subid) => subid) : subids;
+	const left = subids.length + Number(begins) - begun.length;
+	const tried = [
+		...trials.filter((each) => kind !== 'conversion' || each !== place),
+		...(kind === 'trial' ? [subids.length] : []),
+	]
+		.map((each) => each - left)
+		.filter((each) => each >= 0);
 	const longTerm = before ? before.longTerm : ([0, 0] as const);
 	const latest = before ? before.latest : [];
 	const [quarter, year] = longTerm
@@ -299,7 +318,7 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 		...profile,
 		subscriptions: {
 			count: (before?.count ?? 0) + 1,
-			renewals: (before?.renewals ?? 0) + (kind === 'renewal' ? 1 : 0),
+			renewals: (before?.renewals ?? 0) + (hasBegun && kind !== 'refund' ? 1 : 0),
 			revenuePence: (before?.revenuePence ?? 0) + entry.revenuePence,
 			lastAtMs: entry.atMs,
 			lastEvt: entry.evt,
@@ -308,10 +327,11 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 				...before?.kinds,
 				[kind]: countEvent(before?.kinds?.[kind] ?? [], entry.evt, entry.atMs),
 			},
-			subids: kind === 'acquisition' ? lastOf([...subids, entry.subid], maxSubids, (subid) => subid) : subids,
+			subids: begun,
+			...(tried.length > 0 && { trials: tried }),
 			recent: add(before ? decay(before.recent, entry.atMs - before.lastAtMs) : [0, 0, 0], 1),
 			...(longTerm && { longTerm: [round(quarter + 1), round(year + 1)] }),
-			...(latest && { latest: addLatest(latest, entry, kind) }),
+			...(latest && { latest: addLatest(latest, entry, begins) }),
 		},
 	};
 }
@@ -319,10 +339,13 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 function addLatest(
 	latest: readonly LatestEvents[],
 	{ subid, evt, atMs, revenuePence }: SubscriptionEntry,
-	kind: EventKind,
+	begins: boolean,
 ): readonly LatestEvents[] {
 	const [, knownEvt = evt, events = []] = latest.find(([known]) => known === subid) ?? [];
-	const added = [...events, [atMs, revenuePence] as const].slice(-maxEventsOfSubid);
-	const ofSubid: LatestEvents = [subid, kind === 'acquisition' ? evt : knownEvt, added];
+	const ofEvt = begins ? evt : knownEvt;
+	const isOther = revenuePence === 0 && evt !== ofEvt;
+	const event = isOther ? ([atMs, 0, evt] as const) : ([atMs, revenuePence] as const);
+	const added = [...events, event].slice(-maxEventsOfSubid);
+	const ofSubid: LatestEvents = [subid, ofEvt, added];
 	return withLatest(latest, ofSubid, maxLatest, ([subid, evt]) => subid + evt);
 }

@@ -1,4 +1,5 @@
 import { dayMs } from '../durations.ts';
+import type { CancellationEvt } from './event-kind.ts';
 
 /**
  * How often subscriptions are paid. Nobody says so: it is learned from the times between payments. Some come early or late,
@@ -15,6 +16,8 @@ export interface Payment {
 	readonly partRefund?: { readonly atMs: number; readonly pence: number };
 	/** When, within its time, the plan was changed to a dearer one, and to which price. */
 	readonly raised?: { readonly atMs: number; readonly pricePence: number };
+	/** When it was said that no payment is to follow, and none has. */
+	readonly cancelledAtMs?: number;
 }
 
 /** A subscription as far as cadences are concerned. */
@@ -161,8 +164,9 @@ export const emptyCadenceTable: CadenceTable = {
 	billings: [],
 };
 
-/** The cadences of subscriptions, by what was learned from many. */
+/** The cadences of subscriptions, by what was learned from many, and what else the account says of them. */
 export class Cadences {
+	readonly cancellationEvt: CancellationEvt;
 	readonly #byPrice: ReadonlyMap<string, ReadonlyMap<number, Told>>;
 	readonly #byEvt: ReadonlyMap<string, readonly number[]>;
 	readonly #all: readonly number[];
@@ -183,7 +187,9 @@ export class Cadences {
 		{ prices, evts, all, trials = [], graces = [], billings = [] }: CadenceTable,
 		setDays: RenewalDays,
 		{ setDays: setGraceDays = {}, isLearned = false }: Grace = {},
+		cancellationEvt: CancellationEvt = null,
 	) {
+		this.cancellationEvt = cancellationEvt;
 		const ofEvts = Map.groupBy(prices, ([evt]) => evt);
 		this.#byPrice = new Map(
 			ofEvts

@@ -12,13 +12,14 @@ import {
 
 /**
  * `trial` has not begun: nothing was paid but the price of a trial; `trial ended` was not paid in time after that. `active` is paid
- * for. `at risk` is due, and may still be renewed. `ended` was not renewed in time, or was paid back. `reactivated` is active, and
- * had ended before.
+ * for. `cancelled` is paid for, and will end when it is due. `at risk` is due, and may still be renewed. `ended` was not renewed in
+ * time, was cancelled, or was paid back. `reactivated` is active, and had ended before.
  */
 export const subscriptionStates = [
 	'trial',
 	'trial ended',
 	'active',
+	'cancelled',
 	'at risk',
 	'ended',
 	'reactivated',
@@ -31,6 +32,8 @@ export interface Movement {
 	readonly atMs: number;
 	/** Per month from then on. */
 	readonly recurringPence: number;
+	/** Of an end: whether somebody wanted it, and cancelled or was paid back. */
+	readonly isByWill?: boolean;
 }
 
 /** How a subscription has gone up to a moment. */
@@ -50,6 +53,10 @@ export interface Course {
 	/** Until when a renewal is in time, or would have been. */
 	readonly lapsesAtMs: number | null;
 	readonly endedAtMs: number | null;
+	/** Whether somebody wanted that; null if it has not ended. */
+	readonly hasEndedByWill: boolean | null;
+	/** When it was cancelled; null if it was not, or was paid again since. */
+	readonly cancelledAtMs: number | null;
 	/** Per month, in whole pence; 0 if it has ended, or its cadence is unknown. */
 	readonly recurringPence: number;
 	/** Of each payment, whether another one came; null while there is time for it. The number of payments is its length. */
@@ -66,8 +73,9 @@ export function recurringPenceOf(pricePence: number, cadenceDays: number): numbe
 }
 
 /**
- * The payments among the events of a subscription. A refund takes from the latest payments before it. One that was dated
- * before anything was paid takes from what is paid next: whatever came first, it pays back this subscription.
+ * The payments among the events of a subscription. A cancellation is of the latest payment before it. A refund takes from the
+ * latest payments before it. One that was dated before anything was paid takes from what is paid next: whatever came first, it pays
+ * back this subscription.
  */
 export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Payment[] {
 	const payments: RunningPayment[] = [];
@@ -109,7 +117,13 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 			if (!isAnythingPaid) owedPence += left;
 			continue;
 		}
+		if (kind === 'cancellation') {
+			if (last) last.cancelledAtMs ??= atMs;
+			continue;
+		}
 		if (last && atMs - last.atMs < sameOccasionMs && last.refundedAtMs === null) {
+			// Who pays again takes a cancellation back.
+			delete last.cancelledAtMs;
 			last.pricePence += revenuePence;
 			last.leftPence += revenuePence;
 			last.lines.push(revenuePence);
@@ -140,9 +154,12 @@ function withoutProrations(payments: readonly RunningPayment[]): readonly Paymen
 	const kept: RunningPayment[] = [];
 	for (const [place, charge] of payments.entries()) {
 		const [before, next] = [kept.at(-1), payments[place + 1]];
-		if (before && next && charge.refundedAtMs === null && isProration(before, charge, next))
+		if (before && next && charge.refundedAtMs === null && isProration(before, charge, next)) {
 			before.raised = { atMs: charge.atMs, pricePence: next.pricePence };
-		else kept.push(charge);
+			// It was a payment all the same: a cancellation before it is taken back.
+			delete before.cancelledAtMs;
+			if (charge.cancelledAtMs !== undefined) before.cancelledAtMs = charge.cancelledAtMs;
+		} else kept.push(charge);
 	}
 	return kept;
 }
@@ -169,18 +186,32 @@ interface RunningPayment {
 	refundedAtMs: number | null;
 	partRefund?: { readonly atMs: number; readonly pence: number };
 	raised?: { readonly atMs: number; readonly pricePence: number };
+	cancelledAtMs?: number;
 }
 
 /** When a payment is over, and until when the next one is in time. */
 interface Cover {
 	readonly dueAtMs: number;
 	readonly lapsesAtMs: number;
+	/** Whether somebody wanted that it is over then. */
+	readonly isByWill: boolean;
 }
 
 /** What is paid a day later than due is no news: months have 28 to 31 days. */
 const recoveredAfterMs = dayMs;
 
-const endless: Cover = { dueAtMs: Number.POSITIVE_INFINITY, lapsesAtMs: Number.POSITIVE_INFINITY };
+/** What is cancelled is used up, and over when it is due. Who had ended before has not cancelled. */
+function cancelled(cover: Cover, payment: Payment | undefined): Cover {
+	const cancelledAtMs = payment?.cancelledAtMs;
+	if (cancelledAtMs === undefined || cancelledAtMs > cover.lapsesAtMs) return cover;
+	return { ...cover, lapsesAtMs: cover.dueAtMs, isByWill: true };
+}
+
+const endless: Cover = {
+	dueAtMs: Number.POSITIVE_INFINITY,
+	lapsesAtMs: Number.POSITIVE_INFINITY,
+	isByWill: false,
+};
 
 /** The payment from which on something was due each time, and how many times have been paid since. */
 interface BillingDay {
@@ -210,12 +241,20 @@ function coverOf(
 			: { fromMs: atMs, days, times: 1 };
 	const dueAtMs = dueAfter(day.fromMs, days, day.times, isOfCalendar);
 	return {
-		cover: { dueAtMs, lapsesAtMs: Math.round(dueAtMs + cadences.graceDays(evt, cadence) * dayMs) },
+		cover: {
+			dueAtMs,
+			lapsesAtMs: Math.round(dueAtMs + cadences.graceDays(evt, cadence) * dayMs),
+			isByWill: false,
+		},
 		day,
 	};
 }
 
-const nothing: Cover = { dueAtMs: Number.NEGATIVE_INFINITY, lapsesAtMs: Number.NEGATIVE_INFINITY };
+const nothing: Cover = {
+	dueAtMs: Number.NEGATIVE_INFINITY,
+	lapsesAtMs: Number.NEGATIVE_INFINITY,
+	isByWill: false,
+};
 
 /**
  * How a subscription has gone.
@@ -241,42 +280,52 @@ export function courseOf(
 		movements.push({ kind, atMs, recurringPence: pence });
 		recurringPence = pence;
 	};
+	const end = ({ dueAtMs: atMs, isByWill }: Cover) => {
+		movements.push({ kind: 'ended', atMs, recurringPence: 0, isByWill });
+		recurringPence = 0;
+	};
 	for (const [place, payment] of payments.entries()) {
 		const cadence = of[place] ?? null;
 		const pence = cadence ? recurringPenceOf(payment.pricePence, cadence.days) : 0;
 		const { atMs, refundedAtMs } = payment;
+		const { dueAtMs, lapsesAtMs } = cancelled(paid, payments[place - 1]);
 		// Who pays again in time has not ended, even if the last payment was paid back.
-		if (place > 0 && atMs > paid.lapsesAtMs) move('ended', kept.dueAtMs, 0);
-		if (place === 0 || atMs > paid.lapsesAtMs) move(runs++ === 0 ? 'new' : 'reactivated', atMs, pence);
+		if (place > 0 && atMs > lapsesAtMs) end(cancelled(kept, payments[place - 1]));
+		if (place === 0 || atMs > lapsesAtMs) move(runs++ === 0 ? 'new' : 'reactivated', atMs, pence);
 		else if (pence !== recurringPence)
 			move(pence > recurringPence ? 'expansion' : 'contraction', atMs, pence);
-		if (place > 0 && atMs <= paid.lapsesAtMs && atMs > paid.dueAtMs + recoveredAfterMs)
-			recoveredAtMs.push(atMs);
+		if (place > 0 && atMs <= lapsesAtMs && atMs > dueAtMs + recoveredAfterMs) recoveredAtMs.push(atMs);
 		billed = coverOf(payment, { evt, cadence, cadences }, billed);
 		const { cover } = billed;
 		paid = later(paid, cover);
 		const isCut = refundedAtMs !== null && refundedAtMs < cover.dueAtMs;
-		kept = later(kept, isCut ? { dueAtMs: refundedAtMs, lapsesAtMs: refundedAtMs } : cover);
+		kept = later(kept, isCut ? { dueAtMs: refundedAtMs, lapsesAtMs: refundedAtMs, isByWill: true } : cover);
 		const { raised } = payment;
 		const raisedPence = raised && cadence ? recurringPenceOf(raised.pricePence, cadence.days) : 0;
 		if (raised && raised.atMs < cover.dueAtMs && raisedPence > recurringPence)
 			move('expansion', raised.atMs, raisedPence);
 		renewed.push(cover.lapsesAtMs <= asOfMs ? place + 1 < payments.length : null);
 	}
-	const hasEnded = kept.lapsesAtMs <= asOfMs;
-	if (hasEnded) move('ended', kept.dueAtMs, 0);
-	const { dueAtMs, lapsesAtMs } = hasEnded ? paid : kept;
+	const lastPayment = payments.at(-1);
+	const left = cancelled(kept, lastPayment);
+	const hasEnded = left.lapsesAtMs <= asOfMs;
+	if (hasEnded) end(left);
+	const { dueAtMs, lapsesAtMs } = hasEnded ? cancelled(paid, lastPayment) : left;
+	const cancelledAtMs = left === kept ? null : (lastPayment?.cancelledAtMs ?? null);
+	const active = cancelledAtMs !== null ? 'cancelled' : runs > 1 ? 'reactivated' : 'active';
 	const last = of.at(-1) ?? null;
 	return {
 		movements,
-		state: hasEnded ? 'ended' : dueAtMs <= asOfMs ? 'at risk' : runs > 1 ? 'reactivated' : 'active',
+		state: hasEnded ? 'ended' : dueAtMs <= asOfMs ? 'at risk' : active,
 		cadence: last,
 		isPaidOnce: cadences.isPaidOnce(evt),
 		isBorrowed: last !== null && cadences.isBorrowed(evt, last),
 		graceDays: last ? cadences.graceDays(evt, last) : 0,
 		dueAtMs: Number.isFinite(dueAtMs) ? dueAtMs : null,
 		lapsesAtMs: Number.isFinite(lapsesAtMs) ? lapsesAtMs : null,
-		endedAtMs: hasEnded ? kept.dueAtMs : null,
+		endedAtMs: hasEnded ? left.dueAtMs : null,
+		hasEndedByWill: hasEnded ? left.isByWill : null,
+		cancelledAtMs,
 		recurringPence,
 		renewed,
 		recoveredAtMs,

@@ -1,5 +1,5 @@
 import { type EventLabel, labelsOf, type SubscriptionEvent } from '../domain/subscription-event.ts';
-import { type EventKind, kindOf } from './event-kind.ts';
+import { type CancellationEvt, type EventKind, kindTeller } from './event-kind.ts';
 import { compareEvents } from './event-order.ts';
 
 /** An event of a subscription, and its role. */
@@ -18,16 +18,18 @@ interface OccurredEvent extends Pick<SubscriptionEvent, EventLabel | 'subid'> {
 	readonly shownAtMs: number | null;
 }
 
-/** All events of one `subid`, with the labels of its acquisition, else of its first event. */
+/** All events of one `subid`, with the labels of its start, else of its first event. */
 export interface Subscription extends Pick<SubscriptionEvent, EventLabel> {
 	readonly subid: string;
-	/** The visitor of its acquisition, else of its earliest joined event; null if none is joined. */
+	/** The visitor of its start, else of its earliest joined event; null if none is joined. */
 	readonly owner: string | null;
 	/** In the order of `compareEvents`. */
 	readonly steps: readonly SubscriptionStep[];
-	/** Null if there are only refunds. */
+	/** The trial or the acquisition, whichever came first. Null if there are only refunds and cancellations. */
+	readonly start: SubscriptionStep | null;
+	/** The first payment above nothing; null if none came. */
 	readonly acquisition: SubscriptionStep | null;
-	/** When the acquisition's `tid` was first shown on a page; null if it was not. */
+	/** When the `tid` of the start was first shown on a page; null if it was not. */
 	readonly shownAtMs: number | null;
 	/** When the `tid` was shown, else when the event was received. */
 	readonly convertedAtMs: number;
@@ -37,30 +39,40 @@ export interface Subscription extends Pick<SubscriptionEvent, EventLabel> {
 export type Step = Omit<SubscriptionStep, 'kind'>;
 
 /** The roles of a subscription's events. @param sorted in the order of `compareEvents` */
-export function stepsOf(sorted: readonly Step[]): SubscriptionStep[] {
-	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
+export function stepsOf(sorted: readonly Step[], cancellationEvt: CancellationEvt): SubscriptionStep[] {
+	const kindOf = kindTeller(cancellationEvt);
 	return sorted.map((event) => {
 		const { atMs, evt, revenuePence } = event;
-		return { kind: kindOf(revenuePence, event === first), atMs, evt, revenuePence };
+		return { kind: kindOf(event), atMs, evt, revenuePence };
 	});
 }
 
+/** With what a subscription started: its trial or its acquisition. */
+export function startOf(steps: readonly SubscriptionStep[]): SubscriptionStep | undefined {
+	return steps.find(({ kind }) => kind === 'trial' || kind === 'acquisition');
+}
+
 /**
- * Orders the events of a `subid`. Negative revenue is a refund, the first other event is the acquisition, later ones
- * are renewals.
+ * Orders the events of a `subid`, and tells what each is.
  * @param events at least one
  */
-export function subscriptionOf(events: readonly OccurredEvent[], owner: string | null): Subscription {
+export function subscriptionOf(
+	events: readonly OccurredEvent[],
+	owner: string | null,
+	cancellationEvt: CancellationEvt = null,
+): Subscription {
 	const sorted = events.toSorted(compareEvents);
 	const [earliest] = sorted;
 	if (!earliest) throw new Error('a subscription has at least one event');
-	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
-	const steps = stepsOf(sorted);
+	const steps = stepsOf(sorted, cancellationEvt);
+	const start = startOf(steps) ?? null;
+	const first = start === null ? undefined : sorted[steps.indexOf(start)];
 	const shownAtMs = first?.shownAtMs ?? null;
 	return {
 		subid: earliest.subid,
 		owner,
 		steps,
+		start,
 		acquisition: steps.find(({ kind }) => kind === 'acquisition') ?? null,
 		...labelsOf(first ?? earliest),
 		shownAtMs,

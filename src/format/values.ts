@@ -49,6 +49,13 @@ export function positiveNumber(max: number): (value: string) => number {
 	};
 }
 
+/** Parses the name of an event of a page, or the type of an upload. */
+export function eventName(value: string): string {
+	if (!/^\P{C}{1,255}$/u.test(value))
+		throw new OperatorError('It must be 1 to 255 characters, without control characters.');
+	return value;
+}
+
 /** Parses an email address, to lower case. What is left of the @ is the provider's business. */
 export function emailAddress(value: string): string {
 	const email = value.trim().toLowerCase();

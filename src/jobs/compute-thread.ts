@@ -31,7 +31,7 @@ async function train(store: Store, { aid, goal, isInBackground, ...options }: Tr
 	const chosen = goals.filter(({ name }) => goal === undefined || name === goal);
 	if (goal !== undefined && chosen.length === 0)
 		throw new OperatorError(`The account has no goal ${goal}; 'caskade goal list ${aid}' shows all.`);
-	await learnCadences(store, account.id, store.now());
+	await learnCadences(store, account, store.now());
 	const training = { ...options, account, goals: chosen, onProgress };
 	return isInBackground
 		? trainAccount(store, training)

@@ -20,9 +20,9 @@ export function runKeptDays(
 	return repeatedly(signal, async () => {
 		let isMore = false;
 		const accounts = accountsInUse(store).then((all) => news.among(all));
-		await forEachAccount(store, accounts, { signal, fail }, async ({ id }) => {
-			if (await keepDays(store, id, signal)) isMore = true;
-			else news.done(id);
+		await forEachAccount(store, accounts, { signal, fail }, async (account) => {
+			if (await keepDays(store, account, signal)) isMore = true;
+			else news.done(account.id);
 		});
 		return isMore ? graceMs : everyMs;
 	});

@@ -64,7 +64,7 @@ export class ScoreUpkeep {
 				this.#measured.set(account.id, { atMs: now(), pauseMs: later });
 				return;
 			}
-			const isLearned = await learnCadences(this.#store, account.id, now());
+			const isLearned = await learnCadences(this.#store, account, now());
 			const changed = (await this.#measureRates(account)) || isLearned;
 			await this.#followLevels(account);
 			await this.#followPromises(account);

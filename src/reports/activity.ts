@@ -26,7 +26,7 @@ export const activityReport = reportThat({
 	title: 'Activity',
 	summary: 'what came in, by day, week or month',
 	definition:
-		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; acquisitions (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and arrivals belong to no subscription: with a filter they are left out, but for arrivals by a channel, campaign or the like. `part` says how much of the month or week is in the period, or over, where it is not all; of today it is `so far`.',
+		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; `trials` that started, first payments (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and arrivals belong to no subscription: with a filter they are left out, but for arrivals by a channel, campaign or the like. `part` says how much of the month or week is in the period, or over, where it is not all; of today it is `so far`.',
 	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment', 'include'],
 	initial: { by: [], every: 'day' },
 	async make({ query, period, asOfMs, calendar, subscriptions, read, gateways: findGateways }) {
@@ -48,23 +48,27 @@ export const activityReport = reportThat({
 					arrivals: arrivals?.[place] ?? null,
 				}))
 			: await read((options) => readCameIn(upTo(spans, asOfMs), { ...options, gateways }));
-		const rows = came.map(({ hits, arrivals, subscriptions, renewals, refunds, ...pence }, place) => ({
-			[every]: spans[place]?.name as string,
-			part: spans[place]?.part ?? null,
-			hits,
-			arrivals,
-			subscriptions,
-			renewals,
-			refunds,
-			...pence,
-			netPence: netPence(pence),
-		}));
+		const rows = came.map(
+			({ hits, arrivals, trials, subscriptions, renewals, refunds, ...pence }, place) => ({
+				[every]: spans[place]?.name as string,
+				part: spans[place]?.part ?? null,
+				hits,
+				arrivals,
+				trials,
+				subscriptions,
+				renewals,
+				refunds,
+				...pence,
+				netPence: netPence(pence),
+			}),
+		);
 		return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
 	},
 	columns: {
 		part: { isOptional: true },
 		hits: { isOptional: true },
 		arrivals: { isOptional: true },
+		trials: { hidesZero: true },
 		subscriptions: { heading: 'new subscriptions' },
 		acquisitionPence: { heading: 'acquired' },
 		renewalPence: { heading: 'renewed' },

@@ -147,7 +147,7 @@ function wholeAmounts(
 ): Amounts[] {
 	const credit = creditOf(model, paths, lost, { labels, halfLifeDays });
 	const columns = amountNames.map((name) => {
-		const [total, parts] = [totals[name], name === 'subscriptions' ? partsOfOne : 1];
+		const [total, parts] = [totals[name], name.endsWith('Pence') ? 1 : partsOfOne];
 		const shares = credit[name].map((part) => (total === 0 ? 0 : part / total));
 		return apportion(total * parts, shares).map((part) => part / parts);
 	});
@@ -236,10 +236,11 @@ export const attributionReport = reportThat({
 	title: 'Attribution',
 	summary: 'what each channel is credited with',
 	definition:
-		'For each row and model: new `subscriptions`, also those without a known visitor; acquisition, renewal, refund and net pence; and `share`, of all new subscriptions, not of money. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `arrivals` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
+		'For each row and model: `trials` that started, and new `subscriptions`, which are first payments, also those without a known visitor; acquisition, renewal, refund and net pence; and `share`, of all new subscriptions, not of money. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `arrivals` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every', 'include'],
 	columns: {
 		part: { isOptional: true },
+		trials: { hidesZero: true },
 		subscriptions: { heading: 'new subscriptions' },
 		share: { isShare: true, heading: 'share of subscriptions' },
 		...styled(['conversionRate'], { isShare: true }),

@@ -18,6 +18,7 @@ import {
 import { dayMs } from '../durations.ts';
 import { counted } from '../format/numbers.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
+import type { Account } from '../store/control/accounts.ts';
 import type { Reading } from '../store/steps.ts';
 import { isIn, type Journey, type Period, rounded } from './journey.ts';
 import { quotedName } from './label.ts';
@@ -63,19 +64,19 @@ export function begunIn(journeys: readonly CoursedJourney[], period: Period): Pa
 	return journeys.filter(isPaid).filter((journey) => isIn(period, begunAtMs(journey)));
 }
 
-/** How late renewals may be, in days by `evt`, as the operator has set it. */
-type GraceDays = Readonly<Record<string, number>>;
+/** What the operator has set that tells how subscriptions go. */
+export type CourseSettings = Pick<Account, 'renewalDays' | 'graceDays' | 'cancellationEvt'>;
 
 /** How some subscriptions have gone. Cadences are learned from a sample of all, so that it takes no longer where there are many. */
 export function* readCoursesWith(
 	subids: readonly string[],
 	asOfMs: number,
-	setDays: RenewalDays,
-	graceDays: GraceDays,
+	{ renewalDays, graceDays, cancellationEvt }: CourseSettings,
 ): Reading<CoursedJourney[]> {
 	if (subids.length === 0) return [];
-	const journeys = yield* readSubscriptionsWith(subids, asOfMs);
-	return coursesOf(journeys, setDays, asOfMs, { learned: yield* learnedCadences(asOfMs), graceDays });
+	const journeys = yield* readSubscriptionsWith(subids, asOfMs, cancellationEvt);
+	const learned = yield* learnedCadences(asOfMs, cancellationEvt);
+	return coursesOf(journeys, renewalDays, asOfMs, { learned, graceDays });
 }
 
 /**
@@ -87,7 +88,10 @@ export function coursesOf(
 	journeys: readonly Journey[],
 	setDays: RenewalDays,
 	asOfMs: number,
-	{ learned, graceDays = {} }: { readonly learned?: CadenceTable; readonly graceDays?: GraceDays } = {},
+	{
+		learned,
+		graceDays = {},
+	}: { readonly learned?: CadenceTable; readonly graceDays?: CourseSettings['graceDays'] } = {},
 ): CoursedJourney[] {
 	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
 	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));

@@ -28,6 +28,7 @@ export function creditOf(
 	{ labels, halfLifeDays }: { readonly labels: number; readonly halfLifeDays?: number },
 ): Credit {
 	const credit: Credit = {
+		trials: new Float64Array(labels + 1),
 		subscriptions: new Float64Array(labels + 1),
 		acquisitionPence: new Float64Array(labels + 1),
 		renewalPence: new Float64Array(labels + 1),
@@ -35,6 +36,7 @@ export function creditOf(
 	};
 	const add = (label: number, weight: number, amounts: Amounts) => {
 		// Written out: in a loop over the names it takes five times as long.
+		(credit.trials[label] as number) += weight * amounts.trials;
 		(credit.subscriptions[label] as number) += weight * amounts.subscriptions;
 		(credit.acquisitionPence[label] as number) += weight * amounts.acquisitionPence;
 		(credit.renewalPence[label] as number) += weight * amounts.renewalPence;

@@ -23,7 +23,7 @@ export function moverOf(journey: CoursedJourney, lossOf: (journey: PaidJourney) 
 
 function worstOf({ movements, dueAtMs, state }: Course): readonly Movement[] {
 	if (state !== 'at risk' || dueAtMs === null) return movements;
-	return [...movements, { kind: 'ended', atMs: dueAtMs, recurringPence: 0 }];
+	return [...movements, { kind: 'ended', atMs: dueAtMs, recurringPence: 0, isByWill: false }];
 }
 
 /**
@@ -94,7 +94,9 @@ function together(
 		pence[place] = recurringPence;
 		const sum = pence.reduce((all, each) => all + each, 0);
 		if (!isThere.includes(true)) {
-			held = { kind: 'ended', atMs, recurringPence: 0 };
+			// By will, if one of those was that ended last.
+			const isByWill = changes.some((change) => change.atMs === atMs && change.isByWill);
+			held = { kind: 'ended', atMs, recurringPence: 0, isByWill };
 			heldUntilMs = heldUntil(journeys, atMs);
 			continue;
 		}

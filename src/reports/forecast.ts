@@ -61,9 +61,7 @@ export function knownAt(
 	asOfMs: number,
 	coursesAt: CoursesAt = unset,
 ): readonly PaidJourney[] {
-	const begun = journeys.filter(
-		({ subscription: { acquisition } }) => acquisition && acquisition.atMs < asOfMs,
-	);
+	const begun = journeys.filter(({ subscription: { start } }) => start && start.atMs < asOfMs);
 	return coursesAt(knownBefore(begun, asOfMs), asOfMs).filter(isPaid);
 }
 

@@ -30,7 +30,7 @@ export interface Terms {
 	readonly halfLifeDays: number;
 }
 
-/** `event`: counts what happened in the period. `cohort`: counts all events of subscriptions acquired in it. */
+/** `event`: counts what happened in the period. `cohort`: counts all events of subscriptions and trials that started in it. */
 export type Basis = 'event' | 'cohort';
 
 export const allTime: Period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
@@ -39,9 +39,9 @@ export function isIn({ fromMs, toMs }: Period, ms: number): boolean {
 	return ms >= fromMs && ms < toMs;
 }
 
-/** When a subscription was acquired, which decides its cohort. For one with refunds only, its first refund. */
-export function acquiredAtMs({ acquisition, steps }: Subscription): number {
-	return (acquisition ?? (steps[0] as SubscriptionStep)).atMs;
+/** When a subscription or its trial started, which decides its cohort. Of one without either, its first event. */
+export function startedAtMs({ start, steps }: Subscription): number {
+	return (start ?? (steps[0] as SubscriptionStep)).atMs;
 }
 
 /** The events of a subscription that count in a report. */
@@ -50,7 +50,7 @@ export function countedSteps(
 	period: Period,
 	basis: Basis,
 ): readonly SubscriptionStep[] {
-	if (basis === 'cohort') return isIn(period, acquiredAtMs(subscription)) ? subscription.steps : [];
+	if (basis === 'cohort') return isIn(period, startedAtMs(subscription)) ? subscription.steps : [];
 	return subscription.steps.filter(({ atMs }) => isIn(period, atMs));
 }
 
@@ -86,22 +86,36 @@ export function placeOf(spans: readonly Period[], ms: number): number {
 	return place === 0 && ms < (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY) ? -1 : place;
 }
 
-export const amountNames = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
-/** The totals of subscriptions. `subscriptions` is the number of acquisitions. */
+export const amountNames = [
+	'trials',
+	'subscriptions',
+	'acquisitionPence',
+	'renewalPence',
+	'refundPence',
+] as const;
+/** The totals of subscriptions. `trials` are those that started, and `subscriptions` is the number of first payments. */
 export type Amounts = Readonly<Record<(typeof amountNames)[number], number>>;
 
 export interface Totals extends Amounts {
 	readonly netPence: number;
 }
 
-export const noAmounts: Amounts = { subscriptions: 0, acquisitionPence: 0, renewalPence: 0, refundPence: 0 };
+export const noAmounts: Amounts = {
+	trials: 0,
+	subscriptions: 0,
+	acquisitionPence: 0,
+	renewalPence: 0,
+	refundPence: 0,
+};
 
 export function amountsOf(steps: readonly SubscriptionStep[]): Amounts {
 	const amounts = { ...noAmounts };
-	for (const { kind, revenuePence } of steps) {
-		amounts[`${kind}Pence`] += revenuePence;
-		if (kind === 'acquisition') amounts.subscriptions++;
-	}
+	for (const { kind, revenuePence } of steps)
+		if (kind === 'trial') amounts.trials++;
+		else if (kind !== 'cancellation') {
+			amounts[`${kind}Pence`] += revenuePence;
+			if (kind === 'acquisition') amounts.subscriptions++;
+		}
 	return amounts;
 }
 
@@ -109,7 +123,7 @@ export function netPence({
 	acquisitionPence,
 	renewalPence,
 	refundPence,
-}: Omit<Amounts, 'subscriptions'>): number {
+}: Pick<Amounts, 'acquisitionPence' | 'renewalPence' | 'refundPence'>): number {
 	return acquisitionPence + renewalPence + refundPence;
 }
 
@@ -131,10 +145,15 @@ export function totalOf(counted: readonly { readonly amounts: Amounts }[]): Tota
 	return { ...totals, netPence: netPence(totals) };
 }
 
-/** Those acquired in a period. */
+/** Subscriptions and trials that started in a period. */
+export function startedIn<Some extends Journey>(journeys: readonly Some[], period: Period): Some[] {
+	return journeys.filter(({ subscription: { start } }) => start && isIn(period, start.atMs));
+}
+
+/** Subscriptions whose first payment was in a period. */
 export function acquiredIn<Some extends Journey>(journeys: readonly Some[], period: Period): Some[] {
 	return journeys.filter(
-		({ subscription }) => subscription.acquisition && isIn(period, acquiredAtMs(subscription)),
+		({ subscription: { acquisition } }) => acquisition && isIn(period, acquisition.atMs),
 	);
 }
 

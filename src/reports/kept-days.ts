@@ -1,4 +1,4 @@
-import type { EventKind } from '../domain/event-kind.ts';
+import type { CancellationEvt, EventKind } from '../domain/event-kind.ts';
 import { isFromPayment, type Touch } from '../domain/touch.ts';
 import { dayMs, hourMs, minuteMs } from '../durations.ts';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../store/account/kept-days.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import { arrivalsIn, firstMomentMs, hitsByPart, hitsIn } from '../store/account/reading/journey-rows.ts';
+import type { Account } from '../store/control/accounts.ts';
 import type { Check } from '../store/maintenance.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
@@ -46,9 +47,13 @@ type Counting = { -readonly [Name in keyof CameIn]: CameIn[Name] };
 
 const nothing: CameIn = { ...noAmounts, hits: 0, arrivals: 0, renewals: 0, refunds: 0 };
 const counts = { acquisition: 'subscriptions', renewal: 'renewals', refund: 'refunds' } as const;
+/** What comes in and is counted: a cancellation is nothing that came in. */
+type CountedKind = Exclude<EventKind, 'cancellation'>;
 
 /** The figures of a day as they are kept. Each list begins with the number of the quarter-hour in the day. */
 interface DayFigures {
+	/** What was no event that counts. Where the account names another one by now, the day is counted anew. */
+	readonly cancellationEvt: CancellationEvt;
 	readonly hits: readonly (readonly [quarter: number, hits: number])[];
 	/** The source is left out where no payment provider can be meant. */
 	readonly visits: readonly (readonly [
@@ -57,7 +62,7 @@ interface DayFigures {
 		source: string | null,
 		visits: number,
 	])[];
-	readonly events: readonly (readonly [quarter: number, kind: EventKind, events: number, pence: number])[];
+	readonly events: readonly (readonly [quarter: number, kind: CountedKind, events: number, pence: number])[];
 }
 
 /** Where somebody came from, as far as it is kept. */
@@ -66,19 +71,28 @@ type From = Pick<Touch, 'channel' | 'source'>;
 /** Where what is read goes. */
 interface Sink {
 	arrivals(atMs: number, from: From, arrivals: number): void;
-	events(atMs: number, kind: EventKind, events: number, pence: number): void;
+	events(atMs: number, kind: CountedKind, events: number, pence: number): void;
 }
 
 /** Reads arrivals and events of a period from the log. */
-function* readLog(period: Period, asOfMs: number, sink: Sink): Reading<void> {
+function* readLog(
+	period: Period,
+	{ asOfMs, cancellationEvt }: Pick<JourneyOptions, 'asOfMs' | 'cancellationEvt'>,
+	sink: Sink,
+): Reading<void> {
 	const known = new Map<string, From>();
 	yield* arrivalsIn(period, (atMs, origin) =>
 		sink.arrivals(atMs, known.getOrInsertComputed(origin, fromOf), 1),
 	);
 	// What an event is does not depend on whose it is, nor on later ones.
-	for (const { subscription } of yield* readSubscriptions({ asOfMs, isPast: false, period }))
+	for (const { subscription } of yield* readSubscriptions({
+		asOfMs,
+		isPast: false,
+		period,
+		cancellationEvt,
+	}))
 		for (const { atMs, kind, revenuePence } of subscription.steps)
-			if (isIn(period, atMs)) sink.events(atMs, kind, 1, revenuePence);
+			if (kind !== 'cancellation' && isIn(period, atMs)) sink.events(atMs, kind, 1, revenuePence);
 }
 
 function fromOf(text: string): From {
@@ -92,8 +106,9 @@ function fromOf(text: string): From {
  */
 export function* readCameIn(
 	spans: readonly Period[],
-	{ asOfMs, paymentProviders, gateways }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders' | 'gateways'>,
+	options: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders' | 'gateways' | 'cancellationEvt'>,
 ): Reading<CameIn[]> {
+	const { paymentProviders, gateways, cancellationEvt } = options;
 	const all = spans.map((): Counting => ({ ...nothing }));
 	const [first, last] = [spans[0], spans.at(-1)];
 	if (!first || !last) return all;
@@ -105,8 +120,11 @@ export function* readCameIn(
 		},
 		events: (atMs, kind, events, pence) => {
 			const came = at(atMs);
-			came[counts[kind]] += events;
-			came[`${kind}Pence`] += pence;
+			if (kind === 'trial') came.trials += events;
+			else {
+				came[counts[kind]] += events;
+				came[`${kind}Pence`] += pence;
+			}
 		},
 	};
 	// Only before there were time zones, days of a calendar began in between.
@@ -119,7 +137,8 @@ export function* readCameIn(
 		const begin = Math.max(0, (first.fromMs - startMs) / quarterMs);
 		const end = Math.min(quartersOfDay, Math.floor((last.toMs - startMs) / quarterMs));
 		if (figures === null || begin >= end) continue;
-		const { hits, visits, events }: DayFigures = JSON.parse(figures);
+		const { hits, visits, events, ...made }: DayFigures = JSON.parse(figures);
+		if (made.cancellationEvt !== cancellationEvt) continue;
 		const within = <Row extends readonly [quarter: number, ...unknown[]]>(rows: readonly Row[]) =>
 			rows.filter(([quarter]) => quarter >= begin && quarter < end);
 		const momentOf = (quarter: number) => startMs + quarter * quarterMs;
@@ -135,7 +154,7 @@ export function* readCameIn(
 		const parts = spans.map((span) => overlap(span, gap)).filter(isNotEmpty);
 		for (const [place, hits] of (yield* hitsIn(parts)).entries())
 			at((parts[place] as Period).fromMs).hits += hits;
-		yield* readLog(gap, asOfMs, sink);
+		yield* readLog(gap, options, sink);
 	}
 	// They are kept with all others: who is one may show only later.
 	for (const atMs of gateways.values()) {
@@ -156,7 +175,7 @@ function isNotEmpty({ fromMs, toMs }: Period): boolean {
 }
 
 /** The figures of a day, from the log, as they are kept: `DayFigures` as JSON. */
-function* figuresOf(day: string): Reading<string> {
+function* figuresOf(day: string, cancellationEvt: CancellationEvt): Reading<string> {
 	const fromMs = Date.parse(day);
 	const period = { fromMs, toMs: fromMs + dayMs };
 	const parts = yield* hitsByPart(period, quarterMs);
@@ -170,14 +189,18 @@ function* figuresOf(day: string): Reading<string> {
 			amounts.map((amount, place) => amount + (before[place] ?? 0)),
 		);
 	};
-	yield* readLog(period, Number.MAX_SAFE_INTEGER, {
-		arrivals: (atMs, { channel, source }, number) => add(visits, atMs, [channel, source], [number]),
-		events: (atMs, kind, number, pence) => add(events, atMs, [kind], [number, pence]),
-	});
+	yield* readLog(
+		period,
+		{ asOfMs: Number.MAX_SAFE_INTEGER, cancellationEvt },
+		{
+			arrivals: (atMs, { channel, source }, number) => add(visits, atMs, [channel, source], [number]),
+			events: (atMs, kind, number, pence) => add(events, atMs, [kind], [number, pence]),
+		},
+	);
 	// In an order that does not depend on that of the rows, so that equal figures are equal texts.
 	const textOf = (sums: ReadonlyMap<string, readonly number[]>) =>
 		[...sums].map(([row, amounts]) => JSON.stringify([...JSON.parse(row), ...amounts])).sort();
-	return `{"hits":${JSON.stringify(hits)},"visits":[${textOf(visits)}],"events":[${textOf(events)}]}`;
+	return `{"cancellationEvt":${JSON.stringify(cancellationEvt)},"hits":${JSON.stringify(hits)},"visits":[${textOf(visits)}],"events":[${textOf(events)}]}`;
 }
 
 /**
@@ -185,7 +208,11 @@ function* figuresOf(day: string): Reading<string> {
  * the clock was ahead.
  * @returns whether some are to be kept after `graceMs`
  */
-export async function keepDays(store: Store, accountId: number, signal?: AbortSignal): Promise<boolean> {
+export async function keepDays(
+	store: Store,
+	{ id: accountId, cancellationEvt }: Pick<Account, 'id' | 'cancellationEvt'>,
+	signal?: AbortSignal,
+): Promise<boolean> {
 	const nowMs = store.now();
 	if (await store.read(accountId, hasFutureDays(nowMs)))
 		await store.transact(accountId, () => forgetFutureDays(nowMs));
@@ -203,7 +230,7 @@ export async function keepDays(store: Store, accountId: number, signal?: AbortSi
 	const ready = asked.filter(({ sinceMs }) => sinceMs <= nowMs - graceMs);
 	for (const day of ready.reverse()) {
 		if (signal?.aborted) return false;
-		const figures = await store.read(accountId, figuresOf(day.day));
+		const figures = await store.read(accountId, figuresOf(day.day, cancellationEvt));
 		await store.transact(accountId, () => keepDay(day, figures));
 	}
 	return missing.length > 0 || ready.length < asked.length;
@@ -214,12 +241,13 @@ export async function* checkDays(
 	store: Store,
 	isReadable: (aid: string) => boolean = () => true,
 ): AsyncIterable<Check> {
-	for (const { id, aid } of await store.control.accounts()) {
+	for (const { id, aid, cancellationEvt } of await store.control.accounts()) {
 		if (!isReadable(aid)) continue;
 		const kept = (await store.read(id, daysKept('', '~'))).filter(({ isMade }) => isMade);
 		if (kept.length === 0) continue;
 		const wrong: string[] = [];
-		for (const { day } of kept) if (!(await store.read(id, followsFromLog(day)))) wrong.push(day);
+		for (const { day } of kept)
+			if (!(await store.read(id, followsFromLog(day, cancellationEvt)))) wrong.push(day);
 		const check = `days of ${aid}`;
 		if (wrong.length === 0)
 			yield { check, ok: true, detail: `the figures kept of ${kept.length} days follow from the log` };
@@ -232,7 +260,7 @@ export async function* checkDays(
 	}
 }
 
-function* followsFromLog(day: string): Reading<boolean> {
+function* followsFromLog(day: string, cancellationEvt: CancellationEvt): Reading<boolean> {
 	const [kept] = yield* keptDays(day, day);
-	return !kept || kept.figures === null || kept.figures === (yield* figuresOf(day));
+	return !kept || kept.figures === null || kept.figures === (yield* figuresOf(day, cancellationEvt));
 }

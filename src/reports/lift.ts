@@ -83,14 +83,16 @@ function figuresOf(
 	const own = units.filter((unit) => unit.group === group);
 	const mayHaveRead = own.length + left.filter((unit) => unit.group === group).length;
 	const known = own.filter((unit) => unit.isConverted !== undefined);
-	const { subscriptions: _, netPence, ...pence } = totalOf(known);
+	const { acquisitionPence, renewalPence, refundPence, netPence } = totalOf(known);
 	const conversions = known.filter((unit) => unit.isConverted).length;
 	return {
 		visitors: known.length,
 		waiting: own.length - known.length,
 		conversions,
 		conversionRate: ratio(conversions, known.length, 6),
-		...pence,
+		acquisitionPence,
+		renewalPence,
+		refundPence,
 		netPence,
 		netPerVisitorPence: ratio(netPence, known.length, 2),
 		read: reads === undefined || own.length === 0 ? null : Math.min(1, rounded(reads / mayHaveRead, 2)),

@@ -25,14 +25,20 @@ class Tally {
 	readonly pence = { ...this.counts };
 	refundPence = 0;
 	recovered = 0;
+	/** Of those that ended: who wanted it. */
+	cancelled = 0;
+	cancelledPence = 0;
 	/** Of subscriptions that were there at the opening. */
 	lost = 0;
 	lessPence = 0;
 	morePence = 0;
 
-	add(kind: Kind, pence: number): void {
+	add({ kind, isByWill = false }: Movement, pence: number): void {
 		this.counts[kind]++;
 		this.pence[kind] += Math.abs(pence);
+		if (!isByWill) return;
+		this.cancelled++;
+		this.cancelledPence += Math.abs(pence);
 	}
 
 	/** Adds another one so many times. */
@@ -43,6 +49,8 @@ class Tally {
 		}
 		this.refundPence += times * other.refundPence;
 		this.recovered += times * other.recovered;
+		this.cancelled += times * other.cancelled;
+		this.cancelledPence += times * other.cancelledPence;
 		this.lost += times * other.lost;
 		this.lessPence += times * other.lessPence;
 		this.morePence += times * other.morePence;
@@ -234,11 +242,17 @@ function rowOf(subscriptions: SpanOfMovers, customers: SpanOfMovers) {
 		tally: { known },
 		openings: { known: opening },
 	} = subscriptions;
-	const { pence, refundPence, recovered, lessPence } = known;
+	const { pence, cancelledPence, refundPence, recovered, lessPence } = known;
 	return {
 		// `recovered` are those that were past due, and were paid in time.
 		subscriptions: { ...countsOf(subscriptions), recovered },
-		recurringPence: { opening: opening.pence, ...pence, closing: closingOf(opening, known).pence },
+		recurringPence: {
+			opening: opening.pence,
+			...pence,
+			cancelled: cancelledPence,
+			lapsed: pence.ended - cancelledPence,
+			closing: closingOf(opening, known).pence,
+		},
 		refundPence,
 		// Of the subscriptions at the opening, the share that is not there at the closing.
 		subscriptionChurn: ratio(known.lost, opening.count),
@@ -255,7 +269,16 @@ function rowOf(subscriptions: SpanOfMovers, customers: SpanOfMovers) {
 function countsOf({ tally: { known }, openings }: SpanOfMovers) {
 	const { new: added, reactivated, ended } = known.counts;
 	const { known: opening } = openings;
-	return { opening: opening.count, new: added, reactivated, ended, closing: closingOf(opening, known).count };
+	return {
+		opening: opening.count,
+		new: added,
+		reactivated,
+		ended,
+		// Of these, by will, and without a word.
+		cancelled: known.cancelled,
+		lapsed: ended - known.cancelled,
+		closing: closingOf(opening, known).count,
+	};
 }
 
 /** Of the recurring pence at the opening, what the same ones pay at the closing. */
@@ -301,13 +324,14 @@ function addMovements(
 	let now: Standing = { isThere: false, pence: 0 };
 	let opening = now;
 	let place = -1;
-	for (const { kind, atMs, recurringPence } of movements) {
+	for (const movement of movements) {
+		const { kind, atMs, recurringPence } = movement;
 		const next = placeOf(spans, atMs);
 		if (next !== place) {
 			close(at(place), opening, now);
 			[place, opening] = [next, now];
 		}
-		at(place)?.add(kind, recurringPence - now.pence);
+		at(place)?.add(movement, recurringPence - now.pence);
 		now = { isThere: kind !== 'ended', pence: recurringPence };
 	}
 	close(at(place), opening, now);
@@ -332,7 +356,7 @@ export const movementReport = reportThat({
 	title: 'Movement',
 	summary: 'how subscriptions and recurring revenue grow and shrink',
 	definition:
-		'By month, week or day: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`. `part` says how much of the month or week is in the period, or over, where it is not all.',
+		'By month, week or day: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`. Of `ended`, `cancelled` left by will, which somebody said or was paid back for, and `lapsed` were not renewed in time. `part` says how much of the month or week is in the period, or over, where it is not all.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	initial: { by: [], every: 'month' },
@@ -369,7 +393,7 @@ export const movementReport = reportThat({
 	parts({ rows, by, every }) {
 		const table = rows.map(flatRow);
 		const names = [every, 'part', ...by.map(columnOf)];
-		const counts = ['opening', 'new', 'reactivated', 'ended', 'closing'];
+		const counts = ['opening', 'new', 'reactivated', 'ended', 'cancelled', 'lapsed', 'closing'];
 		const ofCustomers = [
 			...counts.map((name) => `${name}Customers`),
 			'customerChurn',
@@ -378,7 +402,10 @@ export const movementReport = reportThat({
 			'customerChurnLikely',
 			'customerChurnHigh',
 		];
-		const pence = ['opening', 'new', 'reactivated', 'expansion', 'contraction', 'ended', 'closing', 'refund'];
+		const pence = [
+			...['opening', 'new', 'reactivated', 'expansion', 'contraction'],
+			...['ended', 'cancelled', 'lapsed', 'closing', 'refund'],
+		];
 		const ofPence = [...pence.map((name) => `${name}Pence`), 'grossRevenueRetention', 'netRevenueRetention'];
 		return [
 			{
@@ -396,8 +423,11 @@ export const movementReport = reportThat({
 				title: `Customers, who may have several subscriptions, and which share of those at the opening the ${every} lost`,
 				rows: withColumns(table, [...names, ...ofCustomers]),
 				columns: {
-					customerChurn: { isShare: true, heading: `churn a ${every}` },
-					customerNetRevenueRetention: { isShare: true, heading: `net retention a ${every}` },
+					customerChurn: { isShare: true, heading: `customer churn a ${every}` },
+					customerNetRevenueRetention: {
+						isShare: true,
+						heading: `customer net retention a ${every}`,
+					},
 				},
 			},
 			{

@@ -3,10 +3,8 @@ import type { Touch } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
 import { lostAfterDaysOf, lostNotes } from './credit.ts';
 import {
-	acquiredAtMs,
 	acquiredIn,
 	countedJourneys,
-	isIn,
 	type Journey,
 	netPence,
 	ratio,
@@ -44,7 +42,7 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 	const totals = totalOf(counted);
 	const rows = new Map<
 		string,
-		RepeatedPath & { readonly subscriptions: number; readonly netPence: number }
+		RepeatedPath & { readonly trials: number; readonly subscriptions: number; readonly netPence: number }
 	>();
 	/** How many subscriptions went from one label to another. */
 	const transitions = new Map<string, { from: string; to: string; subscriptions: number }>();
@@ -57,6 +55,7 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 		rows.set(name, {
 			path: runs.map(({ label }) => label),
 			repeats: runs.map(({ times }) => times),
+			trials: (row?.trials ?? 0) + amounts.trials,
 			subscriptions: (row?.subscriptions ?? 0) + amounts.subscriptions,
 			netPence: (row?.netPence ?? 0) + netPence(amounts),
 		});
@@ -87,8 +86,8 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 		),
 		// From showing the `tid` on a page to receiving the sale.
 		approvalDays: percentilesOf(
-			acquired.flatMap(({ subscription: { shownAtMs, acquisition } }) =>
-				shownAtMs !== null && acquisition ? [(acquisition.atMs - shownAtMs) / dayMs] : [],
+			acquired.flatMap(({ subscription: { shownAtMs, start } }) =>
+				shownAtMs !== null && start ? [(start.atMs - shownAtMs) / dayMs] : [],
 			),
 		),
 		transitions: [...transitions.values()]
@@ -136,18 +135,23 @@ export const pathsReport = reportThat({
 	title: 'Paths to subscriptions',
 	summary: 'the paths to subscriptions, and how long they took',
 	definition:
-		'The most frequent paths with repeats collapsed (`email ×3 > direct`), with their subscriptions, net pence and share.',
+		'The most frequent paths with repeats collapsed (`email ×3 > direct`), with the trials that started and the subscriptions that were first paid for after them, net pence, and the share of these subscriptions.',
 	parameters: [...pathParameters, 'basis', 'top', 'include'],
-	columns: { share: { isShare: true }, path: { isLong: true }, page: { isLong: true } },
+	columns: {
+		trials: { hidesZero: true },
+		share: { isShare: true },
+		path: { isLong: true },
+		page: { isLong: true },
+	},
 	async make({ query, period, journeys: readJourneys, read }) {
 		const { basis, lookbackDays, by } = query;
 		const { journeys, lost } = await readJourneys('arrivals');
-		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
-		const pages = await read((options) => readPagesSeen(counted, options));
+		const acquired = acquiredIn(journeys, period);
+		const pages = await read((options) => readPagesSeen(acquired, options));
 		const { notes, ...paths } = describePaths(journeys, { ...query, period, ...pages });
 		const made = { basis, lookbackDays, by, ...paths };
 		if (by.length === 0) return { ...made, steps: [], notes };
-		const { flows, notes: left } = stepFlows(acquiredIn(journeys, period), lost, by);
+		const { flows, notes: left } = stepFlows(acquired, lost, by);
 		return { ...made, steps: flows, notes: [...notes, ...left, ...lostNotes(lostAfterDaysOf(lost))] };
 	},
 	table: ({ rows }) =>

@@ -176,7 +176,7 @@ function startOfMonth(month: number): number {
 /**
  * What present subscriptions will pay in the next days: after each due day the price, if they renew this time and each time before,
  * and as late as others did. Who has not renewed yet after so many days, or was paid back, renews as often as others who had not, or
- * were.
+ * were. Nothing is expected of who has cancelled.
  * @param days how many
  * @param z of the bounds
  */
@@ -190,9 +190,9 @@ export function projectionOf(
 	const plans = new Map<string, { next: ShareWithBounds; pence: number; low: number; high: number }>();
 	let [most, variance] = [0, 0];
 	for (const journey of journeys) {
-		const { cadence, lapsesAtMs, isPaidOnce } = journey.course;
+		const { cadence, lapsesAtMs, isPaidOnce, cancelledAtMs } = journey.course;
 		const last = journey.payments.at(-1) as Payment;
-		if (isPaidOnce || (lapsesAtMs !== null && lapsesAtMs <= asOfMs)) continue;
+		if (isPaidOnce || cancelledAtMs !== null || (lapsesAtMs !== null && lapsesAtMs <= asOfMs)) continue;
 		const plan = planOf(journey);
 		const cadenceDays = cadence?.days ?? renewals.assumedDays(plan);
 		if (cadenceDays === null || last.pricePence === 0) continue;

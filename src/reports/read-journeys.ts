@@ -1,4 +1,5 @@
 import { compareTexts } from '../domain/compare-texts.ts';
+import { type CancellationEvt, isCancellation } from '../domain/event-kind.ts';
 import { compareEvents } from '../domain/event-order.ts';
 import type { Gateways } from '../domain/mail-gateways.ts';
 import { type Subscription, subscriptionOf } from '../domain/subscription.ts';
@@ -18,7 +19,7 @@ import {
 } from '../store/account/reading/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
 import { Arrivals } from './arrivals.ts';
-import { acquiredIn, isIn, type Journey, type Period } from './journey.ts';
+import { isIn, type Journey, type Period, startedIn } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
 import { LostPaths, lostAfterMs } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
@@ -31,6 +32,7 @@ interface SubscriptionOptions {
 	readonly isPast: boolean;
 	/** Only subscriptions with an event in this period are read, unless everything must be. */
 	readonly period: Period;
+	readonly cancellationEvt: CancellationEvt;
 }
 
 export interface JourneyOptions extends SubscriptionOptions {
@@ -130,7 +132,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	}
 	end();
 	const journeys = subscriptions.map((subscription, place) => ({ subscription, path: paths[place] ?? [] }));
-	const converted = acquiredIn(journeys, period).map(({ subscription: { convertedAtMs }, path }) => ({
+	const converted = startedIn(journeys, period).map(({ subscription: { convertedAtMs }, path }) => ({
 		path,
 		convertedAtMs,
 	}));
@@ -143,9 +145,8 @@ export function* readSubscriptions(options: SubscriptionOptions): Reading<Journe
 	return withoutTouches(yield* readSubscriptionsOf(options));
 }
 
-/** Whether the whole account must be read. */
 /** Whether all events are read, and not only those of a period. */
-export function readsAll({ isPast, period }: SubscriptionOptions): boolean {
+export function readsAll({ isPast, period }: Pick<SubscriptionOptions, 'isPast' | 'period'>): boolean {
 	return isPast || !(Number.isFinite(period.fromMs) || Number.isFinite(period.toMs));
 }
 
@@ -155,8 +156,12 @@ function upTo(asOfMs: number, { fromMs, toMs }: Period): Period {
 }
 
 /** Some subscriptions up to a moment, by their first event, without their touches. */
-export function* readSubscriptionsWith(subids: readonly string[], asOfMs: number): Reading<Journey[]> {
-	return withoutTouches(subscriptionsOf(yield* eventsOfSubscriptions(subids, asOfMs)));
+export function* readSubscriptionsWith(
+	subids: readonly string[],
+	asOfMs: number,
+	cancellationEvt: CancellationEvt,
+): Reading<Journey[]> {
+	return withoutTouches(subscriptionsOf(yield* eventsOfSubscriptions(subids, asOfMs), cancellationEvt));
 }
 
 function withoutTouches({ subscriptions }: ReturnType<typeof subscriptionsOf>): Journey[] {
@@ -164,15 +169,18 @@ function withoutTouches({ subscriptions }: ReturnType<typeof subscriptionsOf>): 
 }
 
 function* readSubscriptionsOf(options: SubscriptionOptions): Reading<ReturnType<typeof subscriptionsOf>> {
-	const { asOfMs, isPast, period } = options;
-	if (readsAll(options)) return subscriptionsOf(yield* eventsUpTo(asOfMs, isPast));
+	const { asOfMs, isPast, period, cancellationEvt } = options;
+	if (readsAll(options)) return subscriptionsOf(yield* eventsUpTo(asOfMs, isPast), cancellationEvt);
 	const some = yield* eventsIn(upTo(asOfMs, period));
 	const subids = new Set(some.map(({ subid }) => subid));
-	return subscriptionsOf(yield* eventsOfSubscriptions([...subids], asOfMs));
+	return subscriptionsOf(yield* eventsOfSubscriptions([...subids], asOfMs), cancellationEvt);
 }
 
 /** @returns also visitors with events of other visitors' subscriptions */
-function subscriptionsOf(events: JourneyEvent[]): { subscriptions: Subscription[]; others: string[] } {
+function subscriptionsOf(
+	events: JourneyEvent[],
+	cancellationEvt: CancellationEvt,
+): { subscriptions: Subscription[]; others: string[] } {
 	const ofSubscription = Map.groupBy(events.sort(compareJourneyEvents), ({ subid }) => subid);
 	// They are in this order already, except those of the same moment. Sorting by `subid` alone costs ten times as much.
 	const groups = [...ofSubscription.values()].sort(
@@ -181,9 +189,10 @@ function subscriptionsOf(events: JourneyEvent[]): { subscriptions: Subscription[
 	);
 	const others = new Set<string>();
 	const subscriptions = groups.map((own) => {
-		const owner = (own.find(({ revenuePence }) => revenuePence >= 0) ?? own[0])?.vid ?? null;
+		const start = own.find((event) => event.revenuePence >= 0 && !isCancellation(event, cancellationEvt));
+		const owner = (start ?? own[0])?.vid ?? null;
 		for (const { vid } of own) if (vid !== null && vid !== owner) others.add(vid);
-		return subscriptionOf(own, owner);
+		return subscriptionOf(own, owner, cancellationEvt);
 	});
 	return { subscriptions, others: [...others] };
 }
@@ -262,7 +271,7 @@ function originReader(
 }
 
 /** Reads the events of a period. */
-export function* readEvents(options: SubscriptionOptions): Reading<JourneyEvent[]> {
+export function* readEvents(options: Omit<SubscriptionOptions, 'cancellationEvt'>): Reading<JourneyEvent[]> {
 	const { asOfMs, isPast, period } = options;
 	return readsAll(options) ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsIn(upTo(asOfMs, period));
 }

@@ -18,7 +18,7 @@ export function reportPage(
 	const paragraph = (text: string) => html`<p>${text}</p>
 `;
 	const body = html`<h1>${title}</h1>
-${[...headOf(report), ...(report.notes ?? [])].map(paragraph)}
+${[...headOf(definition, report), ...(report.notes ?? [])].map(paragraph)}
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
 ${definition.draw(report, tableOf(definition, report), money, notes)}
 ${shownTables(definition, report, isLong).map(

@@ -14,13 +14,20 @@ import { defaultLookbackDays } from './path.ts';
 /** The account that a report is about. */
 export type ReportedAccount = Pick<
 	Account,
-	'id' | 'aid' | 'timezone' | 'paymentProviders' | 'renewalDays' | 'graceDays' | 'currency'
+	| 'id'
+	| 'aid'
+	| 'timezone'
+	| 'paymentProviders'
+	| 'renewalDays'
+	| 'graceDays'
+	| 'cancellationEvt'
+	| 'currency'
 >;
 
 /** What of an account reports need. It is passed to a thread, so that it is no more. */
 export function reportedAccount(account: ReportedAccount): ReportedAccount {
-	const { id, aid, timezone, paymentProviders, renewalDays, graceDays, currency } = account;
-	return { id, aid, timezone, paymentProviders, renewalDays, graceDays, currency };
+	const { id, aid, timezone, paymentProviders, renewalDays, graceDays, cancellationEvt, currency } = account;
+	return { id, aid, timezone, paymentProviders, renewalDays, graceDays, cancellationEvt, currency };
 }
 
 /** How a value is written. */
@@ -122,7 +129,7 @@ export const parameters = {
 		{ value: 'basis', parse: oneOf(['event', 'cohort']) },
 	),
 	having: parameter<EventKind | null>(
-		'only subscriptions with such an event in the period: acquisition, renewal or refund',
+		'only subscriptions with such an event in the period: trial, acquisition, renewal, refund or cancellation',
 		null,
 		{ value: 'event', parse: oneOf(eventKinds) },
 	),

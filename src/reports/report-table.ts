@@ -85,15 +85,18 @@ export function shownTables(
 		rows,
 		columns: { ...definition.columns, ...columns },
 	});
-	const main = (of: Report): readonly SideTable[] =>
-		(isLong ? null : definition.parts?.(of)) ?? [
-			{ title: definition.tableTitle ?? '', rows: tableOf(definition, of) },
-		];
+	const main = (of: Report): readonly SideTable[] => {
+		const parts = definition.parts?.(of) ?? [];
+		if (!isLong && parts.length > 0) return parts;
+		// What a heading is of, such as a rate a month, is as true of the whole table.
+		const columns = Object.assign({}, ...parts.map((part) => part.columns ?? {}));
+		return [{ title: definition.tableTitle ?? '', rows: tableOf(definition, of), columns }];
+	};
 	const tables = [...main(report), ...(definition.sideTables?.(report) ?? [])].map(shown);
 	const { compared } = report;
 	if (!compared) return tables;
 	const earlier = main(compared).map(shown);
-	const lines = headOf(compared);
+	const lines = headOf(definition, compared);
 	return [
 		...tables,
 		...earlier.map((table, place) => ({
@@ -108,7 +111,7 @@ export function shownTables(
 /** A report as text tables. */
 export function reportText(definition: ReportDefinition, report: Report, isLong = false): string {
 	const money = moneyOf(report.currency);
-	const lines = headOf(report);
+	const lines = headOf(definition, report);
 	for (const { title, lines: own, rows, columns } of shownTables(definition, report, isLong))
 		lines.push(
 			...['', ...(title ? [title] : []), ...own, ...(own.length > 0 ? [''] : [])],
@@ -158,25 +161,28 @@ export function shortened(name: string, max = maxNameLength): string {
 export const nothing = 'Nothing to report.';
 
 /** Lines that say what a report is about, and its totals. */
-export function headOf(report: Report): string[] {
+export function headOf({ parameters }: ReportDefinition, report: Report): string[] {
 	const { aid, from, to, asOf, timezone, basis, totals } = report;
 	const known = new Intl.DateTimeFormat('en-GB', {
 		...({ dateStyle: 'long', timeStyle: 'short' } as const),
 		timeZone: timezone,
 	}).format(new Date(asOf));
-	const head = `${aid}, ${periodText(from, to)}, as known on ${known} (${timezone})${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;
+	// Those of one moment have no period.
+	const about = parameters.includes('from') ? `${aid}, ${periodText(from, to)}` : aid;
+	const head = `${about}, as known on ${known} (${timezone})${basis ? `, by ${basis === 'event' ? 'the date of each event' : 'the date of the start'}` : ''}`;
 	const chosen = filters.flatMap((name) => (report[name] === undefined ? [] : [`${name} ${report[name]}`]));
 	const lines = chosen.length > 0 ? [head, `Only ${withoutHidden(chosen.join(', '))}`] : [head];
 	if (!totals) return lines;
 	const amounts = Object.entries(totals)
 		.filter(([name]) => name.endsWith('Pence'))
 		.map(([name, value]) => `${headingOf(name)} ${moneyOf(report.currency)(value)}`);
-	const { subscriptions, visitors, arrivals } = totals as Totals & Partial<Came>;
+	const { trials, subscriptions, visitors, arrivals } = totals as Totals & Partial<Came>;
 	const came =
 		visitors === undefined
 			? ''
 			: `${counted(visitors, 'visitor')} came, with ${counted(arrivals ?? 0, 'arrival')}. `;
-	return [...lines, `${came}${counted(subscriptions, 'new subscription')}: ${amounts.join(', ')}`];
+	const tried = trials > 0 ? `${counted(trials, 'trial')}, ` : '';
+	return [...lines, `${came}${tried}${counted(subscriptions, 'new subscription')}: ${amounts.join(', ')}`];
 }
 
 const inWords = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
@@ -200,8 +206,11 @@ export interface ShownColumn extends ColumnStyle {
 }
 
 export function shownColumns(rows: readonly FlatRow[], styles: ColumnStyles = {}): ShownColumn[] {
-	const isShown = (name: string) =>
-		!styles[nameWithoutNumber(name)]?.isOptional || rows.some((row) => (row[name] ?? null) !== null);
+	const isShown = (name: string) => {
+		const { isOptional, hidesZero } = styles[nameWithoutNumber(name)] ?? {};
+		if (hidesZero) return rows.some((row) => row[name]);
+		return !isOptional || rows.some((row) => (row[name] ?? null) !== null);
+	};
 	const names = columnsOf(rows).filter(isShown);
 	return names.map((name) => {
 		const whole = nameWithoutNumber(name);

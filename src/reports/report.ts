@@ -134,4 +134,6 @@ export interface ColumnStyle {
 	readonly isLong?: boolean;
 	/** Left out of tables for people where all its cells are empty. */
 	readonly isOptional?: boolean;
+	/** The same where they are all empty or zero. */
+	readonly hidesZero?: boolean;
 }

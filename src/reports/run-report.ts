@@ -104,6 +104,7 @@ async function makeReport(
 		arrivalsBy: null,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 		gateways: noGateways,
+		cancellationEvt: account.cancellationEvt,
 	};
 	const { include } = query;
 	let gatewayVisitors = 0;

@@ -7,14 +7,14 @@ import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditedPath, creditOf, markovBasis, markovSays, netCreditAt } from './credit.ts';
 import { requireExactSums } from './exact-sums.ts';
 import {
-	acquiredAtMs,
-	acquiredIn,
 	amountsOf,
 	isIn,
 	type Journey,
 	noAmounts,
 	ratio,
 	rounded,
+	startedAtMs,
+	startedIn,
 	type Terms,
 } from './journey.ts';
 import {
@@ -69,7 +69,7 @@ export function describeSpending(
 		);
 		spent.set(label, (spent.get(label) ?? 0) + pence);
 	}
-	const acquired = acquiredIn(journeys, period);
+	const acquired = startedIn(journeys, period);
 	const byPence = byCount(spent).map(([name]) => name);
 	// The time of the model markov grows with the cube of the number of names.
 	const isCut = model === 'markov' && byPence.length > maxLabels;
@@ -146,7 +146,7 @@ function startOf({ subscription }: Journey, cadences: Cadences) {
 }
 
 function ageOf(subscription: Journey['subscription'], ms: number, calendar: Calendar): number {
-	return Math.max(0, monthsBetween(calendar.monthOf(acquiredAtMs(subscription)), calendar.monthOf(ms)));
+	return Math.max(0, monthsBetween(calendar.monthOf(startedAtMs(subscription)), calendar.monthOf(ms)));
 }
 
 function agesOf(journeys: readonly Journey[], calendar: Calendar): number {
@@ -172,12 +172,12 @@ export const spendReport = reportThat({
 		if (model && model.length > 1)
 			throw new OperatorError('spend credits subscriptions by one model; name one.');
 	},
-	async make({ query, period, calendar, asOfMs, journeys: readJourneys, read }) {
+	async make({ account, query, period, calendar, asOfMs, journeys: readJourneys, read }) {
 		const { lookbackDays, by, halfLifeDays } = query;
 		const [model = defaultModel] = query.model;
 		const { journeys, lost, arrivals } = await readJourneys('arrivals');
 		const spending = await read(spendingRows);
-		const cadences = new Cadences(await read(() => learnedCadences(asOfMs)), {});
+		const cadences = new Cadences(await read(() => learnedCadences(asOfMs, account.cancellationEvt)), {});
 		const options = { by, model, halfLifeDays, period, calendar, cadences };
 		requireExactSums(spending.map(({ pence }) => pence));
 		const made = describeSpending(spending, journeys, lost, options);

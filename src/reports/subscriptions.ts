@@ -1,7 +1,7 @@
 import type { EventKind } from '../domain/event-kind.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { readCoursesWith } from './courses.ts';
-import { acquiredAtMs, amountsOf, countedSteps, netPence, totalOf } from './journey.ts';
+import { amountsOf, countedSteps, netPence, startedAtMs, totalOf } from './journey.ts';
 import { reportThat } from './report.ts';
 import { commonParameters } from './report-query.ts';
 
@@ -31,12 +31,12 @@ export const subscriptionsReport = reportThat({
 		const counted = (await journeys()).journeys
 			.map((journey) => ({ ...journey, steps: countedSteps(journey.subscription, period, basis) }))
 			.filter(({ steps }) => steps.some(({ kind }) => having === null || kind === having))
-			.sort((a, b) => acquiredAtMs(b.subscription) - acquiredAtMs(a.subscription));
+			.sort((a, b) => startedAtMs(b.subscription) - startedAtMs(a.subscription));
 		const shown = counted.slice(0, maxRows);
 		const subids = shown.map(({ subscription }) => subscription.subid);
-		const setDays = { ...account.renewalDays, ...query.period };
+		const renewalDays = { ...account.renewalDays, ...query.period };
 		const courses = new Map(
-			(await read(() => readCoursesWith(subids, asOfMs, setDays, account.graceDays))).map(
+			(await read(() => readCoursesWith(subids, asOfMs, { ...account, renewalDays }))).map(
 				({ subscription, course }) => [subscription.subid, course?.state ?? null],
 			),
 		);
@@ -44,12 +44,12 @@ export const subscriptionsReport = reportThat({
 			steps.filter(({ kind }) => kind === of).length;
 		const rowOf = ({ subscription, path, steps }: (typeof shown)[number]) => {
 			const { subid, evt, owner } = subscription;
-			const { subscriptions: _, ...pence } = amountsOf(steps);
+			const { subscriptions: _, trials: _trials, ...pence } = amountsOf(steps);
 			const last = path.at(-1);
 			return {
 				subid,
 				evt,
-				acquired: calendar.dayOf(acquiredAtMs(subscription)),
+				acquired: calendar.dayOf(startedAtMs(subscription)),
 				state: courses.get(subid) ?? null,
 				renewals: count(steps, 'renewal'),
 				refunds: count(steps, 'refund'),

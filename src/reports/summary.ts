@@ -1,5 +1,5 @@
 import { hasLabels } from '../domain/subscription-event.ts';
-import { type CoursedJourney, isPaid, knownBefore, warningsOf } from './courses.ts';
+import { type CoursedJourney, isPaid, knownBefore, type PaidJourney, warningsOf } from './courses.ts';
 import { allTime, type Journey } from './journey.ts';
 import { readSubscriptions } from './read-journeys.ts';
 import { type FlatRow, reportThat } from './report.ts';
@@ -16,14 +16,18 @@ interface Standing {
 	readonly recurringPence: number | null;
 	readonly annualRecurringPence: number | null;
 	readonly pastDuePence: number | null;
+	readonly cancelledSubscriptions: number;
+	readonly leftByWill: number;
+	readonly lapsed: number;
 }
 
-/** What is paid for at the moment that some courses are of. */
-function standingOf(journeys: readonly CoursedJourney[]): Standing {
-	const paying = journeys
-		.filter(isPaid)
-		.map(({ course }) => course)
-		.filter(({ state }) => state !== 'ended');
+/** What is paid for at the moment that some courses are of, and who has left of those that were paying a week before. */
+function standingOf(journeys: readonly CoursedJourney[], weekBefore: readonly CoursedJourney[]): Standing {
+	const paying = journeys.filter(isPaying).map(({ course }) => course);
+	const were = new Set(weekBefore.filter(isPaying).map(({ subscription }) => subscription.subid));
+	const left = journeys
+		.filter(({ course, subscription }) => course?.state === 'ended' && were.has(subscription.subid))
+		.map(({ course }) => course?.hasEndedByWill);
 	const pastDue = paying.filter(({ state }) => state === 'at risk');
 	const isUnknown = paying.length > 0 && paying.every(({ cadence, isPaidOnce }) => !cadence && !isPaidOnce);
 	const recurringOf = (some: typeof paying) =>
@@ -32,10 +36,17 @@ function standingOf(journeys: readonly CoursedJourney[]): Standing {
 	return {
 		payingSubscriptions: paying.length,
 		pastDueSubscriptions: pastDue.length,
+		cancelledSubscriptions: paying.filter(({ state }) => state === 'cancelled').length,
 		recurringPence,
 		annualRecurringPence: recurringPence === null ? null : 12 * recurringPence,
 		pastDuePence: recurringOf(pastDue),
+		leftByWill: left.filter((isByWill) => isByWill).length,
+		lapsed: left.filter((isByWill) => !isByWill).length,
 	};
+}
+
+function isPaying(journey: CoursedJourney): journey is PaidJourney {
+	return isPaid(journey) && journey.course.state !== 'ended';
 }
 
 function changeOf(now: Standing, before: Standing): Standing {
@@ -53,7 +64,7 @@ export const summaryReport = reportThat({
 	title: 'Summary',
 	summary: 'paying subscriptions and recurring revenue, today and a week ago',
 	definition:
-		'Of now, and of the same time of day a week before as it was known then: `payingSubscriptions`, which have been paid for and have not ended; how many of them are past due (`pastDueSubscriptions`), which are due and may still be renewed; recurring revenue a month (`recurringPence`), and a year (`annualRecurringPence`, 12 times that), and how much of that of a month is of those past due (`pastDuePence`). The third row is the change.',
+		'Of now, and of the same time of day a week before as it was known then: `payingSubscriptions`, which have been paid for and have not ended; how many of them are past due (`pastDueSubscriptions`), which are due and may still be renewed; recurring revenue a month (`recurringPence`), and a year (`annualRecurringPence`, 12 times that), and how much of that of a month is of those past due (`pastDuePence`). `cancelledSubscriptions` of the paying ones have cancelled, and end when they are due. Of those that were paying seven days earlier and are not any more, `leftByWill` had cancelled or were paid back, and `lapsed` were not renewed in time. The third row is the change.',
 	parameters: ['asOf', 'timezone', 'evt', 'period'],
 	initial: { by: [] },
 	columns: {
@@ -61,16 +72,21 @@ export const summaryReport = reportThat({
 		pastDueSubscriptions: { heading: 'of them past due' },
 		recurringPence: { heading: 'recurring a month' },
 		annualRecurringPence: { heading: 'recurring a year' },
+		cancelledSubscriptions: { heading: 'of them cancelled' },
 		pastDuePence: { heading: 'past due a month' },
+		leftByWill: { heading: 'left by will in the week' },
+		lapsed: { heading: 'lapsed in the week' },
 	},
 	async make({ query, asOfMs, calendar, read, coursesAt }) {
 		const all = await read((options) => readSubscriptions({ ...options, period: allTime }));
 		const beforeMs = calendar.daysBefore(asOfMs, daysBefore);
 		const chosenAt = (journeys: readonly Journey[], atMs: number) =>
 			coursesAt(journeys, atMs).filter(({ subscription }) => hasLabels(subscription, query));
+		const knownAt = (atMs: number) => chosenAt(knownBefore(all, atMs + 1), atMs);
 		const courses = chosenAt(all, asOfMs);
-		const now = standingOf(courses);
-		const before = standingOf(chosenAt(knownBefore(all, beforeMs + 1), beforeMs));
+		const weekBefore = knownAt(beforeMs);
+		const now = standingOf(courses, weekBefore);
+		const before = standingOf(weekBefore, knownAt(calendar.daysBefore(beforeMs, daysBefore)));
 		const dated = (atMs: number) => calendar.dayOf(atMs);
 		return {
 			rows: [

@@ -125,7 +125,9 @@ function stepEntries({ subscription: { subid, steps }, trial, course }: CoursedJ
 	return entries.map(({ atMs, ...entry }) => {
 		const before = movements.filter((movement) => movement.atMs <= atMs);
 		const last = before.at(-1);
-		const isThere = before.some(({ kind }) => kind === 'reactivated') ? 'reactivated' : 'active';
+		const lastStep = steps.findLast((step) => step.atMs <= atMs && step.kind !== 'refund');
+		const active = before.some(({ kind }) => kind === 'reactivated') ? 'reactivated' : 'active';
+		const isThere = lastStep?.kind === 'cancellation' ? 'cancelled' : active;
 		const isTrial = !last && atMs >= triedFromMs;
 		const stateOfTrial = state === 'trial ended' && atMs >= (endedAtMs as number) ? state : 'trial';
 		const stateThen = last?.kind === 'ended' ? 'ended' : entry.what === 'due' ? 'at risk' : isThere;

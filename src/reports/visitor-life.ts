@@ -27,7 +27,10 @@ export interface VisitorLife {
 }
 
 type Reader = Store & PageReads;
-type LivedAccount = Pick<Account, 'id' | 'aid' | 'paymentProviders' | 'renewalDays' | 'graceDays'>;
+type LivedAccount = Pick<
+	Account,
+	'id' | 'aid' | 'paymentProviders' | 'renewalDays' | 'graceDays' | 'cancellationEvt'
+>;
 
 /**
  * Everything stored about a visitor, for a request for access.
@@ -97,10 +100,7 @@ export async function visitorLife(
 ): Promise<VisitorLife> {
 	const record = await knownVisitor(store, account, vid, maxHits);
 	const subids = [...new Set(record.subscriptionEvents.map(({ subid }) => subid))];
-	const journeys = await store.read(
-		account.id,
-		readCoursesWith(subids, store.now(), account.renewalDays, account.graceDays),
-	);
+	const journeys = await store.read(account.id, readCoursesWith(subids, store.now(), account));
 	const isGateway = await isMailGateway(store, account, record);
 	return { record, journeys, isGateway, ...(await timelineAbout(store, account, { record, journeys })) };
 }

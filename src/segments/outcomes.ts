@@ -1,4 +1,3 @@
-import { kindOf } from '../domain/event-kind.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
 import { profilesAt } from '../scoring/rows/snapshots.ts';
@@ -112,7 +111,7 @@ function lastAcquisitionMs({ events }: VisitorHistory): number {
 	let lastMs = Number.NEGATIVE_INFINITY;
 	const present = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
 	for (const { entry, shownAtMs = entry.atMs } of present.toSorted((a, b) => a.entry.atMs - b.entry.atMs)) {
-		if (kindOf(entry.revenuePence, !acquired.has(entry.subid)) !== 'acquisition') continue;
+		if (entry.revenuePence < 0 || acquired.has(entry.subid)) continue;
 		acquired.add(entry.subid);
 		lastMs = Math.max(lastMs, Math.min(entry.atMs, shownAtMs));
 	}

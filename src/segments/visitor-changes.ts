@@ -97,10 +97,11 @@ function lapses(looks: Looks, cadences: KnownAccount['cadences']): number[] {
 }
 
 function scoreChanges(
-	{ goals, cadences }: KnownAccount,
+	account: KnownAccount,
 	models: ReadonlyMap<string, GoalModel>,
 	looks: Looks,
 ): ScoreChange[] {
+	const { goals, cadences } = account;
 	const before = new Map<string, number>();
 	return looks.flatMap(({ atMs, profile }) =>
 		goals.flatMap((goal): ScoreChange[] => {
@@ -114,7 +115,7 @@ function scoreChanges(
 			const least = Math.max(jump.least, jump.part * (earlier ?? 0));
 			const isJump = change === null || Math.abs(change) >= least;
 			const direction = (change ?? 1) > 0 ? 'raise' : 'lower';
-			const reasons = isJump ? model.reasons(profile, atMs, direction, scored) : [];
+			const reasons = isJump ? model.reasons(profile, atMs, direction, account, scored) : [];
 			return [{ atMs, goal: goal.name, score, change, reasons, model: model.version }];
 		}),
 	);

@@ -1,3 +1,4 @@
+import { forgetAllDays } from './account/kept-days.ts';
 import type { Account, AccountSettings } from './control/control-store.ts';
 import type { Store } from './store.ts';
 
@@ -10,16 +11,19 @@ export type Note = (action: string, about?: string) => Promise<unknown>;
  * @throws OperatorError where there is no such account
  */
 export async function changeAccount(
-	{ control }: Pick<Store, 'control'>,
+	store: Pick<Store, 'control' | 'transact'>,
 	aid: string,
 	changes: Partial<AccountSettings>,
 	note: Note,
 ): Promise<Account> {
+	const { control } = store;
 	const before = await control.account(aid);
 	const account = await control.updateAccount(aid, changes);
 	const changed = (Object.keys(changes) as (keyof AccountSettings)[]).filter(
 		(name) => JSON.stringify(account[name]) !== JSON.stringify(before[name]),
 	);
+	// What is kept of them tells cancellations from other events.
+	if (changed.includes('cancellationEvt')) await store.transact(account.id, forgetAllDays);
 	await note('account updated', changed.length > 0 ? changed.join(', ') : undefined);
 	return account;
 }

@@ -51,7 +51,7 @@ export function standingOf(
 		),
 		goals: new Map(
 			goals.flatMap((goal) => {
-				const reached = reachedOf(profile, goal);
+				const reached = reachedOf(profile, goal, cadences.cancellationEvt);
 				return reached ? [[goal.name, reached] as const] : [];
 			}),
 		),

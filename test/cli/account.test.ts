@@ -30,6 +30,7 @@ test('account create adds an account, and its client if it is new', async (t) =>
 		paymentProviders: [],
 		renewalDays: {},
 		graceDays: {},
+		cancellationEvt: null,
 		currency: 'GBP',
 		idTrust: 'claimed',
 		disabledAt: null,
@@ -48,6 +49,8 @@ test('account create takes every setting that it shows', async (t) => {
 		'a gift, or two=365',
 		'--grace-days',
 		'newsletter=21',
+		'--cancellation-evt',
+		'goodbye',
 		'--currency',
 		'EUR',
 		'--id-trust',
@@ -70,6 +73,7 @@ test('account create takes every setting that it shows', async (t) => {
 		paymentProviders: ['pay.example.com'],
 		renewalDays: { newsletter: 30, 'a gift, or two': 365 },
 		graceDays: { newsletter: 21 },
+		cancellationEvt: 'goodbye',
 		currency: 'EUR',
 		idTrust: 'signed',
 		disabledAt: null,
@@ -105,7 +109,7 @@ test('without --json the output is text', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ngraceDays +-\ncurrency +GBP, 2 decimals\nidTrust +claimed\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\ntellsExperiments +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ngraceDays +-\ncancellationEvt +-\ncurrency +GBP, 2 decimals\nidTrust +claimed\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });
@@ -174,7 +178,7 @@ test('account update refuses invalid settings, and changes nothing', async (t) =
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
 	assertRefused(
 		await update('c-a-x'),
-		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days, --grace-days, --currency, --id-trust or --relabel-amounts\.$/m,
+		/nothing to change: set --origin, --explain, --experiments, --channel, --timezone, --payment-provider, --renewal-days, --grace-days, --cancellation-evt, --currency, --id-trust or --relabel-amounts\.$/m,
 	);
 	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
 	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])

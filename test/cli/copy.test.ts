@@ -66,6 +66,7 @@ async function setUpScoring(store: OpenStore, aid: string): Promise<void> {
 		explains: true,
 		renewalDays: { gift: 365 },
 		graceDays: { gift: 21 },
+		cancellationEvt: 'goodbye',
 		currency: 'EUR',
 		channelRules: [{ channel: 'partner', pattern: 'utm_source=ours' }],
 	});

@@ -53,7 +53,7 @@ test('an invalid goal is refused', async (t) => {
 		assertMisused(await create('c-a-x', 'g', '--evt', 'e', `--bands=${bands}`), /must be two percentiles/);
 	assertMisused(
 		await create('c-a-x', 'g', '--evt', 'e', '--counts=sale'),
-		/acquisition, renewal, refund, any/,
+		/acquisition, first-payment, trial, renewal, refund, any/,
 	);
 	for (const days of ['0', '-1', '366', 'week'])
 		assertMisused(await create('c-a-x', 'g', '--evt', 'e', `--horizon-days=${days}`), /must be a number/);

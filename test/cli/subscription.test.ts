@@ -47,7 +47,9 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		trialAt: null,
 		startedAt: day(0),
 		dueAt: '2026-07-30T10:30:00.000Z',
+		cancelledAt: null,
 		endedAt: null,
+		endedByWill: null,
 		recurringPence: 999,
 	});
 	const lines = list.map(({ subid, state, cadenceDays, cadenceFrom, endedAt, recurringPence }) =>
@@ -110,7 +112,7 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 	assertMisused(await caskade(['subscription', 'list', aid, '--as-of', '2126-01-01', ...at]), /in the past/);
 	assertMisused(
 		await caskade(['subscription', 'list', aid, '--state', 'lost', ...at]),
-		/active, at risk, ended/,
+		/active, cancelled, at risk, ended/,
 	);
 });
 
@@ -134,7 +136,9 @@ test('one event alone, or none, is told without a cadence', async (t) => {
 			trialAt: null,
 			startedAt: day(100),
 			dueAt: null,
+			cancelledAt: null,
 			endedAt: null,
+			endedByWill: null,
 			recurringPence: 0,
 		},
 	]);

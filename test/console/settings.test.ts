@@ -28,6 +28,7 @@ const settings = {
 	paymentProviders: 'pay.example.com',
 	renewalDays: 'newsletter=30\r\nmagazine=90',
 	graceDays: 'newsletter=21',
+	cancellationEvt: 'goodbye',
 	idTrust: 'signed',
 };
 
@@ -49,13 +50,14 @@ for (const engine of enginesAboveContract)
 			assert.deepEqual(account.paymentProviders, ['pay.example.com']);
 			assert.deepEqual(account.renewalDays, { newsletter: 30, magazine: 90 });
 			assert.deepEqual(account.graceDays, { newsletter: 21 });
+			assert.equal(account.cancellationEvt, 'goodbye');
 			assert.equal(account.idTrust, 'signed');
 			const [entry] = await store.control.audit.list({ aid: 'c-a-one', limit: 1 });
 			assert.deepEqual(
 				[entry?.action, entry?.about],
 				[
 					'account updated',
-					'origins, explains, channelRules, timezone, paymentProviders, renewalDays, graceDays, currency, idTrust',
+					'origins, explains, channelRules, timezone, paymentProviders, renewalDays, graceDays, cancellationEvt, currency, idTrust',
 				],
 			);
 			const { body } = await olga.get(path);

@@ -9,7 +9,7 @@ import type { ReportQuery } from '../../src/reports/report-query.ts';
 import { allReports } from '../../src/reports/reports.ts';
 import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
 import { keepServedScores } from '../../src/store/account/served-scores.ts';
-import { add, type Entry, report, sale, vidOf, visit } from '../reports/filled.ts';
+import { add, type Entry, fill, report, sale, vidOf, visit } from '../reports/filled.ts';
 import { keepJudgedModel } from '../reports/judged-model.ts';
 import { day0Ms } from '../reports/made-up.ts';
 import { enginesAboveContract, openAccountOn } from '../store/engines.ts';
@@ -81,9 +81,11 @@ function entries(heading: string): Entry[] {
 				visit(visitor, dayOf(day), isShown ? `T-${name}-0` : null, channel.trim()),
 		);
 		sales = 0;
-		const paid = [...events.matchAll(/(−?)(\d+) on (\d+ \w+)/g)].map(([, sign, pence, day = '']) =>
-			sale(`T-${name}-${sales++}`, name, dayOf(day), (sign ? -1 : 1) * Number(pence)),
-		);
+		const paid = [...events.matchAll(/(−?)(\d+|goodbye) on (\d+ \w+)/g)].map(([, sign, what, day = '']) => {
+			const evt = what === 'goodbye' ? what : 'newsletter';
+			const pence = evt === 'goodbye' ? 0 : (sign ? -1 : 1) * Number(what);
+			return sale(`T-${name}-${sales++}`, name, dayOf(day), pence, evt);
+		});
 		return [...came, ...paid];
 	});
 }
@@ -116,6 +118,7 @@ const figures = '| of | figure | by hand | |';
 for (const engine of enginesAboveContract)
 	describe(`the examples of docs/reports.md, on ${engine.name}`, () => {
 		const made = new Map<string, Report>();
+		let left: Report;
 		before(async () => {
 			const { store, accountId } = await openAccountOn(engine);
 			await add(store, accountId, entries('An example'));
@@ -151,6 +154,9 @@ for (const engine of enginesAboveContract)
 				if (kind !== 'trials') made.set(kind, await report(store, accountId, kind, { asOf, ...asked[kind] }));
 			// The example of trials has more visitors.
 			await add(store, accountId, entries('trials'));
+			const other = await fill(store, 'c-a-goodbye-uk', entries('Who left by will'));
+			const said = { cancellationEvt: 'goodbye' };
+			left = await report(store, other, 'movement', { asOf, ...asked.movement }, said);
 			made.set('trials', await report(store, accountId, 'trials', { asOf, ...asked.trials }));
 		});
 
@@ -169,6 +175,13 @@ for (const engine of enginesAboveContract)
 				);
 				assert.deepEqual([...missing], [], `figures of ${kind} without an example`);
 			});
+
+		test('who left by will', () => {
+			const told = tables('Who left by will', figures);
+			assert.ok(told.length > 5);
+			for (const [of = '', path = '', , value = ''] of told)
+				assert.equal(String(valueAt(rowOf(left, of), path)), value, `${of}: ${path}`);
+		});
 
 		test('what each model credits', () => {
 			const { rows } = made.get('attribution') as Report;

@@ -64,6 +64,7 @@ test('a subscription of which nobody knows how often it is paid is active, and d
 		paidAtMs: startMs + dayMs,
 		paymentsInRow: 1,
 		cover: null,
+		isCancelled: false,
 	});
 });
 

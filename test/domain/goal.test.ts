@@ -17,7 +17,7 @@ const log = [
 
 test('a goal is reached by the upload events that it counts', () => {
 	const timesOf = (counts: GoalCounts, ...evts: string[]) =>
-		reachedAtMs(log, { evts, counts }).map((atMs) => atMs - startMs);
+		reachedAtMs(log, { evts, counts }, null).map((atMs) => atMs - startMs);
 	assert.deepEqual(timesOf('acquisition', '*'), [1, 4]);
 	assert.deepEqual(timesOf('renewal', '*'), [2]);
 	assert.deepEqual(timesOf('refund', '*'), [0, 3]);
@@ -30,8 +30,8 @@ test('a goal is reached by the upload events that it counts', () => {
 
 test('names of events that mean something else are no events of the page', () => {
 	const odd = [hit(startMs, { events: ['*', 'visit'] }), subscription(startMs + 1, { evt: 'visit' })];
-	assert.deepEqual(reachedAtMs(odd, { evts: ['*'], counts: 'refund' }), []);
-	assert.deepEqual(reachedAtMs(odd, { evts: ['visit'], counts: 'any' }), []);
+	assert.deepEqual(reachedAtMs(odd, { evts: ['*'], counts: 'refund' }, null), []);
+	assert.deepEqual(reachedAtMs(odd, { evts: ['visit'], counts: 'any' }, null), []);
 });
 
 test('a profile knows how often and when its log reached a goal', () => {
@@ -43,8 +43,9 @@ test('a profile knows how often and when its log reached a goal', () => {
 				const timesMs = reachedAtMs(
 					sorted.filter(({ type }) => type === 'subscription'),
 					{ evts, counts },
+					null,
 				);
-				const reached = profile && reachedOf({ ...profile, events: [] }, { evts, counts });
+				const reached = profile && reachedOf({ ...profile, events: [] }, { evts, counts }, null);
 				assert.deepEqual(
 					reached ?? undefined,
 					timesMs.length > 0 ? { count: timesMs.length, lastAtMs: timesMs.at(-1) } : undefined,

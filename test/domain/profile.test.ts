@@ -143,8 +143,8 @@ describe('subscription events', () => {
 				['membership', 2, startMs + 2 * dayMs],
 			],
 			kinds: {
-				acquisition: [['trial', 1, startMs]],
-				renewal: [['membership', 1, startMs + dayMs]],
+				trial: [['trial', 1, startMs]],
+				conversion: [['membership', 1, startMs + dayMs]],
 				refund: [['membership', 1, startMs + 2 * dayMs]],
 			},
 			subids: ['s1'],

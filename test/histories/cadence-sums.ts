@@ -22,6 +22,8 @@ export interface Lasting extends Until {
 	readonly kept: Until;
 	readonly isPaidBack: boolean;
 	readonly raise: Payment['raise'];
+	/** When it was said that it ends then. */
+	readonly cancelledAtMs: number;
 }
 
 /** What a subscription tells about the cadence of its plan: how often it paid, or how long it has not paid again. */
@@ -237,6 +239,18 @@ export function latestOf(some: readonly Until[]): Until {
 	return some.reduce(later, never);
 }
 
+/** The same of all payments so far: who cancels before that is over has no time to pay late. */
+export function overAt(
+	payments: readonly Lasting[],
+	which: 'paid' | 'kept' = 'paid',
+): Until & { isByWill: boolean } {
+	const last = latestOf(payments.map((payment) => (which === 'paid' ? payment : payment.kept)));
+	const saidMs = payments.at(-1)?.cancelledAtMs ?? Number.POSITIVE_INFINITY;
+	const isCancelled = Number.isFinite(saidMs) && saidMs <= last.lapseMs;
+	const isCut = payments.some(({ kept, dueMs }) => kept.dueMs === last.dueMs && kept.dueMs < dueMs);
+	return { ...last, ...(isCancelled && { lapseMs: last.dueMs }), isByWill: isCancelled || isCut };
+}
+
 /** A day from which on something was paid so many times without a break. */
 interface BillingDay {
 	readonly fromMs: number;
@@ -255,7 +269,7 @@ function afterTimes(atMs: number, days: number, times: number, isOfCalendar: boo
 }
 
 function lasting(
-	{ atMs, pence, backAtMs, raise }: Payment,
+	{ atMs, pence, backAtMs, raise, cancelledAtMs }: Payment,
 	days: number | null,
 	grace: number,
 	{ fromMs, times, isOfCalendar }: Omit<BillingDay, 'days'>,
@@ -263,7 +277,17 @@ function lasting(
 	const dueMs = days === null ? Number.POSITIVE_INFINITY : afterTimes(fromMs, days, times, isOfCalendar);
 	const lapseMs = days === null ? Number.POSITIVE_INFINITY : Math.round(dueMs + grace * dayMs);
 	const kept = backAtMs < dueMs ? { dueMs: backAtMs, lapseMs: backAtMs } : { dueMs, lapseMs };
-	return { atMs, pence, days, dueMs, lapseMs, kept, isPaidBack: Number.isFinite(backAtMs), raise };
+	return {
+		atMs,
+		pence,
+		days,
+		dueMs,
+		lapseMs,
+		kept,
+		isPaidBack: Number.isFinite(backAtMs),
+		raise,
+		cancelledAtMs,
+	};
 }
 
 /** What is known of a subscription's payments, and the trial before them. */
@@ -276,6 +300,8 @@ export interface TriedPayments {
 	readonly triedPence: number;
 	/** Until when it may be paid for in time. */
 	readonly decidedAtMs: number;
+	/** Whether its last payment was followed by a cancellation. */
+	readonly isTrialCancelled: boolean;
 	/** How long its first payment lasts by its price alone, if no other comes. */
 	readonly soldDays: number | null;
 }
@@ -533,6 +559,10 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 			triedAtMs: first?.atMs ?? null,
 			triedPence: first?.pence ?? 0,
 			decidedAtMs: first ? within(first, triedDays).lapseMs : 0,
+			isTrialCancelled: Number.isFinite(
+				payments.slice(0, begun < 0 ? payments.length : begun).at(-1)?.cancelledAtMs ??
+					Number.POSITIVE_INFINITY,
+			),
 			soldDays: begun < 0 ? null : longest(payments[begun] as Payment),
 		};
 		known.set(subid, told);

@@ -34,10 +34,10 @@ export function groupOf(one: Subscription, asked: Pick<Asked, 'groups'>, pricePe
 	return asked.groups.map(namedBy).join(' | ');
 }
 
-/** The subscriptions acquired in the period. */
-export function acquiredIn(log: Log, asked: Asked): Subscription[] {
+/** The subscriptions and trials that started in the period. */
+function startedIn(log: Log, asked: Asked): Subscription[] {
 	return countedIn(readLog(log, asked).subscriptions, asked)
-		.filter(({ subscription, isAcquired }) => isAcquired && subscription.acquisition)
+		.filter(({ subscription, isAcquired }) => isAcquired && subscription.start)
 		.map(({ subscription }) => subscription);
 }
 
@@ -119,11 +119,14 @@ export function activity(log: Log, asked: Asked): Figures {
 	);
 	const came = [...touches.values()].flat().filter((touch) => isAsked(touch, asked));
 	const isOfAll = asked.evt === null && asked.moreHitsThan < 0;
-	const all = counted.flatMap(({ subscription: { acquisition, events } }) =>
-		events.map((event) => {
-			const kind = event.rvn < 0 ? 'refund' : event === acquisition ? 'acquisition' : 'renewal';
-			return { ...event, kind };
-		}),
+	const all = counted.flatMap(({ subscription: { start, acquisition, cancellations, events } }) =>
+		events
+			.filter((event) => !cancellations.has(event))
+			.map((event) => {
+				const paid = event === acquisition ? 'acquisition' : 'renewal';
+				const kind = event.rvn < 0 ? 'refund' : event === start && event.rvn === 0 ? 'trial' : paid;
+				return { ...event, kind };
+			}),
 	);
 	// Of hits that were pruned, touches may be kept.
 	const moments = [known.events, known.hits, ...touches.values()].flat().map(({ atMs }) => atMs);
@@ -134,6 +137,7 @@ export function activity(log: Log, asked: Asked): Figures {
 		const hits = known.hits.filter((hit) => within(hit) && !gateways.has(hit.vid)).length;
 		figures.set(`${name}: hits`, isOfAll && Object.keys(asked.touch).length === 0 ? hits : null);
 		figures.set(`${name}: arrivals`, isOfAll ? came.filter(within).length : null);
+		figures.set(`${name}: trials`, own.filter(({ kind }) => kind === 'trial').length);
 		for (const [kind, heading] of [
 			['acquisition', 'subscriptions'],
 			['renewal', 'renewals'],
@@ -158,7 +162,7 @@ export interface Spent {
 /** By channel, campaign or nothing, credited by `model`. */
 export function spending(log: Log, asked: Asked, spent: readonly Spent[], model: string): Figures {
 	const figures: Figures = new Map();
-	const acquired = acquiredIn(log, asked);
+	const acquired = startedIn(log, asked);
 	const triedOf = lastingIn(log, asked);
 	const known = acquired.map((one) => labelsOf(one, asked)).filter((labels) => labels.length > 0);
 	const lost = model === 'markov' ? lostPaths(readLog(log, asked), asked).paths : [];

@@ -15,6 +15,8 @@ export interface Sale {
 	readonly subid: number;
 	readonly cid: number | null;
 	readonly rvn: number;
+	/** Whether it says that the subscription is cancelled. */
+	readonly isGoodbye?: boolean;
 }
 
 /** One thing that happens, some time after the previous one. Nothing but numbers, so that a failure prints as a script. */
@@ -143,6 +145,7 @@ const sale = {
 	subid: oneOf([2, fc.nat(subids - 1)], [1, fc.nat(manySubids - 1)]),
 	cid: maybe(cids + 2, 2),
 	rvn: oneOf([5, fc.constantFrom(0, 499, 999, 12_345)], [1, between(-2000, -1)]),
+	isGoodbye: oneOf([7, fc.constant(false)], [1, fc.constant(true)]),
 };
 
 const browsing = {
@@ -237,6 +240,8 @@ const regular = fc.record({
 		maxLength: 9,
 	}),
 	isRefunded: oneOf([5, fc.constant(false)], [1, fc.constant(true)]),
+	/** So many hours after the last payment. */
+	cancelledHours: fc.option(between(0, 1200), { freq: 2 }),
 });
 
 /** Subscriptions that are paid regularly, imported at once. */
@@ -247,24 +252,27 @@ export const regularPayments: fc.Arbitrary<Happening> = fc
 		afterMs,
 		visitors: [],
 		isRepeated: false,
-		sales: subscriptions.flatMap(
-			({ everyDays, pence, change, payments, endedDays, hours, isRefunded }, number) => {
-				// Reports by day have at most a thousand days.
-				const count = Math.min(payments, 1 + Math.floor(500 / everyDays));
-				const sales = Array.from({ length: count }, (_, place) => ({
-					tid: null,
-					cid: null,
-					subid: manySubids + number,
-					rvn: change && place >= change.after ? change.pence : pence,
-					behindMs:
-						((count - 1 - place) * everyDays + endedDays) * dayMs + (300 - (hours[place] ?? 0)) * hourMs,
-				})).filter((_, place) => hours[place] !== -1);
-				const last = sales.at(-1);
-				return isRefunded && last && last.rvn > 0
-					? [...sales, { ...last, rvn: -last.rvn, behindMs: last.behindMs - hourMs }]
-					: sales;
-			},
-		),
+		sales: subscriptions.flatMap((one, number) => {
+			const { everyDays, pence, change, payments, endedDays, hours, isRefunded, cancelledHours } = one;
+			// Reports by day have at most a thousand days.
+			const count = Math.min(payments, 1 + Math.floor(500 / everyDays));
+			const sales = Array.from({ length: count }, (_, place) => ({
+				tid: null,
+				cid: null,
+				subid: manySubids + number,
+				rvn: change && place >= change.after ? change.pence : pence,
+				behindMs:
+					((count - 1 - place) * everyDays + endedDays) * dayMs + (300 - (hours[place] ?? 0)) * hourMs,
+			})).filter((_, place) => hours[place] !== -1);
+			const last = sales.at(-1);
+			const after = (saidHours: number, said: Partial<Sale>) =>
+				last ? [{ ...last, ...said, behindMs: Math.max(0, last.behindMs - saidHours * hourMs) }] : [];
+			return [
+				...sales,
+				...(isRefunded && last && last.rvn > 0 ? after(1, { rvn: -last.rvn }) : []),
+				...(cancelledHours === null ? [] : after(cancelledHours, { rvn: 0, isGoodbye: true })),
+			];
+		}),
 	}));
 
 /** One price that many paid once, some time ago, and few again after a month: too few to say how often it is paid. */

@@ -32,6 +32,8 @@ export interface Asked {
 	readonly moreHitsThan: number;
 	/** Days between renewals, by `evt`. */
 	readonly period: Readonly<Record<string, number | 'never'>>;
+	/** What says that a subscription is cancelled, where it comes without money. */
+	readonly cancellationEvt: string | null;
 }
 
 export type Figures = Map<string, unknown>;
@@ -39,8 +41,11 @@ export type Figures = Map<string, unknown>;
 export interface Subscription {
 	/** By time, then in order of arrival. */
 	readonly events: readonly LoggedEvent[];
-	/** Undefined where there are only refunds. */
+	/** The first that is neither a refund nor a cancellation. */
+	readonly start: LoggedEvent | undefined;
+	/** The first payment above nothing. */
 	readonly acquisition: LoggedEvent | undefined;
+	readonly cancellations: ReadonlySet<LoggedEvent>;
 	readonly first: LoggedEvent;
 	readonly owner: string | null;
 	/** Of the owner. */
@@ -63,10 +68,12 @@ export interface Payment {
 	readonly lines: number[];
 	/** When it was changed to a dearer plan, and to which price. */
 	raise?: { readonly atMs: number; readonly pence: number };
+	/** When it was cancelled, and nothing was paid since. */
+	cancelledAtMs: number;
 }
 
 /** What a subscription has paid; refunds take from the latest payments before them, else from what is paid next. */
-export function paymentsOf({ events }: Subscription): Payment[] {
+export function paymentsOf({ events, cancellations }: Subscription): Payment[] {
 	const payments: Payment[] = [];
 	const isCharge = new Set<Payment>();
 	let owed = 0;
@@ -92,14 +99,27 @@ export function paymentsOf({ events }: Subscription): Payment[] {
 		}
 		return back;
 	};
-	for (const [place, { atMs, rvn }] of events.entries()) {
+	for (const [place, event] of events.entries()) {
+		const { atMs, rvn } = event;
 		const last = payments.at(-1);
+		if (cancellations.has(event)) {
+			if (last) last.cancelledAtMs = Math.min(atMs, last.cancelledAtMs);
+			continue;
+		}
 		if (rvn >= 0 && last && atMs - last.atMs < dayMs / 2 && last.backAtMs === Number.POSITIVE_INFINITY) {
 			last.pence += rvn;
 			last.left += rvn;
 			last.lines.push(rvn);
+			last.cancelledAtMs = Number.POSITIVE_INFINITY;
 		} else if (rvn >= 0)
-			payments.push({ atMs, pence: rvn, left: rvn, backAtMs: Number.POSITIVE_INFINITY, lines: [rvn] });
+			payments.push({
+				atMs,
+				pence: rvn,
+				left: rvn,
+				backAtMs: Number.POSITIVE_INFINITY,
+				lines: [rvn],
+				cancelledAtMs: Number.POSITIVE_INFINITY,
+			});
 		else {
 			const left = payBack(-rvn, atMs);
 			if (!events.slice(0, place).some((before) => before.rvn > 0)) owed += left;
@@ -116,13 +136,17 @@ export function paymentsOf({ events }: Subscription): Payment[] {
 		const rest = (more * (next.atMs - charge.atMs)) / (next.atMs - before.atMs);
 		if (charge.pence === 0 || Math.abs(charge.pence - rest) > 0.04 * more) return true;
 		before.raise = { atMs: charge.atMs, pence: next.pence };
+		before.cancelledAtMs = charge.cancelledAtMs;
 		isCharge.add(charge);
 		return false;
 	});
 }
 
 /** The log as it was, and the subscriptions in it. */
-export function readLog({ hits, events, kept, shared }: Log, { asOfMs, lookbackDays }: Asked) {
+export function readLog(
+	{ hits, events, kept, shared }: Log,
+	{ asOfMs, lookbackDays, cancellationEvt }: Asked,
+) {
 	const upTo = (link: Log['kept']['links'][number]) =>
 		link.provenAtMs <= asOfMs ? link : { ...link, provenAtMs: Number.POSITIVE_INFINITY };
 	const isKnown = ({ atMs }: { readonly atMs: number }) => atMs <= asOfMs;
@@ -162,16 +186,20 @@ export function readLog({ hits, events, kept, shared }: Log, { asOfMs, lookbackD
 					shownOf(a) - shownOf(b) ||
 					compareTexts(owners.get(a.tid)?.vid ?? '', owners.get(b.tid)?.vid ?? ''),
 			);
-			const acquisition = sorted.find(({ rvn }) => rvn >= 0);
-			const first = acquisition ?? (sorted[0] as LoggedEvent);
+			const cancellations = new Set(sorted.filter(({ rvn, evt }) => rvn === 0 && evt === cancellationEvt));
+			const start = sorted.find((event) => event.rvn >= 0 && !cancellations.has(event));
+			const acquisition = sorted.find(({ rvn }) => rvn > 0);
+			const first = start ?? (sorted[0] as LoggedEvent);
 			const { vid, named } = owners.get(first.tid) as { vid: string | null; named: number };
-			const shownAtMs = acquisition && named === 2 ? (shown.get(`t:${first.tid}`)?.atMs ?? null) : null;
+			const shownAtMs = start && named === 2 ? (shown.get(`t:${first.tid}`)?.atMs ?? null) : null;
 			const convertedAtMs = shownAtMs ?? first.atMs;
 			const path = within(vid, convertedAtMs);
 			const ofOwner = vid === null ? 0 : (hitsOf.get(vid)?.length ?? 0);
 			return {
 				events: sorted,
+				start,
 				acquisition,
+				cancellations,
 				first,
 				owner: vid,
 				hits: ofOwner,
@@ -290,12 +318,13 @@ export function spansFrom(firstMs: number, length: 'day' | 'week' | 'month', ask
 const monthNumber = (month: string) => 12 * Number(month.slice(0, 4)) + Number(month.slice(5));
 export const monthsBetween = (from: string, to: string) => monthNumber(to) - monthNumber(from);
 export const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
-export const names = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
+export const names = ['trials', 'subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
 export type Amounts = Record<(typeof names)[number], number>;
 
-function amountsOf({ acquisition }: Subscription, events: readonly LoggedEvent[]): Amounts {
+function amountsOf({ start, acquisition }: Subscription, events: readonly LoggedEvent[]): Amounts {
 	const pence = (some: readonly LoggedEvent[]) => sum(some.map(({ rvn }) => rvn));
 	return {
+		trials: events.filter((event) => event === start && event.rvn === 0).length,
 		subscriptions: events.filter((event) => event === acquisition).length,
 		acquisitionPence: pence(events.filter((event) => event === acquisition)),
 		renewalPence: pence(events.filter((event) => event !== acquisition && event.rvn >= 0)),

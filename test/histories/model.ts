@@ -297,11 +297,26 @@ function subscriptionsOf(events: readonly LoggedEvent[]): object {
 			count,
 			atMs,
 		]);
+	const evtOf = (name: string) =>
+		(paid.find(({ subid }) => subid === name) ?? events.find(({ subid }) => subid === name))?.evt;
+	const first = (event: LoggedEvent) => acquired.includes(event);
+	/** The first payment above nothing, after what was free. */
+	const converts = (event: LoggedEvent) =>
+		event.rvn > 0 &&
+		!first(event) &&
+		paid.find(({ subid, rvn }) => subid === event.subid && rvn > 0) === event;
 	const kinds = {
-		acquisition: paid.filter((event) => acquired.includes(event)),
-		renewal: paid.filter((event) => !acquired.includes(event)),
+		trial: paid.filter((event) => first(event) && event.rvn === 0),
+		acquisition: paid.filter((event) => first(event) && event.rvn > 0),
+		conversion: paid.filter(converts),
+		free: paid.filter((event) => !first(event) && event.rvn === 0),
+		renewal: paid.filter((event) => !first(event) && event.rvn > 0 && !converts(event)),
 		refund: events.filter(({ rvn }) => rvn < 0),
 	};
+	const trials = subids
+		.map((subid, place) => ({ own: paid.filter((event) => event.subid === subid), place }))
+		.filter(({ own }) => own.every(({ rvn }) => rvn === 0))
+		.map(({ place }) => place);
 	return {
 		count: events.length,
 		renewals: paid.length - subids.length,
@@ -315,12 +330,13 @@ function subscriptionsOf(events: readonly LoggedEvent[]): object {
 				.map(([kind, some]) => [kind, byName(some)]),
 		),
 		subids,
+		...(trials.length > 0 && { trials }),
 		latest: counted(events.map(({ subid, atMs }) => ({ name: subid, atMs }))).map(({ name }) => [
 			name,
-			(paid.find(({ subid }) => subid === name) ?? events.find(({ subid }) => subid === name))?.evt,
+			evtOf(name),
 			events
 				.filter(({ subid }) => subid === name)
-				.map(({ atMs, rvn }) => [atMs, rvn])
+				.map(({ atMs, rvn, evt }) => [atMs, rvn, ...(rvn === 0 && evt !== evtOf(name) ? [evt] : [])])
 				.slice(-8),
 		]),
 		recent: [1, 7, 30].map((days) => new About(decayed(events, days, last.atMs), 0.01)),

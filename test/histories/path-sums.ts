@@ -57,7 +57,7 @@ export function lostPaths(
 ): { paths: string[][]; afterMs: number } {
 	const subscribers = new Set([...owners.values()].map(({ vid }) => vid));
 	const waits = subscriptions
-		.filter(({ acquisition, path }) => acquisition && isIn(asked, acquisition.atMs) && path.length > 0)
+		.filter(({ start, path }) => start && isIn(asked, start.atMs) && path.length > 0)
 		.map(({ path, convertedAtMs }) => {
 			const times = [...path.map(({ atMs }) => atMs), convertedAtMs];
 			return Math.max(...times.slice(1).map((atMs, place) => atMs - (times[place] as number)));
@@ -180,7 +180,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 		names.map((name) => [name, sum(counted.map(({ amounts }) => amounts[name]))]),
 	) as Amounts;
 	const figures: Figures = new Map<string, unknown>(names.map((name) => [`total ${name}`, totals[name]]));
-	figures.set('total netPence', sum(names.slice(1).map((name) => totals[name])));
+	figures.set('total netPence', sum(names.slice(2).map((name) => totals[name])));
 	const paths = counted.map(({ subscription, amounts }) => ({
 		subscription,
 		amounts,
@@ -244,7 +244,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 		for (const model of shown)
 			for (const name of names) {
 				// Rounded by largest remainder, to pence or to ten-thousandths.
-				const tolerance = name === 'subscriptions' ? 0.000_1 : 1;
+				const tolerance = name.endsWith('Pence') ? 1 : 0.000_1;
 				figures.set(`${label}: ${model} ${name}`, new About(creditOf(model, name), tolerance));
 			}
 		if (hasIntervals) {
@@ -259,7 +259,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 		figures.set(`${label}: visitors`, label === '(none)' ? null : visitors);
 		for (const model of shown) {
 			const credit = creditOf(model, 'subscriptions');
-			const net = sum(names.slice(1).map((name) => creditOf(model, name)));
+			const net = sum(names.slice(2).map((name) => creditOf(model, name)));
 			const isKnown = label !== '(none)' && visitors > 0;
 			const all = totals.subscriptions;
 			const share = new About(credit / all, 0.000_051 + 0.0001 / all);
@@ -350,6 +350,7 @@ export function paths(log: Log, asked: Asked): Figures {
 			return `${label} ×${place - start}`;
 		});
 		const name = repeats.join(' > ');
+		add(`path ${name}: trials`, amounts.trials);
 		add(`path ${name}: subscriptions`, amounts.subscriptions);
 		add(`path ${name}: pence`, penceOf(amounts));
 		found.set(name, (found.get(name) ?? 0) + amounts.subscriptions);
@@ -379,8 +380,8 @@ export function paths(log: Log, asked: Asked): Figures {
 		figures.set(`approval p${percent}`, nearestRank(approval, percent));
 	}
 	const pages = new Map<string, number>();
-	for (const { subscription, isAcquired } of countedIn(read.subscriptions, asked)) {
-		if (!isAcquired) continue;
+	for (const { subscription } of countedIn(read.subscriptions, asked)) {
+		if (!subscription.acquisition || !isIn(asked, subscription.acquisition.atMs)) continue;
 		const { owner, convertedAtMs } = subscription;
 		const seen = read.log.hits.filter(
 			({ vid, atMs }) =>
@@ -401,7 +402,7 @@ function addSteps(figures: Figures, read: ReturnType<typeof readLog>, asked: Ask
 	const withoutRepeats = (path: readonly string[]) =>
 		path.filter((label, place) => label !== path[place - 1]);
 	const subscribed = countedIn(read.subscriptions, asked)
-		.filter(({ isAcquired, subscription }) => isAcquired && subscription.acquisition)
+		.filter(({ subscription: { acquisition } }) => acquisition && isIn(asked, acquisition.atMs))
 		.map(({ subscription }) => subscription.path.map((touch) => labelOf(touch, asked)))
 		.map((path) => ({ path: path.length > 0 ? withoutRepeats(path) : ['(none)'], end: '(conversion)' }));
 	const lost = lostPaths(read, asked).paths.map((path) => ({ path: withoutRepeats(path), end: '(lost)' }));

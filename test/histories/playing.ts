@@ -301,11 +301,11 @@ export class Playing {
 	}
 
 	#events(sales: readonly Sale[]): SubscriptionEvent[] {
-		return sales.map(({ tid, subid, cid, rvn }) => ({
+		return sales.map(({ tid, subid, cid, rvn, isGoodbye = false }) => ({
 			tid: `T-${tid ?? `own-${this.#number++}`}`,
 			subid: `S-${subid}`,
 			cid: cid === null ? null : customerOf(cid),
-			evt: subid % 2 ? 'membership' : 'newsletter',
+			evt: isGoodbye ? 'goodbye' : subid % 2 ? 'membership' : 'newsletter',
 			rvn,
 		}));
 	}

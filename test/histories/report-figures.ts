@@ -1,5 +1,6 @@
 import type { MovementRow } from '../../src/reports/movement.ts';
 import type { Report } from '../../src/reports/report.ts';
+import type { TriedRow } from '../../src/reports/trials.ts';
 import type { Asked, Figures } from './journeys.ts';
 import { planOf } from './subscription-sums.ts';
 
@@ -8,7 +9,7 @@ import { planOf } from './subscription-sums.ts';
 type Fields = Readonly<Record<string, unknown>>;
 type Rows = readonly Fields[];
 
-const names = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
+const names = ['trials', 'subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
 
 const labelOf = (row: Fields, { by }: Asked) => {
 	const values = by.map((name) => row[name]);
@@ -82,6 +83,7 @@ export function pathFigures(report: Report): Figures {
 		const name = (row.path as readonly string[])
 			.map((label, place) => `${label.replaceAll(' / ', ' | ')} ×${repeats[place]}`)
 			.join(' > ');
+		figures.set(`path ${name}: trials`, row.trials);
 		figures.set(`path ${name}: subscriptions`, row.subscriptions);
 		figures.set(`path ${name}: pence`, row.netPence);
 		figures.set(`path ${name}: share`, row.share);
@@ -169,6 +171,9 @@ export function trialFigures(report: Report, asked: Asked): Figures {
 			open: row.open,
 			'not converted': row.notConverted,
 			decided: row.decided,
+			'converted at most': (row as unknown as TriedRow).provisional?.converted.high ?? null,
+			'rate at least': (row as unknown as TriedRow).provisional?.conversionRate.low ?? null,
+			'rate at most': (row as unknown as TriedRow).provisional?.conversionRate.high ?? null,
 			rate: row.conversionRate,
 			low: row.low,
 			high: row.high,
@@ -192,6 +197,7 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 			churn: row.subscriptionChurn,
 			retention: row.netRevenueRetention,
 			grossRetention: row.grossRevenueRetention,
+			cancelledCustomers: (row as unknown as MovementRow).customers.cancelled,
 			closingCustomers: (row as unknown as MovementRow).customers.closing,
 			newCustomers: (row as unknown as MovementRow).customers.new,
 			customerChurn: row.customerChurn,

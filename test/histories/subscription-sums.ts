@@ -1,6 +1,6 @@
 import type { Log } from '../store/stored-log.ts';
 import { About } from './alike.ts';
-import { type Lasting, lastingIn, latestOf } from './cadence-sums.ts';
+import { type Lasting, lastingIn, latestOf, overAt } from './cadence-sums.ts';
 import { begunIn, groupOf } from './cohort-sums.ts';
 import {
 	type Asked,
@@ -27,6 +27,8 @@ interface Spell {
 	endsAtMs: number;
 	/** How many payments there were until its end. */
 	before: number;
+	/** Whether somebody wanted that. */
+	isByWill: boolean;
 }
 
 const monthDays = 365.25 / 12;
@@ -47,8 +49,8 @@ export function planOf(days: number | null): string {
 function spellsOf(payments: readonly Lasting[], { asOfMs }: Asked, atWorst = false): Spell[] {
 	const spells: Spell[] = [];
 	for (const [place, payment] of payments.entries()) {
-		if (payment.atMs > latestOf(payments.slice(0, place)).lapseMs)
-			spells.push({ payments: [], endsAtMs: 0, before: 0 });
+		if (payment.atMs > overAt(payments.slice(0, place)).lapseMs)
+			spells.push({ payments: [], endsAtMs: 0, before: 0, isByWill: false });
 		const spell = spells.at(-1) as Spell;
 		spell.payments.push(payment);
 		spell.before = place + 1;
@@ -58,9 +60,10 @@ function spellsOf(payments: readonly Lasting[], { asOfMs }: Asked, atWorst = fal
 			spell.payments.push({ ...payment, ...raise });
 	}
 	for (const [place, spell] of spells.entries()) {
-		const end = latestOf(payments.slice(0, spell.before).map(({ kept }) => kept));
+		const end = overAt(payments.slice(0, spell.before), 'kept');
 		const isKnown = place + 1 < spells.length || (atWorst ? end.dueMs : end.lapseMs) <= asOfMs;
 		spell.endsAtMs = isKnown ? end.dueMs : Number.POSITIVE_INFINITY;
+		spell.isByWill = isKnown && end.isByWill;
 	}
 	return spells;
 }
@@ -73,7 +76,7 @@ function worth({ pence, days }: Lasting): number {
 /** When payments came more than a day after what was paid was over, and still in time. */
 function recoveriesOf(payments: readonly Lasting[]): number[] {
 	return payments.flatMap(({ atMs }, place) => {
-		const before = latestOf(payments.slice(0, place));
+		const before = overAt(payments.slice(0, place));
 		return place > 0 && atMs <= before.lapseMs && atMs > before.dueMs + dayMs ? [atMs] : [];
 	});
 }
@@ -88,7 +91,7 @@ function standingAt(spells: readonly Spell[], ms: number) {
 /** What happened to the recurring pence of a subscription. */
 function changesOf(spells: readonly Spell[]) {
 	const changes: { kind: string; atMs: number; pence: number }[] = [];
-	for (const [nth, { payments, endsAtMs }] of spells.entries()) {
+	for (const [nth, { payments, endsAtMs, isByWill }] of spells.entries()) {
 		let before = 0;
 		for (const [place, payment] of payments.entries()) {
 			const { atMs } = payment;
@@ -99,6 +102,7 @@ function changesOf(spells: readonly Spell[]) {
 			before = now;
 		}
 		changes.push({ kind: 'ended', atMs: endsAtMs, pence: before });
+		changes.push({ kind: isByWill ? 'cancelled' : 'lapsed', atMs: endsAtMs, pence: before });
 	}
 	return changes;
 }
@@ -206,7 +210,8 @@ export function projections(log: Log, asked: Asked): Figures {
 				const payments = lastingOf(one);
 				const last = payments.at(-1) as Lasting;
 				const kept = latestOf(payments.map((payment) => payment.kept));
-				if ((kept.lapseMs > asked.asOfMs ? kept : latestOf(payments)).lapseMs <= asked.asOfMs) continue;
+				if (Number.isFinite(last.cancelledAtMs) && last.cancelledAtMs <= kept.lapseMs) continue;
+				if ((kept.lapseMs > asked.asOfMs ? kept : overAt(payments)).lapseMs <= asked.asOfMs) continue;
 				if (asked.period[one.first.evt] === 'never') continue;
 				const plan = dues.get(nameOf(one)) as ReturnType<typeof duesOf>;
 				const days = last.days ?? plan.assumedDays;
@@ -276,19 +281,25 @@ function customersOf(
 		);
 		const times = own.flatMap((one) => {
 			const spells = spellsOf(lastingOf(one), asked);
-			return spells.map(({ payments, endsAtMs }, nth) => ({
+			return spells.map(({ payments, endsAtMs, isByWill }, nth) => ({
 				fromMs: (payments[0] as Lasting).atMs,
 				toMs: endsAtMs,
+				isByWill,
 				// Who goes on while the last one could still be renewed has not left.
-				holdsMs: nth + 1 < spells.length ? endsAtMs : latestOf(lastingOf(one)).lapseMs,
+				holdsMs: nth + 1 < spells.length ? endsAtMs : overAt(lastingOf(one)).lapseMs,
 			}));
 		});
-		const together: { fromMs: number; toMs: number; holdsMs: number }[] = [];
+		const together: { fromMs: number; toMs: number; holdsMs: number; isByWill: boolean }[] = [];
 		for (const time of times.sort((a, b) => a.fromMs - b.fromMs)) {
 			const last = together.at(-1);
 			if (!last || time.fromMs > Math.max(last.toMs, last.holdsMs)) together.push({ ...time });
-			else if (time.toMs > last.toMs) Object.assign(last, { toMs: time.toMs, holdsMs: time.holdsMs });
-			else if (time.toMs === last.toMs) last.holdsMs = Math.max(last.holdsMs, time.holdsMs);
+			else if (time.toMs > last.toMs) {
+				const { toMs, holdsMs, isByWill } = time;
+				Object.assign(last, { toMs, holdsMs, isByWill });
+			} else if (time.toMs === last.toMs) {
+				last.holdsMs = Math.max(last.holdsMs, time.holdsMs);
+				last.isByWill ||= time.isByWill;
+			}
 		}
 		return { began: sorted[0] as Subscription, together };
 	});
@@ -323,6 +334,8 @@ export function movement(log: Log, asked: Asked): Figures {
 				new: started.filter(({ nth }) => nth === 0).length,
 				reactivated: started.filter(({ nth }) => nth > 0).length,
 				ended: begun.filter(({ spell }) => within(spell.endsAtMs)).length,
+				cancelled: begun.filter(({ spell }) => within(spell.endsAtMs) && spell.isByWill).length,
+				lapsed: begun.filter(({ spell }) => within(spell.endsAtMs) && !spell.isByWill).length,
 				closing: after.filter((pence) => pence !== null).length,
 				recovered: own.flatMap((one) => recoveriesOf(lastingOf(one))).filter(within).length,
 				openingPence: sum(before.map((pence) => pence ?? 0)),
@@ -341,6 +354,9 @@ export function movement(log: Log, asked: Asked): Figures {
 			const [theirBefore, theirAfter] = [isThere(from), isThere(to)];
 			figuresOf.closingCustomers = theirAfter.filter((each) => each).length;
 			figuresOf.newCustomers = whose.filter(([first]) => within(first?.fromMs as number)).length;
+			figuresOf.cancelledCustomers = whose
+				.flat()
+				.filter(({ toMs, isByWill }) => within(toMs) && isByWill).length;
 			figuresOf.customerChurn = ratio(
 				theirBefore.filter((each, one) => each && !theirAfter[one]).length,
 				theirBefore.filter((each) => each).length,
@@ -355,7 +371,7 @@ export function movement(log: Log, asked: Asked): Figures {
 			const kept = before.map((pence, one) => Math.min(pence ?? 0, stayed[one] as number));
 			figuresOf.grossRetention = ratio(sum(kept), figuresOf.openingPence as number);
 			const changes = own.flatMap((one) => changesOf(spells.get(one) as Spell[]));
-			for (const kind of ['new', 'reactivated', 'expansion', 'contraction', 'ended']) {
+			for (const kind of ['new', 'reactivated', 'expansion', 'contraction', 'ended', 'cancelled', 'lapsed']) {
 				const some = changes.filter((change) => change.kind === kind && within(change.atMs));
 				figuresOf[`${kind}Pence`] = sum(some.map(({ pence }) => pence));
 			}
@@ -490,14 +506,19 @@ export function trials(log: Log, asked: Asked): Figures {
 		const paid = own.filter(({ payments }) => payments.length > 0);
 		const over = own.filter(({ decidedAtMs }) => decidedAtMs <= asked.asOfMs);
 		const paidOfOver = over.filter(({ payments }) => payments.length > 0);
+		const open = own.filter((one) => !over.includes(one) && !paid.includes(one) && !one.isTrialCancelled);
 		const days = paid
 			.map(({ payments, triedAtMs }) => ((payments[0]?.atMs as number) - (triedAtMs as number)) / dayMs)
 			.sort((a, b) => a - b);
 		figures.set(`${name}: trials`, own.length);
 		figures.set(`${name}: converted`, paid.length);
-		figures.set(`${name}: open`, own.filter((one) => !over.includes(one) && !paid.includes(one)).length);
-		figures.set(`${name}: not converted`, over.length - paidOfOver.length);
+		figures.set(`${name}: open`, open.length);
+		figures.set(`${name}: not converted`, own.length - paid.length - open.length);
 		figures.set(`${name}: decided`, over.length);
+		const isKnown = over.length === own.length;
+		figures.set(`${name}: converted at most`, isKnown ? null : paid.length + open.length);
+		figures.set(`${name}: rate at least`, isKnown ? null : ratio(paid.length, own.length));
+		figures.set(`${name}: rate at most`, isKnown ? null : ratio(paid.length + open.length, own.length));
 		figures.set(`${name}: rate`, ratio(paidOfOver.length, over.length));
 		const bounds = over.length === 0 ? [] : wilson(paidOfOver.length / over.length, over.length);
 		for (const [place, bound] of ['low', 'high'].entries()) {

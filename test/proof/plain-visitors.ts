@@ -39,6 +39,7 @@ export function readerOf(visitors: readonly PlainVisitor[]): AccountHistory {
 	return {
 		cadences: async () => noCadences,
 		gateways: async () => noGateways,
+		cancellationEvt: null,
 		historyExtent: async (asOfMs) => {
 			let toMs = hits[hitsUntil(asOfMs) - 1]?.atMs ?? Number.NEGATIVE_INFINITY;
 			let uploads = 0;

@@ -218,6 +218,7 @@ test('a small example is right in every model', () => {
 	);
 	assert.deepEqual(totals, {
 		subscriptions: 3,
+		trials: 0,
 		acquisitionPence: 1999,
 		renewalPence: 500,
 		refundPence: -250,

@@ -31,6 +31,7 @@ test('cohorts of a tenth of CDNOW match those of a script over the raw file', {
 		paymentProviders: [],
 		renewalDays: {},
 		graceDays: {},
+		cancellationEvt: null,
 		currency: 'GBP',
 	};
 	const { rows } = await runReport(store, account, query, []);

@@ -5,7 +5,7 @@ import { dayMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
 import { coursesOf } from '../../src/reports/courses.ts';
 import type { Journey } from '../../src/reports/journey.ts';
-import { describeMovement } from '../../src/reports/movement.ts';
+import { describeMovement, type MovementRow } from '../../src/reports/movement.ts';
 import { examples } from '../quick.ts';
 import { day0Ms, journey, madeUpJourneys } from './made-up.ts';
 
@@ -28,12 +28,17 @@ function monthsOf(made: readonly Journey[], asOfDay: number, cids: Readonly<Reco
 		({
 			row: { subscriptions, customers, subscriptionChurn, customerChurn, customerNetRevenueRetention },
 		}) => ({
-			subscriptions: Object.values(subscriptions).slice(0, 5),
-			customers: Object.values(customers),
+			subscriptions: countsOf(subscriptions),
+			customers: countsOf(customers),
 			churn: [subscriptionChurn, customerChurn],
 			retention: customerNetRevenueRetention,
 		}),
 	);
+}
+
+/** Opening, new, reactivated, ended, closing. */
+function countsOf({ opening, new: added, reactivated, ended, closing }: MovementRow['customers']) {
+	return [opening, added, reactivated, ended, closing];
 }
 
 test('who changes the plan under another subid has not left, and three titles of one reader are one customer', () => {

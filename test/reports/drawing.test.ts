@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { moneyOf } from '../../src/format/money.ts';
+import { activityReport } from '../../src/reports/activity.ts';
 import { curves } from '../../src/reports/report-curves.ts';
 import { bars, drawingStyle, htmlTable } from '../../src/reports/report-drawing.ts';
 import { headOf } from '../../src/reports/report-table.ts';
+import { summaryReport } from '../../src/reports/summary.ts';
 
 const pounds = moneyOf('GBP');
 
@@ -97,9 +99,11 @@ test('a report says in words what it is about', () => {
 		asOf: '2026-07-05T09:30:00.000Z',
 	};
 	assert.match(
-		headOf(report).join('\n'),
+		headOf(activityReport, report).join('\n'),
 		/^c-a-x, 1\s–\s30 June 2026, as known on 5 July 2026 at 10:30 \(Europe\/London\)$/,
 	);
-	assert.match(headOf({ ...report, from: null })[0] ?? '', /^c-a-x, until 30 June 2026,/);
-	assert.match(headOf({ ...report, to: null })[0] ?? '', /^c-a-x, from 1 June 2026,/);
+	assert.match(headOf(activityReport, { ...report, from: null })[0] ?? '', /^c-a-x, until 30 June 2026,/);
+	assert.match(headOf(activityReport, { ...report, to: null })[0] ?? '', /^c-a-x, from 1 June 2026,/);
+	const ofNow = headOf(summaryReport, { ...report, from: null, to: null });
+	assert.equal(ofNow[0], 'c-a-x, as known on 5 July 2026 at 10:30 (Europe/London)');
 });

@@ -1,6 +1,7 @@
 import type { HistoryHit } from '../../src/domain/hit.ts';
 import { paymentProviders } from '../../src/domain/touch.ts';
 import { dayMs } from '../../src/durations.ts';
+import type { CourseSettings } from '../../src/reports/courses.ts';
 import { attributionModels } from '../../src/reports/model.ts';
 import type { Report } from '../../src/reports/report.ts';
 import { queryOf, type ReportQuery } from '../../src/reports/report-query.ts';
@@ -29,13 +30,13 @@ export function visit(visitor: number, day: number, tid: string | null, channel 
 	};
 }
 
-export function sale(tid: string, subid: string, day: number, rvn: number): Entry {
+export function sale(tid: string, subid: string, day: number, rvn: number, evt = 'newsletter'): Entry {
 	return {
 		type: 'event',
 		tid,
 		subid,
 		cid: null,
-		evt: 'newsletter',
+		evt,
 		rvn,
 		receivedAtMs: day0Ms + day * dayMs,
 	};
@@ -60,7 +61,7 @@ export function report(
 	id: number,
 	kind: string,
 	fields: Partial<ReportQuery> = {},
-	graceDays: Readonly<Record<string, number>> = {},
+	{ graceDays = {}, cancellationEvt = null }: Partial<CourseSettings> = {},
 ): Promise<Report> {
 	const model = kind === 'spend' ? (['linear'] as const) : attributionModels;
 	const query = queryOf(reportOf(kind), { model, asOf: nowMs, ...fields });
@@ -71,6 +72,7 @@ export function report(
 		paymentProviders: [],
 		renewalDays: {},
 		graceDays,
+		cancellationEvt,
 		currency: 'GBP',
 	};
 	return runReport(store, account, query, paymentProviders);

@@ -70,9 +70,9 @@ for (const engine of engines)
 			const counted = await rowsOf();
 			assert.deepEqual(counted[0], people.rows);
 			assert.equal(sum(await activity({ include: 'gateways' }), 'hits'), sum(people, 'hits') + 400);
-			await keepDays(store, id);
+			await keepDays(store, { id, cancellationEvt: null });
 			clock.ms += graceMs;
-			await keepDays(store, id);
+			await keepDays(store, { id, cancellationEvt: null });
 			assert.deepEqual(await rowsOf(), counted);
 			assert.equal(sum(await activity({ include: 'gateways' }), 'arrivals'), sum(people, 'arrivals') + 400);
 			const asked = { from: '2026-01-06', to: '2026-01-07' };

@@ -5,6 +5,7 @@ import { dayMs, minuteMs } from '../../src/durations.ts';
 import { calendarOf } from '../../src/reports/calendar.ts';
 import { checkDays, graceMs, keepDays } from '../../src/reports/kept-days.ts';
 import { prune, pruneKept } from '../../src/store/account/removing/pruning.ts';
+import { changeAccount } from '../../src/store/account-changes.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -29,9 +30,9 @@ async function open(t: TestContext, engine: Engine) {
 
 /** As the background does, twice. */
 async function keepAll(store: OpenStore, clock: { ms: number }, id: number): Promise<void> {
-	await keepDays(store, id);
+	await keepDays(store, { id, cancellationEvt: null });
 	clock.ms += graceMs;
-	await keepDays(store, id);
+	await keepDays(store, { id, cancellationEvt: null });
 }
 
 const keptRows = async (store: OpenStore, id: number) =>
@@ -45,7 +46,7 @@ async function countedByDay(store: OpenStore, id: number, timezone: string, asOf
 		days.getOrInsertComputed(calendar.dayOf(ms), () =>
 			Object.fromEntries(
 				[
-					...['hits', 'arrivals', 'subscriptions', 'renewals', 'refunds'],
+					...['hits', 'arrivals', 'trials', 'subscriptions', 'renewals', 'refunds'],
 					...['acquisitionPence', 'renewalPence', 'refundPence', 'netPence'],
 				].map((name) => [name, 0]),
 			),
@@ -66,13 +67,14 @@ async function countedByDay(store: OpenStore, id: number, timezone: string, asOf
 	}
 	const events = (await rowsIn(store, id, 'subscription_event'))
 		.map(({ id, subid, rvn, received_at }) => ({ id, subid, rvn: Number(rvn), atMs: Number(received_at) }))
-		.sort((a, b) => a.atMs - b.atMs || Number(a.id) - Number(b.id));
-	const acquired = new Set<unknown>();
+		.sort((a, b) => a.atMs - b.atMs || b.rvn - a.rvn || Number(a.id) - Number(b.id));
+	const [begun, acquired] = [new Set<unknown>(), new Set<unknown>()];
 	for (const { subid, rvn, atMs } of events) {
 		if (rvn < 0) {
 			count(atMs, 'refunds');
 			count(atMs, 'refundPence', rvn);
-		} else if (acquired.has(subid)) {
+		} else if (rvn === 0 && !begun.has(subid)) count(atMs, 'trials');
+		else if (rvn === 0 || acquired.has(subid)) {
 			count(atMs, 'renewals');
 			count(atMs, 'renewalPence', rvn);
 		} else {
@@ -80,6 +82,7 @@ async function countedByDay(store: OpenStore, id: number, timezone: string, asOf
 			count(atMs, 'subscriptions');
 			count(atMs, 'acquisitionPence', rvn);
 		}
+		if (rvn >= 0) begun.add(subid);
 		count(atMs, 'netPence', rvn);
 	}
 	return days;
@@ -115,7 +118,7 @@ const events = fc.record({
 	type: fc.constant('event' as const),
 	tid: fc.nat(7),
 	minute: minutes,
-	rvn: fc.integer({ min: -500, max: 1500 }),
+	rvn: fc.oneof(fc.integer({ min: -500, max: 1500 }), fc.constant(0)),
 });
 const others = fc.oneof(
 	fc.record({ type: fc.constant('erase' as const), visitor: fc.integer({ min: 1, max: 4 }) }),
@@ -190,24 +193,53 @@ for (const engine of engines) {
 		await compare(store, id, day0Ms + 3 * dayMs);
 	});
 
+	test(`${engine.name}: days are counted anew once the account names another cancellation`, async (t) => {
+		const { store, clock } = await open(t, engine);
+		const id = await addAccount(store, 'c-a-acme-uk');
+		await add(store, id, [sale('A', 'S-1', 1.5, 500), sale('B', 'S-1', 2.5, 0, 'goodbye')]);
+		await keepAll(store, clock, id);
+		assert.ok((await keptRows(store, id)).length > 0);
+		const renewals = async (cancellationEvt: string | null) => {
+			const { rows } = await report(store, id, 'activity', { asOf: null, every: 'day' }, { cancellationEvt });
+			return rows.reduce((sum, row) => sum + Number(row.renewals), 0);
+		};
+		assert.deepEqual([await renewals(null), await renewals('goodbye')], [1, 0]);
+		await changeAccount(store, 'c-a-acme-uk', { cancellationEvt: 'goodbye' }, async () => {});
+		assert.deepEqual(await keptRows(store, id), []);
+		const account = await store.control.account('c-a-acme-uk');
+		await keepDays(store, account);
+		clock.ms += graceMs;
+		await keepDays(store, account);
+		assert.ok((await keptRows(store, id)).length > 0);
+		assert.equal(await renewals('goodbye'), 0);
+		for await (const { ok } of checkDays(store)) assert.ok(ok);
+		// The same setting again forgets nothing.
+		await changeAccount(store, 'c-a-acme-uk', { cancellationEvt: 'goodbye' }, async () => {});
+		assert.ok((await keptRows(store, id)).length > 0);
+	});
+
 	test(`${engine.name}: a day is kept once it has been over for an hour, was asked for, and has not changed since`, async (t) => {
 		const { store, clock } = await open(t, engine);
 		const id = await addAccount(store, 'c-a-acme-uk');
 		await add(store, id, [visit(1, 10.5, 'A'), sale('A', 'S-1', 11.5, 500), visit(2, 12.5, null)]);
 		clock.ms = day0Ms + 13 * dayMs + 59 * minuteMs;
-		assert.equal(await keepDays(store, id), true, 'days are asked for');
+		assert.equal(await keepDays(store, { id, cancellationEvt: null }), true, 'days are asked for');
 		assert.deepEqual(await keptRows(store, id), []);
-		assert.equal(await keepDays(store, id), true, 'too soon');
+		assert.equal(await keepDays(store, { id, cancellationEvt: null }), true, 'too soon');
 		assert.deepEqual(await keptRows(store, id), []);
 		await add(store, id, [visit(3, 11.25, null)]);
 		clock.ms += graceMs;
-		assert.equal(await keepDays(store, id), true, 'two days are asked for: one has changed, one is over now');
+		assert.equal(
+			await keepDays(store, { id, cancellationEvt: null }),
+			true,
+			'two days are asked for: one has changed, one is over now',
+		);
 		assert.deepEqual(
 			(await keptRows(store, id)).map(({ day }) => day),
 			['2026-01-11'],
 		);
 		clock.ms += graceMs;
-		assert.equal(await keepDays(store, id), false);
+		assert.equal(await keepDays(store, { id, cancellationEvt: null }), false);
 		assert.deepEqual(
 			(await keptRows(store, id)).map(({ day }) => day),
 			['2026-01-11', '2026-01-12', '2026-01-13'],
@@ -257,7 +289,7 @@ for (const engine of engines) {
 		await keepAll(store, clock, id);
 		assert.equal((await keptRows(store, id)).length, right.length + 1, 'the day is over, by this clock');
 		clock.ms -= dayMs;
-		await keepDays(store, id);
+		await keepDays(store, { id, cancellationEvt: null });
 		assert.deepEqual(
 			(await keptRows(store, id)).map(({ day }) => day),
 			right,

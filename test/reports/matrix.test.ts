@@ -66,6 +66,6 @@ test('one model is one table, and so are several in the long form and in CSV', (
 	}
 	assert.equal(long.match(/ {2}(first|linear) {2}/g)?.length, 6);
 	const csv = reportCsv(definition, attribution(['first', 'linear']));
-	assert.match(csv, /^channel,visitors,arrivals,assistRatio,model,subscriptions,/);
+	assert.match(csv, /^channel,visitors,arrivals,assistRatio,model,trials,subscriptions,/);
 	assert.match(reportPage(definition, attribution(['first', 'linear']), { isLong: true }), />model<\/th>/);
 });

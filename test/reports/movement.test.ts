@@ -41,7 +41,10 @@ test('a month opens with what the month before closed with, and tells what came 
 	);
 	const rows = movement(journeys, asOfMs);
 	assert.deepEqual(
-		rows.map(({ span, row: { subscriptions: of } }) => [span.name, ...Object.values(of)]),
+		rows.map(({ span, row: { subscriptions: of } }) => [
+			span.name,
+			...[of.opening, of.new, of.reactivated, of.ended, of.closing, of.recovered],
+		]),
 		[
 			// Opening, new, reactivated, ended, closing, recovered.
 			['2026-01', 0, 2, 0, 0, 2, 0],
@@ -52,7 +55,16 @@ test('a month opens with what the month before closed with, and tells what came 
 		],
 	);
 	assert.deepEqual(rows[1]?.row, {
-		subscriptions: { opening: 2, new: 1, reactivated: 0, ended: 1, closing: 2, recovered: 0 },
+		subscriptions: {
+			opening: 2,
+			new: 1,
+			reactivated: 0,
+			ended: 1,
+			cancelled: 0,
+			lapsed: 1,
+			closing: 2,
+			recovered: 0,
+		},
 		recurringPence: {
 			opening: 1600,
 			new: 700,
@@ -60,13 +72,15 @@ test('a month opens with what the month before closed with, and tells what came 
 			expansion: 0,
 			contraction: 0,
 			ended: 1000,
+			cancelled: 0,
+			lapsed: 1000,
 			closing: 1300,
 		},
 		refundPence: 0,
 		subscriptionChurn: 0.5,
 		grossRevenueRetention: 0.375,
 		netRevenueRetention: 0.375,
-		customers: { opening: 2, new: 1, reactivated: 0, ended: 1, closing: 2 },
+		customers: { opening: 2, new: 1, reactivated: 0, ended: 1, cancelled: 0, lapsed: 1, closing: 2 },
 		customerChurn: 0.5,
 		customerNetRevenueRetention: 0.375,
 		provisional: null,
@@ -99,6 +113,9 @@ test('who comes and goes in a month has not left those that were there', () => {
 		new: 1,
 		reactivated: 0,
 		ended: 1,
+		// It was paid back.
+		cancelled: 1,
+		lapsed: 0,
 		closing: 1,
 		recovered: 0,
 	});

@@ -239,8 +239,15 @@ test('paths are counted with repeats collapsed', () => {
 		distinctPages: 0,
 	});
 	assert.deepEqual(report.rows, [
-		{ path: ['email', 'direct'], repeats: [3, 1], subscriptions: 2, netPence: 1000, share: 0.6667 },
-		{ path: [], repeats: [], subscriptions: 1, netPence: 900, share: 0.3333 },
+		{
+			path: ['email', 'direct'],
+			repeats: [3, 1],
+			trials: 0,
+			subscriptions: 2,
+			netPence: 1000,
+			share: 0.6667,
+		},
+		{ path: [], repeats: [], trials: 0, subscriptions: 1, netPence: 900, share: 0.3333 },
 	]);
 	assert.deepEqual(report.rows.map(pathText), ['email ×3 > direct', '(none)']);
 	assert.deepEqual(report.lengths, [

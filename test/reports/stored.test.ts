@@ -195,6 +195,7 @@ test('a report of a month reads no more rows if other months have more', async (
 						arrivalsBy: ['channel'],
 						gateways: new Map(),
 						paymentProviders: new Set(),
+						cancellationEvt: null,
 					}),
 				),
 			);

@@ -25,14 +25,14 @@ for (const engine of engines)
 		assert.deepEqual(
 			made.rows.map((row) => Object.values(row)),
 			[
-				['now', '2026-04-06', 3, 1, 1800, 21_600, 300],
-				['a week before', '2026-03-30', 2, 0, 800, 9600, 0],
-				['change', null, 1, 1, 1000, 12_000, 300],
+				['now', '2026-04-06', 3, 1, 0, 1800, 21_600, 300, 0, 0],
+				['a week before', '2026-03-30', 2, 0, 0, 800, 9600, 0, 0, 0],
+				['change', null, 1, 1, 0, 1000, 12_000, 300, 0, 0],
 			],
 		);
 		const text = reportText(reportOf('summary'), made);
-		assert.match(text, /\nnow +2026-04-06 +3 +1 +£18\.00 +£216\.00 +£3\.00\n/);
-		assert.match(reportCsv(reportOf('summary'), made), /^change,,1,1,1000,12000,300\r?$/m);
+		assert.match(text, /\nnow +2026-04-06 +3 +1 +0 +£18\.00 +£216\.00 +£3\.00 +0 +0\n/);
+		assert.match(reportCsv(reportOf('summary'), made), /^change,,1,1,0,1000,12000,300,0,0\r?$/m);
 		assert.match(made.warnings?.join() ?? '', /1 of 3 subscriptions are at risk/);
 		// It is what the report of movement closes with, and the week before what it closed with then.
 		for (const day of [95, 99, 104, 108]) {
@@ -54,6 +54,7 @@ for (const engine of engines)
 		}
 		const [lost] = (await asked(108)).rows;
 		assert.equal(lost?.payingSubscriptions, 2);
+		assert.deepEqual([lost?.leftByWill, lost?.lapsed], [0, 1]);
 		const other = await report(store, id, 'summary', { asOf: day0Ms + 95 * dayMs, evt: 'gift' });
 		assert.equal(other.rows[0]?.payingSubscriptions, 0);
 	});
@@ -61,9 +62,8 @@ for (const engine of engines)
 test('how late renewals may come is what the account says, in the summary and the forecast as in movement', async () => {
 	const { store } = await openAccountOn(engines[0] as Engine);
 	const id = await fill(store, 'c-a-late-uk', entries);
-	const graceDays = { newsletter: 3 };
-	const asked = (kind: string, asOf: number) =>
-		report(store, id, kind, { asOf, period, days: 30 }, graceDays);
+	const settings = { graceDays: { newsletter: 3 } };
+	const asked = (kind: string, asOf: number) => report(store, id, kind, { asOf, period, days: 30 }, settings);
 	// B, due on day 90, is lost on day 93.
 	const asOf = day0Ms + 95 * dayMs;
 	const [now] = (await asked('summary', asOf)).rows;
@@ -88,13 +88,13 @@ test('where nothing tells how often anybody pays, recurring revenue is unknown, 
 	assert.deepEqual(
 		made.rows.map((row) => Object.values(row)),
 		[
-			['now', '2026-01-13', 2, 0, null, null, null],
-			['a week before', '2026-01-06', 1, 0, null, null, null],
-			['change', null, 1, 0, null, null, null],
+			['now', '2026-01-13', 2, 0, 0, null, null, null, 0, 0],
+			['a week before', '2026-01-06', 1, 0, 0, null, null, null, 0, 0],
+			['change', null, 1, 0, 0, null, null, null, 0, 0],
 		],
 	);
 	assert.match(made.warnings?.join() ?? '', /Nothing tells how often 2 of 2 subscriptions are paid/);
-	assert.match(reportText(reportOf('summary'), made), /\nnow +2026-01-13 +2 +0 +- +- +-\n/);
+	assert.match(reportText(reportOf('summary'), made), /\nnow +2026-01-13 +2 +0 +0 +- +- +- +0 +0\n/);
 	const [now] = (await report(store, id, 'summary', { asOf, period: { newsletter: 'never' } })).rows;
 	assert.equal(now?.recurringPence, 0);
 });

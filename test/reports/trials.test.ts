@@ -142,7 +142,14 @@ test('who pays much later is converted, and no trial that is not over is counted
 		low: 0.0615,
 		high: 0.7923,
 		daysToConvert: { p50: 5, p75: 90, p90: 90 },
+		// Of the early one, the time is not over.
+		provisional: {
+			converted: { low: 2, likely: 2, high: 2 },
+			conversionRate: { low: 0.5, likely: 0.5, high: 0.5 },
+		},
 	});
+	const [later] = (await trialRows(all, asOfDay(200))).rows;
+	assert.deepEqual([later?.conversionRate, later?.provisional], [0.5, null]);
 });
 
 test('a first month for £1, and half price for the first year, are subscriptions from their first payment on', () => {

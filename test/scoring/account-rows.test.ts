@@ -25,6 +25,7 @@ function readerOf(visitors: readonly MadeUpVisitor[]): AccountHistory {
 	return {
 		cadences: async () => monthly,
 		gateways: async () => noGateways,
+		cancellationEvt: null,
 		historyExtent: async (untilMs) => {
 			const times = vids.flatMap((vid) => hitsOf(vid, untilMs).map(({ atMs }) => atMs));
 			const uploads = vids

@@ -4,7 +4,7 @@ import type { Goal } from '../../src/domain/goal.ts';
 import { goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { runScheduledTraining, trainDue } from '../../src/jobs/scheduled-training.ts';
-import { trainAccount } from '../../src/scoring/judge/account-training.ts';
+import { type AccountTraining, trainAccount } from '../../src/scoring/judge/account-training.ts';
 import type { TrainingReport } from '../../src/scoring/judge/report.ts';
 import { train } from '../../src/scoring/judge/train.ts';
 import { useOf } from '../../src/scoring/pages/report-text.ts';
@@ -19,22 +19,18 @@ const [sqlite] = engines as [Engine];
 const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
 const never: Goal = { name: 'never', evts: ['nothing'], ...goalDefaults };
 
+const unset = { renewalDays: {}, graceDays: {}, cancellationEvt: null, paymentProviders: [] };
+
 async function place(t: TestContext, engine = sqlite, count = 45) {
 	const store = await openFor(t, await engine.installedAddress(t));
 	const id = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, id, madeUpVisitors(count));
-	return { store, account: { id, aid: 'c-a-acme-uk', renewalDays: {}, graceDays: {}, paymentProviders: [] } };
+	return { store, account: { id, aid: 'c-a-acme-uk', ...unset } };
 }
 
 function trainAt(
 	store: OpenStore,
-	account: {
-		id: number;
-		aid: string;
-		renewalDays: Record<string, number | 'never'>;
-		graceDays: Record<string, number>;
-		paymentProviders: readonly string[];
-	},
+	account: AccountTraining['account'],
 	{ goals = [comesBack], asOfMs = logEndMs, seed = 1, keepsChoice = false, trainOn = train } = {},
 ) {
 	const about = { account, goals, asOfMs, isOfNow: true, seed, keepsChoice, onProgress: () => {} };
@@ -169,9 +165,7 @@ test('nothing is stored if there is nothing to learn from', async (t) => {
 	for (const { version, outcome, report } of await trainAt(store, {
 		id,
 		aid: 'c-a-empty',
-		renewalDays: {},
-		graceDays: {},
-		paymentProviders: [],
+		...unset,
 	})) {
 		assert.equal(version, null);
 		assert.deepEqual([outcome, report.verdict], ['nothing stored', 'no rows']);

@@ -15,6 +15,8 @@ import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 import { examples } from '../quick.ts';
 import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-profiles.ts';
 
+const wording = { currency: 'GBP', cancellationEvt: null };
+
 /** The same model with other weights or leaves, and another level for each recency. */
 function withRandomWeights(model: Model, random: () => number): Model {
 	const some = () => 4 * (random() - 0.5);
@@ -76,10 +78,10 @@ for (const kind of ['logistic', 'boosting'] as const) {
 				const row = rowOf(profile, nowMs);
 				const score = applied.probability(profile, nowMs);
 				for (const which of ['raise', 'lower'] as const) {
-					const reasons = applied.reasons(profile, nowMs, which);
+					const reasons = applied.reasons(profile, nowMs, which, wording);
 					assert.ok(reasons.length <= 3);
 					assert.equal(new Set(reasons).size, reasons.length);
-					const facts = factsOf(model.features, row, { profile, nowMs }, which);
+					const facts = factsOf(model.features, row, { profile, nowMs, wording }, which);
 					const compared = comparedRow(model.features, row, which);
 					let moved = Number.POSITIVE_INFINITY;
 					for (const reason of reasons) {
@@ -106,7 +108,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 				fc.pre(profile !== null);
 				const probability = goalModel.probability(profile, profile.lastAtMs + laterMs);
 				assert.ok(probability > 0 && probability < 1);
-				for (const reason of goalModel.reasons(profile, profile.lastAtMs + laterMs, 'raise'))
+				for (const reason of goalModel.reasons(profile, profile.lastAtMs + laterMs, 'raise', wording))
 					assert.match(reason, /^\S.*\S$/u);
 			}),
 		);
@@ -123,7 +125,9 @@ test('viewing pricing raises the score, and the reason says so', () => {
 		]) as Profile;
 	const nowMs = startMs + dayMs;
 	assert.ok(goalModel.probability(visit('docs'), nowMs) < goalModel.probability(visit('pricing'), nowMs));
-	assert.ok(goalModel.reasons(visit('pricing'), nowMs, 'raise').includes('viewed pricing 23 hours ago'));
+	assert.ok(
+		goalModel.reasons(visit('pricing'), nowMs, 'raise', wording).includes('viewed pricing 23 hours ago'),
+	);
 });
 
 test('who came once is told when, not that there was a hit and a visit; being present is no reason', () => {
@@ -139,13 +143,13 @@ test('who came once is told when, not that there was a hit and a visit; being pr
 	const goalModel = openModel('1', JSON.stringify({ ...model, weights, calibration }));
 	const profile = profileOf([hit(startMs)]) as Profile;
 	const reasons = (days: number, which: 'raise' | 'lower') =>
-		goalModel.reasons(profile, startMs + days * dayMs, which);
+		goalModel.reasons(profile, startMs + days * dayMs, which, wording);
 	assert.deepEqual(reasons(0, 'raise'), []);
 	assert.deepEqual(reasons(2, 'raise'), ['last seen 2 days ago']);
 	assert.deepEqual(reasons(0, 'lower'), []);
 	assert.deepEqual(reasons(60, 'lower'), ['less likely: last seen 60 days ago']);
 	const twice = profileOf([hit(startMs), hit(startMs + 1000)]) as Profile;
-	assert.deepEqual(goalModel.reasons(twice, startMs + 1000, 'raise'), ['2 hits']);
+	assert.deepEqual(goalModel.reasons(twice, startMs + 1000, 'raise', wording), ['2 hits']);
 });
 
 test('the score is as of the moment: recency decays between hits', () => {
@@ -162,7 +166,7 @@ test('a profile of an earlier version without decayed counts gets a score', () =
 	const { recent: _, ...subscriptions } = profile.subscriptions as NonNullable<Profile['subscriptions']>;
 	const earlier = { ...profile, subscriptions } as Profile;
 	assert.ok(goalModel.probability(earlier, startMs + dayMs) > 0);
-	assert.ok(goalModel.reasons(earlier, startMs + dayMs, 'raise').length > 0);
+	assert.ok(goalModel.reasons(earlier, startMs + dayMs, 'raise', wording).length > 0);
 });
 
 test('a stored base rate is the score of everybody, without reasons', () => {
@@ -170,7 +174,7 @@ test('a stored base rate is the score of everybody, without reasons', () => {
 	const goalModel = openModel('2026-11-21.2', JSON.stringify(prior));
 	const profile = profileOf([hit(startMs)]) as Profile;
 	assert.equal(goalModel.probability(profile, startMs), 0.125);
-	assert.deepEqual(goalModel.reasons(profile, startMs, 'raise'), []);
+	assert.deepEqual(goalModel.reasons(profile, startMs, 'raise', wording), []);
 	assert.equal(goalModel.version, '2026-11-21.2');
 });
 

@@ -4,16 +4,18 @@ import fc from 'fast-check';
 import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/rows/profile-features.ts';
-import { type Fact, factsOf } from '../../src/scoring/serve/reasons.ts';
+import { type Fact, factsOf, type Wording } from '../../src/scoring/serve/reasons.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
-function facts(profile: Profile, nowMs: number): Fact[] {
+const pounds: Wording = { currency: 'GBP', cancellationEvt: null };
+
+function facts(profile: Profile, nowMs: number, wording = pounds): Fact[] {
 	const features = profileFeatures(vocabularyOf([{ vid: '1', profile }]));
-	return factsOf(features, profileRows(features)(profile, nowMs), { profile, nowMs }, 'raise');
+	return factsOf(features, profileRows(features)(profile, nowMs), { profile, nowMs, wording }, 'raise');
 }
 
-function phrases(log: readonly LogEntry[], nowMs: number): string[] {
-	return facts(profileOf(log) as Profile, nowMs).map(({ phrase }) => phrase);
+function phrases(log: readonly LogEntry[], nowMs: number, wording = pounds): string[] {
+	return facts(profileOf(log) as Profile, nowMs, wording).map(({ phrase }) => phrase);
 }
 
 test('facts about a visitor are in plain language', () => {
@@ -48,6 +50,20 @@ test('facts about a visitor are in plain language', () => {
 			'viewed the home page 5 days ago',
 		].toSorted(),
 	);
+});
+
+test('money is in the currency of the account, and what it calls a cancellation is one', () => {
+	const log = [
+		hit(startMs),
+		subscription(startMs, { tid: 'a', revenuePence: 123_456 }),
+		subscription(startMs + 1, { tid: 'b', evt: 'goodbye', revenuePence: 0 }),
+	];
+	const said = (wording: Wording) => phrases(log, startMs + dayMs, wording);
+	assert.ok(said(pounds).includes('spent £1,234.56'));
+	assert.ok(said(pounds).includes('subscribed to goodbye'));
+	const yen = said({ currency: 'JPY', cancellationEvt: 'goodbye' });
+	assert.ok(yen.includes('spent JP¥123,456'));
+	assert.ok(yen.includes('cancelled') && !yen.some((phrase) => phrase.includes('goodbye')));
 });
 
 test('singular and plural are right, and short histories neither repeat a fact nor say what all visitors have', () => {

@@ -38,7 +38,7 @@ test('subscribers of whom nobody was on the site for weeks are ranked among each
 	const scores = subscribers.map((profile) => {
 		const scored = scoredFor(goal, profile, nowMs, yearly);
 		assert.ok(scored);
-		return scoreGoal(reference, model, profile, nowMs, scored, false);
+		return scoreGoal(reference, model, profile, nowMs, scored, null);
 	});
 	assert.deepEqual([scores[10]?.band, scores[70]?.band, scores[95]?.band], ['low', 'medium', 'high']);
 	assert.deepEqual([scores[10]?.percentile, scores[95]?.percentile], [10, 96]);

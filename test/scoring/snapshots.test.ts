@@ -27,6 +27,7 @@ function planAt(asOfMs: number, cutShare = 0.5): SnapshotPlan {
 		asOfMs,
 		horizonMs,
 		goals,
+		cancellationEvt: null,
 		cutShare,
 		hitShare: 0.7,
 		cutsMs: cutsOf(startMs, asOfMs - horizonMs, 8),

@@ -88,7 +88,7 @@ test('a goal counts its events, and an upload only once', () => {
 		{ type: 'subscription', atMs: 9, tid: 't', subid: 's', evt: 'newsletter', revenuePence: 1 },
 	]);
 	assert.ok(profile);
-	assert.equal(reachedOf(profile, { evts: ['basket'], counts: 'acquisition' })?.count, 2);
-	assert.equal(reachedOf(profile, { evts: ['*', 'newsletter'], counts: 'any' })?.count, 1);
-	assert.equal(reachedOf(profile, { evts: ['visit'], counts: 'any' }), undefined);
+	assert.equal(reachedOf(profile, { evts: ['basket'], counts: 'acquisition' }, null)?.count, 2);
+	assert.equal(reachedOf(profile, { evts: ['*', 'newsletter'], counts: 'any' }, null)?.count, 1);
+	assert.equal(reachedOf(profile, { evts: ['visit'], counts: 'any' }, null), undefined);
 });

@@ -91,10 +91,7 @@ async function traceOf({ store, account, parts }: AskedOfAccount): Promise<Trace
 	const [event] = await store.read(account.id, eventsWith({ kind: 'tid', value: parts.tid as string }, 1));
 	if (!event) return undefined;
 	const asOfMs = store.now();
-	const [journey] = await store.read(
-		account.id,
-		readCoursesWith([event.subid], asOfMs, account.renewalDays, account.graceDays),
-	);
+	const [journey] = await store.read(account.id, readCoursesWith([event.subid], asOfMs, account));
 	const { owner = null, convertedAtMs = event.happenedAtMs } = journey?.subscription ?? {};
 	if (owner === null) return { event, journey, path: null };
 	// A subscription is credited to the touches of its owner, whoever has paid this.

@@ -6,7 +6,13 @@ import { accountPage } from '../page.ts';
 import { tabs } from '../page-table.ts';
 import { queryText } from '../view.ts';
 
-const havingNames = { acquisition: 'New', renewal: 'Renewed', refund: 'Refunded' } as const;
+const havingNames = {
+	trial: 'Trials',
+	acquisition: 'New',
+	renewal: 'Renewed',
+	refund: 'Refunded',
+	cancellation: 'Cancelled',
+} as const;
 
 /** The rows behind figures: subscriptions with an event in a period, by channel, campaign or the like. */
 export const subscriptionsPage = accountPage({

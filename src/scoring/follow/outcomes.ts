@@ -19,12 +19,13 @@ export function outcomesIn(
 	history: VisitorHistory,
 	{ goal, cadences, knownToMs }: Judging,
 ): (profile: Profile, atMs: number) => readonly { readonly scored: Scored; readonly label: 0 | 1 }[] {
-	const labelsAt = outcomesOf(history, { goals: [goal], horizonMs: horizonMsOf(goal) });
+	const { cancellationEvt } = cadences;
+	const labelsAt = outcomesOf(history, { goals: [goal], horizonMs: horizonMsOf(goal), cancellationEvt });
 	return (profile, atMs) => {
 		const scored = scoredFor(goal, profile, atMs, cadences);
 		if (!scored) return [];
 		const label = scored.renewing
-			? renewalOutcome(history, scored.renewing, knownToMs)?.label
+			? renewalOutcome(history, scored.renewing, { cadences, knownToMs })?.label
 			: labelsAt(atMs)[0];
 		return label === undefined ? [] : [{ scored, label }];
 	};

@@ -2,7 +2,7 @@ import type { CaskScope } from '../../domain/cask-scope.ts';
 import { delayMsOf, type Goal, type GoalCounts } from '../../domain/goal.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { collectGarbage } from '../../garbage.ts';
-import { historyReader } from '../../store/account/reading/histories.ts';
+import { type HistoryAccount, historyReader } from '../../store/account/reading/histories.ts';
 import { countVisitors } from '../../store/account/reading/visitors.ts';
 import type { Account, ModelName } from '../../store/control/control-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -70,7 +70,7 @@ export interface TrainedGoal {
 }
 
 export interface AccountTraining {
-	readonly account: Pick<Account, 'id' | 'aid' | 'renewalDays' | 'graceDays' | 'paymentProviders'>;
+	readonly account: HistoryAccount & Pick<Account, 'aid'>;
 	readonly goals: readonly Goal[];
 	readonly asOfMs: number;
 	/** Whether that is now, not a moment of the past. */

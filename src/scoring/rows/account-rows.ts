@@ -93,6 +93,7 @@ export async function accountRows(reader: AccountHistory, options: RowsOptions):
 			asOfMs,
 			horizonMs,
 			goals: ofHorizon,
+			cancellationEvt: reader.cancellationEvt,
 			hitShare: without.has('rows after hits') ? 0 : Math.min(1, rows / 2 / hits),
 			cutShare: without.has('rows at cuts')
 				? 0

@@ -3,8 +3,9 @@ import {
 	activeSubscriptions,
 	scoredFor,
 } from '../../domain/active-subscriptions.ts';
+import { isCancellation } from '../../domain/event-kind.ts';
 import type { Goal } from '../../domain/goal.ts';
-import type { Profile } from '../../domain/profile.ts';
+import type { Profile, SubscriptionEntry } from '../../domain/profile.ts';
 import type { Cadences } from '../../domain/subscription-cadence.ts';
 import { sameOccasionMs } from '../../domain/subscription-course.ts';
 import type { VisitorHistory } from '../../store/account/reading/histories.ts';
@@ -31,7 +32,7 @@ export function renewalSnapshots(
 	const payments = history.events
 		.filter(
 			({ entry, knownFromMs, knownUntilMs }) =>
-				entry.revenuePence >= 0 &&
+				isPayment(entry, cadences) &&
 				knownFromMs < Number.POSITIVE_INFINITY &&
 				knownUntilMs === Number.POSITIVE_INFINITY,
 		)
@@ -63,7 +64,7 @@ export function renewalSnapshots(
 	return moments.flatMap(({ own, atMs }, index) => {
 		const profile = profiles[index] as Profile;
 		const renewing = scoredFor(goal, profile, atMs, cadences)?.renewing;
-		const outcome = renewing && renewalOutcome(history, renewing, knownToMs);
+		const outcome = renewing && renewalOutcome(history, renewing, plan);
 		// Another subscription may be due before this one, or this one has been paid again: each has a moment of its own.
 		if (!outcome || renewing.subid !== own.subid || renewing.paidAtMs !== own.paidAtMs) return [];
 		// Several transactions of one sale are one payment.
@@ -74,18 +75,23 @@ export function renewalSnapshots(
 	});
 }
 
+/** Free ones, too. */
+function isPayment(entry: SubscriptionEntry, { cancellationEvt }: Cadences): boolean {
+	return entry.revenuePence >= 0 && !isCancellation(entry, cancellationEvt);
+}
+
 /** Whether the next renewal came in time, and since when that is known at the latest; undefined if it is not known yet. */
 export function renewalOutcome(
 	{ events }: Pick<VisitorHistory, 'events'>,
 	{ subid, paidAtMs, cover }: ActiveSubscription,
-	knownToMs: number,
+	{ cadences, knownToMs }: Pick<RenewalPlan, 'cadences' | 'knownToMs'>,
 ): { readonly label: 0 | 1; readonly knownAtMs: number } | undefined {
 	if (!cover || cover.lapsesAtMs > knownToMs) return undefined;
 	const isRenewed = events.some(
 		({ entry, knownUntilMs }) =>
 			knownUntilMs === Number.POSITIVE_INFINITY &&
 			entry.subid === subid &&
-			entry.revenuePence >= 0 &&
+			isPayment(entry, cadences) &&
 			entry.atMs >= paidAtMs + sameOccasionMs &&
 			entry.atMs <= cover.lapsesAtMs,
 	);

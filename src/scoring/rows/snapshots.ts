@@ -1,4 +1,5 @@
 import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
+import type { CancellationEvt } from '../../domain/event-kind.ts';
 import { type Goal, reachedAtMs } from '../../domain/goal.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
 import type { VisitorHistory } from '../../store/account/reading/histories.ts';
@@ -23,6 +24,7 @@ export interface SnapshotPlan {
 	readonly horizonMs: number;
 	/** Goals of that horizon. */
 	readonly goals: readonly Pick<Goal, 'evts' | 'counts'>[];
+	readonly cancellationEvt: CancellationEvt;
 	/** Moments independent of what a visitor does, like those of a batch; earliest first. */
 	readonly cutsMs: readonly number[];
 	/**
@@ -161,7 +163,7 @@ function draw<Item>(items: readonly Item[], count: number, random: () => number)
  */
 export function outcomesOf(
 	{ hits, events }: VisitorHistory,
-	{ goals, horizonMs }: Pick<SnapshotPlan, 'goals' | 'horizonMs'>,
+	{ goals, horizonMs, cancellationEvt }: Pick<SnapshotPlan, 'goals' | 'horizonMs' | 'cancellationEvt'>,
 ): (atMs: number, sid?: string) => (0 | 1)[] {
 	const hitTimesMs = hits.map(({ atMs }) => atMs);
 	const joined = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
@@ -171,7 +173,7 @@ export function outcomesOf(
 		atMs: Math.min(entry.atMs, shownAtMs),
 	}));
 	const entries: LogEntry[] = [...hits, ...bought].sort(compareEntries);
-	const reachedMs = goals.map((goal) => reachedAtMs(entries, goal));
+	const reachedMs = goals.map((goal) => reachedAtMs(entries, goal, cancellationEvt));
 	/** For each hit, the first later one of another visit. */
 	const otherVisit = new Array<number>(hits.length).fill(hits.length);
 	for (let index = hits.length - 2; index >= 0; index--)

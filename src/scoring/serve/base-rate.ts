@@ -143,11 +143,13 @@ export async function* sampleOutcomes(
 			}
 		return;
 	}
+	const { cancellationEvt } = reader;
+	const plan = { goals, horizonMs, cancellationEvt };
 	for await (const history of historiesOf(reader, vids ?? (await spreadVisitors(reader, nowMs)), nowMs)) {
 		const lastAtMs = lastBefore(history, toMs);
 		const recency = lastAtMs === undefined ? 0 : recencyOf({ lastAtMs }, toMs, horizonMs);
 		// Visitors who are present are sampled by their hits.
-		if (recency !== 0) yield* outcomesAt(history, [toMs], recency, { goals, horizonMs });
+		if (recency !== 0) yield* outcomesAt(history, [toMs], recency, plan);
 	}
 	const moments = await spreadHits(reader, { fromMs, toMs, nowMs });
 	for await (const history of historiesOf(reader, [...moments.keys()], nowMs)) {
@@ -156,7 +158,7 @@ export async function* sampleOutcomes(
 		const known = [...(moments.get(history.vid) ?? [])].filter((atMs) => atMs >= firstMs);
 		const every = Math.ceil(known.length / maxRowsOfOne);
 		const some = known.sort((a, b) => a - b).filter((_, index) => index % every === 0);
-		yield* outcomesAt(history, some, 0, { goals, horizonMs });
+		yield* outcomesAt(history, some, 0, plan);
 	}
 }
 
@@ -164,7 +166,7 @@ function outcomesAt(
 	history: VisitorHistory,
 	momentsMs: readonly number[],
 	recency: Recency,
-	plan: { readonly goals: readonly Goal[]; readonly horizonMs: number },
+	plan: Parameters<typeof outcomesOf>[1],
 ): SampledOutcome[] {
 	const labelsAt = outcomesOf(history, plan);
 	return profilesAt(history, momentsMs).map((profile, index) => {

@@ -13,6 +13,7 @@ import type { Reading } from '../../store/steps.ts';
 import type { Store } from '../../store/store.ts';
 import { profilesAt, visitProfileAt } from '../rows/snapshots.ts';
 import type { GoalModel } from './goal-model.ts';
+import type { Wording } from './reasons.ts';
 import { type GoalScore, type ReferenceOf, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 /** A visitor to score. */
@@ -38,7 +39,8 @@ export interface BatchOptions {
 	readonly scope: CaskScope;
 	/** Score each as of its last hit, as pages were told, instead of all as of one moment. */
 	readonly eachAtItsLastHit: boolean;
-	readonly explain: boolean;
+	/** In whose words reasons are told; null to leave them out. */
+	readonly explain: Wording | null;
 	/** As of the moment of the scores. */
 	readonly cadences: Cadences;
 	/** The moment of the scores. */

@@ -5,7 +5,7 @@ import { type LiftModel, type Model, modelFormat } from '../fit/model.ts';
 import { liftOf, Scorer } from '../fit/scorer.ts';
 import { profileRows } from '../rows/profile-features.ts';
 import { type Recency, recencyOf } from '../rows/recency.ts';
-import { strongestFacts } from './reasons.ts';
+import { strongestFacts, type Wording } from './reasons.ts';
 
 /** A trained model, ready to score. */
 export interface GoalModel {
@@ -13,7 +13,13 @@ export interface GoalModel {
 	/** Of a model of lift, what being treated adds to it: from -1 to 1. */
 	probability(profile: Profile, nowMs: number, scored?: Scored): number;
 	/** What raises or lowers the score, in plain language, strongest first; at most three. */
-	reasons(profile: Profile, nowMs: number, which: 'raise' | 'lower', scored?: Scored): string[];
+	reasons(
+		profile: Profile,
+		nowMs: number,
+		which: 'raise' | 'lower',
+		wording: Wording,
+		scored?: Scored,
+	): string[];
 }
 
 /** A stored model that this version cannot apply; the message says why. */
@@ -38,9 +44,9 @@ export function openModel(version: string, body: string): GoalModel {
 		version,
 		probability: (profile, nowMs, scored) =>
 			scorer.score(rowOf(profile, nowMs, scored?.renewing), recency(profile, nowMs)),
-		reasons: (profile, nowMs, which, scored) => {
+		reasons: (profile, nowMs, which, wording, scored) => {
 			if (model.kind === 'prior') return [];
-			const known = { profile, nowMs, renewing: scored?.renewing };
+			const known = { profile, nowMs, renewing: scored?.renewing, wording };
 			return strongestFacts(scorer, rowOf(profile, nowMs, known.renewing), known, which, maxReasons);
 		},
 	};

@@ -1,16 +1,22 @@
 import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../durations.ts';
+import { moneyOf } from '../../format/money.ts';
+import type { Account } from '../../store/control/accounts.ts';
 import type { Scorer } from '../fit/scorer.ts';
 import { absentRow, type FeatureRow, type FeatureSet } from '../rows/features.ts';
 import { knownNumbers, knownTexts, renewalNumbers } from '../rows/known-features.ts';
 import { recencyOf } from '../rows/recency.ts';
+
+/** What an account calls things by. */
+export type Wording = Pick<Account, 'currency' | 'cancellationEvt'>;
 
 interface ProfileAt {
 	readonly profile: Profile;
 	readonly nowMs: number;
 	/** The subscription that a goal of renewals is about. */
 	readonly renewing?: ActiveSubscription | undefined;
+	readonly wording: Wording;
 }
 
 /** Describes a fact in plain language; undefined if there is nothing to say. */
@@ -54,9 +60,9 @@ const phrases: Readonly<Record<string, Phrase>> = {
 		if (days === 0) return 'due to renew now';
 		return days > 0 ? `due to renew in ${count(days, 'day')}` : `due to renew ${count(-days, 'day')} ago`;
 	},
-	revenue: ({ profile: { subscriptions } }) =>
+	revenue: ({ profile: { subscriptions }, wording: { currency } }) =>
 		subscriptions && subscriptions.revenuePence > 0
-			? `spent £${(subscriptions.revenuePence / 100).toFixed(2)}`
+			? `spent ${moneyOf(currency)(subscriptions.revenuePence)}`
 			: undefined,
 	page: ({ profile, nowMs }, name) => {
 		const page = name === '/' ? 'the home page' : plain(name);
@@ -67,8 +73,8 @@ const phrases: Readonly<Record<string, Phrase>> = {
 	device: (_, name) => devices.get(name) ?? `on ${plain(name)}`,
 	event: ({ profile }, name) =>
 		`event ${plain(name)}${times(profile.events.find(([known]) => known === name)?.[1])}`,
-	evt: ({ profile: { subscriptions } }, name) =>
-		`subscribed to ${plain(name)}${times(subscriptions?.evts.find(([known]) => known === name)?.[1])}`,
+	evt: ({ profile: { subscriptions }, wording: { cancellationEvt } }, name) =>
+		`${name === cancellationEvt ? 'cancelled' : `subscribed to ${plain(name)}`}${times(subscriptions?.evts.find(([known]) => known === name)?.[1])}`,
 };
 
 const devices = new Map([
@@ -91,9 +97,10 @@ export interface Fact {
 export function factsOf(
 	features: FeatureSet,
 	row: FeatureRow,
-	{ profile, nowMs }: ProfileAt,
+	known: ProfileAt,
 	which: 'raise' | 'lower',
 ): Fact[] {
+	const { profile } = known;
 	const columnsOf = new Map<string, number[]>();
 	const add = (fact: string, column: number) =>
 		columnsOf.getOrInsertComputed(sameFact(fact, profile), () => []).push(column);
@@ -106,7 +113,7 @@ export function factsOf(
 	}
 	return [...columnsOf].flatMap(([fact, columns]) => {
 		const [, kind = '', name = ''] = /^(\w+):?(.*)$/su.exec(fact) ?? [];
-		const phrase = phrases[kind]?.({ profile, nowMs }, name);
+		const phrase = phrases[kind]?.(known, name);
 		return phrase === undefined ? [] : [{ fact, phrase, columns }];
 	});
 }
@@ -161,17 +168,16 @@ export const lowering = 'less likely: ';
 export function strongestFacts(
 	scorer: Scorer,
 	row: FeatureRow,
-	{ profile, nowMs }: ProfileAt,
+	known: ProfileAt,
 	which: 'raise' | 'lower',
 	max: number,
 ): string[] {
+	const { profile, nowMs } = known;
 	const { features } = scorer.model;
 	const lastAtMs = profile.visit?.lastHitAtMs ?? profile.lastAtMs;
 	// Being present is nothing special among those who are, and a visit today never makes anybody less likely.
 	const isTold = which === 'raise' ? recencyOf({ lastAtMs }, nowMs, 0) !== 0 : nowMs - lastAtMs >= dayMs;
-	const facts = factsOf(features, row, { profile, nowMs }, which).filter(
-		({ fact }) => isTold || fact !== 'last',
-	);
+	const facts = factsOf(features, row, known, which).filter(({ fact }) => isTold || fact !== 'last');
 	const contributions = scorer.contributions(
 		row,
 		facts.map(({ columns }) => columns),

@@ -6,6 +6,7 @@ import { recencies, recencyOf } from '../rows/recency.ts';
 
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
+import type { Wording } from './reasons.ts';
 import { type BaseRate, baseRateFor, priorRateOf, smoothedRate } from './served-rate.ts';
 
 export interface GoalScore {
@@ -84,7 +85,7 @@ export class ScoreReferenceBuilder {
 			const sinceMs = nowMs - horizonMsOf(goal);
 			if (profile.firstAtMs <= sinceMs) {
 				one.of++;
-				if (hasReachedSince(profile, goal, sinceMs)) one.reached++;
+				if (hasReachedSince(profile, goal, sinceMs, this.#cadences.cancellationEvt)) one.reached++;
 			}
 			// Visitors who left long ago would make everybody else's percentile high.
 			if (!model || profile.lastAtMs < sinceMs) continue;
@@ -112,6 +113,7 @@ function isLow(grid: readonly number[], probability: number): boolean {
 
 /**
  * A profile's score by a model, or by the base rate without one.
+ * @param explain in whose words the reasons are told; null to leave them out
  * @param lift the model of lift, if one is active
  */
 export function scoreGoal(
@@ -120,7 +122,7 @@ export function scoreGoal(
 	profile: Profile,
 	nowMs: number,
 	scored: Scored,
-	explain: boolean,
+	explain: Wording | null,
 	lift?: GoalModel | undefined,
 ): GoalScore {
 	const probability =
@@ -136,7 +138,8 @@ export function scoreGoal(
 		band: percentile >= goal.highFrom ? 'high' : percentile >= goal.mediumFrom ? 'medium' : 'low',
 		model: model?.version ?? 'prior',
 		...(explain && {
-			reasons: model?.reasons(profile, nowMs, isLow(grid, probability) ? 'lower' : 'raise', scored) ?? [],
+			reasons:
+				model?.reasons(profile, nowMs, isLow(grid, probability) ? 'lower' : 'raise', explain, scored) ?? [],
 		}),
 	};
 }

@@ -85,12 +85,14 @@ export class VisitorScorer {
 	}
 
 	#scores(
-		{ id, cadences }: KnownAccount,
+		account: KnownAccount,
 		{ goals, liftNames }: AccountReferences,
 		profile: Profile,
 		nowMs: number,
 		explain: boolean,
 	): GoalScore[] | Promise<GoalScore[]> {
+		const { id, cadences } = account;
+		const wording = explain ? account : null;
 		const models = goals.map(({ modelName }) => modelName && this.#options.models.get(id, modelName));
 		for (const name of liftNames) models.push(name && this.#options.models.get(id, name));
 		const scoresBy = (known: readonly (GoalModel | undefined)[]) =>
@@ -98,7 +100,7 @@ export class VisitorScorer {
 				const scored = scoredFor(one.goal, profile, nowMs, cadences);
 				if (!scored) return [];
 				const lift = known[goals.length + index];
-				return [scoreGoal(one, known[index], profile, nowMs, scored, explain, lift)];
+				return [scoreGoal(one, known[index], profile, nowMs, scored, wording, lift)];
 			});
 		return areKnown(models) ? scoresBy(models) : Promise.all(models).then(scoresBy);
 	}

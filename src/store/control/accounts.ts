@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ChannelRule } from '../../domain/channel-rule.ts';
+import type { CancellationEvt } from '../../domain/event-kind.ts';
 import { defaultGoals } from '../../domain/goal.ts';
 import { defaultSegments } from '../../domain/segment.ts';
 import type { IdTrust } from '../../domain/signed-id.ts';
@@ -32,6 +33,8 @@ export interface AccountSettings {
 	readonly renewalDays: RenewalDays;
 	/** How many days after its due day a renewal is in time, by `evt`. Of other subscriptions, it is by their cadence, or learned. */
 	readonly graceDays: Readonly<Record<string, number>>;
+	/** An event of no pence with this `evt` cancels its subscription; null if nothing is uploaded that does. */
+	readonly cancellationEvt: CancellationEvt;
 	/** Amounts are in its minor unit, for example `GBP`. */
 	readonly currency: string;
 	/** What is believed of the `cid`s and `tid`s that hits show. */
@@ -47,6 +50,7 @@ const defaultSettings: AccountSettings = {
 	paymentProviders: [],
 	renewalDays: {},
 	graceDays: {},
+	cancellationEvt: null,
 	currency: 'GBP',
 	idTrust: 'claimed',
 };
@@ -161,6 +165,7 @@ export function accountSettings(row: SettingColumns): AccountSettings {
 		paymentProviders: JSON.parse(row.payment_providers),
 		renewalDays: JSON.parse(row.renewal_days),
 		graceDays: JSON.parse(row.grace_days),
+		cancellationEvt: row.cancellation_evt,
 		currency: row.currency,
 		idTrust: row.id_trust,
 	};
@@ -176,6 +181,7 @@ function columnsOf(settings: AccountSettings) {
 		payment_providers: JSON.stringify(settings.paymentProviders),
 		renewal_days: JSON.stringify(settings.renewalDays),
 		grace_days: JSON.stringify(settings.graceDays),
+		cancellation_evt: settings.cancellationEvt,
 		currency: settings.currency,
 		id_trust: settings.idTrust,
 	};

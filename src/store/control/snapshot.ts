@@ -157,6 +157,7 @@ async function selectUsableAccounts(
 					account.cadences === null ? emptyCadenceTable : JSON.parse(account.cadences),
 					JSON.parse(account.renewal_days),
 					{ setDays: JSON.parse(account.grace_days) },
+					account.cancellation_evt,
 				),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
 				keepsConflicts: false,

@@ -23,6 +23,7 @@ export interface ControlTables {
 		payment_providers: string;
 		renewal_days: string;
 		grace_days: string;
+		cancellation_evt: string | null;
 		currency: string;
 		cadences: Generated<string | null>;
 		tells_experiments: number;

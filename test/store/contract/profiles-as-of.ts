@@ -149,7 +149,7 @@ export function asOfContract(engine: Engine): void {
 					goals: defaultGoals.map((goal, index) => ({ goal, model: models[index], baseRate: undefined })),
 					scope: 'vid' as const,
 					eachAtItsLastHit: false,
-					explain: false,
+					explain: null,
 					cadences: noCadences,
 					gateways: noGateways,
 					nowMs: startMs + hours * hourMs,

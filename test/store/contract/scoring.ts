@@ -43,6 +43,7 @@ export function scoringContract(engine: Engine): void {
 					paymentProviders: [],
 					renewalDays: {},
 					graceDays: {},
+					cancellationEvt: null,
 					currency: 'GBP',
 					idTrust: 'claimed',
 					goals: 0,

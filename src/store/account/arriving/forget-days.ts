@@ -14,14 +14,15 @@ export function forgetDays(momentsMs: Iterable<number>): Query {
 }
 
 /**
- * Forgets the figures of the days of the acquisitions of some subscriptions: events that come before them make renewals of them.
+ * Forgets the figures of the days of what started some subscriptions, and first paid for them: events that come before them make
+ * renewals of them. Nothing here knows which `evt` is a cancellation, so each has its own first.
  * @returns what forgets them
  */
 export function* forgetAcquisitionsOf(subids: readonly string[]): Reading<Query> {
 	const firsts = yield* rowsOf(
 		['named > 0', 'named = 0'].map(
 			(part) =>
-				select`MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ${subids} AND ${raw(part)} AND rvn >= 0 GROUP BY subid /* forget acquisitions */`,
+				select`MIN(received_at) AS received_at FROM @subscription_event WHERE subid IN ${subids} AND ${raw(part)} AND rvn >= 0 GROUP BY subid, evt, rvn > 0 /* forget acquisitions */`,
 		),
 	);
 	return forgetDays(firsts.map(({ received_at }) => Number(received_at)));

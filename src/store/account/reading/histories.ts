@@ -1,3 +1,4 @@
+import type { CancellationEvt } from '../../../domain/event-kind.ts';
 import { hitEntry } from '../../../domain/hit.ts';
 import type { Gateways } from '../../../domain/mail-gateways.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
@@ -50,6 +51,7 @@ export interface AccountHistory {
 	cadences(asOfMs: number): Promise<Cadences>;
 	/** The visitors that are mail gateways, as was known at a moment. */
 	gateways(asOfMs: number): Promise<Gateways>;
+	readonly cancellationEvt: CancellationEvt;
 }
 
 /** What of an account its history is read by. */
@@ -59,6 +61,7 @@ export interface HistoryAccount {
 	readonly renewalDays: RenewalDays;
 	/** How late a renewal may be, by `evt`, where the operator has set it. */
 	readonly graceDays: Readonly<Record<string, number>>;
+	readonly cancellationEvt: CancellationEvt;
 	readonly paymentProviders: readonly string[];
 }
 
@@ -70,8 +73,9 @@ export function historyReader(
 ): AccountHistory {
 	const read = <T>(reading: Reading<T>) => store.read(account.id, reading);
 	const cadences = lastOf(async (asOfMs) => {
-		const table = await read(learnedCadences(asOfMs));
-		return new Cadences(table, account.renewalDays, { setDays: account.graceDays });
+		const { renewalDays, graceDays, cancellationEvt } = account;
+		const table = await read(learnedCadences(asOfMs, cancellationEvt));
+		return new Cadences(table, renewalDays, { setDays: graceDays }, cancellationEvt);
 	});
 	const gateways = lastOf((asOfMs) => gatewaysOf(store, account, { asOfMs, include }));
 	/** Reads what there is of people. */
@@ -89,6 +93,7 @@ export function historyReader(
 		visitorHistories: ofPeople(visitorHistories),
 		cadences,
 		gateways,
+		cancellationEvt: account.cancellationEvt,
 	};
 }
 

@@ -1,5 +1,6 @@
+import type { CancellationEvt } from '../../../domain/event-kind.ts';
 import { compareEvents } from '../../../domain/event-order.ts';
-import { type Step, stepsOf } from '../../../domain/subscription.ts';
+import { type Step, startOf, stepsOf } from '../../../domain/subscription.ts';
 import { type CadenceTable, cadenceTableOf, type Paid } from '../../../domain/subscription-cadence.ts';
 import { paymentsOf } from '../../../domain/subscription-course.ts';
 import { type Reading, select } from '../../steps.ts';
@@ -21,7 +22,7 @@ function eventsWhere(condition: 'named > 0' | 'named = 0', asOfMs: number): OfNa
 }
 
 /** The payments up to a moment of at most 2,000 subscriptions, spread evenly over time, whosever they are. */
-function* sampledPayments(asOfMs: number): Reading<Paid[]> {
+function* sampledPayments(asOfMs: number, cancellationEvt: CancellationEvt): Reading<Paid[]> {
 	const [extent] =
 		yield* select`min(id) AS first, max(id) AS last FROM @subscription_event WHERE received_at <= ${asOfMs} /* sampled payments */`;
 	if (!extent || extent.first === null) return [];
@@ -48,19 +49,20 @@ function* sampledPayments(asOfMs: number): Reading<Paid[]> {
 				atMs: Number(received_at),
 			}))
 			.sort(compareEvents);
-		for (const ofOne of Map.groupBy(events, ({ subid }) => subid).values()) paid.push(paidBy(ofOne));
+		for (const ofOne of Map.groupBy(events, ({ subid }) => subid).values())
+			paid.push(paidBy(ofOne, cancellationEvt));
 	}
 	return paid.filter(({ payments }) => payments.length > 0);
 }
 
 /** What the payments up to a moment tell about how often subscriptions are paid. */
-export function* learnedCadences(asOfMs: number): Reading<CadenceTable> {
-	return cadenceTableOf(yield* sampledPayments(asOfMs), asOfMs);
+export function* learnedCadences(asOfMs: number, cancellationEvt: CancellationEvt): Reading<CadenceTable> {
+	return cadenceTableOf(yield* sampledPayments(asOfMs, cancellationEvt), asOfMs);
 }
 
-function paidBy(events: readonly Step[]): Paid {
-	const steps = stepsOf(events);
-	const { evt } = (steps.find(({ kind }) => kind === 'acquisition') ?? steps[0]) as Step;
+function paidBy(events: readonly Step[], cancellationEvt: CancellationEvt): Paid {
+	const steps = stepsOf(events, cancellationEvt);
+	const { evt } = (startOf(steps) ?? steps[0]) as Step;
 	return { evt, payments: paymentsOf({ steps }) };
 }
 
