@@ -164,7 +164,7 @@ export interface ReportQuery {
 	readonly value?: string | undefined;
 	/** The experiment. Default: the newest. */
 	readonly experiment?: string | undefined;
-	/** Only subscriptions with such an event in the period: acquisition, renewal or refund. */
+	/** Only subscriptions with such an event in the period: trial, acquisition, renewal, refund or cancellation. */
 	readonly having?: string | undefined;
 }
 

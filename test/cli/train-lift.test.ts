@@ -97,10 +97,12 @@ test('train --lift learns from an experiment, and scores then carry lift', async
 	const shown = await caskade(['model', 'show', aid, 'signup', version, '--scope', 'lift', ...at]);
 	assert.match(shown.stdout, /experiment +offer\n/);
 
-	const scores = (await caskadeJson(['score', aid, '--goal', 'signup', ...at])) as {
-		vid: string;
-		lift: number;
-	}[];
+	const scored = async () => {
+		const { stdout, stderr } = await caskade(['score', aid, '--goal', 'signup', ...at, '--json']);
+		assert.match(stderr, /^The log ended \d+ days ago, at 2026-10-21T00:00:00\.000Z: [^\n]+\n$/);
+		return JSON.parse(stdout) as { vid: string; lift: number }[];
+	};
+	const scores = await scored();
 	const meanOf = (isEmail: boolean) => {
 		const lifts = scores.filter(({ vid }) => emails.has(vid) === isEmail).map(({ lift }) => lift);
 		return lifts.reduce((sum, lift) => sum + lift, 0) / lifts.length;
@@ -117,7 +119,7 @@ test('train --lift learns from an experiment, and scores then carry lift', async
 	assert.ok(matching > emails.size / 2 && matching < 0.75 * visitors, `${matching}`);
 
 	await caskadeJson(['model', 'use', aid, 'signup', 'prior', '--scope', 'lift', ...at]);
-	const [without] = (await caskadeJson(['score', aid, '--goal', 'signup', ...at])) as object[];
+	const [without] = await scored();
 	assert.ok(without && !('lift' in without));
 	assert.equal(((await caskadeJson(count)) as { matching: number }).matching, 0);
 

@@ -66,9 +66,9 @@ test('train prints and draws what an operator needs to know', async (t) => {
 	assert.ok(
 		(await models()).some(({ goal, scope, active }) => goal === 'return' && scope === 'vid' && active),
 	);
-	const [first] = (await caskadeJson(['score', 'c-a-acme-uk', '--goal', 'return', ...at])) as {
-		vid: string;
-	}[];
+	const scores = await caskade(['score', 'c-a-acme-uk', '--goal', 'return', '--json', ...at]);
+	assert.match(scores.stderr, /^The log ended \d+ days ago/);
+	const [first] = JSON.parse(scores.stdout) as { vid: string }[];
 	const show = ['visitor', 'show', 'c-a-acme-uk', first?.vid as string, ...at];
 	const { timeline } = (await caskadeJson(show)) as { timeline: Record<string, unknown>[] };
 	const jumps = timeline.filter(({ what }) => what === 'score');
