@@ -151,9 +151,9 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 			.map((payment, place) => ({ payment, next: payments[place + 1], days: payments.at(-1)?.days ?? null }))
 			.filter(({ payment }) => payment.lapseMs <= asOfMs),
 	);
-	const renewedLateMs = over.flatMap(({ payment, next, days }) =>
-		next && days !== null ? [next.atMs - dueAfter(payment.atMs, days, 1)] : [],
-	);
+	const lateMsOf = ({ payment, next, days }: (typeof over)[number]) =>
+		next ? [days === null ? 0 : next.atMs - dueAfter(payment.atMs, days, 1)] : [];
+	const renewedLateMs = over.flatMap(lateMsOf);
 	const silentDays = Math.max(
 		0,
 		...own
@@ -164,11 +164,12 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 		silentDays >= months * monthDays + Math.min(30, (months * monthDays) / 2);
 	const months = [1, 3, 6, 12, 24].find((each) => !isOverAfter(each));
 	const isKnown = over.some(({ payment }) => !payment.isPaidBack);
-	const rateOf = (some: typeof over) => {
-		const renewed = some.filter(({ next }) => next).length;
-		const middle = isKnown ? (renewed + 3.2) / (some.length + 4) : isOverAfter(1) ? 0.4 : 0.8;
-		if (!isKnown || some.length === 0) return { low: 0, middle, high: 1 };
-		const [low, high] = wilson(renewed / some.length, some.length).map(
+	/** @param besides how many count as having been due, too, and which share of them as renewed */
+	const rateOf = ({ due, renewed }: Counted, besides = [4, isKnown || !isOverAfter(1) ? 0.8 : 0.4]) => {
+		const [dues = 0, share = 0] = besides;
+		const middle = (renewed + share * dues) / (due + dues);
+		if (!isKnown || due === 0) return { low: 0, middle, high: 1 };
+		const [low, high] = wilson(renewed / due, due).map(
 			(bound) => Math.round(Math.min(1, Math.max(0, bound)) * 10_000) / 10_000,
 		) as [number, number];
 		return { low: Math.min(low, middle), middle, high: Math.max(high, middle) };
@@ -179,10 +180,20 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 			if (renewedLateMs.length === 0) return lateMs >= 0 ? 1 : 0;
 			return renewedLateMs.filter((each) => each <= lateMs).length / renewedLateMs.length;
 		},
-		all: rateOf(over),
-		kept: rateOf(over.filter(({ payment }) => !payment.isPaidBack)),
-		refunded: rateOf(over.filter(({ payment }) => payment.isPaidBack)),
+		/** Those that had not been renewed after so long, of payments that were paid back or that were not. */
+		asLate: (lateMs: number, isPaidBack: boolean): Counted => {
+			const some = over.filter(({ payment }) => payment.isPaidBack === isPaidBack);
+			const came = some.flatMap(lateMsOf).filter((each) => each <= lateMs).length;
+			return { due: some.length - came, renewed: some.filter(({ next }) => next).length - came };
+		},
+		rateOf,
+		all: rateOf({ due: over.length, renewed: over.filter(({ next }) => next).length }),
 	};
+}
+
+interface Counted {
+	readonly due: number;
+	readonly renewed: number;
 }
 
 /** What is expected to be paid in a year, with its bounds, for each month and group. */
@@ -216,23 +227,28 @@ export function projections(log: Log, asked: Asked): Figures {
 				const plan = dues.get(nameOf(one)) as ReturnType<typeof duesOf>;
 				const days = last.days ?? plan.assumedDays;
 				if (days === null || last.pence === 0) continue;
+				const lateMs = asked.asOfMs - dueAfter(last.atMs, days, 1);
+				// Whoever is late next time will not have paid more than a day early.
+				const [early, ahead] = [lateMs, Math.min(lateMs, -dayMs)].map(plan.cameUntil) as [number, number];
 				const inTime: number[] = [];
 				for (;;) {
 					const chance = plan.cameUntil(endMs - dueAfter(last.atMs, days, inTime.length + 1));
 					if (chance === 0) break;
-					inTime.push(chance);
+					const before = inTime.length > 0 ? ahead : early;
+					inTime.push(before === 1 ? 0 : Math.max(0, chance - before) / (1 - before));
 				}
 				if (inTime.length === 0) continue;
 				most += last.pence * inTime.length;
-				const early = plan.cameUntil(asked.asOfMs - dueAfter(last.atMs, days, 1));
 				const sum = sums.getOrInsertComputed(nameOf(one), () => ({ low: 0, middle: 0, high: 0 }));
+				const alike = [...dues.values()].map((each) => each.asLate(lateMs, last.isPaidBack));
+				const share =
+					(0.5 + alike.reduce((total, { renewed }) => total + renewed, 0)) /
+					(1 + alike.reduce((total, { due }) => total + due, 0));
+				const first = plan.rateOf(plan.asLate(lateMs, last.isPaidBack), lateMs > 0 ? [10, share] : undefined);
 				for (const bound of bounds) {
-					const first = plan[last.isPaidBack ? 'refunded' : 'kept'][bound];
-					const will = first * early === 1 ? 0 : (first - first * early) / (1 - first * early);
 					let [mean, square] = [0, 0];
-					for (const [nth, share] of inTime.entries()) {
-						const comes = nth > 0 ? share : early === 1 ? 0 : Math.max(0, share - early) / (1 - early);
-						const chance = will * plan.all[bound] ** nth * comes;
+					for (const [nth, comes] of inTime.entries()) {
+						const chance = first[bound] * plan.all[bound] ** nth * comes;
 						mean += chance;
 						square += chance * ((nth + 1) ** 2 - nth ** 2);
 					}
