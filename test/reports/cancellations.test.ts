@@ -298,7 +298,7 @@ test('a profile tells cancellations from renewals, whatever the account named wh
 for (const engine of engines)
 	test(`a cancellation is nothing that came in, from when the account names it, on ${engine.name}`, async () => {
 		const { store } = await openAccountOn(engine);
-		const id = await fill(store, 'c-a-acme-uk', [
+		const id = await fill(store, 'c-a-cancellations', [
 			sale('A-0', 'A', 0, 500),
 			sale('A-30', 'A', 30, 500),
 			sale('A-40', 'A', 40, 0, 'goodbye'),

@@ -131,7 +131,7 @@ test('nothing is forecast from nothing', () => {
 
 test('what an earlier forecast said is left out where nothing was known then', async () => {
 	const { store } = await openAccountOn(engines[0] as Engine);
-	const id = await fill(store, 'c-a-acme-uk', [sale('A-100', 'A', 100, 500)]);
+	const id = await fill(store, 'c-a-forecast', [sale('A-100', 'A', 100, 500)]);
 	const asked = async (day: number) => {
 		const made = await report(store, id, 'forecast', { asOf: day0Ms + day * dayMs, days: 90 });
 		const net = made.rows.at(-1) as Readonly<Record<string, unknown>>;

@@ -19,7 +19,7 @@ const entries = [
 for (const engine of engines)
 	test(`paying subscriptions and recurring revenue, now and a week before as it was known then, on ${engine.name}`, async () => {
 		const { store } = await openAccountOn(engine);
-		const id = await fill(store, 'c-a-acme-uk', entries);
+		const id = await fill(store, 'c-a-summary', entries);
 		const asked = (day: number) => report(store, id, 'summary', { asOf: day0Ms + day * dayMs, period });
 		const made = await asked(95);
 		assert.deepEqual(

@@ -29,6 +29,7 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	assert.ok(answer.headers.get('x-request-id') && answer.headers.get('ratelimit'));
 	const report = (await answer.json()) as { totals: unknown; rows: { channel: string }[]; basis: string };
 	assert.deepEqual(report.totals, {
+		trials: 0,
 		subscriptions: 1,
 		acquisitionPence: 499,
 		renewalPence: 499,
