@@ -316,8 +316,8 @@ for (const engine of engines)
 		const renewals = async (evt: string | null) =>
 			(await asked('activity', evt)).rows.reduce((sum, row) => sum + Number(row.renewals), 0);
 		assert.deepEqual([await renewals('goodbye'), await renewals(null)], [1, 2]);
-		await changeAccount(store, 'c-a-acme-uk', { cancellationEvt }, async () => {});
-		assert.equal((await store.control.account('c-a-acme-uk')).cancellationEvt, cancellationEvt);
+		await changeAccount(store, 'c-a-cancellations', { cancellationEvt }, async () => {});
+		assert.equal((await store.control.account('c-a-cancellations')).cancellationEvt, cancellationEvt);
 		const listed = await asked('subscriptions', 'goodbye');
 		assert.equal(listed.rows.find(({ subid }) => subid === 'A')?.state, 'cancelled');
 		const summary = await asked('summary', 'goodbye', day0Ms + 61 * dayMs);
