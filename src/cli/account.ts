@@ -70,7 +70,7 @@ function withSettings<Options, Given extends readonly unknown[]>(declared: Decla
 		)
 		.option(
 			'--cancellation-evt <evt>',
-			'the event type that cancels a subscription: an event with it of no pence, after which no renewal is expected, and which ends the subscription when it is due',
+			'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected',
 			eventName,
 		)
 		.option(

@@ -128,7 +128,7 @@ ${checkField('explains', "let pages, and so everybody, read a score's reasons", 
 ${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
 ${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them; lifetime=never for what is paid once')}
 ${linesField('graceDays', 'Days of grace', graceDays, 'such as newsletter=21, on each line: how many days after its due day a renewal is in time')}
-${textField('cancellationEvt', 'Cancellation', account.cancellationEvt, { hint: 'the event type that cancels a subscription: an event with it of no pence, after which no renewal is expected; empty for none' })}
+${textField('cancellationEvt', 'Cancellation', account.cancellationEvt, { hint: 'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected; empty for none' })}
 ${choiceField('idTrust', 'Ids in hits', idTrusts, idTrust)}
 <p class="hint">Whose cid and tid in a hit are believed: <em>claimed</em>, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; <em>signed</em>, of those alone that have it; <em>trusted</em>, of everybody, so that whoever guesses one is taken for its customer.</p>`;
 	return html`${factList({ aid, client })}
