@@ -123,7 +123,8 @@ export function forecast(
 		return {
 			pence: whole(pence),
 			lowPence: whole(pence - every * below),
-			highPence: whole(pence + every * above),
+			// What is paid back is never paid in.
+			highPence: whole(Math.min(part === 'refunds' ? 0 : Infinity, pence + every * above)),
 		};
 	};
 	return {
@@ -552,5 +553,9 @@ function choiceText({ method, backTests, errors }: NewBusinessChoice): string {
 	const told = `New business is told by: ${methodTexts[method]}.`;
 	if (!errors) return `${told} The account is too young to try it on its past.`;
 	const each = newBusinessMethods.map((one) => `${methodTexts[one]} ${(100 * errors[one]).toFixed(1)} %`);
-	return `${told} In ${counted(backTests, 'forecast')} of the account's past, from what was known then, it was nearest to what came. Off by: ${each.join('; ')}.`;
+	const isNearest = newBusinessMethods.every((one) => errors[method] <= errors[one]);
+	const why = isNearest
+		? 'it was nearest to what came'
+		: 'no simpler method was nearer to what came by more than chance';
+	return `${told} In ${counted(backTests, 'forecast')} of the account's past, from what was known then, ${why}. Off by: ${each.join('; ')}.`;
 }

@@ -155,3 +155,24 @@ test('on a tenth of CDNOW forecasts are nearer than the last 90 days, and than a
 	assert.ok(own < byLast && own < bySeason, `${own} of ${byLast}, ${bySeason}`);
 	assert.ok(covered >= 0.6, String(covered));
 });
+
+test('what is paid back is never paid in, and a method is called the nearest where it is', async () => {
+	const { store } = await openAccountOn(engines[0] as Engine);
+	const random = seededRandom(3);
+	const entries = Array.from({ length: 240 }, (_, n) =>
+		sale(`N-${n}`, `N-${n}`, Math.floor(200 * random()), 500),
+	);
+	const id = await fill(store, 'c-a-refunded', [...entries, sale('N-0-back', 'N-0', 199, -500)]);
+	const made = await report(store, id, 'forecast', { asOf: day0Ms + 200 * dayMs, days: 30 });
+	const rows = made.rows as readonly Readonly<Record<string, unknown>>[];
+	const refunds = rows.find(({ part }) => part === 'refunds');
+	assert.ok(Number(refunds?.expectedPence) < 0 && Number(refunds?.highPence) <= 0, JSON.stringify(refunds));
+	const { method, errors } = made.newBusiness as { method: string; errors: Record<string, number> };
+	const isNearest = Object.values(errors).every((each) => (errors[method] as number) <= each);
+	assert.match(
+		reportText(reportOf('forecast'), made),
+		isNearest
+			? /it was nearest to what came\. Off by/
+			: /no simpler method was nearer to what came by more than chance\. Off by/,
+	);
+});
