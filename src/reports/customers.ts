@@ -27,8 +27,25 @@ function worstOf({ movements, dueAtMs, state }: Course): readonly Movement[] {
 }
 
 /**
- * Customers: all subscriptions with one `cid`, else of one visitor, else each by itself. A customer is there while one of them is.
- * Who goes on under another `subid` while the last one could still be renewed has not left.
+ * The paid subscriptions of each customer, the first one first: all with one `cid`, else of one visitor, else each by itself.
+ * @param customerOf the `cid` of a subscription
+ */
+export function byCustomer(
+	journeys: readonly CoursedJourney[],
+	customerOf: (subid: string) => string | undefined,
+): readonly (readonly [PaidJourney, ...PaidJourney[]])[] {
+	const nameOf = ({ subscription: { subid, owner } }: CoursedJourney) => {
+		const cid = customerOf(subid);
+		if (cid !== undefined) return `c:${cid}`;
+		return owner === null ? `s:${subid}` : `v:${owner}`;
+	};
+	return [...Map.groupBy(journeys.filter(isPaid), nameOf).values()].map(
+		(own) => own.toSorted(compareStarts) as [PaidJourney, ...PaidJourney[]],
+	);
+}
+
+/**
+ * How customers come, change and go. A customer is there while one of the subscriptions is. Who goes on under another `subid` while the last one could still be renewed has not left.
  * @param customerOf the `cid` of a subscription
  */
 export function customersAmong(
@@ -36,18 +53,13 @@ export function customersAmong(
 	customerOf: (subid: string) => string | undefined,
 	lossOf: (journey: PaidJourney) => number,
 ): Mover[] {
-	const nameOf = ({ subscription: { subid, owner } }: CoursedJourney) => {
-		const cid = customerOf(subid);
-		if (cid !== undefined) return `c:${cid}`;
-		return owner === null ? `s:${subid}` : `v:${owner}`;
-	};
-	return [...Map.groupBy(journeys.filter(isPaid), nameOf).values()].map((own) => {
-		const [journey] = own as [PaidJourney, ...PaidJourney[]];
+	return byCustomer(journeys, customerOf).map((own) => {
+		const [journey] = own;
 		if (own.length === 1) return moverOf(journey, lossOf);
 		const open = own.filter(isOpen);
 		const movements = together(own, (course) => course.movements);
 		return {
-			journey: own.toSorted(compareStarts)[0] as PaidJourney,
+			journey,
 			movements,
 			worst: open.length > 0 ? together(own, worstOf) : movements,
 			chance: open.reduce((sum, one) => sum + lossOf(one), 0) / Math.max(1, open.length),

@@ -2,6 +2,7 @@ import { compareTexts } from '../domain/compare-texts.ts';
 import { addMonths, monthsBetween } from './calendar.ts';
 import { byAge, cohortsOf } from './cohorts.ts';
 import { begunAtMs, begunIn, isPaid, type PaidJourney } from './courses.ts';
+import { byCustomer } from './customers.ts';
 import { columnOf, type GroupValues } from './grouping.ts';
 import { penceByAge, rounded, type Terms } from './journey.ts';
 import { type Projection, projectionOf, Renewals } from './projection.ts';
@@ -15,13 +16,21 @@ import { sumOf } from './sums.ts';
 /** What subscriptions that began in one month earn, by age in calendar months. */
 type Earnings = ReturnType<typeof earningsOf>;
 /** A row with its month and the values of its dimensions. */
-type NamedRow = Earnings & { readonly projected: Projection } & Readonly<Record<string, unknown>>;
+type NamedRow = Earnings &
+	Partial<CustomerEarnings> & { readonly projected: Projection } & Readonly<Record<string, unknown>>;
+type CustomerEarnings = ReturnType<typeof customerEarningsOf>;
 
-type LifetimeTerms = Pick<Terms, 'by' | 'period' | 'asOfMs' | 'calendar'> & { readonly months: number };
+type LifetimeTerms = Pick<Terms, 'by' | 'period' | 'asOfMs' | 'calendar'> & {
+	readonly months: number;
+	/** The `cid` of a subscription. Without it, nothing is told of customers. */
+	readonly customerOf?: (subid: string) => string | undefined;
+};
 
 /** The value of subscriptions by the month of their first payment and group. */
 export function lifetimeValues(journeys: readonly PaidJourney[], terms: LifetimeTerms): NamedRow[] {
-	const { by, period, calendar, asOfMs, months } = terms;
+	const { by, period, calendar, asOfMs, months, customerOf } = terms;
+	const customers = customerOf && byCustomer(journeys, customerOf);
+	const ofFirst = customers && new Map(customers.map((own) => [own[0], own]));
 	const first = calendar.monthOf(
 		begunIn(journeys, period).reduce((firstMs, journey) => Math.min(firstMs, begunAtMs(journey)), asOfMs),
 	);
@@ -33,14 +42,17 @@ export function lifetimeValues(journeys: readonly PaidJourney[], terms: Lifetime
 			if (own.length === 0) return [];
 			const renewals = renewalsOf.getOrInsertComputed(group, () => new Renewals(group, asOfMs));
 			const projected = projectionOf(own, renewals, asOfMs);
-			return [{ month, ...values, ...earningsOf(month, own, terms, ages), projected }];
+			const theirs =
+				ofFirst && own.flatMap((first) => [ofFirst.get(first) ?? []]).filter(({ length }) => length > 0);
+			const ofCustomers = theirs && customerEarningsOf(month, theirs, terms, ages);
+			return [{ month, ...values, ...earningsOf(month, own, terms, ages), ...ofCustomers, projected }];
 		})
 		.sort((a, b) => compareTexts(String(a.month), String(b.month)) || b.subscriptions - a.subscriptions);
 }
 
 function earningsOf(
 	month: string,
-	members: readonly PaidJourney[],
+	members: readonly Pick<PaidJourney, 'subscription'>[],
 	{ asOfMs, calendar }: LifetimeTerms,
 	ages: number,
 ) {
@@ -60,6 +72,25 @@ function earningsOf(
 		// Up to now: the current month's cohort has nothing else.
 		penceToDate,
 		ltvToDatePence: each(penceToDate),
+	};
+}
+
+/** What customers have paid with all their subscriptions, by age from the month of the first payment of the first one. */
+function customerEarningsOf(
+	month: string,
+	customers: readonly (readonly PaidJourney[])[],
+	terms: LifetimeTerms,
+	ages: number,
+) {
+	const none = customers.length === 0;
+	const { cumulativePence, penceToDate } = earningsOf(month, customers.flat(), terms, ages);
+	const each = (pence: number) => rounded(pence / customers.length, 2);
+	return {
+		// Those whose first subscription is of this row.
+		customers: customers.length,
+		customerLtvPence: cumulativePence.map((pence) => (pence === null || none ? null : each(pence))),
+		customerPenceToDate: penceToDate,
+		customerLtvToDatePence: none ? null : each(penceToDate),
 	};
 }
 
@@ -89,20 +120,22 @@ export const lifetimeValueReport = reportThat({
 	title: 'Lifetime value',
 	summary: 'what subscriptions earn, by month of the first payment',
 	definition:
-		'By month of the first payment and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the first payment ÷ n`; 0 is the month itself. `projected` is what is expected in the next year.',
+		'By month of the first payment and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the first payment ÷ n`; 0 is the month itself. `projected` is what is expected in the next year. `customerLtvPence` is the same by customer, of all subscriptions of those whose first one is of the row.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	columns: {
 		ltvPence: { isShaded: true, heading: 'month' },
 		ltvToDatePence: { heading: 'to date' },
+		customerLtvToDatePence: { heading: 'to date by customer' },
 		ltvProjectedPence: { heading: 'projected' },
 		ltvProjectedLowPence: { heading: 'projected low' },
 		ltvProjectedHighPence: { heading: 'projected high' },
 	},
 	tableTitle: valueTitle,
-	async make({ query: { lookbackDays, by, months }, period, asOfMs, calendar, courses }) {
+	async make({ query: { lookbackDays, by, months }, period, asOfMs, calendar, courses, customers }) {
 		const journeys = (await courses()).filter(isPaid);
-		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar, months });
+		const customerOf = await customers();
+		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar, months, customerOf });
 		return { lookbackDays, by, months, rows, all: valueByAge(rows) };
 	},
 	table: ({ rows, all, by }) => [
@@ -145,6 +178,8 @@ export const lifetimeValueReport = reportThat({
 function flatRow({
 	cumulativePence: _,
 	penceToDate: _total,
+	customerPenceToDate: _customers,
+	customerLtvPence: _byAge,
 	projected,
 	ltvPence,
 	...row
@@ -172,6 +207,11 @@ function totalRow(
 		...Object.fromEntries(names.map((name) => [name, null])),
 		subscriptions,
 		ltvToDatePence: rounded(sumOf(rows, (row) => row.penceToDate) / subscriptions, 2),
+		customers: sumOf(rows, (row) => row.customers ?? 0),
+		customerLtvToDatePence: rounded(
+			sumOf(rows, (row) => row.customerPenceToDate ?? 0) / sumOf(rows, (row) => row.customers ?? 0),
+			2,
+		),
 		ltvProjectedPence: rounded(sumOf(rows, ({ projected }) => projected.pence) / subscriptions, 2),
 		ltvProjectedLowPence: null,
 		ltvProjectedHighPence: null,

@@ -217,6 +217,7 @@ function figuresOf(report: Report, { kind }: ReportQuery, asked: Asked): Figures
 	if (kind === 'trials') return figures.trialFigures(report, asked);
 	if (kind === 'movement') return figures.movementFigures(report, asked);
 	if (kind === 'retention') return figures.retentionFigures(report, asked);
+	if (kind === 'summary') return figures.summaryFigures(report);
 	if (kind === 'activity') return figures.activityFigures(report);
 	if (kind === 'coverage') return figures.coverageFigures(report, asked);
 	return figures.spendingFigures(report, asked);
@@ -226,11 +227,16 @@ function sumsOf(log: Log, { kind, model }: ReportQuery, asked: Asked): Figures {
 	if (kind === 'attribution') return paths.attribution(log, asked);
 	if (kind === 'paths') return paths.paths(log, asked);
 	if (kind === 'ltv')
-		return new Map([...cohorts.lifetimeValues(log, asked), ...subscriptions.projections(log, asked)]);
+		return new Map([
+			...cohorts.lifetimeValues(log, asked),
+			...subscriptions.customerValues(log, asked),
+			...subscriptions.projections(log, asked),
+		]);
 	if (kind === 'renewals') return subscriptions.renewals(log, asked);
 	if (kind === 'trials') return subscriptions.trials(log, asked);
 	if (kind === 'movement') return subscriptions.movement(log, asked);
 	if (kind === 'retention') return subscriptions.retention(log, asked);
+	if (kind === 'summary') return subscriptions.summary(log, asked);
 	if (kind === 'activity') return cohorts.activity(log, asked);
 	if (kind === 'coverage') return cohorts.coverage(log, asked);
 	return cohorts.spending(log, asked, spent, String(model[0]));

@@ -83,6 +83,7 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 		['trials', { ...paths, ...plans, every }],
 		['retention', { ...paths, ...plans, months }],
 		['activity', { ...common(endMs), ...ofTouches, segment: ofPaths.segment, every }],
+		['summary', { ...common(endMs), period: plans.period }],
 		['coverage', common(endMs)],
 		['coverage', { ...common(endMs), by: fc.constant([]) }],
 		[
@@ -99,7 +100,9 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 		fc.tuple(period, fc.record(parameters), fc.boolean()).map(([within, others, isOfNow]) => {
 			// For now, a period is read in another way than for the past.
 			const now = isOfNow && within.from !== null && within.to !== null && { asOf: null };
-			return { kind, ...within, ...others, ...now } as unknown as Question;
+			// A summary is of a moment.
+			const ofPeriod = kind === 'summary' ? {} : { ...within, ...now };
+			return { kind, ...others, ...ofPeriod } as unknown as Question;
 		});
 	return fc.oneof(...kinds.map(ofKind));
 }

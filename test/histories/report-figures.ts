@@ -124,6 +124,11 @@ export function lifetimeValueFigures(report: Report, asked: Asked): Figures {
 		}
 		figures.set(`${name}: to date`, row.penceToDate);
 		figures.set(`${name}: each to date`, row.ltvToDatePence);
+		figures.set(`${name}: customers`, row.customers);
+		figures.set(`${name}: customers to date`, row.customerPenceToDate);
+		figures.set(`${name}: customer to date`, row.customerLtvToDatePence);
+		for (const [age, value] of (row.customerLtvPence as readonly unknown[]).entries())
+			figures.set(`${name}: customer ${age}`, value);
 		const projected = row.projected as Fields;
 		figures.set(`${name}: projected`, projected.pence);
 		figures.set(`${name}: projected low`, projected.lowPence);
@@ -197,9 +202,12 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 			churn: row.subscriptionChurn,
 			retention: row.netRevenueRetention,
 			grossRetention: row.grossRevenueRetention,
-			cancelledCustomers: (row as unknown as MovementRow).customers.cancelled,
-			closingCustomers: (row as unknown as MovementRow).customers.closing,
-			newCustomers: (row as unknown as MovementRow).customers.new,
+			...Object.fromEntries(
+				Object.entries((row as unknown as MovementRow).customers).map(([name, count]) => [
+					`${name}Customers`,
+					count,
+				]),
+			),
 			customerChurn: row.customerChurn,
 			...worstOf(row),
 		};
@@ -218,6 +226,13 @@ function worstOf(row: Readonly<Record<string, unknown>>) {
 		closingLowPence: provisional?.closingPence.low ?? known.recurringPence.closing,
 		churnHigh: provisional ? (provisional.subscriptionChurn?.high ?? null) : known.subscriptionChurn,
 	};
+}
+
+export function summaryFigures(report: Report): Figures {
+	const figures: Figures = new Map();
+	for (const { moment, ...row } of report.rows as Rows)
+		for (const [figure, value] of Object.entries(row)) figures.set(`${moment}: ${figure}`, value);
+	return figures;
 }
 
 export function retentionFigures(report: Report, asked: Asked): Figures {

@@ -317,8 +317,114 @@ function customersOf(
 				last.isByWill ||= time.isByWill;
 			}
 		}
-		return { began: sorted[0] as Subscription, together };
+		return { began: sorted[0] as Subscription, own, together };
 	});
+}
+
+/** What is paid for at a moment, by what was known then, by `subid`. */
+function standingsAt(log: Log, asked: Asked, asOfMs: number) {
+	const then = { ...asked, asOfMs };
+	const triedOf = lastingIn(log, then);
+	return new Map(
+		chosen(log, then)
+			.map((one) => ({ one, payments: triedOf(one).payments }))
+			.filter(({ payments }) => payments.length > 0)
+			.map(({ one, payments }) => {
+				const last = spellsOf(payments, then).at(-1) as Spell;
+				const end = overAt(payments, 'kept');
+				const isThere = last.endsAtMs === Number.POSITIVE_INFINITY;
+				const standing = {
+					isThere,
+					isPastDue: isThere && end.dueMs <= asOfMs,
+					isCancelled: isThere && end.isByWill && end.dueMs > asOfMs,
+					isByWill: last.isByWill,
+					isUnknown: (payments.at(-1) as Lasting).days === null && asked.period[one.first.evt] !== 'never',
+					pence: isThere ? (standingAt([last], asOfMs + 1) ?? 0) : 0,
+				};
+				return [one.first.subid, standing] as const;
+			}),
+	);
+}
+
+export function summary(log: Log, asked: Asked): Figures {
+	const moments = [0, 7, 14].map((days) =>
+		Temporal.Instant.fromEpochMilliseconds(asked.asOfMs)
+			.toZonedDateTimeISO(asked.timezone)
+			.subtract({ days }),
+	);
+	const standings = moments.map(({ epochMilliseconds }) => standingsAt(log, asked, epochMilliseconds));
+	const rows = [0, 1].map((week) => {
+		const [now, before] = [standings[week], standings[week + 1]] as [
+			ReturnType<typeof standingsAt>,
+			ReturnType<typeof standingsAt>,
+		];
+		const there = [...now.values()].filter(({ isThere }) => isThere);
+		const left = [...now].filter(([subid, { isThere }]) => !isThere && before.get(subid)?.isThere);
+		const byWill = left.filter(([, { isByWill }]) => isByWill).length;
+		const isKnown = there.length === 0 || there.some(({ isUnknown }) => !isUnknown);
+		const penceOf = (some: typeof there) => (isKnown ? sum(some.map(({ pence }) => pence)) : null);
+		const recurring = penceOf(there);
+		return {
+			payingSubscriptions: there.length,
+			pastDueSubscriptions: there.filter(({ isPastDue }) => isPastDue).length,
+			recurringPence: recurring,
+			annualRecurringPence: recurring === null ? null : recurring * 12,
+			cancelledSubscriptions: there.filter(({ isCancelled }) => isCancelled).length,
+			pastDuePence: penceOf(there.filter(({ isPastDue }) => isPastDue)),
+			leftByWill: byWill,
+			lapsed: left.length - byWill,
+		} as Record<string, number | null>;
+	});
+	const figures: Figures = new Map();
+	const [now, before] = rows as [Record<string, number | null>, Record<string, number | null>];
+	for (const [place, moment] of ['now', 'a week before'].entries())
+		figures.set(`${moment}: day`, String(moments[place]?.toPlainDate()));
+	figures.set('change: day', null);
+	for (const [name, value] of Object.entries(now)) {
+		const earlier = before[name] ?? null;
+		figures.set(`now: ${name}`, value);
+		figures.set(`a week before: ${name}`, earlier);
+		figures.set(`change: ${name}`, value === null || earlier === null ? null : value - earlier);
+	}
+	return figures;
+}
+
+/** What customers have paid with all their subscriptions, in the row of the first of these. */
+export function customerValues(log: Log, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	const triedOf = lastingIn(log, asked);
+	const customers = customersOf(log, chosen(log, asked), (one) => triedOf(one).payments, asked);
+	const begun = begunIn(log, asked);
+	const monthNow = monthOf(asked.asOfMs, asked);
+	const first = begun.map(({ begunAtMs }) => monthOf(begunAtMs, asked)).sort()[0] ?? monthNow;
+	for (const [name, rows] of Map.groupBy(
+		begun,
+		({ begunAtMs, group }) => `${monthOf(begunAtMs, asked)} ${group}`,
+	)) {
+		const month = name.slice(0, 7);
+		const subids = new Set(rows.map((row) => row.first.subid));
+		const theirs = customers.filter(({ began }) => subids.has(began.first.subid));
+		const paidUntil = (age: number) =>
+			sum(
+				theirs.flatMap(({ own }) =>
+					own.flatMap(({ events }) =>
+						events
+							.filter(({ atMs }) => monthsBetween(month, monthOf(atMs, asked)) <= age)
+							.map(({ rvn }) => rvn),
+					),
+				),
+			);
+		const each = (pence: number) => (theirs.length === 0 ? null : new About(pence / theirs.length, 0.005_1));
+		figures.set(`${name}: customers`, theirs.length);
+		figures.set(`${name}: customers to date`, paidUntil(Number.POSITIVE_INFINITY));
+		figures.set(`${name}: customer to date`, each(paidUntil(Number.POSITIVE_INFINITY)));
+		for (let age = 0; age <= Math.min(asked.months, monthsBetween(first, monthNow)); age++)
+			figures.set(
+				`${name}: customer ${age}`,
+				monthsBetween(month, monthNow) > age ? each(paidUntil(age)) : null,
+			);
+	}
+	return figures;
 }
 
 export function movement(log: Log, asked: Asked): Figures {
@@ -368,11 +474,17 @@ export function movement(log: Log, asked: Asked): Figures {
 			const isThere = (ms: number) =>
 				whose.map((some) => some.some(({ fromMs, toMs }) => fromMs < ms && toMs >= ms));
 			const [theirBefore, theirAfter] = [isThere(from), isThere(to)];
+			const times = whose.flatMap((some) => some.map((time, nth) => ({ ...time, nth })));
+			figuresOf.openingCustomers = theirBefore.filter((each) => each).length;
+			figuresOf.reactivatedCustomers = times.filter(({ nth, fromMs }) => nth > 0 && within(fromMs)).length;
+			const ended = times.filter(({ toMs: endMs }) => within(endMs)).length;
+			figuresOf.endedCustomers = ended;
 			figuresOf.closingCustomers = theirAfter.filter((each) => each).length;
 			figuresOf.newCustomers = whose.filter(([first]) => within(first?.fromMs as number)).length;
 			figuresOf.cancelledCustomers = whose
 				.flat()
 				.filter(({ toMs, isByWill }) => within(toMs) && isByWill).length;
+			figuresOf.lapsedCustomers = ended - (figuresOf.cancelledCustomers as number);
 			figuresOf.customerChurn = ratio(
 				theirBefore.filter((each, one) => each && !theirAfter[one]).length,
 				theirBefore.filter((each) => each).length,

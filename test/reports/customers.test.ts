@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { dayMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
-import { coursesOf } from '../../src/reports/courses.ts';
+import { coursesOf, isPaid } from '../../src/reports/courses.ts';
 import type { Journey } from '../../src/reports/journey.ts';
+import { lifetimeValues } from '../../src/reports/lifetime-value.ts';
 import { describeMovement, type MovementRow } from '../../src/reports/movement.ts';
 import { examples } from '../quick.ts';
 import { day0Ms, journey, madeUpJourneys } from './made-up.ts';
@@ -104,5 +105,42 @@ test('where each subscription has a customer of its own, customers are subscript
 			}
 		}),
 		{ numRuns: examples(50) },
+	);
+});
+
+test('the value of a customer is of all subscriptions, and in the row of the first one', () => {
+	const made = [
+		monthly('monthly', 9, 2),
+		// Two months later, under another subid.
+		journey('annual', [[70, 12_000]], [], { evt: 'annual' }),
+		monthly('other', 12, 1, 300),
+		monthly('late', 45, 1),
+	];
+	const cids: Readonly<Record<string, string>> = { monthly: 'U', annual: 'U' };
+	const asOfMs = day0Ms + 100 * dayMs;
+	const period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+	const rows = lifetimeValues(coursesOf(made, setDays, asOfMs).filter(isPaid), {
+		by: [],
+		asOfMs,
+		calendar,
+		months: 24,
+		period,
+		customerOf: (subid) => cids[subid],
+	});
+	assert.deepEqual(
+		rows.map(({ month, subscriptions, customers, customerLtvPence, customerPenceToDate, ltvPence }) => [
+			month,
+			subscriptions,
+			customers,
+			customerLtvPence,
+			customerPenceToDate,
+			ltvPence,
+		]),
+		[
+			// £3.00 and £5.00 in January, £5.00 in February, £120.00 in March.
+			['2026-01', 2, 2, [400, 650, 6650, null], 13_300, [400, 650, 650, null]],
+			['2026-02', 1, 1, [500, 500, null, null], 500, [500, 500, null, null]],
+			['2026-03', 1, 0, [null, null, null, null], 0, [12_000, null, null, null]],
+		],
 	);
 });
