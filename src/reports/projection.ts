@@ -28,6 +28,8 @@ interface Dues {
 	renewed: number;
 	/** How long after they were due renewals came, or before. From the earliest. */
 	readonly lateMs: number[];
+	/** The same until they came or were cancelled, whichever was first: of those that were renewed, and of those that were not. */
+	readonly decidedMs: { readonly renewed: number[]; readonly lost: number[] };
 }
 
 interface PlanDues {
@@ -38,9 +40,10 @@ interface PlanDues {
 	silentDays: number;
 }
 
+const noDues: Dues = { due: 0, renewed: 0, lateMs: [], decidedMs: { renewed: [], lost: [] } };
 const noPlan: PlanDues = {
-	kept: { due: 0, renewed: 0, lateMs: [] },
-	refunded: { due: 0, renewed: 0, lateMs: [] },
+	kept: noDues,
+	refunded: structuredClone(noDues),
 	silentDays: 0,
 };
 
@@ -59,16 +62,25 @@ export class Renewals {
 				if (isRenewed === null) continue;
 				const [paid, next] = [payments[place] as Payment, payments[place + 1]];
 				const dues = plan[groupOf(paid)];
+				const dueMs = course.cadence && dueAfter(paid.atMs, course.cadence.days, 1);
+				const lateMsOf = (atMs: number) => (dueMs === null ? 0 : atMs - dueMs);
+				const cancelledMs = paid.cancelledAtMs === undefined ? [] : [lateMsOf(paid.cancelledAtMs)];
 				dues.due++;
-				if (!isRenewed || !next) continue;
+				if (!isRenewed || !next) {
+					dues.decidedMs.lost.push(...cancelledMs);
+					continue;
+				}
+				const lateMs = lateMsOf(next.atMs);
 				dues.renewed++;
-				dues.lateMs.push(course.cadence ? next.atMs - dueAfter(paid.atMs, course.cadence.days, 1) : 0);
+				dues.lateMs.push(lateMs);
+				dues.decidedMs.renewed.push(Math.min(lateMs, ...cancelledMs));
 			}
 			if (course.cadence === null)
 				plan.silentDays = Math.max(plan.silentDays, (asOfMs - (payments.at(-1) as Payment).atMs) / dayMs);
 		}
 		for (const { kept, refunded } of this.#plans.values())
-			for (const { lateMs } of [kept, refunded]) lateMs.sort((a, b) => a - b);
+			for (const { lateMs, decidedMs } of [kept, refunded])
+				for (const all of [lateMs, decidedMs.renewed, decidedMs.lost]) all.sort((a, b) => a - b);
 	}
 
 	/** How many of a plan were due so far. */
@@ -93,8 +105,9 @@ export class Renewals {
 	}
 
 	/**
-	 * How likely one is renewed that has not been yet: of the dues of its plan that were as late, the share that was. Those whose last
-	 * payment was paid back are compared with such ones.
+	 * How likely one is renewed that has not been yet, nor cancelled: of the dues of its plan that were as late, the share that was.
+	 * Those whose last payment was paid back are compared with such ones. Who is past due has not cancelled, so it is compared with
+	 * those who had not either; who is not due yet may still cancel.
 	 */
 	chanceOf(journey: PaidJourney, z: number = zOf['95 %']): ShareWithBounds {
 		const plan = planOf(journey);
@@ -117,7 +130,7 @@ export class Renewals {
 		const { kept, refunded } = this.#of(plan);
 		const all = kept.renewed + refunded.renewed;
 		if (all === 0) return lateMs >= 0 ? 1 : 0;
-		return (countUntil(kept, lateMs) + countUntil(refunded, lateMs)) / all;
+		return (countUntil(kept.lateMs, lateMs) + countUntil(refunded.lateMs, lateMs)) / all;
 	}
 
 	#of(plan: string): PlanDues {
@@ -145,14 +158,18 @@ function groupOf({ refundedAtMs }: Payment): 'kept' | 'refunded' {
 	return refundedAtMs === null ? 'kept' : 'refunded';
 }
 
-function countUntil({ lateMs }: Dues, untilMs: number): number {
-	return countBelow(lateMs, (late) => late <= untilMs);
+function countUntil(sortedMs: readonly number[], untilMs: number): number {
+	return countBelow(sortedMs, (ms) => ms <= untilMs);
 }
 
-/** Those of some dues that had not been renewed after so long. */
-function asLate(dues: Dues, lateMs: number): Pick<Dues, 'due' | 'renewed'> {
-	const came = countUntil(dues, lateMs);
-	return { due: dues.due - came, renewed: dues.renewed - came };
+/** Those of some dues that had not been renewed after so long, nor cancelled where they were past due. */
+function asLate({ due, renewed, lateMs, decidedMs }: Dues, afterMs: number): Pick<Dues, 'due' | 'renewed'> {
+	if (afterMs <= 0) {
+		const came = countUntil(lateMs, afterMs);
+		return { due: due - came, renewed: renewed - came };
+	}
+	const open = renewed - countUntil(decidedMs.renewed, afterMs);
+	return { due: open + due - renewed - countUntil(decidedMs.lost, afterMs), renewed: open };
 }
 
 /** When the n-th payment after one is due. Months are those of the calendar. */

@@ -153,6 +153,8 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 	);
 	const lateMsOf = ({ payment, next, days }: (typeof over)[number]) =>
 		next ? [days === null ? 0 : next.atMs - dueAfter(payment.atMs, days, 1)] : [];
+	const hasCancelled = ({ payment: { atMs, cancelledAtMs }, days }: (typeof over)[number], lateMs: number) =>
+		Number.isFinite(cancelledAtMs) && (days === null || cancelledAtMs - dueAfter(atMs, days, 1) <= lateMs);
 	const renewedLateMs = over.flatMap(lateMsOf);
 	const silentDays = Math.max(
 		0,
@@ -180,11 +182,14 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 			if (renewedLateMs.length === 0) return lateMs >= 0 ? 1 : 0;
 			return renewedLateMs.filter((each) => each <= lateMs).length / renewedLateMs.length;
 		},
-		/** Those that had not been renewed after so long, of payments that were paid back or that were not. */
+		/** Those that had not been renewed after so long, nor cancelled if that is past due, of payments that were paid back or not. */
 		asLate: (lateMs: number, isPaidBack: boolean): Counted => {
-			const some = over.filter(({ payment }) => payment.isPaidBack === isPaidBack);
-			const came = some.flatMap(lateMsOf).filter((each) => each <= lateMs).length;
-			return { due: some.length - came, renewed: some.filter(({ next }) => next).length - came };
+			const some = over.filter((due) => {
+				if (due.payment.isPaidBack !== isPaidBack) return false;
+				const hasCome = lateMsOf(due).some((each) => each <= lateMs);
+				return !hasCome && !(lateMs > 0 && hasCancelled(due, lateMs));
+			});
+			return { due: some.length, renewed: some.filter(({ next }) => next).length };
 		},
 		rateOf,
 		all: rateOf({ due: over.length, renewed: over.filter(({ next }) => next).length }),

@@ -5,22 +5,30 @@ import { dayMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
 import { coursesOf, isPaid } from '../../src/reports/courses.ts';
 import { describeMovement, type MovementRow } from '../../src/reports/movement.ts';
+import { projectionOf, Renewals } from '../../src/reports/projection.ts';
 import { retainedCohorts, retentionByAge } from '../../src/reports/retention.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { day0Ms, journey } from './made-up.ts';
-import { beginMs, plans, type Simulated, simulate, trouble } from './simulated-business.ts';
+import { beginMs, cancellationEvt, plans, type Simulated, simulate, trouble } from './simulated-business.ts';
 
 const calendar = new Calendar('UTC');
 const days = 800;
 
-/** Months of all subscriptions, as of a moment, by name. */
-function monthsAt(simulated: readonly Simulated[], asOfMs: number): Map<string, MovementRow> {
+function knownAt(simulated: readonly Simulated[], asOfMs: number) {
 	const known = simulated.flatMap((one) => {
 		const { subscription } = one;
 		const steps = subscription.steps.filter(({ atMs }) => atMs < asOfMs);
 		const events = steps.map((step) => ({ ...step, subid: subscription.subid, shownAtMs: null }));
-		return events.length === 0 ? [] : [{ ...one, subscription: subscriptionOf(events, null) }];
+		return events.length === 0
+			? []
+			: [{ ...one, subscription: subscriptionOf(events, null, cancellationEvt) }];
 	});
+	return { known, courses: coursesOf(known, {}, asOfMs).filter(isPaid) };
+}
+
+/** Months of all subscriptions, as of a moment, by name. */
+function monthsAt(simulated: readonly Simulated[], asOfMs: number): Map<string, MovementRow> {
+	const { known } = knownAt(simulated, asOfMs);
 	const spans = calendar.spans('month', beginMs, asOfMs);
 	const rows = describeMovement(coursesOf(known, {}, asOfMs), { by: [], spans, asOfMs });
 	return new Map(rows.map(({ span, row }) => [span.name, row]));
@@ -76,6 +84,52 @@ test('what a month becomes lies in what is told of it the day after its end', ()
 	const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 	assert.ok(mean(errors.known) > 0.04, 'what is known alone is far off');
 	assert.ok(mean(errors.likely) < 0.01, `likely: ${mean(errors.likely)}`);
+});
+
+test('however many cancel beforehand, so many of the others are lost as is told', () => {
+	for (const cancelled of [0.3, 0.9]) {
+		const all = { count: 0, told: 0, lost: 0 };
+		const pastDue = { ...all };
+		const notDueYet = { ...all };
+		const pence = { expected: 0, paid: 0 };
+		for (const [place, plan] of plans.slice(0, 2).entries()) {
+			const simulated = simulate(
+				[plan],
+				// Who goes on after a pause has been lost, and renews.
+				{ ...trouble, late: 0.3, pause: 0, missing: 0, rise: 0, cancelled },
+				{ subscriptions: 3000, days, random: seededRandom(place + 1) },
+			);
+			const wholes = new Map(simulated.map(({ subscription }) => [subscription.subid, subscription]));
+			for (let day = 300; day < 620; day += 19) {
+				const asOfMs = beginMs + day * dayMs;
+				const { courses } = knownAt(simulated, asOfMs);
+				const renewals = new Renewals(courses, asOfMs);
+				for (const journey of courses) {
+					const { course, subscription } = journey;
+					const isPastDue = course.state === 'at risk';
+					if (!isPastDue && course.state !== 'active') continue;
+					const next = wholes
+						.get(subscription.subid)
+						?.steps.find(({ kind, atMs }) => kind === 'renewal' && atMs > asOfMs);
+					const sums = isPastDue ? pastDue : notDueYet;
+					sums.count++;
+					sums.told += 1 - renewals.chanceOf(journey).share;
+					if (!next || next.atMs > (course.lapsesAtMs ?? Number.POSITIVE_INFINITY)) sums.lost++;
+					// Nobody is later than that.
+					if (isPastDue && next && next.atMs <= asOfMs + 15 * dayMs) pence.paid += next.revenuePence;
+				}
+				const some = courses.filter(({ course }) => course.state === 'at risk');
+				pence.expected += projectionOf(some, renewals, asOfMs, { days: 15 }).pence;
+			}
+		}
+		const shown = `${cancelled}: ${JSON.stringify({ pastDue, notDueYet, pence })}`;
+		assert.ok(pastDue.count > 500, shown);
+		assert.ok(Math.abs(pastDue.told - pastDue.lost) < 0.03 * pastDue.count, shown);
+		const ratio = pence.expected / pence.paid;
+		assert.ok(ratio > 0.8 && ratio < 1.05, shown);
+		// Some of those who are not due yet will cancel.
+		assert.ok(notDueYet.told > 0.95 * notDueYet.lost, shown);
+	}
 });
 
 test('who is due and may still renew counts as there, and as gone at worst, from its due day on', () => {

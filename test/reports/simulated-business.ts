@@ -33,6 +33,8 @@ export interface Trouble {
 	/** When prices rise, in days, and by how much. */
 	readonly riseDay: number;
 	readonly rise: number;
+	/** Of those who leave without having been paid back, the share that cancels before it is due. */
+	readonly cancelled?: number;
 }
 
 export interface Simulated extends Journey {
@@ -43,6 +45,9 @@ export interface Simulated extends Journey {
 	/** When it truly began, was interrupted, went on and ended, in pairs. */
 	readonly spells: readonly (readonly [fromMs: number, toMs: number])[];
 }
+
+/** What the business names for cancellations. */
+export const cancellationEvt = 'goodbye';
 
 export const beginMs = Date.UTC(2024, 0, 15, 9);
 
@@ -68,7 +73,7 @@ export function simulate(
 		const plan = drawn(plans, random);
 		const channels = Object.keys(plan.churn);
 		const channel = channels[Math.floor(random() * channels.length)] as string;
-		const steps: { atMs: number; revenuePence: number }[] = [];
+		const steps: { atMs: number; revenuePence: number; evt?: string }[] = [];
 		const dues: { atMs: number; isRenewed: boolean }[] = [];
 		const spells: [number, number][] = [];
 		let anchorMs = beginMs + Math.floor(dayOf(number) * dayMs);
@@ -84,6 +89,12 @@ export function simulate(
 			const dueMs = plan.weeks ? anchorMs + 7 * plan.weeks * dayMs : addMonths(anchorMs, plan.months);
 			const leaves = isRefunded ? happens(0.5) : happens(plan.churn[channel] as number);
 			if (dueMs < endMs) dues.push({ atMs: dueMs, isRenewed: !leaves });
+			if (leaves && !isRefunded && trouble.cancelled && happens(trouble.cancelled))
+				steps.push({
+					atMs: Math.floor(paidMs + random() * (dueMs - paidMs)),
+					revenuePence: 0,
+					evt: cancellationEvt,
+				});
 			if (leaves) {
 				spells.push([fromMs, isRefunded ? (steps.at(-1)?.atMs as number) : dueMs]);
 				break;
@@ -101,9 +112,16 @@ export function simulate(
 		}
 		const events = steps
 			.filter(({ atMs }) => atMs < endMs)
-			.map((step) => ({ ...step, subid: `S-${number}`, evt: 'membership', shownAtMs: null }));
+			.map((step) => ({ evt: 'membership', ...step, subid: `S-${number}`, shownAtMs: null }));
 		const first = { atMs: beginMs, channel, source: null, medium: null, campaign: null, landing: null };
-		return { subscription: subscriptionOf(events, null), path: [first], plan, channel, dues, spells };
+		return {
+			subscription: subscriptionOf(events, null, cancellationEvt),
+			path: [first],
+			plan,
+			channel,
+			dues,
+			spells,
+		};
 	});
 }
 
