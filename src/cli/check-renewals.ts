@@ -1,25 +1,23 @@
-import { withoutHidden } from '../format/hidden-characters.ts';
-import { listed } from '../format/numbers.ts';
+import { assumedRenewalsOf } from '../reports/courses.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
+import type { Account } from '../store/control/accounts.ts';
 import type { Check } from '../store/maintenance.ts';
 import type { Store } from '../store/store.ts';
 
-/** Names event types that nobody has renewed, while others have been: reports take these to be paid as often. */
+/** How often that is taken to be paid which nobody of an account has renewed yet. Null if there is nothing like that. */
+export async function assumedRenewals(store: Store, account: Account): Promise<string | null> {
+	const learned = await store.read(account.id, learnedCadences(store.now(), account.cancellationEvt));
+	return assumedRenewalsOf(account, learned);
+}
+
+/** Tells of event types that nobody has renewed yet how often reports take them to be paid. */
 export async function* checkRenewals(
 	store: Store,
 	isReadable: (aid: string) => boolean,
 ): AsyncIterable<Check> {
-	for (const { id, aid, renewalDays, cancellationEvt } of await store.control.accounts()) {
-		if (!isReadable(aid)) continue;
-		const { evts, all } = await store.read(id, learnedCadences(store.now(), cancellationEvt));
-		const unknown = evts.filter(([evt, days]) => days.length === 0 && renewalDays[evt] === undefined);
-		if (all.length === 0 || unknown.length === 0) continue;
-		yield {
-			check: `renewals of ${aid}`,
-			ok: true,
-			detail: withoutHidden(
-				`nobody has renewed ${listed(unknown.map(([evt]) => `'${evt}'`))}, so reports take it to be paid as often as others. Say how often, or that it is paid once: 'caskade account update ${aid} --renewal-days EVT=never'`,
-			),
-		};
+	for (const account of await store.control.accounts()) {
+		if (!isReadable(account.aid)) continue;
+		const detail = await assumedRenewals(store, account);
+		if (detail !== null) yield { check: `renewals of ${account.aid}`, ok: true, detail };
 	}
 }

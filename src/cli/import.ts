@@ -4,6 +4,7 @@ import { counted } from '../format/numbers.ts';
 import type { FileReport } from '../import/history-import.ts';
 import { InputFile } from '../import/input-file.ts';
 import { asWrittenOption } from './as-written.ts';
+import { assumedRenewals } from './check-renewals.ts';
 import { aidText, command } from './command.ts';
 import { conflictsOption, exitConflicts } from './conflicts.ts';
 import { print, printLine, printTable } from './output.ts';
@@ -31,7 +32,8 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 	.onStore(async (store, options, aid, files) => {
 		using opened = new DisposableStack();
 		const inputs = files.map((file) => opened.use(InputFile.open(file)));
-		const { id: accountId, channelRules, currency } = await store.control.account(aid);
+		const account = await store.control.account(aid);
+		const { id: accountId, channelRules, currency } = account;
 		const mapping = options.mapping === undefined ? null : createFile(options.mapping);
 		const progress = opened.adopt(showProgress(process.stderr, '', options.json ?? false), (bar) =>
 			bar.end(),
@@ -67,10 +69,12 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 				accountId,
 				`History was imported: ${counted(stored.hits, 'hit')} and ${counted(stored.events, 'event')}.`,
 			);
+		const assumed = stored.events > 0 && !options.json ? await assumedRenewals(store, account) : null;
 		print(options, { aid, files: reports, stored }, () => {
 			printTable(reports, 'No files.');
 			printLine('');
 			printTable([stored], '');
+			if (assumed !== null) printLine(`\n${assumed}`);
 		});
 		if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
 		else if (stored.conflicts > 0 && options.conflicts === 'fail') process.exitCode = exitConflicts;

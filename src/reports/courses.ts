@@ -16,6 +16,7 @@ import {
 	triedCourseOf,
 } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
+import { withoutHidden } from '../format/hidden-characters.ts';
 import { counted } from '../format/numbers.ts';
 import { learnedCadences } from '../store/account/reading/payments.ts';
 import type { Account } from '../store/control/accounts.ts';
@@ -168,6 +169,37 @@ export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = tru
 		);
 	return warnings;
 }
+
+/**
+ * How often each `evt` is taken to be paid that nobody has renewed yet, why, and how to change it. Null if there is none.
+ * @param learned what all subscriptions tell
+ */
+export function assumedRenewalsOf(
+	{ aid, renewalDays }: Pick<Account, 'aid' | 'renewalDays'>,
+	{ evts, prices, all }: CadenceTable,
+): string | null {
+	const unrenewed = evts.filter(([, days]) => days.length === 0).map(([evt]) => evt);
+	if (unrenewed.length === 0) return null;
+	const assumed = unrenewed.slice(0, maxAssumed).map((evt) => {
+		const set = renewalDays[evt];
+		if (set === 'never') return `'${evt}' is taken to be paid once, as is set`;
+		if (set !== undefined) return `'${evt}' is taken to be paid every ${set} days, as is set`;
+		const ofPrices = prices.flatMap(([of, , days]) => (of === evt ? days : []));
+		const borrowed = [...new Set(ofPrices.length > 0 ? ofPrices : all)].sort((a, b) => a - b);
+		if (borrowed.length === 0) return `nothing tells how often '${evt}' is paid`;
+		const days = borrowed.map((each) => rounded(each, 0)).join(' or ');
+		return `'${evt}' is taken to be paid every ${days} days, as others are`;
+	});
+	const others = unrenewed.length - assumed.length;
+	if (others > 0) assumed.push(`${counted(others, 'other event type')} not shown`);
+	const again = Object.keys(renewalDays).length > 0 ? ' Name what is set again: it replaces all of it.' : '';
+	return withoutHidden(
+		`Not renewed by anybody yet: ${assumed.join('; ')}. To change it: 'caskade account update ${aid} --renewal-days EVT=DAYS', or EVT=never for what is paid once.${again}`,
+	);
+}
+
+/** More are only counted. */
+const maxAssumed = 10;
 
 /** Fewer are not worth a warning. */
 const [minWarned, minWarnedShare] = [5, 0.01];

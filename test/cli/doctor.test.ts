@@ -54,6 +54,44 @@ test('doctor and coverage name keys that stand for a missing one', async (t) => 
 	assert.doesNotMatch(other.stdout + other.stderr, /join nobody/);
 });
 
+test('doctor and import tell how often that is taken to be paid which nobody has renewed yet', async (t) => {
+	const { folder, at } = await soundFolder(t);
+	const file = join(folder, 'history.ndjson');
+	const importing = async (...sales: readonly (readonly [subid: string, evt: string, daysAgo: number])[]) => {
+		const lines = sales.map(([subid, evt, daysAgo]) => ({
+			type: 'subscription',
+			at: new Date(Date.now() - daysAgo * 86_400_000).toISOString(),
+			tid: `${subid}-${daysAgo}`,
+			subid,
+			evt,
+			rvn: 5,
+		}));
+		writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+		const { code, stdout } = await caskade(['import', 'c-a-x', file, ...at]);
+		assert.equal(code, 0);
+		return stdout;
+	};
+	const change =
+		"To change it: 'caskade account update c-a-x --renewal-days EVT=DAYS', or EVT=never for what is paid once.";
+	const unknown = `Not renewed by anybody yet: nothing tells how often 'lifetime' is paid. ${change}`;
+	assert.ok((await importing(['L-1', 'lifetime', 3])).endsWith(`\n\n${unknown}\n`));
+	const renewed = [1, 2, 3, 4, 5].flatMap((n) =>
+		[95, 65, 35, 5].map((daysAgo) => [`N-${n}`, 'newsletter', daysAgo] as const),
+	);
+	const borrowed = `Not renewed by anybody yet: 'lifetime' is taken to be paid every 30 days, as others are. ${change}`;
+	assert.ok((await importing(...renewed)).endsWith(`\n\n${borrowed}\n`));
+	// Nothing came, so nothing new is assumed.
+	assert.ok(!(await importing(...renewed)).includes('To change it'));
+	const told = async () =>
+		(await caskade(['doctor', ...at])).stdout.split('\n').filter((line) => line.includes('renewals of'));
+	assert.deepEqual(await told(), [`ok    renewals of c-a-x: ${borrowed}`]);
+	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=never', 'newsletter=30', ...at]);
+	const set = `'lifetime' is taken to be paid once, as is set. ${change} Name what is set again: it replaces all of it.`;
+	assert.deepEqual(await told(), [`ok    renewals of c-a-x: Not renewed by anybody yet: ${set}`]);
+	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=365', ...at]);
+	assert.match((await told()).join(), /'lifetime' is taken to be paid every 365 days, as is set/);
+});
+
 test('doctor names accounts that believe every id', async (t) => {
 	const { at } = await soundFolder(t);
 	const named = async () =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { minuteMs } from '../../src/durations.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
 import { startSite } from '../collect/browser.ts';
 import { eventually } from '../eventually.ts';
 import {
@@ -34,6 +34,27 @@ const settings = {
 
 for (const engine of enginesAboveContract)
 	suite(`settings and webhooks in the console on ${engine.name}`, () => {
+		test('settings tell how often that is taken to be paid which nobody has renewed yet', async (t) => {
+			const { person, store, clock } = await consoleHere(t, engine);
+			const olga = await person('olga@example.com', operator);
+			const page = async () => (await olga.get(path)).body;
+			assert.doesNotMatch(await page(), /Not renewed by anybody/);
+			const { id } = await store.control.account('c-a-one');
+			const writer = await startWritingFor(t, store);
+			for (const daysAgo of [65, 35, 5])
+				await upload(
+					writer,
+					id,
+					[1, 2, 3, 4].map((n) => subscriptionEvent({ subid: `N-${n}` })),
+					{ atMs: clock.now - daysAgo * dayMs },
+				);
+			await upload(writer, id, [subscriptionEvent({ evt: '<b>' })], { atMs: clock.now - dayMs });
+			assert.match(
+				await page(),
+				/Not renewed by anybody yet: &#39;&#60;b&#62;&#39; is taken to be paid every 30 days, as others are\./,
+			);
+		});
+
 		test('settings are changed, and what is wrong is told with the name of its field', async (t) => {
 			const { person, store } = await consoleHere(t, engine);
 			const olga = await person('olga@example.com', operator);

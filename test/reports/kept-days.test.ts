@@ -8,9 +8,11 @@ import { prune, pruneKept } from '../../src/store/account/removing/pruning.ts';
 import { changeAccount } from '../../src/store/account-changes.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
+import { News } from '../../src/store/news.ts';
 import { openStore } from '../../src/store/open.ts';
 import { rebuildAll } from '../../src/store/rebuilding.ts';
 import type { OpenStore } from '../../src/store/store.ts';
+import { eventually } from '../eventually.ts';
 import { examples } from '../quick.ts';
 import { body } from '../store/contract/visitors.ts';
 import { addAccount, type Engine, engines } from '../store/engines.ts';
@@ -204,8 +206,16 @@ for (const engine of engines) {
 			return rows.reduce((sum, row) => sum + Number(row.renewals), 0);
 		};
 		assert.deepEqual([await renewals(null), await renewals('goodbye')], [1, 0]);
+		const news = new News(store);
+		const named = async () => (await news.among([{ id }])).length > 0;
+		await eventually('nothing is new', async () => {
+			if (await named()) news.done(id);
+			return !(await named());
+		});
 		await changeAccount(store, 'c-a-acme-uk', { cancellationEvt: 'goodbye' }, async () => {});
 		assert.deepEqual(await keptRows(store, id), []);
+		// They are not left until something arrives.
+		await eventually('the account is visited again', named);
 		const account = await store.control.account('c-a-acme-uk');
 		await keepDays(store, account);
 		clock.ms += graceMs;

@@ -10,7 +10,9 @@ import { type Html, html } from '../../format/html.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import { eventName, hostName, webOrigin } from '../../format/values.ts';
 import { calendarOf } from '../../reports/calendar.ts';
+import { assumedRenewalsOf } from '../../reports/courses.ts';
 import { gracePeriods, renewalPeriods } from '../../reports/report-query.ts';
+import { learnedCadences } from '../../store/account/reading/payments.ts';
 import { changeAccount } from '../../store/account-changes.ts';
 import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
 import { relabelledAmounts } from '../../store/stored-amounts.ts';
@@ -84,7 +86,7 @@ export const settingsPage = accountPage({
 	title: 'Settings',
 	menu: 'Settings',
 	right: 'operate',
-	get: async (asked) => html`${accountForm(asked)}
+	get: async (asked) => html`${accountForm(asked, await assumedOf(asked))}
 ${goalSection(asked)}
 ${await keySection(asked)}`,
 	actions,
@@ -114,7 +116,14 @@ async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
 	return { key };
 }
 
-function accountForm(asked: AskedOfAccount): Html {
+/** How often that is taken to be paid which nobody has renewed yet. */
+async function assumedOf({ store, account, now }: AskedOfAccount): Promise<string | null> {
+	const learned = await store.read(account.id, learnedCadences(now(), account.cancellationEvt));
+	return assumedRenewalsOf(account, learned);
+}
+
+/** @param assumed what is taken of event types that nobody has renewed */
+function accountForm(asked: AskedOfAccount, assumed: string | null): Html {
 	const { account } = asked;
 	const { aid, client, idTrust, timezone, currency, origins, channelRules, paymentProviders, explains } =
 		account;
@@ -127,6 +136,7 @@ ${linesField('origins', 'Origins', origins, 'web origins whose pages may read sc
 ${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
 ${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
 ${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them; lifetime=never for what is paid once')}
+${assumed !== null && html`<p class="hint">${assumed}</p>`}
 ${linesField('graceDays', 'Days of grace', graceDays, 'such as newsletter=21, on each line: how many days after its due day a renewal is in time')}
 ${textField('cancellationEvt', 'Cancellation', account.cancellationEvt, { hint: 'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected; empty for none' })}
 ${choiceField('idTrust', 'Ids in hits', idTrusts, idTrust)}
