@@ -330,12 +330,13 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 		.sort((a, b) => b.votes - a.votes)
 		.slice(0, maxTabledPrices);
 	return {
-		prices: prices.flatMap(({ evt, group, pence }) => {
+		// Also those of which nothing is known, though something may be of near ones.
+		prices: prices.map(({ evt, group, pence }) => {
 			const { modes, from } =
 				group.all.modes.length > 0
 					? group.ofPrice(pence)
 					: { ...all.ofPrice(pence), from: 'account' as const };
-			return modes.length > 0 ? [[evt, pence, modes, from] as const] : [];
+			return [evt, pence, modes, from] as const;
 		}),
 		evts: evts.map(([evt, group]) => [evt, group.all.modes]),
 		all: all.all.modes,

@@ -178,3 +178,12 @@ test('twenty alike times of its own tell two cadences at one price apart; a few 
 	assert.equal(lastOf(every(8, 4), neighbours)?.days, 10);
 	assert.equal(lastOf(every(10, 20), neighbours)?.days, 10);
 });
+
+test('a price that nobody goes on paying has no cadence, although one of a near price was paid again', () => {
+	const silent = Array.from({ length: 25 }, () => paid([100], 499));
+	const again = paid([0, 182], 520);
+	assert.equal(lastOf(silent[0] as Paid, [...silent, again]), null);
+	assert.equal(lastOf(again, silent)?.days, 6 * month);
+	// What others with its evt pay says more.
+	assert.equal(lastOf(silent[0] as Paid, [...silent, again, ...monthly])?.from, 'event');
+});
