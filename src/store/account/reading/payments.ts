@@ -3,7 +3,7 @@ import { compareEvents } from '../../../domain/event-order.ts';
 import { type Step, startOf, stepsOf } from '../../../domain/subscription.ts';
 import { type CadenceTable, cadenceTableOf, type Paid } from '../../../domain/subscription-cadence.ts';
 import { paymentsOf } from '../../../domain/subscription-course.ts';
-import { type Reading, select } from '../../steps.ts';
+import { type Reading, rowsOf, select } from '../../steps.ts';
 import { type OfNames, rowsOfNames } from './rows.ts';
 
 /** The sample: so many places among the events in order of arrival, and the subscriptions of so many events at each. */
@@ -27,13 +27,13 @@ function* sampledPayments(asOfMs: number, cancellationEvt: CancellationEvt): Rea
 		yield* select`min(id) AS first, max(id) AS last FROM @subscription_event WHERE received_at <= ${asOfMs} /* sampled payments */`;
 	if (!extent || extent.first === null) return [];
 	const [first, last] = [Number(extent.first), Number(extent.last)];
-	const subids = new Set<string>();
-	for (let place = 0; place < places; place++) {
-		const fromId = first + Math.floor(((last + 1 - first) * place) / places);
-		const rows =
-			yield* select`subid FROM @subscription_event WHERE id >= ${fromId} AND received_at <= ${asOfMs} ORDER BY id LIMIT ${eventsPerPlace} /* sampled payments */`;
-		for (const { subid } of rows) subids.add(String(subid));
-	}
+	const sampled = yield* rowsOf(
+		Array.from({ length: places }, (_, place) => {
+			const fromId = first + Math.floor(((last + 1 - first) * place) / places);
+			return select`subid FROM @subscription_event WHERE id >= ${fromId} AND received_at <= ${asOfMs} ORDER BY id LIMIT ${eventsPerPlace} /* sampled payments */`;
+		}),
+	);
+	const subids = new Set(sampled.map(({ subid }) => String(subid)));
 	const paid: Paid[] = [];
 	for (const some of pagesOf([...subids])) {
 		// Each half has an index.
