@@ -35,8 +35,8 @@ interface KeyOperation {
 	readonly scope?: KeyScope;
 	/** What each request uses up: the key's rate and quota, or the operation's own limit. */
 	readonly takes: 'rate and quota' | OwnLimit;
-	/** Its entry in the OpenAPI document, without the parts that all operations with a key share. */
-	readonly description: object;
+	/** Its entry in the OpenAPI document, without the parts that all operations with a key share; or what loads it. */
+	readonly description: object | (() => Promise<object>);
 	/** Sends the answer, or throws an ApiError. */
 	readonly handle: (
 		request: FastifyRequest,
@@ -111,11 +111,16 @@ export function keyOperation(
 		askForBody(request, reply);
 	}
 
+	const { description } = operation;
 	app.route({
 		method: operation.method,
 		url: operation.url,
 		config: { operation: operation.name },
-		schema: { operationId: operation.name, security: [{ apiKey: [] }], ...operation.description },
+		schema: {
+			operationId: operation.name,
+			security: [{ apiKey: [] }],
+			...(typeof description === 'function' ? { describe: description } : description),
+		},
 		onRequest: admit,
 		onSend: (request, reply, payload, done) => {
 			const { admitted } = request;

@@ -5,9 +5,9 @@ import { whenAbandoned } from '../http/abandoned.ts';
 import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
 import type { ReportDefinition } from '../reports/report.ts';
+import { type ReportKind, reportKinds } from '../reports/report-kinds.ts';
 import { parameters, readQuery, reportedAccount } from '../reports/report-query.ts';
 import type { ReportRunner } from '../reports/report-runner.ts';
-import { allReports as definitions } from '../reports/reports.ts';
 import { Type } from '../schema/type.ts';
 import {
 	type Admitted,
@@ -26,30 +26,15 @@ export interface ReportOptions extends KeyOperationOptions {
 
 /** `GET /reports/…`: reports of an account, for programs with a key that may read. */
 export function reports(app: FastifyInstance, options: ReportOptions): void {
-	for (const definition of definitions)
+	for (const kind of reportKinds)
 		keyOperation(app, options, {
 			method: 'GET',
-			url: `/reports/${definition.kind}`,
-			name: `read${capitalised(definition.kind)}Report`,
+			url: `/reports/${kind}`,
+			name: `read${capitalised(kind)}Report`,
 			scope: 'read',
 			takes: 'rate and quota',
-			description: {
-				tags: ['Reports'],
-				summary: capitalised(definition.summary),
-				description: `${definition.definition}
-
-Uses one request of rate and quota. The key must have been issued with \`--scope read\`. Amounts are whole pence. \`docs/reports.md\` has the formula of every figure. For servers, not for browsers.`,
-				querystring: querySchema(definition),
-				response: {
-					200: describeJson('The report.', reportSchema, exampleReport),
-					...describeErrors({
-						invalid_report: ['from: 2026-02-30 is not a date; write it like 2026-01-31.'],
-						invalid_account: ['No account c-a-x is available to this API key.'],
-						...readErrors,
-					}),
-				},
-			},
-			handle: (request, reply, admitted) => handle(definition, request, reply, admitted),
+			description: async () => describe(await definitionOf(kind)),
+			handle: async (request, reply, admitted) => handle(await definitionOf(kind), request, reply, admitted),
 		});
 
 	async function handle(
@@ -76,6 +61,32 @@ Uses one request of rate and quota. The key must have been issued with \`--scope
 		}
 		return reply;
 	}
+}
+
+/** Loaded when somebody asks: an idle server need not hold how all reports are made. */
+async function definitionOf(kind: ReportKind): Promise<ReportDefinition> {
+	const { reportOf } = await import('../reports/reports.ts');
+	return reportOf(kind);
+}
+
+/** Its entry in the OpenAPI document. */
+function describe(definition: ReportDefinition): object {
+	return {
+		tags: ['Reports'],
+		summary: capitalised(definition.summary),
+		description: `${definition.definition}
+
+Uses one request of rate and quota. The key must have been issued with \`--scope read\`. Amounts are whole pence. \`docs/reports.md\` has the formula of every figure. For servers, not for browsers.`,
+		querystring: querySchema(definition),
+		response: {
+			200: describeJson('The report.', reportSchema, exampleReport),
+			...describeErrors({
+				invalid_report: ['from: 2026-02-30 is not a date; write it like 2026-01-31.'],
+				invalid_account: ['No account c-a-x is available to this API key.'],
+				...readErrors,
+			}),
+		},
+	};
 }
 
 function invalid(detail: string): ApiError {

@@ -86,6 +86,8 @@ declare module 'fastify' {
 		/** Routes without it are not documented. */
 		operationId?: string;
 		security?: readonly object[];
+		/** The rest of its schema, where that is loaded when the document is asked for. */
+		describe?: () => Promise<object>;
 	}
 }
 
@@ -96,19 +98,27 @@ interface OperationDescription {
 	readonly querystring?: ObjectSchema;
 	readonly params?: ObjectSchema;
 	readonly response: Readonly<Record<string, { readonly headers: object }>>;
+	readonly describe?: () => Promise<object>;
 	readonly [other: string]: unknown;
 }
 
 /** Collects the operations that are added after it, under `prefix`, into `GET /openapi.json`. */
 export function openapi(app: FastifyInstance, prefix: string): void {
-	const paths: Record<string, Record<string, object>> = {};
+	const described: { path: string; method: string; operation: OperationDescription }[] = [];
 	app.addHook('onRoute', ({ url, method, schema }) => {
 		if (schema?.operationId === undefined || method === 'HEAD') return;
 		const path = url.slice(prefix.length).replaceAll(/:(\w+)/g, '{$1}');
-		const operation = documented(schema as OperationDescription);
-		paths[path] = { ...paths[path], [String(method).toLowerCase()]: operation };
+		const operation = schema as OperationDescription;
+		described.push({ path, method: String(method).toLowerCase(), operation });
 	});
-	app.get(`${prefix}/openapi.json`, (request, reply) => {
+	app.get(`${prefix}/openapi.json`, async (request, reply) => {
+		// Made when it is asked for: few ask, and it takes memory.
+		const paths: Record<string, Record<string, object>> = {};
+		for (const { path, method, operation } of described) {
+			const { describe, ...known } = operation;
+			const whole = { ...known, ...(await describe?.()) } as OperationDescription;
+			paths[path] = { ...paths[path], [method]: documented(whole) };
+		}
 		const document = {
 			openapi: '3.1.0',
 			info: {
@@ -138,7 +148,7 @@ export function openapi(app: FastifyInstance, prefix: string): void {
 			// The paths of the operations are listed without the prefix.
 			servers: [{ url: `${request.protocol}://${request.host}${prefix}` }],
 		};
-		reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document));
+		return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(document));
 	});
 }
 

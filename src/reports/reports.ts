@@ -11,6 +11,7 @@ import { pathsReport } from './paths.ts';
 import { promisesReport } from './promises.ts';
 import { renewalsReport } from './renewals.ts';
 import type { ReportDefinition } from './report.ts';
+import { type ReportKind, reportKinds } from './report-kinds.ts';
 import { retentionReport } from './retention.ts';
 import { spendReport } from './spend.ts';
 import { subscriptionsReport } from './subscriptions.ts';
@@ -18,27 +19,28 @@ import { summaryReport } from './summary.ts';
 import { thresholdReport } from './threshold.ts';
 import { trialsReport } from './trials.ts';
 
-/** All reports, in the order in which they are listed. */
-export const allReports: readonly ReportDefinition[] = [
-	summaryReport,
-	activityReport,
-	attributionReport,
-	pathsReport,
-	funnelReport,
-	trialsReport,
-	movementReport,
-	retentionReport,
-	renewalsReport,
-	lifetimeValueReport,
-	coverageReport,
-	hostsReport,
-	spendReport,
-	promisesReport,
-	thresholdReport,
-	liftReport,
-	forecastReport,
-	subscriptionsReport,
-];
+const definitions: Readonly<Record<ReportKind, ReportDefinition>> = {
+	summary: summaryReport,
+	activity: activityReport,
+	attribution: attributionReport,
+	paths: pathsReport,
+	funnel: funnelReport,
+	trials: trialsReport,
+	movement: movementReport,
+	retention: retentionReport,
+	renewals: renewalsReport,
+	ltv: lifetimeValueReport,
+	coverage: coverageReport,
+	hosts: hostsReport,
+	spend: spendReport,
+	promises: promisesReport,
+	threshold: thresholdReport,
+	lift: liftReport,
+	forecast: forecastReport,
+	subscriptions: subscriptionsReport,
+};
+
+export const allReports: readonly ReportDefinition[] = reportKinds.map((kind) => definitions[kind]);
 
 /** @throws Error where there is none */
 export function reportOf(kind: string): ReportDefinition {
