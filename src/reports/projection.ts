@@ -1,4 +1,4 @@
-import { calendarMonthsOf, graceDays, monthDays, type Payment } from '../domain/subscription-cadence.ts';
+import { dueAfter, graceDays, monthDays, type Payment } from '../domain/subscription-cadence.ts';
 import { dayMs } from '../durations.ts';
 import { countBelow } from '../scoring/rows/count-below.ts';
 import { type PaidJourney, planOf } from './courses.ts';
@@ -62,7 +62,7 @@ export class Renewals {
 				if (isRenewed === null) continue;
 				const [paid, next] = [payments[place] as Payment, payments[place + 1]];
 				const dues = plan[groupOf(paid)];
-				const dueMs = course.cadence && dueAfter(paid.atMs, course.cadence.days, 1);
+				const dueMs = course.cadence && nthDue(paid.atMs, course.cadence.days, 1);
 				const lateMsOf = (atMs: number) => (dueMs === null ? 0 : atMs - dueMs);
 				const cancelledMs = paid.cancelledAtMs === undefined ? [] : [lateMsOf(paid.cancelledAtMs)];
 				dues.due++;
@@ -113,7 +113,7 @@ export class Renewals {
 		const plan = planOf(journey);
 		const paid = journey.payments.at(-1) as Payment;
 		const days = journey.course.cadence?.days ?? this.assumedDays(plan);
-		const lateMs = days === null ? 0 : this.#asOfMs - dueAfter(paid.atMs, days, 1);
+		const lateMs = days === null ? 0 : this.#asOfMs - nthDue(paid.atMs, days, 1);
 		const own = asLate(this.#of(plan)[groupOf(paid)], lateMs);
 		if (lateMs <= 0) return this.#share(plan, own, z);
 		let [due, renewed] = [1, 0.5];
@@ -173,21 +173,8 @@ function asLate({ due, renewed, lateMs, decidedMs }: Dues, afterMs: number): Pic
 }
 
 /** When the n-th payment after one is due. Months are those of the calendar. */
-function dueAfter(paidMs: number, cadenceDays: number, n: number): number {
-	const months = calendarMonthsOf(cadenceDays);
-	if (months === undefined) return paidMs + n * cadenceDays * dayMs;
-	let month = Math.floor(paidMs / (monthDays * dayMs));
-	while (startOfMonth(month + 1) <= paidMs) month++;
-	while (startOfMonth(month) > paidMs) month--;
-	const sinceMs = paidMs - startOfMonth(month);
-	const firstMs = startOfMonth(month + n * months);
-	const lastDay = (startOfMonth(month + n * months + 1) - firstMs) / dayMs - 1;
-	return firstMs + Math.min(Math.floor(sinceMs / dayMs), lastDay) * dayMs + (sinceMs % dayMs);
-}
-
-/** @param month from January 1970 on */
-function startOfMonth(month: number): number {
-	return Date.UTC(1970, month);
+function nthDue(paidMs: number, cadenceDays: number, n: number): number {
+	return dueAfter(paidMs, cadenceDays, n, true);
 }
 
 /**
@@ -213,13 +200,13 @@ export function projectionOf(
 		const plan = planOf(journey);
 		const cadenceDays = cadence?.days ?? renewals.assumedDays(plan);
 		if (cadenceDays === null || last.pricePence === 0) continue;
-		const lateMs = asOfMs - dueAfter(last.atMs, cadenceDays, 1);
+		const lateMs = asOfMs - nthDue(last.atMs, cadenceDays, 1);
 		const early = renewals.cameUntil(plan, lateMs);
 		// Whose last payment was late is due earlier each time; who has not paid so early is none of these.
 		const ahead = renewals.cameUntil(plan, Math.min(lateMs, -dayMs));
 		const timely: number[] = [];
 		for (let time = 1; ; time++) {
-			const share = renewals.cameUntil(plan, endMs - dueAfter(last.atMs, cadenceDays, time));
+			const share = renewals.cameUntil(plan, endMs - nthDue(last.atMs, cadenceDays, time));
 			if (share === 0) break;
 			const before = time === 1 ? early : ahead;
 			timely.push(before < 1 ? Math.max(0, share - before) / (1 - before) : 0);

@@ -3,7 +3,6 @@ import { type Band, type Goal, hasReachedSince, horizonMsOf } from '../../domain
 import type { Profile } from '../../domain/profile.ts';
 import type { Cadences } from '../../domain/subscription-cadence.ts';
 import { recencies, recencyOf } from '../rows/recency.ts';
-
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
 import type { Wording } from './reasons.ts';
