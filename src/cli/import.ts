@@ -3,8 +3,8 @@ import { OperatorError } from '../errors.ts';
 import { counted } from '../format/numbers.ts';
 import type { FileReport } from '../import/history-import.ts';
 import { InputFile } from '../import/input-file.ts';
+import { assumedRenewals } from '../reports/courses.ts';
 import { asWrittenOption } from './as-written.ts';
-import { assumedRenewals } from './check-renewals.ts';
 import { aidText, command } from './command.ts';
 import { conflictsOption, exitConflicts } from './conflicts.ts';
 import { print, printLine, printTable } from './output.ts';
@@ -69,7 +69,10 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 				accountId,
 				`History was imported: ${counted(stored.hits, 'hit')} and ${counted(stored.events, 'event')}.`,
 			);
-		const assumed = stored.events > 0 && !options.json ? await assumedRenewals(store, account) : null;
+		const assumed =
+			stored.events > 0 && !options.json
+				? await store.read(accountId, assumedRenewals(account, store.now()))
+				: null;
 		print(options, { aid, files: reports, stored }, () => {
 			printTable(reports, 'No files.');
 			printLine('');

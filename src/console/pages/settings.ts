@@ -10,9 +10,8 @@ import { type Html, html } from '../../format/html.ts';
 import { formatNumber } from '../../format/numbers.ts';
 import { eventName, hostName, webOrigin } from '../../format/values.ts';
 import { calendarOf } from '../../reports/calendar.ts';
-import { assumedRenewalsOf } from '../../reports/courses.ts';
+import { assumedRenewals } from '../../reports/courses.ts';
 import { gracePeriods, renewalPeriods } from '../../reports/report-query.ts';
-import { learnedCadences } from '../../store/account/reading/payments.ts';
 import { changeAccount } from '../../store/account-changes.ts';
 import { type ApiKey, isUsable } from '../../store/control/control-store.ts';
 import { relabelledAmounts } from '../../store/stored-amounts.ts';
@@ -86,7 +85,9 @@ export const settingsPage = accountPage({
 	title: 'Settings',
 	menu: 'Settings',
 	right: 'operate',
-	get: async (asked) => html`${accountForm(asked, await assumedOf(asked))}
+	get: async (
+		asked,
+	) => html`${accountForm(asked, await asked.store.read(asked.account.id, assumedRenewals(asked.account, asked.now())))}
 ${goalSection(asked)}
 ${await keySection(asked)}`,
 	actions,
@@ -114,12 +115,6 @@ async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
 	if (!(await asked.store.control.keys(client)).some(({ id }) => id === key))
 		throw new OperatorError(`${client} has no key ${key}.`);
 	return { key };
-}
-
-/** How often that is taken to be paid which nobody has renewed yet. */
-async function assumedOf({ store, account, now }: AskedOfAccount): Promise<string | null> {
-	const learned = await store.read(account.id, learnedCadences(now(), account.cancellationEvt));
-	return assumedRenewalsOf(account, learned);
 }
 
 /** @param assumed what is taken of event types that nobody has renewed */
