@@ -31,14 +31,17 @@ export function build(folder = join(project, 'dist/caskade')): string {
 	};
 	for (const path of globSync(['src/**/*.ts', 'client/src/*.ts'], { cwd: project })) {
 		// The link to main.js, and what makes the tag.
-		if (path === 'src/main.ts' || path.startsWith('src/collect/tag/') || path.endsWith('build-tag.ts'))
+		if (path === 'src/main.ts' || path.startsWith('src/core/collect/tag/') || path.endsWith('build-tag.ts'))
 			continue;
 		write(path.replace(/\.ts$/, '.js'), plainModule(readFileSync(join(project, path), 'utf8')));
 	}
 	for (const path of globSync('src/**/*.{js,css}', { cwd: project }))
 		write(
 			path,
-			readFileSync(join(project, path), 'utf8').replaceAll("'./cli/caskade.ts'", "'./cli/caskade.js'"),
+			readFileSync(join(project, path), 'utf8').replaceAll(
+				"'./assembly/cli/caskade.ts'",
+				"'./assembly/cli/caskade.js'",
+			),
 		);
 	for (const path of files)
 		cpSync(join(project, path), join(folder, path), {

@@ -13,12 +13,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { issueCask } from '../src/access/cask.ts';
-import { hitEntry } from '../src/domain/hit.ts';
-import { profileOf } from '../src/domain/profile.ts';
-import { openStore } from '../src/store/open.ts';
-import type { OpenStore } from '../src/store/store.ts';
-import { madeUpVisitor } from '../test/scoring/made-up-log.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { issueCask } from '../src/core/access/cask.ts';
+import { hitEntry } from '../src/core/domain/hit.ts';
+import { profileOf } from '../src/core/domain/profile.ts';
+import type { OpenStore } from '../src/core/store/store.ts';
+import { madeUpVisitor } from '../test/capabilities/training/made-up-log.ts';
 import { cpuDuring } from './cpu.ts';
 import { percentile } from './percentile.ts';
 

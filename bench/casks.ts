@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { issueCask } from '../src/access/cask.ts';
-import { hourMs } from '../src/durations.ts';
-import { openStore } from '../src/store/open.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { issueCask } from '../src/core/access/cask.ts';
+import { hourMs } from '../src/core/durations.ts';
 import type { BenchDatabase } from './database.ts';
 import { aidOf } from './upload-bodies.ts';
 

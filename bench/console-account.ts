@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { HitRecord } from '../src/domain/hit.ts';
-import { hitEntry } from '../src/domain/hit.ts';
-import { type LogEntry, profileOf } from '../src/domain/profile.ts';
-import { subscriptionEntry } from '../src/domain/subscription-event.ts';
-import { dayMs, hourMs } from '../src/durations.ts';
-import { seededRandom } from '../src/scoring/rows/random.ts';
-import { storedTouch } from '../src/store/account/profiles/touches.ts';
-import { openStore } from '../src/store/open.ts';
+import { openStore } from '../src/assembly/open.ts';
+import type { HitRecord } from '../src/core/domain/hit.ts';
+import { hitEntry } from '../src/core/domain/hit.ts';
+import { type LogEntry, profileOf } from '../src/core/domain/profile.ts';
+import { subscriptionEntry } from '../src/core/domain/subscription-event.ts';
+import { dayMs, hourMs } from '../src/core/durations.ts';
+import { seededRandom } from '../src/core/scoring/rows/random.ts';
+import { storedTouch } from '../src/core/store/account/profiles/touches.ts';
 import { aidOf } from './upload-bodies.ts';
 
 /** An account as large as the console promises to be quick with. */

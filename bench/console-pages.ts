@@ -7,15 +7,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AccessDirectory } from '../src/access/directory.ts';
-import { newLoginLink } from '../src/access/sign-in.ts';
-import { monotonicMs } from '../src/clock.ts';
-import { createConsole } from '../src/console/console.ts';
-import { paymentProviders } from '../src/domain/touch.ts';
-import { runReport } from '../src/reports/run-report.ts';
-import { openStore } from '../src/store/open.ts';
-import type { OpenStore } from '../src/store/store.ts';
-import { Browser, consoleUrl } from '../test/console/browser.ts';
+import { createConsole } from '../src/assembly/console/console.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { newLoginLink } from '../src/capabilities/people/access/sign-in.ts';
+import { runReport } from '../src/capabilities/reports/run-report.ts';
+import { AccessDirectory } from '../src/core/access/directory.ts';
+import { monotonicMs } from '../src/core/clock.ts';
+import { paymentProviders } from '../src/core/domain/touch.ts';
+import type { OpenStore } from '../src/core/store/store.ts';
+import { Browser, consoleUrl } from '../test/assembly/console/browser.ts';
 import { aid, fillAccount, largeAccount } from './console-account.ts';
 
 const paths = [

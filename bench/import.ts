@@ -11,11 +11,11 @@ import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync, stat
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { dayMs, minuteMs } from '../src/durations.ts';
-import { HistoryImport } from '../src/import/history-import.ts';
-import { InputFile } from '../src/import/input-file.ts';
-import { seededRandom } from '../src/scoring/rows/random.ts';
-import { openStore } from '../src/store/open.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { HistoryImport } from '../src/capabilities/history/history-import.ts';
+import { InputFile } from '../src/capabilities/history/input-file.ts';
+import { dayMs, minuteMs } from '../src/core/durations.ts';
+import { seededRandom } from '../src/core/scoring/rows/random.ts';
 
 async function measure(lines: number, order: string, parent: string): Promise<void> {
 	const folder = mkdtempSync(join(parent, 'caskade-import-'));

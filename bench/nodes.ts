@@ -6,11 +6,11 @@
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openStore } from '../src/store/open.ts';
-import type { ServingWriter } from '../src/store/serving.ts';
-import { hit } from '../test/store/contract/visitors.ts';
-import { subscriptionEvent, upload } from '../test/store/engines.ts';
-import { createDatabase, type OwnPostgres, startOwnPostgres } from '../test/store/postgres/server.ts';
+import { openStore } from '../src/assembly/open.ts';
+import type { ServingWriter } from '../src/core/store/serving.ts';
+import { hit } from '../test/core/store/contract/visitors.ts';
+import { subscriptionEvent, upload } from '../test/core/store/engines.ts';
+import { createDatabase, type OwnPostgres, startOwnPostgres } from '../test/core/store/postgres/server.ts';
 
 const seconds = Number(process.argv[2] ?? 10);
 const share = Number(process.argv[3] ?? 0.2);

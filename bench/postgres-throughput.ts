@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashApiKey } from '../src/domain/api-key.ts';
+import { hashApiKey } from '../src/core/domain/api-key.ts';
 import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
 import { cpuDuring } from './cpu.ts';
 import { type BenchmarkName, firstRun } from './options.ts';

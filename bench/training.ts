@@ -4,13 +4,13 @@
  * nothing to gain and the logistic model is chosen.
  */
 
-import { logistic } from '../src/scoring/fit/measure.ts';
-import { Scorer } from '../src/scoring/fit/scorer.ts';
-import { train } from '../src/scoring/judge/train.ts';
-import { choiceSentences } from '../src/scoring/pages/report-text.ts';
-import { DatasetBuilder } from '../src/scoring/rows/dataset.ts';
-import { type FeatureRow, featureSet } from '../src/scoring/rows/features.ts';
-import { seededRandom } from '../src/scoring/rows/random.ts';
+import { train } from '../src/capabilities/training/judge/train.ts';
+import { choiceSentences } from '../src/capabilities/training/pages/report-text.ts';
+import { logistic } from '../src/core/scoring/fit/measure.ts';
+import { Scorer } from '../src/core/scoring/fit/scorer.ts';
+import { DatasetBuilder } from '../src/core/scoring/rows/dataset.ts';
+import { type FeatureRow, featureSet } from '../src/core/scoring/rows/features.ts';
+import { seededRandom } from '../src/core/scoring/rows/random.ts';
 
 const rows = Number(process.argv[2] ?? 1_000_000);
 const columns = Number(process.argv[3] ?? 30);

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { concurrency } from '../src/upload/file-upload.ts';
+import { concurrency } from '../src/capabilities/history/upload/file-upload.ts';
 import { run, temporaryFolder } from './processes.ts';
 import { Caskade } from './servers.ts';
 import { SqliteBenchDatabase } from './sqlite-database.ts';

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog } from '../src/log.ts';
-import { serve } from '../src/serve.ts';
+import { serve } from '../src/assembly/serve.ts';
+import { createLog } from '../src/core/log.ts';
 
 /** The answer of a server of this repository to `GET /openapi.json`. */
 export async function documentOfServer(): Promise<unknown> {

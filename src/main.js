@@ -15,7 +15,7 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
 	const { directory } = enableCompileCache();
 	// Threads look for it there alone; without it a server's start takes twice as long.
 	if (directory) process.env.NODE_COMPILE_CACHE = directory;
-	const { run } = await import('./cli/caskade.ts');
+	const { run } = await import('./assembly/cli/caskade.ts');
 	await run(process.argv);
 	// A command that has failed is over, whatever it has left open. A server that runs has no exit code yet.
 	if (process.exitCode) process.stdout.write('', () => process.stderr.write('', () => process.exit()));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bundle } from './bundles.ts';
-import { type PostgresServer, startPostgres } from './store/postgres/server.ts';
+import { type PostgresServer, startPostgres } from './core/store/postgres/server.ts';
 
 let folder: string | undefined;
 let server: PostgresServer | undefined;

@@ -10,14 +10,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { pruneAll } from '../src/jobs/retention.ts';
-import { trainDue } from '../src/jobs/scheduled-training.ts';
-import { trainAccount } from '../src/scoring/judge/account-training.ts';
-import { subscriptionEvents } from '../src/store/account/reading/events.ts';
-import { openStore } from '../src/store/open.ts';
-import { caskade, caskadeWithin } from './process.ts';
-import { takesLong } from './quick.ts';
-import { dropControlSchema, forgetAccount, makeEmpty } from './store/damage.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { trainDue } from '../src/capabilities/training/jobs/scheduled-training.ts';
+import { trainAccount } from '../src/capabilities/training/judge/account-training.ts';
+import { pruneAll } from '../src/capabilities/upkeep/jobs/retention.ts';
+import { subscriptionEvents } from '../src/kit/reading/events.ts';
+import { dropControlSchema, forgetAccount, makeEmpty } from './core/store/damage.ts';
 import {
 	addAccount,
 	engines,
@@ -26,8 +24,10 @@ import {
 	startWritingFor,
 	upload as storeUpload,
 	subscriptionEvent,
-} from './store/engines.ts';
-import { checkpoint } from './store/other-program.ts';
+} from './core/store/engines.ts';
+import { checkpoint } from './core/store/other-program.ts';
+import { caskade, caskadeWithin } from './process.ts';
+import { takesLong } from './quick.ts';
 import { addClient, browserUserAgent, collectWork, event, serveAt } from './support.ts';
 
 /** What may have become of an account's file, and what the log then says of it. */

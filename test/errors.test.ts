@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ApiError, type ErrorCode, errorBody, errorTable } from '../src/errors.ts';
+import { ApiError, type ErrorCode, errorBody, errorTable } from '../src/core/errors.ts';
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 

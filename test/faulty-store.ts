@@ -1,16 +1,16 @@
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
-import { AccessDirectory } from '../src/access/directory.ts';
-import { QuotaCounter } from '../src/access/quota.ts';
-import type { SitePaths } from '../src/api/site-paths.ts';
-import { type AppOptions, buildApp } from '../src/app.ts';
-import { monotonicMs } from '../src/clock.ts';
-import { compute } from '../src/jobs/compute.ts';
-import { Metrics } from '../src/metrics.ts';
-import { ReportRunner } from '../src/reports/report-runner.ts';
-import { VisitorScorer } from '../src/scoring/serve/visitor-scorer.ts';
-import { openStore } from '../src/store/open.ts';
-import type { ServingWriter } from '../src/store/serving.ts';
+import { type AppOptions, buildApp } from '../src/assembly/app.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { ReportRunner } from '../src/capabilities/reports/report-runner.ts';
+import { AccessDirectory } from '../src/core/access/directory.ts';
+import { QuotaCounter } from '../src/core/access/quota.ts';
+import type { SitePaths } from '../src/core/api/site-paths.ts';
+import { monotonicMs } from '../src/core/clock.ts';
+import { Metrics } from '../src/core/metrics.ts';
+import { VisitorScorer } from '../src/core/scoring/serve/visitor-scorer.ts';
+import type { ServingWriter } from '../src/core/store/serving.ts';
+import { compute } from '../src/kit/jobs/compute.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
 
 /** A writer that always succeeds and stores nothing. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { CommanderError } from 'commander';
-import { run } from '../src/cli/caskade.ts';
+import { run } from '../src/assembly/cli/caskade.ts';
 
 /** The output of a command so far. */
 interface Printed {
@@ -36,7 +36,7 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs a `caskade` command in this process, which takes a twentieth of the time of starting another. Output and exit code
- * are the same, as `test/cli/main.test.ts` shows. Commands run one at a time, because they share the environment.
+ * are the same, as `test/assembly/cli/main.test.ts` shows. Commands run one at a time, because they share the environment.
  */
 export function runInProcess(
 	args: readonly string[],

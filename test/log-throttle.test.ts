@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LogThrottle } from '../src/log-throttle.ts';
+import { LogThrottle } from '../src/core/log-throttle.ts';
 
 test('a repeated line is logged ten times in ten seconds, then with the number of suppressed lines', () => {
 	let nowMs = 0;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { storeHistory } from '../src/store/account/arriving/past-history.ts';
-import { eraseVisitor } from '../src/store/erasure.ts';
-import { rebuildAll } from '../src/store/rebuilding.ts';
-import type { OpenStore } from '../src/store/store.ts';
-import { rowsIn } from './store/rows.ts';
+import { storeHistory } from '../src/capabilities/history/store/past-history.ts';
+import { eraseVisitor } from '../src/capabilities/visitors/store/erasure.ts';
+import { rebuildAll } from '../src/capabilities/visitors/store/rebuilding.ts';
+import type { OpenStore } from '../src/core/store/store.ts';
+import { rowsIn } from './core/store/rows.ts';
 
 /** Pause between two imports, and between two erasures. */
 const pauseMs = 20;

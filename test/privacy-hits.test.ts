@@ -3,11 +3,11 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { issueCask } from '../src/access/cask.ts';
-import { openStore } from '../src/store/open.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { issueCask } from '../src/core/access/cask.ts';
+import { loseTables } from './core/store/damage.ts';
 import { freePort } from './free-port.ts';
 import { connectTo, type RawAnswer } from './raw-http.ts';
-import { loseTables } from './store/damage.ts';
 import { addClient, browserUserAgent, serveAt, temporaryFolder } from './support.ts';
 
 const cid = 'Private-Customer-4711';

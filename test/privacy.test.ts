@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { loseTables } from './core/store/damage.ts';
 import { freePort } from './free-port.ts';
 import { connectTo, uploadHead } from './raw-http.ts';
-import { loseTables } from './store/damage.ts';
 import { addClient, collectLog, event, startService } from './support.ts';
 
 const cid = 'Private-Customer-4711';

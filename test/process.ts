@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '../src/store/open.ts';
+import { openStore } from '../src/assembly/open.ts';
 import { eventually, patience } from './eventually.ts';
 import { temporaryFolder } from './support.ts';
 

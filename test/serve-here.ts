@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Command } from 'commander';
-import { type ServeSettings, serveOptions } from '../src/config.ts';
-import { type Serving, serve } from '../src/serve.ts';
+import { type Serving, serve } from '../src/assembly/serve.ts';
+import { type ServeSettings, serveOptions } from '../src/kit/config.ts';
 import { collectLog } from './support.ts';
 
 /** A server in this process. It is stopped at the end of the block that declares it. */

@@ -1,6 +1,6 @@
-import type { UsagePlan } from '../src/domain/usage-plan.ts';
+import type { UsagePlan } from '../src/core/domain/usage-plan.ts';
 import { allTests } from './at-end.ts';
-import { freshPostgresDatabase } from './store/postgres-server.ts';
+import { freshPostgresDatabase } from './core/store/postgres-server.ts';
 import {
 	addClient,
 	type ServedAccount,

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { AccessDirectory } from '../src/access/directory.ts';
-import { standardPlan, type UsagePlan } from '../src/domain/usage-plan.ts';
-import { createLog, type Log, type WorkLog } from '../src/log.ts';
-import { type ServeOptions, type ServerSettings, type Serving, serve } from '../src/serve.ts';
-import type { StoredSubscriptionEvent } from '../src/store/account/reading/events.ts';
-import { subscriptionEvents } from '../src/store/account/reading/events.ts';
-import { openStore } from '../src/store/open.ts';
-import type { OpenStore } from '../src/store/store.ts';
+import { openStore } from '../src/assembly/open.ts';
+import { type ServeOptions, type ServerSettings, type Serving, serve } from '../src/assembly/serve.ts';
+import type { AccessDirectory } from '../src/core/access/directory.ts';
+import { standardPlan, type UsagePlan } from '../src/core/domain/usage-plan.ts';
+import { createLog, type Log, type WorkLog } from '../src/core/log.ts';
+import type { OpenStore } from '../src/core/store/store.ts';
+import type { StoredSubscriptionEvent } from '../src/kit/reading/events.ts';
+import { subscriptionEvents } from '../src/kit/reading/events.ts';
 
 /** A plan whose limits no test meets by accident. */
 export const roomyPlan: UsagePlan = {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { commitOf } from '../src/version.ts';
+import { commitOf } from '../src/core/version.ts';
 import { temporaryFolder } from './support.ts';
 
 const author = ['-c', 'user.name=x', '-c', 'user.email=x@example.com', '-c', 'commit.gpgsign=false'];

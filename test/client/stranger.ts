@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { selfSignedPair } from '../../src/http/self-signed.ts';
+import { selfSignedPair } from '../../src/core/http/self-signed.ts';
 import { TestProcess } from '../process.ts';
 import type { ServedAccount } from '../support.ts';
 import { packInto } from './pack.ts';

@@ -37,7 +37,7 @@ test('the table of metrics names every operation', async (t) => {
 });
 
 test('the table has every metric', () => {
-	const source = readFileSync(join(project, 'src/metrics.ts'), 'utf8');
+	const source = readFileSync(join(project, 'src/core/metrics.ts'), 'utf8');
 	const metrics = [...source.matchAll(/name: '(caskade_\w+)'/g)].map(([, name]) => name);
 	assert.ok(metrics.length > 10);
 	assert.deepEqual(rows.map((row) => /caskade_\w+/.exec(row)?.[0]).sort(), metrics.sort());

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { migrationFiles } from '../../src/store/migrations.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { migrationFiles } from '../../src/core/store/migrations.ts';
+import { trainedOnVisitors } from '../capabilities/training/made-up-profiles.ts';
+import { setSchemaVersion } from '../core/store/damage.ts';
+import { engines } from '../core/store/engines.ts';
 import { caskade, caskadeJson } from '../process.ts';
-import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { serveHere } from '../serve-here.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
-import { setSchemaVersion } from '../store/damage.ts';
-import { engines } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 
 /** Whether to correct the pages: `npm run docs:outputs`. */

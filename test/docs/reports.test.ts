@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { allReports } from '../../src/reports/reports.ts';
+import { allReports } from '../../src/capabilities/reports/reports.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/reports.md'), 'utf8');
 const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ');

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { signId as signIdByClient } from '../../client/src/index.ts';
-import { signId } from '../../src/domain/signed-id.ts';
+import { signId } from '../../src/core/domain/signed-id.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/trust.md'), 'utf8');
 const secret = 'caskade_identity_example';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { webhookEvents } from '../../src/domain/webhook.ts';
+import { webhookEvents } from '../../src/capabilities/webhooks/domain/webhook.ts';
 import { packInto } from '../client/pack.ts';
 import { freePort } from '../free-port.ts';
 import { caskadeJson, TestProcess } from '../process.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Log, LoggedHit } from '../store/stored-log.ts';
+import type { Log, LoggedHit } from '../core/store/stored-log.ts';
 import { customersOf, isNobody } from './model.ts';
 
 /** The visitors who have shown several customers. */

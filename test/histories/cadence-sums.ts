@@ -1,4 +1,4 @@
-import type { Log } from '../store/stored-log.ts';
+import type { Log } from '../core/store/stored-log.ts';
 import { type Asked, dayMs, type Payment, paymentsOf, readLog, type Subscription } from './journeys.ts';
 
 /**

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { maxSharing } from '../../src/domain/shared-key.ts';
-import { findSharedKeys } from '../../src/store/find-shared-keys.ts';
-import { foldAll } from '../../src/store/fold-all.ts';
-import { rebuildAll } from '../../src/store/rebuilding.ts';
-import { type Log, readStored } from '../store/stored-log.ts';
+import { findSharedKeys } from '../../src/capabilities/visitors/store/find-shared-keys.ts';
+import { rebuildAll } from '../../src/capabilities/visitors/store/rebuilding.ts';
+import { maxSharing } from '../../src/core/domain/shared-key.ts';
+import { foldAll } from '../../src/core/store/fold-all.ts';
+import { type Log, readStored } from '../core/store/stored-log.ts';
 import { alike } from './alike.ts';
 import { checkApart, sharedIn } from './apart.ts';
 import { checkReports, questionsAbout } from './checking-reports.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import type { Log, LoggedEvent, LoggedHit } from '../core/store/stored-log.ts';
 import { caskade } from '../process.ts';
-import type { Log, LoggedEvent, LoggedHit } from '../store/stored-log.ts';
 
 /** The log of an account as `caskade export` prints it. */
 export async function exportedLog(address: string, aid: string): Promise<Log> {

@@ -1,8 +1,8 @@
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { dayMs, hourMs } from '../../src/durations.ts';
+import { dayMs, hourMs } from '../../src/core/durations.ts';
+import { enginesAboveContract, openAccountOn } from '../core/store/engines.ts';
 import { examples } from '../quick.ts';
-import { enginesAboveContract, openAccountOn } from '../store/engines.ts';
 import { check } from './checking.ts';
 import { type Happening, type History, histories } from './history.ts';
 import { Playing } from './playing.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
+import { dayMs, hourMs, minuteMs } from '../../src/core/durations.ts';
 
 /** What a hit shows of who the visitor is; numbers stand for names. */
 export interface Shown {

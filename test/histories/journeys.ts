@@ -1,4 +1,4 @@
-import type { Log, LoggedEvent } from '../store/stored-log.ts';
+import type { Log, LoggedEvent } from '../core/store/stored-log.ts';
 import { About } from './alike.ts';
 import { holdersOf, ownersOf, type Touch, touchesOf } from './model.ts';
 

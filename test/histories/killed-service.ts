@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { StoredHit } from '../../src/domain/hit.ts';
-import { type IdKind, signId } from '../../src/domain/signed-id.ts';
-import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import type { StoredHit } from '../../src/core/domain/hit.ts';
+import { type IdKind, signId } from '../../src/core/domain/signed-id.ts';
+import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
 import { ServeProcess } from '../process.ts';
 import { addClient, browserUserAgent } from '../support.ts';
 import { type BrowserHit, Service } from './service.ts';

@@ -1,4 +1,4 @@
-import type { Derived, Kept, Log, LoggedEvent, LoggedHit } from '../store/stored-log.ts';
+import type { Derived, Kept, Log, LoggedEvent, LoggedHit } from '../core/store/stored-log.ts';
 import { About } from './alike.ts';
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { dayMs } from '../../src/durations.ts';
-import type { ReportQuery } from '../../src/reports/report-query.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import type { ReportQuery } from '../../src/kit/reports/report-query.ts';
 
 /** Questions that reports answer about random histories, with every parameter that the report takes. */
 

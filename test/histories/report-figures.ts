@@ -1,6 +1,6 @@
-import type { MovementRow } from '../../src/reports/movement.ts';
-import type { Report } from '../../src/reports/report.ts';
-import type { TriedRow } from '../../src/reports/trials.ts';
+import type { MovementRow } from '../../src/capabilities/reports/movement.ts';
+import type { TriedRow } from '../../src/capabilities/reports/trials.ts';
+import type { Report } from '../../src/kit/reports/report.ts';
 import type { Asked, Figures } from './journeys.ts';
 import { planOf } from './subscription-sums.ts';
 

@@ -1,11 +1,11 @@
-import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/domain/hit.ts';
-import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
-import { OperatorError } from '../../src/errors.ts';
-import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
-import { prune, pruneKept } from '../../src/store/account/removing/pruning.ts';
-import { eraseCustomerVisitors, eraseOne } from '../../src/store/erasure.ts';
-import { HistoryWriter } from '../../src/store/history-writer.ts';
-import type { OpenStore } from '../../src/store/store.ts';
+import { HistoryWriter } from '../../src/capabilities/history/store/history-writer.ts';
+import type { HistoryEvent } from '../../src/capabilities/history/store/past-history.ts';
+import { prune, pruneKept } from '../../src/capabilities/upkeep/store/pruning.ts';
+import { eraseCustomerVisitors, eraseOne } from '../../src/capabilities/visitors/store/erasure.ts';
+import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/core/domain/hit.ts';
+import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
+import { OperatorError } from '../../src/core/errors.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
 
 /** A hit, and the seed that it is derived from. */
 export type BrowserHit = ArrivingHit & { readonly seed?: string | undefined };

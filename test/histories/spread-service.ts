@@ -1,6 +1,6 @@
-import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/domain/hit.ts';
-import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
-import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
+import type { HistoryEvent } from '../../src/capabilities/history/store/past-history.ts';
+import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/core/domain/hit.ts';
+import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
 import { Service } from './service.ts';
 import type { StoredService } from './stored-service.ts';
 

@@ -1,10 +1,10 @@
-import { Deadline } from '../../src/deadline.ts';
-import type { ArrivingHit, StoredHit } from '../../src/domain/hit.ts';
-import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
-import { storeHits } from '../../src/store/account/arriving/hits.ts';
-import { foldOnce } from '../../src/store/fold-all.ts';
-import type { ServingWriter } from '../../src/store/serving.ts';
-import type { OpenStore } from '../../src/store/store.ts';
+import { Deadline } from '../../src/core/deadline.ts';
+import type { ArrivingHit, StoredHit } from '../../src/core/domain/hit.ts';
+import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
+import { storeHits } from '../../src/core/store/account/arriving/hits.ts';
+import { foldOnce } from '../../src/core/store/fold-all.ts';
+import type { ServingWriter } from '../../src/core/store/serving.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
 import { Service } from './service.ts';
 
 /** An account in a store of this process. Time is given, and nothing happens in the background. */

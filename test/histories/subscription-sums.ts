@@ -1,4 +1,4 @@
-import type { Log } from '../store/stored-log.ts';
+import type { Log } from '../core/store/stored-log.ts';
 import { About } from './alike.ts';
 import { type Lasting, lastingIn, latestOf, overAt } from './cadence-sums.ts';
 import { begunIn, groupOf } from './cohort-sums.ts';

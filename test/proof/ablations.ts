@@ -1,16 +1,17 @@
 /** `npm run proof:scoring -- --without NAME`: what a mechanism of training gains on real data. */
-import { type Goal, goalDefaults, horizonMsOf } from '../../src/domain/goal.ts';
-import { logLosses, mean, meanOfGroups } from '../../src/scoring/fit/measure.ts';
-import { Scorer } from '../../src/scoring/fit/scorer.ts';
+
 import {
 	cutsForBacktest,
 	defaultMaxScores,
 	drawnVisitors,
 	scoresAsOf,
-} from '../../src/scoring/follow/backtest.ts';
-import { train } from '../../src/scoring/judge/train.ts';
-import { withInterval } from '../../src/scoring/pages/report-text.ts';
-import { type Mechanism, mechanisms, without } from '../../src/scoring/rows/ablation.ts';
+} from '../../src/capabilities/training/follow/backtest.ts';
+import { train } from '../../src/capabilities/training/judge/train.ts';
+import { withInterval } from '../../src/capabilities/training/pages/report-text.ts';
+import { type Goal, goalDefaults, horizonMsOf } from '../../src/core/domain/goal.ts';
+import { logLosses, mean, meanOfGroups } from '../../src/core/scoring/fit/measure.ts';
+import { Scorer } from '../../src/core/scoring/fit/scorer.ts';
+import { type Mechanism, mechanisms, without } from '../../src/core/scoring/rows/ablation.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { type PlainVisitor, readerOf } from './plain-visitors.ts';
 import { cdnowVisitors } from './scoring-backtests.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { dayMs, hourMs } from '../../src/durations.ts';
+import { dayMs, hourMs } from '../../src/core/durations.ts';
 import type { Way } from './browsers-web.ts';
 import type { Opening, Tab, Visit, World, WorldOptions } from './browsers-world.ts';
 import type { Chance } from './chance.ts';

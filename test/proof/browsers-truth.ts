@@ -1,4 +1,4 @@
-import type { Log } from '../store/stored-log.ts';
+import type { Log } from '../core/store/stored-log.ts';
 
 /** A sale, and how its buyer first came. */
 export interface Sale {

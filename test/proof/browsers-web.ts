@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { selfSignedPair } from '../../src/http/self-signed.ts';
+import { selfSignedPair } from '../../src/core/http/self-signed.ts';
 
 /** What becomes of a hit on its way. */
 export interface Way {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { dayMs } from '../../src/durations.ts';
-import { newContext } from '../collect/browser.ts';
-import { readStored } from '../store/stored-log.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { newContext } from '../core/collect/browser.ts';
+import { readStored } from '../core/store/stored-log.ts';
 import { type Lasting, startService, type TestService } from '../support.ts';
 import { type Compared, compare, Truth } from './browsers-truth.ts';
 import { HitTraffic, type Way, type Web } from './browsers-web.ts';

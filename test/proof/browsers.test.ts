@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { browserTestMs, withoutBrowser } from '../collect/browser.ts';
+import { browserTestMs, withoutBrowser } from '../core/collect/browser.ts';
 import { faultsOf, playBrowsers, sumOf } from './browsers.ts';
 
 test('the service tells of people in a real browser what they did', {

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { launchBrowser } from '../collect/browser.ts';
+import { launchBrowser } from '../core/collect/browser.ts';
 import type { Lasting } from '../support.ts';
 import { type Kind, kinds, type Size } from './browsers-people.ts';
 import type { Compared } from './browsers-truth.ts';

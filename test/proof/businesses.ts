@@ -2,10 +2,10 @@
  * `npm run proof:businesses [PEOPLE [SEED]]` simulates businesses of PEOPLE (800) customers each whose truth is known, as publishers have
  * them, and compares churn, net retention and recurring revenue of 24 months with it: as told in the end, and whether what was told
  * the day after each month holds what the figure became. It exits with 1 where one is off by more than .2 points or .5 %, or fewer
- * than 95 % hold, and no warning says that it cannot be known. `test/reports/businesses.test.ts` is the short form.
+ * than 95 % hold, and no warning says that it cannot be known. `test/capabilities/reports/businesses.test.ts` is the short form.
  */
-import { judgeBusiness, judgedRow } from '../reports/judging-businesses.ts';
-import { knownBusinesses } from '../reports/known-businesses.ts';
+import { judgeBusiness, judgedRow } from '../capabilities/reports/judging-businesses.ts';
+import { knownBusinesses } from '../capabilities/reports/known-businesses.ts';
 
 const [people, seed] = [Number(process.argv[2] ?? 800), Number(process.argv[3] ?? 1)];
 const judged = knownBusinesses.map((business) => judgeBusiness(business, { people, seed }));

@@ -1,5 +1,5 @@
-import { dayMs } from '../../src/durations.ts';
-import { logistic, logLoss } from '../../src/scoring/fit/measure.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { logistic, logLoss } from '../../src/core/scoring/fit/measure.ts';
 import type { Histories, Purchase } from './cdnow.ts';
 
 /** Strength of the L2 penalty. */

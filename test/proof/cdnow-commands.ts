@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { dayMs } from '../../src/durations.ts';
-import type { BacktestReport } from '../../src/scoring/follow/backtest.ts';
+import type { BacktestReport } from '../../src/capabilities/training/follow/backtest.ts';
+import { dayMs } from '../../src/core/durations.ts';
 import { dateMs, type Histories, readHistories } from './cdnow.ts';
 import type { Outcome } from './scoring.ts';
 

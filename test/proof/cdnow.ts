@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { dayMs } from '../../src/durations.ts';
-import { datasetOf } from '../../src/scoring/rows/dataset.ts';
-import { type Example, type FeatureRow, featureSet } from '../../src/scoring/rows/features.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { datasetOf } from '../../src/core/scoring/rows/dataset.ts';
+import { type Example, type FeatureRow, featureSet } from '../../src/core/scoring/rows/features.ts';
 import type { Split } from './split.ts';
 
 export interface Purchase {

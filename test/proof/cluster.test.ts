@@ -3,8 +3,17 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
-import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { subscriptionEvents } from '../../src/kit/reading/events.ts';
+import { checkServedWebhook } from '../capabilities/webhooks/served.ts';
+import { everyContract } from '../core/store/contract/every-contract.ts';
+import { addAccount, startWritingFor } from '../core/store/engines.ts';
+import {
+	clusterEngine,
+	freshClusterDatabase,
+	withoutCluster,
+	workersOf,
+} from '../core/store/real-cluster.ts';
 import { eventually } from '../eventually.ts';
 import { check } from '../histories/checking.ts';
 import { histories } from '../histories/history.ts';
@@ -13,11 +22,7 @@ import { SpreadService } from '../histories/spread-service.ts';
 import { StoredService } from '../histories/stored-service.ts';
 import { UploadLoad } from '../load.ts';
 import { ServeProcess } from '../process.ts';
-import { everyContract } from '../store/contract/every-contract.ts';
-import { addAccount, startWritingFor } from '../store/engines.ts';
-import { clusterEngine, freshClusterDatabase, withoutCluster, workersOf } from '../store/real-cluster.ts';
 import { addClient, type Client } from '../support.ts';
-import { checkServedWebhook } from '../webhooks/served.ts';
 
 // `CASKADE_TEST_CLUSTER=postgres://… npm run proof:cluster` runs these on a Citus cluster.
 if (withoutCluster) test('the contract on a real cluster', { skip: withoutCluster }, () => {});

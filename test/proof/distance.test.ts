@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { PostgresProxy } from '../core/store/postgres/proxy.ts';
+import { startProxiedService } from '../core/store/postgres/service.ts';
+import { freshPostgresDatabase } from '../core/store/postgres-server.ts';
 import { caskade } from '../process.ts';
-import { PostgresProxy } from '../store/postgres/proxy.ts';
-import { startProxiedService } from '../store/postgres/service.ts';
-import { freshPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, browserUserAgent, temporaryFolder } from '../support.ts';
 
 /** What a command needs before it stores anything, and to fold what it has stored. */

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { hourMs } from '../../src/durations.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { hourMs } from '../../src/core/durations.ts';
+import { PostgresProxy } from '../core/store/postgres/proxy.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { UploadLoad } from '../load.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
-import { PostgresProxy } from '../store/postgres/proxy.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { addClient, browserUserAgent } from '../support.ts';
 
 const rows = Number(process.argv[2] ?? 20_000);

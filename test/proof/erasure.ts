@@ -1,7 +1,7 @@
 /**
  * `npm run proof:erasure [CLIENTS] [EVENTS]` erases a visitor with many events, by `caskade visitor erase`, while clients upload
  * without pause to the same account, on both engines. Prints how long the erasure took, and how long uploads waited meanwhile.
- * Fails where the erasure takes longer than 30 s, or uploads wait longer than 1 s (p99). `test/store/sqlite/turns.test.ts` shows what
+ * Fails where the erasure takes longer than 30 s, or uploads wait longer than 1 s (p99). `test/core/store/sqlite/engine/turns.test.ts` shows what
  * it rests on.
  */
 
@@ -11,10 +11,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { monotonicMs } from '../../src/clock.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { monotonicMs } from '../../src/core/clock.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { caskadeProcess, ServeProcess } from '../process.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { addClient, browserUserAgent, event } from '../support.ts';
 
 export interface EraseOptions {

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { storedEvents } from '../core/store/engines.ts';
 import { type Fault, FaultyDisk } from '../faulty-disk.ts';
 import { ServeProcess } from '../process.ts';
-import { storedEvents } from '../store/engines.ts';
 import { addClient } from '../support.ts';
 
 const nothingStored = 'the store failed; nothing is stored, retrying is safe';

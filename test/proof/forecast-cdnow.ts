@@ -1,10 +1,10 @@
 /**
  * `npm run proof:forecast-cdnow` forecasts CDNOW's purchases, 90 days from the first of each of thirteen months, and compares the
  * mean absolute percentage error with that of the last 90 days and of the same days a year ago, and the bands with what came.
- * `test/reports/forecast.test.ts` is the short form.
+ * `test/capabilities/reports/forecast.test.ts` is the short form.
  */
-import { cdnowMaster } from '../reports/cdnow.ts';
-import { forecastCdnow, judged } from '../reports/forecast-cdnow.ts';
+import { cdnowMaster } from '../capabilities/reports/cdnow.ts';
+import { forecastCdnow, judged } from '../capabilities/reports/forecast-cdnow.ts';
 
 const cuts = forecastCdnow(cdnowMaster);
 const dollars = (pence: number) => Math.round(pence / 100);

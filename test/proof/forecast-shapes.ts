@@ -2,11 +2,18 @@
  * `npm run proof:forecast-shapes [ACCOUNTS] [SEED]` simulates accounts (40) of each of twelve shapes of business from a seed (201) on, makes forecasts of them from what
  * was known on days of the past, and compares these with what came, beside two simple forecasts: as much as the last period, and each
  * due date × the share of dues that were renewed so far. In per cent. The forecast was made to suit seeds below 201. Fails if a shape
- * has shortcomings that chance does not explain. `test/reports/forecast-shapes.test.ts` is the short form.
+ * has shortcomings that chance does not explain. `test/capabilities/reports/forecast-shapes.test.ts` is the short form.
  */
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { judge, judgedTable, type Made, madeOf, shortcomingsOf, toldBy } from '../reports/forecast-shapes.ts';
+import {
+	judge,
+	judgedTable,
+	type Made,
+	madeOf,
+	shortcomingsOf,
+	toldBy,
+} from '../capabilities/reports/forecast-shapes.ts';
 
 if (isMainThread) {
 	const [accounts, firstSeed] = [Number(process.argv[2] ?? 40), Number(process.argv[3] ?? 201)];

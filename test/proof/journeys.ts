@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { assertAsAwkSays, cdnowEnd, cdnowEvents, cdnowMaster } from '../capabilities/reports/cdnow.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
-import { assertAsAwkSays, cdnowEnd, cdnowEvents, cdnowMaster } from '../reports/cdnow.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { addLargeAccount } from './large-account.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { dayMs, hourMs } from '../../src/durations.ts';
-import { logistic } from '../../src/scoring/fit/measure.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
+import { dayMs, hourMs } from '../../src/core/durations.ts';
+import { logistic } from '../../src/core/scoring/fit/measure.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
 import type { PlainVisitor } from './plain-visitors.ts';
 
 const startMs = Date.UTC(2024, 11, 1);

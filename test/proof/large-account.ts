@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { dayMs } from '../../src/durations.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
 
 export interface LargeAccount {
 	readonly visitors: number;

@@ -1,10 +1,15 @@
 /**
  * `npm run proof:lift` simulates experiments whose truth is known, with fixed seeds, and says how often their intervals were
  * right: 2,000 without an effect that somebody looks at every day, others with one, with and without the score at entry, planned
- * ones, and some whose assignment is broken. `test/reports/lift-estimate.test.ts` is the short form.
+ * ones, and some whose assignment is broken. `test/capabilities/experiments/reports/lift-estimate.test.ts` is the short form.
  */
-import { isMismatched, visitorsNeeded } from '../../src/reports/lift-estimate.ts';
-import { baseRate, drawnGroups, type Simulated, simulate } from '../reports/simulated-experiments.ts';
+import { isMismatched, visitorsNeeded } from '../../src/capabilities/experiments/reports/lift-estimate.ts';
+import {
+	baseRate,
+	drawnGroups,
+	type Simulated,
+	simulate,
+} from '../capabilities/reports/simulated-experiments.ts';
 
 const daily: Simulated = {
 	holdoutShare: 0.1,

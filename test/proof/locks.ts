@@ -1,25 +1,25 @@
 /**
  * `npm run proof:locks [SECONDS] [SEED]` stores hits, uploads and imports, erases, folds, prunes and rebuilds concurrently on
  * PostgreSQL, as two processes would, over so few visitors, customers and subscriptions that all of them meet all the time.
- * Prints the deadlocks that the server counted, and compares all profiles with their logs. `test/store/postgres/locks.test.ts`
+ * Prints the deadlocks that the server counted, and compares all profiles with their logs. `test/core/store/postgres/locks.test.ts`
  * is the short form.
  */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { derivedVisitor } from '../../src/domain/derived-vid.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
-import { prune } from '../../src/store/account/removing/pruning.ts';
-import { eraseOne } from '../../src/store/erasure.ts';
-import { foldAll, foldOnce } from '../../src/store/fold-all.ts';
-import { openStore } from '../../src/store/open.ts';
-import { rebuildAll } from '../../src/store/rebuilding.ts';
-import type { ServingWriter } from '../../src/store/serving.ts';
-import type { OpenStore } from '../../src/store/store.ts';
-import { body, hit } from '../store/contract/visitors.ts';
-import { addAccount, receivedAtMs, upload } from '../store/engines.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { storeHistory } from '../../src/capabilities/history/store/past-history.ts';
+import { prune } from '../../src/capabilities/upkeep/store/pruning.ts';
+import { eraseOne } from '../../src/capabilities/visitors/store/erasure.ts';
+import { rebuildAll } from '../../src/capabilities/visitors/store/rebuilding.ts';
+import { derivedVisitor } from '../../src/core/domain/derived-vid.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { foldAll, foldOnce } from '../../src/core/store/fold-all.ts';
+import type { ServingWriter } from '../../src/core/store/serving.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
+import { body, hit } from '../core/store/contract/visitors.ts';
+import { addAccount, receivedAtMs, upload } from '../core/store/engines.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { deadlocksOf } from './mixed.ts';
 
 const concurrency = 24;

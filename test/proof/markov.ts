@@ -1,8 +1,8 @@
-import { dayMs } from '../../src/durations.ts';
-import { LostPaths, lostAfterMs } from '../../src/reports/lost-paths.ts';
-import { creditShares, MarkovChain } from '../../src/reports/markov.ts';
-import { type SimilarVisitors, shareIntervals } from '../../src/reports/markov-interval.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
+import { creditShares, MarkovChain } from '../../src/capabilities/reports/markov.ts';
+import { type SimilarVisitors, shareIntervals } from '../../src/capabilities/reports/markov-interval.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { LostPaths, lostAfterMs } from '../../src/kit/reports/lost-paths.ts';
 
 /**
  * The Markov model on visitors whose chain is known: how far the shares of a log that ends are from the truth, by the rule that

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { linuxOnly } from '../core/store/sqlite/databases.ts';
 import { eventually } from '../eventually.ts';
 import { emptyInstallation, ServeProcess } from '../process.ts';
-import { linuxOnly } from '../store/sqlite/databases.ts';
 
 /** The aim is 130. */
 const mostMiB = 140;

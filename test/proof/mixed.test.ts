@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { engines } from '../store/engines.ts';
+import { engines } from '../core/store/engines.ts';
 import { deadlocksOf, mixedLoad } from './mixed.ts';
 
 for (const { name, isFolder, installedAddress } of engines)

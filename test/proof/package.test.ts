@@ -122,7 +122,7 @@ async function passesContract(t: TestContext, prefix: string): Promise<void> {
 		symlinkSync(join(installed, name), join(folder, name));
 	symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'));
 	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-	const files = globSync('test/api/{subscription,visscores,segments,hit,receipt,usage}/**/*.test.js', {
+	const files = globSync('test/core/api/{subscription,visscores,segments,hit,receipt,usage}/**/*.test.js', {
 		cwd: folder,
 	});
 	assert.ok(files.length > 20, String(files.length));

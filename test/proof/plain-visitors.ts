@@ -1,8 +1,8 @@
-import { noGateways } from '../../src/domain/mail-gateways.ts';
-import type { SubscriptionEntry } from '../../src/domain/profile.ts';
-import { noCadences } from '../../src/domain/subscription-cadence.ts';
-import { hashOfText, seededRandom } from '../../src/scoring/rows/random.ts';
-import type { AccountHistory } from '../../src/store/account/reading/histories.ts';
+import { noGateways } from '../../src/core/domain/mail-gateways.ts';
+import type { SubscriptionEntry } from '../../src/core/domain/profile.ts';
+import { noCadences } from '../../src/core/domain/subscription-cadence.ts';
+import { hashOfText, seededRandom } from '../../src/core/scoring/rows/random.ts';
+import type { AccountHistory } from '../../src/kit/reading/histories.ts';
 
 /** A visitor's log as in an import. Visits are numbered. */
 export interface PlainVisitor {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deadline } from '../../src/deadline.ts';
-import type { StoredHit } from '../../src/domain/hit.ts';
-import { QueueFullError, StorageError } from '../../src/errors.ts';
-import type { UploadOutcome } from '../../src/store/account/arriving/events.ts';
-import { countRows } from '../../src/store/account/reading/rows.ts';
-import { clientTableNames } from '../../src/store/account/tables.ts';
+import { Deadline } from '../../src/core/deadline.ts';
+import type { StoredHit } from '../../src/core/domain/hit.ts';
+import { QueueFullError, StorageError } from '../../src/core/errors.ts';
+import type { UploadOutcome } from '../../src/core/store/account/arriving/events.ts';
+import { countRows } from '../../src/core/store/account/reading/rows.ts';
+import { clientTableNames } from '../../src/core/store/account/tables.ts';
 import {
 	beginWriting,
 	commitTransaction,
@@ -15,25 +15,25 @@ import {
 	isRolledBack,
 	PostgresPool,
 	SchemaNames,
-} from '../../src/store/postgres/engine/connection.ts';
-import { hitGroups, waitingHit } from '../../src/store/postgres/queue/hit-group.ts';
-import { uploadGroups } from '../../src/store/postgres/queue/upload-group.ts';
-import { waitingUpload } from '../../src/store/postgres/queue/waiting-upload.ts';
-import { WriteQueue } from '../../src/store/postgres/queue/write-queue.ts';
-import type { OpenStore } from '../../src/store/store.ts';
-import { patience } from '../eventually.ts';
-import { hit } from '../store/contract/visitors.ts';
-import { addAccount, openFor, storedEvents, subscriptionEvent } from '../store/engines.ts';
-import { type CommitFault, PostgresProxy } from '../store/postgres/proxy.ts';
-import { createDatabase, startOwnPostgres } from '../store/postgres/server.ts';
+} from '../../src/core/store/postgres/engine/connection.ts';
+import { hitGroups, waitingHit } from '../../src/core/store/postgres/queue/hit-group.ts';
+import { uploadGroups } from '../../src/core/store/postgres/queue/upload-group.ts';
+import { waitingUpload } from '../../src/core/store/postgres/queue/waiting-upload.ts';
+import { WriteQueue } from '../../src/core/store/postgres/queue/write-queue.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
+import { hit } from '../core/store/contract/visitors.ts';
+import { addAccount, openFor, storedEvents, subscriptionEvent } from '../core/store/engines.ts';
+import { type CommitFault, PostgresProxy } from '../core/store/postgres/proxy.ts';
+import { createDatabase, startOwnPostgres } from '../core/store/postgres/server.ts';
 import {
 	type Answer,
 	becomes,
 	type ProxiedService,
 	sessionOn,
 	startProxiedService,
-} from '../store/postgres/service.ts';
-import { freshPostgresDatabase, installedPostgresDatabase } from '../store/postgres-server.ts';
+} from '../core/store/postgres/service.ts';
+import { freshPostgresDatabase, installedPostgresDatabase } from '../core/store/postgres-server.ts';
+import { patience } from '../eventually.ts';
 import { duplicateHeaders } from '../support.ts';
 import { outages } from './postgres.ts';
 

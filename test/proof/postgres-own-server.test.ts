@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { storeHits } from '../../src/store/account/arriving/hits.ts';
-import { copyStore } from '../../src/store/copy.ts';
-import { eraseVisitor } from '../../src/store/erasure.ts';
-import type { OpenStore } from '../../src/store/store.ts';
-import { freePort } from '../free-port.ts';
-import { assertRefused, caskade, caskadeJson, withinASecond } from '../process.ts';
-import { derived, hit } from '../store/contract/visitors.ts';
-import { addAccount, assertRefuses, engines, openFor, storedEvents } from '../store/engines.ts';
-import { PostgresProxy } from '../store/postgres/proxy.ts';
+import { copyStore } from '../../src/capabilities/upkeep/store/copy.ts';
+import { eraseVisitor } from '../../src/capabilities/visitors/store/erasure.ts';
+import { storeHits } from '../../src/core/store/account/arriving/hits.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
+import { derived, hit } from '../core/store/contract/visitors.ts';
+import { addAccount, assertRefuses, engines, openFor, storedEvents } from '../core/store/engines.ts';
+import { PostgresProxy } from '../core/store/postgres/proxy.ts';
 import {
 	becomes,
 	type ProxiedService,
 	sessionOn,
 	startProxiedService,
 	uploadTids,
-} from '../store/postgres/service.ts';
-import { freshPostgresDatabase, installedPostgresDatabase } from '../store/postgres-server.ts';
+} from '../core/store/postgres/service.ts';
+import { freshPostgresDatabase, installedPostgresDatabase } from '../core/store/postgres-server.ts';
+import { freePort } from '../free-port.ts';
+import { assertRefused, caskade, caskadeJson, withinASecond } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
 const ownAid = 'c-a-acme-own';

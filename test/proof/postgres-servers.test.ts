@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UsagePlan } from '../../src/domain/usage-plan.ts';
-import { countRows } from '../../src/store/account/reading/rows.ts';
-import type { OpenStore } from '../../src/store/store.ts';
+import type { UsagePlan } from '../../src/core/domain/usage-plan.ts';
+import { countRows } from '../../src/core/store/account/reading/rows.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
+import { openFor } from '../core/store/engines.ts';
+import { PostgresProxy } from '../core/store/postgres/proxy.ts';
+import { type Answer, becomes, type ClientOfService, uploadTids } from '../core/store/postgres/service.ts';
+import { installedPostgresDatabase } from '../core/store/postgres-server.ts';
 import { ServeProcess } from '../process.ts';
-import { openFor } from '../store/engines.ts';
-import { PostgresProxy } from '../store/postgres/proxy.ts';
-import { type Answer, becomes, type ClientOfService, uploadTids } from '../store/postgres/service.ts';
-import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient } from '../support.ts';
 
 interface Cluster {

@@ -1,18 +1,18 @@
 /**
  * `npm run proof:postgres [ROUNDS]` uploads on many connections while the network to PostgreSQL fails in one way after
  * another, or sessions are terminated. Then it compares the answers with what is stored.
- * `test/store/postgres/honesty.test.ts` is the short form.
+ * `postgres-honesty.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { subscriptionEvents } from '../../src/kit/reading/events.ts';
+import { type CommitFault, PostgresProxy } from '../core/store/postgres/proxy.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { patience } from '../eventually.ts';
 import { UploadLoad } from '../load.ts';
 import { ServeProcess } from '../process.ts';
-import { type CommitFault, PostgresProxy } from '../store/postgres/proxy.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { addClient } from '../support.ts';
 
 const commitFaults: readonly CommitFault[] = [

@@ -8,16 +8,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { ignoreEvents } from '../core/store/ignore-events.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { type Compared, check } from '../histories/checking.ts';
 import { type History, histories } from '../histories/history.ts';
 import { KilledService } from '../histories/killed-service.ts';
 import { Playing } from '../histories/playing.ts';
 import type { Service } from '../histories/service.ts';
 import { StoredService } from '../histories/stored-service.ts';
-import { ignoreEvents } from '../store/ignore-events.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 
 /** Histories of one seed. */
 const perSeed = 10;

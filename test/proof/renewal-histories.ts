@@ -1,6 +1,6 @@
-import { monthDays } from '../../src/domain/subscription-cadence.ts';
-import { dayMs, hourMs } from '../../src/durations.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
+import { monthDays } from '../../src/core/domain/subscription-cadence.ts';
+import { dayMs, hourMs } from '../../src/core/durations.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
 import type { PlainVisitor } from './plain-visitors.ts';
 
 const startMs = Date.UTC(2018, 0, 1);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { engines, openFor, startWritingFor } from '../store/engines.ts';
+import { engines, openFor, startWritingFor } from '../core/store/engines.ts';
 import { checkExported } from './reports.ts';
 
 for (const engine of engines)

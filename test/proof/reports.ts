@@ -8,10 +8,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { foldAll } from '../../src/store/fold-all.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { ServingWriter } from '../../src/store/serving.ts';
-import type { OpenStore } from '../../src/store/store.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { foldAll } from '../../src/core/store/fold-all.ts';
+import type { ServingWriter } from '../../src/core/store/serving.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
+import { ignoreEvents } from '../core/store/ignore-events.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
+import { readStored } from '../core/store/stored-log.ts';
 import { busy, checkReports } from '../histories/checking-reports.ts';
 import { exportedLog } from '../histories/exported-log.ts';
 import {
@@ -26,9 +29,6 @@ import {
 import { Playing } from '../histories/playing.ts';
 import { questions } from '../histories/questions.ts';
 import { StoredService } from '../histories/stored-service.ts';
-import { ignoreEvents } from '../store/ignore-events.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
-import { readStored } from '../store/stored-log.ts';
 
 const questionsOfHistory = 40;
 

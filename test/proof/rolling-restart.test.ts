@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { installedPostgresDatabase } from '../store/postgres-server.ts';
+import { installedPostgresDatabase } from '../core/store/postgres-server.ts';
 import { rollingRestarts } from './rolling-restart.ts';
 
 test('two servers are restarted in turn under load: every request is answered 201, and stored once', async (t) => {

@@ -1,19 +1,19 @@
-import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
+import { subscriptionEvents } from '../../src/kit/reading/events.ts';
 /**
  * `npm run proof:restart [ROUNDS]` runs two servers on one PostgreSQL behind a real HAProxy, which must be installed, with
  * the configuration of `deploy/compose/`. Each round restarts both in turn under load. Every request must be answered with
- * 201 and stored once. `test/cli/rolling-restart.test.ts` is the short form, with a simple balancer.
+ * 201 and stored once. `rolling-restart.test.ts` is the short form, with a simple balancer.
  */
 
 import assert from 'node:assert/strict';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
 import { Balancer, type LoadBalancer } from '../balancer.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
+import { becomes } from '../core/store/postgres/service.ts';
 import { freePort } from '../free-port.ts';
 import { Haproxy } from '../haproxy.ts';
 import { UploadLoad } from '../load.ts';
 import { ServeProcess } from '../process.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
-import { becomes } from '../store/postgres/service.ts';
 import { addClient } from '../support.ts';
 
 const withinMs = 15_000;

@@ -1,6 +1,3 @@
-import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
-import { dayMs } from '../../src/durations.ts';
-import { logLoss, mean } from '../../src/scoring/fit/measure.ts';
 import {
 	type BacktestReport,
 	backtest,
@@ -8,8 +5,11 @@ import {
 	defaultMaxScores,
 	drawnVisitors,
 	scoresAsOf,
-} from '../../src/scoring/follow/backtest.ts';
-import type { AccountHistory } from '../../src/store/account/reading/histories.ts';
+} from '../../src/capabilities/training/follow/backtest.ts';
+import { type Goal, goalDefaults } from '../../src/core/domain/goal.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { logLoss, mean } from '../../src/core/scoring/fit/measure.ts';
+import type { AccountHistory } from '../../src/kit/reading/histories.ts';
 import type { Aim } from './aim.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { baselineLogLoss } from './cdnow-baseline.ts';

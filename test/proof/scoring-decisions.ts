@@ -1,8 +1,8 @@
-import type { Goal } from '../../src/domain/goal.ts';
-import { goalDefaults } from '../../src/domain/goal.ts';
-import { backtest, cutsForBacktest } from '../../src/scoring/follow/backtest.ts';
-import { train } from '../../src/scoring/judge/train.ts';
-import { accountRows } from '../../src/scoring/rows/account-rows.ts';
+import { backtest, cutsForBacktest } from '../../src/capabilities/training/follow/backtest.ts';
+import { train } from '../../src/capabilities/training/judge/train.ts';
+import { accountRows } from '../../src/capabilities/training/rows/account-rows.ts';
+import type { Goal } from '../../src/core/domain/goal.ts';
+import { goalDefaults } from '../../src/core/domain/goal.ts';
 import type { Aim } from './aim.ts';
 import { readHistories } from './cdnow.ts';
 import { kindsOfHistory } from './kinds-of-history.ts';

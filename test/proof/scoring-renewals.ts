@@ -1,15 +1,19 @@
-import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
-import { Cadences } from '../../src/domain/subscription-cadence.ts';
-import { dayMs } from '../../src/durations.ts';
-import { logLosses, meanOfGroups } from '../../src/scoring/fit/measure.ts';
-import { defaultMaxScores, drawnVisitors, scoresAsOf } from '../../src/scoring/follow/backtest.ts';
-import { outcomesIn } from '../../src/scoring/follow/outcomes.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { renewalSnapshots } from '../../src/scoring/rows/renewal-snapshots.ts';
-import { profilesAt } from '../../src/scoring/rows/snapshots.ts';
-import { percentile, quantiles } from '../../src/scoring/serve/percentile.ts';
-import { smoothedRate } from '../../src/scoring/serve/served-rate.ts';
-import { type AccountHistory, historiesOf } from '../../src/store/account/reading/histories.ts';
+import {
+	defaultMaxScores,
+	drawnVisitors,
+	scoresAsOf,
+} from '../../src/capabilities/training/follow/backtest.ts';
+import { outcomesIn } from '../../src/capabilities/training/follow/outcomes.ts';
+import { renewalSnapshots } from '../../src/capabilities/training/rows/renewal-snapshots.ts';
+import { profilesAt } from '../../src/capabilities/training/rows/snapshots.ts';
+import { type Goal, goalDefaults } from '../../src/core/domain/goal.ts';
+import { Cadences } from '../../src/core/domain/subscription-cadence.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { logLosses, meanOfGroups } from '../../src/core/scoring/fit/measure.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { percentile, quantiles } from '../../src/core/scoring/serve/percentile.ts';
+import { smoothedRate } from '../../src/core/scoring/serve/served-rate.ts';
+import { type AccountHistory, historiesOf } from '../../src/kit/reading/histories.ts';
 import type { Aim } from './aim.ts';
 import { readerOf } from './plain-visitors.ts';
 import { type KindOfRenewals, kindsOfRenewals } from './renewal-histories.ts';

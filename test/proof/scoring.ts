@@ -1,22 +1,22 @@
 /**
  * `npm run proof:scoring` trains models on real data and prints how well they predict unseen rows, compared with the
- * baselines in the data's README. `test/scoring/real-data.test.ts` is the short form. With `--without NAME`, or `--without
+ * baselines in the data's README. `test/capabilities/training/real-data.test.ts` is the short form. With `--without NAME`, or `--without
  * each`, it prints what a mechanism of training gains; `--on TEXT` takes only histories with that in their name. With
  * `--emails FILE`, a copy of the MineThatData e-mail challenge, lift is proven, too.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { train } from '../../src/capabilities/training/judge/train.ts';
 import {
 	auc,
 	calibrationTable,
 	type Estimate,
 	expectedCalibrationError,
 	logLoss,
-} from '../../src/scoring/fit/measure.ts';
-import { Scorer } from '../../src/scoring/fit/scorer.ts';
-import { train } from '../../src/scoring/judge/train.ts';
-import { mechanisms } from '../../src/scoring/rows/ablation.ts';
+} from '../../src/core/scoring/fit/measure.ts';
+import { Scorer } from '../../src/core/scoring/fit/scorer.ts';
+import { mechanisms } from '../../src/core/scoring/rows/ablation.ts';
 import { printAblations } from './ablations.ts';
 import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { DatasetBuilder } from '../../src/scoring/rows/dataset.ts';
-import { type Example, featureSet } from '../../src/scoring/rows/features.ts';
+import { DatasetBuilder } from '../../src/core/scoring/rows/dataset.ts';
+import { type Example, featureSet } from '../../src/core/scoring/rows/features.ts';
 import type { Split } from './split.ts';
 
 const texts = [

@@ -1,5 +1,5 @@
-import type { Dataset } from '../../src/scoring/rows/dataset.ts';
-import type { Example } from '../../src/scoring/rows/features.ts';
+import type { Dataset } from '../../src/core/scoring/rows/dataset.ts';
+import type { Example } from '../../src/core/scoring/rows/features.ts';
 
 /** The training set and the test set of a model. */
 export interface Split {

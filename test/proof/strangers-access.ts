@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { jwtHeader, jwtSecret, signJwt } from '../../src/access/jwt.ts';
-import { hourMs } from '../../src/durations.ts';
-import { errorBody } from '../../src/errors.ts';
+import { jwtHeader, jwtSecret, signJwt } from '../../src/core/access/jwt.ts';
+import { hourMs } from '../../src/core/durations.ts';
+import { errorBody } from '../../src/core/errors.ts';
 import type { RawAnswer } from '../raw-http.ts';
 import { ask, caskOf, otherOrigin, type Party, type World } from './strangers-world.ts';
 

@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { selfSignedPair } from '../../src/http/self-signed.ts';
+import { selfSignedPair } from '../../src/core/http/self-signed.ts';
 import { TestProcess } from '../process.ts';
 import { ask, endWorld, startWorld, type World } from './strangers-world.ts';
 

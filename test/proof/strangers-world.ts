@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { issueCask } from '../../src/access/cask.ts';
-import type { CaskScope } from '../../src/domain/cask-scope.ts';
-import type { SigningKey } from '../../src/domain/signing-key.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { OpenStore } from '../../src/store/store.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { issueCask } from '../../src/core/access/cask.ts';
+import type { CaskScope } from '../../src/core/domain/cask-scope.ts';
+import type { SigningKey } from '../../src/core/domain/signing-key.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { ServeProcess } from '../process.ts';
 import type { RawAnswer } from '../raw-http.ts';

@@ -1,5 +1,11 @@
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { plans, projectionsOf, ratesOf, simulate, trouble } from '../reports/simulated-business.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import {
+	plans,
+	projectionsOf,
+	ratesOf,
+	simulate,
+	trouble,
+} from '../capabilities/reports/simulated-business.ts';
 
 /**
  * `node test/proof/subscriptions.ts [businesses]` compares churn and renewals that reports tell of simulated businesses with

@@ -3,13 +3,12 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { StorageError } from '../../src/errors.ts';
-import { countRows } from '../../src/store/account/reading/rows.ts';
-import { migrationFiles } from '../../src/store/migrations.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { OpenStore } from '../../src/store/store.ts';
-import { caskade, ServeProcess } from '../process.ts';
-import { hit } from '../store/contract/visitors.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { StorageError } from '../../src/core/errors.ts';
+import { countRows } from '../../src/core/store/account/reading/rows.ts';
+import { migrationFiles } from '../../src/core/store/migrations.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
+import { hit } from '../core/store/contract/visitors.ts';
 import {
 	type Engine,
 	engines,
@@ -17,9 +16,10 @@ import {
 	startWritingFor,
 	subscriptionEvent,
 	upload,
-} from '../store/engines.ts';
-import { becomes, sessionOn, startProxiedService } from '../store/postgres/service.ts';
-import { freshPostgresDatabase } from '../store/postgres-server.ts';
+} from '../core/store/engines.ts';
+import { becomes, sessionOn, startProxiedService } from '../core/store/postgres/service.ts';
+import { freshPostgresDatabase } from '../core/store/postgres-server.ts';
+import { caskade, ServeProcess } from '../process.ts';
 import { addClient, event, roomyPlan } from '../support.ts';
 import { upgrade } from './upgrade.ts';
 

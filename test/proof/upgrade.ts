@@ -1,7 +1,7 @@
 /**
  * `npm run proof:upgrade [VISITORS]` creates a data folder with a million hits in the schema before `recent_hit`, kills
  * `caskade migrate` at random moments, and runs it again. Then all content must be unchanged, and new hits must work.
- * `test/store/upgrade.test.ts` is the short form.
+ * `upgrade.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seedVisitors } from '../../bench/sqlite-visitors.ts';
-import { visitorRecord } from '../../src/store/account/reading/visitor-record.ts';
-import { migrationFiles } from '../../src/store/migrations.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { migrationFiles } from '../../src/core/store/migrations.ts';
+import { visitorRecord } from '../../src/kit/reading/visitor-record.ts';
 import { caskadeProcess, mainPath, TestProcess } from '../process.ts';
 
 const schemaBefore = 4;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
-import { selfSignedPair } from '../../src/http/self-signed.ts';
+import { selfSignedPair } from '../../src/core/http/self-signed.ts';
+import { csvOf, fileOf, uploadArgs } from '../capabilities/history/upload/files.ts';
 import { startRoughProxy } from '../client/rough-proxy.ts';
 import { eventually } from '../eventually.ts';
 import { mainPath, TestProcess } from '../process.ts';
 import { openAccount } from '../shared-server.ts';
 import { roomyPlan } from '../support.ts';
-import { csvOf, fileOf, uploadArgs } from '../upload/files.ts';
 
 const rows = 4500;
 

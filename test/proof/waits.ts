@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { dayMs } from '../../src/durations.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { dayMs } from '../../src/core/durations.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { addLongLog, longLogVid } from '../core/store/long-log.ts';
+import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
-import { addLongLog, longLogVid } from '../store/long-log.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { addClient, browserUserAgent, event } from '../support.ts';
 
 const lines = Number(process.argv[2] ?? 100_000);

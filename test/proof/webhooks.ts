@@ -1,7 +1,7 @@
 /**
  * `npm run proof:webhooks [KILLS]` kills servers at random while visitors arrive and the receiver fails, stalls and asks for
  * pauses. Every stored change must then have been received once and in order. It runs on a data folder, and with two
- * processes on PostgreSQL. It also measures the cost and speed of webhooks. `test/webhooks/killed.test.ts` is the short form.
+ * processes on PostgreSQL. It also measures the cost and speed of webhooks. `webhooks-killed.test.ts` is the short form.
  */
 
 import assert from 'node:assert/strict';
@@ -10,13 +10,13 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { insertMessages } from '../../src/store/account/webhooks/outbox.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { Row, Steps } from '../../src/store/steps.ts';
-import type { OpenStore } from '../../src/store/store.ts';
+import { openStore } from '../../src/assembly/open.ts';
+import { insertMessages } from '../../src/capabilities/webhooks/store/outbox.ts';
+import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import type { Row, Steps } from '../../src/core/store/steps.ts';
+import type { OpenStore } from '../../src/core/store/store.ts';
+import { Receiver } from '../capabilities/webhooks/receiver.ts';
 import { ServeProcess } from '../process.ts';
-import { Receiver } from '../webhooks/receiver.ts';
 
 const aid = 'c-a-acme-uk';
 const events = ['segment.entered', 'segment.left', 'goal.reached'] as const;
@@ -315,7 +315,7 @@ async function main(): Promise<void> {
 	const { mkdtempSync, rmSync } = await import('node:fs');
 	const { tmpdir } = await import('node:os');
 	const { join } = await import('node:path');
-	const { createDatabase, startPostgres } = await import('../store/postgres/server.ts');
+	const { createDatabase, startPostgres } = await import('../core/store/postgres/server.ts');
 	const kills = Number(process.argv[2] ?? 20);
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-webhooks-'));
 	const postgres = await startPostgres();

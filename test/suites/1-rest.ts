@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('!(api|cli|collect|http|jobs|proof|scoring|store)/**/*.test.ts');
+await runTests('{client,docs,histories,street,core/{access,domain,format,schema,segments}}/**/*.test.ts');

@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('store/contract.test.ts');
+await runTests('core/store/contract.test.ts');

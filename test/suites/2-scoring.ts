@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('{jobs,scoring}/*.test.ts');
+await runTests('{core/{jobs,scoring}/**,capabilities/{training,training/!(commands)/**}}/*.test.ts');

@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('api/hit*/*.test.ts');
+await runTests('core/api/hit*/*.test.ts');

@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('api/subscription/*.test.ts');
+await runTests('core/api/subscription/*.test.ts');

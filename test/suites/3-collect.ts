@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('collect/*.test.ts');
+await runTests('core/collect/*.test.ts');

@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('http/*.test.ts');
+await runTests('core/http/*.test.ts');

@@ -1,10 +1,10 @@
-import { type Experiment, endOf } from '../../domain/experiment.ts';
-import type { Capability } from '../../store/capability.ts';
-import { experimentStore, requireNoExperiment, toExperiment } from '../../store/control/experiments.ts';
-import { deleteRows, selectRows } from '../../store/control/rows.ts';
-import { byAccount } from '../../store/control/snapshot.ts';
+import type { Capability } from '../../core/capability.ts';
+import { deleteRows, selectRows } from '../../core/store/control/rows.ts';
+import { byAccount } from '../../core/store/control/snapshot.ts';
+import { type Experiment, endOf } from './domain/experiment.ts';
+import { experimentStore, requireNoExperiment, toExperiment } from './store/experiments.ts';
 
-declare module '../../store/capability.ts' {
+declare module '../../core/capability.ts' {
 	interface ControlMembers extends ReturnType<typeof experimentStore> {}
 
 	interface AccountMembers {

@@ -1,12 +1,12 @@
-import type { Person } from '../../domain/person.ts';
-import type { Capability } from '../../store/capability.ts';
-import { auditStore } from '../../store/control/audit.ts';
-import { namedViewStore } from '../../store/control/named-views.ts';
-import { peopleStore, selectPeople } from '../../store/control/people.ts';
-import { deleteRows, updateRows } from '../../store/control/rows.ts';
-import { type KnownSession, selectSessions, sessionStore } from '../../store/control/sessions.ts';
+import type { Capability } from '../../core/capability.ts';
+import { deleteRows, updateRows } from '../../core/store/control/rows.ts';
+import type { Person } from '../../kit/person.ts';
+import { auditStore } from './store/audit.ts';
+import { namedViewStore } from './store/named-views.ts';
+import { peopleStore, selectPeople } from './store/people.ts';
+import { type KnownSession, selectSessions, sessionStore } from './store/sessions.ts';
 
-declare module '../../store/capability.ts' {
+declare module '../../core/capability.ts' {
 	interface ControlMembers {
 		readonly people: ReturnType<typeof peopleStore>;
 		readonly sessions: ReturnType<typeof sessionStore>;

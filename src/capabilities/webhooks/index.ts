@@ -1,10 +1,10 @@
-import { type ActiveWebhook, wants } from '../../domain/webhook.ts';
-import type { Capability } from '../../store/capability.ts';
-import { deleteRows } from '../../store/control/rows.ts';
-import { type AccessSnapshot, byAccount, type KnownAccount } from '../../store/control/snapshot.ts';
-import { selectActiveWebhooks, toActiveWebhook, webhookStore } from '../../store/control/webhooks.ts';
+import type { Capability } from '../../core/capability.ts';
+import { deleteRows } from '../../core/store/control/rows.ts';
+import { type AccessSnapshot, byAccount, type KnownAccount } from '../../core/store/control/snapshot.ts';
+import { type ActiveWebhook, wants } from './domain/webhook.ts';
+import { selectActiveWebhooks, toActiveWebhook, webhookStore } from './store/webhooks.ts';
 
-declare module '../../store/capability.ts' {
+declare module '../../core/capability.ts' {
 	interface ControlMembers extends ReturnType<typeof webhookStore> {}
 
 	interface AccountMembers {

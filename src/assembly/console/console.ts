@@ -1,0 +1,324 @@
+import type { OpenSession } from '../../capabilities/people/access/sign-in.ts';
+import { formToken } from '../../capabilities/people/access/tokens.ts';
+import type { StoredView } from '../../capabilities/people/store/named-views.ts';
+import type { MakeReport } from '../../capabilities/reports/report-runner.ts';
+import type { AccessDirectory } from '../../core/access/directory.ts';
+import { OperatorError, QueueFullError } from '../../core/errors.ts';
+import { html } from '../../core/format/html.ts';
+import type { OpenStore } from '../../core/store/store.ts';
+import { concerned, refusedOf, runAct } from '../../kit/act.ts';
+import { asset } from '../../kit/console/assets.ts';
+import { type ConsoleAnswer, type ConsoleRequest, redirect } from '../../kit/console/exchange.ts';
+import { type Frame, pageAnswer } from '../../kit/console/layout.ts';
+import {
+	type Asked,
+	type AskedOfAccount,
+	type ConsolePage,
+	type Got,
+	NotAllowedError,
+} from '../../kit/console/page.ts';
+import { missingProof } from '../../kit/console/proof.ts';
+import { Trainings, type TrainModels } from '../../kit/console/trainings.ts';
+import { type View, viewOf } from '../../kit/console/view.ts';
+import { may } from '../../kit/person.ts';
+import { calendarOf } from '../../kit/reports/calendar.ts';
+import { type DayNote, dayNotes } from '../../kit/reports/day-notes.ts';
+import { FairQueue } from '../../kit/reports/fair-queue.ts';
+import { reportedAccount } from '../../kit/reports/report-query.ts';
+import { createEntrance, type EntranceSettings, toSignIn } from './entrance.ts';
+import { Kept } from './kept.ts';
+import { allPages } from './pages.ts';
+
+export interface ConsoleOptions extends EntranceSettings {
+	readonly store: OpenStore;
+	readonly directory: AccessDirectory;
+	readonly makeReport: MakeReport;
+	readonly train: TrainModels;
+	readonly now: () => number;
+	readonly monotonicMs: () => number;
+	/** Something failed that is no fault of the request. */
+	readonly onError: (error: unknown, path: string) => void;
+	/** A page that is not ready by then says so, and is asked for again. */
+	readonly waitMs?: number;
+}
+
+/** The web console: answers a request with a page. It listens nowhere. */
+export interface Console {
+	answer(request: ConsoleRequest): Promise<ConsoleAnswer>;
+	stop(): void;
+}
+
+/** Everything comes from the console itself, without inline scripts and styles, and no other page may show it in a frame. */
+const policy =
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const alwaysHeaders = {
+	'content-security-policy': policy,
+	'x-content-type-options': 'nosniff',
+	'referrer-policy': 'same-origin',
+	'cross-origin-opener-policy': 'same-origin',
+	'cross-origin-resource-policy': 'same-origin',
+} as const;
+
+const waitMsByDefault = 900;
+/** A page that is being made is asked for again after so long, and one whose figures change. */
+const busyMs = 1000;
+const liveMs = 15_000;
+/** The part of that time, from the request on, for what a page can be without. */
+const soonPart = 4;
+const keptLateMs = 60_000;
+/** Of one account. They are made one at a time. */
+const maxWaitingReports = 100;
+
+export function createConsole(options: ConsoleOptions): Console {
+	const { store, directory, now, monotonicMs, onError, waitMs = waitMsByDefault } = options;
+	const entrance = createEntrance({ ...options, control: store.control });
+	const kept = new Kept(monotonicMs);
+	const making = new FairQueue<number>(maxWaitingReports);
+	const stopping = new AbortController();
+	const trainings = new Trainings(options.train, onError);
+	/** Pages that were not ready in time, by who asked for which: the next request gets what this one has begun. */
+	const late = new Map<string, Promise<Got>>();
+
+	async function answer(request: ConsoleRequest): Promise<ConsoleAnswer> {
+		const forAll = asset(request.path) ?? (await entrance.answer(request));
+		if (forAll) return forAll;
+		const open = await entrance.signedIn(request);
+		if (!open) return toSignIn(request, routeOf(request.path)?.page.get !== undefined);
+		return { ...(await answerSignedIn(request, open)), personId: open.person.id };
+	}
+
+	async function answerSignedIn(request: ConsoleRequest, open: OpenSession): Promise<ConsoleAnswer> {
+		const asked: Asked = {
+			request,
+			store,
+			directory,
+			now,
+			...open,
+			signIn: entrance.signIn,
+			sso: entrance.sso,
+			consoleUrl: options.consoleUrl,
+			tagUrl: options.tagUrl,
+			isFresh: entrance.isFresh(request, open),
+			shownIdentity: entrance.shownIdentity(request),
+			connect: () => entrance.connect(request, open),
+			formToken: formToken(open.token),
+			note: async () => {},
+			act: async () => {
+				throw new Error('only a page acts');
+			},
+			parts: {},
+			query: new URLSearchParams(request.query),
+			form: new URLSearchParams(request.form),
+		};
+		if (['/', '/console', '/console/'].includes(request.path)) return home(asked);
+		const { page, parts } = routeOf(request.path) ?? {};
+		if (!page || !parts) return missing(asked);
+		if (parts.aid === undefined) return answerPage(page, { ...asked, parts });
+		const account = directory.account(parts.aid);
+		if (!account || !may(asked.person, account.aid, 'aggregates')) return missing(asked);
+		if (!request.isAnew) await store.control.people.rememberAid(asked.person.id, account.aid);
+		return answerPage(page, { ...asked, parts, account });
+	}
+
+	/** Leads to the account that the person has opened last, or else to the first that they may see. */
+	async function home(asked: Asked): Promise<ConsoleAnswer> {
+		const last = await store.control.people.lastAid(asked.person.id);
+		const visible = directory.accounts.filter(({ aid }) => may(asked.person, aid, 'aggregates'));
+		const account = visible.find(({ aid }) => aid === last) ?? visible[0];
+		if (account) return redirect(`/console/${account.aid}/`);
+		const body = html`<p class="empty">There is no account yet that you may see. An account is created with <code>bin/caskade account create AID --client NAME</code>, and given to you with <code>bin/caskade user grant</code>.</p>`;
+		return pageAnswer(200, { title: 'Accounts', asked, body });
+	}
+
+	function missing(asked: Asked): ConsoleAnswer {
+		const body = html`<p class="problem" role="alert">There is no such page, or you may not see it.</p>
+<p><a href="/console/">To your account</a></p>`;
+		return pageAnswer(404, { title: 'Not found', asked, body });
+	}
+
+	async function answerPage(page: ConsolePage, unnoted: Asked): Promise<ConsoleAnswer> {
+		const { request, account, person } = unnoted;
+		let notes = 0;
+		const note: Asked['note'] = async (action, about) => {
+			notes++;
+			const aid = account?.aid ?? null;
+			await store.control.audit.add({ who: person.email, action, aid, about: about ?? null });
+		};
+		const act: Asked['act'] = async (of, given) => {
+			notes++;
+			if (!may(person, account?.aid ?? null, of.right)) {
+				await note(refusedOf(of), concerned(of.takes, given) ?? undefined);
+				throw new NotAllowedError();
+			}
+			return runAct(of, person.email, { store, account: account as never }, given);
+		};
+		const asked = { ...unnoted, note, act };
+		const { title } = page;
+		let view: View | undefined;
+		const problem = (status: number, message: string) => {
+			const body = html`<p class="problem" role="alert">${message}</p>
+<p><a href="${request.path}">Back to the page</a></p>`;
+			return pageAnswer(status, { title, page, asked, view, body });
+		};
+		const isWrite = request.method === 'POST';
+		if (page.right !== null && !may(person, account?.aid ?? null, page.right)) {
+			if (isWrite) await note(`refused: ${title}`);
+			const body = html`<p class="problem" role="alert">${new NotAllowedError().message}</p>`;
+			return pageAnswer(403, { title, asked, body });
+		}
+		if (!(isWrite ? page.actions : page.get))
+			return problem(405, 'This page cannot be asked for in this way.');
+		if (isWrite && !entrance.isOwnForm(request, asked.form, asked)) return problem(403, foreignForm);
+		try {
+			if (account) view = viewOf(asked.query, account, now());
+			const full = account && view ? { ...asked, ...ofAccount(account, view) } : asked;
+			const action = isWrite ? actionOf(page, asked.form) : undefined;
+			const missing = await missingProof(full, page, action?.name ?? 'get');
+			if (missing) return pageAnswer(403, { title, page, asked, view, body: missing });
+			// What is written must be known to be written.
+			const made = await (action
+				? action.act(full).then((done) => done ?? redirect(request.path))
+				: madeInTime(page, full));
+			// So that the page that it leads to shows it.
+			if (isWrite) await directory.refresh();
+			const frame = { title, page, asked, view, namedViews: await namedViewsOf(asked) };
+			if (made === undefined) return shownAgain({ ...frame, body: beingMade });
+			if ('unfinished' in made) return shownAgain({ ...frame, body: made.unfinished });
+			const isRefused = isWrite && !('status' in made || 'once' in made);
+			// Whatever a page forgets to say of what it changed, that it did is known.
+			if (isWrite && !isRefused && notes === 0) await note(`changed: ${title}`);
+			if ('status' in made) return made;
+			const body = 'once' in made ? made.once : made;
+			const { headers, ...rest } = pageAnswer(isRefused ? 400 : 200, { ...frame, body });
+			const shown = { ...rest, headers: { ...headers, ...('once' in made && made.headers) } };
+			return page.isLive ? { ...shown, againAfterMs: liveMs } : shown;
+		} catch (error) {
+			if (error instanceof NotAllowedError) return problem(403, error.message);
+			if (error instanceof OperatorError) return problem(400, error.message);
+			if (error instanceof QueueFullError)
+				return problem(503, 'Too many figures are being made. Try again in a minute.');
+			onError(error, page.path);
+			return problem(500, `Something failed; the log of the server says what (${page.path}).`);
+		}
+	}
+
+	/** @returns undefined where the page is not ready in time; the next request for it gets what is being made */
+	async function madeInTime(page: ConsolePage, asked: Asked): Promise<Got | undefined> {
+		const name = `${asked.session.hash} ${asked.request.path}?${asked.request.query}`;
+		const making = late.get(name) ?? (page.get?.(asked) as Promise<Got>);
+		const made = await untilDue(making, waitMs);
+		late.delete(name);
+		if (made === undefined) {
+			late.set(name, making);
+			// Nobody may ask again.
+			setTimeout(() => late.get(name) === making && late.delete(name), keptLateMs).unref();
+		}
+		return made;
+	}
+
+	function ofAccount(
+		account: NonNullable<Asked['account']>,
+		view: View,
+	): Omit<AskedOfAccount, Exclude<keyof Asked, 'account'>> {
+		const beganMs = monotonicMs();
+		const calendar = calendarOf(view.timezone);
+		const { signal } = stopping;
+		let notes: Promise<DayNote[]> | undefined;
+		const reported = reportedAccount(account);
+		return {
+			account,
+			view,
+			calendar,
+			trainings,
+			dayNotes: () => (notes ??= dayNotes(store.control, account.id, calendar)),
+			report: (query) =>
+				kept.value(['report', reported, query], async () => {
+					const make = () => options.makeReport(reported, query, signal);
+					return JSON.parse(await making.run(account.id, signal, make));
+				}),
+			kept: (key, make) => kept.value([account.id, key], make),
+			soon: (making) => untilDue(making, Math.max(0, beganMs + waitMs / soonPart - monotonicMs())),
+		};
+	}
+
+	/** Those that the person may see. */
+	async function namedViewsOf({ account, person }: Asked): Promise<StoredView[]> {
+		if (!account) return [];
+		const views = await store.control.views.list(account.id, person.id);
+		return views.filter(({ page }) => {
+			const right = allPages.find(({ path }) => path === `:aid/${page}`)?.right;
+			return right && may(person, account.aid, right);
+		});
+	}
+
+	return {
+		async answer(request) {
+			const { headers, ...rest } = await answer(request).catch((error) => {
+				onError(error, 'console');
+				const body = html`<p class="problem">Something failed; the log says what.</p>`;
+				return pageAnswer(500, { title: 'Error', body });
+			});
+			return { ...rest, headers: { ...alwaysHeaders, ...headers } };
+		},
+		stop: () => stopping.abort(new Error('the console is stopping')),
+	};
+}
+
+const foreignForm =
+	'This form has expired, or is not of this console. Go back, reload the page, and send it again.';
+
+const beingMade = html`<p class="empty" role="status">The figures of this page are being made. It appears by itself when they are ready.</p>`;
+
+/** What a form asks for. */
+function actionOf({ actions = {} }: ConsolePage, form: URLSearchParams) {
+	const name = form.get('action') ?? '';
+	const act = Object.hasOwn(actions, name) && actions[name];
+	if (!act) throw new OperatorError('The form names nothing that this page can do.');
+	return { name, act };
+}
+
+/**
+ * A page that the browser asks for again after a second. The header `Refresh` says so, not the markup, in which a checker
+ * of accessibility cannot tell a page that is being made from one that never stands still.
+ */
+function shownAgain(frame: Frame): ConsoleAnswer {
+	const { headers, ...rest } = pageAnswer(200, { ...frame, isBusy: true });
+	return { ...rest, headers: { ...headers, refresh: String(busyMs / 1000) }, againAfterMs: busyMs };
+}
+
+const routes = allPages.map((page) => ({
+	page,
+	pattern: new URLPattern({ pathname: `/console/${page.path}` }),
+}));
+
+/** The page of a path, and its named parts; undefined where there is none. */
+function routeOf(path: string) {
+	for (const { page, pattern } of routes) {
+		const groups = pattern.exec({ pathname: path })?.pathname.groups;
+		if (groups) return { page, parts: decoded(groups) };
+	}
+	return undefined;
+}
+
+function decoded(parts: Readonly<Record<string, string | undefined>>): Record<string, string> | undefined {
+	try {
+		return Object.fromEntries(
+			Object.entries(parts).map(([name, text = '']) => [name, decodeURIComponent(text)]),
+		);
+	} catch {
+		return undefined;
+	}
+}
+
+/** @returns undefined where it takes longer; it goes on, and its figures are kept */
+async function untilDue<Made>(making: Promise<Made>, waitMs: number): Promise<Made | undefined> {
+	const { promise, resolve } = Promise.withResolvers<undefined>();
+	const timer = setTimeout(() => resolve(undefined), waitMs);
+	try {
+		return await Promise.race([making, promise]);
+	} finally {
+		clearTimeout(timer);
+		making.catch(() => {});
+	}
+}

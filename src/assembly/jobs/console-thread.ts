@@ -1,0 +1,48 @@
+import { workerData } from 'node:worker_threads';
+import { AccessDirectory } from '../../core/access/directory.ts';
+import { monotonicMs } from '../../core/clock.ts';
+import type { ConsoleRequest } from '../../kit/console/exchange.ts';
+import { compute } from '../../kit/jobs/compute.ts';
+import { log, serveThread } from '../../kit/jobs/in-thread.ts';
+import type { ConsoleData } from '../../kit/jobs/messages.ts';
+import { yieldToServing } from '../../kit/jobs/yield-to-serving.ts';
+import { createConsole } from '../console/console.ts';
+import { openStore } from '../open.ts';
+
+/** The thread of the console. It opens the databases itself, and makes reports on a thread of theirs. */
+
+yieldToServing();
+const { place, entrance } = workerData as ConsoleData;
+const onError = (error: unknown, path: string) => {
+	const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
+	log.error({ path, cause }, 'a page of the console failed');
+};
+
+const store = await openStore(place.database, { ...place, mustExist: true });
+const directory = await AccessDirectory.load(store.control, (error) => onError(error, 'control database'));
+const pages = createConsole({
+	store,
+	directory,
+	monotonicMs,
+	onError,
+	now: store.now,
+	...entrance,
+	makeReport: (account, query, signal) =>
+		compute(place, { type: 'report', account, query, isInBackground: true }, { signal, isKept: true }),
+	// As `caskade train` does, but requests come first.
+	train: (training, onProgress) =>
+		compute(
+			place,
+			{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
+			{ onProgress },
+		),
+});
+
+serveThread(
+	(request: ConsoleRequest) => pages.answer(request),
+	async () => {
+		pages.stop();
+		await directory.stop();
+		await store.close();
+	},
+);

@@ -1,7 +1,0 @@
-import { experiments } from './capabilities/experiments/index.ts';
-import { people } from './capabilities/people/index.ts';
-import { webhooks } from './capabilities/webhooks/index.ts';
-import type { Capability } from './store/capability.ts';
-
-/** All that this Caskade can do besides its core. */
-export const capabilities: readonly Capability[] = [people, experiments, webhooks];

@@ -1,0 +1,256 @@
+import { parseChannelRule, shownChannelRule } from '../../../core/domain/channel-rule.ts';
+import { idTrusts } from '../../../core/domain/signed-id.ts';
+import { standardPlan } from '../../../core/domain/usage-plan.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { currencyCode, isCurrency } from '../../../core/format/currencies.ts';
+import { type Html, html } from '../../../core/format/html.ts';
+import { formatNumber } from '../../../core/format/numbers.ts';
+import { eventName, hostName, webOrigin } from '../../../core/format/values.ts';
+import { type ApiKey, isUsable } from '../../../core/store/control/control-store.ts';
+import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
+import {
+	checkField,
+	choiceField,
+	fieldOf,
+	formOf,
+	hiddenFields,
+	linesField,
+	linesOf,
+	oneOf,
+	optionalField,
+	textField,
+} from '../../../kit/console/form.ts';
+import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
+import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { may } from '../../../kit/person.ts';
+import { calendarOf } from '../../../kit/reports/calendar.ts';
+import { assumedRenewals } from '../../../kit/reports/courses.ts';
+import { gracePeriods, renewalPeriods } from '../../../kit/reports/report-query.ts';
+import { createGoal, deleteGoal, updateGoal } from '../acts/goals.ts';
+import { issueKey, revokeKey } from '../acts/keys.ts';
+import { changeAccount } from '../store/account-changes.ts';
+import { relabelledAmounts } from '../store/stored-amounts.ts';
+
+const actions: Actions<AskedOfAccount> = {
+	async account({ store, account, form, note }) {
+		const periods = linesOf(form, 'renewalDays', 'Days between renewals', renewalPeriods);
+		const graces = linesOf(form, 'graceDays', 'Days of grace', gracePeriods);
+		const changes = {
+			origins: linesOf(form, 'origins', 'Origins', webOrigin),
+			explains: form.has('explains'),
+			channelRules: linesOf(form, 'channelRules', 'Channels', parseChannelRule),
+			timezone: fieldOf(form, 'timezone', 'Time zone', (text) => calendarOf(text).timezone),
+			paymentProviders: linesOf(form, 'paymentProviders', 'Payment sites', hostName),
+			renewalDays: Object.assign({}, ...periods),
+			graceDays: Object.assign({}, ...graces),
+			cancellationEvt: optionalField(form, 'cancellationEvt', 'Cancellation', eventName) ?? null,
+			currency: fieldOf(form, 'currency', 'Currency', currencyCode),
+			idTrust: fieldOf(form, 'idTrust', 'Ids in hits', oneOf(idTrusts)),
+		};
+		await changeAccount(store, account.aid, changes, note);
+	},
+	'create goal': doing(createGoal),
+	'update goal': doing(updateGoal),
+	async 'delete goal'(asked) {
+		const name = asked.form.get('goal') ?? '';
+		if (asked.form.get('again') !== name)
+			throw new OperatorError(`To delete the goal with its models, write its name: ${name}.`);
+		await doing(deleteGoal)(asked);
+	},
+	async 'issue key'(asked) {
+		await requireKeys(asked);
+		const { client } = asked.account;
+		const given = actGiven(issuing(await plansOf(asked)), asked.form);
+		const { id, key, scope } = await asked.act(issueKey, { ...given, client });
+		return {
+			once: html`<p>The key <code>${id}</code> of ${client}, for ${scope}. Save it now; it cannot be shown again. It works within a second.</p>
+<p><code class="secret">${key}</code></p>
+<p><a href="${asked.request.path}">I have saved it</a></p>`,
+		};
+	},
+	async 'revoke key'(asked) {
+		await asked.act(revokeKey, await keyOf(asked));
+	},
+};
+
+/** What a form says of a key, whose client is the account's. */
+function issuing(plans: readonly string[]) {
+	const { client: _, ...takes } = issueKey.takes;
+	return { ...takes, plan: { ...takes.plan, choices: plans } };
+}
+
+/** What `caskade account update`, `goal` and `key` can do for an account. */
+export const settingsPage = accountPage({
+	path: ':aid/settings',
+	title: 'Settings',
+	menu: 'Settings',
+	right: 'operate',
+	get: async (
+		asked,
+	) => html`${accountForm(asked, await asked.store.read(asked.account.id, assumedRenewals(asked.account, asked.now())))}
+${goalSection(asked)}
+${await keySection(asked)}`,
+	actions,
+	questions: { 'revoke key': warningOf(revokeKey, keyOf), account: whatIsRelabelled },
+});
+
+/** Reports show all amounts by the account's currency, and which were meant is not known afterwards. */
+async function whatIsRelabelled({ store, account, form }: AskedOfAccount): Promise<Question | undefined> {
+	const currency = form.get('currency')?.trim() ?? '';
+	// The act says what is wrong with it.
+	if (!isCurrency(currency)) return undefined;
+	const relabelled = await relabelledAmounts(store, account, currency);
+	if (relabelled === undefined) return undefined;
+	return {
+		what: html`<p class="warning">${relabelled} Go on only if they were in ${currency} all along. Otherwise create another account for ${currency}.</p>`,
+		name: currency,
+	};
+}
+
+/** The key of the client that a form names. */
+async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
+	await requireKeys(asked);
+	const { client } = asked.account;
+	const key = asked.form.get('key') ?? '';
+	if (!(await asked.store.control.keys(client)).some(({ id }) => id === key))
+		throw new OperatorError(`${client} has no key ${key}.`);
+	return { key };
+}
+
+/** @param assumed what is taken of event types that nobody has renewed */
+function accountForm(asked: AskedOfAccount, assumed: string | null): Html {
+	const { account } = asked;
+	const { aid, client, idTrust, timezone, currency, origins, channelRules, paymentProviders, explains } =
+		account;
+	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
+	const graceDays = Object.entries(account.graceDays).map((pair) => pair.join('='));
+	const fields = html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
+${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what amounts are in, such as GBP; they are stored in its minor unit, as ISO 4217 has it' })}
+${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'partner=*.partner.example/* on each line: the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text')}
+${linesField('origins', 'Origins', origins, 'web origins whose pages may read scores, one on each line; empty for all')}
+${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
+${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
+${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them; lifetime=never for what is paid once')}
+${assumed !== null && html`<p class="hint">${assumed}</p>`}
+${linesField('graceDays', 'Days of grace', graceDays, 'such as newsletter=21, on each line: how many days after its due day a renewal is in time')}
+${textField('cancellationEvt', 'Cancellation', account.cancellationEvt, { hint: 'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected; empty for none' })}
+${choiceField('idTrust', 'Ids in hits', idTrusts, idTrust)}
+<p class="hint">Whose cid and tid in a hit are believed: <em>claimed</em>, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; <em>signed</em>, of those alone that have it; <em>trusted</em>, of everybody, so that whoever guesses one is taken for its customer.</p>`;
+	return html`${factList({ aid, client })}
+<section class="section"><h2>Account</h2>
+${formOf(asked, 'account', fields, 'Save')}</section>`;
+}
+
+function goalSection(asked: AskedOfAccount): Html {
+	const { goals } = asked.account;
+	return html`<section class="section"><h2>Goals</h2>
+<p>Actions of visitors whose probability is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
+${goals.length === 0 ? html`<p class="empty">No goals.</p>` : goalTable(asked)}
+<details><summary>Add a goal</summary>
+${formOf(asked, 'create goal', actFields(createGoal.takes), 'Add')}</details></section>`;
+}
+
+function goalTable(asked: AskedOfAccount): Html {
+	return pageTable('Goals', asked.account.goals, {
+		Goal: ({ name }) => nameOf(name),
+		Events: ({ evts }) => nameOf(evts.join(' ')),
+		Counts: ({ counts }) => counts,
+		'#Days': ({ horizonDays }) => horizonDays,
+		'Bands, from percentile': ({ name, mediumFrom, highFrom }) => {
+			const field = html`<input name="bands" value="${mediumFrom},${highFrom}" size="6" aria-label="Bands of ${name}" required>`;
+			return formOf(asked, 'update goal', [hiddenFields({ goal: name }), field], 'Change');
+		},
+		'Delete, with its models': ({ name }) => {
+			const field = html`<input name="again" size="12" aria-label="The name of ${name} again" placeholder="its name" autocomplete="off" required>`;
+			return formOf(asked, 'delete goal', [hiddenFields({ goal: name }), field], 'Delete', {
+				look: 'danger',
+			});
+		},
+	});
+}
+
+/** A key is good for all accounts of its client, so it takes the right on each of them. */
+export async function mayKeys({ store, account, person }: AskedOfAccount): Promise<boolean> {
+	const accounts = await store.control.accounts();
+	return accounts.every(({ aid, client }) => client !== account.client || may(person, aid, 'operate'));
+}
+
+async function requireKeys(asked: AskedOfAccount): Promise<void> {
+	if (!(await mayKeys(asked))) throw new OperatorError(notOnAll(asked));
+}
+
+export function notOnAll({ account }: AskedOfAccount): string {
+	return `A key is good for all accounts of ${account.client}. You are not an operator of all of them; an administrator can issue keys.`;
+}
+
+/** Administrators decide on plans; others stay with those that the client has. */
+async function plansOf({ store, account, person }: AskedOfAccount): Promise<string[]> {
+	const plans = (await store.control.plans()).map(({ name }) => name);
+	if (may(person, null, 'administer')) return plans;
+	const keys = await store.control.keys(account.client);
+	return plans.filter((name) => name === standardPlan.name || keys.some(({ plan }) => plan === name));
+}
+
+async function keySection(asked: AskedOfAccount): Promise<Html> {
+	const { store, account, now } = asked;
+	const heading = html`<h2>Keys and limits</h2>`;
+	if (!(await mayKeys(asked)))
+		return html`<section class="section">${heading}
+<p>${notOnAll(asked)}</p></section>`;
+	const keys = await store.control.keys(account.client);
+	const { usable = [], ended = [] } = Object.groupBy(keys, (key) =>
+		isUsable(key, now()) ? 'usable' : 'ended',
+	);
+	const allowed = await plansOf(asked);
+	const plans = (await store.control.plans()).filter(({ name }) => allowed.includes(name));
+	const names = plans.map(({ name }) => name);
+	const fields = actFields(issuing(names));
+	return html`<section class="section">${heading}
+<p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
+${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}
+${ended.length > 0 && html`<details><summary>${ended.length} ended</summary>${endedTable(ended.slice(-100))}</details>`}
+<details><summary>Issue a key</summary>
+${formOf(asked, 'issue key', fields, 'Issue, and show it once')}</details>
+${planTable(plans)}</section>`;
+}
+
+async function keyTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Promise<Html> {
+	const { store, account } = asked;
+	const used = new Map((await store.control.usage(account.client)).map((usage) => [usage.key, usage]));
+	return pageTable('Keys', keys, {
+		Key: ({ id }) => html`<code>${id}</code>`,
+		Name: ({ name }) => nameOf(name),
+		Scope: ({ scope }) => scope,
+		Plan: ({ plan }) => plan,
+		Created: ({ createdAt }) => timeOf(createdAt),
+		'Last used': ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : timeOf(lastUsedAt)),
+		Expires: ({ expiresAt }) => (expiresAt === null ? 'never' : timeOf(expiresAt)),
+		'#Used this month': ({ id }) => {
+			const usage = used.get(id);
+			return usage && `${formatNumber(usage.used)} of ${formatNumber(usage.quota)}`;
+		},
+		Revoke: ({ id }) => formOf(asked, 'revoke key', hiddenFields({ key: id }), 'Revoke', { look: 'danger' }),
+	});
+}
+
+function endedTable(keys: readonly ApiKey[]): Html {
+	return pageTable('Keys that have ended', keys, {
+		Key: ({ id }) => html`<code>${id}</code>`,
+		Name: ({ name }) => nameOf(name),
+		Scope: ({ scope }) => scope,
+		Ended: ({ revokedAt, expiresAt }) =>
+			revokedAt !== null ? `revoked ${timeOf(revokedAt)}` : expiresAt && `expired ${timeOf(expiresAt)}`,
+	});
+}
+
+/** The limits of usage plans. */
+export function planTable(plans: readonly (typeof standardPlan)[]): Html {
+	return pageTable('Usage plans', plans, {
+		Plan: ({ name }) => name,
+		'#Requests per second': ({ ratePerSecond }) => ratePerSecond,
+		'#Burst': ({ burst }) => burst,
+		'#Requests per month': ({ quotaPerMonth }) => quotaPerMonth,
+		'#Time limit, ms': ({ timeoutMs }) => timeoutMs,
+		'#Events per request': ({ maxEvents }) => maxEvents,
+	});
+}

@@ -1,0 +1,98 @@
+import type { Goal } from '../../core/domain/goal.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { isoTime } from '../../core/format/iso-time.ts';
+import { day, plainName, positiveNumber } from '../../core/format/values.ts';
+import type { ControlStore } from '../../core/store/control/control-store.ts';
+import { act } from '../../kit/act.ts';
+import { calendarOf } from '../../kit/reports/calendar.ts';
+import { type Experiment, stateOf } from './domain/experiment.ts';
+
+const maxHoldoutPercent = 90;
+const experiment = { flag: '<name>', text: 'name of the experiment', parse: plainName } as const;
+
+export const createExperiment = act({
+	noun: 'experiment',
+	verb: 'create',
+	summary: 'begin an experiment',
+	description: `Hold some visitors out of a segment. The segment's rule cannot change until the experiment has ended; the name of an
+experiment is never used again.`,
+	right: 'operate',
+	takes: {
+		experiment: { ...experiment, label: 'Name' },
+		segment: { flag: '--segment <id>', text: 'the segment to measure' },
+		goal: {
+			flag: '--goal <name>',
+			text: 'the goal that visitors should reach (default: subscription, else the first)',
+			isOptional: true,
+		},
+		holdout: {
+			flag: '--holdout <percent>',
+			text: 'share of visitors to hold out',
+			parse: positiveNumber(maxHoldoutPercent),
+			label: 'Held out, in per cent',
+			usual: '10',
+		},
+		from: {
+			flag: '--from <day>',
+			text: "the first day, in the account's time zone (default: now)",
+			parse: day,
+			isOptional: true,
+		},
+		to: {
+			flag: '--to <day>',
+			text: 'the day after the last one (default: until it is stopped)',
+			parse: day,
+			isOptional: true,
+		},
+	},
+	async run(control, { store, account }, { experiment: name, segment, holdout, ...given }) {
+		const nowMs = store.now();
+		const calendar = calendarOf(account.timezone);
+		const fromMs = given.from === undefined ? nowMs : calendar.startOfDay(given.from);
+		const toMs = given.to === undefined ? null : calendar.startOfDay(given.to);
+		if (toMs !== null && toMs <= Math.max(nowMs, fromMs))
+			throw new OperatorError('--to must be later than --from, and not over yet.');
+		if (given.from !== undefined && fromMs < calendar.startOfDay(calendar.dayOf(nowMs)))
+			throw new OperatorError('--from cannot be past: nobody was held out then.');
+		const { rule } = await control.segment(account.id, segment);
+		const { name: goal } = await chosenGoal(control, account.id, given.goal);
+		const begins = { fromMs: Math.max(fromMs, nowMs), toMs };
+		const planned = { name, segment, rule, goal, holdoutPercent: holdout, ...begins };
+		return shownExperiment(await control.createExperiment(account.id, planned), nowMs);
+	},
+});
+
+export const stopExperiment = act({
+	noun: 'experiment',
+	verb: 'stop',
+	summary: 'end an experiment: all visitors get the segment again',
+	right: 'operate',
+	takes: { experiment },
+	run: async (control, { store, account }, { experiment }) =>
+		shownExperiment(await control.stopExperiment(account.id, experiment), store.now()),
+});
+
+/** Without the secret. */
+export function shownExperiment(experiment: Experiment, nowMs: number) {
+	const { name, segment, goal, holdoutPercent, fromMs, toMs, stoppedAtMs } = experiment;
+	const state = stateOf(experiment, nowMs);
+	const stoppedAt = isoTime(stoppedAtMs);
+	return { name, segment, goal, holdoutPercent, state, from: isoTime(fromMs), to: isoTime(toMs), stoppedAt };
+}
+
+/** The goal of this name; without one, `subscription`, else the first. @throws OperatorError where there is none */
+export async function chosenGoal(
+	control: Pick<ControlStore, 'goals'>,
+	accountId: number,
+	name: string | undefined,
+): Promise<Goal> {
+	const goals = await control.goals(accountId);
+	const chosen = name === undefined ? usualGoal(goals) : goals.find((one) => one.name === name);
+	if (!chosen)
+		throw new OperatorError(`The account has no goal ${name ?? 'yet'}; 'caskade goal list AID' shows all.`);
+	return chosen;
+}
+
+export function usualGoal(goals: readonly Goal[]): Goal | undefined {
+	return goals.find(({ name }) => name === 'subscription') ?? goals[0];
+}

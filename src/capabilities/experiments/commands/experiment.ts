@@ -1,0 +1,105 @@
+import { leftOutText } from '../../../core/domain/mail-gateways.ts';
+import { counted, formatNumber, formatShare } from '../../../core/format/numbers.ts';
+import { plainName } from '../../../core/format/values.ts';
+import { actCommand } from '../../../kit/cli/act-command.ts';
+import { aidText, command, group, includeOption } from '../../../kit/cli/command.ts';
+import { print, printLine, printTable } from '../../../kit/cli/output.ts';
+import { reportedAccount } from '../../../kit/reports/report-query.ts';
+import { csvOutput, htmlOutput, optionOf, printReport } from '../../reports/commands/report.ts';
+import { chosenGoal, createExperiment, shownExperiment, stopExperiment } from '../acts.ts';
+import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';
+import { liftReport } from '../reports/lift.ts';
+
+const nameArgument = ['<name>', 'name of the experiment', plainName] as const;
+const segmentOption = ['--segment <id>', 'the segment to measure'] as const;
+const goalOption = [
+	'--goal <name>',
+	'the goal that visitors should reach (default: subscription, else the first)',
+] as const;
+
+const plan = command('plan', 'how long an experiment would take')
+	.description(
+		`Say how many visitors would enter an experiment, and how many weeks it takes until lifts of 5, 10 and 20 % of the rate are seen
+in four of five experiments, with 5, 10, 20 and 50 % held out, by the account's own last weeks.`,
+	)
+	.required(...segmentOption)
+	.option(...goalOption)
+	.option(...includeOption)
+	.onAccount(async (store, account, options) => {
+		const { segment, include = null } = options;
+		const { rule } = await store.control.segment(account.id, segment);
+		const goal = await chosenGoal(store.control, account.id, options.goal);
+		const planned = await planExperiment(
+			store,
+			reportedAccount(account),
+			{ rule, goal, include },
+			store.now(),
+		);
+		print(options, { segment, ...planned }, () => printPlan(planned));
+	});
+
+const list = command('list', "list an account's experiments").onAccount(
+	async (store, { aid, id }, options) => {
+		const experiments = await store.control.experiments(id);
+		print(
+			options,
+			experiments.map((experiment) => shownExperiment(experiment, store.now())),
+			`No experiments. 'caskade experiment create ${aid} NAME --segment ID' begins one.`,
+		);
+	},
+);
+
+const report = command('report', 'what serving the segment earned, and how sure that is')
+	.description(
+		"Print an experiment's report: the same as 'caskade report lift'. docs/experiments.md explains it.",
+	)
+	.argument('<aid>', aidText)
+	.argument(...nameArgument)
+	.with<{ asOf?: number; timezone?: string }>((own) =>
+		own.addOption(optionOf('asOf')).addOption(optionOf('timezone')),
+	)
+	.option(...includeOption)
+	.option(...csvOutput)
+	.conflicts('json')
+	.option(...htmlOutput)
+	.common()
+	.action((options, _, aid, experiment) => {
+		const { asOf = null, timezone = null, include = null } = options;
+		return printReport(liftReport, aid, { experiment, asOf, timezone, include }, options);
+	});
+
+export const experimentCommand = group(
+	'experiment',
+	'measure what serving a segment brings, with a control group',
+	`Measure what serving a segment brings. While an experiment runs, a share of the visitors is held out: pages and webhooks do
+not see the segment for them.
+
+docs/experiments.md says what that changes, and for whom.`,
+	[actCommand(createExperiment), plan, list, actCommand(stopExperiment), report],
+);
+
+function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentPlan): void {
+	const { weeksOfHistory, enteredInFirstWeek, entersAWeek, conversionRate, varianceReduction } = history;
+	printLine(
+		`By the last ${counted(weeksOfHistory, 'week')}: ${counted(enteredInFirstWeek, 'visitor')} would have entered in the first one, ${formatNumber(entersAWeek)} a week at last. ${formatShare(conversionRate)} of them reached ${goal}${varianceReduction > 0 ? `, and the score at entry takes away ${formatShare(varianceReduction)} of the variance` : ''}.`,
+	);
+	if (gatewayVisitors > 0)
+		printLine(`${leftOutText(gatewayVisitors)} To count them, add --include gateways.`);
+	printLine('');
+	printTable(
+		plans.map((plan) => ({
+			'held out': `${plan.holdoutPercent} %`,
+			lift: `${(100 * plan.lift).toFixed(2)} points`,
+			'of the rate': `${plan.relativeLiftPercent} %`,
+			visitors: plan.visitors,
+			weeks: plan.weeks ?? 'years',
+			'visitors, any look': plan.visitorsAtEveryLook,
+			'weeks, any look': plan.weeksAtEveryLook ?? 'years',
+		})),
+		'',
+	);
+	printLine('');
+	printLine(
+		'In four of five experiments the interval excludes 0 by then: with one look that is planned ahead, or looking at any time.',
+	);
+}

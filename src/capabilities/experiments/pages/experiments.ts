@@ -1,0 +1,73 @@
+import { type Html, html } from '../../../core/format/html.ts';
+import { isoTime } from '../../../core/format/iso-time.ts';
+import { actFields, doing } from '../../../kit/console/act-form.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
+import { formOf, hiddenFields } from '../../../kit/console/form.ts';
+import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { may } from '../../../kit/person.ts';
+import { createExperiment, stopExperiment, usualGoal } from '../acts.ts';
+import { type Experiment, endOf, stateOf } from '../domain/experiment.ts';
+
+/** Bounds the elements of the page. */
+const maxShown = 50;
+
+/** The account's experiments, and what serving the segment of one of them earned. */
+export const experimentsPage = accountPage({
+	path: ':aid/experiments',
+	title: 'Experiments',
+	menu: 'Experiments',
+	right: 'aggregates',
+	async get(asked) {
+		const { store, account, query } = asked;
+		const experiments = (await store.control.experiments(account.id)).toReversed();
+		const chosen = experiments.find(({ name }) => name === query.get('experiment')) ?? experiments[0];
+		if (!chosen)
+			return html`<p class="empty">No experiments. One holds a share of the visitors out of a segment, to see what serving it brings: <code>bin/caskade experiment create ${account.aid} NAME --segment ID</code>. How long that takes, <code>bin/caskade experiment plan ${account.aid} --segment ID</code> tells.</p>
+${beginning(asked)}`;
+		return html`${await reportSection(asked, 'lift', { title: `Lift of ${chosen.name}`, texts: { experiment: chosen.name } })}
+${listOf(asked, experiments, chosen)}
+${beginning(asked)}`;
+	},
+	actions: { create: doing(createExperiment), stop: doing(stopExperiment) },
+});
+
+const mayBegin = ({ person, account }: AskedOfAccount) => may(person, account.aid, createExperiment.right);
+
+function beginning(asked: AskedOfAccount): Html | null {
+	const { segments, goals } = asked.account;
+	if (!mayBegin(asked) || segments.length === 0 || goals.length === 0) return null;
+	const { segment, goal, ...others } = createExperiment.takes;
+	const takes = {
+		segment: { ...segment, choices: segments.map(({ id }) => id) },
+		goal: { ...goal, choices: goals.map(({ name }) => name) },
+	};
+	return html`<section class="section"><h2>Begin an experiment</h2>
+<p>A share of the visitors is held out of the segment: pages and webhooks do not see it for them. Its rule cannot change until the experiment has ended.</p>
+${formOf(asked, 'create', actFields({ ...takes, ...others }, { goal: usualGoal(goals)?.name }), 'Begin')}</section>`;
+}
+
+function listOf(asked: AskedOfAccount, experiments: readonly Experiment[], chosen: Experiment): Html {
+	const { request, now } = asked;
+	const shown = experiments.slice(0, maxShown);
+	const linkOf = (experiment: Experiment) =>
+		html`<a href="${request.path}?experiment=${encodeURIComponent(experiment.name)}"${experiment === chosen && html` aria-current="true"`}>${experiment.name}</a>`;
+	const table = pageTable('Experiments', shown, {
+		Experiment: linkOf,
+		Segment: ({ segment }) => segment,
+		Goal: ({ goal }) => goal,
+		'#Held out': ({ holdoutPercent }) => `${holdoutPercent} %`,
+		State: (experiment) => stateOf(experiment, now()),
+		From: ({ fromMs }) => timeOf(isoTime(fromMs)),
+		To: (experiment) =>
+			Number.isFinite(endOf(experiment)) ? timeOf(isoTime(endOf(experiment))) : 'until it is stopped',
+		...(mayBegin(asked) && {
+			Stop: (experiment: Experiment) =>
+				now() < endOf(experiment) &&
+				formOf(asked, 'stop', hiddenFields({ experiment: experiment.name }), 'Stop', { look: 'danger' }),
+		}),
+	});
+	return html`<section class="section" aria-labelledby="all"><h2 id="all">Experiments</h2>
+${table}
+${shown.length < experiments.length && html`<p class="note">These are the latest ${shown.length} of ${experiments.length}.</p>`}</section>`;
+}

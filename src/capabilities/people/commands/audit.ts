@@ -1,0 +1,23 @@
+import { emailAddress, wholeNumber } from '../../../core/format/values.ts';
+import { command, group } from '../../../kit/cli/command.ts';
+import { print } from '../../../kit/cli/output.ts';
+
+const list = command('list', 'list what people did')
+	.description(
+		'List what people did in the console, and what commands changed: people, roles, secrets, settings of accounts, goals, keys, plans, segments and webhooks, the latest first. What was refused is there, too. Of an erased visitor only stays that somebody did something with one.',
+	)
+	.option('--account <aid>', 'only what concerns this account')
+	.option('--user <email>', 'only what this person did', emailAddress)
+	.option('--about <id>', 'only what concerns this visitor, key or person')
+	.option('--limit <number>', 'maximum number to list', wholeNumber(1, 10_000), 50)
+	.onStore(async (store, options) => {
+		const { account: aid, user: who, about, limit } = options;
+		print(options, await store.control.audit.list({ aid, who, about, limit }), 'Nothing yet.');
+	});
+
+export const auditCommand = group(
+	'audit',
+	'who looked at whom',
+	'Read who looked at whom in the console, and who changed what. It is kept for 400 days.',
+	[list],
+);

@@ -1,0 +1,166 @@
+import { OperatorError } from '../../../core/errors.ts';
+import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
+import { formOf, hiddenFields } from '../../../kit/console/form.ts';
+import type { Asked, ConsolePage, Once } from '../../../kit/console/page.ts';
+import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { newPasswordFields, proofField, requireCode } from '../../../kit/console/proof.ts';
+import { hashPassword } from '../access/passwords.ts';
+import { hashRecoveryCode, newRecoveryCodes, newTotpSecret, otpauthLink } from '../access/second-factor.ts';
+import type { StoredPerson } from '../store/people.ts';
+import { type ListedSession, sessionId } from '../store/sessions.ts';
+
+/** One's own password, second factor and sessions. */
+export const ownAccountPage: ConsolePage = {
+	path: 'account',
+	title: 'Your account',
+	right: null,
+	async get(asked) {
+		const { store, person, query } = asked;
+		const stored = await store.control.people.find(person.email);
+		const [codes, sessions] = await Promise.all([
+			store.control.people.recoveryCodes(person.id),
+			store.control.sessions.list(person.email),
+		]);
+		return html`<p>You are signed in as <strong>${person.email}</strong>: ${rolesOf(person.grants)}.</p>
+${query.get('sso') === 'taken' && html`<p class="problem" role="alert">This identity is not connected: it belongs to another person here, or you are connected to another one.</p>`}
+${query.get('sso') === 'late' && html`<p class="problem" role="alert">This identity is not connected: it took too long. Try again.</p>`}
+${passwordForm(asked, stored, await proofField(asked))}
+${await secondFactor(asked, stored, codes)}
+${ssoForm(asked, stored)}
+<section class="section"><h2>Where you are signed in</h2>
+${sessionTable(asked, sessions)}
+${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere else')}</section>`;
+	},
+	actions: {
+		async password(asked) {
+			const { store, person, form, session } = asked;
+			const password = form.get('new') ?? '';
+			if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
+			await store.control.people.setPassword(person.id, await hashPassword(password));
+			await store.control.sessions.end(person.email, { except: session.hash });
+			await asked.note('password set');
+		},
+		async offer(asked) {
+			const { store, person, note } = asked;
+			const secret = newTotpSecret();
+			await store.control.people.offerSecondFactor(person.id, secret);
+			await note('second factor offered');
+			return {
+				once: html`<p>Add an account to your app with this key, or open the link on your telephone. It is shown this once. Then enter the code that the app shows.</p>
+<p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
+<p><a href="${otpauthLink(person.email, secret)}"><code>${otpauthLink(person.email, secret)}</code></a></p>
+${offeredForms(asked)}`,
+			};
+		},
+		async prove(asked) {
+			await requireCode(asked);
+			await asked.note('second factor set');
+			return recoveryCodes(asked);
+		},
+		async codes(asked) {
+			await asked.note('recovery codes made');
+			return recoveryCodes(asked);
+		},
+		async 'remove second factor'(asked) {
+			await asked.store.control.people.removeSecondFactor(asked.person.id);
+			await asked.note('second factor removed');
+		},
+		async 'remove offer'({ store, person, note }) {
+			const { hasSecondFactor } = await store.control.people.find(person.email);
+			if (!hasSecondFactor) await store.control.people.removeSecondFactor(person.id);
+			await note('second factor not set up');
+		},
+		async 'connect single sign-on'(asked) {
+			const { address, cookie } = await asked.connect();
+			await asked.note('single sign-on begun');
+			return {
+				once: html`<p><a href="${address}">Go on to ${asked.sso?.host}</a></p>`,
+				headers: { 'set-cookie': cookie },
+			};
+		},
+		async 'disconnect single sign-on'({ store, person, note }) {
+			await store.control.people.removeIdentity(person.id);
+			await note('single sign-on disconnected');
+		},
+		async 'end session'({ store, person, form, note }) {
+			await store.control.sessions.end(person.email, { id: form.get('session') ?? '' });
+			await note('session ended');
+		},
+		async 'end others'({ store, person, session, note }) {
+			await store.control.sessions.end(person.email, { except: session.hash });
+			await note('other sessions ended');
+		},
+	},
+};
+
+async function recoveryCodes({ store, person, request }: Asked): Promise<Once> {
+	const codes = newRecoveryCodes();
+	await store.control.people.setRecoveryCodes(person.id, codes.map(hashRecoveryCode));
+	return {
+		once: html`<p>Each of these codes signs you in once where you have no telephone at hand. They are shown this once: print them, or keep them where you keep passwords.</p>
+<ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
+<p><a href="${request.path}">I have kept them</a></p>`,
+	};
+}
+
+function passwordForm(asked: Asked, { hasPassword, email }: StoredPerson, proof: HtmlValue): Html {
+	const fields = html`<input type="email" name="username" value="${email}" autocomplete="username" readonly hidden>
+${proof}${newPasswordFields}`;
+	return html`<section class="section"><h2>Password</h2>
+<p>${hasPassword ? 'A new password signs you out everywhere else.' : 'You have none yet: without one you need another link next time.'}</p>
+${formOf(asked, 'password', fields, hasPassword ? 'Change the password' : 'Set the password')}</section>`;
+}
+
+const code = html`<p><label>Code <input name="code" autocomplete="one-time-code" required></label></p>`;
+
+/** What becomes of a second factor that was offered. */
+function offeredForms(asked: Asked): Html {
+	return html`${formOf(asked, 'prove', code, 'Use it from now on')}
+${formOf(asked, 'remove offer', null, 'Not now')}`;
+}
+
+async function secondFactor(asked: Asked, person: StoredPerson, codes: number): Promise<Html> {
+	const secret = (await asked.store.control.people.credentials(person.email))?.totpSecret ?? null;
+	const parts = person.hasSecondFactor
+		? html`<p>Signing in takes a code from your app. ${codes} recovery codes are left.</p>
+${formOf(asked, 'codes', code, 'Make new recovery codes')}
+${formOf(asked, 'remove second factor', code, 'Sign in without it from now on')}`
+		: secret === null
+			? html`<p>With an app that shows a code every half minute, a stolen password is not enough.</p>
+${formOf(asked, 'offer', null, 'Set up a second factor')}`
+			: html`<p>Enter the code that your app shows for the key that you were shown. If you have not kept it, press <em>Not now</em>, and set it up again with a new key.</p>
+${offeredForms(asked)}`;
+	return html`<section class="section"><h2>Second factor</h2>
+${parts}</section>`;
+}
+
+function ssoForm(asked: Asked, { issuer }: StoredPerson): HtmlValue {
+	const { sso } = asked;
+	if (!sso && issuer === null) return null;
+	const way =
+		issuer === null
+			? html`<p>Sign in through ${sso?.host} from now on. Whoever you are there is tied to you here; your address there plays no part.</p>
+${formOf(asked, 'connect single sign-on', null, 'Connect')}`
+			: html`<p>You may sign in through ${new URL(issuer).host}.</p>
+${formOf(asked, 'disconnect single sign-on', null, 'Disconnect')}`;
+	return html`<section class="section"><h2>Single sign-on</h2>
+${way}</section>`;
+}
+
+/** Sessions with a button each that ends one. */
+export function sessionTable(asked: Asked, sessions: readonly ListedSession[]): Html {
+	if (sessions.length === 0) return html`<p>Not signed in anywhere.</p>`;
+	const own = sessionId(asked.session.hash);
+	return pageTable('Sessions', sessions, {
+		Browser: ({ agent, id }) => [agent, id === own && ' (this one)'],
+		By: ({ method }) => method,
+		Since: ({ createdAt }) => timeOf(createdAt),
+		'Last used, to the hour': ({ usedAt }) => timeOf(usedAt),
+		'End it': ({ id }) => formOf(asked, 'end session', hiddenFields({ session: id }), 'Sign out'),
+	});
+}
+
+/** For example: operator of c-a-acme-uk, viewer of all accounts. */
+export function rolesOf(grants: Asked['person']['grants']): string {
+	return grants.map(({ aid, role }) => `${role} of ${aid ?? 'all accounts'}`).join(', ') || 'no role yet';
+}

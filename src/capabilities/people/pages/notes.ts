@@ -1,0 +1,62 @@
+import { type Html, html } from '../../../core/format/html.ts';
+import { day, displayName } from '../../../core/format/values.ts';
+import { redirect } from '../../../kit/console/exchange.ts';
+import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
+import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+
+/** Bounds the elements of the page. */
+const maxShown = 200;
+
+/** What pictures of time tell of days: written by people and by the service itself, and removed again. */
+export const notesPage = accountPage({
+	path: ':aid/notes',
+	title: 'Notes on days',
+	right: 'visitors',
+	async get(asked) {
+		const { store, account, calendar } = asked;
+		const notes = (await store.control.notes.list(account.id))
+			.map((note) => ({ ...note, day: note.day ?? calendar.dayOf(note.createdAtMs) }))
+			.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+		const shown = notes.slice(0, maxShown);
+		const table = pageTable('Notes', shown, {
+			Day: ({ day }) => day,
+			'Note…': ({ text }) => nameOf(text),
+			By: ({ who }) => who ?? 'itself',
+			Remove: ({ id }) => formOf(asked, 'remove note', hiddenFields({ id }), 'Remove', { look: 'danger' }),
+		});
+		return html`<p>Pictures of time show notes as marks, and list them beneath. The service writes some itself: when scores come from another model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag. Experiments are shown as well.</p>
+${addNote(asked)}
+${notes.length === 0 ? html`<p class="empty">No notes yet. Write the first one above.</p>` : table}
+${shown.length < notes.length && html`<p class="note">These are the latest ${shown.length} of ${notes.length}.</p>`}
+<p class="note">Days are in ${calendar.timezone}. Who writes and removes notes is in the audit log.</p>`;
+	},
+	actions: {
+		async 'remove note'({ form, store, account, note }) {
+			const id = form.get('id') ?? '';
+			await store.control.notes.remove(account.id, id);
+			await note('note removed', id);
+		},
+		async 'add note'({ form, store, account, person, note, request }) {
+			const at = fieldOf(form, 'day', 'Day', day);
+			const text = fieldOf(form, 'text', 'Note', displayName);
+			await store.control.notes.add(account.id, text, { day: at, who: person.email });
+			await note('note added', at);
+			const back = form.get('back');
+			return redirect(back === null ? request.path : `/console/${account.aid}/?${new URLSearchParams(back)}`);
+		},
+	},
+});
+
+/** A form for a note. From another page than that of notes, it leads back to the overview. */
+export function addNote(asked: AskedOfAccount): Html {
+	const { request, account, calendar, now } = asked;
+	const path = `/console/${account.aid}/notes`;
+	const isHere = request.path === path;
+	const fields = html`<p><label>Day <input type="date" name="day" value="${calendar.dayOf(now())}" required></label>
+<label>Note <input name="text" maxlength="100" size="40" required></label></p>
+${!isHere && hiddenFields({ back: request.query })}`;
+	return html`<details class="section"${isHere && html` open`}><summary>Note something on a day</summary>
+${formOf(asked, 'add note', fields, 'Add', { path })}
+${!isHere && html`<p><a href="${path}">All notes</a></p>`}</details>`;
+}

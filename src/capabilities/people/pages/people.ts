@@ -1,0 +1,216 @@
+import { OperatorError } from '../../../core/errors.ts';
+import { type Html, html } from '../../../core/format/html.ts';
+import { emailAddress } from '../../../core/format/values.ts';
+import { redirect } from '../../../kit/console/exchange.ts';
+import { fieldOf, formOf, hiddenFields, oneOf } from '../../../kit/console/form.ts';
+import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
+import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { type Grant, personRoles } from '../../../kit/person.ts';
+import { newLoginLink } from '../access/sign-in.ts';
+import type { StoredPerson } from '../store/people.ts';
+import { rolesOf, sessionTable } from './account.ts';
+
+/** Everybody who may use the console. */
+export const peoplePage: ConsolePage = {
+	path: 'people',
+	title: 'People',
+	menu: 'People',
+	right: 'administer',
+	async get(asked) {
+		const { control } = asked.store;
+		const people = await control.people.list();
+		const sessions = Map.groupBy(await control.sessions.list(), ({ email }) => email);
+		const fields = html`<p><label>Email address <input type="email" name="email" required></label></p>
+${grantFields(asked)}`;
+		return html`${pageTable('People', people, {
+			Address: ({ email }) => html`<a href="${pathOf(email)}">${email}</a>`,
+			Roles: ({ grants }) => rolesOf(grants),
+			'Signs in with': waysOf,
+			'Last seen, to the hour': ({ email }) => {
+				const usedAt = sessions.get(email)?.[0]?.usedAt;
+				return usedAt === undefined ? 'not signed in' : timeOf(usedAt);
+			},
+		})}
+<p><a href="/console/audit">What people did</a></p>
+<section class="section"><h2>Add a person</h2>
+${formOf(asked, 'create', fields, 'Add, and make a link to sign in')}</section>`;
+	},
+	actions: {
+		async create(asked) {
+			const { store, form, consoleUrl } = asked;
+			const email = emailAddress(form.get('email') ?? '');
+			const person = await store.control.people.create(email, [grantOf(form)]);
+			await asked.note('user created', email);
+			return onceLink(await newLoginLink(store.control, person, consoleUrl));
+		},
+	},
+};
+
+/** One person: roles, sessions, another link. */
+export const personPage: ConsolePage = {
+	path: 'people/:email',
+	title: 'Person',
+	right: 'administer',
+	async get(asked) {
+		const { isSelf, ...person } = await personOf(asked);
+		const sessions = await asked.store.control.sessions.list(person.email);
+		return html`<p><strong>${person.email}</strong>, since ${timeOf(person.createdAt)}, signs in with ${waysOf(person)}.</p>
+<section class="section"><h2>Roles</h2>
+${
+	person.grants.length === 0
+		? html`<p>None: this person sees nothing.</p>`
+		: html`<ul>${person.grants.map(
+				({ aid, role }) => html`<li>${role} of ${aid ?? 'all accounts'}
+${!(isSelf && aid === null) && formOf(asked, 'revoke', hiddenFields({ account: aid }), 'Take away')}</li>
+`,
+			)}</ul>`
+}
+${formOf(asked, 'grant', grantFields(asked), 'Give this role')}</section>
+<section class="section"><h2>Signed in</h2>
+${sessionTable(asked, sessions)}
+${sessions.length > 1 && formOf(asked, 'end sessions', null, 'Sign out everywhere')}</section>
+<section class="section"><h2>Another link</h2>
+<p>It signs ${person.email} in once, within 15 minutes, for example where the password is forgotten.</p>
+${formOf(asked, 'link', null, 'Make a link')}
+${person.hasSecondFactor && formOf(asked, 'remove second factor', null, 'Remove the second factor, which is lost')}
+${person.issuer !== null && formOf(asked, 'disconnect single sign-on', null, 'Disconnect single sign-on')}</section>
+${
+	!isSelf &&
+	html`<section class="section"><h2>Remove</h2>
+${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</section>`
+}
+<p><a href="/console/audit?user=${encodeURIComponent(person.email)}">What ${person.email} did</a></p>`;
+	},
+	actions: {
+		async grant(asked) {
+			const [{ email, isSelf }, grant] = [await personOf(asked), grantOf(asked.form)];
+			if (isSelf && grant.aid === null && grant.role !== 'admin') throw lastAdmin();
+			await asked.store.control.people.grant(email, [grant]);
+			await asked.note(`role given: ${rolesOf([grant])}`, email);
+		},
+		async revoke(asked) {
+			const { email, isSelf } = await personOf(asked);
+			const account = asked.form.get('account') || null;
+			if (isSelf && account === null) throw lastAdmin();
+			await asked.store.control.people.revoke(email, [account]);
+			await asked.note(`role taken away on ${account ?? 'all accounts'}`, email);
+		},
+		async 'end session'(asked) {
+			const { email } = await personOf(asked);
+			await asked.store.control.sessions.end(email, { id: asked.form.get('session') ?? '' });
+			await asked.note('session ended', email);
+		},
+		async 'end sessions'(asked) {
+			const { email } = await personOf(asked);
+			await asked.store.control.sessions.end(email);
+			await asked.note('signed out everywhere', email);
+		},
+		async 'remove second factor'(asked) {
+			const { id, email } = await personOf(asked);
+			await asked.store.control.people.removeSecondFactor(id);
+			await asked.note('second factor removed', email);
+		},
+		async 'disconnect single sign-on'(asked) {
+			const { id, email } = await personOf(asked);
+			await asked.store.control.people.removeIdentity(id);
+			await asked.note('single sign-on disconnected', email);
+		},
+		async link(asked) {
+			const person = await personOf(asked);
+			await asked.note('link made', person.email);
+			return onceLink(await newLoginLink(asked.store.control, person, asked.consoleUrl));
+		},
+		async remove(asked) {
+			const { email, isSelf } = await personOf(asked);
+			if (isSelf) throw new OperatorError('You cannot remove yourself; another admin can.');
+			await asked.store.control.people.remove(email);
+			await asked.note('user removed', email);
+			return redirect('/console/people');
+		},
+	},
+	questions: {
+		async remove(asked) {
+			const { email, grants, isSelf } = await personOf(asked);
+			if (isSelf) return undefined;
+			return {
+				what: html`<p class="warning">${email} (${rolesOf(grants)}) would be removed and signed out, with password, second factor and own views, for good. What ${email} did stays in the audit log.</p>`,
+				name: email,
+			};
+		},
+	},
+};
+
+/** Whom the page is about. */
+async function personOf({ store, parts, person }: Asked): Promise<StoredPerson & { isSelf: boolean }> {
+	const found = await store.control.people.find(parts.email as string);
+	return { ...found, isSelf: found.id === person.id };
+}
+
+/** Nobody might be left who can give the role back. */
+function lastAdmin(): OperatorError {
+	return new OperatorError('You cannot take your own role of an admin away; another admin can.');
+}
+
+const maxEntries = 200;
+
+/** Who looked at whom, and who changed what. */
+export const auditPage: ConsolePage = {
+	path: 'audit',
+	title: 'What people did',
+	menu: 'Audit log',
+	right: 'administer',
+	async get({ store, query, request }) {
+		const filter = (name: string) => query.get(name) || undefined;
+		const [aid, who, about] = [filter('account'), filter('user'), filter('about')];
+		const entries = await store.control.audit.list({ aid, who, about, limit: maxEntries });
+		const field = (name: string, label: string) =>
+			html`<label>${label} <input name="${name}" value="${query.get(name)}"></label>
+`;
+		const table = pageTable('What people did', entries, {
+			When: ({ at }) => timeOf(at),
+			Who: ({ who }) => who,
+			What: ({ action }) => action,
+			Account: ({ aid }) => aid,
+			About: ({ about }) => about,
+		});
+		return html`<form method="get" action="${request.path}" class="view">
+${field('user', 'Who')}${field('account', 'Account')}${field('about', 'Visitor, key or person')}
+<button>Show</button> <a href="${request.path}">Reset</a>
+</form>
+${entries.length === 0 ? html`<p class="empty">Nothing yet.</p>` : table}
+${entries.length === maxEntries && html`<p class="note">These are the latest ${maxEntries}; earlier ones are listed by <code>bin/caskade audit list --limit 1000</code>.</p>`}
+<p class="note">Entries are kept for 400 days. Of an erased visitor only stays that somebody did something with one.</p>`;
+	},
+};
+
+function pathOf(email: string): string {
+	return `/console/people/${encodeURIComponent(email)}`;
+}
+
+function waysOf({ hasPassword, hasSecondFactor, issuer }: StoredPerson): string {
+	const ways = [hasPassword && 'password', hasSecondFactor && 'second factor', issuer && 'single sign-on'];
+	return ways.filter(Boolean).join(', ') || 'links alone';
+}
+
+function grantFields({ directory }: Asked): Html {
+	return html`<p><label>Role <select name="role">${personRoles.map((role) => html`<option>${role}</option>`)}</select></label>
+<label>Account <select name="account"><option value="">all accounts</option>${directory.accounts.map(({ aid }) => html`<option>${aid}</option>`)}</select></label></p>`;
+}
+
+/** @throws OperatorError where a form asks for a role that does not exist, or an admin of one account */
+function grantOf(form: URLSearchParams): Grant {
+	const role = fieldOf(form, 'role', 'Role', oneOf(personRoles));
+	const aid = form.get('account') || null;
+	if (role === 'admin' && aid !== null) throw new OperatorError('An admin is one of all accounts.');
+	return { aid, role };
+}
+
+function onceLink({ email, link, expiresAt }: { email: string; link: string; expiresAt: string }): {
+	once: Html;
+} {
+	return {
+		once: html`<p>This link signs ${email} in once, until ${timeOf(expiresAt)}. It is shown this once; send it to nobody else.</p>
+<p><code class="secret">${link}</code></p>
+<p><a href="${pathOf(email)}">To ${email}</a></p>`,
+	};
+}

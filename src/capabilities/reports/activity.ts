@@ -1,0 +1,101 @@
+import type { EventKind } from '../../core/domain/event-kind.ts';
+import { noGateways } from '../../core/domain/mail-gateways.ts';
+import { touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
+import { firstMomentMs } from '../../kit/reading/journey-rows.ts';
+import type { SpanLength } from '../../kit/reports/calendar.ts';
+import {
+	amountsOf,
+	type Journey,
+	netPence,
+	type Period,
+	placeOf,
+	spansOf,
+	totalOf,
+} from '../../kit/reports/journey.ts';
+import { readArrivals } from '../../kit/reports/read-journeys.ts';
+import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
+import { curves } from '../../kit/reports/report-curves.ts';
+import { commonParameters, filters } from '../../kit/reports/report-query.ts';
+import { readCameIn } from './kept-days.ts';
+
+/** Counts what happened in each of some spans. */
+function describeEvents(journeys: readonly Pick<Journey, 'subscription'>[], spans: readonly Period[]) {
+	const steps = journeys.flatMap(({ subscription }) => subscription.steps);
+	const bySpan = Map.groupBy(steps, ({ atMs }) => placeOf(spans, atMs));
+	return spans.map((_, place) => {
+		const own = bySpan.get(place) ?? [];
+		const countOf = (of: EventKind) => own.filter(({ kind }) => kind === of).length;
+		return { ...amountsOf(own), renewals: countOf('renewal'), refunds: countOf('refund') };
+	});
+}
+
+export const activityReport = reportThat({
+	kind: 'activity',
+	title: 'Activity',
+	summary: 'what came in, by day, week or month',
+	definition:
+		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; `trials` that started, first payments (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and arrivals belong to no subscription: with a filter they are left out, but for arrivals by a channel, campaign or the like. `part` says how much of the month or week is in the period, or over, where it is not all; of today it is `so far`.',
+	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment', 'include'],
+	initial: { by: [], every: 'day' },
+	async make({ query, period, asOfMs, calendar, subscriptions, read, gateways: findGateways }) {
+		const every: SpanLength = query.every ?? 'day';
+		const isFiltered = filters.some((name) => query[name] !== null);
+		const journeys = isFiltered ? await subscriptions() : null;
+		// Of everything, so that a filter leaves no row out. Not all subscriptions that it chooses are read.
+		const firstMs = await read(firstMomentMs);
+		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
+		const hasArrivals = isFiltered && query.evt === null && query.segment === null;
+		const gateways = hasArrivals || !journeys ? await findGateways() : noGateways;
+		const arrivals = hasArrivals
+			? await read((options) => readArrivals(spans, wantedTouch(query), { ...options, gateways }))
+			: null;
+		const came = journeys
+			? describeEvents(journeys, spans).map((events, place) => ({
+					...events,
+					hits: null,
+					arrivals: arrivals?.[place] ?? null,
+				}))
+			: await read((options) => readCameIn(upTo(spans, asOfMs), { ...options, gateways }));
+		const rows = came.map(
+			({ hits, arrivals, trials, subscriptions, renewals, refunds, ...pence }, place) => ({
+				[every]: spans[place]?.name as string,
+				part: spans[place]?.part ?? null,
+				hits,
+				arrivals,
+				trials,
+				subscriptions,
+				renewals,
+				refunds,
+				...pence,
+				netPence: netPence(pence),
+			}),
+		);
+		return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
+	},
+	columns: {
+		part: { isOptional: true },
+		hits: { isOptional: true },
+		arrivals: { isOptional: true },
+		trials: { hidesZero: true },
+		subscriptions: { heading: 'new subscriptions' },
+		acquisitionPence: { heading: 'acquired' },
+		renewalPence: { heading: 'renewed' },
+		refundPence: { heading: 'refunded' },
+	},
+	draw({ every, rows }, _, money, notes) {
+		const x = (row: FlatRow) => String(row[every]);
+		const lineOf = (name: 'netPence' | 'subscriptions' | 'arrivals') => ({
+			name: '',
+			points: rows.map((row) => ({ x: x(row as FlatRow), y: row[name], part: row.part })),
+		});
+		return [
+			curves([lineOf('netPence')], { title: `Net revenue by ${every}`, money, noted: { notes, every } }),
+			curves([lineOf('subscriptions')], { title: `New subscriptions by ${every}`, noted: { notes, every } }),
+			curves([lineOf('arrivals')], { title: `Arrivals by ${every}`, noted: { notes, every } }),
+		];
+	},
+});
+
+function upTo(spans: readonly Period[], asOfMs: number): Period[] {
+	return spans.map(({ fromMs, toMs }) => ({ fromMs, toMs: Math.min(toMs, asOfMs + 1) }));
+}

@@ -1,0 +1,289 @@
+import { compareTexts } from '../../core/domain/compare-texts.ts';
+import { seededRandom } from '../../core/scoring/rows/random.ts';
+import type { Arrivals, Came } from '../../kit/reports/arrivals.ts';
+import type { SpanLength } from '../../kit/reports/calendar.ts';
+import {
+	type Amounts,
+	amountNames,
+	countedJourneys,
+	firstEventMs,
+	type Journey,
+	netPence,
+	ratio,
+	rounded,
+	spansOf,
+	type Terms,
+	totalOf,
+} from '../../kit/reports/journey.ts';
+import { dimensionsOf, type Grouping, isOfTouches, none, touchLabelsOf } from '../../kit/reports/label.ts';
+import type { LostLabels, LostPaths } from '../../kit/reports/lost-paths.ts';
+import type { AttributionModel } from '../../kit/reports/model.ts';
+import { type Cell, type FlatRow, reportThat, type SideTable, styled } from '../../kit/reports/report.ts';
+import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
+import { bars } from '../../kit/reports/report-drawing.ts';
+import { pathParameters } from '../../kit/reports/report-query.ts';
+import { sumOf } from '../../kit/reports/sums.ts';
+import { apportion } from './apportion.ts';
+import { attributionSeries } from './attribution-series.ts';
+import { type CreditedPath, creditedPath, creditOf, markovBasis, markovSays } from './credit.ts';
+import { type SimilarVisitors, shareIntervals } from './markov-interval.ts';
+
+export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis' | 'halfLifeDays'> {
+	readonly models: readonly AttributionModel[];
+	/** Whether to compute the intervals of the Markov model's shares, which takes most of the time. */
+	readonly intervals: boolean;
+	readonly random: () => number;
+}
+
+/** A row by which subscribers came, with what each model credits to it. */
+type AttributionRow = ReturnType<typeof attribute>['rows'][number];
+
+/** Intervals of rarer rows contain the truth in far fewer than 95 of 100 cases (`npm run proof:markov`). */
+const minPathsOfInterval = 5;
+/** Shares of a subscription are shown in ten-thousandths. */
+const partsOfOne = 10_000;
+
+/**
+ * Credits touches with the subscriptions and pence that followed them. Every column adds up to the stored total.
+ * @param journeys in an order that does not depend on the order of arrival, so that sums are equal to the last digit
+ */
+export function attribute(
+	journeys: readonly Journey[],
+	{ lost, arrivals }: { readonly lost: LostPaths; readonly arrivals?: Arrivals },
+	options: AttributionOptions,
+) {
+	const { by, models: asked, period } = options;
+	const counted = countedJourneys(journeys, period, options.basis);
+	const labels = touchLabelsOf(counted, arrivals ? [lost, arrivals] : [lost], by);
+	const numberOf = (label: string) => labels.numberOf(label);
+	const visited = arrivals?.count(numberOf, labels.names.length, [period.fromMs])[0];
+	const paths = counted.map(({ amounts, ...journey }) => ({
+		...creditedPath(journey, amounts, { labels, by }),
+		owner: journey.subscription.owner,
+	}));
+	const lostLabels = lost.labelled(numberOf);
+	const totals = totalOf(counted);
+	const markov = asked.includes('markov') ? markovBasis(paths, lost) : undefined;
+	const { isShown, warnings, notes } = markovSays(markov);
+	const models = asked.filter((model) => model !== 'markov' || isShown);
+	const intervals =
+		isShown && options.intervals
+			? shareIntervals(similarVisitors(paths, lostLabels), labels.names.length, options.random)
+			: [];
+	const columns = models.map((model) => ({
+		model,
+		amounts: wholeAmounts(paths, lostLabels, totals, labels.names.length, model, options),
+	}));
+	const known = sumOf(paths, ({ path, amounts }) => (path.labels.length > 0 ? amounts.subscriptions : 0));
+	const containing = pathsContaining(paths, labels.names.length);
+	const assists = assistRatios(paths, labels.names.length);
+	/** @param came whom a row brought; undefined for `(none)`, which nobody comes by */
+	const creditedBy = (label: number, came: Came | undefined) =>
+		columns.map(({ model, amounts }) => {
+			const amount = amounts[label] as Amounts;
+			const net = netPence(amount);
+			const isFrequent = (containing[label] as number) >= minPathsOfInterval;
+			const interval = model === 'markov' && isFrequent ? intervals[label] : undefined;
+			const credited = {
+				...amount,
+				netPence: net,
+				share: ratio(amount.subscriptions, totals.subscriptions),
+				conversionRate: came ? ratio(amount.subscriptions, came.visitors) : null,
+				netPerVisitorPence: came ? ratio(net, came.visitors, 2) : null,
+				// Of the 95 % interval of `subscriptions`.
+				...(interval && {
+					low: rounded(interval.low * known, 2),
+					high: rounded(interval.high * known, 2),
+				}),
+			};
+			return [model, credited] as const;
+		});
+	type Credited = ReturnType<typeof creditedBy>[number][1];
+	const rows = [...labels.names, none].flatMap((name, label) => {
+		const isEmpty = name === none && !paths.some(({ path }) => path.labels.length === 0);
+		if (isEmpty) return [];
+		const came = label === labels.names.length ? undefined : visited?.[label];
+		const row = {
+			...dimensionsOf(name, by),
+			// Who came by it in the period, whether or not they subscribed, and how often.
+			visitors: came?.visitors ?? null,
+			arrivals: came?.arrivals ?? null,
+			// The paths that contain it before the end, divided by those that end with it; null if none ends with it.
+			assistRatio: assists[label] ?? null,
+			models: Object.fromEntries(creditedBy(label, came)) as {
+				readonly [Model in AttributionModel]?: Credited;
+			},
+		};
+		return [{ name, row }];
+	});
+	const creditOfFirst = ({ models: credited }: (typeof rows)[number]['row']) => {
+		const [first] = models;
+		return (first && credited[first]) ?? { subscriptions: 0, netPence: 0 };
+	};
+	rows.sort((a, b) => {
+		const [one, other] = [creditOfFirst(a.row), creditOfFirst(b.row)];
+		return (
+			other.subscriptions - one.subscriptions || other.netPence - one.netPence || compareTexts(a.name, b.name)
+		);
+	});
+	return {
+		totals: { ...totals, ...visited?.at(-1) },
+		// Those that are shown.
+		models,
+		...(markov && { markov }),
+		rows: rows.map(({ row }) => row),
+		warnings,
+		notes,
+	};
+}
+
+function wholeAmounts(
+	paths: readonly CreditedPath[],
+	lost: readonly LostLabels[],
+	totals: Amounts,
+	labels: number,
+	model: AttributionModel,
+	{ halfLifeDays }: AttributionOptions,
+): Amounts[] {
+	const credit = creditOf(model, paths, lost, { labels, halfLifeDays });
+	const columns = amountNames.map((name) => {
+		const [total, parts] = [totals[name], name.endsWith('Pence') ? 1 : partsOfOne];
+		const shares = credit[name].map((part) => (total === 0 ? 0 : part / total));
+		return apportion(total * parts, shares).map((part) => part / parts);
+	});
+	return Array.from({ length: labels + 1 }, (_, label) => {
+		const cells = amountNames.map((name, column) => [name, columns[column]?.[label]]);
+		return Object.fromEntries(cells) as Amounts;
+	});
+}
+
+/** Subscriptions of one visitor stay together, and visitors with equal paths are counted together. */
+function similarVisitors(
+	paths: readonly (CreditedPath & { readonly owner: string | null })[],
+	lost: readonly LostLabels[],
+): SimilarVisitors[] {
+	const known = paths.filter(({ path, conversions }) => path.labels.length > 0 && conversions > 0);
+	const visitors = [...Map.groupBy(known, ({ owner }) => owner).values()];
+	const converted = visitors.map((own) => own.map(({ path }) => path.labels));
+	const alike = Map.groupBy(converted, (own) => own.map(String).sort().join(' '));
+	const subscribers = [...alike].sort(([a], [b]) => compareTexts(a, b));
+	return [
+		...subscribers.map(([, same]) => ({ visitors: same.length, converted: same[0] ?? [], lost: null })),
+		...lost.map(({ labels, visitors }) => ({ visitors, converted: [], lost: labels })),
+	];
+}
+
+/** The number of conversions whose path has each label. */
+function pathsContaining(paths: readonly CreditedPath[], labels: number): Float64Array {
+	const counts = new Float64Array(labels + 1);
+	for (const { path, conversions } of paths)
+		for (const label of new Set(path.labels)) (counts[label] as number) += conversions;
+	return counts;
+}
+
+function assistRatios(paths: readonly CreditedPath[], labels: number): (number | null)[] {
+	const [last, assisted] = [new Float64Array(labels + 1), new Float64Array(labels + 1)];
+	for (const { path, amounts } of paths) {
+		const end = path.labels.at(-1);
+		(last[end ?? labels] as number) += amounts.subscriptions;
+		for (const label of new Set(path.labels))
+			if (label !== end) (assisted[label] as number) += amounts.subscriptions;
+	}
+	return Array.from(last, (lasts, label) => ratio(assisted[label] as number, lasts));
+}
+
+/** A table for each amount, with a column for each model. */
+function matrixOf(
+	rows: readonly AttributionRow[],
+	models: readonly AttributionModel[],
+	by: Grouping,
+): SideTable[] {
+	type Credited = NonNullable<AttributionRow['models'][AttributionModel]>;
+	const byModel = (row: AttributionRow, cellOf: (amounts: Credited) => Cell, unit = ''): FlatRow =>
+		Object.fromEntries(models.map((model) => [`${model}${unit}`, cellOf(row.models[model] as Credited)]));
+	const tableOf = (title: string, cellsOf: (row: AttributionRow) => FlatRow): SideTable => ({
+		title,
+		rows: rows.map((row) => ({
+			...Object.fromEntries(by.filter(isOfTouches).map((name) => [name, row[name] ?? null])),
+			...cellsOf(row),
+		})),
+	});
+	return [
+		tableOf('New subscriptions', (row) => ({
+			visitors: row.visitors,
+			arrivals: row.arrivals,
+			assistRatio: row.assistRatio,
+			...byModel(row, ({ subscriptions }) => subscriptions),
+			markovLow: row.models.markov?.low ?? null,
+			markovHigh: row.models.markov?.high ?? null,
+		})),
+		tableOf('Net revenue', (row) => byModel(row, (amounts) => amounts.netPence, 'Pence')),
+		{
+			...tableOf('Conversion rate', (row) => byModel(row, ({ conversionRate }) => conversionRate)),
+			columns: styled(models, { isShare: true }),
+		},
+		tableOf('Net revenue per visitor', (row) =>
+			byModel(row, ({ netPerVisitorPence }) => netPerVisitorPence, 'Pence'),
+		),
+	];
+}
+
+/** Fixed, so that a report is repeatable to the last digit. */
+const seed = 1;
+
+export const attributionReport = reportThat({
+	kind: 'attribution',
+	title: 'Attribution',
+	summary: 'what each channel is credited with',
+	definition:
+		'For each row and model: `trials` that started, and new `subscriptions`, which are first payments, also those without a known visitor; acquisition, renewal, refund and net pence; and `share`, of all new subscriptions, not of money. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `arrivals` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
+	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every', 'include'],
+	columns: {
+		part: { isOptional: true },
+		trials: { hidesZero: true },
+		subscriptions: { heading: 'new subscriptions' },
+		share: { isShare: true, heading: 'share of subscriptions' },
+		...styled(['conversionRate'], { isShare: true }),
+		...styled(['low', 'high', 'markovLow', 'markovHigh'], { isOptional: true }),
+	},
+	async make({ query, period, asOfMs, calendar, journeys: read }) {
+		const { basis, lookbackDays, halfLifeDays, model: models, by, every } = query;
+		const { journeys, ...others } = await read('arrivals');
+		const options = { ...query, models, period, random: seededRandom(seed) };
+		const made = { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, others, options) };
+		const seriesBy = (length: SpanLength) => {
+			const firstMs = Math.min(firstEventMs(journeys), others.arrivals.firstMs);
+			const spans = spansOf(firstMs, length, { period, calendar, asOfMs });
+			return attributionSeries(journeys, others.arrivals, spans, { ...query, every: length });
+		};
+		return { ...made, ...(every !== null && { every, ...seriesBy(every) }) };
+	},
+	parts: ({ rows, models, series, by }) => (series || models.length < 2 ? null : matrixOf(rows, models, by)),
+	table: ({ rows, series }) =>
+		(series as readonly FlatRow[] | undefined) ??
+		rows.flatMap(({ models, ...row }) =>
+			Object.entries(models).map(([model, amounts]) => {
+				const { low = null, high = null, ...amount } = amounts;
+				return { ...row, model, ...amount, low, high };
+			}),
+		),
+	draw({ series, seriesModel, every, by }, table, money, notes) {
+		if (!series || !every) {
+			const withIntervals = table.filter(({ low }) => typeof low === 'number');
+			const title = 'Subscriptions credited by markov, with their 95 % intervals';
+			return [
+				bars(table, 'netPence', { title: 'Net revenue', money }),
+				bars(withIntervals, 'subscriptions', { title, bounds: ['low', 'high'] }),
+			];
+		}
+		const lines = curvesByGroup(series, by, (row) => ({
+			x: String(row[every]),
+			y: row.subscriptions,
+			part: row.part,
+		}));
+		return curves(lines, {
+			title: `Subscriptions by ${every}, credited by ${seriesModel}`,
+			noted: { notes, every },
+		});
+	},
+});

@@ -1,0 +1,137 @@
+import { isMissingKey } from '../../core/domain/missing-key.ts';
+import { hostOf } from '../../core/domain/touch.ts';
+import { counted } from '../../core/format/numbers.ts';
+import { eachVisitorsHits, ownersOfTids, type VisitorsHit } from '../../kit/reading/hits-by-visitor.ts';
+import { isIn, type Period } from '../../kit/reports/journey.ts';
+import { quotedName } from '../../kit/reports/label.ts';
+import { reportThat } from '../../kit/reports/report.ts';
+import { bars } from '../../kit/reports/report-drawing.ts';
+
+/** What began on the pages of a host, and what of it came as somebody new from another host of the account. */
+interface HostRow {
+	visitors: number;
+	visits: number;
+	visitorsFromOwnHosts: number;
+	sales: number;
+	joinedSales: number;
+	salesFromOwnHosts: number;
+}
+
+/** Where a visitor's first page was, and the host that led there. */
+interface Arrival {
+	readonly host: string;
+	readonly from: string;
+	readonly isCounted: boolean;
+}
+
+class HostCounts {
+	readonly #rows = new Map<string, HostRow>();
+	/** Visitors who came from another host, which may be the account's, too. */
+	readonly #arrivals = new Map<string, Arrival>();
+	/** The host whose page showed a `tid` first, in the period. */
+	readonly #shown = new Map<string, { readonly host: string; readonly atMs: number }>();
+	readonly #period: Period;
+
+	constructor(period: Period) {
+		this.#period = period;
+	}
+
+	/** The `tid`s that pages have shown. */
+	get tids(): string[] {
+		return [...this.#shown.keys()];
+	}
+
+	/** @param isCounted whether the visitor is no mail gateway */
+	add(vid: string, hits: readonly VisitorsHit[], isCounted: boolean): void {
+		const visits = new Set<string>();
+		for (const [place, { sid, atMs, body }] of hits.entries()) {
+			const isFirstOfVisit = !visits.has(sid);
+			visits.add(sid);
+			const host = hostOf(body.url);
+			if (host === null) continue;
+			const row = this.#rowOf(host);
+			const isCountedNow = isCounted && isIn(this.#period, atMs);
+			if (isCountedNow && isFirstOfVisit) row.visits++;
+			if (place === 0) {
+				if (isCountedNow) row.visitors++;
+				const from = hostOf(body.referrer);
+				if (from !== null && from !== host) this.#arrivals.set(vid, { host, from, isCounted: isCountedNow });
+			}
+			if (!isIn(this.#period, atMs)) continue;
+			for (const { tid } of body.events)
+				if (tid !== undefined && !isMissingKey(tid) && !((this.#shown.get(tid)?.atMs ?? Infinity) <= atMs))
+					this.#shown.set(tid, { host, atMs });
+		}
+	}
+
+	/** @param owners the visitors of the sales that were uploaded, by `tid` */
+	rows(owners: ReadonlyMap<string, string | null>): ({ readonly host: string } & HostRow)[] {
+		// Only now all hosts of the account are known.
+		const lost = (vid: string | null) => {
+			const arrival = vid === null ? undefined : this.#arrivals.get(vid);
+			return arrival && this.#rows.has(arrival.from) ? arrival : undefined;
+		};
+		for (const vid of this.#arrivals.keys()) {
+			const arrival = lost(vid);
+			if (arrival?.isCounted) this.#rowOf(arrival.host).visitorsFromOwnHosts++;
+		}
+		for (const [tid, { host }] of this.#shown) {
+			const owner = owners.get(tid);
+			if (owner === undefined) continue;
+			const row = this.#rowOf(host);
+			row.sales++;
+			if (owner !== null) row.joinedSales++;
+			if (lost(owner)) row.salesFromOwnHosts++;
+		}
+		return [...this.#rows]
+			.filter(([, row]) => row.visits + row.sales > 0)
+			.map(([host, row]) => ({ host: quotedName(host), ...row }))
+			.sort((a, b) => b.visits - a.visits || (a.host < b.host ? -1 : 1));
+	}
+
+	#rowOf(host: string): HostRow {
+		return this.#rows.getOrInsertComputed(host, () => ({
+			visitors: 0,
+			visits: 0,
+			visitorsFromOwnHosts: 0,
+			sales: 0,
+			joinedSales: 0,
+			salesFromOwnHosts: 0,
+		}));
+	}
+}
+
+/** A sentence on visitors who are lost between hosts. */
+function lostBetween(rows: readonly HostRow[]): string[] {
+	const lost = rows.reduce((sum, row) => sum + row.visitorsFromOwnHosts, 0);
+	if (lost === 0) return [];
+	return [
+		`${counted(lost, 'visitor')} came from one host of the account to another as somebody new, so what led to the first host is not known of them. Hosts of one site share a cookie; other hosts can show the same cid.`,
+	];
+}
+
+export const hostsReport = reportThat({
+	kind: 'hosts',
+	title: 'Hosts',
+	summary: 'what begins on each host, and who is lost between hosts',
+	definition:
+		'By host of the page, without `www.`: `visitors` whose first page was on it, and `visits` that began there, both in the period; `sales` whose `tid` its pages were the first to show in the period, and `joinedSales`, those of them that belong to a visitor. `visitorsFromOwnHosts` are visitors whose first page was reached from a page of another host of the account: the browser had a visitor there, whom this host does not know. `salesFromOwnHosts` are the sales of such visitors: what led to the first host has no credit for them.',
+	parameters: ['from', 'to', 'asOf', 'timezone', 'compare', 'include'],
+	initial: { by: [] },
+	async make({ period, asOfMs, read, gateways: findGateways }) {
+		const gateways = await findGateways();
+		const rows = await read(function* () {
+			const counts = new HostCounts(period);
+			yield* eachVisitorsHits(asOfMs, (vid, hits) => counts.add(vid, hits, !gateways.has(vid)));
+			return counts.rows(yield* ownersOfTids(counts.tids, asOfMs));
+		});
+		return { rows, warnings: lostBetween(rows) };
+	},
+	columns: {
+		visitorsFromOwnHosts: { heading: 'from own hosts' },
+		joinedSales: { heading: 'joined' },
+		salesFromOwnHosts: { heading: 'their sales' },
+	},
+	draw: (_, table) =>
+		bars(table, 'visitorsFromOwnHosts', { title: 'New visitors who came from another host of the account' }),
+});

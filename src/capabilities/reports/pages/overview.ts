@@ -1,0 +1,166 @@
+import { touchDimensions } from '../../../core/domain/touch.ts';
+import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
+import { moneyOf } from '../../../core/format/money.ts';
+import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
+import { besideTables, sectionOf } from '../../../kit/console/figures.ts';
+import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { tabs } from '../../../kit/console/page-table.ts';
+import { linksOf, rowsPath } from '../../../kit/console/rows.ts';
+import { queryText, reportQueryOf, spanLengthOf } from '../../../kit/console/view.ts';
+import { may } from '../../../kit/person.ts';
+import type { FlatRow, Report } from '../../../kit/reports/report.ts';
+import { sparkline } from '../../../kit/reports/report-curves.ts';
+import { bars, htmlTable } from '../../../kit/reports/report-drawing.ts';
+import { tableOf } from '../../../kit/reports/report-table.ts';
+import { addNote } from '../../people/pages/notes.ts';
+import { activityReport } from '../../reports/activity.ts';
+import { attributionReport } from '../../reports/attribution.ts';
+import { coverageReport } from '../../reports/coverage.ts';
+import { attention } from './attention.ts';
+
+/** With the page that tells more, and the rows. */
+const tiles = [
+	['arrivals', 'Arrivals', 'attribution', 'visitors'],
+	['hits', 'Hits', 'attribution', 'visitors'],
+	['subscriptions', 'New subscriptions', 'attribution', 'acquisition'],
+	['renewals', 'Renewals', 'retention', 'renewal'],
+	['netPence', 'Net revenue', 'revenue', 'subscriptions'],
+	['refundPence', 'Refunds', 'revenue', 'refund'],
+] as const;
+
+/** What came in, against the period before, and what needs attention. */
+export const overviewPage = accountPage({
+	path: ':aid/',
+	title: 'Overview',
+	menu: 'Overview',
+	right: 'aggregates',
+	takesView: true,
+	isLive: true,
+	async get(asked) {
+		const { view, now, account } = asked;
+		const compare = view.from === null ? null : view.texts.compare === 'year' ? 'year' : 'previous';
+		const every = spanLengthOf(view, now());
+		const activity = await asked.report(reportQueryOf(activityReport, view, { compare, every }, now()));
+		// It takes seconds where there are millions of touches.
+		const crediting = asked.report(
+			reportQueryOf(attributionReport, view, { compare, intervals: '0' }, now()),
+		);
+		// It knows no touches.
+		const hasJoined = ![...touchDimensions, 'segment'].some((name) => view.texts[name]);
+		const joining = hasJoined
+			? asked.report(reportQueryOf(coverageReport, view, { compare, by: 'none' }, now()))
+			: Promise.resolve(undefined);
+		const [credited, joined] = await Promise.all([asked.soon(crediting), asked.soon(joining)]);
+		const { compared: _, ...shownActivity } = activity;
+		const page = html`${await attention(asked, joined)}
+${compare !== null && comparisons(asked, compare)}
+${totals(asked, activity, joined)}
+${
+	credited
+		? channels(asked, credited)
+		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made. It appears by itself.</p></section>`
+}
+${await sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
+${may(asked.person, account.aid, 'visitors') && addNote(asked)}
+<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
+		return credited && (joined || !hasJoined) ? page : { unfinished: page };
+	},
+});
+
+function sum(report: Report | undefined, name: string): number | null {
+	if (!report || report.rows.every((row) => row[name] == null)) return null;
+	return report.rows.reduce((total, row) => total + Number(row[name] ?? 0), 0);
+}
+
+/** What changes are against. */
+function comparisons({ request, view }: AskedOfAccount, compare: 'previous' | 'year'): Html {
+	const tab = (name: 'previous' | 'year', text: string) =>
+		[request.path + queryText(view, { compare: name }), text, name === compare] as const;
+	return tabs([
+		tab('previous', 'Against the weeks before'),
+		tab('year', 'Against the same weekdays a year before'),
+	]);
+}
+
+/** The share of events that belong to a visitor. */
+function joinedShare(report: Report | undefined): number | null {
+	const [{ events, unjoined } = {}] = report?.rows ?? [];
+	return typeof events === 'number' && events > 0 ? 1 - Number(unjoined) / events : null;
+}
+
+function totals(asked: AskedOfAccount, activity: Report, coverage: Report | undefined): Html {
+	const [joined, joinedBefore] = [joinedShare(coverage), joinedShare(coverage?.compared)];
+	const { account, view, person } = asked;
+	const seesRows = may(person, account.aid, 'visitors');
+	const money = moneyOf(account.currency);
+	const shown = (name: string, value: number) =>
+		unbroken(name.endsWith('Pence') ? money(value) : formatNumber(value));
+	return html`<ul class="tiles" data-part="tiles">${tiles.map(([name, title, page, rows]) => {
+		const [value, before] = [sum(activity, name), sum(activity.compared, name)];
+		if (value === null) return null;
+		const path = seesRows
+			? rowsPath(asked, rows, { row: {}, report: activity })
+			: `/console/${account.aid}/${page}${queryText(view)}`;
+		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(activity.rows.map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
+`;
+	})}${
+		joined !== null &&
+		html`<li><a href="/console/${account.aid}/attribution${queryText(view)}#coverage"><span class="name">Events joined to a visitor</span> <span class="value">${formatShare(joined)}</span> ${joinedBefore !== null && html`<span class="change">from ${formatShare(joinedBefore)}</span>`}</a></li>
+`
+	}</ul>`;
+}
+
+/** A text that has no line between a minus and the sign of a currency. */
+function unbroken(text: string): string {
+	return text.replace('−', '−\u2060');
+}
+
+/** @param isLoss whether amounts are negative: then more of it is no gain */
+function change(value: number, before: number, shownBefore: string, isLoss = false): Html {
+	if (before === 0) return html`<span class="change">before: ${shownBefore}</span>`;
+	const share = (value - before) / Math.abs(before);
+	const more = isLoss ? -share : share;
+	const percent = Math.round(100 * Math.abs(more));
+	const direction = percent === 0 ? '' : (isLoss ? share >= 0 : share > 0) ? 'up' : 'down';
+	return html`<span class="change ${direction}">${percent === 0 ? '±' : more > 0 ? '+' : '−'}${percent} %</span> <span class="change">from ${shownBefore}</span>`;
+}
+
+const shownChannels = 8;
+
+/** The channels that changed most. */
+function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
+	const { account, view } = asked;
+	const { compared } = credited;
+	const key = (row: FlatRow) => String(row.channel);
+	const rows = tableOf(attributionReport, credited);
+	const earlier = new Map(
+		(compared ? tableOf(attributionReport, compared) : []).map((row) => [key(row), row] as const),
+	);
+	const all = new Set([...rows.map(key), ...earlier.keys()]);
+	const found = new Map(rows.map((row) => [key(row), row] as const));
+	const table = [...all].map((channel): FlatRow & { netPence: number; changePence: number } => {
+		const [now, before] = [found.get(channel), earlier.get(channel)];
+		const netPence = Number(now?.netPence ?? 0);
+		return {
+			channel,
+			arrivals: now?.arrivals ?? 0,
+			subscriptions: now?.subscriptions ?? 0,
+			netPence,
+			changePence: netPence - Number(before?.netPence ?? 0),
+		};
+	});
+	if (table.length === 0) return null;
+	const sorted = table.toSorted((a, b) =>
+		compared ? Math.abs(b.changePence) - Math.abs(a.changePence) : b.netPence - a.netPence,
+	);
+	const shown = sorted
+		.slice(0, shownChannels)
+		.map(({ changePence, ...row }): FlatRow => (compared ? { ...row, changePence } : row));
+	const money = moneyOf(account.currency);
+	const picture = compared
+		? bars(shown, 'changePence', { title: 'Change of net revenue', money })
+		: bars(shown, 'netPence', { title: 'Net revenue', money });
+	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
+${besideTables(picture, htmlTable(shown, money, { subscriptions: { heading: 'new subscriptions' }, changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
+<p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
+}

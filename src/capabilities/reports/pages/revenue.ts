@@ -1,0 +1,46 @@
+import { html } from '../../../core/format/html.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
+import { accountPage } from '../../../kit/console/page.ts';
+import { spanLengthOf } from '../../../kit/console/view.ts';
+import { curves } from '../../../kit/reports/report-curves.ts';
+
+const paid = [
+	['renewed', 'renewalPence'],
+	['refunded', 'refundPence'],
+	['acquired', 'acquisitionPence'],
+] as const;
+
+/** What subscriptions bring, how recurring revenue moves, and what a subscription is worth over its life. */
+export const revenuePage = accountPage({
+	path: ':aid/revenue',
+	title: 'Revenue',
+	menu: 'Revenue',
+	right: 'aggregates',
+	takesView: true,
+	async get(asked) {
+		const every = spanLengthOf(asked.view, asked.now());
+		const span = every === 'day' ? 'week' : every;
+		return html`${await reportSection(asked, 'activity', {
+			title: 'Acquired, renewed and refunded',
+			texts: { every },
+			draw: (_, rows, money, notes) =>
+				curves(
+					paid.map(([name, column]) => ({
+						name,
+						points: rows.map((row) => ({
+							x: String(row[every]),
+							y: Number(row[column]),
+							part: typeof row.part === 'string' ? row.part : null,
+						})),
+					})),
+					{ title: `What was paid, by ${every}`, isStacked: true, money, noted: { notes, every } },
+				),
+		})}
+${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', texts: { every: span } })}
+${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of the first payment', texts: { by: 'none', months: '6' } })}
+${await reportSection(asked, 'spend', {
+	title: 'Spending, and when it is paid back',
+	empty: html`No spending is known in this period. Bring it in: a CSV with <code>day,channel,pence</code>, and <code>bin/caskade spend import ${asked.account.aid} FILE</code>.`,
+})}`;
+	},
+});

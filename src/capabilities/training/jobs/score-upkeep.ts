@@ -1,0 +1,168 @@
+import type { CaskScope } from '../../../core/domain/cask-scope.ts';
+import { hourMs } from '../../../core/durations.ts';
+import type { WorkLog } from '../../../core/log.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../../../core/scoring/serve/goal-model.ts';
+import type { Account, StoredModel } from '../../../core/store/control/control-store.ts';
+import type { Store } from '../../../core/store/store.ts';
+import {
+	accountsInUse,
+	forEachAccount,
+	hasHistory,
+	type RoundFailure,
+} from '../../../kit/jobs/each-account.ts';
+import { historyReader } from '../../../kit/reading/histories.ts';
+import { followPromises, pruneServed } from '../../webhooks/jobs/promises.ts';
+import { followLevel } from '../follow/level-following.ts';
+import type { GoalReport } from '../judge/account-training.ts';
+import { measureBaseRates } from '../serve/base-rate.ts';
+import { learnCadences } from './cadences.ts';
+
+export interface UpkeepOptions {
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly log: WorkLog;
+	/** Told of how many goals scores have left their bounds two weeks running. */
+	readonly onBroken?: (goals: number) => void;
+	readonly signal: AbortSignal;
+}
+
+/** Pause between two measurements of an account: the minimum after a change of its rates, then doubled each time. */
+const minPauseMs = 60_000;
+const maxPauseMs = 6 * hourMs;
+/** Pause after a failure. */
+const retryAfterMs = 600_000;
+/** Smaller relative changes are not worth a new revision for every server. */
+const minChange = 0.05;
+
+/** How failures of rounds in which models are trained or followed are logged. A training that is given up is none. */
+export function failingTraining(log: WorkLog, signal: AbortSignal) {
+	const fail = (failure: RoundFailure) => {
+		if (!signal.aborted) log.error(failure, 'training failed');
+	};
+	return { signal, fail };
+}
+
+/** Keeps base rates and cadences up to date between trainings, and compares scores with their outcomes. */
+export class ScoreUpkeep {
+	readonly #store: Store;
+	readonly #options: UpkeepOptions;
+	/** The time of the last attempt and the pause after it, by account id. */
+	readonly #measured = new Map<number, { atMs: number; pauseMs: number }>();
+	/** The last comparison of served scores, by account id. */
+	readonly #followed = new Map<number, { atMs: number; broken: readonly string[] }>();
+
+	constructor(store: Store, options: UpkeepOptions) {
+		this.#store = store;
+		this.#options = options;
+	}
+
+	/** Handles all accounts that are due. Failures are logged, and retried later. */
+	round(): Promise<void> {
+		const { now, log, signal } = this.#options;
+		const failing = failingTraining(log, signal);
+		return forEachAccount(this.#store, accountsInUse(this.#store), failing, async (account) => {
+			const last = this.#measured.get(account.id);
+			if (last && Math.abs(now() - last.atMs) < last.pauseMs) return;
+			this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
+			const later = last ? Math.min(maxPauseMs, 2 * last.pauseMs) : minPauseMs;
+			if (!(await this.#isMeasurable(account.id))) {
+				this.#measured.set(account.id, { atMs: now(), pauseMs: later });
+				return;
+			}
+			const isLearned = await learnCadences(this.#store, account, now());
+			const changed = (await this.#measureRates(account)) || isLearned;
+			await this.#followLevels(account);
+			await this.#followPromises(account);
+			this.#measured.set(account.id, { atMs: now(), pauseMs: changed ? minPauseMs : later });
+		});
+	}
+
+	/** Whether there is anything to measure, or there was. Without base rates, what is assumed is served. */
+	async #isMeasurable(accountId: number): Promise<boolean> {
+		if (await hasHistory(this.#store, accountId)) return true;
+		const { control } = this.#store;
+		return (await control.baseRates(accountId)).size > 0 || (await control.cadences(accountId)) !== null;
+	}
+
+	/** Measures the base rates, and serves them if they have changed. @returns whether they have */
+	async #measureRates(account: Account): Promise<boolean> {
+		const { control } = this.#store;
+		const { id } = account;
+		const goals = await control.goals(id);
+		const before = await control.baseRates(id);
+		const rates = await measureBaseRates(historyReader(this.#store, account), goals, this.#options.now());
+		const counted = new Map(
+			[...rates].map(([name, { byRecency }]) => [name, byRecency.map((rate) => Number(rate.toPrecision(4)))]),
+		);
+		const isOther = (name: string, now: readonly number[]) =>
+			now.some((rate, index) => {
+				const last = before.get(name)?.[index];
+				return last === undefined || Math.abs(rate - last) > minChange * Math.max(rate, last);
+			});
+		const changed = [...counted].some(([name, now]) => isOther(name, now));
+		if (changed) await control.setBaseRates(id, counted);
+		return changed;
+	}
+
+	async #followPromises(account: Account): Promise<void> {
+		const nowMs = this.#options.now();
+		const last = this.#followed.get(account.id);
+		if (last && Math.abs(nowMs - last.atMs) < maxPauseMs) return;
+		await pruneServed(this.#store, account.id, nowMs);
+		const broken = (await followPromises(this.#store, account, nowMs)).map(({ goal }) => goal);
+		this.#followed.set(account.id, { atMs: nowMs, broken });
+		const { log, onBroken } = this.#options;
+		if (broken.some((goal) => !last?.broken.includes(goal)))
+			log.warn(
+				{ aid: account.aid, goals: broken },
+				'scores have not kept what they promised, two weeks running',
+			);
+		onBroken?.(this.#followed.values().reduce((sum, one) => sum + one.broken.length, 0));
+	}
+
+	async #followLevels(account: Account): Promise<void> {
+		const { control } = this.#store;
+		const goals = await control.goals(account.id);
+		for (const model of (await control.models(account.id)).filter(({ active }) => active)) {
+			const goal = goals.find(({ name }) => name === model.goal);
+			const { scope } = model;
+			// What would have come without being treated is never seen.
+			if (goal && scope !== 'lift') await this.#follow(account, goal, { ...model, scope });
+		}
+	}
+
+	async #follow(
+		account: Account,
+		goal: Awaited<ReturnType<Store['control']['goals']>>[number],
+		model: StoredModel & { readonly scope: CaskScope },
+	): Promise<void> {
+		const { control } = this.#store;
+		const { id, aid } = account;
+		const report: Partial<GoalReport> = JSON.parse(await control.modelReport(id, model));
+		const levels = await control.modelLevels(id, model);
+		const nowMs = this.#options.now();
+		let applied: GoalModel;
+		try {
+			applied = openModel(model.version, await control.modelBody(id, model));
+		} catch (error) {
+			// The base rate is served in its place. Who serves it logs why.
+			if (error instanceof UnusableModelError) return;
+			throw error;
+		}
+		const next = await followLevel(historyReader(this.#store, account), {
+			goal,
+			scope: model.scope,
+			levels,
+			nowMs,
+			model: applied,
+			trainedToMs: Date.parse(report.asOf ?? model.createdAt),
+		});
+		if (!next) return;
+		await control.setModelLevels(id, model, next);
+		const { predicted = null, observed = null, isOutside = false } = next.weeks.at(-1) ?? {};
+		const { scope, version } = model;
+		const fields = { aid, goal: goal.name, scope, version, predicted, observed, isOutside };
+		if (isOutside) this.#options.log.warn(fields, 'observed rate is outside the predicted interval');
+		else this.#options.log.info(fields, 'scores compared');
+	}
+}

@@ -1,0 +1,258 @@
+import type { ModelScope } from '../../../core/domain/cask-scope.ts';
+import { type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
+import { dayMs } from '../../../core/durations.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { minorUnitOf } from '../../../core/format/currencies.ts';
+import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
+import { isoTime } from '../../../core/format/iso-time.ts';
+import { moneyOf } from '../../../core/format/money.ts';
+import { formatNumber } from '../../../core/format/numbers.ts';
+import { wholeNumber } from '../../../core/format/values.ts';
+import { redirect } from '../../../kit/console/exchange.ts';
+import { besideTables, reportSection, tablePart } from '../../../kit/console/figures.ts';
+import { formOf, hiddenFields, oneOf, optionalField } from '../../../kit/console/form.ts';
+import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
+import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
+import { nameOf, pageTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
+import { isUnderWay, type Training } from '../../../kit/console/trainings.ts';
+import { includeOf, queryText } from '../../../kit/console/view.ts';
+import { may } from '../../../kit/person.ts';
+import { bars } from '../../../kit/reports/report-drawing.ts';
+import { type ComparedModel, comparedModels, modelReport, useModel } from '../judge/model-versions.ts';
+import { scoreDistribution } from '../serve/score-bands.ts';
+import { logEndedText } from './log-end.ts';
+import { type FigureRows, figuresOf, tablesOf } from './report-figures.ts';
+import { laterFigures } from './report-page.ts';
+import { choiceSentences, headingOf, percent, verdictOf } from './report-text.ts';
+
+const scopes = ['vid', 'sid', 'lift'] as const;
+
+/** What visitors score for a goal, whether it came true, and the models that say so. */
+export const scoresPage = accountPage({
+	path: ':aid/scores',
+	title: 'Scores',
+	menu: 'Scores',
+	right: 'aggregates',
+	takesView: true,
+	async get(asked): Promise<Got> {
+		const { account, query, request, view, trainings } = asked;
+		const training = trainings.latest(account.aid);
+		const name = query.get('goal');
+		const goal = account.goals.find((one) => one.name === name) ?? account.goals[0];
+		if (!goal)
+			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>bin/caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
+		if (training && isUnderWay(training)) return { unfinished: progressOf(training) };
+		const links = account.goals.map(
+			(one) => [request.path + queryText(view, { goal: one.name }), one.name, one === goal] as const,
+		);
+		return html`${tabs(links)}
+${training && endOf(training)}
+${await distribution(asked, goal)}
+${await reportSection(asked, 'promises', { title: 'Promises of scores', texts: { goal: goal.name } })}
+${await threshold(asked, goal)}
+${await versions(asked, goal)}`;
+	},
+});
+
+/** Where the page sends what changes models. It takes another right than to look. */
+export const modelsPage = accountPage({
+	path: ':aid/scores/models',
+	title: 'Models',
+	right: 'operate',
+	actions: {
+		async train(asked) {
+			const { form, account, person, trainings, note, now } = asked;
+			const goal = goalOf(asked);
+			const isOfAll = form.has('all');
+			trainings.start(account.aid, isOfAll ? undefined : goal, person.email, now());
+			await note('training started', isOfAll ? 'all goals' : goal);
+			return toScores(account.aid, goal);
+		},
+		async use(asked) {
+			const { form, account, store, note } = asked;
+			const goal = goalOf(asked);
+			const scope = oneOf(scopes)(form.get('scope') ?? '');
+			const version = form.get('version') ?? '';
+			await useModel(store, account.id, { goal, scope, version });
+			await note('model used', `${goal} ${scope} ${version}`);
+			return toScores(account.aid, goal);
+		},
+	},
+});
+
+/** The goal that a form names. */
+function goalOf({ form, account }: AskedOfAccount): string {
+	const goal = form.get('goal') ?? '';
+	if (account.goals.some(({ name }) => name === goal)) return goal;
+	throw new OperatorError(`The account has no goal ${goal}.`);
+}
+
+const toScores = (aid: string, goal: string) =>
+	redirect(`/console/${aid}/scores?goal=${encodeURIComponent(goal)}`);
+
+function progressOf({ startedBy, progress }: Training): Html {
+	const { step, what, done, total } = progress ?? { step: 'read', what: '', done: 0, total: 1 };
+	const text = step === 'read' ? 'The history is read' : 'Models are trained';
+	return html`<p class="empty" role="status">${text}${what !== '' && `: ${what}`}, ${Math.floor((100 * done) / Math.max(1, total))} %. ${startedBy} has asked for it. The page appears by itself when the models are trained.</p>
+<p><progress aria-label="Training" max="${Math.max(1, total)}" value="${done}"></progress></p>`;
+}
+
+function endOf({ trained = [], problem, startedAtMs, startedBy }: Training): Html {
+	return html`<details class="section" open><summary>Training of ${timeOf(isoTime(startedAtMs))}, asked for by ${startedBy}</summary>
+${problem && html`<p class="problem" role="status">${problem}</p>`}
+${trained.map((one) => html`<p><strong>${headingOf(one.report)}.</strong> ${verdictOf(one).join(' ')}</p>`)}</details>`;
+}
+
+/** How many visitors are in a band, which leads to them. */
+function visitorsOf(
+	{ account, person, view }: AskedOfAccount,
+	{ name }: Goal,
+	{ band, visitors }: { readonly band: string; readonly visitors: number },
+): HtmlValue {
+	if (!may(person, account.aid, 'visitors')) return formatNumber(visitors);
+	return html`<a href="/console/${account.aid}/visitors${queryText(undefined, { goal: name, band, include: includeOf(view) })}">${formatNumber(visitors)}</a>`;
+}
+
+async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
+	const { store, account, view, kept } = asked;
+	const include = includeOf(view);
+	const { all, gatewayVisitors, drawn, knownToMs, bands, histogram } = await kept(
+		['distribution', goal, account.models, include],
+		() => scoreDistribution(store, account, goal.name, include),
+	);
+	const visitors = bands.reduce((sum, band) => sum + band.visitors, 0);
+	const end = (score: number) => Number((100 * score).toPrecision(2));
+	const rows = histogram.map(({ from, to, visitors: number }) => ({
+		score: `${end(from)} to ${end(to)} %`,
+		visitors: number,
+	}));
+	const byBand = pageTable('Scores by band', bands, {
+		Band: ({ band }) => band,
+		'#Visitors': (band) => visitorsOf(asked, goal, band),
+		'#Share': (band) => percent(band.visitors / visitors),
+		'#Lowest score': ({ lowest }) => percent(lowest),
+		'#Mean': (band) => percent(band.predicted / band.visitors),
+		'#Highest score': ({ highest }) => percent(highest),
+		'#To reach the goal': ({ predicted }) => predicted.toFixed(1),
+	});
+	const byScore = pageTable('Visitors by score', rows, {
+		Score: ({ score }) => score,
+		'#Visitors': (row) => row.visitors,
+	});
+	const picture = bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` });
+	const figures = besideTables(picture, [tablePart(7, byBand), tablePart(2, byScore)]);
+	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>
+${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>` : figures}
+${asked.now() - knownToMs >= dayMs && html`<p class="warning">${logEndedText(knownToMs, asked.now())}</p>`}
+${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
+${gatewaysNote(asked, gatewayVisitors)}
+<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>bin/caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
+}
+
+/** The report takes an active model. */
+async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> {
+	const { account, query, request, view } = asked;
+	if (goal.counts === 'renewal') return null;
+	const pence = wholeNumber(1, 1e9);
+	const cost = optionalField(query, 'cost', 'Cost', pence);
+	const value = optionalField(query, 'value', 'Value', pence);
+	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score on it pays</h2>
+<form method="get" action="${request.path}" class="view">
+${hiddenFields({ ...view.texts, goal: goal.name })}
+<label>Cost of treating a visitor, in ${minorUnitOf(account.currency)} <input name="cost" inputmode="numeric" size="8" value="${cost}" required></label>
+<label>Value of one who reaches the goal <input name="value" inputmode="numeric" size="8" value="${value}" required></label>
+<button>Show</button></form>
+${cost === undefined || value === undefined ? html`<p class="hint">For example, a voucher of ${moneyOf(account.currency)(100)} and a subscription that is worth ${moneyOf(account.currency)(5000)}: 100 and 5000.</p>` : await reportSection(asked, 'threshold', { title: 'Threshold', texts: { goal: goal.name, cost: String(cost), value: String(value) } })}</section>`;
+}
+
+async function versions(asked: AskedOfAccount, goal: Goal): Promise<Html> {
+	const { store, account, person } = asked;
+	const models = (await comparedModels(store, account.id, goal.name)).toReversed();
+	const mayChange = may(person, account.aid, 'operate');
+	const active = models.find((model) => model.active && model.scope === 'vid');
+	return html`<section class="section" aria-labelledby="versions"><h2 id="versions">Versions</h2>
+${models.length === 0 ? html`<p class="empty">No models yet, so everybody is served the base rate. Training makes them: <code>bin/caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
+${
+	mayChange &&
+	html`<div class="buttons">${modelForm(asked, 'train', { goal: goal.name }, 'Train this goal now')}${modelForm(asked, 'train', { goal: goal.name, all: 'on' }, 'Train all goals now')}
+${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Serve no lift' : `Serve the base rate for ${scopeText(scope)}`))}</div>
+<p class="hint">Training takes the whole history, as <code>bin/caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless its report has doubts.</p>`
+}</section>
+${active && (await modelSection(asked, active))}`;
+}
+
+const scopeText = (scope: ModelScope) =>
+	({ vid: 'visitors', sid: 'visits', lift: 'lift of visitors' })[scope];
+
+function versionTable(
+	asked: AskedOfAccount,
+	goal: Goal,
+	models: readonly ComparedModel[],
+	mayChange: boolean,
+): Html {
+	return pageTable('Versions', models, {
+		Version: ({ version }) => version,
+		Scores: ({ scope }) => scopeText(scope),
+		Made: ({ createdAt }) => timeOf(createdAt),
+		Model: ({ kind }) => (kind === 'prior' ? 'none found' : kind),
+		'#AUC': ({ auc }) => auc?.toFixed(3) ?? '-',
+		'#Log loss': ({ logLoss }) => logLoss?.toFixed(4) ?? '-',
+		'#Of the base rate': ({ baseRateLogLoss }) => baseRateLogLoss?.toFixed(4) ?? '-',
+		State: ({ active }) => active && html`<span class="good">in use</span>`,
+		...(mayChange && {
+			Use: ({ version, scope, kind, active }: ComparedModel) =>
+				!active &&
+				kind !== 'prior' &&
+				modelForm(asked, 'use', { goal: goal.name, scope, version }, `Use ${version}`),
+		}),
+	});
+}
+
+function modelForm(
+	asked: AskedOfAccount,
+	action: string,
+	fields: Readonly<Record<string, string>>,
+	button: string,
+): Html {
+	const path = `/console/${asked.account.aid}/scores/models`;
+	return formOf(asked, action, hiddenFields(fields), button, { path });
+}
+
+/** How the model in use was trained and judged. */
+async function modelSection({ store, account }: AskedOfAccount, model: ComparedModel): Promise<Html> {
+	const report = await modelReport(store, account.id, model);
+	if (report.kind === 'lift') throw new Error('only models of visitors are shown');
+	const heading = html`<h2 id="model">Version ${model.version}, which is in use</h2>`;
+	if (report.verdict === undefined)
+		return html`<section class="section" aria-labelledby="model">${heading}
+<p class="empty">An earlier version of the program has made this model. Train again to see how it was judged.</p></section>`;
+	const judged = pageTable('How it was judged', Object.entries(figuresOf(report)), {
+		'Measure…': ([name]) => capitalised(name),
+		'Value…': ([, value]) => value,
+	});
+	const chosen = html`<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>`;
+	const titled = (columns: number, title: string, part: Html) =>
+		tablePart(columns, [html`<h3>${title}</h3>`, part]);
+	return html`<section class="section" aria-labelledby="model">${heading}
+<div class="tables">${titled(2, 'How it was judged', judged)}
+${titled(2, 'What was chosen, and why', chosen)}
+${report.later && tablePart(9, laterFigures(report.later))}
+${tablesOf(report).map(({ title, rows }) => titled(Object.keys(rows[0] ?? {}).length, title, figureTable(title, rows)))}</div></section>`;
+}
+
+function figureTable(title: string, rows: FigureRows): Html {
+	const columns = Object.keys(rows[0] ?? {}).map((name) => {
+		const isNumber = rows.every((row) => /^(-|-?[\d.]+( %)?)$/u.test(String(row[name])));
+		const heading = isNumber ? `#${capitalised(name)}` : `${capitalised(name)}…`;
+		const cellOf = (row: FigureRows[number]) => {
+			const cell = row[name];
+			return typeof cell === 'string' ? nameOf(cell) : cell;
+		};
+		return [heading, cellOf];
+	});
+	return pageTable(title, rows, Object.fromEntries(columns));
+}
+
+function capitalised(name: string): string {
+	return name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -1,0 +1,183 @@
+import type { Goal } from '../../../core/domain/goal.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { seededRandom } from '../../../core/scoring/rows/random.ts';
+import { compileRule } from '../../../core/segments/rule.ts';
+import { rounded } from '../../../kit/reports/journey.ts';
+import { reportThat } from '../../../kit/reports/report.ts';
+import { curves } from '../../../kit/reports/report-curves.ts';
+import { boundsOf, poisson } from '../../reports/simulated.ts';
+import type { GoalReport } from '../judge/account-training.ts';
+import type { LaterMeasures } from '../judge/report.ts';
+import { goalsAsked } from './promises.ts';
+
+type CutRow = ReturnType<typeof rowsOf>[number];
+/** The cut with the largest profit, with the interval that resampling gives, and a rule for a segment of those above it. */
+export type BestCut = NonNullable<ReturnType<typeof bestCut>>;
+
+interface Worth {
+	readonly costPence: number;
+	readonly valuePence: number;
+}
+
+/** Rows of held-out data between two cuts. */
+interface Bin {
+	readonly cut: number;
+	readonly converted: number;
+	readonly others: number;
+}
+
+const resamples = 1000;
+const per = 1000;
+
+/** The bins between the points of a ROC curve, highest scores first; none of a training that kept no scores. */
+function binsOf({ roc, rows, convertedRows }: LaterMeasures): Bin[] {
+	return roc.slice(1).flatMap(({ score, truePositives, falsePositives }, place) => {
+		const before = roc[place] as LaterMeasures['roc'][number];
+		if (score === undefined) return [];
+		return [
+			{
+				cut: score,
+				converted: (truePositives - before.truePositives) * convertedRows,
+				others: (falsePositives - before.falsePositives) * (rows - convertedRows),
+			},
+		];
+	});
+}
+
+/** What it brings to treat all visitors who are scored at least so high, of 1,000 who are scored. */
+function rowsOf(bins: readonly Bin[], { costPence, valuePence }: Worth) {
+	const all = bins.reduce((sum, { converted, others }) => sum + converted + others, 0);
+	let [treated, conversions] = [0, 0];
+	return bins.map(({ cut, converted, others }) => {
+		treated += ((converted + others) * per) / all;
+		conversions += (converted * per) / all;
+		return { cut, treated, conversions, profitPence: conversions * valuePence - treated * costPence };
+	});
+}
+
+function bestOf(rows: readonly CutRow[]): CutRow | undefined {
+	return rows.reduce<CutRow | undefined>(
+		(best, row) => (row.profitPence > (best?.profitPence ?? 0) ? row : best),
+		undefined,
+	);
+}
+
+/**
+ * The best cut of held-out data, and the 95 % interval of its place and of the profit there, by the Poisson bootstrap with a
+ * fixed seed (Hanley and MacGibbon 2006). Rows of a visitor are alike, so each visitor counts once: the counts are those of
+ * visitors, spread as the rows are.
+ * @returns undefined where treating nobody is best
+ */
+export function bestCut(goal: string, later: LaterMeasures, worth: Worth) {
+	const bins = binsOf(later);
+	const best = bestOf(rowsOf(bins, worth));
+	if (!best) return undefined;
+	const random = seededRandom(1);
+	// How many rows a visitor stands for, by outcome.
+	const rowsOfConverted = later.convertedRows / later.conversions;
+	const rowsOfOthers = (later.rows - later.convertedRows) / Math.max(1, later.visitors - later.conversions);
+	const cuts: number[] = [];
+	const profits: number[] = [];
+	for (let sample = 0; sample < resamples; sample++) {
+		const drawn = rowsOf(
+			bins.map(({ cut, converted, others }) => ({
+				cut,
+				converted: rowsOfConverted * poisson(converted / rowsOfConverted, random),
+				others: rowsOfOthers * poisson(others / rowsOfOthers, random),
+			})),
+			worth,
+		);
+		// Where nobody is to be treated, the cut is above all scores.
+		cuts.push(bestOf(drawn)?.cut ?? 1);
+		profits.push(drawn.find(({ cut }) => cut === best.cut)?.profitPence ?? 0);
+	}
+	const [cutLow, cutHigh] = boundsOf(cuts);
+	const [profitLow, profitHigh] = boundsOf(profits);
+	const shown = shownCut(best.cut);
+	const rule = `scores[${JSON.stringify(goal)}] >= ${shown.toFixed(4)}`;
+	compileRule(rule, [goal]);
+	return {
+		...roundedRow({ ...best, cut: shown }),
+		cutLow: shownCut(cutLow),
+		cutHigh: shownCut(cutHigh),
+		profitLowPence: Math.round(profitLow),
+		profitHighPence: Math.round(profitHigh),
+		rule,
+	};
+}
+
+/** Downwards, so that a rule includes whoever is at the cut, and the interval of cuts holds the best one. */
+function shownCut(cut: number): number {
+	return Math.floor(cut * 1e4) / 1e4;
+}
+
+function roundedRow({ cut, treated, conversions, profitPence }: CutRow): CutRow {
+	return {
+		cut: rounded(cut, 4),
+		treated: rounded(treated, 1),
+		conversions: rounded(conversions, 2),
+		profitPence: Math.round(profitPence),
+	};
+}
+
+export const thresholdReport = reportThat({
+	kind: 'threshold',
+	title: 'Threshold',
+	summary: 'from which score on it pays to treat a visitor',
+	definition:
+		'By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the conversions at their value less the treated at their cost. Of the later rows of the training of the active model, which it had not learned from. `best` has the score of the largest profit, and the rule of a segment of those above it.',
+	parameters: ['timezone', 'goal', 'cost', 'value'],
+	columns: {
+		treated: { heading: 'treated of 1,000' },
+		profitPence: { heading: 'profit of 1,000' },
+	},
+	async make({ account, control, query }) {
+		const { cost: costPence, value: valuePence } = query;
+		const [goal] = goalsAsked(await control.goals(account.id), query.goal) as readonly [Goal, ...Goal[]];
+		const active = (await control.models(account.id)).find(
+			(model) => model.active && model.scope === 'vid' && model.goal === goal.name,
+		);
+		const about = { goal: goal.name, costPence, valuePence };
+		if (!active)
+			return {
+				...about,
+				best: null,
+				rows: [],
+				warnings: [
+					`The goal ${goal.name} has no active model, so there is no score to choose by; see 'caskade train'.`,
+				],
+			};
+		const { later }: Partial<GoalReport> = JSON.parse(await control.modelReport(account.id, active));
+		const rows = later ? rowsOf(binsOf(later), { costPence, valuePence }) : [];
+		if (!later || rows.length === 0)
+			throw new OperatorError(
+				`The model ${active.version} of ${goal.name} was trained before scores of held-out rows were kept; run 'caskade train' again.`,
+			);
+		const best = bestCut(goal.name, later, { costPence, valuePence });
+		return {
+			...about,
+			model: active.version,
+			best: best ?? null,
+			rows: rows.map(roundedRow),
+			notes: [
+				best
+					? `Best: from ${best.cut} on (95 %: ${best.cutLow} to ${best.cutHigh}). The rule of its segment: ${best.rule}`
+					: 'At this cost and value, treating nobody is best.',
+				'The value counts every conversion of those who are treated. What they would have done anyway, only an experiment shows.',
+			],
+		};
+	},
+	draw: ({ rows }, _, money) =>
+		curves(
+			[
+				{
+					name: 'profit',
+					points: rows.map(({ treated, profitPence }) => ({
+						x: String(Math.round(treated)),
+						y: profitPence,
+					})),
+				},
+			],
+			{ title: 'Profit, of 1,000 visitors who are scored', money, across: 'treated of 1,000' },
+		),
+});

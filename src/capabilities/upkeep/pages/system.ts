@@ -1,0 +1,107 @@
+import { dayMs, minuteMs } from '../../../core/durations.ts';
+import { type Html, html } from '../../../core/format/html.ts';
+import { isoTime } from '../../../core/format/iso-time.ts';
+import { formatNumber } from '../../../core/format/numbers.ts';
+import type { MeasuredFigure } from '../../../core/metrics.ts';
+import type { Check } from '../../../core/store/maintenance.ts';
+import { commit, version } from '../../../core/version.ts';
+import { systemPath } from '../../../kit/console/exchange.ts';
+import { formOf } from '../../../kit/console/form.ts';
+import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
+import { factList, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { planTable } from '../../accounts/pages/settings.ts';
+import { checkErasures } from '../../visitors/store/erasing-again.ts';
+import { waitingIn } from '../store/waiting-work.ts';
+
+/** What `caskade status`, `doctor` and `GET /metrics` know. */
+export const systemPage: ConsolePage = {
+	path: 'system',
+	title: 'System',
+	menu: 'System',
+	right: 'administer',
+	async get(asked) {
+		const { store, request } = asked;
+		return html`${await status(asked)}
+<section class="section"><h2>Checks</h2>
+<p>Disk space, keys, and the integrity and schema of every database, as <code>bin/caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
+${formOf(asked, 'doctor', null, 'Check now')}</section>
+<section class="section"><h2>Measured since the start</h2>
+${request.serving ? figures(request.serving.figures) : html`<p class="empty">The serving process has not told.</p>`}</section>
+<section class="section"><h2>Active models</h2>
+${models(asked)}</section>
+<section class="section"><h2>Usage plans</h2>
+${planTable(await store.control.plans())}
+<p class="note">A plan is added with <code>bin/caskade plan create NAME --rate 20</code>, and an account with <code>bin/caskade account create AID --client NAME</code>.</p></section>`;
+	},
+	actions: {
+		async doctor({ store, note }) {
+			const checks: Check[] = [];
+			for await (const check of store.runChecks()) checks.push(check);
+			for await (const check of checkErasures(store)) checks.push(check);
+			await note('doctor run');
+			const table = pageTable('Checks', checks, {
+				State: ({ ok }) => (ok ? html`<span class="good">ok</span>` : html`<span class="bad">CARE</span>`),
+				Check: ({ check }) => check,
+				Found: ({ detail }) => detail,
+			});
+			return {
+				once: html`${table}
+<p><a href="${systemPath}">To the system</a></p>`,
+			};
+		},
+	},
+};
+
+async function status({ store, request, now }: Asked): Promise<Html> {
+	const { servers, url, lastBackupAt } = await store.status();
+	const { control, accounts } = store.schemas;
+	const startedAtMs = request.serving?.startedAtMs;
+	const backup = lastBackupAt
+		? `${timeOf(lastBackupAt)}, ${formatNumber((now() - Date.parse(lastBackupAt)) / dayMs)} days ago`
+		: 'never: bin/caskade backup FOLDER';
+	return factList({
+		version,
+		commit,
+		controlSchema: control,
+		accountSchema: accounts,
+		startedAt:
+			startedAtMs &&
+			`${timeOf(isoTime(startedAtMs))}, ${formatNumber((now() - startedAtMs) / (60 * minuteMs))} h ago`,
+		servers,
+		url,
+		...(await waitingIn(store)),
+		lastBackupAt: store.takesManyServers ? 'PostgreSQL has backups of its own' : backup,
+	});
+}
+
+const digits = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 3 });
+
+function figures(all: readonly MeasuredFigure[]): Html {
+	return html`<p>What <code>GET /metrics</code> calls it, of this process; durations are in seconds.</p>
+${pageTable('Measured', all, {
+	'Metric…': ({ name }) => html`<code>${name}</code>`,
+	'#Value': ({ value }) => value,
+	'#Mean': ({ mean }) => mean !== undefined && digits.format(mean),
+	'#99 of 100 at most': ({ p99 }) =>
+		p99 !== undefined && (Number.isFinite(p99) ? digits.format(p99) : 'more'),
+})}`;
+}
+
+const shownModels = 200;
+
+function models({ directory }: Asked): Html {
+	const all = directory.accounts.flatMap(({ aid, models: active }) =>
+		active.map((model) => ({ aid, ...model })),
+	);
+	if (all.length === 0)
+		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>bin/caskade train AID</code>.</p>`;
+	return html`${pageTable('Active models', all.slice(0, shownModels), {
+		Account: ({ aid }) => html`<a href="/console/${aid}/">${aid}</a>`,
+		Goal: ({ goal }) => goal,
+		Scores: ({ scope }) => (scope === 'vid' ? 'visitors' : 'visits'),
+		'Version, by its day': ({ version: of }) => of,
+		State: ({ isOutside }) =>
+			isOutside ? html`<span class="bad">another rate was observed lately</span>` : 'as observed',
+	})}
+${all.length > shownModels && html`<p class="note">These are the first ${shownModels} of ${all.length}.</p>`}`;
+}

@@ -1,0 +1,95 @@
+import { OperatorError } from '../../../core/errors.ts';
+import { type Html, html } from '../../../core/format/html.ts';
+import { counted } from '../../../core/format/numbers.ts';
+import { download } from '../../../kit/console/exchange.ts';
+import { json } from '../../../kit/console/files.ts';
+import { checkField, formOf } from '../../../kit/console/form.ts';
+import { customerPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
+import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { nameOf } from '../../../kit/console/page-table.ts';
+import { may } from '../../../kit/person.ts';
+import { type Erasable, erasable, eraseCustomerVisitors } from '../store/erasure.ts';
+import { exportedCustomer } from '../visitor-life.ts';
+
+const shownVisitors = 40;
+
+/** Everything of one customer, with or without visitors: for a request to see it, or to be forgotten. */
+export const customerPage = accountPage({
+	path: ':aid/customers/:cid',
+	title: 'Customer',
+	right: 'visitors',
+	async get(asked) {
+		const { account, person } = asked;
+		const cid = cidOf(asked);
+		const found = await erasable(asked.store, account.id, { cid });
+		if (isNothing(found)) return html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
+		await asked.note('customer viewed', cid);
+		return html`<p>Stored of the customer <strong>${nameOf(cid)}</strong>:</p>
+${contents(asked, found)}
+<p><a href="${searchPath(account.aid, cid)}">The visitors and subscription events</a></p>
+<section class="section"><h2>Everything stored</h2>
+<p>For a request of this person to see their data: one JSON document, with every visitor, hit and event.</p>
+${formOf(asked, 'export', null, 'Export')}
+${may(person, account.aid, 'operate') && html`<p><a href="${customerPath(account.aid, cid)}/erase">Erase this customer</a></p>`}</section>`;
+	},
+	actions: {
+		async export(asked) {
+			const cid = cidOf(asked);
+			const exported = await exportedCustomer(asked.store, asked.account, cid);
+			await asked.note('customer exported', cid);
+			return download(`${asked.account.aid}-customer.json`, json(exported));
+		},
+	},
+});
+
+/** What erasing a customer would change, and the button that does it. */
+export const eraseCustomerPage = accountPage({
+	path: ':aid/customers/:cid/erase',
+	title: 'Erase a customer',
+	right: 'operate',
+	async get(asked) {
+		const { store, account } = asked;
+		const cid = cidOf(asked);
+		const found = await erasable(store, account.id, { cid });
+		const path = customerPath(account.aid, cid);
+		if (isNothing(found)) return html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
+		const { shared = [], events } = found;
+		return html`<p>Of the customer <strong>${nameOf(cid)}</strong> this would go:</p>
+${contents(asked, found)}
+<p>${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id.</p>
+${shared.length > 0 && html`<p class="warning">${counted(shared.length, 'visitor')} of these ${shared.length === 1 ? 'has' : 'have'} shown other customers, too: what is the others' is taken apart first, and stays theirs.</p>`}
+<p>Running pages forget the visitors within a second. It cannot be undone. Earlier backups still contain the data.</p>
+${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase the customer', { look: 'danger' })}
+<p><a href="${path}">Leave everything as it is</a></p>`;
+	},
+	actions: {
+		async erase(asked) {
+			const { store, account, form, note } = asked;
+			const cid = cidOf(asked);
+			if (!form.has('sure')) throw new OperatorError('Say that you are sure: it cannot be undone.');
+			// Before, so that it is known even if this ends in between.
+			await note('customer erased', cid);
+			const { vids, hits, visits, events } = await eraseCustomerVisitors(store, account.id, cid);
+			return {
+				once: html`<p class="warning" role="status">The customer is erased: ${counted(vids.length, 'visitor')}, ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. ${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id. Earlier backups still contain the data.</p>
+<p><a href="/console/${account.aid}/visitors">To the visitors</a></p>`,
+			};
+		},
+	},
+});
+
+const cidOf = ({ parts }: AskedOfAccount) => parts.cid as string;
+
+function isNothing({ vids, events, links }: Erasable): boolean {
+	return vids.length + events + links === 0;
+}
+
+function contents({ account }: AskedOfAccount, { vids, hits, visits, events, links }: Erasable): Html {
+	const visitors = vids
+		.slice(0, shownVisitors)
+		.map((vid) => html` <a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`);
+	return html`<ul><li>${counted(vids.length, 'visitor')}${vids.length > 0 && html`:${visitors}`}${vids.length > shownVisitors && ' and others'}</li>
+<li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with profiles and touches</li>
+<li>${counted(links, 'id')} of the customer and of transactions that pages have shown</li>
+<li>visitor and customer id of ${counted(events, 'subscription event')}</li></ul>`;
+}

@@ -1,0 +1,87 @@
+import {
+	isFromPayment,
+	isWanted,
+	paymentSitesOf,
+	type TouchDimension,
+	touchDimensions,
+	wantedTouch,
+} from '../../core/domain/touch.ts';
+import { openScorer } from '../../core/scoring/serve/visitor-scorer.ts';
+import type { Rule } from '../../core/segments/rule.ts';
+import { scoredFacts } from '../../core/segments/rule-facts.ts';
+import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
+import { profilePages } from '../../core/store/account/reading/visitors.ts';
+import type { AskedOfAccount } from '../../kit/console/page.ts';
+import { includeOf } from '../../kit/console/view.ts';
+import { gatewaysOf } from '../../kit/reading/gateways.ts';
+import { latestTouches, type TouchRow } from '../../kit/reading/journey-rows.ts';
+
+/** Some visitors of whom a page asks. */
+export interface VisitorList {
+	readonly vids: readonly string[];
+	/** How many arrivals or visitors were looked through; undefined if that were all. */
+	readonly lookedThrough?: number;
+	/** How many of those were mail gateways, who are left out. */
+	readonly gatewayVisitors: number;
+}
+
+/** Touches that are looked through for visitors, at most. */
+const maxTouches = 50_000;
+const touchesAtOnce = 1000;
+
+/** Who came in the view's period, by a touch that it wants, the latest first. */
+export async function visitorsWhoCame(
+	{ store, account, view, calendar, now }: AskedOfAccount,
+	limit: number,
+): Promise<VisitorList> {
+	const texts = touchDimensions.map((name) => [name, view.texts[name] ?? null] as const);
+	const wanted = wantedTouch(Object.fromEntries(texts) as Record<TouchDimension, string | null>);
+	const providers = paymentSitesOf(account);
+	const period = {
+		fromMs: view.from === null ? 0 : calendar.startOfDay(view.from),
+		toMs: Math.min(view.to === null ? Number.POSITIVE_INFINITY : calendar.startOfDay(view.to), now() + 1),
+	};
+	const gateways = await gatewaysOf(store, account, { asOfMs: now(), period, include: includeOf(view) });
+	const vids = new Set<string>();
+	const left = new Set<string>();
+	let read = 0;
+	let last: TouchRow | undefined;
+	while (vids.size < limit && read < maxTouches) {
+		const touches = await store.read(account.id, latestTouches(period, touchesAtOnce, last));
+		for (const [vid, , text] of touches) {
+			const origin = parseOrigin(text);
+			if (vids.size >= limit || !isWanted(origin, wanted) || isFromPayment(origin, providers)) continue;
+			(gateways.has(vid) ? left : vids).add(vid);
+		}
+		read += touches.length;
+		last = touches.at(-1);
+		if (touches.length < touchesAtOnce) return { vids: [...vids], gatewayVisitors: left.size };
+	}
+	return { vids: [...vids], lookedThrough: read, gatewayVisitors: left.size };
+}
+
+const maxVisitors = 10_000;
+
+/** Who matches a rule now. */
+export async function visitorsMatching(
+	{ store, account, view, now }: AskedOfAccount,
+	rule: Rule,
+	limit: number,
+): Promise<VisitorList> {
+	const nowMs = now();
+	const gateways = await gatewaysOf(store, account, { asOfMs: nowMs, include: includeOf(view) });
+	const found: string[] = [];
+	let [looked, left] = [0, 0];
+	await using scorer = openScorer(store, nowMs);
+	for await (const profiles of profilePages(store, account.id)) {
+		looked += profiles.size;
+		for (const [vid, profile] of profiles) {
+			if (!rule.matches(await scoredFacts(rule, scorer, account, profile, nowMs))) continue;
+			if (gateways.has(vid)) left++;
+			else found.push(vid);
+		}
+		if (found.length >= limit || looked >= maxVisitors)
+			return { vids: found.slice(0, limit), lookedThrough: looked, gatewayVisitors: left };
+	}
+	return { vids: found, gatewayVisitors: left };
+}

@@ -1,0 +1,61 @@
+import { dayMs } from '../../../core/durations.ts';
+import { wholeNumber } from '../../../core/format/values.ts';
+import { actCommand } from '../../../kit/cli/act-command.ts';
+import { command, group } from '../../../kit/cli/command.ts';
+import { print } from '../../../kit/cli/output.ts';
+import {
+	createWebhook,
+	deleteWebhook,
+	disableWebhook,
+	enableWebhook,
+	replayWebhook,
+	rotateWebhook,
+	shownWebhook,
+	testWebhook,
+	updateWebhook,
+} from '../acts.ts';
+import { keepMessagesMs } from '../retry.ts';
+import { deliveries } from '../store/outbox.ts';
+
+const keptDays = keepMessagesMs / dayMs;
+
+const list = command('list', 'list the webhooks of an account').onAccount(
+	async (store, { aid, id }, options) => {
+		const webhooks = (await store.control.webhooks(id)).map(shownWebhook);
+		print(options, webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
+	},
+);
+
+const listDeliveries = command('deliveries', 'list the latest messages')
+	.description(`List the latest messages and how their delivery went. They are kept for ${keptDays} days.`)
+	.option('--webhook <id>', 'only messages to this webhook')
+	.option('--failed', 'only those that were attempted and not delivered')
+	.option('--limit <number>', 'maximum number to list', wholeNumber(1, 10_000), 50)
+	.onAccount(async (store, { id }, options) => {
+		const { webhook, failed = false, limit } = options;
+		print(options, await store.read(id, deliveries({ webhook, failed, limit })), 'No messages.');
+	});
+
+export const webhookCommand = group(
+	'webhook',
+	'notify a URL of changes of visitors',
+	`Manage webhooks: URLs that are notified when visitors of an account change. Messages are signed according to
+Standard Webhooks 1.0.0; docs/webhooks.md shows how to verify them.
+
+  segment.entered, segment.left   a visitor has entered or left a segment
+  score.band.changed              a score is now low, medium or high
+  goal.reached                    a visitor has reached a goal
+  subscription.conflict           an upload repeats a tid with other content
+
+A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that
+answers 410, or fails for three days, is disabled.`,
+	[
+		actCommand(createWebhook),
+		list,
+		...[updateWebhook, testWebhook, rotateWebhook, disableWebhook, enableWebhook, deleteWebhook].map(
+			actCommand,
+		),
+		listDeliveries,
+		actCommand(replayWebhook),
+	],
+);

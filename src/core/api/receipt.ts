@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
+import { sendJson } from '../http/answer.ts';
+import { describeErrors, describeJson } from '../http/openapi.ts';
+import { describeProblems } from '../schema/problems.ts';
+import {
+	oneReceiptCheck,
+	oneReceiptProblems,
+	receiptPathSchema,
+	receiptQuerySchema,
+} from '../schema/receipt-request.ts';
+import { Type } from '../schema/type.ts';
+import { type Admitted, accountOf, keyOperation, readErrors } from './key-operation.ts';
+import {
+	describeReceipt,
+	exampleReceipt,
+	type ReceiptOptions,
+	readReceipts,
+	storedSchema,
+} from './receipts.ts';
+
+/** `GET /subscription/{tid}`: the receipt of one event. */
+export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
+	const { directory, reader } = options;
+	async function handle(
+		request: FastifyRequest,
+		reply: FastifyReply,
+		admitted: Admitted,
+	): Promise<FastifyReply> {
+		const asked = { ...(request.query as object), ...(request.params as object) };
+		const account = accountOf((asked as { aid?: unknown }).aid, admitted, directory);
+		if (!account || !oneReceiptCheck(asked))
+			throw new ApiError('invalid_receipt_request', {
+				detail: describeProblems(oneReceiptProblems(asked, '')),
+			});
+		const { aid, tid } = asked;
+		const found = await readReceipts(reader, account, [tid]);
+		// The deadline has answered already.
+		if (reply.sent) return reply;
+		if (!found.has(tid)) throw new ApiError('not_stored');
+		sendJson(reply, 200, JSON.stringify({ aid, ...describeReceipt(tid, found.get(tid)) }));
+		return reply;
+	}
+
+	keyOperation(app, options, {
+		method: 'GET',
+		url: '/subscription/:tid',
+		name: 'readReceipt',
+		takes: 'rate and quota',
+		description: {
+			tags: ['Subscription events'],
+			summary: 'Retrieve the receipt of an event',
+			description:
+				'Uses one request of rate and quota. A `tid` that is `.` or `../..` cannot be in a path; use `POST /subscription/receipts` for it. For servers, not for browsers.',
+			params: receiptPathSchema,
+			querystring: receiptQuerySchema,
+			response: {
+				200: describeJson(
+					'Stored.',
+					Type.Object({
+						aid: Type.String({ description: 'The account.' }),
+						...storedSchema.properties,
+					}),
+					{ aid: 'c-a-acme-uk', ...exampleReceipt },
+				),
+				...describeErrors({
+					invalid_receipt_request: ['aid is required'],
+					invalid_account: ['No account c-a-x is available to this API key.'],
+					not_stored: [],
+					...readErrors,
+				}),
+			},
+		},
+		handle,
+	});
+}

@@ -1,0 +1,167 @@
+import { OperatorError } from '../core/errors.ts';
+import type { Account, ControlStore } from '../core/store/control/control-store.ts';
+import type { OpenStore } from '../core/store/store.ts';
+import type { Right } from './person.ts';
+
+/** Something that an act takes: a flag or an argument of its command, and a field of its form. */
+export interface Field {
+	/** As the command has it: `--counts <events>`, `--evt <names...>` for several, `--with-cid` for a yes, `<name>` for an argument. */
+	readonly flag: string;
+	/** What the command says of it, and the form where it has no hint. */
+	readonly text: string;
+	/**
+	 * What the form calls it, where that is not its name, or the text of a yes. A form hides an argument without a label: it says what
+	 * the form is about.
+	 */
+	readonly label?: string;
+	readonly hint?: string;
+	/** Parses one value; without it any text is good. */
+	readonly parse?: (text: string) => unknown;
+	/** All that may be chosen. */
+	readonly choices?: readonly string[];
+	/** What it is where it is left out, as somebody would write it. */
+	readonly usual?: string;
+	/** Whether it may be left out without being anything then. */
+	readonly isOptional?: boolean;
+	/** The flag that takes a yes away, and what the command says of it. */
+	readonly negation?: readonly [flag: string, text: string];
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+type OneOf<Of extends Field> = Of extends { readonly choices: readonly (infer Choice)[] }
+	? Choice
+	: Of extends { readonly parse: (text: string) => infer Value }
+		? Value
+		: Of['flag'] extends `${string}<${string}`
+			? string
+			: boolean;
+type SomeOf<Of extends Field> = Of['flag'] extends `${string}...${string}` ? readonly OneOf<Of>[] : OneOf<Of>;
+
+/** What is given to an act that takes these fields. */
+export type Given<Of extends Fields> = {
+	readonly [Name in keyof Of]:
+		| SomeOf<Of[Name]>
+		| (Of[Name] extends { readonly isOptional: true } ? undefined : never);
+};
+
+export const takesMany = ({ flag }: Field): boolean => flag.includes('...');
+export const isYes = ({ flag }: Field): boolean => !flag.includes('<');
+
+/** The account that an act is about. */
+export type ActAccount = Pick<Account, 'id' | 'aid' | 'client' | 'timezone'>;
+
+export interface ActPlace<About = ActAccount> {
+	readonly store: OpenStore;
+	readonly account: About;
+}
+
+/** What is asked before an act that cannot be undone. */
+export interface Warning {
+	readonly what: string;
+	/** What somebody has called it, where `what` says so. A page isolates it. */
+	readonly named?: string;
+	/** What somebody who means it writes; left out where a yes is enough. */
+	readonly name?: string;
+}
+
+/**
+ * Something that changes what is kept. Its command, its form and its entry in the audit log are made of it.
+ * @typeParam About undefined where it is about the installation or a client, so that its command names no account
+ */
+export interface Act<Of extends Fields, Result, About = ActAccount, Prepared = unknown> {
+	readonly noun: string;
+	readonly verb: string;
+	/** What the list of commands says of it. */
+	readonly summary: string;
+	readonly description?: string;
+	readonly right: Right;
+	readonly isOfAll?: About extends undefined ? true : never;
+	/** Whether its command begins a store where there is none. */
+	readonly begins?: boolean;
+	/** An argument says what it concerns, and stands in the audit log: it is never a secret. */
+	readonly takes: Of;
+	/** Why there is no form. */
+	readonly noForm?: string;
+	/** What the audit log says that it concerned, where that is not its argument. Never a secret. */
+	about?(result: Result): string;
+	/** What it would take away; undefined where that is nothing. */
+	warning?(place: ActPlace<About>, given: Given<Of>): Promise<Warning | undefined>;
+	/** What takes long, or waits for others, before the control database is locked. */
+	prepare?(place: ActPlace<About>, given: Given<Of>): Promise<Prepared>;
+	/** Changes the control database by `control` alone, in the transaction of the entry. What deletes gives nothing. */
+	run(control: ControlStore, place: ActPlace<About>, given: Given<Of>, prepared: Prepared): Promise<Result>;
+	/** What is done outside of it, once that is decided. May be done again. */
+	finish?(place: ActPlace<About>, given: Given<Of>): Promise<unknown>;
+	/** Whether the command ends with an error, though it was done. */
+	hasFailed?(result: Result): boolean;
+	/** What the command says of the result in place of a table. */
+	line?(given: Given<Of>, result: Result): string;
+	/** What it says after the table. */
+	remark?(place: ActPlace<About>, given: Given<Of>): string | undefined;
+}
+
+/** Declares an act about an account. */
+export const act = <const Of extends Fields, Result, Prepared>(
+	declared: Act<Of, Result, ActAccount, Prepared>,
+): Act<Of, Result> => declared as Act<Of, Result>;
+
+/** The same about the installation or a client. */
+export const actOfAll = <const Of extends Fields, Result>(
+	declared: Act<Of, Result, undefined>,
+): Act<Of, Result, undefined> => declared;
+
+// biome-ignore lint/suspicious/noExplicitAny: what an act takes and gives is only known to who names it.
+export type AnyAct = Act<any, any, any>;
+
+/**
+ * The only way in: whoever calls, the audit log has it, in the transaction of the act, also where it is refused.
+ * @param who an address, or the user of the command line
+ * @throws OperatorError
+ */
+export async function runAct<Of extends Fields, Result, About extends ActAccount | undefined>(
+	of: Act<Of, Result, About>,
+	who: string,
+	place: ActPlace<About>,
+	given: Given<Of>,
+): Promise<Result> {
+	const { control } = place.store;
+	const entry = { who, aid: place.account?.aid ?? null, about: concerned(of.takes, given) };
+	try {
+		const prepared = await of.prepare?.(place, given);
+		const result = await control.together(async (together) => {
+			const result = await of.run(together, place, given, prepared);
+			const about = of.about?.(result) ?? entry.about;
+			await together.audit.add({ ...entry, action: doneOf(of), about });
+			return result;
+		});
+		await of.finish?.(place, given);
+		return result;
+	} catch (error) {
+		if (error instanceof OperatorError) await control.audit.add({ ...entry, action: refusedOf(of) });
+		throw error;
+	}
+}
+
+/** What the argument of an act names; null where it has none. */
+export function concerned(takes: Fields, given: Given<Fields>): string | null {
+	const [named] = Object.entries(takes).find(([, { flag }]) => flag.startsWith('<')) ?? [];
+	return named === undefined ? null : String(given[named]);
+}
+
+/** How the audit log says that an act was done, as `goal created`. */
+function doneOf({ noun, verb }: Pick<AnyAct, 'noun' | 'verb'>): string {
+	return `${noun} ${verb === 'stop' ? 'stopped' : verb.replace(/e?$/, 'ed')}`;
+}
+
+/** The same of one that was not. */
+export function refusedOf({ noun, verb }: Pick<AnyAct, 'noun' | 'verb'>): string {
+	return `refused: ${noun} ${verb}`;
+}
+
+/** What a form calls a field; undefined where it hides it. */
+export function formLabelOf(name: string, field: Field): string | undefined {
+	const { flag, text, label } = field;
+	if (label !== undefined || !flag.startsWith('-')) return label;
+	return isYes(field) ? text : name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -1,0 +1,101 @@
+import { userInfo } from 'node:os';
+import { Argument, type Command, Option } from 'commander';
+import type { Account } from '../../core/store/control/control-store.ts';
+import type { OpenStore } from '../../core/store/store.ts';
+import { type AnyAct, type Field, type Fields, isYes, runAct, takesMany } from '../act.ts';
+import { filled } from '../config.ts';
+import { type Buildable, command, repeated } from './command.ts';
+import { askOnTerminal } from './confirm.ts';
+import { type CommonOptions, print, printLine, printRecord } from './output.ts';
+
+type Flags = CommonOptions & { readonly yes?: boolean } & Readonly<Record<string, unknown>>;
+
+/** Who the audit log says that uses the command line. */
+export function commandLineUser(): string {
+	try {
+		return `command line, as ${userInfo().username}`;
+	} catch {
+		// A container may give the process an id that no user has.
+		return `command line, as ${process.getuid?.() ?? 'somebody'}`;
+	}
+}
+
+/** The command of an act. */
+export function actCommand(of: AnyAct): Buildable {
+	const { verb, summary, description, takes, warning, begins = false } = of;
+	const fields = Object.entries<Field>(takes);
+	const declared = command(verb, summary).with<Flags>((own) => {
+		for (const [, field] of fields) addField(own, field);
+	});
+	if (description !== undefined) declared.description(description);
+	if (warning) declared.option('--yes', `${verb} without asking`);
+	if (verb === 'update') declared.requireChange();
+	if (of.isOfAll)
+		declared.onStore(
+			(store, flags, ...args: unknown[]) => runCommand(of, store, undefined, { flags, args }),
+			{ create: begins },
+		);
+	else
+		declared.onAccount((store, account, flags, ...args: unknown[]) =>
+			runCommand(of, store, account, { flags, args }),
+		);
+	return declared;
+}
+
+function addField(own: Command, field: Field): void {
+	const { flag, text, parse = String, choices, usual, isOptional = false, negation } = field;
+	const takes = isYes(field) ? undefined : takesMany(field) ? repeated(parse) : (choices ?? parse);
+	if (!flag.startsWith('-')) {
+		own.addArgument(filled(new Argument(flag, text), takes));
+		return;
+	}
+	const parsed = usual === undefined ? undefined : parse(usual);
+	const shown = typeof parsed === 'object' ? usual : undefined;
+	const option = filled(new Option(flag, text), takes, parsed, shown);
+	own.addOption(option.makeOptionMandatory(usual === undefined && !isOptional && !isYes(field)));
+	if (negation) own.addOption(new Option(...negation));
+}
+
+/** What was given, by the names of the fields. */
+function givenOf(
+	takes: Fields,
+	{ flags, args }: { flags: Flags; args: readonly unknown[] },
+): Record<string, unknown> {
+	const left = [...args];
+	return Object.fromEntries(
+		Object.entries(takes).map(([name, field]) => {
+			const { flag, isOptional } = field;
+			const value = flag.startsWith('-') ? flags[new Option(flag).attributeName()] : left.shift();
+			if (takesMany(field) && Array.isArray(value)) return [name, [...new Set(value)]];
+			return [name, isYes(field) && !isOptional ? value === true : value];
+		}),
+	);
+}
+
+async function runCommand(
+	of: AnyAct,
+	store: OpenStore,
+	account: Account | undefined,
+	typed: { readonly flags: Flags; readonly args: readonly unknown[] },
+): Promise<void> {
+	const { flags } = typed;
+	const given = givenOf(of.takes, typed);
+	const place = { store, account };
+	const warning = await of.warning?.(place, given);
+	if (warning) await askOnTerminal(warning.what, warning.name ?? 'yes', flags);
+	const result = await runAct(of, commandLineUser(), place, given);
+	if (of.verb === 'delete') {
+		const [deleted] = Object.values(given);
+		const noun = of.noun.charAt(0).toUpperCase() + of.noun.slice(1);
+		print(flags, { deleted }, `${noun} ${deleted} is deleted.`);
+		return;
+	}
+	print(flags, result, () => {
+		const line = of.line?.(given, result);
+		if (line !== undefined) printLine(line);
+		else printRecord({ ...result });
+		const remark = of.remark?.(place, given);
+		if (remark !== undefined) printLine(remark);
+	});
+	if (of.hasFailed?.(result)) process.exitCode = 1;
+}

@@ -1,0 +1,77 @@
+import { OperatorError } from '../../core/errors.ts';
+import { type Html, html } from '../../core/format/html.ts';
+import {
+	type Act,
+	type AnyAct,
+	type Field,
+	type Fields,
+	formLabelOf,
+	type Given,
+	isYes,
+	takesMany,
+} from '../act.ts';
+import type { ConsoleAnswer } from './exchange.ts';
+import { checkField, choiceField, fieldOf, linesField, linesOf, oneOf, textField } from './form.ts';
+import type { AskedOfAccount, Once, Question } from './page.ts';
+import { nameOf } from './page-table.ts';
+
+/** What fields show, by their names: texts, lines, whether a box is ticked. */
+type Values = Readonly<Record<string, unknown>>;
+
+/** The fields of an act's form. @param form tells apart the forms of a page that have a field of that name */
+export function actFields(takes: Fields, values: Values = {}, form?: string): Html {
+	return html`${Object.entries(takes).map(([name, field]) => {
+		const label = formLabelOf(name, field);
+		const { text, hint = text, choices, usual = '', isOptional = false } = field;
+		const value = values[name];
+		if (label === undefined) return null;
+		if (isYes(field)) return checkField(name, label, value === true);
+		if (takesMany(field)) return linesField(name, label, Array.isArray(value) ? value : [], hint, form);
+		const shown = typeof value === 'string' ? value : usual;
+		if (choices) return choiceField(name, label, choices, shown);
+		return textField(name, label, shown, { isRequired: !isOptional, hint });
+	})}`;
+}
+
+/** What a form says of an act. @throws OperatorError that names the field */
+export function actGiven<Of extends Fields>(takes: Of, form: URLSearchParams): Given<Of> {
+	return Object.fromEntries(
+		Object.entries(takes).map(([name, field]) => [name, readField(name, field, form)]),
+	) as Given<Of>;
+}
+
+function readField(name: string, field: Field, form: URLSearchParams): unknown {
+	const label = formLabelOf(name, field) ?? name;
+	const { parse = String, choices, isOptional } = field;
+	if (isYes(field)) return form.has(name);
+	if (takesMany(field)) {
+		const values = linesOf(form, name, label, parse);
+		if (values.length === 0) throw new OperatorError(`${label}: Name at least one, each on a line.`);
+		return [...new Set(values)];
+	}
+	if (isOptional && !form.get(name)?.trim()) return undefined;
+	return fieldOf(form, name, label, choices ? oneOf(choices) : parse);
+}
+
+/** What a form of a page does. @param then where it leads to, or what it shows once */
+export function doing<Of extends Fields, Result>(
+	of: Act<Of, Result>,
+	then?: (asked: AskedOfAccount, result: Result) => Once | ConsoleAnswer | undefined,
+) {
+	return async (asked: AskedOfAccount) => {
+		const result = await asked.act(of, actGiven(of.takes, asked.form));
+		return then?.(asked, result);
+	};
+}
+
+/** What is asked before an act that cannot be undone. */
+export function warningOf(of: AnyAct, given: (asked: AskedOfAccount) => Promise<Record<string, unknown>>) {
+	return async (asked: AskedOfAccount): Promise<Question | undefined> => {
+		const warning = await of.warning?.(asked, await given(asked));
+		if (!warning) return undefined;
+		const { what, named, name } = warning;
+		const [before, ...after] = named === undefined ? [what] : what.split(named);
+		const text = html`${before}${after.map((part) => [nameOf(named as string), part])}`;
+		return { what: html`<p class="warning">${text}</p>`, ...(name !== undefined && { name }) };
+	};
+}

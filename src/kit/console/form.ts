@@ -1,0 +1,128 @@
+import { OperatorError } from '../../core/errors.ts';
+import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
+import type { Asked } from './page.ts';
+
+/**
+ * A form of one button.
+ * @param action what a page can do with it, one of its `actions`
+ * @param look `danger` where it cannot be undone
+ * @param path of the page, if it is another one
+ */
+export function formOf(
+	{ request, formToken }: Asked,
+	action: string,
+	fields: HtmlValue,
+	button: string,
+	{ look, path = request.path }: { look?: 'danger'; path?: string } = {},
+): Html {
+	return html`<form method="post" action="${path}">
+${hiddenFields({ token: formToken, action })}${fields}
+<button${look && html` class="${look}"`}>${button}</button>
+</form>`;
+}
+
+/** Fields that nobody sees. */
+export function hiddenFields(fields: Readonly<Record<string, HtmlValue>>): Html[] {
+	return Object.entries(fields).map(
+		([name, value]) => html`<input type="hidden" name="${name}" value="${value}">
+`,
+	);
+}
+
+/**
+ * Reads a field of a form by the parser that the command's flag has.
+ * @param label what the page calls the field
+ * @throws OperatorError that names the field
+ */
+export function fieldOf<Value>(
+	form: URLSearchParams,
+	name: string,
+	label: string,
+	parse: (text: string) => Value,
+): Value {
+	return parsed(form.get(name)?.trim() ?? '', label, parse);
+}
+
+/** The same of a field that may be empty. */
+export function optionalField<Value>(
+	form: URLSearchParams,
+	name: string,
+	label: string,
+	parse: (text: string) => Value,
+): Value | undefined {
+	return form.get(name)?.trim() ? fieldOf(form, name, label, parse) : undefined;
+}
+
+/** The same of a field with a value on each line. */
+export function linesOf<Value>(
+	form: URLSearchParams,
+	name: string,
+	label: string,
+	parse: (text: string) => Value,
+): Value[] {
+	const lines = (form.get(name) ?? '').split('\n').map((line) => line.trim());
+	return lines.filter(Boolean).map((line) => parsed(line, label, parse));
+}
+
+function parsed<Value>(text: string, label: string, parse: (text: string) => Value): Value {
+	try {
+		return parse(text);
+	} catch (error) {
+		if (!(error instanceof OperatorError)) throw error;
+		throw new OperatorError(`${label}: ${error.message}`, { cause: error });
+	}
+}
+
+/** One of some values. @throws OperatorError */
+export function oneOf<Value extends string>(values: readonly Value[]): (text: string) => Value {
+	return (text) => {
+		const found = values.find((value) => value === text);
+		if (found === undefined) throw new OperatorError(`It must be one of ${values.join(', ')}.`);
+		return found;
+	};
+}
+
+/** A field for one line of text. */
+export function textField(
+	name: string,
+	label: string,
+	value: HtmlValue,
+	{ isRequired = false, hint }: { isRequired?: boolean; hint?: string } = {},
+): Html {
+	return html`<p><label>${label} <input name="${name}" value="${value}"${isRequired && html` required`}></label>${hint && html` <span class="hint">${hint}</span>`}</p>
+`;
+}
+
+/** A field for a value on each line. @param form tells apart the forms of a page that have a field of that name */
+export function linesField(
+	name: string,
+	label: string,
+	lines: readonly string[],
+	hint: string,
+	form = 'form',
+): Html {
+	const id = `${form}-${name}`;
+	return html`<p><label for="${id}">${label}</label> <span class="hint">${hint}</span>
+<textarea id="${id}" name="${name}" rows="${Math.min(8, lines.length + 1)}">${lines.map(
+		(line) => html`${line}
+`,
+	)}</textarea></p>
+`;
+}
+
+/** A field that chooses one of some values. */
+export function choiceField(
+	name: string,
+	label: string,
+	values: readonly string[],
+	chosen: string | undefined,
+): Html {
+	return html`<p><label>${label} <select name="${name}">${values.map((value) => html`<option${value === chosen && html` selected`}>${value}</option>`)}</select></label></p>
+`;
+}
+
+/** A box to tick. Its field is `on` where it is. */
+export function checkField(name: string, label: string, isChecked: boolean): Html {
+	return html`<p><label><input type="checkbox" name="${name}"${isChecked && html` checked`}> ${label}</label></p>
+`;
+}

@@ -1,0 +1,131 @@
+import { allPages } from '../../assembly/console/pages.ts';
+import type { StoredView } from '../../capabilities/people/store/named-views.ts';
+import { touchDimensions, touchNames } from '../../core/domain/touch.ts';
+import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
+import { may } from '../person.ts';
+import { scriptPaths, stylePath } from './assets.ts';
+import type { ConsoleAnswer } from './exchange.ts';
+import { hiddenFields } from './form.ts';
+import { viewPath } from './links.ts';
+import type { Asked, ConsolePage } from './page.ts';
+import { nameOf } from './page-table.ts';
+import { saveView } from './save-view.ts';
+import { periodDays, queryText, type View } from './view.ts';
+
+/** What is around the content of a page. */
+export interface Frame {
+	readonly title: string;
+	/** Signed in; undefined on pages for everybody. */
+	readonly asked?: Asked | undefined;
+	readonly page?: ConsolePage | undefined;
+	readonly view?: View | undefined;
+	/** Pages of the account under a name. */
+	readonly namedViews?: readonly StoredView[];
+	/** Figures of it are still being made. */
+	readonly isBusy?: boolean;
+	readonly body: HtmlValue;
+}
+
+/** A whole page. */
+export function pageAnswer(status: number, frame: Frame): ConsoleAnswer {
+	const { title, asked, page, view, isBusy, body } = frame;
+	const account = asked?.account;
+	const text = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}${account && ` · ${account.aid}`} · Caskade</title>
+<link rel="stylesheet" href="${stylePath}">
+${
+	asked &&
+	scriptPaths.map(
+		(path) => html`<script type="module" src="${path}"></script>
+`,
+	)
+}</head>
+<body>
+<a class="skip" href="#main">To the content</a>
+${asked && menu(asked, frame)}
+<main id="main"${isBusy && html` aria-busy="true"`}${(isBusy || page?.isLive) && html` data-live`}>
+<div class="head"><h1>${title}</h1>
+${view && asked && page?.takesView && viewForm(asked, view)}</div>
+${body}
+</main>
+</body>
+</html>
+`;
+	return {
+		status,
+		headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
+		body: text.toString(),
+	};
+}
+
+function menu(asked: Asked, { page: current, view, namedViews = [] }: Frame): Html {
+	const { account, person, directory } = asked;
+	const shown = (isOfAccount: boolean) => {
+		const aid = isOfAccount ? account?.aid : null;
+		const own = allPages.filter(({ menu, path }) => menu && path.startsWith(':aid') === isOfAccount);
+		return own.filter(({ right }) => aid !== undefined && right !== null && may(person, aid, right));
+	};
+	const link = (page: ConsolePage) => {
+		const path = page.path.replace(':aid', account?.aid ?? '');
+		const query = page.takesView ? queryText(view) : '';
+		return html`<li><a href="/console/${path}${query}"${page === current && html` aria-current="page"`}>${page.menu}</a></li>
+`;
+	};
+	const others = directory.accounts.filter(
+		({ aid }) => aid !== account?.aid && may(person, aid, 'aggregates'),
+	);
+	return html`<nav aria-label="Console">
+<p class="brand"><a href="/console/">Caskade</a></p>
+${
+	account &&
+	html`<p class="account"><strong>${account.aid}</strong></p>
+${[...Map.groupBy(shown(true), ({ right }) => right).values()].map((group) => html`<ul>${group.map(link)}</ul>`)}
+${namedViews.length > 0 && html`<p class="hint">Views</p><ul>${namedViews.map((one) => html`<li><a href="${viewPath(account.aid, one)}">${nameOf(one.name)}</a></li>`)}</ul>`}`
+}
+${
+	others.length > 0 &&
+	html`<details${!account && html` open`}><summary>${account ? 'Other accounts' : 'Accounts'}</summary><ul>${others.map(({ aid }) => html`<li><a href="/console/${aid}/">${aid}</a></li>`)}</ul></details>`
+}
+<ul>${shown(false).map(link)}</ul>
+<form class="person" method="post" action="/console/sign-out">
+<a href="/console/account">${person.email}</a>
+${hiddenFields({ token: asked.formToken })}
+<button>Sign out</button>
+</form>
+</nav>
+`;
+}
+
+/** The other properties of touches are shown where a link has chosen one. */
+const usualFilters: ReadonlySet<string> = new Set(['channel', 'campaign']);
+
+function viewForm(asked: Asked, view: View): Html {
+	const { request, account } = asked;
+	const preset = (period: string, name: string) =>
+		html`<a href="${request.path}${queryText(view, { from: null, to: null, period })}"${view.period === period && html` aria-current="true"`}>${name}</a> `;
+	const field = (name: string, label: string, type: string) =>
+		html`<label>${label} <input type="${type}" name="${name}" value="${(name === 'from' ? view.from : name === 'to' ? view.to : view.texts[name]) ?? ''}"></label>
+`;
+	const compared = view.texts.compare ?? '';
+	const option = (value: string, name: string) =>
+		html`<option value="${value}"${value === compared && html` selected`}>${name}</option>`;
+	const channels = [...new Set(account?.channelRules.map(({ channel }) => channel) ?? [])];
+	return html`<form class="view" method="get" action="${request.path}">
+<p class="presets">${periodDays.map((days) => preset(String(days), `${days} days`))}${preset('all', 'All time')}<span class="zone">Days are in ${view.timezone}</span></p>
+<details${view.period === null && html` open`}><summary>Period and filters</summary>
+${field('from', 'From', 'date')}${field('to', 'To, the day after the last', 'date')}
+<label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
+${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, `${touchNames[name][0]?.toUpperCase()}${touchNames[name].slice(1)}`, 'text'))}${field('evt', 'Event type', 'text')}
+<label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
+<label>Mail gateways <select name="include"><option value="">left out</option><option value="gateways"${view.texts.include && html` selected`}>counted</option></select></label>
+${field('timezone', 'Time zone', 'text')}
+<button>Show</button> <a href="${request.path}">Reset</a>
+${channels.length > 0 && html`<p class="hint">Channels of this account: ${channels.join(', ')}.</p>`}
+</details>
+</form>
+${saveView(asked)}`;
+}

@@ -1,0 +1,138 @@
+import type { OpenSession, SignIn } from '../../capabilities/people/access/sign-in.ts';
+import type { SingleSignOn } from '../../capabilities/people/access/single-sign-on.ts';
+import type { AccessDirectory } from '../../core/access/directory.ts';
+import { OperatorError } from '../../core/errors.ts';
+import type { Html } from '../../core/format/html.ts';
+import type { KnownAccount } from '../../core/store/control/control-store.ts';
+import type { OpenStore } from '../../core/store/store.ts';
+import type { Act, ActAccount, Fields, Given } from '../act.ts';
+import type { Right } from '../person.ts';
+import type { Calendar } from '../reports/calendar.ts';
+import type { DayNote } from '../reports/day-notes.ts';
+import type { Report } from '../reports/report.ts';
+import type { ReportQuery } from '../reports/report-query.ts';
+import type { ConsoleAnswer, ConsoleRequest } from './exchange.ts';
+import type { Trainings } from './trainings.ts';
+import type { View } from './view.ts';
+
+/** A page of the console. Its address is its state: everything that it shows follows from the path and the query. */
+export interface ConsolePage {
+	/** Under `/console/`; `:aid` is an account, other names are parts of any content. */
+	readonly path: string;
+	readonly title: string;
+	/** What it takes to see it; `null` for everybody who has signed in. */
+	readonly right: Right | null;
+	/** Its place in the menu; left out where it has none. */
+	readonly menu?: string;
+	/** Whether its parts are shown anew while somebody looks at it, without a word in the audit log. */
+	readonly isLive?: boolean;
+	/** Whether it takes a period and filters. */
+	readonly takesView?: boolean;
+	get?(asked: Asked): Promise<Got>;
+	/** What its forms can do, by their field `action`. What each takes stands in `acts.ts`. */
+	readonly actions?: Actions<Asked>;
+	/** What is asked before an action that cannot be undone; undefined where that one can. */
+	readonly questions?: Questions<Asked>;
+}
+
+/** What is unfinished is shown, and asked for again. */
+export type Got = Html | ConsoleAnswer | { readonly unfinished: Html };
+
+/**
+ * Changes something, and leads to a page, back to its own where it names none, or shows once what cannot be seen again.
+ * Markup instead says what is wrong with the form; it is shown with status 400.
+ */
+export type Actions<Of> = Readonly<
+	Record<string, (asked: Of) => Promise<Html | ConsoleAnswer | Once | undefined>>
+>;
+
+/** A page that cannot be seen again. */
+export interface Once {
+	readonly once: Html;
+	readonly headers?: ConsoleAnswer['headers'];
+}
+
+/** What an act that cannot be undone would do, and what somebody who means it types. */
+export interface Question {
+	readonly what: Html;
+	/** Whom or what it is about; left out where a button is enough. */
+	readonly name?: string;
+}
+
+export type Questions<Of> = Readonly<Record<string, (asked: Of) => Promise<Question | undefined>>>;
+
+/** A page of an account. */
+export interface AccountPage extends Omit<ConsolePage, 'actions' | 'questions'> {
+	get?(asked: AskedOfAccount): Promise<Got>;
+	readonly actions?: Actions<AskedOfAccount>;
+	readonly questions?: Questions<AskedOfAccount>;
+}
+
+/** A request as a page sees it. */
+export interface Asked extends OpenSession {
+	readonly request: ConsoleRequest;
+	/** The named parts of the path. */
+	readonly parts: Readonly<Record<string, string>>;
+	readonly query: URLSearchParams;
+	/** The fields of the form. */
+	readonly form: URLSearchParams;
+	/** Proves in a form that it is from a page of the console. */
+	readonly formToken: string;
+	readonly signIn: SignIn;
+	/** Undefined where none is set up. */
+	readonly sso: SingleSignOn | undefined;
+	/** Where people reach the console, without a path. */
+	readonly consoleUrl: string;
+	/** The tag as pages load it; undefined where only the operator knows at which address browsers reach the service. */
+	readonly tagUrl: string | undefined;
+	/** Whether the person has just shown who they are in another way than by their password, in this browser. */
+	readonly isFresh: boolean;
+	/** A token that the way back from single sign-on has left, as a proof that is good once. */
+	readonly shownIdentity: string | undefined;
+	/** Begins to tie an identity of single sign-on to the person. */
+	connect(): Promise<{ readonly address: string; readonly cookie: string }>;
+	/** Does what the person asks for, which the audit log says. @throws NotAllowedError, OperatorError */
+	act<Of extends Fields, Result, About extends ActAccount | undefined>(
+		of: Act<Of, Result, About>,
+		given: Given<Of>,
+	): Promise<Result>;
+	/**
+	 * Writes what the person does into the audit log.
+	 * @param about whom or what: a visitor, the id of a key, an address; never a secret
+	 */
+	note(action: string, about?: string): Promise<void>;
+	readonly store: OpenStore;
+	readonly directory: AccessDirectory;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	/** Undefined where the page is of no account. */
+	readonly account?: KnownAccount;
+}
+
+export interface AskedOfAccount extends Asked {
+	readonly account: KnownAccount;
+	readonly view: View;
+	/** Of the view's time zone. */
+	readonly calendar: Calendar;
+	readonly trainings: Trainings;
+	/** What pictures of time tell of days. Read once for a page. */
+	dayNotes(): Promise<readonly DayNote[]>;
+	/** Makes a report of the account, on a thread. */
+	report(query: ReportQuery): Promise<Report>;
+	/** What the account's pages have made a short while ago, else what is made now. @param key all that it depends on, but for time */
+	kept<Made>(key: unknown, make: () => Promise<Made>): Promise<Made>;
+	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */
+	soon<Made>(making: Promise<Made>): Promise<Made | undefined>;
+}
+
+/** Declares a page of an account, which is never asked without one. */
+export function accountPage(page: AccountPage): ConsolePage {
+	return page as ConsolePage;
+}
+
+/** What somebody asked for takes another role. */
+export class NotAllowedError extends OperatorError {
+	constructor() {
+		super('Your role does not allow this. An administrator can change it on the page People.');
+	}
+}

@@ -1,0 +1,126 @@
+import { linkTokenOf } from '../../capabilities/people/access/sign-in.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
+import { demandOf } from './acts.ts';
+import { signInClientOf } from './exchange.ts';
+import { hiddenFields } from './form.ts';
+import type { Asked, ConsolePage, Question } from './page.ts';
+
+/** How the person shows once more who they are. */
+type Way = 'none' | 'code' | 'password' | 'link';
+
+/** The field of a form that has the proof. */
+const fieldOfWay = { code: 'code', password: 'password', link: 'link' } as const;
+
+/** The fields of a question's answer and of proofs, which a form does not send again, and new passwords, which no page repeats. */
+const notRepeated = new Set(['token', 'code', 'password', 'link', 'confirm', 'new', 'again']);
+
+/** @throws OperatorError where the code of the form is not right */
+export async function requireCode({ signIn, person, form, request }: Asked): Promise<void> {
+	const guess = await signIn.guessCode(person.email, form.get('code') ?? '', signInClientOf(request));
+	if (guess !== true) throw notRight(guess, 'The code');
+}
+
+async function requirePassword({ signIn, person, form, request }: Asked): Promise<void> {
+	const guess = await signIn.guessPassword(person.email, form.get('password') ?? '', signInClientOf(request));
+	if (guess !== person.id) throw notRight(guess, 'The password');
+}
+
+function notRight(guess: unknown, what: string): OperatorError {
+	const waits = typeof guess === 'object' && guess !== null && 'retryAfterMs' in guess;
+	return new OperatorError(
+		waits
+			? `Too many attempts. Try again in ${Math.ceil(Number(guess.retryAfterMs) / 1000)} s.`
+			: `${what} is not right, or was used before.`,
+	);
+}
+
+/** Takes a link of that person, or what the way back from single sign-on has left. */
+async function requireLink({ signIn, person, form, shownIdentity }: Asked): Promise<void> {
+	for (const token of [shownIdentity, linkTokenOf(form.get('link') ?? '')])
+		if (token !== undefined && (await signIn.spendLink(token, person.email))) return;
+	throw new OperatorError(
+		form.get('link')
+			? 'The link is of another person, was used before, or is older than 15 minutes.'
+			: 'A link is missing, or single sign-on.',
+	);
+}
+
+async function wayOf(asked: Asked): Promise<Way> {
+	if (asked.isFresh) return 'none';
+	const { hasSecondFactor, hasPassword } = await asked.store.control.people.find(asked.person.email);
+	return hasSecondFactor ? 'code' : hasPassword ? 'password' : 'link';
+}
+
+/** The field by which the person shows once more who they are, for a form that has it from the start. */
+export async function proofField(asked: Asked): Promise<HtmlValue> {
+	return fieldFor(await wayOf(asked), asked);
+}
+
+function fieldFor(way: Way, { sso, person }: Asked): HtmlValue {
+	if (way === 'code')
+		return html`<p><label>Code of your second factor <input name="code" autocomplete="one-time-code" required></label></p>`;
+	if (way === 'password')
+		return html`<p><label>Your password <input type="password" name="password" autocomplete="current-password" required></label></p>`;
+	if (way === 'none') return null;
+	return html`${sso && html`<p><a href="/console/sign-in/sso?prove=1" target="_blank">Show it through ${sso.host}</a>, in another window, and then send this form.</p>`}
+<p><label>A new link that signs you in <input name="link" autocomplete="off"></label> <span class="hint">Do not open it: paste it here. Whoever may run commands makes one with <code>bin/caskade user link ${person.email}</code>, an administrator on the page People. With a password, which you can set on the page <a href="/console/account" target="_blank">Your account</a>, this is not needed next time.</span></p>`;
+}
+
+/**
+ * The one place that demands a proof. Asks what an act takes, in place: what was typed goes along.
+ * @param act the form's action, or `get`
+ * @returns undefined where the act may be done; else the page that asks
+ */
+export async function missingProof(asked: Asked, page: ConsolePage, act: string): Promise<Html | undefined> {
+	const demand = demandOf(page, act);
+	const question = act === 'get' ? undefined : await page.questions?.[act]?.(asked);
+	const way = demand === 'session' ? 'none' : demand === 'code' ? 'code' : await wayOf(asked);
+	const { form } = asked;
+	const agreed = question?.name ?? 'yes';
+	let problem: string | undefined;
+	// A code or a link is good once, so it is not taken before the rest is right.
+	if (question && form.get('confirm')?.trim() !== agreed) {
+		if (form.get('confirm')) problem = `Write ${agreed}, as it stands here.`;
+	} else {
+		if (way === 'none') return undefined;
+		try {
+			await { code: requireCode, password: requirePassword, link: requireLink }[way](asked);
+			return undefined;
+		} catch (error) {
+			if (!(error instanceof OperatorError)) throw error;
+			if (form.get(fieldOfWay[way])) problem = error.message;
+		}
+	}
+	return askingPage(asked, { act, question, way, problem });
+}
+
+function askingPage(
+	asked: Asked,
+	{
+		act,
+		question,
+		way,
+		problem,
+	}: { act: string; question?: Question | undefined; way: Way; problem?: string | undefined },
+): Html {
+	const { request, form, formToken } = asked;
+	const kept = [...form].filter(([name]) => !notRepeated.has(name));
+	const path = request.query === '' ? request.path : `${request.path}?${request.query}`;
+	const isFile = act === 'get';
+	return html`${problem && html`<p class="problem" role="alert">${problem}</p>`}
+${question?.what}
+${way !== 'none' && html`<p>This takes that you show once more who you are. ${!isFile && 'What you have typed is kept.'}</p>`}
+<form method="post" action="${path}">
+${hiddenFields({ token: formToken, ...(isFile && { action: 'download' }) })}${kept.map((pair) => hiddenFields(Object.fromEntries([pair])))}
+${form.has('new') && newPasswordFields}
+${question && (question.name === undefined ? hiddenFields({ confirm: 'yes' }) : html`<p><label>To agree, write <strong>${question.name}</strong> <input name="confirm" value="${form.get('confirm')}" autocomplete="off" required></label></p>`)}
+${fieldFor(way, asked)}
+<button${question && html` class="danger"`}>${isFile ? 'Download' : question ? 'Do it' : 'Go on'}</button>
+</form>
+<p><a href="${isFile ? request.path.replace(/\/[^/]*$/, '') : path}">Leave everything as it is</a></p>`;
+}
+
+/** Typed once more where a proof was missing: no page repeats a password. */
+export const newPasswordFields = html`<p><label>New password, of 12 characters or more <input type="password" name="new" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>
+<p><label>The same again <input type="password" name="again" minlength="12" maxlength="256" autocomplete="new-password" required></label></p>`;

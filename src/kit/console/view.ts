@@ -1,0 +1,98 @@
+import { dayMs } from '../../core/durations.ts';
+import { OperatorError } from '../../core/errors.ts';
+import { addDays, calendarOf } from '../reports/calendar.ts';
+import {
+	filters,
+	type ReportParameter,
+	type ReportQuery,
+	readQuery,
+	type TakesParameters,
+} from '../reports/report-query.ts';
+
+/** Lengths of periods that end today, in days. Whole weeks, so that they have equally many of each weekday. */
+export const periodDays = [7, 28, 91, 364] as const;
+const defaultDays = 28;
+
+/** What all pages of figures take. It stands in the address. */
+const viewNames: readonly ReportParameter[] = ['from', 'to', 'compare', 'timezone', 'include', ...filters];
+
+/** The period and the filters of a page. */
+export interface View {
+	/** The first day; null: of all time. */
+	readonly from: string | null;
+	/** The day after the last one. */
+	readonly to: string | null;
+	/** The length of a period that ends today, `all`, or null where the days are given. */
+	readonly period: string | null;
+	/** What the address says, without what it leaves to the default. */
+	readonly texts: Readonly<Record<string, string>>;
+	readonly timezone: string;
+}
+
+/** Reads a page's query. @throws OperatorError that names what is wrong */
+export function viewOf(query: URLSearchParams, { timezone }: { timezone: string }, nowMs: number): View {
+	const texts: Record<string, string> = {};
+	for (const name of [...viewNames, 'period']) {
+		const text = query.get(name)?.trim();
+		if (text) texts[name] = text;
+	}
+	const { period, ...own } = texts;
+	const isGiven = own.from !== undefined || own.to !== undefined;
+	const days = period === undefined ? defaultDays : periodDays.find((each) => String(each) === period);
+	if (!isGiven && period !== 'all' && days === undefined)
+		throw new OperatorError(`period must be ${periodDays.join(', ')} days, or all.`);
+	const read = readQuery({ kind: 'page', parameters: viewNames }, own, nowMs);
+	const zone = read.timezone ?? timezone;
+	const today = calendarOf(zone).dayOf(nowMs);
+	if (isGiven) return { from: read.from, to: read.to, period: null, texts: own, timezone: zone };
+	if (days === undefined)
+		return { from: null, to: null, period: 'all', texts: { ...own, period: 'all' }, timezone: zone };
+	return {
+		from: addDays(today, 1 - days),
+		to: addDays(today, 1),
+		period: String(days),
+		texts: days === defaultDays ? own : { ...own, period: String(days) },
+		timezone: zone,
+	};
+}
+
+/** Whether a page counts mail gateways like everybody else. */
+export function includeOf({ texts }: Pick<View, 'texts'>): 'gateways' | null {
+	return texts.include === 'gateways' ? 'gateways' : null;
+}
+
+/** The query of an address with a view, and what differs from it; a null leaves a name out. */
+export function queryText(
+	view: View | undefined,
+	changes: Readonly<Record<string, string | null>> = {},
+): string {
+	const all = Object.entries({ ...view?.texts, ...changes }).filter(([, text]) => text !== null);
+	return all.length === 0 ? '' : `?${new URLSearchParams(all as [string, string][])}`;
+}
+
+/**
+ * A report of what the view chooses: its parameters that the report takes.
+ * @param texts parameters of the report besides, as an address has them; a null leaves one of the view out
+ */
+export function reportQueryOf(
+	definition: TakesParameters,
+	view: View,
+	texts: Readonly<Record<string, string | null>>,
+	nowMs: number,
+): ReportQuery {
+	// `period` of a view is the length of its period, `period` of a report the days between renewals.
+	const { period: _, ...ofView } = view.texts;
+	const taken = Object.entries({ ...ofView, ...texts }).filter(
+		([name, text]) => text !== null && definition.parameters.some((each) => each === name),
+	);
+	const { from, to } = view;
+	const read = readQuery(definition, Object.fromEntries(taken) as Record<string, string>, nowMs);
+	return { ...read, from, to, compare: from === null ? null : read.compare };
+}
+
+/** How long the rows of a series are, so that they are some dozens. */
+export function spanLengthOf({ from, to }: View, nowMs: number): 'day' | 'week' | 'month' {
+	if (from === null) return 'month';
+	const days = ((to === null ? nowMs : Date.parse(to)) - Date.parse(from)) / dayMs;
+	return days <= 92 ? 'day' : days <= 400 ? 'week' : 'month';
+}

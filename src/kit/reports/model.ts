@@ -1,0 +1,51 @@
+import { dayMs } from '../../core/durations.ts';
+
+/** A path to a subscription: the labels of its touches as numbers, in order of time. */
+export interface LabelledPath {
+	readonly labels: readonly number[];
+	/** The time from each touch to the conversion. */
+	readonly agesMs: readonly number[];
+	readonly isDirect: readonly boolean[];
+}
+
+/** Models that weight each touch of a path independently of other paths. */
+export const pathModels = ['first', 'last', 'last-non-direct', 'linear', 'decay', 'position'] as const;
+export type PathModel = (typeof pathModels)[number];
+
+export const attributionModels = [...pathModels, 'markov'] as const;
+export type AttributionModel = (typeof attributionModels)[number];
+export const defaultModel: AttributionModel = 'last-non-direct';
+
+export const defaultHalfLifeDays = 7;
+
+/** The weights of a path's touches, which add up to 1. An empty path has none. */
+export function weightsOf(
+	model: PathModel,
+	{ labels, agesMs, isDirect }: LabelledPath,
+	halfLifeDays: number = defaultHalfLifeDays,
+): readonly number[] {
+	const touches = labels.length;
+	if (touches === 0) return [];
+	const all = (place: number) => labels.map((_, touch) => (touch === place ? 1 : 0));
+	if (model === 'first') return all(0);
+	if (model === 'last') return all(touches - 1);
+	if (model === 'last-non-direct') {
+		const last = isDirect.lastIndexOf(false);
+		return all(last < 0 ? touches - 1 : last);
+	}
+	if (model === 'linear') return labels.map(() => 1 / touches);
+	if (model === 'position') return positionWeights(touches);
+	// Ages are relative to the last touch, so that the weights of old paths do not underflow.
+	const youngestMs = agesMs[touches - 1] as number;
+	const powers = agesMs.map((ageMs) => 2 ** (-(ageMs - youngestMs) / (halfLifeDays * dayMs)));
+	const sum = powers.reduce((total, power) => total + power, 0);
+	return powers.map((power) => power / sum);
+}
+
+/** 40 % for each end, and the rest for the touches between. */
+function positionWeights(touches: number): number[] {
+	if (touches <= 2) return Array.from({ length: touches }, () => 1 / touches);
+	return Array.from({ length: touches }, (_, touch) =>
+		touch === 0 || touch === touches - 1 ? 0.4 : 0.2 / (touches - 2),
+	);
+}

@@ -1,0 +1,185 @@
+import { type Html, html } from '../../core/format/html.ts';
+import type { ShowMoney } from '../../core/format/money.ts';
+import { formatNumber } from '../../core/format/numbers.ts';
+import type { SpanLength } from './calendar.ts';
+import { type DayNote, noteList, notesByPlace } from './day-notes.ts';
+import { columnOf } from './grouping.ts';
+import { characterWidth, legendOf, maxSeries, picture } from './report-drawing.ts';
+
+/** A value for each of some places across, with the bounds of its interval where there is one. */
+export interface CurvePoint {
+	readonly x: string;
+	readonly y: number | null;
+	readonly low?: number | null;
+	readonly high?: number | null;
+	/** How much of a day, week or month it is of, where that is not all. It is drawn hollow. */
+	readonly part?: string | null;
+}
+
+export interface Curve {
+	readonly name: string;
+	readonly points: readonly CurvePoint[];
+	/** What is expected, not what came. */
+	readonly isDashed?: boolean;
+}
+
+interface CurveTitles {
+	readonly title: string;
+	/** Where values are amounts of money. */
+	readonly money?: ShowMoney;
+	readonly isShare?: boolean;
+	/** Whether they are bars upon each other: gains up from zero, and losses down. */
+	readonly isStacked?: boolean;
+	/** What is counted from left to right, where places do not say. */
+	readonly across?: string;
+	/** What happened on days, where places are days, weeks or months: which of these. */
+	readonly noted?: { readonly notes: readonly DayNote[]; readonly every: SpanLength };
+}
+
+export const monthsAcross = 'months after that of the first payment';
+
+const [width, height, right, top, bottom] = [440, 240, 18, 14, 30];
+/** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
+export function curves(
+	all: readonly Curve[],
+	{ title, money, isShare, isStacked, across: unit, noted: given }: CurveTitles,
+): Html | null {
+	const drawn = all.slice(0, maxSeries);
+	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
+	const stacked = isStacked && boundsOfStack(drawn);
+	const values = stacked
+		? [...stacked.values()].flat()
+		: drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
+	const known = values.filter((value) => typeof value === 'number');
+	if (known.length === 0) return null;
+	const isCount = !money && !isShare && known.every(Number.isInteger);
+	const marks = marksBetween(Math.min(0, ...known), Math.max(isShare ? 1 : 0, ...known), isCount ? 1 : 0);
+	const [min, max] = [marks[0] as number, marks.at(-1) as number];
+	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
+	const texts = marks.map(shown);
+	// Amounts without pence, where all of them are.
+	const labels = texts.every((text) => text.endsWith('.00')) ? texts.map((text) => text.slice(0, -3)) : texts;
+	const left = Math.max(...labels.map((text) => text.length)) * characterWidth + 10;
+	const placeOf = new Map(places.map((x, place) => [x, place]));
+	const plot = width - left - right;
+	const across = (x: string) => {
+		const place = placeOf.get(x) as number;
+		return left + plot * (isStacked ? (place + 0.5) / places.length : place / Math.max(1, places.length - 1));
+	};
+	const below = unit ? bottom + 20 : bottom;
+	const up = (y: number) => height - below - ((height - top - below) * (y - min)) / (max - min);
+	const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
+	const grid = marks.map(
+		(y, place) =>
+			html`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${labels[place]}</text>`,
+	);
+	const longest = Math.max(...places.map((x) => x.length)) * characterWidth;
+	const every = Math.ceil((places.length - 1) / Math.floor(plot / (longest + 22))) || 1;
+	const names = places
+		.filter((_, place) => place % every === 0)
+		.map((x) => {
+			// Names at the ends stay within the picture.
+			const [least, most] = [longest / 2, width - longest / 2];
+			const middle = Math.min(most, Math.max(least, across(x))).toFixed(1);
+			return html`<text x="${middle}" y="${height - below + 20}" text-anchor="middle">${x}</text>`;
+		});
+	if (unit)
+		names.push(
+			html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
+		);
+	const barWidth = (0.7 * plot) / places.length;
+	const lines = drawn.map(({ name, points, isDashed }, place) => {
+		const title = ({ x, y, part }: CurvePoint) =>
+			html`<title>${name && `${name}, `}${x}${part && ` (${part})`}: ${shown(y ?? 0)}</title>`;
+		if (stacked) {
+			const bars = points.map((point) => {
+				const [from, to] = (stacked.get(point) as [number, number]).map(up) as [number, number];
+				return html`<rect x="${(across(point.x) - barWidth / 2).toFixed(1)}" y="${Math.min(from, to).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${Math.abs(from - to).toFixed(1)}" fill="currentColor"${point.part && html` fill-opacity=".5"`}>${title(point)}</rect>`;
+			});
+			return html`<g class="series-${place}">${bars}</g>
+`;
+		}
+		const whole = points.filter(({ y }) => y !== null);
+		const banded = points.filter(({ low, high }) => typeof low === 'number' && typeof high === 'number');
+		const band = [
+			...banded.map(({ x, high }) => at(x, high as number)),
+			...banded.toReversed().map(({ x, low }) => at(x, low as number)),
+		];
+		const line = whole.map(({ x, y }) => at(x, y as number)).join(' ');
+		const dots = whole.map(
+			(point) =>
+				html`<circle cx="${across(point.x).toFixed(1)}" cy="${up(point.y as number).toFixed(1)}" ${point.part ? html`r="4" fill="none" stroke="currentColor" pointer-events="all"` : html`r="2.5" fill="currentColor"`}>${title(point)}</circle>`,
+		);
+		const shade =
+			band.length > 0 &&
+			html`<polygon points="${band.join(' ')}" fill="currentColor" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>`;
+		return html`<g class="series-${place}">${shade}<polyline points="${line}" fill="none" stroke="currentColor" stroke-width="2"${isDashed && html` stroke-dasharray="5"`}/>${dots}</g>
+`;
+	});
+	const noted = given
+		? notesByPlace(given.notes, places, given.every)
+		: new Map<string, readonly DayNote[]>();
+	const noteMarks = [...noted].map(([place, own]) => {
+		const x = across(place).toFixed(1);
+		return html`<path class="noted" d="M${x} ${height - below}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
+`;
+	});
+	const rest = all.length - drawn.length;
+	return picture(
+		title,
+		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
+${noteMarks}${lines}</svg>`,
+		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Hollow'}: a part of the ${given?.every ?? 'span'}, or not over yet.</p>`}${drawn.length > 1 && html`<p>${legendOf(drawn)}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
+	);
+}
+
+/** From where to where each point of curves is drawn that stand upon each other. */
+function boundsOfStack(all: readonly Curve[]): Map<CurvePoint, readonly [from: number, to: number]> {
+	const ends = new Map<string, { up: number; down: number }>();
+	const bounds = new Map<CurvePoint, readonly [number, number]>();
+	for (const point of all.flatMap(({ points }) => points)) {
+		const end = ends.getOrInsertComputed(point.x, () => ({ up: 0, down: 0 }));
+		const side = (point.y ?? 0) < 0 ? 'down' : 'up';
+		const from = end[side];
+		end[side] += point.y ?? 0;
+		bounds.set(point, [from, end[side]]);
+	}
+	return bounds;
+}
+
+/** A curve of the size of a word, beside its number. */
+export function sparkline(values: readonly number[]): Html | null {
+	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
+	if (values.length < 2 || min === max) return null;
+	const points = values.map(
+		(value, place) =>
+			`${((100 * place) / (values.length - 1)).toFixed(1)} ${(23 - (22 * (value - min)) / (max - min)).toFixed(1)}`,
+	);
+	return html`<svg class="spark series-0" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true"><path d="M${points.join('L')}" fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke"/></svg>`;
+}
+
+/** Round numbers at equal distances, from below a minimum to above a maximum. @param atLeast the distance */
+export function marksBetween(min: number, max: number, atLeast = 0): number[] {
+	const least = Math.max(atLeast, (max - min || 1) / 5);
+	const power = 10 ** Math.floor(Math.log10(least));
+	const distance = power * ([1, 2, 2.5, 5, 10].find((times) => times * power >= least * 0.999) as number);
+	const [first, last] = [Math.floor(min / distance), Math.ceil(max / distance)];
+	return Array.from({ length: Math.max(last, first + 1) - first + 1 }, (_, mark) =>
+		Number(((first + mark) * distance).toPrecision(12)),
+	);
+}
+
+/** A curve for each group of rows, named by the values of their dimensions. */
+export function curvesByGroup<Row extends Readonly<Record<string, unknown>>>(
+	rows: readonly Row[],
+	by: readonly string[],
+	pointOf: (row: Row) => CurvePoint,
+): Curve[] {
+	const groups = Map.groupBy(rows, (row) => by.map((name) => row[columnOf(name)]).join(' / ') || 'all');
+	return [...groups].map(([name, own]) => ({ name, points: own.map(pointOf) }));
+}
+
+/** Numbers by size, dates by time. */
+function inOrder(a: string, b: string): number {
+	return a.localeCompare(b, 'en', { numeric: true });
+}

@@ -1,9 +1,0 @@
-import { dayMs } from '../../durations.ts';
-import { isoTime } from '../../format/iso-time.ts';
-import { counted } from '../../format/numbers.ts';
-
-/** What to know of scores that are of a later moment than the end of the log. */
-export function logEndedText(endedAtMs: number, nowMs: number): string {
-	const days = counted(Math.floor((nowMs - endedAtMs) / dayMs), 'day');
-	return `The log ended ${days} ago, at ${isoTime(endedAtMs)}: nothing is known about the time since, and scores take it for a time in which nobody came.`;
-}

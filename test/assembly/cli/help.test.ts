@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Command as CommanderCommand } from 'commander';
+import { program } from '../../../src/assembly/cli/caskade.ts';
+import { assertMisused, caskade, emptyInstallation } from '../../process.ts';
+
+/** Every command, with words that its help must have. */
+const commands: Readonly<Record<string, RegExp>> = {
+	'': /subscription events.*To let a client upload/,
+	serve: /Run the service until SIGTERM or SIGINT/,
+	account: /Clients upload to accounts/,
+	'account create': /Add an account/,
+	'account update': /left out keep their value/,
+	'account identity-secret': /signs the customer and transaction ids/,
+	'account list': /list accounts/,
+	'account disable': /refuse uploads/,
+	'account enable': /accept uploads/,
+	'account delete': /asks for the account's name/,
+	client: /owns accounts and keys/,
+	'client list': /list clients/,
+	'client disable': /Its keys get 403/,
+	'client enable': /Unblock a disabled client/,
+	'client delete': /no accounts and no usable keys/,
+	plan: /hold the limits of keys/,
+	'plan create': /Add a plan/,
+	'plan update': /Change a plan/,
+	'plan list': /list plans/,
+	'plan delete': /no usable key is tied to/,
+	key: /API keys/,
+	'key issue': /Issue a key/,
+	'key list': /recorded every five seconds/,
+	'key revoke': /Revoke a key/,
+	usage: /use of this month's quota/,
+	segment: /visitors that match a rule/,
+	webhook: /notified when visitors of an account change.*docs\/webhooks\.md shows how to verify/,
+	'webhook create': /shown only here/,
+	'webhook list': /list the webhooks/,
+	'webhook update': /the secret stays/,
+	'webhook test': /print the answer/,
+	'webhook rotate': /24 hours/,
+	'webhook disable': /stop sending to a webhook/,
+	'webhook enable': /send to a webhook again/,
+	'webhook delete': /delete a webhook/,
+	'webhook deliveries': /how their delivery went/,
+	'webhook replay': /with the same ids/,
+	user: /a link signs in once.*also people, plans and all accounts/,
+	'user create': /sign in once/,
+	'user list': /with their roles/,
+	'user link': /forgotten their password/,
+	'user grant': /it takes its place/,
+	'user revoke': /Take a role away/,
+	'user sessions': /sign them out everywhere/,
+	'user remove': /stays in the audit log/,
+	audit: /kept for 400 days/,
+	'audit list': /the latest first/,
+	experiment: /held out.*docs\/experiments\.md says/,
+	'experiment create': /rule cannot change until/,
+	'experiment list': /an account's experiments/,
+	'experiment plan': /seen in four of\s+five experiments/,
+	'experiment report': /same as 'caskade report lift'/,
+	'experiment stop': /all visitors get the segment again/,
+	'segment create': /Add a segment/,
+	'segment update': /What is left out stays/,
+	'segment members': /matches a segment now/,
+	'segment test': /Count the visitors that match a segment/,
+	'segment list': /segments and their rules/,
+	'segment delete': /delete a segment/,
+	events: /stored subscription events/,
+	goal: /whose probability is scored/,
+	'goal create': /Add a goal/,
+	'goal update': /percentiles at which the bands of a goal begin/,
+	'goal list': /an account's goals/,
+	'goal delete': /delete a goal and its models/,
+	model: /models that compute a goal's scores/,
+	'model list': /how well each did on rows later/,
+	'model show': /how it was judged/,
+	'model use': /go back to an earlier one/,
+	score: /nothing later is used/,
+	backtest: /better than both/,
+	train: /judged on a later period than they learned from/,
+	cask: /Treat it as a secret/,
+	'cask issue': /Issue a cask/,
+	'cask rotate': /with a new key/,
+	visitor: /a request to be forgotten/,
+	'visitor find': /List the visitors whose hits have shown/,
+	'visitor show': /Print a visitor's profile/,
+	'visitor export': /a request for access/,
+	'visitor erase': /cannot be undone/,
+	'visitor erase-again': /whom the backup has brought back/,
+	'visitor rebuild': /from the log of hits/,
+	import: /Import an account's history from files/,
+	upload: /Upload a file of subscription events/,
+	export: /in the form that 'caskade import' takes/,
+	report: /what each channel is credited with/,
+	subscription: /at risk while a renewal may still come/,
+	'subscription list': /by when they began/,
+	'subscription show': /what was paid, paid back/,
+	spend: /was spent on channels/,
+	'spend import': /replaces what was stored/,
+	backup: /To restore/,
+	restore: /The list of erasures stays/,
+	copy: /Copy all clients, accounts, plans, keys, usage, events, hits and visitors/,
+	migrate: /newest schema/,
+	doctor: /integrity and schema of every database/,
+	status: /since when it runs/,
+	demo: /generated visitors of a small shop/,
+};
+
+/** All commands, by their names as they are typed. */
+async function allCommands(): Promise<Map<string, CommanderCommand>> {
+	const found = new Map<string, CommanderCommand>();
+	const add = (path: readonly string[], command: CommanderCommand) => {
+		found.set(path.join(' '), command);
+		for (const subcommand of command.commands) add([...path, subcommand.name()], subcommand);
+	};
+	add([], await program());
+	return found;
+}
+
+function helpOf(name: string) {
+	return caskade([...name.split(' ').filter(Boolean), '--help']);
+}
+
+test("every command's help describes it", async () => {
+	for (const [name, words] of Object.entries(commands)) {
+		const { code, stdout, stderr } = await helpOf(name);
+		assert.equal(code, 0, name);
+		assert.equal(stderr, '', name);
+		const text = stdout.replace(/\s+/g, ' ');
+		// What follows the line of usage, so that a name of a flag does not pass for a description.
+		assert.match(
+			text.slice(text.indexOf(' ', 'Usage: caskade'.length)).split(' Options: ')[0] as string,
+			words,
+			name,
+		);
+	}
+});
+
+test('no command is missing from this file', async () => {
+	assert.deepEqual([...(await allCommands()).keys()].sort(), Object.keys(commands).sort());
+});
+
+/** The width of help that is not printed on a terminal. */
+const columns = 80;
+
+test("every command's help is wrapped: no tab, no line broken in the middle", async () => {
+	for (const name of (await allCommands()).keys()) {
+		const { stdout } = await helpOf(name);
+		assert.doesNotMatch(stdout, /\t/, name);
+		for (const [page] of stdout.matchAll(/docs\/[a-z-]+\.md/g))
+			assert.ok(existsSync(join(import.meta.dirname, '../../..', page)), `${name}: ${page}`);
+		const lines = stdout.split('\n').slice(1);
+		for (const [index, line] of lines.entries()) {
+			const next = lines[index + 1] ?? '';
+			const isProse = (text: string) => /^\S/.test(text) && !/^[A-Z]\w+:$/.test(text);
+			if (isProse(line) && isProse(next))
+				assert.ok(line.length + 1 + (next.split(' ')[0] as string).length > columns, `${name}: ${line}`);
+			// A command line of an example is not wrapped, so that it can be copied.
+			if (isProse(line)) assert.ok(line.length <= columns, `${name}: ${line}`);
+		}
+	}
+});
+
+test('settings can be set in the environment, and docs/configuration.md lists exactly these', async () => {
+	const settings = new Set(['CASKADE_KEY']);
+	for (const [name, command] of await allCommands())
+		for (const { envVar, long } of command.options) {
+			if (envVar === undefined) continue;
+			assert.equal(envVar, `CASKADE_${long?.slice(2).toUpperCase().replaceAll('-', '_')}`, name);
+			settings.add(envVar);
+		}
+	const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
+	const rows = [...page.matchAll(/^\| (?:`(--[a-z-]+)[^`]*`)? ?\| `(CASKADE_[A-Z_]+)` \|/gm)];
+	assert.deepEqual(rows.map(([, , variable]) => variable).sort(), [...settings].sort());
+	for (const [, flag, variable] of rows)
+		if (flag) assert.equal(variable, `CASKADE_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`);
+	for (const [variable] of page.matchAll(/CASKADE_[A-Z_]+/g)) assert.ok(settings.has(variable), variable);
+});
+
+test('every update refuses a call that changes nothing, and names what it could change', async (t) => {
+	const at = await emptyInstallation(t);
+	const updates = [...(await allCommands())].filter(([name]) => name.endsWith(' update'));
+	assert.ok(updates.length >= 5);
+	for (const [name, command] of updates) {
+		const flags = command.options.filter(({ envVar, negate }) => envVar === undefined && !negate);
+		const args = command.registeredArguments.map(() => 'some-name');
+		const { stderr, code } = await caskade([...name.split(' '), ...args, ...at]);
+		assert.equal(code, 1, name);
+		assert.match(stderr, /^caskade: There is nothing to change: set [^\n]+\.\n$/, name);
+		for (const { long } of flags) assert.ok(stderr.includes(` ${long}`), `${name} ${long}`);
+	}
+});
+
+test('what a command acts on has no variable', async () => {
+	/** Flags that are settings, and the only commands that have them, where not all may. */
+	const settingsOf: Readonly<Record<string, readonly string[]>> = {
+		'account create': ['--own-database'],
+		upload: ['--url', '--key-file'],
+		'visitor erase': ['--erasure-list'],
+		'visitor erase-again': ['--erasure-list'],
+		doctor: ['--erasure-list'],
+		status: ['--erasure-list'],
+		'user create': ['--console-url'],
+		'user link': ['--console-url'],
+	};
+	for (const [name, command] of await allCommands()) {
+		if (name === 'serve') continue;
+		const common = ['--database', '--stage', '--json'];
+		const found = command.options.flatMap(({ envVar, long }) => (envVar && long ? [long] : []));
+		assert.deepEqual(
+			found.filter((flag) => !common.includes(flag)),
+			settingsOf[name] ?? [],
+			name,
+		);
+	}
+});
+
+test('an unknown command or flag is an error, with no help on standard output', async () => {
+	assertMisused(await caskade(['nonsense']), /unknown command 'nonsense'/);
+	assertMisused(await caskade(['usage', '--nonsense']), /unknown option '--nonsense'/);
+	assertMisused(await caskade(['backup']), /missing required argument 'dir'/);
+	const bare = await caskade([]);
+	assert.deepEqual({ code: bare.code, stdout: bare.stdout }, { code: 1, stdout: '' });
+	assert.match(bare.stderr, /^Usage: caskade/);
+});

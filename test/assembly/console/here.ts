@@ -1,0 +1,80 @@
+import { type Console, createConsole } from '../../../src/assembly/console/console.ts';
+import { openStore } from '../../../src/assembly/open.ts';
+import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
+import type { SsoSettings } from '../../../src/capabilities/people/access/single-sign-on.ts';
+import { runReport } from '../../../src/capabilities/reports/run-report.ts';
+import { AccessDirectory } from '../../../src/core/access/directory.ts';
+import { QueueFullError } from '../../../src/core/errors.ts';
+import type { OpenStore } from '../../../src/core/store/store.ts';
+import { compute } from '../../../src/kit/jobs/compute.ts';
+import type { Grant } from '../../../src/kit/person.ts';
+import { addAccount, type Engine } from '../../core/store/engines.ts';
+import type { Lasting } from '../../support.ts';
+import { Browser, consoleUrl } from './browser.ts';
+
+export interface ConsoleHere {
+	readonly store: OpenStore;
+	readonly console: Console;
+	readonly directory: AccessDirectory;
+	readonly clock: { now: number; monotonicMs: number };
+	/** What the console has told the log. */
+	readonly errors: string[];
+	/** Adds a person. @returns a link to sign in with */
+	link(email: string, grants: readonly Grant[]): Promise<string>;
+	/** Somebody who has signed in. */
+	person(email: string, grants: readonly Grant[]): Promise<Browser>;
+}
+
+/** The console in this process, with the accounts `c-a-one` and `c-a-two`, and a clock that tests move. Figures are not made unless asked for. */
+export async function consoleHere(
+	t: Lasting,
+	engine: Engine,
+	settings: { sso?: SsoSettings; consoleUrl?: string; tagUrl?: string; makesReports?: boolean } = {},
+): Promise<ConsoleHere> {
+	const clock = { now: Date.UTC(2026, 10, 21, 10), monotonicMs: 0 };
+	const database = await engine.installedAddress(t);
+	const store = await openStore(database, { now: () => clock.now });
+	t.after(() => store.close());
+	for (const aid of ['c-a-one', 'c-a-two']) await addAccount(store, aid);
+	const errors: string[] = [];
+	const onError = (error: unknown) => errors.push(String(error));
+	const directory = await AccessDirectory.load(store.control, onError);
+	t.after(() => directory.stop());
+	const console = createConsole({
+		store,
+		directory,
+		onError,
+		consoleUrl,
+		now: () => clock.now,
+		...settings,
+		monotonicMs: () => clock.monotonicMs,
+		train: (training, onProgress) =>
+			compute(
+				{ database },
+				{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
+				{ onProgress },
+			),
+		makeReport: async (account, query) => {
+			if (!settings.makesReports) throw new QueueFullError('no figures are made here');
+			return JSON.stringify(await runReport(store, account, query, []));
+		},
+	});
+	t.after(() => console.stop());
+	const link = async (email: string, grants: readonly Grant[]) => {
+		const person = await store.control.people.create(email, grants);
+		return (await newLoginLink(store.control, person, settings.consoleUrl ?? consoleUrl)).link;
+	};
+	return {
+		store,
+		console,
+		directory,
+		clock,
+		errors,
+		link,
+		async person(email, grants) {
+			const browser = new Browser(console);
+			await browser.open(await link(email, grants));
+			return browser;
+		},
+	};
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createConsole } from '../../../src/assembly/console/console.ts';
+import { openStore } from '../../../src/assembly/open.ts';
+import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
+import { runReport } from '../../../src/capabilities/reports/run-report.ts';
+import { AccessDirectory } from '../../../src/core/access/directory.ts';
+import { addAccount, enginesAboveContract } from '../../core/store/engines.ts';
+import { Browser, consoleUrl } from './browser.ts';
+
+for (const engine of enginesAboveContract)
+	test(`${engine.name}: the overview does not wait for what each channel is credited with, and shows it when it is made`, async (t) => {
+		const store = await openStore(await engine.installedAddress(t), {});
+		t.after(() => store.close());
+		await addAccount(store, 'c-a-one');
+		const directory = await AccessDirectory.load(store.control, () => {});
+		t.after(() => directory.stop());
+		const late = Promise.withResolvers<void>();
+		const pages = createConsole({
+			store,
+			directory,
+			consoleUrl,
+			now: store.now,
+			monotonicMs: () => performance.now(),
+			train: () => Promise.reject(new Error('nothing is trained here')),
+			onError: (error) => assert.fail(String(error)),
+			async makeReport(account, query) {
+				if (query.kind === 'attribution') await late.promise;
+				return JSON.stringify(await runReport(store, account, query, []));
+			},
+			waitMs: 3000,
+		});
+		t.after(() => pages.stop());
+		const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'viewer' }]);
+		const browser = new Browser(pages);
+		await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+		const unfinished = await browser.get('/console/c-a-one/');
+		assert.equal(unfinished.status, 200);
+		assert.equal(unfinished.headers.refresh, '1');
+		assert.match(unfinished.body, /<main id="main" aria-busy="true" data-live>/);
+		assert.match(unfinished.body, /What each channel is credited with is being made/);
+		assert.match(unfinished.body, /What came in/);
+		late.resolve();
+		const finished = await browser.get('/console/c-a-one/');
+		assert.equal(finished.headers.refresh, undefined);
+		assert.doesNotMatch(finished.body, /aria-busy|is being made/);
+	});

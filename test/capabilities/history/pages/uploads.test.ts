@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { forecastOf } from '../../../../src/capabilities/history/pages/uploads.ts';
+import { minuteMs } from '../../../../src/core/durations.ts';
+import { consoleHere } from '../../../assembly/console/here.ts';
+import {
+	addAccount,
+	enginesAboveContract,
+	startWritingFor,
+	subscriptionEvent,
+	upload,
+} from '../../../core/store/engines.ts';
+
+const hostile = '<img src=x onerror=alert(1)> =cmd() \u202eهوية';
+const path = '/console/c-a-one/uploads';
+
+test('a month goes on as it did so far', () => {
+	const month = { month: '2026-11', resetsAt: '2026-12-01T00:00:00.000Z', used: 100 };
+	const known = { key: 'k', client: 'acme', plan: 'standard', quota: 1000, forfeited: 0, remaining: 900 };
+	const at = (day: string) => forecastOf({ ...known, ...month }, Date.parse(day));
+	assert.equal(at('2026-11-16'), 200);
+	assert.equal(at('2026-11-01'), 100);
+	assert.equal(at('2026-12-02'), 100);
+});
+
+for (const engine of enginesAboveContract)
+	test(`quotas are those of the command, and the latest uploads lead to their events, on ${engine.name}`, async (t) => {
+		const { person, store, clock, errors, directory } = await consoleHere(t, engine);
+		await addAccount(store, 'c-a-solo', 'solo');
+		const { id, client } = await store.control.account('c-a-one');
+		const ada = await person('ada@example.com', [{ aid: null, role: 'admin' }]);
+		assert.match((await ada.whole('/console/c-a-solo/uploads')).body, /No key has been issued/);
+		assert.match((await ada.whole(path)).body, /Nothing is stored yet/);
+		const key = await store.control.issueKey(client, 'standard', { name: 'billing' });
+		const writer = await startWritingFor(t, store);
+		const arrival = { atMs: clock.now - minuteMs, requestId: 'r-1', keyId: key.id };
+		await upload(
+			writer,
+			id,
+			[subscriptionEvent({ tid: hostile, rvn: 1001 }), subscriptionEvent({ tid: 'T-2', rvn: -1 })],
+			arrival,
+		);
+		await upload(writer, id, [subscriptionEvent({ tid: 'T-3', rvn: 5 })], {
+			...arrival,
+			atMs: clock.now,
+			requestId: 'r-2',
+		});
+		const day = '2026-11-21';
+		const { clientId = 0 } = { ...directory.account('c-a-one') };
+		const counted = { clientId, aid: 'c-a-one', day };
+		await writer.recordCounts({ uploadAnswers: [{ ...counted, cause: 'stored', requests: 2 }] });
+		await writer.recordCounts({
+			uploadAnswers: [
+				{ ...counted, cause: 'stored', requests: 3 },
+				{ ...counted, cause: 'rate_limit_exceeded', requests: 7, aid: null },
+				{ ...counted, cause: 'stored', requests: 11, aid: 'c-a-two' },
+				{ ...counted, cause: 'stored', requests: 13, day: '2026-11-20' },
+			],
+			uploadProblems: Array.from({ length: 120 }, (_, number) => ({
+				...counted,
+				cause: 'invalid_request',
+				atMs: clock.now - number * 1000,
+				keyId: key.id,
+				requestId: `refused-${number}`,
+				detail: `data[${number}].tid is required ${hostile}`,
+			})),
+		});
+		assert.equal((await store.control.uploadAnswers.problems(clientId, 'c-a-one')).length, 100);
+		assert.deepEqual(JSON.parse((await ada.get(`${path}/answers.json`)).body), [
+			{ day: '2026-11-20', rate_limit_exceeded: 0, stored: 13 },
+			{ day, rate_limit_exceeded: 7, stored: 5 },
+		]);
+		const { body } = await ada.whole(path);
+		for (const part of ['Requests by answer', 'rate limit exceeded', 'data[0].tid is required', 'refused-49'])
+			assert.ok(body.includes(part), part);
+		assert.doesNotMatch(body, /refused-50/);
+		for (const part of ['r-1', 'r-2', key.id, 'billing', '£10.00', '£0.05', '1,000,000'])
+			assert.ok(body.includes(part), part);
+		assert.ok(body.indexOf('r-2') < body.indexOf('r-1'), 'the latest first');
+		assert.match(body, /These are the latest 2 uploads/);
+		assert.doesNotMatch(body, /<img| style=|<script(?! type="module" src=)/);
+		assert.ok((body.match(/<\w/g) ?? []).length < 3000);
+		await addAccount(store, 'c-a-three', client);
+		const olga = await person('olga@example.com', [{ aid: 'c-a-one', role: 'operator' }]);
+		const own = (await olga.whole(path)).body;
+		assert.match(own, /You are not an operator of all of them/);
+		assert.match(own, /r-2/);
+		assert.match(own, /refused-0/);
+		assert.doesNotMatch(own, /rate limit exceeded/);
+		assert.deepEqual(errors, []);
+	});

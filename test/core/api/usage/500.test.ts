@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../../support.ts';
+import { loseTables } from '../../store/damage.ts';
+import { askUsage } from './ask.ts';
+
+test('a failure of the control database reveals nothing', async (t) => {
+	const service = await startService(t);
+	loseTables(`${service.folder}/control.sqlite`, 'quota_lease');
+	const answer = await askUsage(service);
+	assert.equal(answer.status, 500);
+	assert.deepEqual(await answer.json(), {
+		message: 'Internal server error.',
+		validationErrors: 'the store failed',
+	});
+});

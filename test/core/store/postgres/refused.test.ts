@@ -1,0 +1,24 @@
+import { test } from 'node:test';
+import { openStore } from '../../../../src/assembly/open.ts';
+import { assertRefused, type Ended, mainPath, TestProcess } from '../../../process.ts';
+import { installedPostgresDatabase } from '../postgres-server.ts';
+import { sessionOn } from './service.ts';
+
+async function serve(address: string, ...args: string[]): Promise<Ended> {
+	const flags = ['--port', '0', '--database', address, ...args];
+	await using command = new TestProcess(process.execPath, [mainPath, 'serve', ...flags]);
+	return await command.endsWithin(5000);
+}
+
+test('the refusal of a PostgreSQL server is quoted in one sentence', async (t) => {
+	const address = await installedPostgresDatabase();
+	const session = await sessionOn(t, address);
+	await (await openStore(address)).close();
+	await session.query('BEGIN');
+	await session.query('LOCK TABLE caskade_control.schema_version');
+	assertRefused(await serve(address), /The PostgreSQL server at \S+ says: canceling statement/);
+	await session.query('ROLLBACK');
+	await session.query('ALTER TABLE caskade_control.probe RENAME TO lost');
+	await session.query('ALTER TABLE caskade_control.revision RENAME TO lost_too');
+	assertRefused(await serve(address, '--workers', '2'), /relation .* does not exist/);
+});

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createConsole } from '../../../src/assembly/console/console.ts';
+import { openStore } from '../../../src/assembly/open.ts';
+import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
+import { runReport } from '../../../src/capabilities/reports/run-report.ts';
+import { AccessDirectory } from '../../../src/core/access/directory.ts';
+import { moneyOf } from '../../../src/core/format/money.ts';
+import { formatShare } from '../../../src/core/format/numbers.ts';
+import { Browser, consoleUrl } from '../../assembly/console/browser.ts';
+import { caskade, caskadeJson } from '../../process.ts';
+import { temporaryFolder } from '../../support.ts';
+
+const aid = 'c-a-demo-local';
+
+test('a page, its CSV, its JSON and the command tell the same figures; what is not chosen rightly is told', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
+	assert.equal((await caskade(['demo', '--visitors', '300', ...at])).code, 0);
+	const store = await openStore(at[1] as string, {});
+	t.after(() => store.close());
+	const errors: unknown[] = [];
+	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
+	t.after(() => directory.stop());
+	const pages = createConsole({
+		store,
+		directory,
+		consoleUrl,
+		now: store.now,
+		monotonicMs: () => performance.now(),
+		train: () => Promise.reject(new Error('nothing is trained here')),
+		onError: (error) => errors.push(error),
+		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
+		waitMs: 60_000,
+	});
+	t.after(() => pages.stop());
+	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'analyst' }]);
+	const browser = new Browser(pages);
+	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+
+	const period = ['--from', '2026-01-01', '--to', '2026-11-01'];
+	const query = '?from=2026-01-01&to=2026-11-01';
+	const args = ['report', 'activity', aid, '--every', 'month', ...period, ...at];
+	const told = (await caskadeJson(args)) as { rows: { netPence: number; hits: number }[]; totals: object };
+	assert.ok(told.rows.length > 3);
+	const file = async (extension: string) =>
+		(await browser.get(`/console/${aid}/reports/activity.${extension}${query}&every=month`)).body;
+	const { rows, totals } = JSON.parse(await file('json'));
+	assert.deepEqual({ rows, totals }, { rows: told.rows, totals: told.totals });
+	// Excel takes a file without a byte order mark for one in the language's old encoding.
+	assert.equal(await file('csv'), `\ufeff${(await caskade([...args, '--csv'])).stdout}`);
+	const { status, body } = await browser.get(`/console/${aid}/${query}`);
+	assert.equal(status, 200);
+	const net = told.rows.reduce((sum, { netPence }) => sum + netPence, 0);
+	assert.ok(body.includes(`<span class="value">${moneyOf('GBP')(net)}</span>`), 'the tile of net revenue');
+
+	const [{ events, unjoined }] = (
+		(await caskadeJson(['report', 'coverage', aid, '--by', 'none', ...period, ...at])) as {
+			rows: [{ events: number; unjoined: number }];
+		}
+	).rows;
+	assert.ok(body.includes(`<span class="value">${formatShare(1 - unjoined / events)}</span>`), 'joined');
+	const summer = ['--from', '2026-07-01', '--to', '2026-09-02'];
+	const compared = async (compare: string) =>
+		(
+			(await caskadeJson([
+				'report',
+				'activity',
+				aid,
+				'--every',
+				'month',
+				...summer,
+				'--compare',
+				compare,
+				...at,
+			])) as {
+				compared: { from: string; rows: { netPence: number }[] };
+			}
+		).compared;
+	const before = await compared('previous');
+	const against = await browser.get(`/console/${aid}/?from=2026-07-01&to=2026-09-02`);
+	const netBefore = before.rows.reduce((sum, { netPence }) => sum + netPence, 0);
+	assert.notEqual(netBefore, 0);
+	assert.ok(against.body.includes(`from ${moneyOf('GBP')(netBefore)}</span>`), 'net revenue before');
+	assert.equal((await compared('year')).from, '2025-07-02', 'the same weekdays');
+	assert.match(
+		(await browser.get(`/console/${aid}/${query}&compare=year`)).body,
+		/aria-current="true">Against the same weekdays a year before/,
+	);
+
+	for (const page of ['', 'attribution', 'journeys', 'revenue', 'retention', 'subscriptions']) {
+		const shown = await browser.get(`/console/${aid}/${page}${query}`);
+		assert.equal(shown.status, 200, `${page}: ${errors}`);
+		assert.match(shown.body, /<section class="figure"/, page);
+		assert.ok(
+			(shown.body.match(/<\w/g) ?? []).length < 3000,
+			`${page} has ${(shown.body.match(/<\w/g) ?? []).length} elements`,
+		);
+		assert.doesNotMatch(shown.body, / style=|<script(?! type="module" src="\/console\/)/, page);
+	}
+	const behind = (await caskadeJson(['report', 'subscriptions', aid, ...period, ...at])) as {
+		totals: object;
+	};
+	const rowsArgs = ['report', 'subscriptions', aid, '--having', 'refund', ...period, ...at];
+	const rowsFile = `/console/${aid}/subscriptions/subscriptions.csv${query}&having=refund`;
+	assert.equal((await browser.get(rowsFile)).body, `\ufeff${(await caskade([...rowsArgs, '--csv'])).stdout}`);
+	assert.deepEqual(behind.totals, totals, 'rows add up to what they are behind');
+	// A figure leads to as many rows.
+	for (const [page, rowsNamed] of [
+		['', /subscriptions\?(?![^"]*channel)[^"]*having=acquisition">(\d+)</g],
+		// Of a cohort; who of it is still there leads to all of it, too.
+		[
+			'retention',
+			/(?<=<\/bdi><\/td><td class="number"><a href="[^"]*)subscriptions\?[^"]*basis=cohort">(\d+)</g,
+		],
+		['revenue', /subscriptions\?[^"]*having=renewal">(\d+)</g],
+	] as const) {
+		const { body } = await browser.get(`/console/${aid}/${page}${query}`);
+		const found = [...body.matchAll(rowsNamed)];
+		assert.ok(found.length > 2, page);
+		for (const [whole, count] of found.slice(0, 3)) {
+			const address = whole.split('"')[0]?.replaceAll('&#38;', '&');
+			const { body: listed } = await browser.get(`/console/${aid}/${address}`);
+			assert.equal(listed.match(/\/visitors\?find=/g)?.length, Number(count), `${page} ${address}`);
+		}
+	}
+	const { body: credited } = await browser.get(`/console/${aid}/attribution${query}`);
+	const byEmail = /\/visitors\?[^"]*channel=email/.exec(credited)?.[0].replaceAll('&#38;', '&') ?? '';
+	const { body: came } = await browser.get(`/console/${aid}${byEmail}`);
+	const [vid] = /[0-9a-f]{32}/.exec(came.split('<h2>Who came')[1] ?? '') ?? [];
+	const { body: life } = await browser.get(`/console/${aid}/visitors/${vid}/timeline.json`);
+	assert.ok(
+		(JSON.parse(life).timeline as { at: string; channel?: string }[]).some(
+			({ at: day, channel }) => channel === 'email' && day >= '2026-01-01' && day < '2026-11-01',
+		),
+		'who came by the channel in the period',
+	);
+	const { body: visitors } = await browser.get(`/console/${aid}/visitors`);
+	const vids = [...visitors.matchAll(/\/visitors\/([0-9a-f]{32})/g)].map(([, vid]) => vid as string);
+	assert.ok(vids.length > 20);
+	for (const vid of vids.slice(0, 3)) {
+		const args = ['visitor', 'show', aid, vid, ...at];
+		const path = `/console/${aid}/visitors/${vid}`;
+		const shown = await browser.get(path);
+		assert.equal(shown.status, 200);
+		assert.ok((shown.body.match(/<\w/g) ?? []).length < 3000, 'elements of a visitor');
+		assert.deepEqual(JSON.parse((await browser.get(`${path}/timeline.json`)).body), await caskadeJson(args));
+	}
+	for (const kind of ['movement', 'ltv', 'renewals'])
+		for (const period of ['period=all', 'period=91']) {
+			const { status, body } = await browser.get(`/console/${aid}/reports/${kind}.csv?${period}`);
+			assert.equal(status, 200, `${kind}, ${period}: ${body}`);
+		}
+	for (const [wrong, message] of [
+		['from=2026-02-30', /2026-02-30 is not a date/],
+		['period=5', /period must be 7, 28, 91, 364 days, or all/],
+		['segment=none', /none/],
+		['timezone=Mars', /no time zone Mars/],
+	] as const) {
+		const answer = await browser.get(`/console/${aid}/?${wrong}`);
+		assert.equal(answer.status, 400, wrong);
+		assert.match(answer.body, message);
+	}
+	assert.deepEqual(errors, []);
+});

@@ -1,0 +1,3 @@
+import { runTests } from '../suites.ts';
+
+await runTests('assembly/**/*.test.ts');

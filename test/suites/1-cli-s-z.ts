@@ -1,3 +1,0 @@
-import { runTests } from '../suites.ts';
-
-await runTests('cli/[s-z]*.test.ts');

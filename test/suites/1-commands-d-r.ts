@@ -1,0 +1,3 @@
+import { runTests } from '../suites.ts';
+
+await runTests('capabilities/*/commands/[d-r]*.test.ts');
