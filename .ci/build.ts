@@ -1,62 +1,134 @@
 /**
- * `npm run build` makes the package `caskade` of what is in this folder: the service and its commands as plain JavaScript, which Node
- * runs below `node_modules`, where it strips no types. `npm pack dist/caskade` makes one file of it.
+ * `npm run build` makes the packages of what is in this folder, each of which `npm pack` makes one file of:
+ *
+ * - `caskade`, the service and its commands;
+ * - `caskade-client`, the library that uploads, and the command that uploads files.
+ *
+ * Their modules are plain JavaScript, because Node strips no types below `node_modules`.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
+import { build as bundle } from 'esbuild';
 
 const project = join(import.meta.dirname, '..');
-/** What is shipped with the program, besides its code. */
+/** What is shipped with the service, besides its code. */
 const files = ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'migrations', 'demo'];
+const { version, description, license, type, dependencies } = readJson('package.json');
+
+function readJson(path: string) {
+	return JSON.parse(readFileSync(join(project, path), 'utf8'));
+}
 
 /**
  * A module without its types. They become spaces, as Node makes them when it runs the sources, and `.ts` in the name of another
  * module becomes `.js`, which is as long: so a trace names the line and column of the source, and needs no source map.
  */
 export function plainModule(source: string): string {
-	return stripTypeScriptTypes(source).replaceAll(/(?<=(['"`])\.{1,2}\/[\w./${}-]+)\.ts(?=\1)/g, '.js');
+	return stripTypeScriptTypes(source).replaceAll(/(?<=(['"`])\.{1,2}\/[\w./${}[\]-]+)\.ts(?=\1)/g, '.js');
 }
 
-/**
- * Makes the package in a folder, which is emptied first.
- * @returns the folder
- */
-export function build(folder = join(project, 'dist/caskade')): string {
-	rmSync(folder, { recursive: true, force: true });
-	const write = (path: string, text: string) => {
-		mkdirSync(dirname(join(folder, path)), { recursive: true });
-		writeFileSync(join(folder, path), text);
-	};
-	for (const path of globSync(['src/**/*.ts', 'client/src/*.ts'], { cwd: project })) {
-		// The link to main.js, and what makes the tag.
-		if (path === 'src/main.ts' || path.startsWith('src/core/collect/tag/') || path.endsWith('build-tag.ts'))
-			continue;
-		write(path.replace(/\.ts$/, '.js'), plainModule(readFileSync(join(project, path), 'utf8')));
+/** A package in the making: a folder, which is emptied first. */
+class Package {
+	readonly folder: string;
+
+	constructor(folder: string) {
+		this.folder = folder;
+		rmSync(folder, { recursive: true, force: true });
 	}
-	for (const path of globSync('src/**/*.{js,css}', { cwd: project }))
-		write(
-			path,
-			readFileSync(join(project, path), 'utf8').replaceAll(
-				"'./assembly/cli/caskade.ts'",
-				"'./assembly/cli/caskade.js'",
-			),
-		);
-	for (const path of files)
-		cpSync(join(project, path), join(folder, path), {
+
+	write(path: string, text: string): void {
+		mkdirSync(dirname(join(this.folder, path)), { recursive: true });
+		writeFileSync(join(this.folder, path), text);
+	}
+
+	writeJson(path: string, content: object): void {
+		this.write(path, `${JSON.stringify(content, null, '\t')}\n`);
+	}
+
+	/** Copies a file or a folder of the project. */
+	copy(path: string, target = path): void {
+		cpSync(join(project, path), join(this.folder, target), {
 			recursive: true,
 			filter: (source) => !/\.ts$|\.png$/.test(source) || source.endsWith('docs/demo.png'),
 		});
-	const { name, version, description, license, type, dependencies } = JSON.parse(
-		readFileSync(join(project, 'package.json'), 'utf8'),
-	);
-	write(
-		'package.json',
-		`${JSON.stringify({ name, version, description, license, type, engines: { node: '>=26' }, bin: { caskade: 'src/main.js' }, dependencies }, null, '\t')}\n`,
-	);
-	write('COMMIT', execFileSync('git', ['rev-parse', 'HEAD'], { cwd: project, encoding: 'utf8' }));
+	}
+
+	/** Adds a module of the project, without its types. */
+	addModule(path: string, folder = '.'): void {
+		const source = readFileSync(join(project, path), 'utf8');
+		const isPlain = path.endsWith('.js');
+		const text = isPlain ? source.replaceAll(/(?<=import\('\.\/[\w/-]+)\.ts/g, '.js') : plainModule(source);
+		this.write(join(folder, path.replace(/\.ts$/, '.js')), text);
+	}
+}
+
+/** Makes the package `caskade` in a folder. @returns the folder */
+export function buildService(folder = join(project, 'dist/caskade')): string {
+	const made = new Package(folder);
+	// Neither the link to main.js, nor what makes the tag.
+	const exclude = ['src/main.ts', '**/tag/*.ts', '**/build-tag.ts'];
+	for (const path of globSync(['src/**/*.{ts,js}', 'client/src/*.ts'], { cwd: project, exclude }))
+		made.addModule(path);
+	for (const path of [...globSync('src/**/*.css', { cwd: project }), ...files]) made.copy(path);
+	made.writeJson('package.json', {
+		name: 'caskade',
+		version,
+		description,
+		license,
+		type,
+		engines: { node: '>=26' },
+		bin: { caskade: 'src/main.js' },
+		dependencies,
+	});
+	made.write('COMMIT', execFileSync('git', ['rev-parse', 'HEAD'], { cwd: project, encoding: 'utf8' }));
 	return folder;
 }
 
-if (import.meta.main) console.log(build());
+/** Compiles a project of TypeScript, with declarations. */
+function compile(path: string, outDir: string): void {
+	const compiler = join(project, 'node_modules/.bin/tsc');
+	execFileSync(compiler, ['--project', join(project, path), '--outDir', outDir], { stdio: 'inherit' });
+}
+
+/**
+ * Makes the package `caskade-client` in a folder: the library in `dist/`, and in `command/` the modules that `caskade-client` loads,
+ * at the paths that they have here. None of them is the store's.
+ * @returns the folder
+ */
+export async function buildClient(folder = join(project, 'dist/caskade-client')): Promise<string> {
+	const made = new Package(folder);
+	compile('client', join(folder, 'dist'));
+	const { metafile } = await bundle({
+		absWorkingDir: project,
+		entryPoints: ['client/command.ts'],
+		bundle: true,
+		write: false,
+		metafile: true,
+		platform: 'node',
+		format: 'esm',
+		packages: 'external',
+		// What opens the store, which no command of the client does.
+		external: ['*/open.ts'],
+	});
+	const imported = new Set<string>();
+	for (const [path, { imports }] of Object.entries(metafile.inputs)) {
+		if (!path.startsWith('client/src/')) made.addModule(path, 'command');
+		for (const { path: name, external } of imports)
+			if (external && !/^(node:|\.)/.test(name)) imported.add(name.replace(/(?<!@[^/]*)\/.*/, ''));
+	}
+	made.addModule('client/main.js', 'command');
+	made.write('command/client/src/index.js', "export * from '../../../dist/index.js';\n");
+	made.writeJson('command/client/package.json', { type, version });
+	made.copy('LICENSE');
+	made.copy('client/README.md', 'README.md');
+	const needed = Object.entries(dependencies).filter(([name]) => imported.has(name));
+	made.writeJson('package.json', {
+		...readJson('client/package.json'),
+		dependencies: Object.fromEntries(needed),
+	});
+	return folder;
+}
+
+if (import.meta.main) for (const folder of [buildService(), await buildClient()]) console.log(folder);

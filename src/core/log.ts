@@ -7,9 +7,6 @@ export type Log = pino.Logger;
 /** What background work says, on whichever thread. */
 export type WorkLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object, text: string) => void>>;
 
-export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
-
 /**
  * Synchronous: an asynchronous destination retries for ever on exit when the reader of standard error has gone. After the
  * first such failure nothing more is written.
@@ -20,7 +17,10 @@ const standardError = () => pino.destination({ dest: 2, sync: true });
  * Structured logs on standard error, one JSON object per line. Callers never log headers, query strings or bodies;
  * redaction is the second line of defence.
  */
-export function createLog(level: LogLevel, destination: pino.DestinationStream = standardError()): Log {
+export function createLog(
+	level: pino.LevelWithSilent,
+	destination: pino.DestinationStream = standardError(),
+): Log {
 	return pino(
 		{
 			level,

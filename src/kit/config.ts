@@ -1,11 +1,9 @@
-import { isIP } from 'node:net';
 import { type Argument, InvalidArgumentError, Option } from 'commander';
-import { isProxyOf, maxHops, type Proxies } from '../core/domain/client-address.ts';
+import { isNetwork, maxHops, type Proxies } from '../core/domain/proxies.ts';
 import { type ServerRole, serverRoles } from '../core/domain/server-role.ts';
 import { dayMs, hourMs, minuteMs } from '../core/durations.ts';
 import { OperatorError } from '../core/errors.ts';
 import { issuerAddress, pageOrigin, pastMoment, positiveNumber, wholeNumber } from '../core/format/values.ts';
-import { logLevels } from '../core/log.ts';
 
 /** The property that a flag sets: `--as-of <time>` sets `asOf`, and `--no-origin` sets `origin`. */
 type Property<Flags extends string> = Flags extends `${infer Flag} ${string}`
@@ -169,7 +167,12 @@ export const serveOptions = () => [
 	).preset('1'),
 	setting('--metrics-port <number>', 'port of GET /metrics, for Prometheus (default: no metrics)', port),
 	setting('--metrics-host <address>', 'address of GET /metrics', undefined, '127.0.0.1'),
-	setting('--log-level <level>', 'how much to log; debug logs every request', logLevels, 'info'),
+	setting(
+		'--log-level <level>',
+		'how much to log; debug logs every request',
+		['debug', 'info', 'warn', 'error', 'silent'],
+		'info',
+	),
 	setting(
 		'--workers <number>',
 		'processes that share the port, to use more cores; needs PostgreSQL',
@@ -284,15 +287,10 @@ function proxies(value: string): Proxies {
 	if (/^(1|true|yes|on)$/i.test(value)) return 1;
 	if (/^\d+$/.test(value) && Number(value) <= maxHops) return Number(value);
 	const networks = value.split(',').map((network) => network.trim());
-	const areAddresses = networks.every((network) => isIP(network.replace(/\/\d{1,3}$/, '')) > 0);
-	try {
-		if (!areAddresses) throw new TypeError();
-		isProxyOf(networks);
-	} catch {
+	if (!networks.every(isNetwork))
 		throw new InvalidArgumentError(
 			`It must be the number of proxies, at most ${maxHops}, or their networks, for example 10.0.0.0/8,fd00::/8.`,
 		);
-	}
 	return networks;
 }
 

@@ -1,24 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-
-const root = join(import.meta.dirname, '../..');
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildClient } from '../../.ci/build.ts';
 
 /**
- * Packs the client like npm and installs it in a project. Builds in a copy, because other tests may pack it at the same time.
+ * Packs the client like npm and installs it in a project.
  * @returns the installed package's folder
  */
-export function packInto(project: string): string {
-	const copy = join(project, 'client');
-	cpSync(join(root, 'client'), copy, { recursive: true, filter: (path) => !/\/client\/dist$/.test(path) });
-	cpSync(join(root, 'LICENSE'), join(project, 'LICENSE'));
-	const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', project], {
-		cwd: copy,
+export async function packInto(project: string): Promise<string> {
+	const built = await buildClient(join(project, 'built'));
+	const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', project, built], {
 		encoding: 'utf8',
-		env: { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) },
 		stdio: ['ignore', 'pipe', 'pipe'],
 	});
-	const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('[')));
+	const [{ filename }] = JSON.parse(packed);
 	const installed = join(project, 'node_modules/caskade-client');
 	mkdirSync(installed, { recursive: true });
 	execFileSync('tar', ['-xzf', join(project, filename), '-C', installed, '--strip-components=1']);

@@ -61,7 +61,7 @@ export async function uploadAsStranger(
 	options: { folder: string; uploads: number; share: number; seed: number },
 ): Promise<StrangersResult> {
 	const { folder, uploads, share, seed } = options;
-	packInto(folder);
+	await packInto(folder);
 	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 	writeFileSync(join(folder, 'upload.js'), program);
 	const pair = await selfSignedPair();

@@ -26,7 +26,7 @@ test('the examples work as described', { skip: takesLong }, async (t) => {
 		assert.equal(ended.code, 0, `${command} ${args.join(' ')}\n${ended.stdout}${ended.stderr}`);
 		return ended.stdout;
 	};
-	packInto(folder);
+	await packInto(folder);
 	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 	const outputs: string[] = [];
 	for (const [index, text] of examples('ts').entries()) {

@@ -21,7 +21,7 @@ test('the receivers of the documentation take signed messages and refuse others'
 	skip: takesLong,
 }, async (t) => {
 	const folder = temporaryFolder(t);
-	packInto(folder);
+	await packInto(folder);
 	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 	const path = join(folder, 'receiver.ts');
 	writeFileSync(path, example('ts'));

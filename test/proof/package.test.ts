@@ -4,6 +4,7 @@ import {
 	chmodSync,
 	copyFileSync,
 	cpSync,
+	existsSync,
 	globSync,
 	lchownSync,
 	mkdirSync,
@@ -16,17 +17,26 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { build, plainModule } from '../../.ci/build.ts';
+import { buildClient, buildService, plainModule } from '../../.ci/build.ts';
 import { ServeProcess, TestProcess } from '../process.ts';
-import { temporaryFolder } from '../support.ts';
+import { startService, temporaryFolder } from '../support.ts';
 
 const project = join(import.meta.dirname, '../..');
 const isRoot = process.getuid?.() === 0;
 /** `nobody`, who owns nothing and has no home. */
 const stranger = 65_534;
 
-/** Installs the packed files where nothing else is, and takes the right to write there from everybody. */
-function install(t: TestContext): { readonly prefix: string; readonly program: string } {
+interface Installed {
+	readonly installed: string;
+	readonly program: string;
+}
+
+/** Installs a packed package where nothing else is, and takes the right to write there from everybody. */
+async function install(
+	t: TestContext,
+	name: string,
+	build: (folder: string) => string | Promise<string>,
+): Promise<Installed> {
 	let writable = () => {};
 	// Before the folder is removed.
 	t.after(() => writable());
@@ -34,20 +44,20 @@ function install(t: TestContext): { readonly prefix: string; readonly program: s
 	chmodSync(folder, 0o755);
 	const run = (program: string, ...args: string[]) =>
 		execFileSync(program, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-	build(join(folder, 'built'));
+	await build(join(folder, 'built'));
 	const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', join(folder, 'built'))) as [
 		{ filename: string },
 	];
 	rmSync(join(folder, 'built'), { recursive: true });
 	const prefix = join(folder, 'prefix');
 	run('npm', 'install', '--global', '--prefix', prefix, '--no-audit', '--no-fund', join(folder, filename));
-	const installed = join(prefix, 'lib/node_modules/caskade');
+	const installed = join(prefix, 'lib/node_modules', name);
 	for (const path of [installed, ...readdirSync(installed, { recursive: true, encoding: 'utf8' })]) {
 		const whole = path === installed ? path : join(installed, path);
 		chmodSync(whole, statSync(whole).isDirectory() ? 0o555 : 0o444 | (statSync(whole).mode & 0o111));
 	}
 	writable = () => void execFileSync('chmod', ['-R', 'u+w', installed]);
-	return { prefix, program: join(prefix, 'bin/caskade') };
+	return { installed, program: join(prefix, 'bin', name) };
 }
 
 /** A folder in which another user may find the Node of this process, and one that it owns. */
@@ -70,9 +80,47 @@ function asStranger(program: string, args: readonly string[]): readonly [string,
 }
 
 test('the package installs', async (t) => {
-	const { prefix, program } = install(t);
+	const { installed, program } = await install(t, 'caskade', buildService);
 	await t.test('as another user, it keeps what it has answered with 201', (t) => keepsEvents(t, program));
-	await t.test("the contract's tests pass on it", (t) => passesContract(t, prefix));
+	await t.test("the contract's tests pass on it", (t) => passesContract(t, installed));
+});
+
+test("the client's package uploads a file as another user, where neither a server nor a store is", async (t) => {
+	const { installed, program } = await install(t, 'caskade-client', buildClient);
+	const paths = readdirSync(installed, { recursive: true, encoding: 'utf8' });
+	const ours = paths.filter((path) => path.startsWith('command/'));
+	assert.ok(ours.length > 30 && ours.length < 80, String(ours.length));
+	assert.deepEqual(
+		ours.filter((path) => /store|sqlite|postgres/.test(path)),
+		[],
+	);
+	const service = await startService(t);
+	const { path, data } = placeOf(t);
+	const file = join(data, 'orders.csv');
+	writeFileSync(file, 'tid,subid,evt,rvn\norder-1,sub-1,newsletter,499\norder-2,sub-2,newsletter,499\n');
+	const environment = { NODE_OPTIONS: '', PATH: path, HOME: '/nonexistent', CASKADE_KEY: service.key };
+	const run = (...args: string[]) => new TestProcess(...asStranger(program, args), environment).ended;
+	const uploaded = await run('upload', file, '--aid', service.aid, '--url', service.url);
+	assert.equal(uploaded.code, 0, uploaded.stderr);
+	assert.match(uploaded.stdout, /2 stored/);
+	assert.ok(existsSync(`${file}.report.csv`));
+	const again = await run('upload', file, '--aid', service.aid, '--url', service.url, '--json');
+	const { stored, duplicates } = JSON.parse(again.stdout);
+	assert.deepEqual({ stored, duplicates }, { stored: 0, duplicates: 2 });
+
+	const nowhere = await run('upload', file, '--aid', service.aid);
+	assert.equal(nowhere.code, 1);
+	assert.equal(nowhere.stderr, 'caskade: Name the server with --url, for example https://api.example.com.\n');
+	const help = await run('upload', '--help');
+	assert.match(help.stdout, /caskade-client upload orders\.csv/);
+	assert.doesNotMatch(help.stdout, /--database|--stage|data folder/);
+	for (const node of ['/usr/bin/node', '/usr/local/bin/node'].filter(existsSync)) {
+		const major = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).split('.')[0];
+		if (Number(major) >= 26) continue;
+		const { code, stderr } = await new TestProcess(node, [program, '--version'], environment).ended;
+		assert.equal(code, 1);
+		assert.match(stderr, /^caskade-client: Node [\d.]+ is too old, the command needs Node 26 or newer\.\n$/);
+	}
 });
 
 async function keepsEvents(t: TestContext, program: string): Promise<void> {
@@ -109,7 +157,7 @@ async function keepsEvents(t: TestContext, program: string): Promise<void> {
 	await run('report', 'activity', 'c-a-demo-local');
 }
 
-async function passesContract(t: TestContext, prefix: string): Promise<void> {
+async function passesContract(t: TestContext, installed: string): Promise<void> {
 	const folder = temporaryFolder(t);
 	for (const file of globSync('test/**/*.{ts,js,json,crt,key,pem,sql,csv,txt,c,awk}', { cwd: project })) {
 		const target = join(folder, file.replace(/\.ts$/, '.js'));
@@ -117,7 +165,6 @@ async function passesContract(t: TestContext, prefix: string): Promise<void> {
 		if (file.endsWith('.ts')) writeFileSync(target, plainModule(readFileSync(join(project, file), 'utf8')));
 		else cpSync(join(project, file), target);
 	}
-	const installed = join(prefix, 'lib/node_modules/caskade');
 	for (const name of ['src', 'client', 'migrations', 'demo', 'docs', 'README.md'])
 		symlinkSync(join(installed, name), join(folder, name));
 	symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'));

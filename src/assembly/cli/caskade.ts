@@ -1,9 +1,8 @@
-import { type Command, CommanderError } from 'commander';
-import { RuleError } from '../../core/segments/rule-error.ts';
+import type { Command } from 'commander';
 import { newestSchemas } from '../../core/store/migrations.ts';
 import { commit, version } from '../../core/version.ts';
 import { type Buildable, bare } from '../../kit/cli/command.ts';
-import { handleBrokenPipe } from '../../kit/cli/output.ts';
+import { runProgram } from '../../kit/cli/run-program.ts';
 
 /** For example `0.1.0 (commit 025c25a01234, schemas: control 9, accounts 9 on SQLite, 8 on PostgreSQL)`. */
 function fullVersion(): string {
@@ -84,30 +83,5 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 	return command;
 }
 
-/** Runs a command line. An error goes to standard error as one sentence and sets the exit code to 1. */
-export async function run(argv: readonly string[]): Promise<void> {
-	handleBrokenPipe();
-	try {
-		await (await program(argv[2])).parseAsync([...argv]);
-	} catch (error) {
-		if (error instanceof CommanderError) {
-			process.exitCode = error.exitCode;
-			return;
-		}
-		process.stderr.write(`caskade: ${sentence(error)}\n`);
-		process.exitCode = 1;
-	}
-}
-
-function sentence(error: unknown): string {
-	const { code, path, message } = error as NodeJS.ErrnoException;
-	if (code === 'ERR_SQLITE_ERROR')
-		return `The data folder cannot be used (${message}). Run 'caskade doctor' to find the cause.`;
-	if (code === 'ENOSPC') return 'The disk is full.';
-	if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return `No permission to use ${path}.`;
-	if (code === 'ENOTDIR' || code === 'EEXIST') return `${path} is not a folder.`;
-	// The message shows the place on lines of its own.
-	if (error instanceof RuleError) return message;
-	const [line = ''] = (message || String(error)).split('\n');
-	return /[.!?]$/.test(line) ? line : `${line}.`;
-}
+/** Runs a command line. */
+export const run = (argv: readonly string[]): Promise<void> => runProgram(() => program(argv[2]), argv);

@@ -2,12 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';
 import ipaddr from 'ipaddr.js';
-
-/** The trusted proxies: their number, or the networks that they are in. */
-export type Proxies = number | readonly string[];
-
-/** Maximum number of proxies in a row. Nobody has more, and each one costs time. */
-export const maxHops = 10;
+import { maxHops, type Proxies } from './proxies.ts';
 
 /**
  * Whether the address is a trusted proxy.

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { openStore } from '../../assembly/open.ts';
 import { textTable } from '../../core/format/text-table.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { OlderSchema, OpenStore } from '../../core/store/store.ts';
@@ -28,6 +27,8 @@ export async function withStore<T>(
 	fn: (store: OpenStore) => Promise<T>,
 	{ create = false, olderSchema = 'refuse' }: Begin = {},
 ): Promise<T> {
+	// Loaded here, since `upload` is also a command where there is no store.
+	const { openStore } = await import('../../assembly/open.ts');
 	const store = await openStore(options.database, { ...options, olderSchema, mustExist: !create });
 	try {
 		return await fn(store);

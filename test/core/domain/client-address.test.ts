@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { clientOf, isProxyOf, type Proxies } from '../../../src/core/domain/client-address.ts';
+import { clientOf, isProxyOf } from '../../../src/core/domain/client-address.ts';
+import type { Proxies } from '../../../src/core/domain/proxies.ts';
 
 /** The address that counts for a request from `peer` with this `x-forwarded-for`. */
 function clientBehind(proxies: Proxies, peer: string, forwardedFor?: string) {

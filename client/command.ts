@@ -1,0 +1,15 @@
+/** The command `caskade-client`: what `caskade upload` does, where there is no server and no data folder. */
+import { readFileSync } from 'node:fs';
+import { clientUploadCommand } from '../src/capabilities/history/commands/upload.ts';
+import { bare } from '../src/kit/cli/command.ts';
+import { runProgram } from '../src/kit/cli/run-program.ts';
+
+export function run(argv: readonly string[]): Promise<void> {
+	return runProgram(async () => {
+		const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
+		return bare('caskade-client', 'Uploads files of subscription events to a Caskade server.')
+			.version(version)
+			.showHelpAfterError('(add --help for usage)')
+			.addCommand(clientUploadCommand.build());
+	}, argv);
+}
