@@ -2,7 +2,8 @@
  * `npm run build` makes the packages of what is in this folder, each of which `npm pack` makes one file of:
  *
  * - `caskade`, the service and its commands;
- * - `caskade-client`, the library that uploads, and the command that uploads files.
+ * - `caskade-client`, the library that uploads, and the command that uploads files;
+ * - `caskade-tag`, the tag as a module of pages that are built.
  *
  * Their modules are plain JavaScript, because Node strips no types below `node_modules`.
  */
@@ -131,4 +132,15 @@ export async function buildClient(folder = join(project, 'dist/caskade-client'))
 	return folder;
 }
 
-if (import.meta.main) for (const folder of [buildService(), await buildClient()]) console.log(folder);
+/** Makes the package `caskade-tag` in a folder. @returns the folder */
+export function buildTagModule(folder = join(project, 'dist/caskade-tag')): string {
+	const made = new Package(folder);
+	compile('client/tag', join(folder, 'dist'));
+	made.copy('LICENSE');
+	made.copy('client/tag/README.md', 'README.md');
+	made.copy('client/tag/package.json', 'package.json');
+	return folder;
+}
+
+if (import.meta.main)
+	for (const folder of [buildService(), await buildClient(), buildTagModule()]) console.log(folder);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import type { Vscr } from '../../../client/tag/src/vscr.ts';
 import { buildTag, sha256 } from '../../../src/core/collect/build-tag.ts';
-import type { Vscr } from '../../../src/core/collect/tag/vscr.ts';
 import { currentTag, publishedTags } from '../../../src/core/collect/tag-versions.ts';
 
 const folder = new URL('../../../src/core/collect/tag/', import.meta.url);

@@ -1,3 +1,4 @@
+import type { Commands, HitEvent, Score, Segment, Vscr } from '../../../../client/tag/src/vscr.ts';
 import {
 	areOf,
 	cookie,
@@ -10,7 +11,6 @@ import {
 } from './cookies.ts';
 import type { HitAnswer } from './hit-answer.ts';
 import { exchangeLeft, type UnsentHit } from './unsent.ts';
-import type { Commands, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
 /** The host rejects hits with more. */
 const maxEvents = 20;

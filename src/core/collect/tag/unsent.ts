@@ -1,4 +1,4 @@
-import type { HitEvent } from './vscr.ts';
+import type { HitEvent } from '../../../../client/tag/src/vscr.ts';
 
 /** A hit without its visitor. */
 export interface UnsentHit {
