@@ -326,7 +326,7 @@ function billingOf(all: ReturnType<typeof repeatedPlans>, days: number) {
 		plans.flatMap(({ payments, plan }) =>
 			payments.flatMap((_, place) => {
 				const run = payments.slice(place, place + length);
-				return run.length === length && run.every((one) => plan.includes(one))
+				return run.length === length && run.slice(0, -1).every((one) => plan.includes(one))
 					? [run.map(({ atMs }) => atMs)]
 					: [];
 			}),

@@ -498,10 +498,10 @@ interface PaidPlan {
 	readonly payments: readonly Payment[];
 }
 
-/** The payments of a plan that follow each other, so many at a time. */
+/** Payments that follow each other, so many at a time, of which all but the last are a plan's: after a half price, the next may be of any. */
 function inARow({ plan, payments }: PaidPlan, count: number): readonly (readonly number[])[] {
 	return plan.places.flatMap((at, place) =>
-		plan.places[place + count - 1] === at + count - 1
+		plan.places[place + count - 2] === at + count - 2 && at + count <= payments.length
 			? [payments.slice(at, at + count).map(({ atMs }) => atMs)]
 			: [],
 	);

@@ -125,6 +125,18 @@ test('who changes from a month to a year has the cadence of each', () => {
 	assert.deepEqual(days, [30, 30, 30, 365]);
 });
 
+test('after a first year for half, the next is due on the same day, before anybody has paid the whole price twice', () => {
+	const halved = [100, 131, 159, 190, 220].map((from) => ({
+		evt: 'membership',
+		payments: [...paid([from], 2495).payments, ...paid([from + 365], 4990).payments],
+	}));
+	const cadences = new Cadences(cadenceTableOf(halved, 600 * dayMs), {}, { isLearned: true });
+	assert.deepEqual(cadences.billing('membership', { days: 12 * month, from: 'price' }), {
+		isOfCalendar: true,
+		keepsDay: false,
+	});
+});
+
 test('what the operator has set overrides everything', () => {
 	const [one] = monthly as [Paid];
 	assert.deepEqual(learn(monthly, { membership: 28 }).of(one).at(-1), { days: 28, from: 'account' });
