@@ -154,7 +154,7 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 	const lateMsOf = ({ payment, next, days }: (typeof over)[number]) =>
 		next ? [days === null ? 0 : next.atMs - dueAfter(payment.atMs, days, 1)] : [];
 	const hasCancelled = ({ payment: { atMs, cancelledAtMs }, days }: (typeof over)[number], lateMs: number) =>
-		Number.isFinite(cancelledAtMs) && (days === null || cancelledAtMs - dueAfter(atMs, days, 1) <= lateMs);
+		Number.isFinite(cancelledAtMs) && (days === null ? 0 : cancelledAtMs - dueAfter(atMs, days, 1)) <= lateMs;
 	const renewedLateMs = over.flatMap(lateMsOf);
 	const silentDays = Math.max(
 		0,
@@ -182,12 +182,12 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 			if (renewedLateMs.length === 0) return lateMs >= 0 ? 1 : 0;
 			return renewedLateMs.filter((each) => each <= lateMs).length / renewedLateMs.length;
 		},
-		/** Those that had not been renewed after so long, nor cancelled if that is past due, of payments that were paid back or not. */
+		/** Those that had neither been renewed nor cancelled after so long, or so long before, of payments that were paid back or not. */
 		asLate: (lateMs: number, isPaidBack: boolean): Counted => {
 			const some = over.filter((due) => {
 				if (due.payment.isPaidBack !== isPaidBack) return false;
 				const hasCome = lateMsOf(due).some((each) => each <= lateMs);
-				return !hasCome && !(lateMs > 0 && hasCancelled(due, lateMs));
+				return !hasCome && !hasCancelled(due, lateMs);
 			});
 			return { due: some.length, renewed: some.filter(({ next }) => next).length };
 		},

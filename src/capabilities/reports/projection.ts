@@ -105,9 +105,8 @@ export class Renewals {
 	}
 
 	/**
-	 * How likely one is renewed that has not been yet, nor cancelled: of the dues of its plan that were as late, the share that was.
-	 * Those whose last payment was paid back are compared with such ones. Who is past due has not cancelled, so it is compared with
-	 * those who had not either; who is not due yet may still cancel.
+	 * How likely one is renewed that has not been yet, nor cancelled: of the dues of its plan that had been neither as late, or as long
+	 * before, the share that was. Those whose last payment was paid back are compared with such ones.
 	 */
 	chanceOf(journey: PaidJourney, z: number = zOf['95 %']): ShareWithBounds {
 		const plan = planOf(journey);
@@ -162,12 +161,8 @@ function countUntil(sortedMs: readonly number[], untilMs: number): number {
 	return countBelow(sortedMs, (ms) => ms <= untilMs);
 }
 
-/** Those of some dues that had not been renewed after so long, nor cancelled where they were past due. */
-function asLate({ due, renewed, lateMs, decidedMs }: Dues, afterMs: number): Pick<Dues, 'due' | 'renewed'> {
-	if (afterMs <= 0) {
-		const came = countUntil(lateMs, afterMs);
-		return { due: due - came, renewed: renewed - came };
-	}
+/** Those of some dues that had not been renewed so long after they were due, or before, nor cancelled. */
+function asLate({ due, renewed, decidedMs }: Dues, afterMs: number): Pick<Dues, 'due' | 'renewed'> {
 	const open = renewed - countUntil(decidedMs.renewed, afterMs);
 	return { due: open + due - renewed - countUntil(decidedMs.lost, afterMs), renewed: open };
 }

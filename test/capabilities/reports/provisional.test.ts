@@ -127,8 +127,8 @@ test('however many cancel beforehand, so many of the others are lost as is told'
 		assert.ok(Math.abs(pastDue.told - pastDue.lost) < 0.03 * pastDue.count, shown);
 		const ratio = pence.expected / pence.paid;
 		assert.ok(ratio > 0.8 && ratio < 1.05, shown);
-		// Some of those who are not due yet will cancel.
-		assert.ok(notDueYet.told > 0.95 * notDueYet.lost, shown);
+		// Those of one channel stay longer, so that there are more of them than among the dues that are over.
+		assert.ok(Math.abs(notDueYet.told / notDueYet.lost - 1) < 0.1, shown);
 	}
 });
 
