@@ -65,6 +65,11 @@ class Package {
 	}
 }
 
+/** Packages of which the service needs few files, which it brings along: a seventh of Swagger UI is what `GET /docs` shows. */
+const bundled: Readonly<Record<string, readonly string[]>> = {
+	'swagger-ui-dist': ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'],
+};
+
 /** Makes the package `caskade` in a folder. @returns the folder */
 export function buildService(folder = join(project, 'dist/caskade')): string {
 	const made = new Package(folder);
@@ -82,7 +87,10 @@ export function buildService(folder = join(project, 'dist/caskade')): string {
 		engines: { node: '>=26' },
 		bin: { caskade: 'src/main.js' },
 		dependencies,
+		bundleDependencies: Object.keys(bundled),
 	});
+	for (const [name, parts] of Object.entries(bundled))
+		for (const part of parts) made.copy(join('node_modules', name, part));
 	made.write('COMMIT', execFileSync('git', ['rev-parse', 'HEAD'], { cwd: project, encoding: 'utf8' }));
 	return folder;
 }

@@ -81,6 +81,14 @@ function asStranger(program: string, args: readonly string[]): readonly [string,
 
 test('the package installs', async (t) => {
 	const { installed, program } = await install(t, 'caskade', buildService);
+	const sizes = globSync('node_modules/**/*', { cwd: installed }).map(
+		(path) => statSync(join(installed, path)).size,
+	);
+	const dependencyBytes = sizes.reduce((sum, size) => sum + size);
+	t.diagnostic(`dependencies: ${(dependencyBytes / 1e6).toFixed(1)} MB unpacked`);
+	assert.ok(dependencyBytes < 40e6, `${dependencyBytes} bytes`);
+	// All that `GET /docs` shows, and whose it is.
+	assert.equal(readdirSync(join(installed, 'node_modules/swagger-ui-dist')).length, 5);
 	await t.test('as another user, it keeps what it has answered with 201', (t) => keepsEvents(t, program));
 	await t.test("the contract's tests pass on it", (t) => passesContract(t, installed));
 });
