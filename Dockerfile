@@ -1,30 +1,32 @@
-# By its exact version, not by its digest: no registry of images could be asked where this was written. `docker buildx imagetools
-# inspect node:26.10.0-trixie-slim` prints the digest, to be added as node:26.10.0-trixie-slim@sha256:…, in both places.
-FROM node:26.10.0-trixie-slim AS dependencies
-WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts
+# `npm ci && npm run build` makes the package that this image is made of, dist/caskade-0.1.0.tgz.
+#
+# The base is named by its exact version, not by its digest: no registry of images could be asked where this was written.
+# `docker buildx imagetools inspect node:26.10.0-trixie-slim` prints the digest, to be added here as node:26.10.0-trixie-slim@sha256:…
+ARG BASE=node:26.10.0-trixie-slim
 
-FROM node:26.10.0-trixie-slim
+FROM $BASE AS package
+COPY dist/caskade-0.1.0.tgz /tmp/caskade.tgz
+# With the versions and hashes that the package brings along. Types and source maps are for those who develop.
+RUN npm install --global --ignore-scripts --no-audit --no-fund /tmp/caskade.tgz \
+ && cd /usr/local/lib/node_modules/caskade \
+ && find . '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' ')' -delete
+
+FROM $BASE
+# What serves needs nothing that installs.
+RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn-*
+WORKDIR /app
+COPY --from=package /usr/local/lib/node_modules/caskade .
+COPY deploy/docker/healthy.mjs healthy.mjs
+RUN ln -s /app/src/main.js /usr/local/bin/caskade \
+ && mkdir --mode=700 /data \
+ && chown node:node /data
 ENV NODE_ENV=production \
     CASKADE_DATABASE=sqlite:/data \
     CASKADE_HOST=0.0.0.0 \
     CASKADE_BEHIND_PROXY=true
-WORKDIR /app
-COPY --from=dependencies /app/node_modules node_modules
-COPY package.json LICENSE ./
-COPY client/src client/src
-COPY bin bin
-COPY demo demo
-COPY migrations migrations
-COPY src src
-COPY deploy/docker/healthy.mjs healthy.mjs
-# For --version and the log: docker build --build-arg COMMIT=$(git rev-parse HEAD)
-ARG COMMIT
-RUN echo "$COMMIT" > COMMIT
-RUN mkdir --mode=700 /data && chown node:node /data
 USER node
 VOLUME /data
+# The API, and the console, which is for people: publish it on loopback alone, as -p 127.0.0.1:8081:8081.
 EXPOSE 8080 8081
-HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD ["node", "healthy.mjs"]
-CMD ["node", "src/main.js", "serve"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD ["node", "/app/healthy.mjs"]
+CMD ["caskade", "serve"]

@@ -1,5 +1,5 @@
 /**
- * `npm run build` makes the packages of what is in this folder, each of which `npm pack` makes one file of:
+ * `npm run build` makes the packages of what is in this folder, each a folder of `dist/` and a file that npm installs:
  *
  * - `caskade`, the service and its commands;
  * - `caskade-client`, the library that uploads, and the command that uploads files;
@@ -8,7 +8,7 @@
  * Their modules are plain JavaScript, because Node strips no types below `node_modules`.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { build as bundle } from 'esbuild';
@@ -70,15 +70,34 @@ const bundled: Readonly<Record<string, readonly string[]>> = {
 	'swagger-ui-dist': ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'],
 };
 
+/** What npm installs with a package, to the hash: that of the project's lock file which is neither for development nor the runtime. */
+function lockOf(manifest: { readonly name: string; readonly version: string }): object {
+	const { lockfileVersion, packages } = readJson('package-lock.json');
+	const locked: Record<string, object> = { '': manifest };
+	for (const [path, entry] of Object.entries<Record<string, unknown>>(packages)) {
+		if (path === '' || entry.dev || entry.optional || entry.devOptional) continue;
+		const isBundled = path.slice('node_modules/'.length) in bundled;
+		locked[path] = isBundled ? { ...entry, inBundle: true } : entry;
+	}
+	return {
+		name: manifest.name,
+		version: manifest.version,
+		lockfileVersion,
+		requires: true,
+		packages: locked,
+	};
+}
+
 /** Makes the package `caskade` in a folder. @returns the folder */
-export function buildService(folder = join(project, 'dist/caskade')): string {
+export function buildService(folder: string): string {
 	const made = new Package(folder);
 	// Neither the link to main.js, nor what makes the tag.
 	const exclude = ['src/main.ts', '**/tag/*.ts', '**/build-tag.ts'];
 	for (const path of globSync(['src/**/*.{ts,js}', 'client/src/*.ts'], { cwd: project, exclude }))
 		made.addModule(path);
 	for (const path of [...globSync('src/**/*.css', { cwd: project }), ...files]) made.copy(path);
-	made.writeJson('package.json', {
+	chmodSync(join(folder, 'src/main.js'), 0o755);
+	const manifest = {
 		name: 'caskade',
 		version,
 		description,
@@ -88,7 +107,9 @@ export function buildService(folder = join(project, 'dist/caskade')): string {
 		bin: { caskade: 'src/main.js' },
 		dependencies,
 		bundleDependencies: Object.keys(bundled),
-	});
+	};
+	made.writeJson('package.json', manifest);
+	made.writeJson('npm-shrinkwrap.json', lockOf(manifest));
 	for (const [name, parts] of Object.entries(bundled))
 		for (const part of parts) made.copy(join('node_modules', name, part));
 	made.write('COMMIT', execFileSync('git', ['rev-parse', 'HEAD'], { cwd: project, encoding: 'utf8' }));
@@ -106,7 +127,7 @@ function compile(path: string, outDir: string): void {
  * at the paths that they have here. None of them is the store's.
  * @returns the folder
  */
-export async function buildClient(folder = join(project, 'dist/caskade-client')): Promise<string> {
+export async function buildClient(folder: string): Promise<string> {
 	const made = new Package(folder);
 	compile('client', join(folder, 'dist'));
 	const { metafile } = await bundle({
@@ -141,7 +162,7 @@ export async function buildClient(folder = join(project, 'dist/caskade-client'))
 }
 
 /** Makes the package `caskade-tag` in a folder. @returns the folder */
-export function buildTagModule(folder = join(project, 'dist/caskade-tag')): string {
+export function buildTagModule(folder: string): string {
 	const made = new Package(folder);
 	compile('client/tag', join(folder, 'dist'));
 	made.copy('LICENSE');
@@ -150,5 +171,19 @@ export function buildTagModule(folder = join(project, 'dist/caskade-tag')): stri
 	return folder;
 }
 
-if (import.meta.main)
-	for (const folder of [buildService(), await buildClient(), buildTagModule()]) console.log(folder);
+/** Makes all packages, and of each the file that npm installs. @returns these files */
+export async function buildPackages(folder = join(project, 'dist')): Promise<string[]> {
+	rmSync(folder, { recursive: true, force: true });
+	const made = [
+		buildService(join(folder, 'caskade')),
+		await buildClient(join(folder, 'caskade-client')),
+		buildTagModule(join(folder, 'caskade-tag')),
+	];
+	const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', folder, ...made], {
+		encoding: 'utf8',
+		stdio: ['ignore', 'pipe', 'inherit'],
+	});
+	return (JSON.parse(packed) as { filename: string }[]).map(({ filename }) => join(folder, filename));
+}
+
+if (import.meta.main) for (const file of await buildPackages()) console.log(file);
