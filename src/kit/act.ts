@@ -23,7 +23,9 @@ export interface Field {
 	readonly usual?: string;
 	/** Whether it may be left out without being anything then. */
 	readonly isOptional?: boolean;
-	/** The flag that takes a yes away, and what the command says of it. */
+	/** Whether it holds for an installation, so that the environment may set it, too. */
+	readonly isSetting?: boolean;
+	/** The flag that takes it away, and what the command says of it. It is null then, and a yes is false. */
 	readonly negation?: readonly [flag: string, text: string];
 }
 
@@ -38,11 +40,20 @@ type OneOf<Of extends Field> = Of extends { readonly choices: readonly (infer Ch
 			: boolean;
 type SomeOf<Of extends Field> = Of['flag'] extends `${string}...${string}` ? readonly OneOf<Of>[] : OneOf<Of>;
 
+type ValueOf<Of extends Field> =
+	| SomeOf<Of>
+	| (Of extends { readonly flag: `${string}<${string}`; readonly negation: readonly string[] }
+			? null
+			: never);
+type OptionalOf<Of extends Fields> = {
+	[Name in keyof Of]: Of[Name] extends { readonly isOptional: true } ? Name : never;
+}[keyof Of];
+
 /** What is given to an act that takes these fields. */
 export type Given<Of extends Fields> = {
-	readonly [Name in keyof Of]:
-		| SomeOf<Of[Name]>
-		| (Of[Name] extends { readonly isOptional: true } ? undefined : never);
+	readonly [Name in Exclude<keyof Of, OptionalOf<Of>>]: ValueOf<Of[Name]>;
+} & {
+	readonly [Name in OptionalOf<Of>]?: ValueOf<Of[Name]> | undefined;
 };
 
 export const takesMany = ({ flag }: Field): boolean => flag.includes('...');
@@ -54,6 +65,10 @@ export type ActAccount = Pick<Account, 'id' | 'aid' | 'client' | 'timezone'>;
 export interface ActPlace<About = ActAccount> {
 	readonly store: OpenStore;
 	readonly account: About;
+	/** Who asks: an address, or the user of the command line. */
+	readonly who?: string;
+	/** Hears how far what takes long has come. */
+	readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
 /** What is asked before an act that cannot be undone. */
@@ -72,6 +87,8 @@ export interface Warning {
 export interface Act<Of extends Fields, Result, About = ActAccount, Prepared = unknown> {
 	readonly noun: string;
 	readonly verb: string;
+	/** What the audit log says that was done, where that is not the noun and the verb's past. */
+	readonly done?: string | ((given: Given<Of>) => string);
 	/** What the list of commands says of it. */
 	readonly summary: string;
 	readonly description?: string;
@@ -83,19 +100,23 @@ export interface Act<Of extends Fields, Result, About = ActAccount, Prepared = u
 	readonly takes: Of;
 	/** Why there is no form. */
 	readonly noForm?: string;
+	/** Why there is no command. */
+	readonly noCommand?: string;
 	/** What the audit log says that it concerned, where that is not its argument. Never a secret. */
-	about?(result: Result): string;
+	about?(result: Result, given: Given<Of>, prepared: Prepared): string | undefined;
 	/** What it would take away; undefined where that is nothing. */
 	warning?(place: ActPlace<About>, given: Given<Of>): Promise<Warning | undefined>;
 	/** What takes long, or waits for others, before the control database is locked. */
 	prepare?(place: ActPlace<About>, given: Given<Of>): Promise<Prepared>;
-	/** Changes the control database by `control` alone, in the transaction of the entry. What deletes gives nothing. */
-	run(control: ControlStore, place: ActPlace<About>, given: Given<Of>, prepared: Prepared): Promise<Result>;
-	/** What is done outside of it, once that is decided. May be done again. */
-	finish?(place: ActPlace<About>, given: Given<Of>): Promise<unknown>;
+	/** Missing where all is done by `finish`. Changes the control database by `control` alone, in the transaction of the entry. What deletes gives nothing. */
+	run?(control: ControlStore, place: ActPlace<About>, given: Given<Of>, prepared: Prepared): Promise<Result>;
+	/** What is done outside of it, once that is decided. May be done again. What it gives is the result, if it is anything. */
+	finish?(place: ActPlace<About>, given: Given<Of>, prepared: Prepared): Promise<Result | undefined>;
 	/** Whether the command ends with an error, though it was done. */
 	hasFailed?(result: Result): boolean;
-	/** What the command says of the result in place of a table. */
+	/** The result as the command's table has it. */
+	record?(result: Result): object;
+	/** What the command says in place of a table. */
 	line?(given: Given<Of>, result: Result): string;
 	/** What it says after the table. */
 	remark?(place: ActPlace<About>, given: Given<Of>): string | undefined;
@@ -107,9 +128,9 @@ export const act = <const Of extends Fields, Result, Prepared>(
 ): Act<Of, Result> => declared as Act<Of, Result>;
 
 /** The same about the installation or a client. */
-export const actOfAll = <const Of extends Fields, Result>(
-	declared: Act<Of, Result, undefined>,
-): Act<Of, Result, undefined> => declared;
+export const actOfAll = <const Of extends Fields, Result, Prepared>(
+	declared: Act<Of, Result, undefined, Prepared>,
+): Act<Of, Result, undefined> => declared as Act<Of, Result, undefined>;
 
 // biome-ignore lint/suspicious/noExplicitAny: what an act takes and gives is only known to who names it.
 export type AnyAct = Act<any, any, any>;
@@ -122,21 +143,21 @@ export type AnyAct = Act<any, any, any>;
 export async function runAct<Of extends Fields, Result, About extends ActAccount | undefined>(
 	of: Act<Of, Result, About>,
 	who: string,
-	place: ActPlace<About>,
+	asked: ActPlace<About>,
 	given: Given<Of>,
 ): Promise<Result> {
+	const place = { ...asked, who };
 	const { control } = place.store;
 	const entry = { who, aid: place.account?.aid ?? null, about: concerned(of.takes, given) };
 	try {
 		const prepared = await of.prepare?.(place, given);
 		const result = await control.together(async (together) => {
-			const result = await of.run(together, place, given, prepared);
-			const about = of.about?.(result) ?? entry.about;
-			await together.audit.add({ ...entry, action: doneOf(of), about });
+			const result = (await of.run?.(together, place, given, prepared)) as Result;
+			const about = of.about?.(result, given, prepared) ?? entry.about;
+			await together.audit.add({ ...entry, action: doneOf(of, given), about });
 			return result;
 		});
-		await of.finish?.(place, given);
-		return result;
+		return (await of.finish?.(place, given, prepared)) ?? result;
 	} catch (error) {
 		if (error instanceof OperatorError) await control.audit.add({ ...entry, action: refusedOf(of) });
 		throw error;
@@ -150,7 +171,11 @@ export function concerned(takes: Fields, given: Given<Fields>): string | null {
 }
 
 /** How the audit log says that an act was done, as `goal created`. */
-function doneOf({ noun, verb }: Pick<AnyAct, 'noun' | 'verb'>): string {
+function doneOf<Of extends Fields>(
+	{ noun, verb, done }: Pick<Act<Of, unknown>, 'noun' | 'verb' | 'done'>,
+	given: Given<Of>,
+): string {
+	if (done !== undefined) return typeof done === 'string' ? done : done(given);
 	return `${noun} ${verb === 'stop' ? 'stopped' : verb.replace(/e?$/, 'ed')}`;
 }
 

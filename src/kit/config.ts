@@ -297,7 +297,7 @@ function proxies(value: string): Proxies {
 /** A parser of texts that match a pattern. @param otherwise what is said of others */
 export function matching(pattern: RegExp, otherwise: string): (value: string) => string {
 	return (value) => {
-		if (!pattern.test(value)) throw new InvalidArgumentError(otherwise);
+		if (!pattern.test(value)) throw new OperatorError(otherwise);
 		return value;
 	};
 }

@@ -89,19 +89,63 @@ for (const engine of enginesAboveContract) {
 	});
 }
 
-test('every act has a command, and a form or a reason to have none', async () => {
+test('every act has a command and a form, or a reason to have none', async () => {
 	assert.ok(acts.size >= 18);
 	const pages = globSync('capabilities/*/pages/*.ts', { cwd: src }).map((file) =>
 		readFileSync(join(src, file), 'utf8').replaceAll(/^import [^;]*;/gm, ''),
 	);
 	const { commands } = await program();
-	for (const [name, { noun, verb, noForm }] of acts) {
+	for (const [name, { noun, verb, noForm, noCommand }] of acts) {
 		const group = commands.find((command) => command.name() === noun);
-		assert.ok(
-			group?.commands.some((command) => command.name() === verb),
-			`caskade ${noun} ${verb}`,
+		assert.notEqual(
+			group?.commands.some((command) => command.name() === verb) ?? false,
+			noCommand !== undefined,
+			`caskade ${noun} ${verb}, or why there is none`,
 		);
 		const hasForm = pages.some((page) => new RegExp(`\\b${name}\\b`).test(page));
 		assert.notEqual(hasForm, noForm !== undefined, `${name}: a form, or why there is none`);
 	}
+});
+
+/** Commands that are no acts: they only look, or say in `noteDone` what they did. */
+const looking = [
+	...['account list', 'audit list', 'backtest', 'client list', 'doctor', 'events', 'experiment list'],
+	...['experiment plan', 'experiment report', 'export', 'goal list', 'key list', 'model list', 'model show'],
+	...[
+		'note list',
+		'plan list',
+		'report',
+		'score',
+		'segment list',
+		'segment members',
+		'segment test',
+		'status',
+	],
+	...[
+		'subscription list',
+		'subscription show',
+		'usage',
+		'user list',
+		'visitor export',
+		'visitor find',
+		'visitor show',
+	],
+	...['webhook deliveries', 'webhook list'],
+];
+const noted = ['cask issue', 'import', 'spend import', 'train', 'visitor erase-again'];
+/** They run acts of other names. */
+const ofOtherNames = ['account identity-secret', 'user sessions'];
+/** What they change is a database as a whole, or another server's. */
+const ofWholes = ['backup', 'copy', 'demo', 'migrate', 'restore', 'serve', 'upload'];
+
+test('every command is an act, or says what it did, or only looks', async () => {
+	const { commands } = await program();
+	const names = commands.flatMap((command) =>
+		command.commands.length === 0
+			? [command.name()]
+			: command.commands.map((own) => `${command.name()} ${own.name()}`),
+	);
+	const ofActs = [...acts.values()].map(({ noun, verb }) => `${noun} ${verb}`);
+	const others = names.filter((name) => !ofActs.includes(name) && !name.startsWith('report '));
+	assert.deepEqual(others.sort(), [...looking, ...noted, ...ofOtherNames, ...ofWholes].sort());
 });

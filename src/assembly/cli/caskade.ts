@@ -37,6 +37,7 @@ const capabilityOf: Readonly<Record<string, string>> = {
 	segment: 'accounts',
 	experiment: 'experiments',
 	webhook: 'webhooks',
+	note: 'people',
 	user: 'people',
 	audit: 'people',
 	train: 'training',

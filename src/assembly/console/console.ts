@@ -140,18 +140,18 @@ export function createConsole(options: ConsoleOptions): Console {
 	async function answerPage(page: ConsolePage, unnoted: Asked): Promise<ConsoleAnswer> {
 		const { request, account, person } = unnoted;
 		let notes = 0;
-		const note: Asked['note'] = async (action, about) => {
+		const note = async (action: string, about?: string, aid = account?.aid ?? null) => {
 			notes++;
-			const aid = account?.aid ?? null;
 			await store.control.audit.add({ who: person.email, action, aid, about: about ?? null });
 		};
-		const act: Asked['act'] = async (of, given) => {
+		const act: Asked['act'] = async (of, given, acted = account) => {
 			notes++;
-			if (!may(person, account?.aid ?? null, of.right)) {
-				await note(refusedOf(of), concerned(of.takes, given) ?? undefined);
+			const aid = acted?.aid ?? null;
+			if (!may(person, aid, of.right)) {
+				await note(refusedOf(of), concerned(of.takes, given) ?? undefined, aid);
 				throw new NotAllowedError();
 			}
-			return runAct(of, person.email, { store, account: account as never }, given);
+			return runAct(of, person.email, { store, account: acted as never }, given);
 		};
 		const asked = { ...unnoted, note, act };
 		const { title } = page;

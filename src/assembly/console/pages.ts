@@ -1,3 +1,4 @@
+import { accountsPage } from '../../capabilities/accounts/pages/accounts.ts';
 import { segmentsPage } from '../../capabilities/accounts/pages/segments.ts';
 import { settingsPage } from '../../capabilities/accounts/pages/settings.ts';
 import { tagPage } from '../../capabilities/accounts/pages/tag.ts';
@@ -52,6 +53,7 @@ export const allPages: readonly ConsolePage[] = [
 	notesPage,
 	viewsPage,
 	reportFilePage,
+	accountsPage,
 	systemPage,
 	peoplePage,
 	personPage,

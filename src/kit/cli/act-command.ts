@@ -1,10 +1,10 @@
 import { userInfo } from 'node:os';
 import { Argument, type Command, Option } from 'commander';
 import type { Account } from '../../core/store/control/control-store.ts';
-import type { OpenStore } from '../../core/store/store.ts';
+import type { OpenStore, Store } from '../../core/store/store.ts';
 import { type AnyAct, type Field, type Fields, isYes, runAct, takesMany } from '../act.ts';
-import { filled } from '../config.ts';
-import { type Buildable, command, repeated } from './command.ts';
+import { filled, setting } from '../config.ts';
+import { type Buildable, command, type Declaration, repeated } from './command.ts';
 import { askOnTerminal } from './confirm.ts';
 import { type CommonOptions, print, printLine, printRecord } from './output.ts';
 
@@ -20,13 +20,15 @@ export function commandLineUser(): string {
 	}
 }
 
+/** Has the audit log say what a command does that is no act: it has no form. */
+export function noteDone(store: Pick<Store, 'control'>, action: string, aid: string, about?: string) {
+	return store.control.audit.add({ who: commandLineUser(), action, aid, about: about ?? null });
+}
+
 /** The command of an act. */
 export function actCommand(of: AnyAct): Buildable {
 	const { verb, summary, description, takes, warning, begins = false } = of;
-	const fields = Object.entries<Field>(takes);
-	const declared = command(verb, summary).with<Flags>((own) => {
-		for (const [, field] of fields) addField(own, field);
-	});
+	const declared = withFields(command(verb, summary), takes);
 	if (description !== undefined) declared.description(description);
 	if (warning) declared.option('--yes', `${verb} without asking`);
 	if (verb === 'update') declared.requireChange();
@@ -42,11 +44,34 @@ export function actCommand(of: AnyAct): Buildable {
 	return declared;
 }
 
+/** Adds the flags and arguments of fields to a command that is more than its act. */
+export function withFields<Options, Args extends readonly unknown[]>(
+	declared: Declaration<Options, Args>,
+	takes: Fields,
+): Declaration<Options & Flags, Args> {
+	return declared.with<Flags>((own) => {
+		for (const field of Object.values(takes)) addField(own, field);
+	});
+}
+
 function addField(own: Command, field: Field): void {
-	const { flag, text, parse = String, choices, usual, isOptional = false, negation } = field;
+	const {
+		flag,
+		text,
+		parse = String,
+		choices,
+		usual,
+		isOptional = false,
+		isSetting = false,
+		negation,
+	} = field;
 	const takes = isYes(field) ? undefined : takesMany(field) ? repeated(parse) : (choices ?? parse);
 	if (!flag.startsWith('-')) {
 		own.addArgument(filled(new Argument(flag, text), takes));
+		return;
+	}
+	if (isSetting) {
+		own.addOption(setting(flag, text, parse));
 		return;
 	}
 	const parsed = usual === undefined ? undefined : parse(usual);
@@ -66,13 +91,15 @@ function givenOf(
 		Object.entries(takes).map(([name, field]) => {
 			const { flag, isOptional } = field;
 			const value = flag.startsWith('-') ? flags[new Option(flag).attributeName()] : left.shift();
+			if (value === false && !isYes(field)) return [name, null];
 			if (takesMany(field) && Array.isArray(value)) return [name, [...new Set(value)]];
 			return [name, isYes(field) && !isOptional ? value === true : value];
 		}),
 	);
 }
 
-async function runCommand(
+/** Does what was typed, and prints what it gives. */
+export async function runCommand(
 	of: AnyAct,
 	store: OpenStore,
 	account: Account | undefined,
@@ -93,7 +120,7 @@ async function runCommand(
 	print(flags, result, () => {
 		const line = of.line?.(given, result);
 		if (line !== undefined) printLine(line);
-		else printRecord({ ...result });
+		else printRecord(of.record?.(result) ?? { ...result });
 		const remark = of.remark?.(place, given);
 		if (remark !== undefined) printLine(remark);
 	});

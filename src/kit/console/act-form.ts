@@ -2,6 +2,8 @@ import { OperatorError } from '../../core/errors.ts';
 import { type Html, html } from '../../core/format/html.ts';
 import {
 	type Act,
+	type ActAccount,
+	type ActPlace,
 	type AnyAct,
 	type Field,
 	type Fields,
@@ -42,14 +44,15 @@ export function actGiven<Of extends Fields>(takes: Of, form: URLSearchParams): G
 
 function readField(name: string, field: Field, form: URLSearchParams): unknown {
 	const label = formLabelOf(name, field) ?? name;
-	const { parse = String, choices, isOptional } = field;
+	const { parse = String, choices, isOptional, negation } = field;
 	if (isYes(field)) return form.has(name);
 	if (takesMany(field)) {
 		const values = linesOf(form, name, label, parse);
+		if (values.length === 0 && isOptional) return negation && null;
 		if (values.length === 0) throw new OperatorError(`${label}: Name at least one, each on a line.`);
 		return [...new Set(values)];
 	}
-	if (isOptional && !form.get(name)?.trim()) return undefined;
+	if (isOptional && !form.get(name)?.trim()) return negation && null;
 	return fieldOf(form, name, label, choices ? oneOf(choices) : parse);
 }
 
@@ -66,12 +69,19 @@ export function doing<Of extends Fields, Result>(
 
 /** What is asked before an act that cannot be undone. */
 export function warningOf(of: AnyAct, given: (asked: AskedOfAccount) => Promise<Record<string, unknown>>) {
-	return async (asked: AskedOfAccount): Promise<Question | undefined> => {
-		const warning = await of.warning?.(asked, await given(asked));
-		if (!warning) return undefined;
-		const { what, named, name } = warning;
-		const [before, ...after] = named === undefined ? [what] : what.split(named);
-		const text = html`${before}${after.map((part) => [nameOf(named as string), part])}`;
-		return { what: html`<p class="warning">${text}</p>`, ...(name !== undefined && { name }) };
-	};
+	return async (asked: AskedOfAccount) => questionOf(of, asked, await given(asked));
+}
+
+/** The same of an act that is about something else than the page. */
+export async function questionOf(
+	of: AnyAct,
+	place: ActPlace<ActAccount | undefined>,
+	given: Record<string, unknown>,
+): Promise<Question | undefined> {
+	const warning = await of.warning?.(place, given);
+	if (!warning) return undefined;
+	const { what, named, name } = warning;
+	const [before, ...after] = named === undefined ? [what] : what.split(named);
+	const text = html`${before}${after.map((part) => [nameOf(named as string), part])}`;
+	return { what: html`<p class="warning">${text}</p>`, ...(name !== undefined && { name }) };
 }

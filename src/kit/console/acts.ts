@@ -59,6 +59,16 @@ const demands: Readonly<Record<string, Readonly<Record<string, Demand>>>> = {
 	':aid/views': { get: 'session', 'save view': 'session', 'remove view': 'session' },
 	// Figures about many visitors.
 	':aid/reports/:file': { get: 'session' },
+	accounts: {
+		get: 'session',
+		create: 'proof',
+		disable: 'proof',
+		enable: 'proof',
+		delete: 'proof',
+		'disable client': 'proof',
+		'enable client': 'proof',
+		'delete client': 'proof',
+	},
 	system: { get: 'session', doctor: 'session' },
 	people: { get: 'session', create: 'proof' },
 	'people/:email': {

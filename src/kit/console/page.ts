@@ -91,10 +91,15 @@ export interface Asked extends OpenSession {
 	readonly shownIdentity: string | undefined;
 	/** Begins to tie an identity of single sign-on to the person. */
 	connect(): Promise<{ readonly address: string; readonly cookie: string }>;
-	/** Does what the person asks for, which the audit log says. @throws NotAllowedError, OperatorError */
+	/**
+	 * Does what the person asks for, which the audit log says.
+	 * @param account what it is about, where that is not the page's
+	 * @throws NotAllowedError, OperatorError
+	 */
 	act<Of extends Fields, Result, About extends ActAccount | undefined>(
 		of: Act<Of, Result, About>,
 		given: Given<Of>,
+		account?: ActAccount,
 	): Promise<Result>;
 	/**
 	 * Writes what the person does into the audit log.

@@ -46,7 +46,10 @@ for (const engine of engines)
 		let cookie = '';
 		{
 			await using server = await start(at, port);
-			const person = await server.store.control.people.create(email, [{ aid: null, role: 'admin' }]);
+			const grants = [{ aid: null, role: 'admin' }] as const;
+			const person = await server.store.control.people.create(email, grants);
+			// The last admin stays.
+			await server.store.control.people.create('other@example.com', grants);
 			const { link } = await newLoginLink(server.store.control, person, `http://127.0.0.1:${port}`);
 			cookie = await enter(port, link);
 			assert.match(cookie, new RegExp(`^caskade-${port}=`));

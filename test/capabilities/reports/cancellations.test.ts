@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changeAccount } from '../../../src/capabilities/accounts/store/account-changes.ts';
+import { updateAccount } from '../../../src/capabilities/accounts/acts/accounts.ts';
 import { describeMovement } from '../../../src/capabilities/reports/movement.ts';
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
 import { reportOf } from '../../../src/capabilities/reports/reports.ts';
@@ -11,6 +11,7 @@ import { type Profile, profileOf } from '../../../src/core/domain/profile.ts';
 import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { Cadences, emptyCadenceTable } from '../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../src/core/durations.ts';
+import { runAct } from '../../../src/kit/act.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { type CoursedJourney, coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
 import { reportText } from '../../../src/kit/reports/report-table.ts';
@@ -316,7 +317,12 @@ for (const engine of engines)
 		const renewals = async (evt: string | null) =>
 			(await asked('activity', evt)).rows.reduce((sum, row) => sum + Number(row.renewals), 0);
 		assert.deepEqual([await renewals('goodbye'), await renewals(null)], [1, 2]);
-		await changeAccount(store, 'c-a-cancellations', { cancellationEvt }, async () => {});
+		await runAct(
+			updateAccount,
+			'a test',
+			{ store, account: await store.control.account('c-a-cancellations') },
+			{ cancellationEvt, relabelAmounts: false },
+		);
 		assert.equal((await store.control.account('c-a-cancellations')).cancellationEvt, cancellationEvt);
 		const listed = await asked('subscriptions', 'goodbye');
 		assert.equal(listed.rows.find(({ subid }) => subid === 'A')?.state, 'cancelled');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { openStore } from '../../../src/assembly/open.ts';
-import { changeAccount } from '../../../src/capabilities/accounts/store/account-changes.ts';
+import { updateAccount } from '../../../src/capabilities/accounts/acts/accounts.ts';
 import { checkDays, graceMs, keepDays } from '../../../src/capabilities/reports/kept-days.ts';
 import { prune, pruneKept } from '../../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseVisitor } from '../../../src/capabilities/visitors/store/erasure.ts';
@@ -11,6 +11,7 @@ import { dayMs, minuteMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import { News } from '../../../src/core/store/news.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
+import { runAct } from '../../../src/kit/act.ts';
 import { calendarOf } from '../../../src/kit/reports/calendar.ts';
 import { body } from '../../core/store/contract/visitors.ts';
 import { addAccount, type Engine, engines } from '../../core/store/engines.ts';
@@ -212,7 +213,12 @@ for (const engine of engines) {
 			if (await named()) news.done(id);
 			return !(await named());
 		});
-		await changeAccount(store, 'c-a-acme-uk', { cancellationEvt: 'goodbye' }, async () => {});
+		await runAct(
+			updateAccount,
+			'a test',
+			{ store, account: await store.control.account('c-a-acme-uk') },
+			{ cancellationEvt: 'goodbye', relabelAmounts: false },
+		);
 		assert.deepEqual(await keptRows(store, id), []);
 		// They are not left until something arrives.
 		await eventually('the account is visited again', named);
@@ -224,7 +230,12 @@ for (const engine of engines) {
 		assert.equal(await renewals('goodbye'), 0);
 		for await (const { ok } of checkDays(store)) assert.ok(ok);
 		// The same setting again forgets nothing.
-		await changeAccount(store, 'c-a-acme-uk', { cancellationEvt: 'goodbye' }, async () => {});
+		await runAct(
+			updateAccount,
+			'a test',
+			{ store, account: await store.control.account('c-a-acme-uk') },
+			{ cancellationEvt: 'goodbye', relabelAmounts: false },
+		);
 		assert.ok((await keptRows(store, id)).length > 0);
 	});
 

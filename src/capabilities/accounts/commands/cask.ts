@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CaskSubject, issueCask } from '../../../core/access/cask.ts';
-import { caskLifetimeMs, keyPropagationMs } from '../../../core/domain/signing-key.ts';
+import { caskLifetimeMs } from '../../../core/domain/signing-key.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import type { Store } from '../../../core/store/store.ts';
+import { actCommand, noteDone } from '../../../kit/cli/act-command.ts';
 import { aidText, command, group } from '../../../kit/cli/command.ts';
 import { visitorId } from '../../../kit/cli/flag-values.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { durationIn } from '../../../kit/config.ts';
+import { rotateSigningKey } from '../acts/casks.ts';
 
 const lifetimeMs = durationIn(
 	'smh',
@@ -27,21 +29,10 @@ const issue = command('issue', 'issue a cask for a visitor or a visit')
 		caskLifetimeMs,
 		'24h',
 	)
-	.onStore(async (store, options, aid) => print(options, await newCask(store, aid, options)));
-
-const rotate = command('rotate', 'sign with a new key from now on')
-	.description(
-		`Sign casks with a new key from now on. Casks signed with earlier keys stay valid until they expire, so pages
-notice nothing. To revoke a visitor's casks at once, erase the visitor. To revoke an account's, disable it.`,
-	)
-	.onStore(async (store, options) => {
-		const { kid, createdAtMs } = await store.control.rotateSigningKeys();
-		const signsFrom = new Date(createdAtMs + keyPropagationMs).toISOString();
-		print(
-			options,
-			{ kid, signsFrom },
-			`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`,
-		);
+	.onStore(async (store, options, aid) => {
+		const cask = await newCask(store, aid, options);
+		await noteDone(store, 'cask issued', aid, options.vid ?? options.sid);
+		print(options, cask);
 	});
 
 export const caskCommand = group(
@@ -50,7 +41,7 @@ export const caskCommand = group(
 	`Manage casks. A cask gives access to the scores and segments of one visitor or one visit, for 24 hours at most.
 Pages receive one with every hit. Operators can issue one for tests and support. Treat it as a secret: whoever holds
 it may read.`,
-	[issue, rotate],
+	[issue, actCommand(rotateSigningKey)],
 );
 
 /** Long enough to wait for the end of the second. */

@@ -1,53 +1,27 @@
-import { parseChannelRule, shownChannelRule } from '../../../core/domain/channel-rule.ts';
-import { idTrusts } from '../../../core/domain/signed-id.ts';
 import { standardPlan } from '../../../core/domain/usage-plan.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { currencyCode, isCurrency } from '../../../core/format/currencies.ts';
+import { isCurrency } from '../../../core/format/currencies.ts';
 import { type Html, html } from '../../../core/format/html.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
-import { eventName, hostName, webOrigin } from '../../../core/format/values.ts';
 import { type ApiKey, isUsable } from '../../../core/store/control/control-store.ts';
 import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
-import {
-	checkField,
-	choiceField,
-	fieldOf,
-	formOf,
-	hiddenFields,
-	linesField,
-	linesOf,
-	oneOf,
-	optionalField,
-	textField,
-} from '../../../kit/console/form.ts';
+import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
 import { may } from '../../../kit/person.ts';
-import { calendarOf } from '../../../kit/reports/calendar.ts';
 import { assumedRenewals } from '../../../kit/reports/courses.ts';
-import { gracePeriods, renewalPeriods } from '../../../kit/reports/report-query.ts';
+import { settingFields, typedSettings, updateAccount } from '../acts/accounts.ts';
 import { createGoal, deleteGoal, updateGoal } from '../acts/goals.ts';
 import { issueKey, revokeKey } from '../acts/keys.ts';
-import { changeAccount } from '../store/account-changes.ts';
 import { relabelledAmounts } from '../store/stored-amounts.ts';
 
 const actions: Actions<AskedOfAccount> = {
-	async account({ store, account, form, note }) {
-		const periods = linesOf(form, 'renewalDays', 'Days between renewals', renewalPeriods);
-		const graces = linesOf(form, 'graceDays', 'Days of grace', gracePeriods);
-		const changes = {
-			origins: linesOf(form, 'origins', 'Origins', webOrigin),
-			explains: form.has('explains'),
-			channelRules: linesOf(form, 'channelRules', 'Channels', parseChannelRule),
-			timezone: fieldOf(form, 'timezone', 'Time zone', (text) => calendarOf(text).timezone),
-			paymentProviders: linesOf(form, 'paymentProviders', 'Payment sites', hostName),
-			renewalDays: Object.assign({}, ...periods),
-			graceDays: Object.assign({}, ...graces),
-			cancellationEvt: optionalField(form, 'cancellationEvt', 'Cancellation', eventName) ?? null,
-			currency: fieldOf(form, 'currency', 'Currency', currencyCode),
-			idTrust: fieldOf(form, 'idTrust', 'Ids in hits', oneOf(idTrusts)),
-		};
-		await changeAccount(store, account.aid, changes, note);
+	async account(asked) {
+		// Whether amounts are called by another name has been asked.
+		await asked.act(updateAccount, {
+			...actGiven(settingFields, asked.form),
+			relabelAmounts: asked.form.has('confirm'),
+		});
 	},
 	'create goal': doing(createGoal),
 	'update goal': doing(updateGoal),
@@ -120,22 +94,9 @@ async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
 /** @param assumed what is taken of event types that nobody has renewed */
 function accountForm(asked: AskedOfAccount, assumed: string | null): Html {
 	const { account } = asked;
-	const { aid, client, idTrust, timezone, currency, origins, channelRules, paymentProviders, explains } =
-		account;
-	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
-	const graceDays = Object.entries(account.graceDays).map((pair) => pair.join('='));
-	const fields = html`${textField('timezone', 'Time zone', timezone, { isRequired: true, hint: 'of days and months in reports, such as Europe/London' })}
-${textField('currency', 'Currency', currency, { isRequired: true, hint: 'what amounts are in, such as GBP; they are stored in its minor unit, as ISO 4217 has it' })}
-${linesField('channelRules', 'Channels', channelRules.map(shownChannelRule), 'partner=*.partner.example/* on each line: the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text')}
-${linesField('origins', 'Origins', origins, 'web origins whose pages may read scores, one on each line; empty for all')}
-${checkField('explains', "let pages, and so everybody, read a score's reasons", explains)}
-${linesField('paymentProviders', 'Payment sites', paymentProviders, 'sites that take payments, besides the known ones: a return from one is not an arrival')}
-${linesField('renewalDays', 'Days between renewals', renewalDays, 'such as newsletter=30, on each line, where reports should not learn them; lifetime=never for what is paid once')}
-${assumed !== null && html`<p class="hint">${assumed}</p>`}
-${linesField('graceDays', 'Days of grace', graceDays, 'such as newsletter=21, on each line: how many days after its due day a renewal is in time')}
-${textField('cancellationEvt', 'Cancellation', account.cancellationEvt, { hint: 'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected; empty for none' })}
-${choiceField('idTrust', 'Ids in hits', idTrusts, idTrust)}
-<p class="hint">Whose cid and tid in a hit are believed: <em>claimed</em>, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; <em>signed</em>, of those alone that have it; <em>trusted</em>, of everybody, so that whoever guesses one is taken for its customer.</p>`;
+	const { aid, client } = account;
+	const fields = html`${actFields(settingFields, typedSettings(account), 'account')}
+${assumed !== null && html`<p class="hint">${assumed}</p>`}`;
 	return html`${factList({ aid, client })}
 <section class="section"><h2>Account</h2>
 ${formOf(asked, 'account', fields, 'Save')}</section>`;

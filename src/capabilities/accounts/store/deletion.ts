@@ -9,21 +9,13 @@ import type { Store } from '../../../core/store/store.ts';
 const settleMs = 3000;
 
 /**
- * Deletes an account, and its database. Servers refuse requests for it before the database goes, so that none fails. An
- * interrupted deletion leaves it disabled, and is completed by repeating it.
+ * Disables an account, and deletes its database. Servers refuse requests for it before the database goes, so that none fails.
  * @throws OperatorError where there is none, or its database server cannot be reached
  */
-export async function deleteAccount(store: Store & Maintenance, aid: string): Promise<void> {
+export async function deleteAccountDatabase(store: Store & Maintenance, aid: string): Promise<void> {
 	const { id, disabledAt } = await store.control.setAccountDisabled(aid, true);
 	await letServersSettle(store, [disabledAt]);
 	await store.deleteAccountDatabase(id);
-	await store.control.deleteAccount(aid);
-}
-
-/** @throws OperatorError where there is none, or it has accounts or usable keys */
-export async function deleteClient(store: Store, name: string): Promise<void> {
-	await letKeysSettle(store);
-	await store.control.deleteClient(name);
 }
 
 /** A key that servers still know may not go. */

@@ -1,6 +1,7 @@
 import { openSync, writeFileSync } from 'node:fs';
 import { OperatorError } from '../../../core/errors.ts';
 import { counted } from '../../../core/format/numbers.ts';
+import { noteDone } from '../../../kit/cli/act-command.ts';
 import { aidText, command } from '../../../kit/cli/command.ts';
 import { print, printLine, printTable } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
@@ -64,6 +65,7 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 			},
 		);
 		progress.end();
+		await noteDone(store, 'history imported', account.aid);
 		if (stored.hits + stored.events > 0)
 			await store.control.notes.add(
 				accountId,

@@ -3,6 +3,7 @@ import { minorUnitOf } from '../../../core/format/currencies.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import { day } from '../../../core/format/values.ts';
+import { noteDone } from '../../../kit/cli/act-command.ts';
 import { command, group } from '../../../kit/cli/command.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { saveSpending } from '../../../kit/reading/journey-rows.ts';
@@ -29,6 +30,7 @@ line is wrong, nothing is stored.
 		const rows = await readSpending(file, currency);
 		for (let from = 0; from < rows.length; from += rowsPerTransaction)
 			await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
+		await noteDone(store, 'spending imported', aid);
 		const pence = rows.reduce((sum, row) => sum + row.pence, 0);
 		print(
 			options,

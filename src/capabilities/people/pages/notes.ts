@@ -1,9 +1,11 @@
 import { type Html, html } from '../../../core/format/html.ts';
-import { day, displayName } from '../../../core/format/values.ts';
+import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
-import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
+import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+
+import { addNote, removeNote } from '../acts.ts';
 
 /** Bounds the elements of the page. */
 const maxShown = 200;
@@ -26,22 +28,15 @@ export const notesPage = accountPage({
 			Remove: ({ id }) => formOf(asked, 'remove note', hiddenFields({ id }), 'Remove', { look: 'danger' }),
 		});
 		return html`<p>Pictures of time show notes as marks, and list them beneath. The service writes some itself: when scores come from another model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag. Experiments are shown as well.</p>
-${addNote(asked)}
+${noteForm(asked)}
 ${notes.length === 0 ? html`<p class="empty">No notes yet. Write the first one above.</p>` : table}
 ${shown.length < notes.length && html`<p class="note">These are the latest ${shown.length} of ${notes.length}.</p>`}
 <p class="note">Days are in ${calendar.timezone}. Who writes and removes notes is in the audit log.</p>`;
 	},
 	actions: {
-		async 'remove note'({ form, store, account, note }) {
-			const id = form.get('id') ?? '';
-			await store.control.notes.remove(account.id, id);
-			await note('note removed', id);
-		},
-		async 'add note'({ form, store, account, person, note, request }) {
-			const at = fieldOf(form, 'day', 'Day', day);
-			const text = fieldOf(form, 'text', 'Note', displayName);
-			await store.control.notes.add(account.id, text, { day: at, who: person.email });
-			await note('note added', at);
+		'remove note': async ({ act, form }) => void (await act(removeNote, { note: form.get('id') ?? '' })),
+		async 'add note'({ act, form, account, request }) {
+			await act(addNote, actGiven(addNote.takes, form));
 			const back = form.get('back');
 			return redirect(back === null ? request.path : `/console/${account.aid}/?${new URLSearchParams(back)}`);
 		},
@@ -49,7 +44,7 @@ ${shown.length < notes.length && html`<p class="note">These are the latest ${sho
 });
 
 /** A form for a note. From another page than that of notes, it leads back to the overview. */
-export function addNote(asked: AskedOfAccount): Html {
+export function noteForm(asked: AskedOfAccount): Html {
 	const { request, account, calendar, now } = asked;
 	const path = `/console/${account.aid}/notes`;
 	const isHere = request.path === path;

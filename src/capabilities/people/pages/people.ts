@@ -1,12 +1,21 @@
-import { OperatorError } from '../../../core/errors.ts';
 import { type Html, html } from '../../../core/format/html.ts';
 import { emailAddress } from '../../../core/format/values.ts';
+import { questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { fieldOf, formOf, hiddenFields, oneOf } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
-import { type Grant, personRoles } from '../../../kit/person.ts';
-import { newLoginLink } from '../access/sign-in.ts';
+import { personRoles } from '../../../kit/person.ts';
+import {
+	createUser,
+	disconnectSingleSignOn,
+	endSessions,
+	grantRole,
+	makeLink,
+	removeSecondFactor,
+	removeUser,
+	revokeRole,
+} from '../acts.ts';
 import type { StoredPerson } from '../store/people.ts';
 import { rolesOf, sessionTable } from './account.ts';
 
@@ -37,11 +46,9 @@ ${formOf(asked, 'create', fields, 'Add, and make a link to sign in')}</section>`
 	},
 	actions: {
 		async create(asked) {
-			const { store, form, consoleUrl } = asked;
-			const email = emailAddress(form.get('email') ?? '');
-			const person = await store.control.people.create(email, [grantOf(form)]);
-			await asked.note('user created', email);
-			return onceLink(await newLoginLink(store.control, person, consoleUrl));
+			const { form, consoleUrl } = asked;
+			const email = fieldOf(form, 'email', 'Email address', emailAddress);
+			return onceLink(await asked.act(createUser, { email, ...grantOf(form), consoleUrl }));
 		},
 	},
 };
@@ -52,7 +59,7 @@ export const personPage: ConsolePage = {
 	title: 'Person',
 	right: 'administer',
 	async get(asked) {
-		const { isSelf, ...person } = await personOf(asked);
+		const person = await asked.store.control.people.find(asked.parts.email as string);
 		const sessions = await asked.store.control.sessions.list(person.email);
 		return html`<p><strong>${person.email}</strong>, since ${timeOf(person.createdAt)}, signs in with ${waysOf(person)}.</p>
 <section class="section"><h2>Roles</h2>
@@ -61,7 +68,7 @@ ${
 		? html`<p>None: this person sees nothing.</p>`
 		: html`<ul>${person.grants.map(
 				({ aid, role }) => html`<li>${role} of ${aid ?? 'all accounts'}
-${!(isSelf && aid === null) && formOf(asked, 'revoke', hiddenFields({ account: aid }), 'Take away')}</li>
+${formOf(asked, 'revoke', hiddenFields({ account: aid }), 'Take away')}</li>
 `,
 			)}</ul>`
 }
@@ -74,82 +81,32 @@ ${sessions.length > 1 && formOf(asked, 'end sessions', null, 'Sign out everywher
 ${formOf(asked, 'link', null, 'Make a link')}
 ${person.hasSecondFactor && formOf(asked, 'remove second factor', null, 'Remove the second factor, which is lost')}
 ${person.issuer !== null && formOf(asked, 'disconnect single sign-on', null, 'Disconnect single sign-on')}</section>
-${
-	!isSelf &&
-	html`<section class="section"><h2>Remove</h2>
-${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</section>`
-}
+<section class="section"><h2>Remove</h2>
+${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</section>
 <p><a href="/console/audit?user=${encodeURIComponent(person.email)}">What ${person.email} did</a></p>`;
 	},
 	actions: {
-		async grant(asked) {
-			const [{ email, isSelf }, grant] = [await personOf(asked), grantOf(asked.form)];
-			if (isSelf && grant.aid === null && grant.role !== 'admin') throw lastAdmin();
-			await asked.store.control.people.grant(email, [grant]);
-			await asked.note(`role given: ${rolesOf([grant])}`, email);
-		},
+		grant: async (asked) => void (await asked.act(grantRole, { ...emailOf(asked), ...grantOf(asked.form) })),
 		async revoke(asked) {
-			const { email, isSelf } = await personOf(asked);
-			const account = asked.form.get('account') || null;
-			if (isSelf && account === null) throw lastAdmin();
-			await asked.store.control.people.revoke(email, [account]);
-			await asked.note(`role taken away on ${account ?? 'all accounts'}`, email);
+			await asked.act(revokeRole, { ...emailOf(asked), account: accountsOf(asked.form) });
 		},
-		async 'end session'(asked) {
-			const { email } = await personOf(asked);
-			await asked.store.control.sessions.end(email, { id: asked.form.get('session') ?? '' });
-			await asked.note('session ended', email);
-		},
-		async 'end sessions'(asked) {
-			const { email } = await personOf(asked);
-			await asked.store.control.sessions.end(email);
-			await asked.note('signed out everywhere', email);
-		},
-		async 'remove second factor'(asked) {
-			const { id, email } = await personOf(asked);
-			await asked.store.control.people.removeSecondFactor(id);
-			await asked.note('second factor removed', email);
-		},
-		async 'disconnect single sign-on'(asked) {
-			const { id, email } = await personOf(asked);
-			await asked.store.control.people.removeIdentity(id);
-			await asked.note('single sign-on disconnected', email);
-		},
-		async link(asked) {
-			const person = await personOf(asked);
-			await asked.note('link made', person.email);
-			return onceLink(await newLoginLink(asked.store.control, person, asked.consoleUrl));
-		},
+		'end session': async (asked) =>
+			void (await asked.act(endSessions, { ...emailOf(asked), session: asked.form.get('session') ?? '' })),
+		'end sessions': async (asked) => void (await asked.act(endSessions, emailOf(asked))),
+		'remove second factor': async (asked) => void (await asked.act(removeSecondFactor, emailOf(asked))),
+		'disconnect single sign-on': async (asked) =>
+			void (await asked.act(disconnectSingleSignOn, emailOf(asked))),
+		link: async (asked) =>
+			onceLink(await asked.act(makeLink, { ...emailOf(asked), consoleUrl: asked.consoleUrl })),
 		async remove(asked) {
-			const { email, isSelf } = await personOf(asked);
-			if (isSelf) throw new OperatorError('You cannot remove yourself; another admin can.');
-			await asked.store.control.people.remove(email);
-			await asked.note('user removed', email);
+			await asked.act(removeUser, emailOf(asked));
 			return redirect('/console/people');
 		},
 	},
-	questions: {
-		async remove(asked) {
-			const { email, grants, isSelf } = await personOf(asked);
-			if (isSelf) return undefined;
-			return {
-				what: html`<p class="warning">${email} (${rolesOf(grants)}) would be removed and signed out, with password, second factor and own views, for good. What ${email} did stays in the audit log.</p>`,
-				name: email,
-			};
-		},
-	},
+	questions: { remove: (asked) => questionOf(removeUser, { ...asked, account: undefined }, emailOf(asked)) },
 };
 
-/** Whom the page is about. */
-async function personOf({ store, parts, person }: Asked): Promise<StoredPerson & { isSelf: boolean }> {
-	const found = await store.control.people.find(parts.email as string);
-	return { ...found, isSelf: found.id === person.id };
-}
-
-/** Nobody might be left who can give the role back. */
-function lastAdmin(): OperatorError {
-	return new OperatorError('You cannot take your own role of an admin away; another admin can.');
-}
+const emailOf = ({ parts }: Asked) => ({ email: parts.email as string });
 
 const maxEntries = 200;
 
@@ -197,12 +154,15 @@ function grantFields({ directory }: Asked): Html {
 <label>Account <select name="account"><option value="">all accounts</option>${directory.accounts.map(({ aid }) => html`<option>${aid}</option>`)}</select></label></p>`;
 }
 
-/** @throws OperatorError where a form asks for a role that does not exist, or an admin of one account */
-function grantOf(form: URLSearchParams): Grant {
-	const role = fieldOf(form, 'role', 'Role', oneOf(personRoles));
-	const aid = form.get('account') || null;
-	if (role === 'admin' && aid !== null) throw new OperatorError('An admin is one of all accounts.');
-	return { aid, role };
+/** The account that a form names; undefined for all. */
+function accountsOf(form: URLSearchParams): string[] | undefined {
+	const account = form.get('account');
+	return account ? [account] : undefined;
+}
+
+/** The role that a form gives, on one account or all. */
+function grantOf(form: URLSearchParams) {
+	return { role: fieldOf(form, 'role', 'Role', oneOf(personRoles)), account: accountsOf(form) };
 }
 
 function onceLink({ email, link, expiresAt }: { email: string; link: string; expiresAt: string }): {

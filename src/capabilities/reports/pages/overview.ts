@@ -12,7 +12,7 @@ import type { FlatRow, Report } from '../../../kit/reports/report.ts';
 import { sparkline } from '../../../kit/reports/report-curves.ts';
 import { bars, htmlTable } from '../../../kit/reports/report-drawing.ts';
 import { tableOf } from '../../../kit/reports/report-table.ts';
-import { addNote } from '../../people/pages/notes.ts';
+import { noteForm } from '../../people/pages/notes.ts';
 import { activityReport } from '../../reports/activity.ts';
 import { attributionReport } from '../../reports/attribution.ts';
 import { coverageReport } from '../../reports/coverage.ts';
@@ -61,7 +61,7 @@ ${
 		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made. It appears by itself.</p></section>`
 }
 ${await sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
-${may(asked.person, account.aid, 'visitors') && addNote(asked)}
+${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
 	},

@@ -1,5 +1,7 @@
+import { actCommand } from '../../../kit/cli/act-command.ts';
 import { command, group } from '../../../kit/cli/command.ts';
 import { print, printLine, printRecord, printTable } from '../../../kit/cli/output.ts';
+import { activateModel } from '../acts.ts';
 import {
 	type ComparedModel,
 	comparedModels,
@@ -7,17 +9,12 @@ import {
 	requireGoal,
 	unusableModels,
 	unusableSentence,
-	useModel,
 } from '../judge/model-versions.ts';
 import { printLevels, printLiftMeasures, printMeasures } from './training-text.ts';
 
 const goalArgument = ['<goal>', 'name of the goal'] as const;
-const scopeOption = [
-	'--scope <scope>',
-	'what it scores: vid for visitors, sid for single visits; or lift',
-	['vid', 'sid', 'lift'],
-	'vid',
-] as const;
+const { flag, text, choices, usual } = activateModel.takes.scope;
+const scopeOption = [flag, text, choices, usual] as const;
 
 const list = command('list', 'list models, to compare them')
 	.description(
@@ -62,26 +59,12 @@ const show = command('show', 'how a model was trained and judged')
 		});
 	});
 
-const use = command('use', 'activate a version')
-	.description(
-		`Activate a version, for example to go back to an earlier one. 'prior' activates none, so that the base rate is
-served.`,
-	)
-	.argument(...goalArgument)
-	.argument('<version>', 'version of the model, such as 2026-11-21.1, or prior')
-	.option(...scopeOption)
-	.onAccount(async (store, { aid, id }, options, goal, version) => {
-		const { scope } = options;
-		await useModel(store, id, { goal, scope, version });
-		print(options, { aid, goal, scope, version });
-	});
-
 export const modelCommand = group(
 	'model',
 	'list, compare, activate models',
 	`Manage the models that compute a goal's scores. Every training stores a version; one of them, or none, is active.
 Running servers use a newly activated version within two seconds. If none is active, they serve the base rate, 'prior'.`,
-	[list, show, use],
+	[list, show, actCommand(activateModel)],
 );
 
 function rounded({ auc, logLoss, baseRateLogLoss, active, ...model }: ComparedModel): object {

@@ -1,6 +1,7 @@
 import { wholeNumber } from '../../../core/format/values.ts';
+import { noteDone } from '../../../kit/cli/act-command.ts';
 import { aidText, command } from '../../../kit/cli/command.ts';
-import { type CommonOptions, print } from '../../../kit/cli/output.ts';
+import { type CommonOptions, print, withStore } from '../../../kit/cli/output.ts';
 import { writeOutputFile } from '../../../kit/cli/output-file.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { moment } from '../../../kit/config.ts';
@@ -53,6 +54,7 @@ async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> 
 	const asOfMs = givenMs ?? Date.now();
 	const about = { aid, goal, asOfMs, isOfNow: givenMs === undefined, seed };
 	const job = { type: 'training', ...about, keepsChoice: false, isInBackground: false } as const;
+	await noteTraining(aid, goal, options);
 	const trained = await computed(job, options);
 	const { printTraining } = await import('./training-text.ts');
 	const now = new Date(asOfMs).toISOString();
@@ -64,8 +66,13 @@ async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> 
 	print(options, { aid, asOf: now, goals: trained }, () => printTraining(printed, { verbose, reportFile }));
 }
 
+function noteTraining(aid: string, goal: string | undefined, options: TrainOptions): Promise<void> {
+	return withStore(options, (store) => noteDone(store, 'training started', aid, goal ?? 'all goals'));
+}
+
 async function trainLiftAndPrint(aid: string, experiment: string, options: TrainOptions): Promise<void> {
 	const { goal, seed, verbose = false } = options;
+	await noteTraining(aid, experiment, options);
 	const trained = await computed({ type: 'lift', aid, experiment, goal, seed }, options);
 	const { printTrainedLift } = await import('./training-text.ts');
 	print(options, { aid, ...trained }, () => printTrainedLift(trained, verbose));

@@ -8,9 +8,10 @@ import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { wholeNumber } from '../../../core/format/values.ts';
+import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { besideTables, reportSection, tablePart } from '../../../kit/console/figures.ts';
-import { formOf, hiddenFields, oneOf, optionalField } from '../../../kit/console/form.ts';
+import { formOf, hiddenFields, optionalField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
 import { nameOf, pageTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
@@ -18,7 +19,8 @@ import { isUnderWay, type Training } from '../../../kit/console/trainings.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import { bars } from '../../../kit/reports/report-drawing.ts';
-import { type ComparedModel, comparedModels, modelReport, useModel } from '../judge/model-versions.ts';
+import { activateModel } from '../acts.ts';
+import { type ComparedModel, comparedModels, modelReport } from '../judge/model-versions.ts';
 import { scoreDistribution } from '../serve/score-bands.ts';
 import { logEndedText } from './log-end.ts';
 import { type FigureRows, figuresOf, tablesOf } from './report-figures.ts';
@@ -69,13 +71,8 @@ export const modelsPage = accountPage({
 			return toScores(account.aid, goal);
 		},
 		async use(asked) {
-			const { form, account, store, note } = asked;
-			const goal = goalOf(asked);
-			const scope = oneOf(scopes)(form.get('scope') ?? '');
-			const version = form.get('version') ?? '';
-			await useModel(store, account.id, { goal, scope, version });
-			await note('model used', `${goal} ${scope} ${version}`);
-			return toScores(account.aid, goal);
+			const { goal } = await asked.act(activateModel, actGiven(activateModel.takes, asked.form));
+			return toScores(asked.account.aid, goal);
 		},
 	},
 });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { OperatorError } from '../../../core/errors.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import type { OpenStore } from '../../../core/store/store.ts';
+import { noteDone } from '../../../kit/cli/act-command.ts';
 import { command } from '../../../kit/cli/command.ts';
 import { confirm, requireTerminal } from '../../../kit/cli/confirm.ts';
 import { print } from '../../../kit/cli/output.ts';
@@ -49,13 +50,15 @@ are looked through. 'caskade doctor' says whether it is needed.`,
 		const progress = showProgress(process.stderr, 'erasures', json);
 		const erased: ({ aid: string } & ErasedAgain)[] = [];
 		try {
-			for (const account of accounts.filter((one) => found.some((each) => each.aid === one.aid)))
+			for (const account of accounts.filter((one) => found.some((each) => each.aid === one.aid))) {
+				await noteDone(store, 'erased again', account.aid);
 				erased.push({
 					aid: account.aid,
 					...(await eraseAgain(store, account, list, (done, total) =>
 						progress.update(`erase again ${account.aid}`, done, total),
 					)),
 				});
+			}
 		} finally {
 			progress.end();
 		}

@@ -2,6 +2,8 @@ import type { Profile } from '../../../core/domain/profile.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { counted } from '../../../core/format/numbers.ts';
+import { runAct } from '../../../kit/act.ts';
+import { commandLineUser } from '../../../kit/cli/act-command.ts';
 import { command, group } from '../../../kit/cli/command.ts';
 import { confirm, requireTerminal } from '../../../kit/cli/confirm.ts';
 import { visitorId } from '../../../kit/cli/flag-values.ts';
@@ -9,9 +11,9 @@ import { print, printJson, printLine, printRecord, printTable } from '../../../k
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { erasureListSetting } from '../../../kit/config.ts';
 import { visitorsWith } from '../../../kit/reading/visitor-finding.ts';
+import { eraseOneCustomer, eraseOneVisitor, rebuildProfiles } from '../acts.ts';
 import type { Erased } from '../store/erasing.ts';
-import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
-import { rebuildAll } from '../store/rebuilding.ts';
+import { erasable } from '../store/erasure.ts';
 import { eraseAgainCommand } from './erase-again.ts';
 import { printTimeline } from './timeline.ts';
 
@@ -79,7 +81,8 @@ Earlier backups still contain the data: after a restore, 'caskade visitor erase-
 	.option('--dry-run', 'only print what would be erased')
 	.option('--yes', 'erase without asking')
 	.setting(...erasureListSetting)
-	.onAccount(async (store, { aid, id }, options, vid) => {
+	.onAccount(async (store, account, options, vid) => {
+		const { aid, id } = account;
 		const { cid, dryRun = false, yes = false } = options;
 		if ((vid === undefined) === (cid === undefined))
 			throw new OperatorError('Name either a visitor, or a customer with --cid.');
@@ -106,14 +109,16 @@ Earlier backups still contain the data: after a restore, 'caskade visitor erase-
 			await confirm(`${aid} would lose: ${what.join(', ')}.${apart}${several} It cannot be undone.`, 'yes');
 		}
 		const progress = showProgress(process.stderr, 'hits, events and links', options.json ?? false);
-		const onProgress = (soFar: Erased) => {
+		const place = {
+			store,
+			account,
 			// More may have arrived since they were counted.
-			progress.update(`erase ${aid}`, rows(soFar), Math.max(rows(soFar), rows(counts)));
+			onProgress: (done: number) => progress.update(`erase ${aid}`, done, Math.max(done, rows(counts))),
 		};
 		const erasing =
-			'vid' in erasee
-				? eraseVisitor(store, id, erasee.vid, onProgress)
-				: eraseCustomerVisitors(store, id, erasee.cid, onProgress);
+			vid === undefined
+				? runAct(eraseOneCustomer, commandLineUser(), place, { cid: cid as string })
+				: runAct(eraseOneVisitor, commandLineUser(), place, { vid });
 		const erasure = await erasing.finally(() => progress.end());
 		print(options, { aid, ...erasure });
 	});
@@ -124,10 +129,16 @@ const rebuild = command('rebuild', 'rebuild profiles from the log')
 differed from it. Visitors who have shown several customers are taken apart first ('apart'): each customer's hits, from the first that
 shows it on, become a visitor of their own. Needed after an upgrade that asks for it, or after a manual repair.`,
 	)
-	.onAccount(async (store, { aid, id }, options) => {
+	.onAccount(async (store, account, options) => {
+		const { aid } = account;
 		const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
-		const report = await rebuildAll(store, id, (visitors, total) =>
-			progress.update(`rebuild ${aid}`, visitors, total),
+		const onProgress = (visitors: number, total: number) =>
+			progress.update(`rebuild ${aid}`, visitors, total);
+		const report = await runAct(
+			rebuildProfiles,
+			commandLineUser(),
+			{ store, account, onProgress },
+			{},
 		).finally(() => progress.end());
 		print(options, { aid, ...report });
 	});

@@ -8,7 +8,8 @@ import { customerPath, searchPath, visitorPath } from '../../../kit/console/link
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf } from '../../../kit/console/page-table.ts';
 import { may } from '../../../kit/person.ts';
-import { type Erasable, erasable, eraseCustomerVisitors } from '../store/erasure.ts';
+import { eraseOneCustomer } from '../acts.ts';
+import { type Erasable, erasable } from '../store/erasure.ts';
 import { exportedCustomer } from '../visitor-life.ts';
 
 const shownVisitors = 40;
@@ -64,15 +65,13 @@ ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase 
 	},
 	actions: {
 		async erase(asked) {
-			const { store, account, form, note } = asked;
+			const { form } = asked;
 			const cid = cidOf(asked);
 			if (!form.has('sure')) throw new OperatorError('Say that you are sure: it cannot be undone.');
-			// Before, so that it is known even if this ends in between.
-			await note('customer erased', cid);
-			const { vids, hits, visits, events } = await eraseCustomerVisitors(store, account.id, cid);
+			const { vids, hits, visits, events } = await asked.act(eraseOneCustomer, { cid });
 			return {
 				once: html`<p class="warning" role="status">The customer is erased: ${counted(vids.length, 'visitor')}, ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. ${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id. Earlier backups still contain the data.</p>
-<p><a href="/console/${account.aid}/visitors">To the visitors</a></p>`,
+<p><a href="/console/${asked.account.aid}/visitors">To the visitors</a></p>`,
 			};
 		},
 	},

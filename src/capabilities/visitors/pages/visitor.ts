@@ -17,7 +17,8 @@ import { noteList } from '../../../kit/reports/day-notes.ts';
 import { type Lane, lifeLine } from '../../../kit/reports/life-line.ts';
 import { htmlTable } from '../../../kit/reports/report-drawing.ts';
 import { rowsCsv } from '../../../kit/reports/report-table.ts';
-import { erasable, eraseVisitor } from '../store/erasure.ts';
+import { eraseOneVisitor } from '../acts.ts';
+import { erasable } from '../store/erasure.ts';
 import { type TimelineEntry, timelineColumns, timelineRows } from '../timeline.ts';
 import type { VisitorChanges } from '../visitor-changes.ts';
 import { exportedVisitor, shownLife, type VisitorLife, visitorLife } from '../visitor-life.ts';
@@ -126,11 +127,9 @@ ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 	},
 	actions: {
 		async erase(asked) {
-			const { store, account, parts, form } = asked;
+			const { account, parts, form } = asked;
 			if (form.get('sure') !== 'yes') throw new OperatorError('Say that you are sure: it cannot be undone.');
-			// Before, so that it is known even if this ends in between. The erasure forgets which visitor it was.
-			await asked.note('visitor erased', parts.vid);
-			const { hits, visits, events } = await eraseVisitor(store, account.id, parts.vid as string);
+			const { hits, visits, events } = await asked.act(eraseOneVisitor, { vid: parts.vid as string });
 			return {
 				once: html`<p class="warning" role="status">The visitor is erased: ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. ${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id. Other visitors of the same customer are as they were. Earlier backups still contain the data.</p>
 <p><a href="/console/${account.aid}/visitors">To the visitors</a></p>`,

@@ -41,7 +41,7 @@ export interface AccountSettings {
 	readonly idTrust: IdTrust;
 }
 
-const defaultSettings: AccountSettings = {
+export const defaultSettings: AccountSettings = {
 	origins: [],
 	explains: false,
 	tellsExperiments: false,

@@ -157,7 +157,7 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	const actions = (await store.control.audit.list({ aid, limit: 20 })).map(({ action }) => action);
 	assert.deepEqual(
 		actions.filter((action) => /training|model/.test(action)),
-		['model used', 'model used', 'training started'],
+		['refused: model use', 'model used', 'model used', 'training started', 'training started'],
 	);
 
 	await addAccount(store, 'c-a-empty');

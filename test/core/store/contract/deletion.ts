@@ -3,8 +3,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { openStore } from '../../../../src/assembly/open.ts';
+import { deleteAccount } from '../../../../src/capabilities/accounts/acts/accounts.ts';
+import { deleteClient } from '../../../../src/capabilities/accounts/acts/clients.ts';
 import { deletePlan } from '../../../../src/capabilities/accounts/acts/plans.ts';
-import { deleteAccount, deleteClient } from '../../../../src/capabilities/accounts/store/deletion.ts';
 import { standardPlan } from '../../../../src/core/domain/usage-plan.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { runAct } from '../../../../src/kit/act.ts';
@@ -44,6 +45,9 @@ export function deletionContract(engine: Engine): void {
 			return { address, store, control: store.control };
 		};
 
+		const remove = async (store: OpenStore, aid: string) =>
+			runAct(deleteAccount, 'a test', { store, account: await store.control.account(aid) }, {});
+
 		test('an account goes with its database and every row about it, and nothing of others', async (t) => {
 			const { address, store, control } = await start(t);
 			const [gone, kept] = [await addAccount(store, 'c-a-gone'), await addAccount(store, 'c-a-kept')];
@@ -61,7 +65,7 @@ export function deletionContract(engine: Engine): void {
 			const { id: keyId } = await control.issueKey('acme', 'standard');
 			await writer.stop();
 			assert.deepEqual(await accountDatabases(t, address), [gone, kept]);
-			await deleteAccount(store, 'c-a-gone');
+			await remove(store, 'c-a-gone');
 			assert.deepEqual(await accountDatabases(t, address), [kept]);
 			const { client, account, api_key, ...content } = await control.content();
 			assert.deepEqual([client.length, account.map(({ aid }) => aid)], [1, ['c-a-kept']]);
@@ -73,7 +77,7 @@ export function deletionContract(engine: Engine): void {
 				assert.deepEqual([...new Set(content[table]?.map((row) => row.account_id))], [kept], table);
 			assert.equal((await storedEvents(store, kept)).length, 1);
 			assert.deepEqual([...(await control.accessSnapshot()).accounts.keys()], ['c-a-kept']);
-			await assertRefuses(deleteAccount(store, 'c-a-gone'), /There is no account c-a-gone/);
+			await assertRefuses(remove(store, 'c-a-gone'), /There is no account c-a-gone/);
 			const again = await addAccount(store, 'c-a-gone');
 			assert.ok(again > kept, 'no number is used twice');
 			assert.deepEqual(await storedEvents(store, again), []);
@@ -87,7 +91,7 @@ export function deletionContract(engine: Engine): void {
 			await store.deleteAccountDatabase(id);
 			await store.deleteAccountDatabase(id);
 			await control.setAccountDisabled('c-a-gone', true);
-			await deleteAccount(store, 'c-a-gone');
+			await remove(store, 'c-a-gone');
 			assert.deepEqual(await control.accounts(), []);
 			assert.deepEqual(await accountDatabases(t, address), []);
 		});
@@ -122,7 +126,10 @@ export function deletionContract(engine: Engine): void {
 			await control.deleteClient('acme');
 			const { client, api_key, usage } = await control.content();
 			assert.deepEqual([client.map(({ name }) => name), api_key.length, usage], [['other'], 1, []]);
-			await assertRefuses(deleteClient(store, 'acme'), /There is no client acme/);
+			await assertRefuses(
+				runAct(deleteClient, 'a test', { store, account: undefined }, { client: 'acme' }),
+				/There is no client acme/,
+			);
 			const report = { keyId: first, month, used: 3, seq: 2, ask: { kind: 'return' } } as const;
 			assert.deepEqual(await writer.settleQuotas([report]), [null], 'a late report is ignored');
 		});

@@ -1,0 +1,75 @@
+import { html } from '../../../core/format/html.ts';
+import { actFields, actGiven, questionOf } from '../../../kit/console/act-form.ts';
+import { redirect } from '../../../kit/console/exchange.ts';
+import { formOf, hiddenFields } from '../../../kit/console/form.ts';
+import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
+import { nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { createAccount, deleteAccount, disableAccount, enableAccount } from '../acts/accounts.ts';
+import { deleteClient, disableClient, enableClient } from '../acts/clients.ts';
+
+/** What every account and client of the installation is, those that are disabled included. */
+export const accountsPage: ConsolePage = {
+	path: 'accounts',
+	title: 'Accounts and clients',
+	menu: 'Accounts and clients',
+	right: 'administer',
+	async get(asked) {
+		const { control } = asked.store;
+		const [accounts, clients] = await Promise.all([control.accounts(), control.clients()]);
+		return html`${
+			accounts.length === 0
+				? html`<p class="empty">No accounts yet. Add the first one below.</p>`
+				: pageTable('Accounts', accounts, {
+						Account: ({ aid, disabledAt }) =>
+							disabledAt === null ? html`<a href="/console/${aid}/">${nameOf(aid)}</a>` : nameOf(aid),
+						Client: ({ client }) => nameOf(client),
+						Created: ({ createdAt }) => timeOf(createdAt),
+						Disabled: ({ disabledAt }) => disabledAt && timeOf(disabledAt),
+						'Uploads and hits': ({ aid, disabledAt }) =>
+							disabledAt === null
+								? formOf(asked, 'disable', hiddenFields({ aid }), 'Refuse')
+								: formOf(asked, 'enable', hiddenFields({ aid }), 'Accept again'),
+						'Delete, with all data': ({ aid }) =>
+							formOf(asked, 'delete', hiddenFields({ aid }), 'Delete', { look: 'danger' }),
+					})
+		}
+<section class="section"><h2>Add an account</h2>
+<p>Clients upload to accounts, and each has its own database. Its settings can be changed later.</p>
+${formOf(asked, 'create', actFields(firstFields), 'Add')}</section>
+<section class="section"><h2>Clients</h2>
+${pageTable('Clients', clients, {
+	Client: ({ client }) => nameOf(client),
+	'#Accounts': ({ accounts }) => accounts,
+	'#Usable keys': ({ keys }) => keys,
+	'Uploads and hits': ({ client, disabledAt }) =>
+		disabledAt === null
+			? formOf(asked, 'disable client', hiddenFields({ client }), 'Refuse')
+			: formOf(asked, 'enable client', hiddenFields({ client }), 'Accept again'),
+	'Delete, without accounts and keys': ({ client }) =>
+		formOf(asked, 'delete client', hiddenFields({ client }), 'Delete', { look: 'danger' }),
+})}</section>`;
+	},
+	actions: {
+		async create(asked) {
+			const { aid } = await asked.act(createAccount, actGiven(createAccount.takes, asked.form));
+			return redirect(`/console/${aid}/settings`);
+		},
+		disable: async (asked) => void (await asked.act(disableAccount, {}, await accountOf(asked))),
+		enable: async (asked) => void (await asked.act(enableAccount, {}, await accountOf(asked))),
+		delete: async (asked) => void (await asked.act(deleteAccount, {}, await accountOf(asked))),
+		'disable client': async (asked) => void (await asked.act(disableClient, clientOf(asked))),
+		'enable client': async (asked) => void (await asked.act(enableClient, clientOf(asked))),
+		'delete client': async (asked) => void (await asked.act(deleteClient, clientOf(asked))),
+	},
+	questions: {
+		delete: async (asked) => questionOf(deleteAccount, { ...asked, account: await accountOf(asked) }, {}),
+	},
+};
+
+const { aid, client, ownDatabase, timezone, currency } = createAccount.takes;
+const firstFields = { aid, client, timezone, currency, ownDatabase };
+
+/** The account that a form names, disabled or not. */
+const accountOf = ({ store, form }: Asked) => store.control.account(form.get('aid') ?? '');
+
+const clientOf = ({ form }: Asked) => ({ client: form.get('client') ?? '' });

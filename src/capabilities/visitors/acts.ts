@@ -1,0 +1,44 @@
+import { type ActPlace, act } from '../../kit/act.ts';
+import { visitorId } from '../../kit/cli/flag-values.ts';
+import type { Erased } from './store/erasing.ts';
+import { eraseCustomerVisitors, eraseVisitor } from './store/erasure.ts';
+import { rebuildAll } from './store/rebuilding.ts';
+
+/** How much is erased, of what was counted before. */
+const erasedRows = ({ hits, events, links }: Erased) => hits + events + links;
+const erasing =
+	({ onProgress }: ActPlace) =>
+	(soFar: Erased) =>
+		onProgress?.(erasedRows(soFar), 0);
+
+const ofVisitors = { noun: 'visitor', right: 'operate' } as const;
+
+/** The entry is written before, so that it is known even if this ends in between. The erasure forgets which visitor it was. */
+export const eraseOneVisitor = act({
+	...ofVisitors,
+	verb: 'erase',
+	done: 'visitor erased',
+	summary: 'erase a visitor',
+	takes: { vid: { flag: '<vid>', text: 'the visitor', parse: visitorId } },
+	finish: (place, { vid }) => eraseVisitor(place.store, place.account.id, vid, erasing(place)),
+});
+
+export const eraseOneCustomer = act({
+	...ofVisitors,
+	verb: 'erase-customer',
+	done: 'customer erased',
+	summary: 'erase all visitors of a customer',
+	noCommand: "'visitor erase --cid' does it",
+	takes: { cid: { flag: '<cid>', text: 'the customer id' } },
+	finish: (place, { cid }) => eraseCustomerVisitors(place.store, place.account.id, cid, erasing(place)),
+});
+
+export const rebuildProfiles = act({
+	...ofVisitors,
+	verb: 'rebuild',
+	done: 'visitors rebuilt',
+	summary: 'rebuild profiles from the log',
+	noForm: 'it is needed after an upgrade that asks for it, or a manual repair, by who runs the server',
+	takes: {},
+	finish: ({ store, account, onProgress }) => rebuildAll(store, account.id, onProgress),
+});
