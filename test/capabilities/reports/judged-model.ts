@@ -1,6 +1,6 @@
 import type { OpenStore } from '../../../src/core/store/store.ts';
 
-/** Stores an active model that was judged on 1,000 rows, as docs/reports.md tells. Nobody is scored by it. */
+/** Stores an active model that was judged on 1,000 visitors, as docs/reports.md tells. Nobody is scored by it. */
 export async function keepJudgedModel(store: OpenStore, accountId: number): Promise<void> {
 	const roc = [
 		{ falsePositives: 0, truePositives: 0 },
@@ -8,7 +8,7 @@ export async function keepJudgedModel(store: OpenStore, accountId: number): Prom
 		{ falsePositives: 200 / 900, truePositives: 0.8, score: 0.2 },
 		{ falsePositives: 1, truePositives: 1, score: 0.01 },
 	];
-	const later = { rows: 1000, visitors: 1000, conversions: 100, convertedRows: 100, roc };
+	const later = { rows: 1000, visitors: 1000, conversions: 100, convertedRows: 100, visitorRate: 0.1, roc };
 	const model = {
 		goal: 'subscription',
 		scope: 'vid',

@@ -7,7 +7,7 @@ import {
 	mean,
 	rocCurve,
 } from '../../../core/scoring/fit/measure.ts';
-import type { Dataset } from '../../../core/scoring/rows/dataset.ts';
+import { type Dataset, visitorWeights } from '../../../core/scoring/rows/dataset.ts';
 import { choose } from './choose.ts';
 import type { FoldModels } from './fold-models.ts';
 import type { BlockMeasures, Counts, LaterMeasures, RowMeasures, VisitMeasures } from './report.ts';
@@ -52,6 +52,7 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 	});
 	const rows = blocks.flat();
 	const { labels, scores, groups } = columnsOf(rows);
+	const weights = visitorWeights(groups);
 	const table = calibrationTable(labels, scores);
 	const scoreHistogram = new Array<number>(20).fill(0);
 	for (const score of scores) (scoreHistogram[Math.min(19, Math.floor(score * 20))] as number)++;
@@ -62,7 +63,8 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 		brier: brierScore(labels, scores),
 		expectedCalibrationError: expectedCalibrationError(table),
 		calibrationTable: table,
-		roc: rocCurve(labels, scores),
+		roc: rocCurve(labels, scores, weights),
+		visitorRate: mean(weights.map((weight, row) => weight * (labels[row] as number))) / mean(weights),
 		scoreHistogram,
 		blocks: blocks.map(
 			(block): BlockMeasures => ({

@@ -1,5 +1,5 @@
 import { binOf, quantileCuts } from '../../../core/scoring/fit/cuts.ts';
-import { type Dataset, sampleOf } from '../../../core/scoring/rows/dataset.ts';
+import { type Dataset, sampleOf, visitorWeights } from '../../../core/scoring/rows/dataset.ts';
 import { type LikelyLeak, minConversions } from './report.ts';
 
 /** The share of the base rate's log loss that no feature is expected to explain by itself. */
@@ -13,7 +13,7 @@ const maxChance = 1e-6;
 /** Likely leaks among the features of rows in time order. */
 export function likelyLeaks(dataset: Dataset): LikelyLeak[] {
 	const sample = sampleOf(dataset, sampledRows);
-	const known = { dataset, sample, weights: visitorWeights(sample), base: visitorMean(dataset) };
+	const known = { dataset, sample, weights: visitorWeights(sample.groups), base: visitorMean(dataset) };
 	const { numeric, categorical } = dataset.features;
 	return [
 		...numeric.flatMap(({ name, absent }, column): LikelyLeak[] => {
@@ -48,16 +48,9 @@ interface Known {
 	readonly base: number;
 }
 
-/** So that the rows of a visitor weigh together as one. */
-function visitorWeights({ groups }: Dataset): Float64Array {
-	const rows = new Map<number, number>();
-	for (const group of groups) rows.set(group, (rows.get(group) ?? 0) + 1);
-	return Float64Array.from(groups, (group) => 1 / (rows.get(group) as number));
-}
-
-function visitorMean(rows: Dataset): number {
-	const weights = visitorWeights(rows);
-	const sum = weights.reduce((total, weight, row) => total + weight * (rows.labels[row] as number), 0);
+function visitorMean({ groups, labels }: Dataset): number {
+	const weights = visitorWeights(groups);
+	const sum = weights.reduce((total, weight, row) => total + weight * (labels[row] as number), 0);
 	return sum / weights.reduce((total, weight) => total + weight, 0);
 }
 

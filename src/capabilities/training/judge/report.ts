@@ -50,7 +50,10 @@ export interface LaterMeasures extends Counts, RowMeasures {
 	readonly brier: number;
 	readonly expectedCalibrationError: number;
 	readonly calibrationTable: readonly CalibrationBin[];
+	/** Of visitors: the rows of one weigh together as one. */
 	readonly roc: readonly RocPoint[];
+	/** The share of visitors who converted, in the same weights. Missing in reports of earlier versions. */
+	readonly visitorRate?: number;
 	/** The number of rows in each twentieth of the scores from 0 to 1. */
 	readonly scoreHistogram: readonly number[];
 	/** The measures of each judging block, earliest first. Each was judged by a model that had seen nothing later. */

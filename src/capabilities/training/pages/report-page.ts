@@ -59,7 +59,7 @@ export function laterFigures(later: LaterMeasures): Html {
 	});
 	const curve = html`<polyline points="${roc.join(' ')}" fill="none" stroke="${blue}" stroke-width="2"/>`;
 	return html`<h3>On later rows</h3>
-${figure('ROC', [diagonal(), curve], 'rows without a conversion', ['0', '1'])}
+${figure('ROC', [diagonal(), curve], 'visitors without a conversion', ['0', '1'])}
 ${calibrationFigure('Calibration', later.calibrationTable, 'rows')}
 ${figure('Scores', bars, 'score', ['0', '1'])}`;
 }

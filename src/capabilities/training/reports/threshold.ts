@@ -19,7 +19,7 @@ interface Worth {
 	readonly valuePence: number;
 }
 
-/** Rows of held-out data between two cuts. */
+/** Visitors of held-out data between two cuts; the rows of one weigh together as one. */
 interface Bin {
 	readonly cut: number;
 	readonly converted: number;
@@ -29,16 +29,18 @@ interface Bin {
 const resamples = 1000;
 const per = 1000;
 
-/** The bins between the points of a ROC curve, highest scores first; none of a training that kept no scores. */
-function binsOf({ roc, rows, convertedRows }: LaterMeasures): Bin[] {
+/** The bins between the points of a ROC curve, highest scores first; none of a training that did not count visitors. */
+function binsOf({ roc, visitors, visitorRate }: LaterMeasures): Bin[] {
+	if (visitorRate === undefined) return [];
+	const converters = visitorRate * visitors;
 	return roc.slice(1).flatMap(({ score, truePositives, falsePositives }, place) => {
 		const before = roc[place] as LaterMeasures['roc'][number];
 		if (score === undefined) return [];
 		return [
 			{
 				cut: score,
-				converted: (truePositives - before.truePositives) * convertedRows,
-				others: (falsePositives - before.falsePositives) * (rows - convertedRows),
+				converted: (truePositives - before.truePositives) * converters,
+				others: (falsePositives - before.falsePositives) * (visitors - converters),
 			},
 		];
 	});
@@ -64,8 +66,7 @@ function bestOf(rows: readonly CutRow[]): CutRow | undefined {
 
 /**
  * The best cut of held-out data, and the 95 % interval of its place and of the profit there, by the Poisson bootstrap with a
- * fixed seed (Hanley and MacGibbon 2006). Rows of a visitor are alike, so each visitor counts once: the counts are those of
- * visitors, spread as the rows are.
+ * fixed seed (Hanley and MacGibbon 2006).
  * @returns undefined where treating nobody is best
  */
 export function bestCut(goal: string, later: LaterMeasures, worth: Worth) {
@@ -73,17 +74,14 @@ export function bestCut(goal: string, later: LaterMeasures, worth: Worth) {
 	const best = bestOf(rowsOf(bins, worth));
 	if (!best) return undefined;
 	const random = seededRandom(1);
-	// How many rows a visitor stands for, by outcome.
-	const rowsOfConverted = later.convertedRows / later.conversions;
-	const rowsOfOthers = (later.rows - later.convertedRows) / Math.max(1, later.visitors - later.conversions);
 	const cuts: number[] = [];
 	const profits: number[] = [];
 	for (let sample = 0; sample < resamples; sample++) {
 		const drawn = rowsOf(
 			bins.map(({ cut, converted, others }) => ({
 				cut,
-				converted: rowsOfConverted * poisson(converted / rowsOfConverted, random),
-				others: rowsOfOthers * poisson(others / rowsOfOthers, random),
+				converted: poisson(converted, random),
+				others: poisson(others, random),
 			})),
 			worth,
 		);
@@ -125,7 +123,7 @@ export const thresholdReport = reportThat({
 	title: 'Threshold',
 	summary: 'from which score on it pays to treat a visitor',
 	definition:
-		'By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the conversions at their value less the treated at their cost. Of the later rows of the training of the active model, which it had not learned from. `best` has the score of the largest profit, and the rule of a segment of those above it.',
+		'By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the conversions at their value less the treated at their cost. Of the later rows of the training of the active model, which it had not learned from; the rows of a visitor weigh together as one. `best` has the score of the largest profit, and the rule of a segment of those above it.',
 	parameters: ['timezone', 'goal', 'cost', 'value'],
 	columns: {
 		treated: { heading: 'treated of 1,000' },
@@ -151,7 +149,7 @@ export const thresholdReport = reportThat({
 		const rows = later ? rowsOf(binsOf(later), { costPence, valuePence }) : [];
 		if (!later || rows.length === 0)
 			throw new OperatorError(
-				`The model ${active.version} of ${goal.name} was trained before scores of held-out rows were kept; run 'caskade train' again.`,
+				`The model ${active.version} of ${goal.name} was trained before its held-out visitors were counted; run 'caskade train' again.`,
 			);
 		const best = bestCut(goal.name, later, { costPence, valuePence });
 		return {

@@ -157,33 +157,38 @@ export function expectedCalibrationError(table: readonly CalibrationBin[]): numb
 }
 
 export interface RocPoint {
-	/** The share of rows without a conversion that are scored at least this high. */
+	/** The share of what does not convert that is scored at least this high. */
 	readonly falsePositives: number;
 	readonly truePositives: number;
 	/** The lowest score of these rows. Missing where there are none, and in reports of earlier versions. */
 	readonly score?: number;
 }
 
-/** The ROC curve, reduced to about `points` points. */
-export function rocCurve(labels: Uint8Array, scores: Float64Array, points = 100): RocPoint[] {
+/** The ROC curve, reduced to about `points` points. @param weights how much each row counts */
+export function rocCurve(
+	labels: Uint8Array,
+	scores: Float64Array,
+	weights: Float64Array,
+	points = 100,
+): RocPoint[] {
 	const order = byScore(scores).reverse();
-	const positives = labels.reduce((sum, label) => sum + label, 0);
-	const negatives = labels.length - positives;
+	const all = [0, 0];
+	for (const [row, weight] of weights.entries()) (all[labels[row] as 0 | 1] as number) += weight;
+	const [negatives, positives] = all as [number, number];
 	if (positives === 0 || negatives === 0) return [];
 	const curve: RocPoint[] = [{ falsePositives: 0, truePositives: 0 }];
-	let [truePositives, falsePositives, lastKept] = [0, 0, 0];
+	const found = [0, 0] as [others: number, converted: number];
+	let lastKept = 0;
 	for (const [index, row] of order.entries()) {
-		if (labels[row]) truePositives++;
-		else falsePositives++;
+		found[labels[row] as 0 | 1] += weights[row] as number;
 		const next = order[index + 1];
 		if (next !== undefined && scores[next] === scores[row]) continue;
-		const progress = truePositives / positives + falsePositives / negatives;
+		// All of them have been found at the end, whatever rounding says.
+		const [falsePositives, truePositives] =
+			next === undefined ? [1, 1] : [found[0] / negatives, found[1] / positives];
+		const progress = truePositives + falsePositives;
 		if (next !== undefined && progress - lastKept < 2 / points) continue;
-		curve.push({
-			falsePositives: falsePositives / negatives,
-			truePositives: truePositives / positives,
-			score: scores[row] as number,
-		});
+		curve.push({ falsePositives, truePositives, score: scores[row] as number });
 		lastKept = progress;
 	}
 	return curve;

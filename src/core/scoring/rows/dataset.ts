@@ -148,6 +148,13 @@ export function sampledRows(rows: number, max: number): Uint32Array {
 	return Uint32Array.from({ length: Math.min(rows, max) }, (_, index) => Math.floor(index * every));
 }
 
+/** So that the rows of a visitor weigh together as one. */
+export function visitorWeights(groups: Uint32Array): Float64Array {
+	const rows = new Map<number, number>();
+	for (const group of groups) rows.set(group, (rows.get(group) ?? 0) + 1);
+	return Float64Array.from(groups, (group) => 1 / (rows.get(group) as number));
+}
+
 /** The places of rows, those of a visitor together. */
 export function rowsByGroup(groups: Uint32Array): Uint32Array {
 	const last = groups.reduce((largest, group) => Math.max(largest, group), 0);

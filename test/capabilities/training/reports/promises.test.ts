@@ -11,6 +11,7 @@ import {
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { followPromises } from '../../../../src/capabilities/webhooks/jobs/promises.ts';
 import { deliveries } from '../../../../src/capabilities/webhooks/store/outbox.ts';
+import { goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
@@ -166,6 +167,61 @@ for (const engine of engines)
 					['2026-10-19', 1, 0.1],
 				],
 			);
+		});
+
+		test('a visitor who is told many scores counts once a week, as an own count says', async () => {
+			const { store, accountId } = await openAccountOn(engine);
+			const random = seededRandom(9);
+			const hits: Parameters<typeof storeHistory>[0][number][] = [];
+			const served: (ServedScore & { buysMs: number })[] = [];
+			const [weeks, weekMs] = [2, 7 * dayMs];
+			for (let number = 0; number < 120; number++) {
+				const vid = number.toString(16).padStart(32, 'b');
+				const reads = number % 10 === 0 ? 20 : 1 + (number % 2);
+				const buysMs = mondayMs + Math.floor(random() * 6 * weekMs);
+				hits.push({ vid, sid: null, atMs: mondayMs - hourMs, body: body({}) });
+				hits.push({ vid, sid: null, atMs: buysMs, body: body({ events: [{ name: 'buys' }] }) });
+				for (let read = 0; read < reads; read++) {
+					const score = random() ** 2;
+					const band = (['low', 'medium', 'high'] as const)[Math.floor(3 * score)] ?? 'high';
+					const atMs = mondayMs + Math.floor(random() * weeks * weekMs);
+					const said = { vid, goal: 'buying', atMs, band, millionths: Math.round(score * 1e6) };
+					served.push({ ...said, buysMs });
+				}
+			}
+			await store.control.createGoal(accountId, { ...goalDefaults, name: 'buying', evts: ['buys'] });
+			await store.transact(accountId, () => storeHistory(hits, []));
+			await foldAll(store, accountId);
+			await store.transact(accountId, () => keepServedScores(served.map(({ buysMs: _, ...one }) => one)));
+			const { rows } = await report(store, accountId, 'promises', {
+				asOf: mondayMs + 6 * weekMs,
+				goal: 'buying',
+			});
+			const made = (rows as unknown as PromiseRow[]).filter(({ week }) => week !== 'all');
+			const own = [0, 1].flatMap((week) => {
+				const fromMs = mondayMs + week * weekMs;
+				const ofWeek = served
+					.filter(({ atMs }) => atMs >= fromMs && atMs < fromMs + weekMs)
+					.sort((a, b) => a.atMs - b.atMs);
+				const first = [...Map.groupBy(ofWeek, ({ vid }) => vid).values()].map(([one]) => one);
+				return (['all', 'high', 'medium', 'low'] as const).map((band) => {
+					const some = first.filter((one) => one && (band === 'all' || one.band === band));
+					return {
+						week: new Date(fromMs).toISOString().slice(0, 10),
+						band,
+						visitors: some.length,
+						predicted: some.reduce((sum, one) => sum + (one?.millionths ?? 0), 0) / 1e6,
+						observed: some.filter((one) => one && one.buysMs > one.atMs && one.buysMs <= one.atMs + weekMs)
+							.length,
+					};
+				});
+			});
+			assert.deepEqual(
+				made.map(({ week, band, visitors, observed }) => ({ week, band, visitors, observed })),
+				own.map(({ week, band, visitors, observed }) => ({ week, band, visitors, observed })),
+			);
+			for (const [place, { predicted }] of made.entries())
+				assert.ok(Math.abs(predicted - (own[place]?.predicted ?? 0)) < 0.006);
 		});
 
 		test('webhooks hear once of a goal that is outside two weeks running', async () => {
