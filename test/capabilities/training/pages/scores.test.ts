@@ -5,13 +5,18 @@ import { openStore } from '../../../../src/assembly/open.ts';
 import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../../../../src/core/access/directory.ts';
+import { dayMs, hourMs } from '../../../../src/core/durations.ts';
+import { isoTime } from '../../../../src/core/format/iso-time.ts';
 import { formatNumber } from '../../../../src/core/format/numbers.ts';
+import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { compute } from '../../../../src/kit/jobs/compute.ts';
 import type { PersonRole } from '../../../../src/kit/person.ts';
+import { historyReader } from '../../../../src/kit/reading/histories.ts';
 import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
 import { addAccount } from '../../../core/store/engines.ts';
 import { caskade, caskadeJson } from '../../../process.ts';
 import { type Lasting, temporaryFolder } from '../../../support.ts';
+import { logEndMs, madeUpVisitors, storeVisitors } from '../made-up-log.ts';
 
 const aid = 'c-a-demo-local';
 const path = `/console/${aid}/scores`;
@@ -166,5 +171,49 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	const empty = await ada.whole('/console/c-a-empty/scores');
 	assert.match(empty.body, /Nobody can be scored for this goal yet/);
 	assert.match(empty.body, /No models yet, so everybody is served the base rate/);
+	assert.deepEqual(errors, []);
+});
+
+test('the page of scores says when the log has ended, and only then', async (t) => {
+	const clock = { nowMs: logEndMs };
+	const now = () => clock.nowMs;
+	const store = await openStore(`sqlite:${temporaryFolder(t)}/data`, { now });
+	t.after(() => store.close());
+	const accountId = await addAccount(store, aid);
+	await storeVisitors(store, accountId, madeUpVisitors(40));
+	await foldAll(store, accountId);
+	const { toMs } = await historyReader(store, await store.control.account(aid)).historyExtent(
+		Number.POSITIVE_INFINITY,
+	);
+	const errors: unknown[] = [];
+	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
+	t.after(() => directory.stop());
+	const pageAt = async (nowMs: number) => {
+		clock.nowMs = nowMs;
+		// Each has figures of its own: those of a page are kept for a while.
+		const console = createConsole({
+			store,
+			directory,
+			consoleUrl,
+			now,
+			monotonicMs: () => performance.now(),
+			onError: (error) => errors.push(error),
+			makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
+			train: () => assert.fail('nobody trains'),
+		});
+		t.after(() => console.stop());
+		const made = await store.control.people.create(`${nowMs}@example.com`, [{ aid, role: 'viewer' }]);
+		const browser = new Browser(console);
+		await browser.open((await newLoginLink(store.control, made, consoleUrl)).link);
+		const { status, body } = await browser.whole(`${path}?goal=${goal}`);
+		assert.equal(status, 200);
+		return body;
+	};
+	const early = await pageAt(Math.floor(toMs + dayMs / 2));
+	assert.match(early, /Scores by band/);
+	assert.doesNotMatch(early, /The log ended/);
+	const late = await pageAt(toMs + 9 * dayMs + hourMs);
+	const said = `The log ended 9 days ago, at ${isoTime(toMs)}: nothing is known about the time since`;
+	assert.ok(late.includes(`<p class="warning">${said}`), /The log ended[^<]*/.exec(late)?.[0] ?? 'no line');
 	assert.deepEqual(errors, []);
 });

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { scoredFor } from '../../../../src/core/domain/active-subscriptions.ts';
+import { type Goal, goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { type Profile, profileOf } from '../../../../src/core/domain/profile.ts';
+import { Cadences } from '../../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
 import { type Model, modelFormat } from '../../../../src/core/scoring/fit/model.ts';
 import { Scorer } from '../../../../src/core/scoring/fit/scorer.ts';
@@ -11,6 +14,7 @@ import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { recencyOf } from '../../../../src/core/scoring/rows/recency.ts';
 import { openModel, UnusableModelError } from '../../../../src/core/scoring/serve/goal-model.ts';
 import { comparedRow, factsOf, lowering } from '../../../../src/core/scoring/serve/reasons.ts';
+import { scoreGoal } from '../../../../src/core/scoring/serve/score-reference.ts';
 import {
 	madeUpFeatures,
 	madeUpVisitor,
@@ -154,6 +158,42 @@ test('who came once is told when, not that there was a hit and a visit; being pr
 	assert.deepEqual(reasons(60, 'lower'), ['less likely: last seen 60 days ago']);
 	const twice = profileOf([hit(startMs), hit(startMs + 1000)]) as Profile;
 	assert.deepEqual(goalModel.reasons(twice, startMs + 1000, 'raise', wording), ['2 hits']);
+});
+
+test('a reason for the score of a renewal says when it is due', () => {
+	const features = { numeric: [{ name: 'daysUntilDue', absent: null }], categorical: [] };
+	const encoding = {
+		numeric: [{ name: 'daysUntilDue', mean: 0, scale: 1, lowest: -30, highest: 365, cuts: [] }],
+		categorical: [],
+	};
+	const model: Model = {
+		format: modelFormat,
+		kind: 'logistic',
+		features,
+		baseRate: 0.5,
+		horizonMs: 30 * dayMs,
+		levels: [0, 0, 0],
+		encoding,
+		weights: { intercept: 0, linear: [1], missing: [0] },
+	};
+	const profile = profileOf([hit(startMs), subscription(startMs, { evt: 'news', subid: 'A' })]) as Profile;
+	const monthly = new Cadences({ prices: [], evts: [], all: [30] }, {});
+	const renewal: Goal = { name: 'renewal', evts: ['*'], ...goalDefaults, counts: 'renewal' };
+	const reasonsAt = (day: number) => {
+		const nowMs = startMs + day * dayMs;
+		const scored = scoredFor(renewal, profile, nowMs, monthly);
+		const reference = {
+			goal: renewal,
+			baseRate: { byRecency: [0.5, 0.5, 0.5] },
+			ranks: { present: [], absent: [0.5] },
+		};
+		assert.ok(scored?.renewing);
+		return scoreGoal(reference, openModel('1', JSON.stringify(model)), profile, nowMs, scored, wording)
+			.reasons;
+	};
+	assert.deepEqual(reasonsAt(10), ['due to renew in 20 days']);
+	assert.deepEqual(reasonsAt(29), ['due to renew in 1 day']);
+	assert.deepEqual(reasonsAt(33), ['less likely: due to renew 3 days ago']);
 });
 
 test('the score is as of the moment: recency decays between hits', () => {
