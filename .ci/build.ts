@@ -70,13 +70,24 @@ const bundled: Readonly<Record<string, readonly string[]>> = {
 	'swagger-ui-dist': ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'],
 };
 
-/** What npm installs with a package, to the hash: that of the project's lock file which is neither for development nor the runtime. */
-function lockOf(manifest: { readonly name: string; readonly version: string }): object {
+interface Manifest {
+	readonly name: string;
+	readonly version: string;
+	readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * What npm installs with a package, to the hash: that of the project's lock file which is neither for development nor the runtime.
+ * @param isNeeded of a folder below node_modules; by default all are
+ */
+function lockOf(manifest: Manifest, isNeeded: (name: string) => boolean = () => true): object {
 	const { lockfileVersion, packages } = readJson('package-lock.json');
 	const locked: Record<string, object> = { '': manifest };
 	for (const [path, entry] of Object.entries<Record<string, unknown>>(packages)) {
 		if (path === '' || entry.dev || entry.optional || entry.devOptional) continue;
-		const isBundled = path.slice('node_modules/'.length) in bundled;
+		const name = path.slice('node_modules/'.length);
+		if (!isNeeded(name)) continue;
+		const isBundled = name in bundled;
 		locked[path] = isBundled ? { ...entry, inBundle: true } : entry;
 	}
 	return {
@@ -153,11 +164,14 @@ export async function buildClient(folder: string): Promise<string> {
 	made.writeJson('command/client/package.json', { type, version });
 	made.copy('LICENSE');
 	made.copy('client/README.md', 'README.md');
-	const needed = Object.entries(dependencies).filter(([name]) => imported.has(name));
-	made.writeJson('package.json', {
-		...readJson('client/package.json'),
-		dependencies: Object.fromEntries(needed),
-	});
+	const needed = Object.entries<string>(dependencies).filter(([name]) => imported.has(name));
+	const manifest = { ...readJson('client/package.json'), dependencies: Object.fromEntries(needed) };
+	made.writeJson('package.json', manifest);
+	// Not shipped: the list of parts is made of it. None of them needs another.
+	made.writeJson(
+		'package-lock.json',
+		lockOf(manifest, (name) => imported.has(name)),
+	);
 	return folder;
 }
 
@@ -168,12 +182,15 @@ export function buildTagModule(folder: string): string {
 	made.copy('LICENSE');
 	made.copy('client/tag/README.md', 'README.md');
 	made.copy('client/tag/package.json', 'package.json');
+	made.writeJson(
+		'package-lock.json',
+		lockOf(readJson('client/tag/package.json'), () => false),
+	);
 	return folder;
 }
 
 /** Makes all packages, and of each the file that npm installs. @returns these files */
 export async function buildPackages(folder = join(project, 'dist')): Promise<string[]> {
-	rmSync(folder, { recursive: true, force: true });
 	const made = [
 		buildService(join(folder, 'caskade')),
 		await buildClient(join(folder, 'caskade-client')),

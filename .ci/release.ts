@@ -1,6 +1,7 @@
 /**
  * `npm run release VERSION` makes a release of what is committed: it runs `.ci/run` on a clean clone, makes "Unreleased" of
- * `CHANGELOG.md` the section of this version, writes the version wherever it stands, commits, and tags. It pushes nothing.
+ * `CHANGELOG.md` the section of this version, writes the version wherever it stands, commits, makes the files that are published, and
+ * tags. It pushes nothing.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -61,11 +62,25 @@ export function release(folder: string, version: string, day: string): void {
 		writeFileSync(path(name), text.replaceAll(before, version));
 	}
 	git('commit', '--all', '--message', `chore: release ${version}`);
+	makeFiles(folder, git);
 	git('tag', '--annotate', `v${version}`, '--message', `Caskade ${version}`);
 }
 
 /** Whatever else names the version. */
-const namesVersion = ['README.md', 'docs', 'compose.yaml', 'deploy', 'client/package.json'];
+const namesVersion = [
+	...['README.md', 'docs', 'Dockerfile', 'compose.yaml', 'deploy'],
+	...['client/package.json', 'client/tag'],
+];
+
+/** In a process of its own, which finds the new version. */
+function makeFiles(folder: string, git: (...options: string[]) => string): void {
+	try {
+		execFileSync('npm', ['run', 'release:files'], { cwd: folder, stdio: 'inherit' });
+	} catch {
+		git('reset', '--quiet', '--hard', 'HEAD^');
+		throw new ReleaseRefused('The files of the release cannot be made.');
+	}
+}
 
 function runChecks(folder: string): void {
 	const clone = mkdtempSync(join(tmpdir(), 'caskade-release-'));
@@ -97,7 +112,9 @@ if (import.meta.main) {
 	const [version = ''] = process.argv.slice(2);
 	try {
 		release(join(import.meta.dirname, '..'), version, String(Temporal.Now.plainDateISO('UTC')));
-		console.log(`Committed and tagged as v${version}. 'git push --follow-tags' publishes it.`);
+		console.log(
+			`Committed and tagged as v${version}. 'git push --follow-tags' publishes it, and 'npm publish' each package of dist/release.`,
+		);
 	} catch (error) {
 		if (!(error instanceof ReleaseRefused)) throw error;
 		console.error(error.message);

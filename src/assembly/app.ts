@@ -19,6 +19,7 @@ import { HitHandler } from '../core/api/hit-handler.ts';
 import { receipt } from '../core/api/receipt.ts';
 import { receipts } from '../core/api/receipts.ts';
 import { root } from '../core/api/root.ts';
+import { securityText } from '../core/api/security-text.ts';
 import { segments } from '../core/api/segments.ts';
 import { type SitePaths, sitePaths } from '../core/api/site-paths.ts';
 import { countUpload, subscription, type UploadResult, uploadOperation } from '../core/api/subscription.ts';
@@ -72,6 +73,8 @@ export interface AppOptions extends SitePaths {
 	readonly now: () => number;
 	readonly isDraining: () => boolean;
 	readonly schemas: Schemas;
+	/** Whom to tell of a weakness, a URI; nobody by default. */
+	readonly securityContact?: string | undefined;
 	/** Whether to serve the demo shop. */
 	readonly demo?: boolean | undefined;
 	/** Path prefix of all operations, for example `/api/staging`. */
@@ -309,6 +312,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		},
 		{ prefix },
 	);
+	// Its path is the same on every site.
+	if (options.securityContact !== undefined) securityText(app, options.securityContact, now);
 	// Supervisors ask the process directly, without the prefix.
 	if (prefix) health(app, probes);
 	await app.ready();

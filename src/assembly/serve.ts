@@ -155,6 +155,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 		),
 		roles: settings.roles,
 		demo: settings.demo,
+		securityContact: settings.securityContact,
 		hitPath: settings.hitPath,
 		tagPath: settings.tagPath,
 		isIgnored: ignored && ((address) => ignored.has(address)),

@@ -246,6 +246,11 @@ export const serveOptions = () => [
 		'do not store hits from the networks in this file, one per line, for example 203.0.113.0/24',
 	),
 	setting(
+		'--security-contact <address>',
+		'whom to tell of a weakness, an email address or an https URL: served at /.well-known/security.txt',
+		contact,
+	),
+	setting(
 		'--demo',
 		'serve a demo shop at /demo/; if there are no clients yet, create one and print a curl line for it',
 	),
@@ -259,6 +264,15 @@ type Intersection<Union> = (Union extends unknown ? (each: Union) => void : neve
 
 /** What the options of `caskade serve` say. */
 export type ServeSettings = Intersection<ReturnType<typeof serveOptions>[number]['set']>;
+
+/** As a URI. */
+function contact(value: string): string {
+	if (/^https:\/\/\S+$/.test(value)) return value;
+	if (/^[^\s@:]+@[^\s@:]+$/.test(value)) return `mailto:${value}`;
+	throw new InvalidArgumentError(
+		'It must be an email address or an https URL, for example security@example.com.',
+	);
+}
 
 function roles(value: string): readonly ServerRole[] {
 	const names = value.split(',');
