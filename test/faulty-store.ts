@@ -53,6 +53,7 @@ export async function appOver(
 	const logged: string[] = [];
 	const reader = store.startReading();
 	const building = buildApp({
+		store,
 		reader,
 		scorer: new VisitorScorer({
 			reader,

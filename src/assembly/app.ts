@@ -30,7 +30,7 @@ import { monotonicMs } from '../core/clock.ts';
 import { type BudgetLimits, HitBudget } from '../core/collect/hit-budget.ts';
 import { isProxyOf, type ProxyProblem, proxyProblems } from '../core/domain/client-address.ts';
 import type { Proxies } from '../core/domain/proxies.ts';
-import type { ServerRole } from '../core/domain/server-role.ts';
+import { type ServerRole, serverRoles } from '../core/domain/server-role.ts';
 import { ApiError, reasonOf } from '../core/errors.ts';
 import { sendError, toApiError } from '../core/http/answer.ts';
 import { bodyLimitBytes } from '../core/http/body.ts';
@@ -52,12 +52,17 @@ import { VisitorReads } from '../core/segments/visitor-reads.ts';
 import type { KeyUsage } from '../core/store/control/control-store.ts';
 import type { Schemas } from '../core/store/migrations.ts';
 import type { RequestWriter, ServingReader } from '../core/store/serving.ts';
+import type { OpenStore } from '../core/store/store.ts';
+import { manage } from '../kit/operations/manage.ts';
+import { managedActs } from './managed-acts.ts';
 
 export interface AppOptions extends SitePaths {
 	readonly directory: AccessDirectory;
 	readonly quota: Quota;
 	readonly writer: RequestWriter;
 	readonly reader: ServingReader;
+	/** What changes of accounts go to. */
+	readonly store: OpenStore;
 	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 	readonly scorer: VisitorScorer;
@@ -119,7 +124,7 @@ function connectionOptions(keepAliveMs: number) {
 /** Builds the HTTP service. It does not listen. @throws OperatorError if a path that the operator chose is taken */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
-	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits } = options;
+	const { roles = serverRoles, hitLimits = defaultHitLimits } = options;
 	const { onVisitorChange = () => {}, keepAliveMs = usualKeepAliveMs } = options;
 	const connections = connectionOptions(keepAliveMs);
 	const isProxy = options.proxies === undefined ? undefined : isProxyOf(options.proxies);
@@ -269,8 +274,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	openapi(app, prefix);
 	await app.register(
 		async (operations) => {
+			const guard = { admission, onTimeout };
 			if (roles.includes('api')) {
-				const guard = { admission, onTimeout };
 				subscription(operations, { ...guard, directory, writer, now, onUpload });
 				receipts(operations, { ...guard, directory, reader });
 				receipt(operations, { ...guard, directory, reader });
@@ -279,6 +284,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });
 			}
+			if (roles.includes('manage'))
+				manage(operations, { ...guard, directory, store: options.store, acts: managedActs });
 			health(operations, probes);
 			root(operations, options.demo === true);
 			docs(operations);

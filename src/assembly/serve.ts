@@ -136,6 +136,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	let draining = false;
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
 	const app = await buildApp({
+		store,
 		directory,
 		quota,
 		writer,

@@ -47,6 +47,13 @@ export const errorTable = {
 		detail: 'validationErrors',
 		when: 'A parameter of a report is missing or wrong. The text names every such parameter.',
 	},
+	invalid_act: {
+		status: 400,
+		message: 'Error managing account.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'A field is missing, wrong or not known, or what was asked for cannot be done. The text names every such field.',
+	},
 	invalid_hit: {
 		status: 400,
 		message: 'Error storing hit.',

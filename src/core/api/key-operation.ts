@@ -29,8 +29,10 @@ export interface Admitted {
 interface KeyOperation {
 	readonly method: 'GET' | 'POST';
 	readonly url: string;
-	/** Its name in metrics, logs and the OpenAPI document. */
+	/** Its name in metrics and logs. */
 	readonly name: string;
+	/** Its name in the OpenAPI document, where several operations have that one. */
+	readonly operationId?: string;
 	/** What a key must be for; default: upload. */
 	readonly scope?: KeyScope;
 	/** What each request uses up: the key's rate and quota, or the operation's own limit. */
@@ -117,7 +119,7 @@ export function keyOperation(
 		url: operation.url,
 		config: { operation: operation.name },
 		schema: {
-			operationId: operation.name,
+			operationId: operation.operationId ?? operation.name,
 			security: [{ apiKey: [] }],
 			...(typeof description === 'function' ? { describe: description } : description),
 		},

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** What a key is for: to upload events and ask after them, or to read reports. It can do nothing else. */
-export const keyScopes = ['upload', 'read'] as const;
+/** What a key is for: to upload events and ask after them, to read reports, or to manage accounts. It can do nothing else. */
+export const keyScopes = ['upload', 'read', 'manage'] as const;
 export type KeyScope = (typeof keyScopes)[number];
 
 /** Lets people and secret scanners recognise a key. */

@@ -1,3 +1,3 @@
-/** The roles of a server: `api` accepts uploads and serves reads, `collect` accepts hits. */
-export const serverRoles = ['api', 'collect'] as const;
+/** The roles of a server: `api` accepts uploads and serves reads, `collect` accepts hits, `manage` changes settings of accounts. */
+export const serverRoles = ['api', 'collect', 'manage'] as const;
 export type ServerRole = (typeof serverRoles)[number];

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { managedActs } from '../../../src/assembly/managed-acts.ts';
 import { allReports } from '../../../src/capabilities/reports/reports.ts';
 import { errorTable } from '../../../src/core/errors.ts';
 import { openAccount } from '../../shared-server.ts';
@@ -44,7 +45,11 @@ test('the document has the operations of the contract, but not those for operato
 	assert.deepEqual(Object.keys(document.paths), [
 		...['/subscription', '/subscription/receipts', '/subscription/{tid}', '/usage'],
 		...allReports.map(({ kind }) => `/reports/${kind}`),
-		...['/visscores', '/visscores/segments', '/hit'],
+		...['/visscores', '/visscores/segments'],
+		...Object.entries(managedActs).flatMap(([noun, { verbs }]) =>
+			verbs.map((verb) => `/manage/${noun}/${verb}`),
+		),
+		'/hit',
 	]);
 	assert.deepEqual(Object.keys(document.paths['/subscription']), ['post']);
 	const { security } = document.paths['/subscription'].post;

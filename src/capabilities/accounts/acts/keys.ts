@@ -22,7 +22,7 @@ export const issueKey = actOfAll({
 		},
 		scope: {
 			flag: '--scope <scope>',
-			text: 'what it is for: to upload events, or to read reports',
+			text: 'what it is for: to upload events, to read reports, or to manage accounts',
 			choices: keyScopes,
 			usual: 'upload',
 		},

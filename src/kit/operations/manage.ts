@@ -1,0 +1,179 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessDirectory } from '../../core/access/directory.ts';
+import {
+	type Admitted,
+	accountOf,
+	type KeyOperationOptions,
+	keyOperation,
+	readErrors,
+} from '../../core/api/key-operation.ts';
+import { storeFailed } from '../../core/api/store-failed.ts';
+import { ApiError, OperatorError } from '../../core/errors.ts';
+import { sendJson } from '../../core/http/answer.ts';
+import { parseJson } from '../../core/http/body.ts';
+import { describeErrors, describeJson } from '../../core/http/openapi.ts';
+import { type Schema, Type } from '../../core/schema/type.ts';
+import type { OpenStore } from '../../core/store/store.ts';
+import { type AnyAct, type Field, type Fields, isYes, runAct, takesMany } from '../act.ts';
+
+/** The acts about an account, by noun and verb, and what loads those of a noun: an idle server does without them. */
+export type ManagedActs = Readonly<
+	Record<string, { readonly verbs: readonly string[]; load(): Promise<Readonly<Record<string, unknown>>> }>
+>;
+
+interface ManageOptions extends KeyOperationOptions {
+	readonly directory: AccessDirectory;
+	readonly store: OpenStore;
+	readonly acts: ManagedActs;
+}
+
+/** `POST /manage/NOUN/VERB`: an act about an account of the key's client, as its command and form do it. */
+export function manage(app: FastifyInstance, options: ManageOptions): void {
+	for (const [noun, { verbs }] of Object.entries(options.acts))
+		for (const verb of verbs)
+			keyOperation(app, options, {
+				method: 'POST',
+				url: `/manage/${noun}/${verb}`,
+				name: 'manage',
+				operationId: `manage${capitalised(noun)}${verb.split('-').map(capitalised).join('')}`,
+				scope: 'manage',
+				takes: 'rate and quota',
+				description: async () => describe(await loadAct(options.acts, noun, verb)),
+				handle: async (request, reply, admitted) =>
+					handle(await loadAct(options.acts, noun, verb), request, reply, admitted),
+			});
+
+	async function handle(
+		of: AnyAct,
+		request: FastifyRequest,
+		reply: FastifyReply,
+		admitted: Admitted,
+	): Promise<FastifyReply> {
+		const { aid: named, ...body } = objectOf(parseJson(request.body as Buffer | undefined));
+		const account = accountOf(named, admitted, options.directory);
+		if (!account) throw invalid('aid must be the token of one account');
+		const { store } = options;
+		const who = `key ${admitted.key.id}`;
+		try {
+			const result = await runAct(of, who, { store, account }, givenIn(of.takes, body));
+			if (!reply.sent) sendJson(reply, 200, JSON.stringify(result ?? {}));
+		} catch (error) {
+			if (error instanceof ApiError) throw error;
+			if (error instanceof OperatorError) throw invalid(error.message);
+			storeFailed(account.aid)(error);
+		}
+		return reply;
+	}
+}
+
+/** @throws Error where the list of acts names one that there is not */
+export async function loadAct(acts: ManagedActs, noun: string, verb: string): Promise<AnyAct> {
+	const all = Object.values((await acts[noun]?.load()) ?? {}) as AnyAct[];
+	const found = all.find((of) => of?.noun === noun && of.verb === verb);
+	if (!found) throw new Error(`there is no act ${noun} ${verb}`);
+	return found;
+}
+
+function invalid(detail: string): ApiError {
+	return new ApiError('invalid_act', { detail });
+}
+
+function objectOf(body: unknown): Readonly<Record<string, unknown>> {
+	if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('it must be an object');
+	return body as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What a request gives to an act: texts and numbers as somebody would type them, lists of these, yes or no, and null for what is to be
+ * taken away.
+ * @throws ApiError `invalid_act`, which names every wrong field
+ */
+function givenIn(takes: Fields, body: Readonly<Record<string, unknown>>): Record<string, unknown> {
+	const problems = Object.keys(body)
+		.filter((name) => !Object.hasOwn(takes, name))
+		.map((name) => `${name} is not known here`);
+	const given = Object.entries(takes).map(([name, field]) => {
+		try {
+			return [name, valueIn(field, body[name])];
+		} catch (error) {
+			if (!(error instanceof OperatorError)) throw error;
+			problems.push(`${name}: ${error.message.replace(/\.$/, '')}`);
+			return [name, undefined];
+		}
+	});
+	if (problems.length > 0) throw invalid(problems.join('; '));
+	return Object.fromEntries(given);
+}
+
+function valueIn(field: Field, value: unknown): unknown {
+	const { parse = String, usual, isOptional = false, negation, choices } = field;
+	const parsed = (one: unknown) => {
+		if (typeof one !== 'string' && typeof one !== 'number')
+			throw new OperatorError('it must be a text or a number');
+		if (choices && !choices.includes(String(one)))
+			throw new OperatorError(`it must be one of ${choices.join(', ')}`);
+		return parse(String(one));
+	};
+	if (isYes(field)) {
+		if (value === undefined) return isOptional ? undefined : false;
+		if (typeof value !== 'boolean') throw new OperatorError('it must be true or false');
+		return value;
+	}
+	if (value === null && negation) return null;
+	if (value === undefined) {
+		if (usual !== undefined) return parse(usual);
+		if (isOptional) return undefined;
+		throw new OperatorError('it is required');
+	}
+	if (!takesMany(field)) return parsed(value);
+	if (!Array.isArray(value) || value.length === 0)
+		throw new OperatorError('it must be a list of one or more');
+	return [...new Set(value.map(parsed))];
+}
+
+function capitalised(text: string): string {
+	return `${text[0]?.toUpperCase()}${text.slice(1)}`;
+}
+
+/** Its entry in the OpenAPI document. */
+function describe({ summary, description, takes }: AnyAct): object {
+	const fields = Object.entries<Field>(takes).map(([name, field]) => [name, schemaOf(field)]);
+	return {
+		tags: ['Management'],
+		summary: capitalised(summary),
+		description: `${description === undefined ? '' : `${description}\n\n`}Uses one request of rate and quota. The key must have been issued with \`--scope manage\`, and \`caskade audit list\` says what it did. For servers, not for browsers.`,
+		body: Type.Object({
+			aid: Type.String({ description: 'Account token of the client.' }),
+			...Object.fromEntries(fields),
+		}),
+		response: {
+			200: describeJson(
+				'What the command prints with `--json`.',
+				Type.Object({}, { additionalProperties: {} }),
+				{},
+			),
+			...describeErrors({
+				malformed_json: ['the body is empty'],
+				invalid_act: ['horizonDays: it must be a number from 1 to 365'],
+				invalid_account: ['No account c-a-x is available to this API key.'],
+				bad_request: ['the body is not as long as content-length says'],
+				payload_too_large: ['the body may have at most 262144 bytes'],
+				unsupported_media_type: ['content-type must be application/json, in UTF-8'],
+				...readErrors,
+			}),
+		},
+	};
+}
+
+function schemaOf(field: Field): Schema {
+	const { text, usual, isOptional = false, negation, choices } = field;
+	const description = `${capitalised(text)}.${usual === undefined ? '' : ` Default: ${usual}.`}`;
+	const one = choices ? Type.Union(choices.map((choice) => Type.Literal(choice))) : Type.String();
+	const some = isYes(field)
+		? Type.Boolean({ description })
+		: takesMany(field)
+			? Type.Array(one, { description })
+			: { ...one, description };
+	const nullable = negation && !isYes(field) ? Type.Union([some, Type.Null()], { description }) : some;
+	return isOptional || usual !== undefined || isYes(field) ? Type.Optional(nullable) : nullable;
+}
