@@ -14,7 +14,6 @@ const packages = [
 	'commander',
 	'csv-parse/sync',
 	'fastify',
-	'kysely',
 	'pg',
 	'pino',
 	'prom-client',

@@ -1,4 +1,5 @@
-import type { ControlDatabase, ControlDoors, ControlTable } from './store/control/tables.ts';
+import type { ControlDoors, ControlTable } from './store/control/tables.ts';
+import type { Reading } from './store/steps.ts';
 
 /** What capabilities add to the control store. */
 // biome-ignore lint/suspicious/noEmptyInterface: each declares its own members.
@@ -22,20 +23,10 @@ export type AccountParts = (accountId: number) => Partial<AccountMembers>;
 /** What a capability keeps in the control database. */
 export interface CapabilityNouns {
 	members(doors: ControlDoors): Partial<ControlMembers>;
-	/** Its tables that are copied to another store, ordered so that referenced rows come first. */
-	readonly copiedTables: readonly ControlTable[];
-	/** Deletes what it keeps of an account. */
-	deleteAccount(
-		transaction: ControlDatabase,
-		account: { readonly id: number; readonly aid: string },
-	): Promise<void>;
+	/** Its tables that are copied or have something of an account, ordered so that referenced rows come first. */
+	readonly tables: readonly ControlTable[];
 	/** @throws OperatorError where it needs the rule of a segment as it is */
-	requireUnused?(
-		transaction: ControlDatabase,
-		accountId: number,
-		segment: string,
-		nowMs: number,
-	): Promise<void>;
+	requireUnused?(accountId: number, segment: string, nowMs: number): Reading<void>;
 }
 
 /**
@@ -45,7 +36,7 @@ export interface CapabilityNouns {
 export interface Capability {
 	readonly nouns?: CapabilityNouns;
 	/** Its part of what servers know of each account, read in the transaction of the snapshot. */
-	ofAccounts?(database: ControlDatabase, nowMs: number): Promise<AccountParts>;
+	ofAccounts?(nowMs: number): Reading<AccountParts>;
 	/** The same besides accounts. */
-	ofServer?(database: ControlDatabase, nowMs: number): Promise<Partial<SnapshotMembers>>;
+	ofServer?(nowMs: number): Reading<Partial<SnapshotMembers>>;
 }

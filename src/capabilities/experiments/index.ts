@@ -1,8 +1,12 @@
 import type { Capability } from '../../core/capability.ts';
-import { deleteRows, selectRows } from '../../core/store/control/rows.ts';
 import { byAccount } from '../../core/store/control/snapshot.ts';
 import { type Experiment, endOf } from './domain/experiment.ts';
-import { experimentStore, requireNoExperiment, toExperiment } from './store/experiments.ts';
+import {
+	experimentStore,
+	requireNoExperiment,
+	selectExperimentRows,
+	toExperiment,
+} from './store/experiments.ts';
 
 declare module '../../core/capability.ts' {
 	interface ControlMembers extends ReturnType<typeof experimentStore> {}
@@ -17,15 +21,14 @@ declare module '../../core/capability.ts' {
 export const experiments: Capability = {
 	nouns: {
 		members: experimentStore,
-		copiedTables: ['experiment', 'experiment_read'],
-		async deleteAccount(transaction, { id }) {
-			for (const table of ['experiment', 'experiment_read'] as const)
-				await deleteRows(transaction, table, { account_id: id });
-		},
+		tables: [
+			{ name: 'experiment', isCopied: true, account: 'account_id' },
+			{ name: 'experiment_read', isCopied: true, account: 'account_id' },
+		],
 		requireUnused: requireNoExperiment,
 	},
-	async ofAccounts(database, nowMs) {
-		const rows = byAccount(await selectRows(database, 'experiment', {}, 'seq'));
+	*ofAccounts(nowMs) {
+		const rows = byAccount(yield* selectExperimentRows());
 		return (accountId) => ({
 			experiments: rows(accountId)
 				.map(toExperiment)

@@ -1,5 +1,4 @@
 import type { Capability } from '../../core/capability.ts';
-import { deleteRows, updateRows } from '../../core/store/control/rows.ts';
 import type { Person } from '../../kit/person.ts';
 import { auditStore } from './store/audit.ts';
 import { namedViewStore } from './store/named-views.ts';
@@ -31,15 +30,18 @@ export const people: Capability = {
 			audit: auditStore(doors),
 			views: namedViewStore(doors),
 		}),
-		copiedTables: ['user', 'grant', 'recovery_code', 'audit', 'named_view'],
-		async deleteAccount(transaction, { id, aid }) {
-			for (const table of ['grant', 'named_view'] as const)
-				await deleteRows(transaction, table, { account_id: id });
-			await updateRows(transaction, 'audit', { aid }, { about: null });
-		},
+		tables: [
+			{ name: 'user', isCopied: true },
+			{ name: 'grant', isCopied: true, account: 'account_id' },
+			{ name: 'recovery_code', isCopied: true },
+			{ name: 'audit', isCopied: true, account: 'aid', forgets: 'about' },
+			{ name: 'named_view', isCopied: true, account: 'account_id' },
+		],
 	},
-	ofServer: async (database, nowMs) => ({
-		people: new Map((await selectPeople(database)).map((person) => [person.id, person])),
-		sessions: await selectSessions(database, nowMs),
-	}),
+	*ofServer(nowMs) {
+		return {
+			people: new Map((yield* selectPeople()).map((person) => [person.id, person])),
+			sessions: yield* selectSessions(nowMs),
+		};
+	},
 };

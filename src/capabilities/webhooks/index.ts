@@ -1,8 +1,7 @@
 import type { Capability } from '../../core/capability.ts';
-import { deleteRows } from '../../core/store/control/rows.ts';
 import { type AccessSnapshot, byAccount, type KnownAccount } from '../../core/store/control/snapshot.ts';
 import { type ActiveWebhook, wants } from './domain/webhook.ts';
-import { selectActiveWebhooks, toActiveWebhook, webhookStore } from './store/webhooks.ts';
+import { selectWebhooks, toActiveWebhook, webhookStore } from './store/webhooks.ts';
 
 declare module '../../core/capability.ts' {
 	interface ControlMembers extends ReturnType<typeof webhookStore> {}
@@ -17,13 +16,10 @@ declare module '../../core/capability.ts' {
 export const webhooks: Capability = {
 	nouns: {
 		members: webhookStore,
-		copiedTables: ['webhook'],
-		async deleteAccount(transaction, { id }) {
-			await deleteRows(transaction, 'webhook', { account_id: id });
-		},
+		tables: [{ name: 'webhook', isCopied: true, account: 'account_id' }],
 	},
-	async ofAccounts(database) {
-		const rows = byAccount(await selectActiveWebhooks(database));
+	*ofAccounts() {
+		const rows = byAccount(yield* selectWebhooks({ disabled_at: null }));
 		return (accountId) => {
 			const active = rows(accountId).map(toActiveWebhook);
 			return {

@@ -1,6 +1,6 @@
 import { OperatorError } from '../errors.ts';
 import { type ClientTable, clientTableNames } from './account/tables.ts';
-import type { ControlContent, ControlTable } from './control/control-store.ts';
+import type { ControlContent } from './control/control-store.ts';
 import type { Value } from './steps.ts';
 
 /**
@@ -27,9 +27,9 @@ export interface CopyTarget {
 /** A control table's rows as arrays, in the order of its columns by name. */
 export function controlRows(
 	content: ControlContent,
-	table: ControlTable,
+	table: string,
 ): { readonly columns: readonly string[]; readonly rows: readonly Value[][] } {
-	const rows: readonly Readonly<Record<string, Value>>[] = content[table] ?? [];
+	const rows = content[table] ?? [];
 	const columns = Object.keys(rows[0] ?? {}).sort();
 	return { columns, rows: rows.map((row) => columns.map((column) => row[column] as Value)) };
 }

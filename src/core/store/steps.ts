@@ -73,21 +73,60 @@ export type Reading<Outcome> = Transaction<ReadStep, Outcome>;
 /** A transaction that may write. Everything that reads can be part of one. */
 export type Steps<Outcome> = Transaction<WriteStep, Outcome>;
 
-/** A statement that can be asked by itself: `yield*` gives its rows. */
-export type Askable<Step> = Step & { [Symbol.iterator](): Transaction<Step, readonly Row[]> };
+/** A reading, or a statement that is one by itself. */
+export interface AnyReading<Outcome> {
+	[Symbol.iterator](): Reading<Outcome>;
+}
 
-/** SQL that is written into a statement as it is. */
-class Raw {
+/** The same of steps. */
+export interface AnySteps<Outcome> {
+	[Symbol.iterator](): Steps<Outcome>;
+}
+
+/** A statement that can be asked by itself: `yield*` gives its rows. Whoever writes it knows what they have. */
+export type Askable<Step, Found = Row> = Step & { [Symbol.iterator](): Transaction<Step, readonly Found[]> };
+
+/** SQL that is written into a statement as it is, with the values of its placeholders. */
+export class Raw {
 	readonly text: string | number;
+	readonly values: readonly Value[];
 
-	constructor(text: string | number) {
+	constructor(text: string | number, values: readonly Value[]) {
 		this.text = text;
+		this.values = values;
 	}
 }
 
 /** Writes SQL, or a number that is the same in each call, into `sql` or `select`. Never for what a client has sent. */
-export function raw(text: string | number): Raw {
-	return new Raw(text);
+export function raw(text: string | number, ...values: readonly Value[]): Raw {
+	return new Raw(text, values);
+}
+
+/** Values by column. The names of columns are those of a table, never what a client has sent. */
+export type ColumnValues = Readonly<Record<string, Value | undefined>>;
+
+function given(columns: ColumnValues): [string, Value][] {
+	return Object.entries(columns).filter((column): column is [string, Value] => column[1] !== undefined);
+}
+
+/** The condition that a row has these values. Null is one; a column that is undefined may have any. */
+export function having(columns: ColumnValues): Raw {
+	const conditions = given(columns).map(([name, value]) => `${name} ${value === null ? 'IS NULL' : '= ?'}`);
+	const values = given(columns).flatMap(([, value]) => value ?? []);
+	return raw(conditions.join(' AND ') || 'TRUE', ...values);
+}
+
+/** What follows `SET` in an UPDATE. Columns that are undefined stay as they are. */
+export function changing(columns: ColumnValues): Raw {
+	const changes = given(columns).map(([name]) => `${name} = ?`);
+	return raw(changes.join(', '), ...given(columns).map(([, value]) => value));
+}
+
+/** What follows the table in an INSERT of one row. Unlike those of `values`, numbers may have fractions. */
+export function inserting(columns: ColumnValues): Raw {
+	const names = given(columns).map(([name]) => name);
+	const places = names.map(() => '?').join(', ');
+	return raw(`(${names.join(', ')}) VALUES (${places})`, ...given(columns).map(([, value]) => value));
 }
 
 /** The rows of a statement, see `values`. */
@@ -110,13 +149,19 @@ type Filling = Value | readonly string[] | Raw | Rows;
  * A statement with its values in their places. An array is a list: after `IN` what a column may be, elsewhere a table with
  * the column `key`.
  */
-export function sql(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Askable<Query> {
-	return new Statement('', texts, fillings);
+export function sql<Found = Row>(
+	texts: TemplateStringsArray,
+	...fillings: readonly Filling[]
+): Askable<Query, Found> {
+	return new Statement('', texts, fillings) as unknown as Askable<Query, Found>;
 }
 
 /** The same of a statement that only reads: `SELECT` is put in front. */
-export function select(texts: TemplateStringsArray, ...fillings: readonly Filling[]): Askable<Select> {
-	return new Statement('SELECT ', texts, fillings) as Askable<Select>;
+export function select<Found = Row>(
+	texts: TemplateStringsArray,
+	...fillings: readonly Filling[]
+): Askable<Select, Found> {
+	return new Statement('SELECT ', texts, fillings) as unknown as Askable<Select, Found>;
 }
 
 /**
@@ -134,8 +179,10 @@ class Statement implements Query {
 		const values: (Value | readonly string[])[] = [];
 		const raws: Raw['text'][] = [];
 		for (const filling of fillings) {
-			if (filling instanceof Raw) raws.push(filling.text);
-			else if (filling instanceof Rows) this.rows = filling.rows;
+			if (filling instanceof Raw) {
+				raws.push(filling.text);
+				values.push(...filling.values);
+			} else if (filling instanceof Rows) this.rows = filling.rows;
 			else values.push(filling);
 		}
 		this.values = values;
@@ -165,7 +212,11 @@ function textOf(verb: string, texts: TemplateStringsArray, fillings: readonly Fi
 	return text;
 }
 
-type RowsOf<Batch> = { readonly [Name in keyof Batch]: readonly Row[] };
+type RowsOf<Batch> = {
+	readonly [Name in keyof Batch]: Batch[Name] extends Askable<unknown, infer Found>
+		? readonly Found[]
+		: readonly Row[];
+};
 
 /** Asks for a batch of statements that do not depend on each other's rows, by name. @returns the rows of each */
 export function ask<Batch extends Readonly<Record<string, ReadStep>>>(batch: Batch): Reading<RowsOf<Batch>>;

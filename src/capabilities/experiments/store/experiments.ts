@@ -1,38 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import type { Selectable } from 'kysely';
-import { distinctCount } from '../../../core/domain/distinct-count.ts';
+import { type CountedBits, distinctCount } from '../../../core/domain/distinct-count.ts';
 import type { ExperimentGroup } from '../../../core/domain/experiment-group.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import type { ExperimentRead } from '../../../core/store/control/request-counts.ts';
-import { insertRows, nextSeq, selectRows, updateRows } from '../../../core/store/control/rows.ts';
-import type { ControlDatabase, ControlDoors, ControlTables } from '../../../core/store/control/tables.ts';
+import { type ExperimentRead, recordCounts } from '../../../core/store/control/request-counts.ts';
+import { type ControlDoors, nextSeq } from '../../../core/store/control/tables.ts';
+import { having, inserting, type Reading, select, sql } from '../../../core/store/steps.ts';
 import { type Experiment, endOf } from '../domain/experiment.ts';
 
-declare module '../../../core/store/control/tables.ts' {
-	interface ControlTables {
-		experiment: {
-			account_id: number;
-			name: string;
-			segment: string;
-			rule: string;
-			goal: string;
-			holdout_percent: number;
-			secret: string;
-			from_at: number;
-			to_at: number | null;
-			stopped_at: number | null;
-			created_at: number;
-			seq: number;
-		};
-		experiment_read: { account_id: number; name: string; held_out: number; register: number; rank: number };
-	}
+interface ExperimentRow {
+	readonly account_id: number;
+	readonly name: string;
+	readonly segment: string;
+	readonly rule: string;
+	readonly goal: string;
+	readonly holdout_percent: number;
+	readonly secret: string;
+	readonly from_at: number;
+	readonly to_at: number | null;
+	readonly stopped_at: number | null;
 }
+
+/** In order of creation: of an account, or of all. */
+export const selectExperimentRows = (accountId?: number) =>
+	select<ExperimentRow>`* FROM @experiment WHERE ${having({ account_id: accountId })} ORDER BY seq`;
 
 /** That have not ended: reads keep a bit for each. */
 const maxExperiments = 32;
 
 /** Converts a row of `experiment`. */
-export function toExperiment(row: Selectable<ControlTables['experiment']>): Experiment {
+export function toExperiment(row: ExperimentRow): Experiment {
 	return {
 		name: row.name,
 		segment: row.segment,
@@ -46,16 +42,12 @@ export function toExperiment(row: Selectable<ControlTables['experiment']>): Expe
 	};
 }
 
-async function selectExperiments(database: ControlDatabase, accountId: number): Promise<Experiment[]> {
-	return (await selectRows(database, 'experiment', { account_id: accountId }, 'seq')).map(toExperiment);
+function* selectExperiments(accountId: number): Reading<Experiment[]> {
+	return (yield* selectExperimentRows(accountId)).map(toExperiment);
 }
 
-async function selectExperiment(
-	database: ControlDatabase,
-	accountId: number,
-	name: string,
-): Promise<Experiment> {
-	const experiment = (await selectExperiments(database, accountId)).find((one) => one.name === name);
+function* selectExperiment(accountId: number, name: string): Reading<Experiment> {
+	const experiment = (yield* selectExperiments(accountId)).find((one) => one.name === name);
 	if (!experiment)
 		throw new OperatorError(
 			`The account has no experiment ${name}; 'caskade experiment list AID' shows all.`,
@@ -64,13 +56,8 @@ async function selectExperiment(
 }
 
 /** @throws OperatorError where an experiment with this segment has not ended */
-export async function requireNoExperiment(
-	database: ControlDatabase,
-	accountId: number,
-	segment: string,
-	nowMs: number,
-): Promise<void> {
-	const running = (await selectExperiments(database, accountId)).find(
+export function* requireNoExperiment(accountId: number, segment: string, nowMs: number): Reading<void> {
+	const running = (yield* selectExperiments(accountId)).find(
 		(one) => one.segment === segment && nowMs < endOf(one),
 	);
 	if (running)
@@ -79,13 +66,13 @@ export async function requireNoExperiment(
 		);
 }
 
-export function experimentStore({ database, change, now }: ControlDoors) {
+export function experimentStore({ read, write, change, now }: ControlDoors) {
 	return {
 		/** In order of creation. */
-		experiments: (accountId: number) => selectExperiments(database, accountId),
+		experiments: (accountId: number) => read(selectExperiments(accountId)),
 
 		/** @throws OperatorError where there is none */
-		experiment: (accountId: number, name: string) => selectExperiment(database, accountId, name),
+		experiment: (accountId: number, name: string) => read(selectExperiment(accountId, name)),
 
 		/**
 		 * Adds an experiment, with a secret of its own.
@@ -95,10 +82,10 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 			accountId: number,
 			experiment: Omit<Experiment, 'secret' | 'stoppedAtMs'>,
 		): Promise<Experiment> =>
-			change(async (transaction) => {
+			change(function* () {
 				const { name, segment, rule, goal, holdoutPercent, fromMs, toMs } = experiment;
-				await requireNoExperiment(transaction, accountId, segment, fromMs);
-				const others = await selectExperiments(transaction, accountId);
+				yield* requireNoExperiment(accountId, segment, fromMs);
+				const others = yield* selectExperiments(accountId);
 				if (others.filter((one) => fromMs < endOf(one)).length >= maxExperiments)
 					throw new OperatorError(
 						`An account has at most ${maxExperiments} experiments at a time; stop one.`,
@@ -106,7 +93,7 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 				if (others.some((one) => one.name === name))
 					throw new OperatorError(`The account has an experiment ${name} already; choose another name.`);
 				const secret = randomBytes(32).toString('base64url');
-				await insertRows(transaction, 'experiment', {
+				yield* sql`INSERT INTO @experiment ${inserting({
 					account_id: accountId,
 					name,
 					segment,
@@ -116,51 +103,33 @@ export function experimentStore({ database, change, now }: ControlDoors) {
 					holdout_percent: holdoutPercent,
 					from_at: fromMs,
 					to_at: toMs,
-					stopped_at: null,
 					created_at: now(),
-					seq: await nextSeq(transaction, 'experiment'),
-				});
+					seq: yield* nextSeq('experiment'),
+				})}`;
 				return { ...experiment, secret, stoppedAtMs: null };
 			}),
 
 		/** Ends an experiment; stopping twice keeps the first time. @throws OperatorError where there is none */
 		stopExperiment: (accountId: number, name: string): Promise<Experiment> =>
-			change(async (transaction) => {
-				const running = { account_id: accountId, name, stopped_at: null };
-				await updateRows(transaction, 'experiment', running, { stopped_at: now() });
-				return selectExperiment(transaction, accountId, name);
+			change(function* () {
+				yield* sql`UPDATE @experiment SET stopped_at = ${now()} WHERE account_id = ${accountId} AND name = ${name} AND stopped_at IS NULL`;
+				return yield* selectExperiment(accountId, name);
 			}),
 
 		/** Counts visitors who asked for segments, where no server does. In any order, and again. */
-		recordExperimentReads: (reads: readonly ExperimentRead[]): Promise<void> =>
-			change(async (transaction) => {
-				if (reads.length === 0) return;
-				await transaction
-					.insertInto('experiment_read')
-					.values(
-						reads.map(({ accountId, experiment, group, register, rank }) => ({
-							account_id: accountId,
-							name: experiment,
-							held_out: group === 'holdout' ? 1 : 0,
-							register,
-							rank,
-						})),
-					)
-					.onConflict((conflict) =>
-						conflict
-							.columns(['account_id', 'name', 'held_out', 'register'])
-							.doUpdateSet({ rank: (row) => row.ref('excluded.rank') })
-							.whereRef('excluded.rank', '>', 'experiment_read.rank'),
-					)
-					.execute();
-			}),
+		recordExperimentReads: (experimentReads: readonly ExperimentRead[]) =>
+			write(() => recordCounts({ experimentReads })),
 
 		/** About how many distinct visitors of each group asked for the segment. */
 		async experimentReads(
 			accountId: number,
 			name: string,
 		): Promise<Readonly<Record<ExperimentGroup, number>>> {
-			const rows = await selectRows(database, 'experiment_read', { account_id: accountId, name });
+			const rows = await read(
+				select<
+					CountedBits & { held_out: number }
+				>`held_out, register, rank FROM @experiment_read WHERE account_id = ${accountId} AND name = ${name}`,
+			);
 			const of = (heldOut: number) => distinctCount(rows.filter((row) => row.held_out === heldOut));
 			return { treated: of(0), holdout: of(1) };
 		},

@@ -1,21 +1,7 @@
-import type { Generated } from 'kysely';
 import { dayMs } from '../../../core/durations.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
-import { insertRows } from '../../../core/store/control/rows.ts';
-import { type ControlDoors, given } from '../../../core/store/control/tables.ts';
-
-declare module '../../../core/store/control/tables.ts' {
-	interface ControlTables {
-		audit: {
-			id: Generated<number>;
-			at: number;
-			who: string;
-			action: string;
-			aid: string | null;
-			about: string | null;
-		};
-	}
-}
+import type { ControlDoors } from '../../../core/store/control/tables.ts';
+import { having, inserting, type Steps, select, sql } from '../../../core/store/steps.ts';
 
 /** Long enough to look into last year's books. */
 const keptMs = 400 * dayMs;
@@ -44,37 +30,32 @@ export interface AuditFilter {
 }
 
 /** Who looked at whom, and who changed what, for 400 days. */
-export function auditStore({ database, now }: ControlDoors) {
+export function auditStore({ read, write, now }: ControlDoors) {
 	return {
-		async add({ who, action, aid = null, about = null }: AuditEntry): Promise<void> {
-			const nowMs = now();
-			await insertRows(database, 'audit', { at: nowMs, who, action, aid, about });
-			await database
-				.deleteFrom('audit')
-				.where('at', '<', nowMs - keptMs)
-				.execute();
-		},
+		add: ({ who, action, aid = null, about = null }: AuditEntry): Promise<void> =>
+			write(function* (): Steps<void> {
+				yield [
+					sql`INSERT INTO @audit ${inserting({ at: now(), who, action, aid, about })}`,
+					sql`DELETE FROM @audit WHERE at < ${now() - keptMs}`,
+				];
+			}),
 
 		/** The latest first. */
 		async list({ aid, who, about, limit }: AuditFilter): Promise<StoredAuditEntry[]> {
-			const rows = await database
-				.selectFrom('audit')
-				.select(['at', 'who', 'action', 'aid', 'about'])
-				.where(({ and }) => and(given({ aid, who, about })))
-				.orderBy('id', 'desc')
-				.limit(limit)
-				.execute();
+			const rows = await read(
+				select<
+					Required<AuditEntry> & { at: number }
+				>`at, who, action, aid, about FROM @audit WHERE ${having({ aid, who, about })} ORDER BY id DESC LIMIT ${limit}`,
+			);
 			return rows.map(({ at, ...entry }) => ({ at: isoTime(at), ...entry }));
 		},
 
 		/** Of an erased visitor only stays that somebody did something with one. */
 		async forget(accountId: number, vid: string): Promise<void> {
-			await database
-				.updateTable('audit')
-				.set({ about: null })
-				.where('aid', '=', (eb) => eb.selectFrom('account').select('aid').where('id', '=', accountId))
-				.where('about', '=', vid)
-				.execute();
+			await write(
+				() =>
+					sql`UPDATE @audit SET about = NULL WHERE aid = (SELECT aid FROM @account WHERE id = ${accountId}) AND about = ${vid}`,
+			);
 		},
 	};
 }

@@ -1,21 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../../core/errors.ts';
-import { deleteRows, insertRows, selectRows } from '../../../core/store/control/rows.ts';
 import type { ControlDoors } from '../../../core/store/control/tables.ts';
-
-declare module '../../../core/store/control/tables.ts' {
-	interface ControlTables {
-		named_view: {
-			id: string;
-			account_id: number;
-			user_id: string | null;
-			name: string;
-			page: string;
-			query: string;
-			created_at: number;
-		};
-	}
-}
+import { having, inserting, select, sql } from '../../../core/store/steps.ts';
 
 /** Of an account, or of a person there: they stand in a menu. */
 const maxViews = 50;
@@ -36,25 +22,16 @@ export interface StoredView extends NamedView {
 }
 
 /** Named views: a person's own, and those of an account. */
-export function namedViewStore({ database, change, now }: ControlDoors) {
+export function namedViewStore({ read, write, change, now }: ControlDoors) {
 	return {
 		/** Those of an account and the person's own there, by name. */
 		async list(accountId: number, personId: string): Promise<StoredView[]> {
-			const rows = await database
-				.selectFrom('named_view')
-				.selectAll()
-				.where('account_id', '=', accountId)
-				.where(({ eb, or }) => or([eb('user_id', '=', personId), eb('user_id', 'is', null)]))
-				.orderBy('name')
-				.orderBy('id')
-				.execute();
-			return rows.map(({ id, user_id, name, page, query }) => ({
-				id,
-				name,
-				page,
-				query,
-				isShared: user_id === null,
-			}));
+			const rows = await read(
+				select<
+					NamedView & { id: string; user_id: string | null }
+				>`id, user_id, name, page, query FROM @named_view WHERE account_id = ${accountId} AND (user_id = ${personId} OR user_id IS NULL) ORDER BY name, id`,
+			);
+			return rows.map(({ user_id, ...view }) => ({ ...view, isShared: user_id === null }));
 		},
 
 		/**
@@ -62,22 +39,21 @@ export function namedViewStore({ database, change, now }: ControlDoors) {
 		 * @param personId null for everybody who sees the account
 		 * @throws OperatorError where there are too many
 		 */
-		save(accountId: number, personId: string | null, { name, page, query }: NamedView): Promise<void> {
-			return change(async (transaction) => {
+		save: (accountId: number, personId: string | null, { name, page, query }: NamedView): Promise<void> =>
+			change(function* () {
 				const owner = { account_id: accountId, user_id: personId };
-				await deleteRows(transaction, 'named_view', { ...owner, name });
-				if ((await selectRows(transaction, 'named_view', owner)).length >= maxViews)
+				yield* sql`DELETE FROM @named_view WHERE ${having({ ...owner, name })}`;
+				if ((yield* select`id FROM @named_view WHERE ${having(owner)}`).length >= maxViews)
 					throw new OperatorError(`There are ${maxViews} views already; remove one first.`);
 				const id = `w_${randomBytes(6).toString('hex')}`;
-				await insertRows(transaction, 'named_view', { ...owner, id, name, page, query, created_at: now() });
-			});
-		},
+				yield* sql`INSERT INTO @named_view ${inserting({ ...owner, id, name, page, query, created_at: now() })}`;
+			}),
 
 		/** Removes a view of the person's, or one of the account. @throws OperatorError where there is none */
 		async remove(accountId: number, personId: string | null, id: string): Promise<void> {
-			const view = { account_id: accountId, user_id: personId, id };
-			if ((await deleteRows(database, 'named_view', view)) === 0)
-				throw new OperatorError('There is no such view; somebody has removed it.');
+			const view = having({ account_id: accountId, user_id: personId, id });
+			const removed = await write(() => sql`DELETE FROM @named_view WHERE ${view} RETURNING id`);
+			if (removed.length === 0) throw new OperatorError('There is no such view; somebody has removed it.');
 		},
 	};
 }

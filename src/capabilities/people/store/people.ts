@@ -2,27 +2,34 @@ import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { selectAccount } from '../../../core/store/control/accounts.ts';
-import { deleteRows, insertRows, selectRows, updateRows } from '../../../core/store/control/rows.ts';
-import { type ControlDatabase, type ControlDoors, given } from '../../../core/store/control/tables.ts';
-import type { Grant, Person, PersonRole, SignInMethod } from '../../../kit/person.ts';
+import type { ControlDoors } from '../../../core/store/control/tables.ts';
+import {
+	ask,
+	type ColumnValues,
+	changing,
+	having,
+	inserting,
+	type Reading,
+	type Steps,
+	select,
+	sql,
+	values,
+} from '../../../core/store/steps.ts';
+import type { Grant, Person } from '../../../kit/person.ts';
 
-declare module '../../../core/store/control/tables.ts' {
-	interface ControlTables {
-		user: {
-			id: string;
-			email: string;
-			password: string | null;
-			totp_secret: string | null;
-			totp_step: number | null;
-			issuer: string | null;
-			subject: string | null;
-			created_at: number;
-			last_aid: string | null;
-		};
-		grant: { user_id: string; account_id: number | null; role: PersonRole };
-		login_link: { hash: string; user_id: string; proves: SignInMethod | null; expires_at: number };
-		recovery_code: { hash: string; user_id: string };
-	}
+interface PersonRow {
+	readonly id: string;
+	readonly email: string;
+	readonly password: string | null;
+	readonly totp_secret: string | null;
+	readonly totp_step: number | null;
+	readonly issuer: string | null;
+	readonly created_at: number;
+	readonly last_aid: string | null;
+}
+
+interface GrantRow extends Grant {
+	readonly user_id: string;
 }
 
 /** A person as commands and pages show it. */
@@ -53,181 +60,165 @@ export interface Identity {
 	readonly subject: string;
 }
 
+const selectRows = (columns: ColumnValues) =>
+	select<PersonRow>`* FROM @user WHERE ${having(columns)} ORDER BY email`;
+
+/** Only those that have these values. */
+const update = (id: string, changes: ColumnValues, columns: ColumnValues = {}) =>
+	sql`UPDATE @user SET ${changing(changes)} WHERE ${having({ id, ...columns })} RETURNING id`;
+
 /** People, what they may do, and what proves them. */
-export function peopleStore({ database, change, now }: ControlDoors) {
+export function peopleStore({ read, write, change, now }: ControlDoors) {
 	return {
 		/** @throws OperatorError where there is one of that address, or no such account */
-		create(email: string, grants: readonly Grant[]): Promise<Person> {
-			return change(async (database) => {
-				const [known] = await selectRows(database, 'user', { email });
-				if (known)
+		create: (email: string, grants: readonly Grant[]): Promise<Person> =>
+			change(function* () {
+				if ((yield* selectRows({ email })).length > 0)
 					throw new OperatorError(
 						`${email} exists already; 'caskade user link ${email}' makes another link.`,
 					);
 				const id = `u_${randomBytes(6).toString('hex')}`;
-				await insertRows(database, 'user', { id, email, created_at: now() });
-				for (const grant of grants) await insertGrant(database, id, grant);
+				yield* sql`INSERT INTO @user ${inserting({ id, email, created_at: now() })}`;
+				for (const grant of grants) yield* insertGrant(id, grant);
 				return { id, email, grants };
-			});
-		},
+			}),
 
 		/** Everybody, by address. */
-		list(): Promise<StoredPerson[]> {
-			return selectPeople(database);
-		},
+		list: (): Promise<StoredPerson[]> => read(selectPeople()),
 
 		/** @throws OperatorError where there is none of that address */
-		find(email: string): Promise<StoredPerson> {
-			return selectPerson(database, email);
-		},
+		find: (email: string): Promise<StoredPerson> => read(selectPerson(email)),
 
 		/** Removes a person and ends their sessions. @throws OperatorError where there is none */
-		remove(email: string): Promise<void> {
-			return change(async (database) => {
-				const { id } = await selectPerson(database, email);
-				for (const table of ['session', 'login_link', 'recovery_code', 'grant', 'named_view'] as const)
-					await deleteRows(database, table, { user_id: id });
-				await deleteRows(database, 'user', { id });
-			});
-		},
+		remove: (email: string): Promise<void> =>
+			change(function* () {
+				const { id } = yield* selectPerson(email);
+				yield [
+					sql`DELETE FROM @session WHERE user_id = ${id}`,
+					sql`DELETE FROM @login_link WHERE user_id = ${id}`,
+					sql`DELETE FROM @recovery_code WHERE user_id = ${id}`,
+					sql`DELETE FROM @grant WHERE user_id = ${id}`,
+					sql`DELETE FROM @named_view WHERE user_id = ${id}`,
+					sql`DELETE FROM @user WHERE id = ${id}`,
+				];
+			}),
 
 		/** Gives roles; on an account that the person has one for, in its place. @throws OperatorError where there is none */
-		grant(email: string, grants: readonly Grant[]): Promise<StoredPerson> {
-			return change(async (database) => {
-				const { id } = await selectPerson(database, email);
-				for (const grant of grants) await insertGrant(database, id, grant);
-				return selectPerson(database, email);
-			});
-		},
+		grant: (email: string, grants: readonly Grant[]): Promise<StoredPerson> =>
+			change(function* () {
+				const { id } = yield* selectPerson(email);
+				for (const grant of grants) yield* insertGrant(id, grant);
+				return yield* selectPerson(email);
+			}),
 
 		/** Takes roles away, `null` being the one on all accounts. @throws OperatorError where there is none */
-		revoke(email: string, aids: readonly (string | null)[]): Promise<StoredPerson> {
-			return change(async (database) => {
-				const { id } = await selectPerson(database, email);
-				for (const aid of aids)
-					await deleteRows(database, 'grant', { user_id: id, account_id: await accountIdOf(database, aid) });
-				return selectPerson(database, email);
-			});
-		},
+		revoke: (email: string, aids: readonly (string | null)[]): Promise<StoredPerson> =>
+			change(function* () {
+				const { id } = yield* selectPerson(email);
+				for (const aid of aids) yield* deleteGrant({ user_id: id, account_id: yield* accountIdOf(aid) });
+				return yield* selectPerson(email);
+			}),
 
 		/** Undefined where there is nobody of that address. */
 		async credentials(email: string): Promise<Credentials | undefined> {
-			const [row] = await selectRows(database, 'user', { email });
+			const [row] = await read(selectRows({ email }));
 			if (!row) return undefined;
 			const { id, password, totp_secret: totpSecret, totp_step: totpStep } = row;
 			return { id, email, password, totpSecret, totpStep };
 		},
 
 		/** The account that a person has opened last in the console. */
-		async lastAid(id: string): Promise<string | null> {
-			const [row] = await selectRows(database, 'user', { id });
-			return row?.last_aid ?? null;
-		},
+		lastAid: async (id: string): Promise<string | null> =>
+			(await read(selectRows({ id })))[0]?.last_aid ?? null,
 
 		/** Remembers the account that a person has opened. Writes only where it is another one. */
 		async rememberAid(id: string, aid: string): Promise<void> {
-			if ((await this.lastAid(id)) !== aid) await updateRows(database, 'user', { id }, { last_aid: aid });
+			if ((await this.lastAid(id)) !== aid) await write(() => update(id, { last_aid: aid }));
 		},
 
 		/** @param password in the PHC format */
 		async setPassword(id: string, password: string): Promise<void> {
-			await change((database) => updateRows(database, 'user', { id }, { password }));
+			await change(() => update(id, { password }));
 		},
 
 		/** Keeps a secret that no code has proved yet, so that it is not asked for. A proved one stays. */
 		async offerSecondFactor(id: string, secret: string): Promise<void> {
-			await change((database) =>
-				updateRows(database, 'user', { id, totp_step: null }, { totp_secret: secret }),
-			);
+			await change(() => update(id, { totp_secret: secret }, { totp_step: null }));
 		},
 
 		/**
 		 * Uses up a code's step, which proves a secret that was offered.
 		 * @returns false where this step or a later one was used before, by any server
 		 */
-		useStep(id: string, step: number): Promise<boolean> {
-			return change(async (database) => {
-				const { numUpdatedRows } = await database
-					.updateTable('user')
-					.set({ totp_step: step })
-					.where('id', '=', id)
-					.where('totp_secret', 'is not', null)
-					.where(({ or, eb }) => or([eb('totp_step', 'is', null), eb('totp_step', '<', step)]))
-					.executeTakeFirst();
-				return numUpdatedRows === 1n;
-			});
+		async useStep(id: string, step: number): Promise<boolean> {
+			const used = await change(
+				() =>
+					sql`UPDATE @user SET totp_step = ${step} WHERE id = ${id} AND totp_secret IS NOT NULL AND (totp_step IS NULL OR totp_step < ${step}) RETURNING id`,
+			);
+			return used.length === 1;
 		},
 
 		/** Signing in takes no second factor any more. */
-		async removeSecondFactor(id: string): Promise<void> {
-			await change(async (database) => {
-				await updateRows(database, 'user', { id }, { totp_secret: null, totp_step: null });
-				await deleteRows(database, 'recovery_code', { user_id: id });
-			});
-		},
+		removeSecondFactor: (id: string): Promise<void> =>
+			change(function* () {
+				yield* update(id, { totp_secret: null, totp_step: null });
+				yield* sql`DELETE FROM @recovery_code WHERE user_id = ${id}`;
+			}),
 
 		/** @param hashes of new codes, which take the place of all earlier ones */
-		async setRecoveryCodes(id: string, hashes: readonly string[]): Promise<void> {
-			await change(async (database) => {
-				await deleteRows(database, 'recovery_code', { user_id: id });
-				const codes = hashes.map((hash) => ({ hash, user_id: id }));
-				await insertRows(database, 'recovery_code', codes);
-			});
-		},
+		setRecoveryCodes: (id: string, hashes: readonly string[]): Promise<void> =>
+			change(function* () {
+				yield* sql`DELETE FROM @recovery_code WHERE user_id = ${id}`;
+				yield* sql`INSERT INTO @recovery_code (hash, user_id) ${values(hashes.map((hash) => [hash, id]))}`;
+			}),
 
 		/** Uses up a recovery code. @returns false where there is none */
-		useRecoveryCode(id: string, hash: string): Promise<boolean> {
-			return change(
-				async (database) => (await deleteRows(database, 'recovery_code', { user_id: id, hash })) > 0,
+		async useRecoveryCode(id: string, hash: string): Promise<boolean> {
+			const used = await change(
+				() => sql`DELETE FROM @recovery_code WHERE user_id = ${id} AND hash = ${hash} RETURNING hash`,
 			);
+			return used.length > 0;
 		},
 
 		/** How many recovery codes are left. */
-		async recoveryCodes(id: string): Promise<number> {
-			return (await selectRows(database, 'recovery_code', { user_id: id })).length;
-		},
+		recoveryCodes: async (id: string): Promise<number> =>
+			(await read(select`hash FROM @recovery_code WHERE user_id = ${id}`)).length,
 
 		/** Whom an identity is tied to. */
 		async withIdentity({ issuer, subject }: Identity): Promise<Pick<Person, 'id' | 'email'> | undefined> {
-			const [row] = await selectRows(database, 'user', { issuer, subject });
+			const [row] = await read(selectRows({ issuer, subject }));
 			return row && { id: row.id, email: row.email };
 		},
 
 		/** Unties whatever identity a person has. */
 		async removeIdentity(id: string): Promise<void> {
-			await change((database) => updateRows(database, 'user', { id }, { issuer: null, subject: null }));
+			await change(() => update(id, { issuer: null, subject: null }));
 		},
 
 		/**
 		 * Ties an identity to a person who has none yet.
 		 * @returns false where the person has another one, or somebody else has this one
 		 */
-		setIdentity(id: string, { issuer, subject }: Identity): Promise<boolean> {
-			return change(async (database) => {
-				const [taken] = await selectRows(database, 'user', { issuer, subject });
+		setIdentity: (id: string, { issuer, subject }: Identity): Promise<boolean> =>
+			change(function* () {
+				const [taken] = yield* selectRows({ issuer, subject });
 				if (taken) return taken.id === id;
-				return (await updateRows(database, 'user', { id, issuer: null }, { issuer, subject })) > 0;
-			});
-		},
+				return (yield* update(id, { issuer, subject }, { issuer: null })).length > 0;
+			}),
 	};
 }
 
 /** Everybody, by address. */
-export async function selectPeople(database: ControlDatabase, email?: string): Promise<StoredPerson[]> {
-	const people = await selectRows(database, 'user', given({ email }), 'email');
-	const grants = Map.groupBy(
-		await database
-			.selectFrom('grant')
-			.leftJoin('account', 'account.id', 'grant.account_id')
-			.select(['grant.user_id', 'account.aid', 'grant.role'])
-			.orderBy('account.aid')
-			.execute(),
-		(row) => row.user_id,
-	);
+export function* selectPeople(email?: string): Reading<StoredPerson[]> {
+	const { people, grants } = yield* ask({
+		people: selectRows({ email }),
+		grants: select<GrantRow>`granted.user_id, account.aid, granted.role FROM @grant AS granted LEFT JOIN @account AS account ON account.id = granted.account_id ORDER BY account.aid`,
+	});
+	const ofPerson = Map.groupBy(grants, (row) => row.user_id);
 	return people.map((row) => ({
 		id: row.id,
 		email: row.email,
-		grants: (grants.get(row.id) ?? []).map(({ aid, role }) => ({ aid, role })),
+		grants: (ofPerson.get(row.id) ?? []).map(({ aid, role }) => ({ aid, role })),
 		hasPassword: row.password !== null,
 		hasSecondFactor: row.totp_step !== null,
 		issuer: row.issuer,
@@ -236,18 +227,20 @@ export async function selectPeople(database: ControlDatabase, email?: string): P
 }
 
 /** @throws OperatorError where there is none of that address */
-export async function selectPerson(database: ControlDatabase, email: string): Promise<StoredPerson> {
-	const [person] = await selectPeople(database, email);
+export function* selectPerson(email: string): Reading<StoredPerson> {
+	const [person] = yield* selectPeople(email);
 	if (!person) throw new OperatorError(`There is no user ${email}; 'caskade user list' shows all.`);
 	return person;
 }
 
-async function insertGrant(database: ControlDatabase, userId: string, { aid, role }: Grant): Promise<void> {
-	const grant = { user_id: userId, account_id: await accountIdOf(database, aid) };
-	await deleteRows(database, 'grant', grant);
-	await insertRows(database, 'grant', { ...grant, role });
+const deleteGrant = (columns: ColumnValues) => sql`DELETE FROM @grant WHERE ${having(columns)}`;
+
+function* insertGrant(userId: string, { aid, role }: Grant): Steps<void> {
+	const grant = { user_id: userId, account_id: yield* accountIdOf(aid) };
+	yield* deleteGrant(grant);
+	yield* sql`INSERT INTO @grant ${inserting({ ...grant, role })}`;
 }
 
-async function accountIdOf(database: ControlDatabase, aid: string | null): Promise<number | null> {
-	return aid === null ? null : (await selectAccount(database, aid)).id;
+function* accountIdOf(aid: string | null): Reading<number | null> {
+	return aid === null ? null : (yield* selectAccount(aid)).id;
 }

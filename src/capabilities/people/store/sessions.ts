@@ -1,21 +1,8 @@
 import { isoTime } from '../../../core/format/iso-time.ts';
-import { deleteRows, insertRows, updateRows } from '../../../core/store/control/rows.ts';
-import type { ControlDatabase, ControlDoors } from '../../../core/store/control/tables.ts';
+import type { ControlDoors } from '../../../core/store/control/tables.ts';
+import { having, inserting, type Reading, select, sql } from '../../../core/store/steps.ts';
 import { isLive, type SignInMethod, sessionLifetime } from '../../../kit/person.ts';
 import { selectPerson } from './people.ts';
-
-declare module '../../../core/store/control/tables.ts' {
-	interface ControlTables {
-		session: {
-			hash: string;
-			user_id: string;
-			method: SignInMethod;
-			agent: string;
-			created_at: number;
-			used_at: number;
-		};
-	}
-}
 
 /** A session as people see it. */
 export interface ListedSession {
@@ -43,124 +30,76 @@ export interface KnownSession {
 }
 
 /** Sessions and the links that begin them. Only hashes of their tokens are kept. */
-export function sessionStore({ database, change, now }: ControlDoors) {
+export function sessionStore({ read, change, now }: ControlDoors) {
 	return {
 		/** Begins a session, and forgets those that are over. */
-		async begin(
+		begin: (
 			personId: string,
 			{ hash, method, agent }: { hash: string; method: SignInMethod; agent: string },
-		): Promise<void> {
-			await change(async (database) => {
+		): Promise<void> =>
+			change(function* () {
 				const nowMs = now();
-				await database
-					.deleteFrom('session')
-					.where(({ or, eb }) =>
-						or([
-							eb('created_at', '<=', nowMs - sessionLifetime.ms),
-							eb('used_at', '<=', nowMs - sessionLifetime.idleMs),
-						]),
-					)
-					.execute();
+				yield* sql`DELETE FROM @session WHERE created_at <= ${nowMs - sessionLifetime.ms} OR used_at <= ${nowMs - sessionLifetime.idleMs}`;
 				const session = { hash, user_id: personId, method, agent, created_at: nowMs, used_at: nowMs };
-				await insertRows(database, 'session', session);
-			});
-		},
+				yield* sql`INSERT INTO @session ${inserting(session)}`;
+			}),
 
 		/** Records that a session was used. */
 		async touch(hash: string): Promise<void> {
-			await change((database) => updateRows(database, 'session', { hash }, { used_at: now() }));
+			await change(() => sql`UPDATE @session SET used_at = ${now()} WHERE hash = ${hash}`);
 		},
 
 		/** Those that have not ended, the latest first: of one person, or of everybody. */
-		async list(email?: string): Promise<ListedSession[]> {
-			if (email !== undefined) await selectPerson(database, email);
-			let query = database
-				.selectFrom('session')
-				.innerJoin('user', 'user.id', 'session.user_id')
-				.selectAll('session')
-				.select('user.email')
-				.orderBy('session.used_at', 'desc')
-				.orderBy('session.hash');
-			if (email !== undefined) query = query.where('user.email', '=', email);
-			return (await query.execute()).flatMap((row) =>
-				isLive({ createdAtMs: row.created_at, usedAtMs: row.used_at }, now())
-					? [
-							{
-								id: sessionId(row.hash),
-								email: row.email,
-								method: row.method,
-								agent: row.agent,
-								createdAt: isoTime(row.created_at),
-								usedAt: isoTime(row.used_at),
-							},
-						]
-					: [],
-			);
-		},
+		list: (email?: string): Promise<ListedSession[]> => read(selectListed(now(), email)),
 
 		/**
 		 * Ends a person's sessions: all, the one of an id, or all but one.
 		 * @returns how many there were
 		 */
-		end(email: string, { id, except }: { id?: string; except?: string } = {}): Promise<number> {
-			return change(async (database) => {
-				const person = await selectPerson(database, email);
-				let query = database.deleteFrom('session').where('user_id', '=', person.id);
-				if (id !== undefined)
-					query = query.where('hash', 'like', `${id.replaceAll(/[^0-9a-f]/g, '-') || '-'}%`);
-				if (except !== undefined) query = query.where('hash', '<>', except);
-				return Number((await query.executeTakeFirst()).numDeletedRows);
-			});
-		},
+		end: (email: string, { id, except }: { id?: string; except?: string } = {}): Promise<number> =>
+			change(function* () {
+				const person = yield* selectPerson(email);
+				const one = id === undefined ? '%' : `${id.replaceAll(/[^0-9a-f]/g, '-') || '-'}%`;
+				const ended =
+					yield* sql`DELETE FROM @session WHERE user_id = ${person.id} AND hash LIKE ${one} AND hash <> ${except ?? ''} RETURNING hash`;
+				return ended.length;
+			}),
 
 		/**
 		 * Keeps a link with which to sign in once.
 		 * @param link.proves the method that was passed, where only a second factor is missing; `null` for a link
 		 */
-		async addLink(
+		addLink: (
 			personId: string,
-			link: { hash: string; proves: SignInMethod | null; lifetimeMs: number },
-		): Promise<{ expiresAtMs: number }> {
-			return change(async (database) => {
-				const nowMs = now();
-				const expiresAtMs = nowMs + link.lifetimeMs;
-				await database.deleteFrom('login_link').where('expires_at', '<=', nowMs).execute();
-				const { hash, proves } = link;
-				await insertRows(database, 'login_link', {
-					hash,
-					user_id: personId,
-					proves,
-					expires_at: expiresAtMs,
-				});
+			{ hash, proves, lifetimeMs }: { hash: string; proves: SignInMethod | null; lifetimeMs: number },
+		): Promise<{ expiresAtMs: number }> =>
+			change(function* () {
+				const expiresAtMs = now() + lifetimeMs;
+				yield* sql`DELETE FROM @login_link WHERE expires_at <= ${now()}`;
+				yield* sql`INSERT INTO @login_link ${inserting({ hash, user_id: personId, proves, expires_at: expiresAtMs })}`;
 				return { expiresAtMs };
-			});
-		},
+			}),
 
 		/** Whom a link belongs to, as long as it is good. */
 		async linkOf(hash: string): Promise<{ email: string; proves: SignInMethod | null } | undefined> {
-			return database
-				.selectFrom('login_link')
-				.innerJoin('user', 'user.id', 'login_link.user_id')
-				.select(['user.email', 'login_link.proves'])
-				.where('login_link.hash', '=', hash)
-				.where('login_link.expires_at', '>', now())
-				.executeTakeFirst();
+			const [link] = await read(
+				select<{
+					email: string;
+					proves: SignInMethod | null;
+				}>`person.email, link.proves FROM @login_link AS link JOIN @user AS person ON person.id = link.user_id WHERE link.hash = ${hash} AND link.expires_at > ${now()}`,
+			);
+			return link;
 		},
 
 		/** Uses a link up, with all others of that person. @returns false where another request has */
-		useLink(hash: string): Promise<boolean> {
-			return change(async (database) => {
-				const link = await database
-					.deleteFrom('login_link')
-					.where('hash', '=', hash)
-					.where('expires_at', '>', now())
-					.returning('user_id')
-					.executeTakeFirst();
+		useLink: (hash: string): Promise<boolean> =>
+			change(function* () {
+				const [link] =
+					yield* sql`DELETE FROM @login_link WHERE hash = ${hash} AND expires_at > ${now()} RETURNING user_id`;
 				if (!link) return false;
-				await deleteRows(database, 'login_link', { user_id: link.user_id });
+				yield* sql`DELETE FROM @login_link WHERE ${having({ user_id: link.user_id })}`;
 				return true;
-			});
-		},
+			}),
 	};
 }
 
@@ -169,23 +108,35 @@ export function sessionId(hash: string): string {
 	return hash.slice(0, 16);
 }
 
+interface SessionRow {
+	readonly hash: string;
+	readonly user_id: string;
+	readonly email: string;
+	readonly method: SignInMethod;
+	readonly agent: string;
+	readonly created_at: number;
+	readonly used_at: number;
+}
+
+function* selectListed(nowMs: number, email: string | undefined): Reading<ListedSession[]> {
+	if (email !== undefined) yield* selectPerson(email);
+	const rows =
+		yield* select<SessionRow>`session.*, person.email FROM @session AS session JOIN @user AS person ON person.id = session.user_id WHERE ${having({ email })} ORDER BY session.used_at DESC, session.hash`;
+	return rows
+		.filter((row) => isLive({ createdAtMs: row.created_at, usedAtMs: row.used_at }, nowMs))
+		.map(({ hash, email, method, agent, created_at, used_at }) => ({
+			id: sessionId(hash),
+			email,
+			method,
+			agent,
+			createdAt: isoTime(created_at),
+			usedAt: isoTime(used_at),
+		}));
+}
+
 /** The sessions that have not ended, by hash. */
-export async function selectSessions(
-	database: ControlDatabase,
-	nowMs: number,
-): Promise<ReadonlyMap<string, KnownSession>> {
-	const rows = await database
-		.selectFrom('session')
-		.select([
-			'hash',
-			'user_id as personId',
-			'method',
-			'agent',
-			'created_at as createdAtMs',
-			'used_at as usedAtMs',
-		])
-		.where('created_at', '>', nowMs - sessionLifetime.ms)
-		.where('used_at', '>', nowMs - sessionLifetime.idleMs)
-		.execute();
+export function* selectSessions(nowMs: number): Reading<ReadonlyMap<string, KnownSession>> {
+	const rows =
+		yield* select<KnownSession>`hash, user_id AS "personId", method, agent, created_at AS "createdAtMs", used_at AS "usedAtMs" FROM @session WHERE created_at > ${nowMs - sessionLifetime.ms} AND used_at > ${nowMs - sessionLifetime.idleMs}`;
 	return new Map(rows.map((session) => [session.hash, session]));
 }

@@ -2,30 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { dayMs } from '../../../core/durations.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
-import { deleteRows, insertRows, nextSeq, selectRows, updateRows } from '../../../core/store/control/rows.ts';
-import type { ControlDatabase, ControlDoors, ControlTables } from '../../../core/store/control/tables.ts';
+import { type ControlDoors, nextSeq } from '../../../core/store/control/tables.ts';
+import {
+	type ColumnValues,
+	changing,
+	having,
+	inserting,
+	type Reading,
+	raw,
+	select,
+	sql,
+} from '../../../core/store/steps.ts';
 import type { ActiveWebhook, DisabledReason, Webhook } from '../domain/webhook.ts';
-
-declare module '../../../core/store/control/tables.ts' {
-	interface ControlTables {
-		webhook: {
-			id: string;
-			account_id: number;
-			url: string;
-			events: string;
-			with_cid: number;
-			allow_private: number;
-			secret: string;
-			previous_secret: string | null;
-			previous_until: number | null;
-			created_at: number;
-			disabled_at: number | null;
-			disabled_why: DisabledReason | null;
-			failing_since: number | null;
-			seq: number;
-		};
-	}
-}
 
 /** How long messages are also signed with the previous secret after a rotation. */
 const previousSecretMs = dayMs;
@@ -47,9 +35,23 @@ export interface WebhookSecret {
 	readonly secret: string;
 }
 
-type Row = ControlTables['webhook'];
+interface WebhookRow {
+	readonly id: string;
+	readonly account_id: number;
+	readonly url: string;
+	readonly events: string;
+	readonly with_cid: number;
+	readonly allow_private: number;
+	readonly secret: string;
+	readonly previous_secret: string | null;
+	readonly previous_until: number | null;
+	readonly created_at: number;
+	readonly disabled_at: number | null;
+	readonly disabled_why: DisabledReason | null;
+	readonly failing_since: number | null;
+}
 
-function toWebhook(row: Row): StoredWebhook {
+function toWebhook(row: WebhookRow): StoredWebhook {
 	return {
 		id: row.id,
 		url: row.url,
@@ -64,7 +66,7 @@ function toWebhook(row: Row): StoredWebhook {
 }
 
 /** A webhook that is not disabled, with its secrets. */
-export function toActiveWebhook(row: Row): ActiveWebhook {
+export function toActiveWebhook(row: WebhookRow): ActiveWebhook {
 	const { id, url, events, withCid, allowPrivate } = toWebhook(row);
 	return {
 		id,
@@ -79,10 +81,9 @@ export function toActiveWebhook(row: Row): ActiveWebhook {
 	};
 }
 
-/** The webhooks that are not disabled, of all accounts, in order of creation. */
-export function selectActiveWebhooks(database: ControlDatabase): Promise<Row[]> {
-	return selectRows(database, 'webhook', { disabled_at: null }, 'seq');
-}
+/** In order of creation. */
+export const selectWebhooks = (columns: ColumnValues) =>
+	select<WebhookRow>`* FROM @webhook WHERE ${having(columns)} ORDER BY seq`;
 
 function columnsOf({ url, events, withCid, allowPrivate }: Omit<Webhook, 'id'>) {
 	return {
@@ -97,30 +98,30 @@ function newSecret(): string {
 	return secretPrefix + randomBytes(24).toString('base64');
 }
 
-async function selectRow(database: ControlDatabase, accountId: number, id: string): Promise<Row> {
-	const [row] = await selectRows(database, 'webhook', { account_id: accountId, id });
+function* selectRow(accountId: number, id: string): Reading<WebhookRow> {
+	const [row] = yield* selectWebhooks({ account_id: accountId, id });
 	if (!row)
 		throw new OperatorError(`The account has no webhook ${id}; 'caskade webhook list AID' shows all.`);
 	return row;
 }
 
 /** Each method that names a webhook throws an OperatorError where there is none. */
-export function webhookStore({ database, change, now }: ControlDoors) {
+export function webhookStore({ read, change, together, now }: ControlDoors) {
 	/** @param changesOf what is to be different; nothing where it is undefined */
-	const update = (accountId: number, id: string, changesOf: (row: Row) => Partial<Row> | undefined) =>
-		change(async (transaction) => {
-			const changes = changesOf(await selectRow(transaction, accountId, id));
-			if (changes) await updateRows(transaction, 'webhook', { id }, changes);
-			return selectRow(transaction, accountId, id);
+	const update = (accountId: number, id: string, changesOf: (row: WebhookRow) => ColumnValues | undefined) =>
+		change(function* () {
+			const changes = changesOf(yield* selectRow(accountId, id));
+			if (changes) yield* sql`UPDATE @webhook SET ${changing(changes)} WHERE id = ${id}`;
+			return yield* selectRow(accountId, id);
 		});
 	return {
 		/** In order of creation, without their secrets. */
 		webhooks: async (accountId: number) =>
-			(await selectRows(database, 'webhook', { account_id: accountId }, 'seq')).map(toWebhook),
+			(await read(selectWebhooks({ account_id: accountId }))).map(toWebhook),
 
 		/** With its secrets, disabled or not. */
 		async webhook(accountId: number, id: string): Promise<StoredWebhook & ActiveWebhook> {
-			const row = await selectRow(database, accountId, id);
+			const row = await read(selectRow(accountId, id));
 			return { ...toWebhook(row), ...toActiveWebhook(row) };
 		},
 
@@ -129,23 +130,19 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 			accountId: number,
 			settings: Omit<Webhook, 'id'>,
 		): Promise<StoredWebhook & WebhookSecret> =>
-			change(async (transaction) => {
-				if ((await selectRows(transaction, 'webhook', { account_id: accountId })).length >= maxWebhooks)
+			change(function* () {
+				if ((yield* selectWebhooks({ account_id: accountId })).length >= maxWebhooks)
 					throw new OperatorError(`The account has ${maxWebhooks} webhooks already; delete one first.`);
-				const row: Row = {
-					id: `wh_${randomBytes(12).toString('hex')}`,
+				const id = `wh_${randomBytes(12).toString('hex')}`;
+				yield* sql`INSERT INTO @webhook ${inserting({
+					id,
 					account_id: accountId,
 					...columnsOf(settings),
 					secret: newSecret(),
-					previous_secret: null,
-					previous_until: null,
 					created_at: now(),
-					disabled_at: null,
-					disabled_why: null,
-					failing_since: null,
-					seq: await nextSeq(transaction, 'webhook'),
-				};
-				await insertRows(transaction, 'webhook', row);
+					seq: yield* nextSeq('webhook'),
+				})}`;
+				const row = yield* selectRow(accountId, id);
 				return { ...toWebhook(row), secret: row.secret };
 			}),
 
@@ -188,24 +185,19 @@ export function webhookStore({ database, change, now }: ControlDoors) {
 			),
 
 		/** Since when deliveries fail; null where they succeed. Ignores webhooks that were deleted. */
-		setWebhookFailing: (id: string, sinceMs: number | null): Promise<void> =>
-			change(async (transaction) => {
-				await transaction
-					.updateTable('webhook')
-					.set({ failing_since: sinceMs })
-					.where('id', '=', id)
-					.where('failing_since', sinceMs === null ? 'is not' : 'is', null)
-					.execute();
-			}),
+		async setWebhookFailing(id: string, sinceMs: number | null): Promise<void> {
+			const isOther = raw(`failing_since IS ${sinceMs === null ? 'NOT NULL' : 'NULL'}`);
+			await change(() => sql`UPDATE @webhook SET failing_since = ${sinceMs} WHERE id = ${id} AND ${isOther}`);
+		},
 
 		/** Makes running servers look for messages that a command has added. */
-		announceWebhooks: () => change(async () => {}),
+		announceWebhooks: () => together(async () => {}),
 
 		/** What waits for it is left to time. */
 		deleteWebhook: (accountId: number, id: string): Promise<void> =>
-			change(async (transaction) => {
-				await selectRow(transaction, accountId, id);
-				await deleteRows(transaction, 'webhook', { id });
+			change(function* () {
+				yield* selectRow(accountId, id);
+				yield* sql`DELETE FROM @webhook WHERE id = ${id}`;
 			}),
 	};
 }

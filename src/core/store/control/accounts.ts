@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { CapabilityNouns } from '../../capability.ts';
 import type { ChannelRule } from '../../domain/channel-rule.ts';
 import type { CancellationEvt } from '../../domain/event-kind.ts';
 import { defaultGoals } from '../../domain/goal.ts';
@@ -10,11 +9,23 @@ import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
+import {
+	type ColumnValues,
+	changing,
+	having,
+	inserting,
+	type Reading,
+	type Row,
+	raw,
+	type Steps,
+	select,
+	sql,
+	type Value,
+} from '../steps.ts';
 import { insertGoal } from './goals.ts';
 import { insertNote } from './notes.ts';
-import { deleteRows, selectRows, updateRows } from './rows.ts';
 import { insertSegment } from './segments.ts';
-import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
+import type { ControlDoors, ControlTable } from './tables.ts';
 
 /** Settings that the operator can change at any time. */
 export interface AccountSettings {
@@ -41,19 +52,55 @@ export interface AccountSettings {
 	readonly idTrust: IdTrust;
 }
 
-export const defaultSettings: AccountSettings = {
-	origins: [],
-	explains: false,
-	tellsExperiments: false,
-	channelRules: [],
-	timezone: 'UTC',
-	paymentProviders: [],
-	renewalDays: {},
-	graceDays: {},
-	cancellationEvt: null,
-	currency: 'GBP',
-	idTrust: 'claimed',
+/** How a setting is stored. */
+const kinds = {
+	json: { toColumn: JSON.stringify, of: (column: Value) => JSON.parse(String(column)) },
+	flag: { toColumn: (setting: unknown) => (setting ? 1 : 0), of: (column: Value) => column === 1 },
+	text: { toColumn: (setting: unknown) => setting as string | null, of: (column: Value) => column },
 };
+
+/** The column of each setting, how it is stored there, and what new accounts have. */
+const settingColumns: {
+	readonly [Name in keyof AccountSettings]: readonly [
+		column: string,
+		kind: keyof typeof kinds,
+		usual: AccountSettings[Name],
+	];
+} = {
+	origins: ['origins', 'json', []],
+	explains: ['explains', 'flag', false],
+	tellsExperiments: ['tells_experiments', 'flag', false],
+	channelRules: ['channel_rules', 'json', []],
+	timezone: ['timezone', 'text', 'UTC'],
+	paymentProviders: ['payment_providers', 'json', []],
+	renewalDays: ['renewal_days', 'json', {}],
+	graceDays: ['grace_days', 'json', {}],
+	cancellationEvt: ['cancellation_evt', 'text', null],
+	currency: ['currency', 'text', 'GBP'],
+	idTrust: ['id_trust', 'text', 'claimed'],
+};
+
+export const defaultSettings = Object.fromEntries(
+	Object.entries(settingColumns).map(([name, [, , usual]]) => [name, usual]),
+) as unknown as AccountSettings;
+
+/** The settings in a row of `account`. */
+export function accountSettings(row: Row): AccountSettings {
+	const settings: Record<string, unknown> = {};
+	for (const [name, [column, kind]] of Object.entries(settingColumns))
+		settings[name] = kinds[kind].of(row[column] ?? null);
+	return settings as unknown as AccountSettings;
+}
+
+/** The columns of those that are given. */
+function columnsOf(settings: Partial<AccountSettings>): ColumnValues {
+	const columns: Record<string, Value> = {};
+	for (const [name, [column, kind]] of Object.entries(settingColumns)) {
+		const setting = settings[name as keyof AccountSettings];
+		if (setting !== undefined) columns[column] = kinds[kind].toColumn(setting);
+	}
+	return columns;
+}
 
 export interface Account extends AccountSettings {
 	readonly id: number;
@@ -87,51 +134,46 @@ export interface NewAccount extends Partial<AccountSettings> {
 }
 
 /** With the default goals and segments, and its client if that does not exist. */
-async function insertAccount(
-	database: ControlDatabase,
-	{ aid, client, ownDatabase, ...settings }: NewAccount,
-	nowMs: number,
-): Promise<number> {
-	const [existing] = await selectRows(database, 'account', { aid });
-	if (existing) throw new OperatorError(`Account ${aid} exists already.`);
-	await database
-		.insertInto('client')
-		.values({ name: client, created_at: nowMs, disabled_at: null })
-		.onConflict((conflict) => conflict.column('name').doNothing())
-		.execute();
-	const { id } = await database
-		.insertInto('account')
-		.values({
-			aid,
-			client_id: await clientId(database, client),
-			created_at: nowMs,
-			disabled_at: null,
-			database: ownDatabase ?? null,
-			import_secret: null,
-			visitor_secret: randomBytes(32).toString('hex'),
-			identity_secret: null,
-			previous_identity_secret: null,
-			previous_identity_until: null,
-			...columnsOf({ ...defaultSettings, ...settings }),
-		})
-		.returning('id')
-		.executeTakeFirstOrThrow();
-	for (const goal of defaultGoals) await insertGoal(database, id, goal, nowMs);
-	for (const segment of defaultSegments) await insertSegment(database, id, segment, nowMs);
+function* insertAccount({ aid, client, ownDatabase, ...settings }: NewAccount, nowMs: number): Steps<number> {
+	if ((yield* selectAccounts(aid)).length > 0) throw new OperatorError(`Account ${aid} exists already.`);
+	yield* sql`INSERT INTO @client ${inserting({ name: client, created_at: nowMs })} ON CONFLICT (name) DO NOTHING`;
+	const [row] = yield* sql`INSERT INTO @account ${inserting({
+		aid,
+		client_id: yield* clientId(client),
+		created_at: nowMs,
+		database: ownDatabase,
+		visitor_secret: randomBytes(32).toString('hex'),
+		...columnsOf({ ...defaultSettings, ...settings }),
+	})} RETURNING id`;
+	const id = Number(row?.id);
+	for (const goal of defaultGoals) yield* insertGoal(id, goal, nowMs);
+	for (const segment of defaultSegments) yield* insertSegment(id, segment, nowMs);
 	return id;
 }
 
+/** Besides the settings. */
+export interface AccountRow extends Row {
+	readonly id: number;
+	readonly aid: string;
+	readonly client_id: number;
+	readonly client: string;
+	readonly created_at: number;
+	readonly disabled_at: number | null;
+	readonly database: string | null;
+	readonly cadences: string | null;
+	readonly visitor_secret: string;
+	readonly identity_secret: string | null;
+	readonly previous_identity_secret: string | null;
+	readonly previous_identity_until: number | null;
+}
+
+/** In order of creation. @param columns named with their tables */
+export const selectAccountRows = (columns: ColumnValues) =>
+	select<AccountRow>`account.*, client.name AS client FROM @account AS account JOIN @client AS client ON client.id = account.client_id WHERE ${having(columns)} ORDER BY account.id`;
+
 /** All accounts, or the named one. */
-export async function selectAccounts(database: ControlDatabase, aid?: string): Promise<Account[]> {
-	const rows = await database
-		.selectFrom('account')
-		.innerJoin('client', 'client.id', 'account.client_id')
-		.selectAll('account')
-		.select('client.name as client')
-		.where(({ and }) => and(given({ 'account.aid': aid })))
-		.orderBy('account.id')
-		.execute();
-	return rows.map((row) => ({
+export function* selectAccounts(aid?: string): Reading<Account[]> {
+	return (yield* selectAccountRows({ 'account.aid': aid })).map((row) => ({
 		id: row.id,
 		aid: row.aid,
 		client: row.client,
@@ -143,68 +185,37 @@ export async function selectAccounts(database: ControlDatabase, aid?: string): P
 }
 
 /** Addresses of the accounts' own database servers, including passwords, by account number. */
-export async function selectOwnDatabases(database: ControlDatabase): Promise<Map<number, string>> {
-	const rows = await database
-		.selectFrom('account')
-		.select(['id', 'database'])
-		.where('database', 'is not', null)
-		.execute();
-	return new Map(rows.map((row) => [row.id, row.database as string]));
-}
-
-type SettingColumns = ReturnType<typeof columnsOf>;
-
-/** The settings in a row of `account`. */
-export function accountSettings(row: SettingColumns): AccountSettings {
-	return {
-		origins: JSON.parse(row.origins),
-		explains: row.explains === 1,
-		tellsExperiments: row.tells_experiments === 1,
-		channelRules: JSON.parse(row.channel_rules),
-		timezone: row.timezone,
-		paymentProviders: JSON.parse(row.payment_providers),
-		renewalDays: JSON.parse(row.renewal_days),
-		graceDays: JSON.parse(row.grace_days),
-		cancellationEvt: row.cancellation_evt,
-		currency: row.currency,
-		idTrust: row.id_trust,
-	};
-}
-
-function columnsOf(settings: AccountSettings) {
-	return {
-		origins: JSON.stringify(settings.origins),
-		explains: settings.explains ? 1 : 0,
-		tells_experiments: settings.tellsExperiments ? 1 : 0,
-		channel_rules: JSON.stringify(settings.channelRules),
-		timezone: settings.timezone,
-		payment_providers: JSON.stringify(settings.paymentProviders),
-		renewal_days: JSON.stringify(settings.renewalDays),
-		grace_days: JSON.stringify(settings.graceDays),
-		cancellation_evt: settings.cancellationEvt,
-		currency: settings.currency,
-		id_trust: settings.idTrust,
-	};
+export function* selectOwnDatabases(): Reading<Map<number, string>> {
+	const rows = yield* select`id, database FROM @account WHERE database IS NOT NULL`;
+	return new Map(rows.map(({ id, database }) => [Number(id), String(database)]));
 }
 
 /** @throws OperatorError where there is none */
-export async function selectAccount(database: ControlDatabase, aid: string): Promise<Account> {
-	const [account] = await selectAccounts(database, aid);
+export function* selectAccount(aid: string): Reading<Account> {
+	const [account] = yield* selectAccounts(aid);
 	if (!account) throw new OperatorError(`There is no account ${aid}; 'caskade account list' shows all.`);
 	return account;
 }
 
 /** @throws OperatorError where there is no such client */
-export async function clientId(database: ControlDatabase, name: string): Promise<number> {
-	const [client] = await selectRows(database, 'client', { name });
+export function* clientId(name: string): Reading<number> {
+	const [client] = yield* select`id FROM @client WHERE name = ${name}`;
 	if (!client)
 		throw new OperatorError(
 			`There is no client ${name}; 'caskade account create AID --client ${name}' creates it.`,
 		);
-	return client.id;
+	return Number(client.id);
 }
 
-export function accountStore({ database, change, now }: ControlDoors, nouns: readonly CapabilityNouns[]) {
+export function accountStore({ read, change, together, now }: ControlDoors, tables: readonly ControlTable[]) {
+	const rowOf = async (id: number) => (await read(selectAccountRows({ 'account.id': id })))[0];
+	/** The secret in a column, which is made on first use. */
+	const secretIn = (column: 'import_secret' | 'identity_secret', id: number, secret: string) =>
+		change(function* () {
+			yield* sql`UPDATE @account SET ${changing({ [column]: secret })} WHERE ${having({ id, [column]: null })}`;
+			const [row] = yield* selectAccountRows({ 'account.id': id });
+			return row?.[column] as string;
+		});
 	return {
 		/**
 		 * Adds an account, and its client if that does not exist. The account can be used once `makeDatabase` has created its
@@ -215,76 +226,58 @@ export function accountStore({ database, change, now }: ControlDoors, nouns: rea
 			account: NewAccount,
 			makeDatabase: (accountId: number) => Promise<void>,
 		): Promise<Account> =>
-			change(async (transaction) => {
-				await makeDatabase(await insertAccount(transaction, account, now()));
-				return selectAccount(transaction, account.aid);
+			together(async (inside) => {
+				await makeDatabase(await inside.write(() => insertAccount(account, now())));
+				return inside.read(selectAccount(account.aid));
 			}),
 
 		/** Fields that are left out keep their value. @throws OperatorError where there is none */
 		updateAccount: (aid: string, changes: Partial<AccountSettings>): Promise<Account> =>
-			change(async (transaction) => {
-				const account = await selectAccount(transaction, aid);
-				await updateRows(transaction, 'account', { aid }, columnsOf({ ...account, ...changes }));
-				const { channelRules } = changes;
-				if (channelRules && JSON.stringify(channelRules) !== JSON.stringify(account.channelRules))
-					await insertNote(transaction, account.id, 'The rules of channels were changed.', now());
-				return { ...account, ...changes };
+			change(function* () {
+				const account = yield* selectAccount(aid);
+				const changed = { ...account, ...changes };
+				yield* sql`UPDATE @account SET ${changing(columnsOf(changed))} WHERE aid = ${aid}`;
+				if (JSON.stringify(changed.channelRules) !== JSON.stringify(account.channelRules))
+					yield* insertNote(account.id, 'The rules of channels were changed.', now());
+				return changed;
 			}),
 
 		/** Disabling twice keeps the first time. @throws OperatorError where there is none */
 		setAccountDisabled: (aid: string, disabled: boolean): Promise<Account> =>
-			change(async (transaction) => {
-				const { disabledAt } = await selectAccount(transaction, aid);
+			change(function* () {
+				const { disabledAt } = yield* selectAccount(aid);
 				if (disabled !== (disabledAt !== null))
-					await updateRows(transaction, 'account', { aid }, { disabled_at: disabled ? now() : null });
-				return selectAccount(transaction, aid);
+					yield* sql`UPDATE @account SET disabled_at = ${disabled ? now() : null} WHERE aid = ${aid}`;
+				return yield* selectAccount(aid);
 			}),
 
 		/** Deletes all rows about an account; its database is the store's. @throws OperatorError where there is none */
 		deleteAccount: (aid: string): Promise<void> =>
-			change(async (transaction) => {
-				const { id } = await selectAccount(transaction, aid);
-				for (const table of ['revocation', 'goal', 'segment', 'model', 'note'] as const)
-					await deleteRows(transaction, table, { account_id: id });
-				for (const table of ['upload_answer', 'upload_problem'] as const)
-					await deleteRows(transaction, table, { aid });
-				for (const { deleteAccount } of nouns) await deleteAccount?.(transaction, { id, aid });
-				await deleteRows(transaction, 'account', { id });
+			change(function* () {
+				const { id } = yield* selectAccount(aid);
+				// What refers to a row goes before it.
+				for (const { name, account, forgets } of tables.toReversed()) {
+					if (!account) continue;
+					const rows = having({ [account]: account === 'aid' ? aid : id });
+					const how = forgets ? `UPDATE @${name} SET ${forgets} = NULL` : `DELETE FROM @${name}`;
+					yield* sql`${raw(how)} WHERE ${rows}`;
+				}
 			}),
 
 		/** Whether an account exists and is not disabled. While it is being deleted it is disabled, and its database may be gone. */
-		isAccountInUse: async (id: number): Promise<boolean> =>
-			(await selectRows(database, 'account', { id, disabled_at: null })).length > 0,
+		isAccountInUse: async (id: number): Promise<boolean> => (await rowOf(id))?.disabled_at === null,
 
 		/** The account's secret for hashing visitors' names in imports. Created on first use. */
-		importSecret: (id: number): Promise<string> =>
-			change(async (transaction) => {
-				const secret = randomBytes(32).toString('base64url');
-				await updateRows(transaction, 'account', { id, import_secret: null }, { import_secret: secret });
-				const [row] = await selectRows(transaction, 'account', { id });
-				return row?.import_secret as string;
-			}),
+		importSecret: (id: number) => secretIn('import_secret', id, randomBytes(32).toString('base64url')),
 
 		/** The secret that the client's back end signs ids with. Created on first use. */
-		identitySecret: (id: number): Promise<string> =>
-			change(async (transaction) => {
-				const secret = newIdentitySecret();
-				await updateRows(transaction, 'account', { id, identity_secret: null }, { identity_secret: secret });
-				const [row] = await selectRows(transaction, 'account', { id });
-				return row?.identity_secret as string;
-			}),
+		identitySecret: (id: number) => secretIn('identity_secret', id, newIdentitySecret()),
 
 		/** Makes another one. The previous one counts for another day. */
 		rotateIdentitySecret: (id: number): Promise<string> =>
-			change(async (transaction) => {
-				const [row] = await selectRows(transaction, 'account', { id });
+			change(function* () {
 				const secret = newIdentitySecret();
-				const columns = {
-					identity_secret: secret,
-					previous_identity_secret: row?.identity_secret ?? null,
-					previous_identity_until: now() + previousSecretMs,
-				};
-				await updateRows(transaction, 'account', { id }, columns);
+				yield* sql`UPDATE @account SET previous_identity_secret = identity_secret, identity_secret = ${secret}, previous_identity_until = ${now() + previousSecretMs} WHERE id = ${id}`;
 				return secret;
 			}),
 
@@ -295,20 +288,18 @@ export function accountStore({ database, change, now }: ControlDoors, nouns: rea
 
 		/** By what an account's erasures are marked: its secret for deriving visitors. */
 		async marking(id: number): Promise<Marking> {
-			const [row] = await selectRows(database, 'account', { id });
+			const row = await rowOf(id);
 			if (!row) throw new OperatorError(`There is no account with the number ${id}.`);
 			return { aid: row.aid, secret: row.visitor_secret };
 		},
 
 		/** What was last learned about the account's cadences; null if nothing was. */
 		async cadences(id: number): Promise<CadenceTable | null> {
-			const [row] = await selectRows(database, 'account', { id });
+			const row = await rowOf(id);
 			return row?.cadences ? JSON.parse(row.cadences) : null;
 		},
 
 		setCadences: (id: number, table: CadenceTable) =>
-			change((transaction) =>
-				updateRows(transaction, 'account', { id }, { cadences: JSON.stringify(table) }),
-			),
+			change(() => sql`UPDATE @account SET cadences = ${JSON.stringify(table)} WHERE id = ${id}`),
 	};
 }

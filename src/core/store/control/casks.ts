@@ -4,34 +4,32 @@ import {
 	newSigningKey,
 	type SigningKey,
 } from '../../domain/signing-key.ts';
-import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
-import type { ControlDatabase, ControlDoors } from './tables.ts';
+import { inserting, type Reading, type Steps, select, sql, values } from '../steps.ts';
+import { unique } from '../unique.ts';
+import { type ControlDoors, nextSeq } from './tables.ts';
 
 /** The keys that still verify casks, newest first. */
-export async function selectSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey[]> {
-	const rows = await database
-		.selectFrom('signing_key')
-		.select(['kid', 'secret', 'created_at as createdAtMs', 'retires_at as retiresAtMs'])
-		.where(({ or, eb }) => or([eb('retires_at', 'is', null), eb('retires_at', '>', nowMs)]))
-		.orderBy('seq', 'desc')
-		.execute();
+export function* selectSigningKeys(nowMs: number): Reading<SigningKey[]> {
+	const rows =
+		yield* select<SigningKey>`kid, secret, created_at AS "createdAtMs", retires_at AS "retiresAtMs" FROM @signing_key WHERE retires_at IS NULL OR retires_at > ${nowMs} ORDER BY seq DESC`;
 	// Those of SQLite have no prototype.
 	return rows.map((row) => ({ ...row }));
 }
 
-async function rotateSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey> {
-	await database.deleteFrom('signing_key').where('retires_at', '<=', nowMs).execute();
-	const retires_at = nowMs + caskLifetimeMs + keyPropagationMs;
-	await updateRows(database, 'signing_key', { retires_at: null }, { retires_at });
+function* rotateSigningKeys(nowMs: number): Steps<SigningKey> {
+	yield [
+		sql`DELETE FROM @signing_key WHERE retires_at <= ${nowMs}`,
+		sql`UPDATE @signing_key SET retires_at = ${nowMs + caskLifetimeMs + keyPropagationMs} WHERE retires_at IS NULL`,
+	];
 	const key = newSigningKey(nowMs);
-	const seq = await nextSeq(database, 'signing_key');
 	const { kid, secret, createdAtMs } = key;
-	await insertRows(database, 'signing_key', { kid, secret, created_at: createdAtMs, retires_at: null, seq });
+	const seq = yield* nextSeq('signing_key');
+	yield* sql`INSERT INTO @signing_key ${inserting({ kid, secret, created_at: createdAtMs, seq })}`;
 	return key;
 }
 
-export function caskStore({ database, change, now }: ControlDoors) {
-	const signingKeys = () => selectSigningKeys(database, now());
+export function caskStore({ read, change, now }: ControlDoors) {
+	const signingKeys = () => read(selectSigningKeys(now()));
 	return {
 		/** The keys that still verify casks, newest first. */
 		signingKeys,
@@ -40,14 +38,14 @@ export function caskStore({ database, change, now }: ControlDoors) {
 		async ensureSigningKeys(): Promise<SigningKey[]> {
 			const known = await signingKeys();
 			if (known.length > 0) return known;
-			return change(async (transaction) => {
-				const made = await selectSigningKeys(transaction, now());
-				return made.length > 0 ? made : [await rotateSigningKeys(transaction, now())];
+			return change(function* () {
+				const made = yield* selectSigningKeys(now());
+				return made.length > 0 ? made : [yield* rotateSigningKeys(now())];
 			});
 		},
 
 		/** Adds a key that signs from now on. Earlier keys are retired when the casks that they signed have expired. */
-		rotateSigningKeys: () => change((transaction) => rotateSigningKeys(transaction, now())),
+		rotateSigningKeys: () => change(() => rotateSigningKeys(now())),
 
 		/**
 		 * Revokes all casks issued so far to these visitors and visits. That is final.
@@ -55,28 +53,22 @@ export function caskStore({ database, change, now }: ControlDoors) {
 		 * @param issuedUpToMs when their last cask was issued, by the issuer's clock
 		 */
 		revokeCasks: (accountId: number, subjects: readonly string[], issuedUpToMs = 0): Promise<void> =>
-			change(async (transaction) => {
+			change(function* () {
 				const upToMs = Math.max(now(), issuedUpToMs);
-				await transaction
-					.deleteFrom('revocation')
-					.where('revoked_at', '<=', now() - caskLifetimeMs)
-					.execute();
-				for (const subject of subjects)
-					await transaction
-						.insertInto('revocation')
-						.values({ account_id: accountId, subject, revoked_at: upToMs })
-						.onConflict((conflict) =>
-							conflict
-								.columns(['account_id', 'subject'])
-								.doUpdateSet({ revoked_at: upToMs })
-								.where('revocation.revoked_at', '<', upToMs),
-						)
-						.execute();
+				const rows = unique(subjects).map((subject) => [accountId, subject, upToMs]);
+				yield [
+					sql`DELETE FROM @revocation WHERE revoked_at <= ${now() - caskLifetimeMs}`,
+					sql`INSERT INTO @revocation AS known (account_id, subject, revoked_at) ${values(rows)} ON CONFLICT (account_id, subject) DO UPDATE SET revoked_at = excluded.revoked_at WHERE known.revoked_at < excluded.revoked_at`,
+				];
 			}),
 
 		/** When the casks of a visitor or visit were last revoked. */
 		async casksRevokedAtMs(accountId: number, subject: string): Promise<number | undefined> {
-			const [row] = await selectRows(database, 'revocation', { account_id: accountId, subject });
+			const [row] = await read(
+				select<{
+					revoked_at: number;
+				}>`revoked_at FROM @revocation WHERE account_id = ${accountId} AND subject = ${subject}`,
+			);
 			return row?.revoked_at;
 		},
 	};

@@ -1,9 +1,9 @@
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import { having, type Reading, select, sql } from '../steps.ts';
 import { clientId, selectAccounts } from './accounts.ts';
 import { areUsable, deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
-import { deleteRows, updateRows } from './rows.ts';
-import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
+import type { ControlDoors } from './tables.ts';
 
 export interface Client {
 	readonly client: string;
@@ -14,56 +14,44 @@ export interface Client {
 	readonly disabledAt: string | null;
 }
 
+interface ClientRow extends Pick<Client, 'client' | 'accounts' | 'keys'> {
+	readonly created_at: number;
+	readonly disabled_at: number | null;
+}
+
 /** All clients, or the named one. */
-async function selectClients(database: ControlDatabase, nowMs: number, name?: string): Promise<Client[]> {
-	const rows = await database
-		.selectFrom('client')
-		.select(({ selectFrom, fn }) => [
-			'client.name',
-			'client.created_at',
-			'client.disabled_at',
-			selectFrom('account')
-				.select(fn.countAll<number>().as('count'))
-				.whereRef('account.client_id', '=', 'client.id')
-				.as('accounts'),
-			selectFrom('api_key')
-				.select(fn.countAll<number>().as('count'))
-				.whereRef('api_key.client_id', '=', 'client.id')
-				.where(areUsable(nowMs))
-				.as('keys'),
-		])
-		.where(({ and }) => and(given({ 'client.name': name })))
-		.orderBy('client.id')
-		.execute();
-	return rows.map((row) => ({
-		client: row.name,
-		accounts: Number(row.accounts),
-		keys: Number(row.keys),
-		createdAt: isoTime(row.created_at),
-		disabledAt: isoTime(row.disabled_at),
+function* selectClients(nowMs: number, name?: string): Reading<Client[]> {
+	const rows = yield* select<ClientRow>`client.name AS client, client.created_at, client.disabled_at,
+		(SELECT count(*) FROM @account AS account WHERE account.client_id = client.id) AS accounts,
+		(SELECT count(*) FROM @api_key AS api_key WHERE api_key.client_id = client.id AND ${areUsable(nowMs)}) AS keys
+		FROM @client AS client WHERE ${having({ name })} ORDER BY client.id`;
+	return rows.map(({ created_at, disabled_at, ...client }) => ({
+		...client,
+		createdAt: isoTime(created_at),
+		disabledAt: isoTime(disabled_at),
 	}));
 }
 
-async function selectClient(database: ControlDatabase, name: string, nowMs: number): Promise<Client> {
-	const [client] = await selectClients(database, nowMs, name);
+function* selectClient(name: string, nowMs: number): Reading<Client> {
+	const [client] = yield* selectClients(nowMs, name);
 	if (!client) throw new OperatorError(`There is no client ${name}; 'caskade client list' shows all.`);
 	return client;
 }
 
-export function clientStore({ database, change, now }: ControlDoors) {
+export function clientStore({ read, change, now }: ControlDoors) {
 	return {
 		/** In order of creation. */
-		clients: () => selectClients(database, now()),
+		clients: () => read(selectClients(now())),
 
-		hasClients: async () => (await database.selectFrom('client').select('id').limit(1).execute()).length > 0,
+		hasClients: async () => (await read(select`id FROM @client LIMIT 1`)).length > 0,
 
 		/** Disabling twice keeps the first time. @throws OperatorError where there is none */
 		setClientDisabled: (name: string, disabled: boolean): Promise<Client> =>
-			change(async (transaction) => {
-				const { disabledAt } = await selectClient(transaction, name, now());
+			change(function* () {
+				const { disabledAt } = yield* selectClient(name, now());
 				if (disabled !== (disabledAt !== null))
-					await updateRows(transaction, 'client', { name }, { disabled_at: disabled ? now() : null });
-				return selectClient(transaction, name, now());
+					yield* sql`UPDATE @client SET disabled_at = ${disabled ? now() : null} WHERE name = ${name}`;
+				return yield* selectClient(name, now());
 			}),
 
 		/**
@@ -71,10 +59,11 @@ export function clientStore({ database, change, now }: ControlDoors) {
 		 * @throws OperatorError where there is none, or it has accounts or usable keys
 		 */
 		deleteClient: (name: string): Promise<void> =>
-			change(async (transaction) => {
-				await selectClient(transaction, name, now());
-				const accounts = (await selectAccounts(transaction)).filter(({ client }) => client === name);
-				const keys = await selectKeys(transaction, { client: name });
+			change(function* () {
+				yield* selectClient(name, now());
+				const id = yield* clientId(name);
+				const accounts = (yield* selectAccounts()).filter(({ client }) => client === name);
+				const keys = yield* selectKeys({ client: name });
 				const usable = keys.filter((key) => isUsable(key, now()));
 				const has = [
 					...(accounts.length > 0 ? [`accounts (${firstOf(accounts.map(({ aid }) => aid))})`] : []),
@@ -84,11 +73,12 @@ export function clientStore({ database, change, now }: ControlDoors) {
 					throw new OperatorError(
 						`Client ${name} still has ${has.join(' and ')}; end them first with 'caskade account delete AID' and 'caskade key revoke ID'.`,
 					);
-				await deleteKeys(transaction, keys);
-				const client_id = await clientId(transaction, name);
-				for (const table of ['upload_answer', 'upload_problem'] as const)
-					await deleteRows(transaction, table, { client_id });
-				await deleteRows(transaction, 'client', { name });
+				yield* deleteKeys(keys);
+				yield [
+					sql`DELETE FROM @upload_answer WHERE client_id = ${id}`,
+					sql`DELETE FROM @upload_problem WHERE client_id = ${id}`,
+					sql`DELETE FROM @client WHERE id = ${id}`,
+				];
 			}),
 	};
 }

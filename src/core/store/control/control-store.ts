@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import type { Capability, ControlMembers } from '../../capability.ts';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError } from '../../errors.ts';
+import { ask, type Reading, raw, select, sql } from '../steps.ts';
 import { accountStore, selectAccount, selectAccounts, selectOwnDatabases } from './accounts.ts';
 import { caskStore } from './casks.ts';
 import { clientStore } from './clients.ts';
@@ -10,10 +10,16 @@ import { keyStore } from './keys.ts';
 import { modelStore } from './models.ts';
 import { noteStore } from './notes.ts';
 import { planStore, selectPlan } from './plans.ts';
-import { selectRevision } from './rows.ts';
 import { segmentStore } from './segments.ts';
-import { selectSnapshot } from './snapshot.ts';
-import { type ControlContent, type ControlDatabase, type ControlDoors, copiedTables } from './tables.ts';
+import { selectRevision, selectSnapshot } from './snapshot.ts';
+import {
+	type ControlContent,
+	type ControlDatabase,
+	type ControlDoors,
+	type ControlTable,
+	coreTables,
+	type RunSteps,
+} from './tables.ts';
 import { uploadAnswerStore } from './upload-answers.ts';
 
 export type { Account, AccountSettings } from './accounts.ts';
@@ -22,7 +28,7 @@ export type { ModelName, StoredModel } from './models.ts';
 export type { StoredNote } from './notes.ts';
 export type { ExperimentRead, RequestCounts, UploadAnswers, UploadProblem } from './request-counts.ts';
 export type { AccessSnapshot, KnownAccount, KnownKey } from './snapshot.ts';
-export { type ControlContent, type ControlTable, type ControlTables, tablesIn } from './tables.ts';
+export type { ControlContent, ControlDatabase } from './tables.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */
 export type LiveServers = () => Promise<readonly string[] | 'all'>;
@@ -49,11 +55,7 @@ export function controlStore(database: ControlDatabase, options: ControlOptions)
 }
 
 function storeOf(doors: ControlDoors, options: ControlOptions): ControlStore {
-	const { change, now } = doors;
-	const together: ControlStore['together'] = (fn) =>
-		change((transaction) =>
-			fn(storeOf({ database: transaction, change: (inner) => inner(transaction), now }, options)),
-		);
+	const together: ControlStore['together'] = (fn) => doors.together((inside) => fn(storeOf(inside, options)));
 	const members = options.capabilities.map(({ nouns }) => nouns?.members(doors));
 	return Object.assign(coreStore(doors, options), { together }, ...members);
 }
@@ -72,20 +74,17 @@ function doorsOf(
 	{ now, readClock = async () => {}, isTimedOut = () => false }: ControlOptions,
 ): ControlDoors {
 	/** Every change of data that running servers cache goes through this: it bumps the revision that they poll. */
-	const change: ControlDoors['change'] = async (fn) => {
+	const together: ControlDoors['together'] = async (fn) => {
 		await readClock();
 		const lateAtMs = monotonicMs() + maxWaitMs;
 		for (;;) {
 			let hasBegun = false;
 			try {
-				return await database.transaction().execute(async (transaction) => {
+				return await database.transact(async (run) => {
 					// First, to take the write lock before anything is read.
-					await transaction
-						.updateTable('revision')
-						.set(({ eb }) => ({ number: eb('number', '+', 1) }))
-						.execute();
+					await run(sql`UPDATE @revision SET number = number + 1`);
 					hasBegun = true;
-					return fn(transaction);
+					return fn(doorsInside(run, now));
 				});
 			} catch (error) {
 				if (hasBegun || !isTimedOut(error)) throw error;
@@ -97,18 +96,29 @@ function doorsOf(
 			}
 		}
 	};
-	return { database, change, now };
+	return {
+		read: (reading) => database.read(reading),
+		write: (begin) => database.transact((run) => run(begin())),
+		change: (begin) => together(({ change }) => change(begin)),
+		together,
+		now,
+	};
+}
+
+/** The doors of a transaction. */
+function doorsInside(run: RunSteps, now: () => number): ControlDoors {
+	const write: ControlDoors['write'] = (begin) => run(begin());
+	const doors: ControlDoors = { read: run, write, change: write, together: (fn) => fn(doors), now };
+	return doors;
 }
 
 function coreStore(doors: ControlDoors, options: ControlOptions) {
-	const { database, now } = doors;
+	const { read, now } = doors;
 	const { readClock = async () => {}, liveServers, onOwnDatabases = () => {}, capabilities } = options;
 	const nouns = capabilities.flatMap((capability) => capability.nouns ?? []);
-	const snapshot = <T>(fn: (transaction: ControlDatabase) => Promise<T>) =>
-		database.transaction().setIsolationLevel('repeatable read').execute(fn);
-	const ownDatabases = () => selectOwnDatabases(database);
+	const tables = [...coreTables, ...nouns.flatMap((noun) => noun.tables)];
 	return {
-		...accountStore(doors, nouns),
+		...accountStore(doors, tables),
 		...caskStore(doors),
 		...clientStore(doors),
 		...goalStore(doors),
@@ -121,30 +131,29 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 
 		async revision(): Promise<number> {
 			await readClock();
-			return selectRevision(database);
+			return read(selectRevision());
 		},
 
-		accessSnapshot: () =>
-			snapshot(async (transaction) => {
-				const access = await selectSnapshot(transaction, now(), capabilities);
-				onOwnDatabases(await selectOwnDatabases(transaction));
-				return access;
-			}),
+		async accessSnapshot() {
+			const { access, own } = await read(selectAccess(now(), capabilities));
+			onOwnDatabases(own);
+			return access;
+		},
 
 		/** Addresses of the accounts' own database servers, including passwords, by account number. */
-		ownDatabases,
+		ownDatabases: () => read(selectOwnDatabases()),
 
 		async accounts() {
 			await readClock();
-			const all = await selectAccounts(database);
-			onOwnDatabases(await ownDatabases());
+			const all = await read(selectAccounts());
+			onOwnDatabases(await read(selectOwnDatabases()));
 			return all;
 		},
 
 		/** @throws OperatorError where there is none */
 		async account(aid: string) {
-			const account = await selectAccount(database, aid);
-			onOwnDatabases(await ownDatabases());
+			const account = await read(selectAccount(aid));
+			onOwnDatabases(await read(selectOwnDatabases()));
 			return account;
 		},
 
@@ -155,16 +164,16 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 		},
 
 		/** A consistent snapshot of the whole control database, for copying and comparing. */
-		content: () =>
-			snapshot(async (transaction) => {
-				const rows: Record<string, unknown> = {};
-				for (const table of [...copiedTables, ...nouns.flatMap(({ copiedTables }) => copiedTables)])
-					rows[table] = await transaction
-						.selectFrom(table as 'client')
-						.selectAll()
-						.orderBy(sql`1`)
-						.execute();
-				return rows as unknown as ControlContent;
-			}),
+		content: () => read(selectContent(tables)),
 	};
+}
+
+function* selectAccess(nowMs: number, capabilities: readonly Capability[]) {
+	return { access: yield* selectSnapshot(nowMs, capabilities), own: yield* selectOwnDatabases() };
+}
+
+function* selectContent(tables: readonly ControlTable[]): Reading<ControlContent> {
+	const copied = tables.filter(({ isCopied }) => isCopied);
+	const rows = copied.map(({ name }) => [name, select`* FROM @${raw(name)} ORDER BY 1`] as const);
+	return (yield* ask(Object.fromEntries(rows))) as ControlContent;
 }

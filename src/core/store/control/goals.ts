@@ -1,12 +1,25 @@
-import type { Selectable } from 'kysely';
-import type { Goal, GoalChange } from '../../domain/goal.ts';
+import type { Goal, GoalChange, GoalCounts } from '../../domain/goal.ts';
 import { OperatorError } from '../../errors.ts';
+import { changing, having, inserting, type Steps, select, sql } from '../steps.ts';
 import { deleteModels } from './models.ts';
-import { deleteRows, insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
-import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
+import { type ControlDoors, nextSeq } from './tables.ts';
 
-/** Converts a row of `goal`. */
-export function toGoal(row: Selectable<ControlTables['goal']>): Goal {
+interface GoalRow {
+	readonly account_id: number;
+	readonly name: string;
+	readonly evts: string;
+	readonly counts: GoalCounts;
+	readonly horizon_days: number;
+	readonly medium_from: number;
+	readonly high_from: number;
+	readonly base_rates: string | null;
+}
+
+/** In order of creation: of an account, or of all. */
+export const selectGoals = (accountId?: number, name?: string) =>
+	select<GoalRow>`* FROM @goal WHERE ${having({ account_id: accountId, name })} ORDER BY seq`;
+
+export function toGoal(row: GoalRow): Goal {
 	return {
 		name: row.name,
 		evts: JSON.parse(row.evts),
@@ -17,23 +30,20 @@ export function toGoal(row: Selectable<ControlTables['goal']>): Goal {
 	};
 }
 
-async function selectGoals(database: ControlDatabase, accountId: number): Promise<Goal[]> {
-	return (await selectRows(database, 'goal', { account_id: accountId }, 'seq')).map(toGoal);
+/** The base rates last counted for goals without a model, by goal name. */
+export function baseRatesOf(rows: readonly GoalRow[]): ReadonlyMap<string, readonly number[]> {
+	return new Map(
+		rows.flatMap(({ name, base_rates }) => (base_rates === null ? [] : [[name, JSON.parse(base_rates)]])),
+	);
 }
 
-export async function insertGoal(
-	database: ControlDatabase,
-	accountId: number,
-	goal: Goal,
-	nowMs: number,
-): Promise<void> {
+export function* insertGoal(accountId: number, goal: Goal, nowMs: number): Steps<void> {
 	const { name, evts, counts, horizonDays, mediumFrom, highFrom } = goal;
-	const [existing] = await selectRows(database, 'goal', { account_id: accountId, name });
-	if (existing)
+	if ((yield* selectGoals(accountId, name)).length > 0)
 		throw new OperatorError(
 			`The account has a goal ${name} already; delete it first to change it, or update its bands.`,
 		);
-	await insertRows(database, 'goal', {
+	yield* sql`INSERT INTO @goal ${inserting({
 		account_id: accountId,
 		name,
 		evts: JSON.stringify(evts),
@@ -42,67 +52,60 @@ export async function insertGoal(
 		medium_from: mediumFrom,
 		high_from: highFrom,
 		created_at: nowMs,
-		seq: await nextSeq(database, 'goal'),
-	});
+		seq: yield* nextSeq('goal'),
+	})}`;
 }
 
 function noSuchGoal(name: string): OperatorError {
 	return new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
 }
 
-export function goalStore({ database, change, now }: ControlDoors) {
+export function goalStore({ read, change, now }: ControlDoors) {
 	return {
 		/** In order of creation. */
-		goals: (accountId: number) => selectGoals(database, accountId),
+		goals: async (accountId: number): Promise<Goal[]> => (await read(selectGoals(accountId))).map(toGoal),
 
 		/** @throws OperatorError where the account has a goal of that name */
-		createGoal: (accountId: number, goal: Goal) =>
-			change((transaction) => insertGoal(transaction, accountId, goal, now())),
+		createGoal: (accountId: number, goal: Goal) => change(() => insertGoal(accountId, goal, now())),
 
 		/**
 		 * Changes the bands of a goal, or what it counts. Models of what it counted before are deleted.
 		 * @throws OperatorError where there is none
 		 */
 		updateGoal: (accountId: number, name: string, changes: GoalChange): Promise<Goal> =>
-			change(async (transaction) => {
-				const key = { account_id: accountId, name };
-				const [row] = await selectRows(transaction, 'goal', key);
+			change(function* () {
+				const [row] = yield* selectGoals(accountId, name);
 				if (!row) throw noSuchGoal(name);
 				const changed = { ...toGoal(row), ...changes };
 				const isOther = changed.counts !== row.counts;
-				if (isOther) await deleteModels(transaction, accountId, name);
-				await updateRows(transaction, 'goal', key, {
+				if (isOther) yield* deleteModels(accountId, name);
+				const columns = changing({
 					counts: changed.counts,
 					medium_from: changed.mediumFrom,
 					high_from: changed.highFrom,
 					...(isOther && { base_rates: null }),
 				});
+				yield* sql`UPDATE @goal SET ${columns} WHERE account_id = ${accountId} AND name = ${name}`;
 				return changed;
 			}),
 
 		/** Deletes a goal and its models. @throws OperatorError where there is none */
 		deleteGoal: (accountId: number, name: string): Promise<void> =>
-			change(async (transaction) => {
-				await deleteModels(transaction, accountId, name);
-				const deleted = await deleteRows(transaction, 'goal', { account_id: accountId, name });
-				if (deleted === 0) throw noSuchGoal(name);
+			change(function* () {
+				yield* deleteModels(accountId, name);
+				const [deleted] =
+					yield* sql`DELETE FROM @goal WHERE account_id = ${accountId} AND name = ${name} RETURNING name`;
+				if (!deleted) throw noSuchGoal(name);
 			}),
 
 		/** The base rates last counted for goals without a model, by goal name. */
-		async baseRates(accountId: number): Promise<ReadonlyMap<string, readonly number[]>> {
-			const rows = await selectRows(database, 'goal', { account_id: accountId });
-			return new Map(
-				rows.flatMap((row) => (row.base_rates === null ? [] : [[row.name, JSON.parse(row.base_rates)]])),
-			);
-		},
+		baseRates: async (accountId: number) => baseRatesOf(await read(selectGoals(accountId))),
 
 		/** Ignores goals that were deleted meanwhile. */
 		setBaseRates: (accountId: number, rates: ReadonlyMap<string, readonly number[]>): Promise<void> =>
-			change(async (transaction) => {
-				for (const [name, numbers] of rates) {
-					const base_rates = JSON.stringify(numbers);
-					await updateRows(transaction, 'goal', { account_id: accountId, name }, { base_rates });
-				}
+			change(function* () {
+				for (const [name, numbers] of rates)
+					yield* sql`UPDATE @goal SET base_rates = ${JSON.stringify(numbers)} WHERE account_id = ${accountId} AND name = ${name}`;
 			}),
 	};
 }

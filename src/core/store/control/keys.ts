@@ -1,11 +1,21 @@
-import { type RawBuilder, sql } from 'kysely';
 import { hashApiKey, type KeyScope, newApiKey } from '../../domain/api-key.ts';
 import { monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import {
+	ask,
+	type ColumnValues,
+	having,
+	inserting,
+	type Raw,
+	type Reading,
+	raw,
+	type Steps,
+	select,
+	sql,
+} from '../steps.ts';
 import { clientId } from './accounts.ts';
-import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
-import { type ControlDatabase, type ControlDoors, given } from './tables.ts';
+import { type ControlDoors, nextSeq } from './tables.ts';
 
 export interface ApiKey {
 	readonly id: string;
@@ -27,8 +37,11 @@ export function isUsable({ revokedAt, expiresAt }: ApiKey, nowMs: number): boole
 }
 
 /** The same, in SQL. */
-export function areUsable(nowMs: number): RawBuilder<boolean> {
-	return sql<boolean>`(api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > ${nowMs}))`;
+export function areUsable(nowMs: number): Raw {
+	return raw(
+		'(api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > ?))',
+		nowMs,
+	);
 }
 
 interface KeyOptions {
@@ -65,20 +78,28 @@ interface KeyFilter {
 	readonly plan?: string;
 }
 
+interface KeyRow {
+	readonly id: string;
+	readonly hash: string;
+	readonly client_id: number;
+	readonly client: string;
+	readonly plan: string;
+	readonly scope: KeyScope;
+	readonly name: string | null;
+	readonly created_at: number;
+	readonly last_used_at: number | null;
+	readonly expires_at: number | null;
+	readonly revoked_at: number | null;
+}
+
+/** In order of creation. */
+export const selectKeyRows = (columns: ColumnValues) =>
+	select<KeyRow>`api_key.*, client.name AS client FROM @api_key AS api_key JOIN @client AS client ON client.id = api_key.client_id WHERE ${having(columns)} ORDER BY api_key.seq`;
+
 /** In order of creation. @throws OperatorError where there is no such client */
-export async function selectKeys(
-	database: ControlDatabase,
-	{ id, client, plan }: KeyFilter = {},
-): Promise<ApiKey[]> {
-	if (client !== undefined) await clientId(database, client);
-	const rows = await database
-		.selectFrom('api_key')
-		.innerJoin('client', 'client.id', 'api_key.client_id')
-		.selectAll('api_key')
-		.select('client.name as client')
-		.where(({ and }) => and(given({ 'api_key.id': id, 'client.name': client, 'api_key.plan': plan })))
-		.orderBy('api_key.seq')
-		.execute();
+export function* selectKeys({ id, client, plan }: KeyFilter = {}): Reading<ApiKey[]> {
+	if (client !== undefined) yield* clientId(client);
+	const rows = yield* selectKeyRows({ 'api_key.id': id, 'client.name': client, plan });
 	return rows.map((row) => ({
 		id: row.id,
 		client: row.client,
@@ -93,13 +114,14 @@ export async function selectKeys(
 }
 
 /** Deletes keys with what was counted of their use. They must not be usable: a server might count more. */
-export async function deleteKeys(database: ControlDatabase, keys: readonly ApiKey[]): Promise<void> {
+export function* deleteKeys(keys: readonly ApiKey[]): Steps<void> {
 	const ids = keys.map(({ id }) => id);
-	if (ids.length === 0) return;
 	// In this order, since a server that settles what is left of a lease has locked the usage.
-	await database.deleteFrom('usage').where('key_id', 'in', ids).execute();
-	await database.deleteFrom('quota_lease').where('key_id', 'in', ids).execute();
-	await database.deleteFrom('api_key').where('id', 'in', ids).execute();
+	yield [
+		sql`DELETE FROM @usage WHERE key_id IN ${ids}`,
+		sql`DELETE FROM @quota_lease WHERE key_id IN ${ids}`,
+		sql`DELETE FROM @api_key WHERE id IN ${ids}`,
+	];
 }
 
 /** A few names, for a sentence. */
@@ -113,33 +135,28 @@ interface UsageFilter {
 	readonly keyId?: string | undefined;
 }
 
-/** This month's usage of every key that is usable or was used, and the leases. Consistent within a transaction. */
-async function selectUsage(
-	database: ControlDatabase,
-	nowMs: number,
-	month: string,
-	{ client, keyId }: UsageFilter,
-) {
-	if (client !== undefined) await clientId(database, client);
-	const keys = await database
-		.selectFrom('api_key')
-		.innerJoin('client', 'client.id', 'api_key.client_id')
-		.innerJoin('plan', 'plan.name', 'api_key.plan')
-		.leftJoin('usage', (join) => join.onRef('usage.key_id', '=', 'api_key.id').on('usage.month', '=', month))
-		.select([
-			'api_key.id as key',
-			'client.name as client',
-			'api_key.plan',
-			'plan.quota_per_month as quota',
-			'usage.leased',
-			'usage.used',
-		])
-		.where(({ or, eb }) => or([areUsable(nowMs), eb('usage.used', '>', 0)]))
-		.where(({ and }) => and(given({ 'client.name': client, 'api_key.id': keyId })))
-		.orderBy('api_key.seq')
-		.execute();
-	const leases = await selectRows(database, 'quota_lease', given({ month, key_id: keyId }));
-	return { keys, leases };
+interface UsageRow extends Pick<KeyUsage, 'key' | 'client' | 'plan' | 'quota'> {
+	readonly leased: number | null;
+	readonly used: number | null;
+}
+
+interface LeaseRow {
+	readonly server_id: string;
+	readonly key_id: string;
+	readonly leased: number;
+	readonly used: number;
+}
+
+/** This month's usage of every key that is usable or was used, and the leases. */
+function* selectUsage(nowMs: number, month: string, { client, keyId }: UsageFilter) {
+	if (client !== undefined) yield* clientId(client);
+	return yield* ask({
+		keys: select<UsageRow>`api_key.id AS key, client.name AS client, api_key.plan, plan.quota_per_month AS quota, usage.leased, usage.used
+			FROM @api_key AS api_key JOIN @client AS client ON client.id = api_key.client_id JOIN @plan AS plan ON plan.name = api_key.plan
+			LEFT JOIN @usage AS usage ON usage.key_id = api_key.id AND usage.month = ${month}
+			WHERE (${areUsable(nowMs)} OR usage.used > 0) AND ${having({ 'client.name': client, 'api_key.id': keyId })} ORDER BY api_key.seq`,
+		leases: select<LeaseRow>`* FROM @quota_lease WHERE ${having({ month, key_id: keyId })}`,
+	});
 }
 
 /**
@@ -147,32 +164,27 @@ async function selectUsage(
  * @param options.requirePlan throws an OperatorError where there is no plan of that name
  */
 export function keyStore(
-	{ database, change, now }: ControlDoors,
+	{ read, change, now }: ControlDoors,
 	options: {
 		liveServers: () => Promise<readonly string[] | 'all'>;
-		requirePlan: (database: ControlDatabase, name: string) => Promise<unknown>;
+		requirePlan: (name: string) => Reading<unknown>;
 	},
 ) {
 	const usage = async (filter: UsageFilter): Promise<KeyUsage[]> => {
 		const month = monthAt(now());
-		const { keys, leases } = await database
-			.transaction()
-			.setIsolationLevel('repeatable read')
-			.execute((transaction) => selectUsage(transaction, now(), month.name, filter));
+		const { keys, leases } = await read(selectUsage(now(), month.name, filter));
 		// Queried after the leases, so that a server that has just started does not count as dead.
 		const live = await options.liveServers();
 		const held = Map.groupBy(
 			leases.filter(({ server_id }) => live === 'all' || live.includes(server_id)),
 			({ key_id }) => key_id,
 		);
-		return keys.map(({ key, client, plan, quota, leased, used: reported }) => {
+		return keys.map(({ quota, leased, used: reported, ...of }) => {
 			const used = reported ?? 0;
-			const inHand = (held.get(key) ?? []).reduce((sum, lease) => sum + lease.leased - lease.used, 0);
+			const inHand = (held.get(of.key) ?? []).reduce((sum, lease) => sum + lease.leased - lease.used, 0);
 			const forfeited = (leased ?? 0) - used - inHand;
 			return {
-				key,
-				client,
-				plan,
+				...of,
 				month: month.name,
 				quota,
 				used,
@@ -184,7 +196,7 @@ export function keyStore(
 	};
 	return {
 		/** All keys in order of creation, or those of a client. @throws OperatorError where there is no such client */
-		keys: (client?: string) => selectKeys(database, { client }),
+		keys: (client?: string) => read(selectKeys({ client })),
 
 		/** Issues a key. The key itself is returned only here. @throws OperatorError where there is no such client or plan */
 		issueKey: (
@@ -192,31 +204,30 @@ export function keyStore(
 			plan: string,
 			{ scope = 'upload', name = null, expiresInMs }: KeyOptions = {},
 		): Promise<IssuedKey> =>
-			change(async (transaction) => {
-				await options.requirePlan(transaction, plan);
+			change(function* () {
+				yield* options.requirePlan(plan);
 				const { id, key } = newApiKey();
 				const nowMs = now();
 				const expiresAtMs = expiresInMs === undefined ? null : nowMs + expiresInMs;
-				await insertRows(transaction, 'api_key', {
+				yield* sql`INSERT INTO @api_key ${inserting({
 					id,
 					hash: hashApiKey(key),
-					client_id: await clientId(transaction, client),
+					client_id: yield* clientId(client),
 					plan,
 					created_at: nowMs,
-					revoked_at: null,
-					seq: await nextSeq(transaction, 'api_key'),
+					seq: yield* nextSeq('api_key'),
 					scope,
 					name,
 					expires_at: expiresAtMs,
-				});
+				})}`;
 				return { id, key, client, name, plan, scope, expiresAt: isoTime(expiresAtMs) };
 			}),
 
 		/** Revoking twice is no error. @throws OperatorError where there is no such key */
 		revokeKey: (id: string): Promise<ApiKey> =>
-			change(async (transaction) => {
-				await updateRows(transaction, 'api_key', { id, revoked_at: null }, { revoked_at: now() });
-				const [key] = await selectKeys(transaction, { id });
+			change(function* () {
+				yield* sql`UPDATE @api_key SET revoked_at = ${now()} WHERE id = ${id} AND revoked_at IS NULL`;
+				const [key] = yield* selectKeys({ id });
 				if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
 				return key;
 			}),
@@ -225,9 +236,6 @@ export function keyStore(
 		usage: (client?: string) => usage({ client }),
 
 		/** This month's usage of one key; undefined where there is none. */
-		async usageOf(keyId: string): Promise<KeyUsage | undefined> {
-			const [ofKey] = await usage({ keyId });
-			return ofKey;
-		},
+		usageOf: async (keyId: string) => (await usage({ keyId }))[0],
 	};
 }

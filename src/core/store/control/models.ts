@@ -2,9 +2,18 @@ import type { ModelScope } from '../../domain/cask-scope.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import {
+	type ColumnValues,
+	changing,
+	having,
+	inserting,
+	type Reading,
+	type Steps,
+	select,
+	sql,
+} from '../steps.ts';
 import { insertNote } from './notes.ts';
-import { insertRows, nextSeq, selectRows, updateRows } from './rows.ts';
-import type { ControlDatabase, ControlDoors } from './tables.ts';
+import { type ControlDoors, nextSeq } from './tables.ts';
 
 /** Identifies a model within its account. */
 export interface ModelName {
@@ -31,88 +40,77 @@ export interface ActiveModel extends ModelName {
 	readonly isOutside?: boolean;
 }
 
-/** Converts an active model's row. */
-export function toActiveModel({
-	goal,
-	scope,
-	version,
-	levels,
-}: ModelName & { readonly levels: string | null }): ActiveModel {
+interface ActiveModelRow extends ModelName {
+	readonly account_id: number;
+	readonly levels: string | null;
+}
+
+/** Those of all accounts. */
+export const selectActiveModels = () =>
+	select<ActiveModelRow>`account_id, goal, scope, version, levels FROM @model WHERE active = 1 ORDER BY goal, scope`;
+
+export function toActiveModel({ goal, scope, version, levels }: ActiveModelRow): ActiveModel {
 	if (levels === null) return { goal, scope, version };
 	const { weeks }: ModelLevels = JSON.parse(levels);
 	return { goal, scope, version, isOutside: weeks.at(-1)?.isOutside ?? false };
 }
 
 /** Deletes all models of a goal, including the active ones. */
-export async function deleteModels(
-	database: ControlDatabase,
-	accountId: number,
-	goal: string,
-): Promise<void> {
-	await updateRows(database, 'model', { account_id: accountId, goal }, emptied);
+export function* deleteModels(accountId: number, goal: string): Steps<void> {
+	yield* updateModels({ account_id: accountId, goal }, emptied);
 }
 
-function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
-	return new OperatorError(`There is no model ${version} of goal ${goal} for ${scope}.`);
-}
+const updateModels = (key: ColumnValues, changes: ColumnValues) =>
+	sql`UPDATE @model SET ${changing(changes)} WHERE ${having(key)}`;
 
 function keyOf(account_id: number, { goal, scope, version }: ModelName) {
 	return { account_id, goal, scope, version };
 }
 
+interface ModelRow extends ModelName {
+	readonly active: number;
+	readonly body: string;
+	readonly report: string;
+	readonly levels: string | null;
+}
+
 /** @throws OperatorError where there is none */
-async function selectModel(database: ControlDatabase, accountId: number, name: ModelName) {
-	const [row] = await selectRows(database, 'model', keyOf(accountId, name));
-	if (!row || row.body === deleted) throw noSuchModel(name);
+function* selectModel(accountId: number, name: ModelName): Reading<ModelRow> {
+	const [row] = yield* select<ModelRow>`* FROM @model WHERE ${having(keyOf(accountId, name))}`;
+	if (!row || row.body === deleted)
+		throw new OperatorError(`There is no model ${name.version} of goal ${name.goal} for ${name.scope}.`);
 	return row;
 }
 
 /** Adds an inactive model and gives it the next version of the day. A version is never reused. */
-async function insertModel(
-	database: ControlDatabase,
+function* insertModel(
 	accountId: number,
 	{ goal, scope, body, report }: NewModel,
 	nowMs: number,
-): Promise<ModelName> {
+): Steps<ModelName> {
 	const day = new Date(nowMs).toISOString().slice(0, 10);
-	const ofTheDay = await database
-		.selectFrom('model')
-		.select('version')
-		.where(({ and }) => and({ account_id: accountId, goal, scope }))
-		.where('version', 'like', `${day}.%`)
-		.execute();
+	const ofTheDay =
+		yield* select<ModelName>`version FROM @model WHERE ${having({ account_id: accountId, goal, scope })} AND version LIKE ${`${day}.%`}`;
 	const number = 1 + Math.max(0, ...ofTheDay.map(({ version }) => Number(version.slice(day.length + 1))));
 	const name = { goal, scope, version: `${day}.${number}` };
-	await insertRows(database, 'model', {
-		...name,
-		account_id: accountId,
-		active: 0,
-		body,
-		report,
-		created_at: nowMs,
-		seq: await nextSeq(database, 'model'),
-	});
+	const seq = yield* nextSeq('model');
+	yield* sql`INSERT INTO @model ${inserting({ ...keyOf(accountId, name), active: 0, body, report, created_at: nowMs, seq })}`;
 	return name;
 }
 
-async function activateModel(
-	database: ControlDatabase,
-	accountId: number,
-	{ goal, scope, version }: ActiveName,
-	nowMs: number,
-): Promise<void> {
+function* activateModel(accountId: number, { goal, scope, version }: ActiveName, nowMs: number): Steps<void> {
 	const current = { account_id: accountId, goal, scope, active: 1 };
-	const [before] = await selectRows(database, 'model', current);
+	const [before] = yield* select<ModelName>`version FROM @model WHERE ${having(current)}`;
 	if (version === (before?.version ?? null)) return;
-	await updateRows(database, 'model', current, { active: 0 });
+	yield* updateModels(current, { active: 0 });
 	if (version !== null) {
 		const name = { goal, scope, version };
-		await selectModel(database, accountId, name);
-		await updateRows(database, 'model', keyOf(accountId, name), { active: 1 });
+		yield* selectModel(accountId, name);
+		yield* updateModels(keyOf(accountId, name), { active: 1 });
 	}
 	const served = version === null ? 'the base rate' : `model ${version}`;
 	const of = `${goal}, of ${scope === 'vid' ? 'visitors' : 'visits'}`;
-	await insertNote(database, accountId, `Scores of ${of}, are those of ${served} from now on.`, nowMs);
+	yield* insertNote(accountId, `Scores of ${of}, are those of ${served} from now on.`, nowMs);
 }
 
 /** `body` and `report` are JSON. */
@@ -126,17 +124,15 @@ interface NewModel {
 /** A null version is none. */
 type ActiveName = Omit<ModelName, 'version'> & { readonly version: string | null };
 
-export function modelStore({ database, change, now }: ControlDoors) {
+export function modelStore({ read, change, now }: ControlDoors) {
 	return {
 		/** In order of creation, without their bodies. */
 		async models(accountId: number): Promise<StoredModel[]> {
-			const rows = await database
-				.selectFrom('model')
-				.select(['goal', 'scope', 'version', 'active', 'created_at'])
-				.where('account_id', '=', accountId)
-				.where('body', '<>', deleted)
-				.orderBy('seq')
-				.execute();
+			const rows = await read(
+				select<
+					ModelName & { active: number; created_at: number }
+				>`goal, scope, version, active, created_at FROM @model WHERE account_id = ${accountId} AND body <> ${deleted} ORDER BY seq`,
+			);
 			return rows.map(({ active, created_at, ...name }) => ({
 				...name,
 				active: active === 1,
@@ -153,11 +149,10 @@ export function modelStore({ database, change, now }: ControlDoors) {
 			model: NewModel,
 			then: 'activate it' | 'activate none' | 'activate nothing' = 'activate nothing',
 		): Promise<ModelName> =>
-			change(async (transaction) => {
-				const name = await insertModel(transaction, accountId, model, now());
-				if (then === 'activate it') await activateModel(transaction, accountId, name, now());
-				if (then === 'activate none')
-					await activateModel(transaction, accountId, { ...name, version: null }, now());
+			change(function* () {
+				const name = yield* insertModel(accountId, model, now());
+				if (then === 'activate it') yield* activateModel(accountId, name, now());
+				if (then === 'activate none') yield* activateModel(accountId, { ...name, version: null }, now());
 				return name;
 			}),
 
@@ -166,40 +161,37 @@ export function modelStore({ database, change, now }: ControlDoors) {
 		 * @throws OperatorError where there is no such version
 		 */
 		activateModel: (accountId: number, name: ActiveName) =>
-			change((transaction) => activateModel(transaction, accountId, name, now())),
+			change(() => activateModel(accountId, name, now())),
 
 		/** @throws OperatorError where there is none, or it is active */
 		deleteModel: (accountId: number, name: ModelName): Promise<void> =>
-			change(async (transaction) => {
-				const { active } = await selectModel(transaction, accountId, name);
+			change(function* () {
+				const { active } = yield* selectModel(accountId, name);
 				if (active === 1)
 					throw new OperatorError(
 						`Model ${name.version} of goal ${name.goal} is active; activate another first.`,
 					);
-				await updateRows(transaction, 'model', keyOf(accountId, name), emptied);
+				yield* updateModels(keyOf(accountId, name), emptied);
 			}),
 
 		/** JSON, as it was inserted. @throws OperatorError where there is none */
-		modelBody: async (accountId: number, name: ModelName) =>
-			(await selectModel(database, accountId, name)).body,
+		modelBody: async (accountId: number, name: ModelName) => (await read(selectModel(accountId, name))).body,
 
 		/** JSON, as it was inserted. @throws OperatorError where there is none */
 		modelReport: async (accountId: number, name: ModelName) =>
-			(await selectModel(database, accountId, name)).report,
+			(await read(selectModel(accountId, name))).report,
 
 		/**
 		 * How its predictions compare with outcomes; undefined where none are known yet.
 		 * @throws OperatorError where there is none
 		 */
 		async modelLevels(accountId: number, name: ModelName): Promise<ModelLevels | undefined> {
-			const { levels } = await selectModel(database, accountId, name);
+			const { levels } = await read(selectModel(accountId, name));
 			return levels === null ? undefined : JSON.parse(levels);
 		},
 
 		/** Does nothing if the model was deleted meanwhile. */
 		setModelLevels: (accountId: number, name: ModelName, levels: ModelLevels) =>
-			change((transaction) =>
-				updateRows(transaction, 'model', keyOf(accountId, name), { levels: JSON.stringify(levels) }),
-			),
+			change(() => updateModels(keyOf(accountId, name), { levels: JSON.stringify(levels) })),
 	};
 }

@@ -1,20 +1,8 @@
 import { standardPlan, type UsagePlan } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
+import { changing, having, inserting, type Reading, select, sql } from '../steps.ts';
 import { deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
-import { deleteRows, insertRows, selectRows, updateRows } from './rows.ts';
-import type { ControlDatabase, ControlDoors, ControlTables } from './tables.ts';
-
-/** Converts a row of `plan`. */
-function toPlan(row: ControlTables['plan']): UsagePlan {
-	return {
-		name: row.name,
-		ratePerSecond: row.rate_per_second,
-		burst: row.burst,
-		quotaPerMonth: row.quota_per_month,
-		timeoutMs: row.timeout_ms,
-		maxEvents: row.max_events,
-	};
-}
+import type { ControlDoors } from './tables.ts';
 
 function columnsOf(plan: UsagePlan) {
 	return {
@@ -27,40 +15,42 @@ function columnsOf(plan: UsagePlan) {
 	};
 }
 
-export async function selectPlans(database: ControlDatabase): Promise<UsagePlan[]> {
-	return (await selectRows(database, 'plan', {}, 'name')).map(toPlan);
+/** Ordered by name: all, or the one of a name. */
+export function* selectPlans(name?: string): Reading<UsagePlan[]> {
+	const rows =
+		yield* select<UsagePlan>`name, rate_per_second AS "ratePerSecond", burst, quota_per_month AS "quotaPerMonth", timeout_ms AS "timeoutMs", max_events AS "maxEvents" FROM @plan WHERE ${having({ name })} ORDER BY name`;
+	return rows.map((row) => ({ ...row }));
 }
 
 /** @throws OperatorError where there is none */
-export async function selectPlan(database: ControlDatabase, name: string): Promise<UsagePlan> {
-	const plan = (await selectPlans(database)).find((candidate) => candidate.name === name);
+export function* selectPlan(name: string): Reading<UsagePlan> {
+	const [plan] = yield* selectPlans(name);
 	if (!plan) throw new OperatorError(`There is no plan ${name}; 'caskade plan list' shows all.`);
 	return plan;
 }
 
-export function planStore({ database, change, now }: ControlDoors) {
+export function planStore({ read, change, now }: ControlDoors) {
 	return {
 		/** Ordered by name. */
-		plans: () => selectPlans(database),
+		plans: () => read(selectPlans()),
 
 		/** @throws OperatorError where there is none */
-		plan: (name: string) => selectPlan(database, name),
+		plan: (name: string) => read(selectPlan(name)),
 
 		/** @throws OperatorError where there is one of that name */
 		createPlan: (plan: UsagePlan): Promise<UsagePlan> =>
-			change(async (transaction) => {
-				const [existing] = await selectRows(transaction, 'plan', { name: plan.name });
-				if (existing)
+			change(function* () {
+				if ((yield* selectPlans(plan.name)).length > 0)
 					throw new OperatorError(`Plan ${plan.name} exists already; 'caskade plan update' changes it.`);
-				await insertRows(transaction, 'plan', { ...columnsOf(plan), created_at: now() });
-				return selectPlan(transaction, plan.name);
+				yield* sql`INSERT INTO @plan ${inserting({ ...columnsOf(plan), created_at: now() })}`;
+				return yield* selectPlan(plan.name);
 			}),
 
 		/** Changes a plan for all keys that are tied to it. @throws OperatorError where there is none */
 		updatePlan: (plan: UsagePlan): Promise<UsagePlan> =>
-			change(async (transaction) => {
-				await updateRows(transaction, 'plan', { name: plan.name }, columnsOf(plan));
-				return selectPlan(transaction, plan.name);
+			change(function* () {
+				yield* sql`UPDATE @plan SET ${changing(columnsOf(plan))} WHERE name = ${plan.name}`;
+				return yield* selectPlan(plan.name);
 			}),
 
 		/**
@@ -68,18 +58,18 @@ export function planStore({ database, change, now }: ControlDoors) {
 		 * @throws OperatorError where there is none, it is the standard one, or it has usable keys
 		 */
 		deletePlan: (name: string): Promise<void> =>
-			change(async (transaction) => {
-				await selectPlan(transaction, name);
+			change(function* () {
+				yield* selectPlan(name);
 				if (name === standardPlan.name)
 					throw new OperatorError(`The plan ${name} always exists; it cannot be deleted.`);
-				const keys = await selectKeys(transaction, { plan: name });
+				const keys = yield* selectKeys({ plan: name });
 				const usable = keys.filter((key) => isUsable(key, now()));
 				if (usable.length > 0)
 					throw new OperatorError(
 						`Plan ${name} still has keys (${firstOf(usable.map(({ id }) => id))}); end them first with 'caskade key revoke ID'.`,
 					);
-				await deleteKeys(transaction, keys);
-				await deleteRows(transaction, 'plan', { name });
+				yield* deleteKeys(keys);
+				yield* sql`DELETE FROM @plan WHERE name = ${name}`;
 			}),
 	};
 }

@@ -1,4 +1,3 @@
-import type { Selectable } from 'kysely';
 import type { AccountMembers, AccountParts, Capability, SnapshotMembers } from '../../capability.ts';
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { Goal } from '../../domain/goal.ts';
@@ -7,14 +6,14 @@ import type { IdentitySecrets } from '../../domain/signed-id.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
 import { Cadences, emptyCadenceTable } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
-import { type AccountSettings, accountSettings } from './accounts.ts';
+import { ask, type Reading, select } from '../steps.ts';
+import { type AccountRow, type AccountSettings, accountSettings, selectAccountRows } from './accounts.ts';
 import { selectSigningKeys } from './casks.ts';
-import { toGoal } from './goals.ts';
-import { type ActiveModel, toActiveModel } from './models.ts';
+import { baseRatesOf, selectGoals, toGoal } from './goals.ts';
+import { selectKeyRows } from './keys.ts';
+import { type ActiveModel, selectActiveModels, toActiveModel } from './models.ts';
 import { selectPlans } from './plans.ts';
-import { selectRevision, selectRows } from './rows.ts';
-import { toSegment } from './segments.ts';
-import type { ControlDatabase, ControlTables } from './tables.ts';
+import { selectSegments, toSegment } from './segments.ts';
 
 /** An API key that is known and not revoked. */
 export interface KnownKey {
@@ -60,34 +59,29 @@ export interface AccessSnapshot extends SnapshotMembers {
 	readonly signingKeys: readonly SigningKey[];
 }
 
-/** Reads the snapshot. Consistent within a transaction. */
-export async function selectSnapshot(
-	database: ControlDatabase,
-	nowMs: number,
-	capabilities: readonly Capability[],
-): Promise<AccessSnapshot> {
+/** The number of the latest change that running servers notice. */
+export function* selectRevision(): Reading<number> {
+	const [row] = yield* select`number FROM @revision`;
+	return Number(row?.number);
+}
+
+export function* selectSnapshot(nowMs: number, capabilities: readonly Capability[]): Reading<AccessSnapshot> {
 	const parts = [];
-	for (const { ofAccounts } of capabilities) if (ofAccounts) parts.push(await ofAccounts(database, nowMs));
+	for (const { ofAccounts } of capabilities) if (ofAccounts) parts.push(yield* ofAccounts(nowMs));
 	const others = [];
-	for (const { ofServer } of capabilities) if (ofServer) others.push(await ofServer(database, nowMs));
+	for (const { ofServer } of capabilities) if (ofServer) others.push(yield* ofServer(nowMs));
 	return {
-		revision: await selectRevision(database),
-		keys: await selectUsableKeys(database),
-		accounts: await selectUsableAccounts(database, nowMs, parts),
-		signingKeys: await selectSigningKeys(database, nowMs),
+		revision: yield* selectRevision(),
+		keys: yield* selectUsableKeys(),
+		accounts: yield* selectUsableAccounts(nowMs, parts),
+		signingKeys: yield* selectSigningKeys(nowMs),
 		...Object.assign({}, ...others),
 	};
 }
 
-async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapshot['keys']> {
-	const plans = new Map((await selectPlans(database)).map((plan) => [plan.name, plan]));
-	const keys = await database
-		.selectFrom('api_key')
-		.innerJoin('client', 'client.id', 'api_key.client_id')
-		.selectAll('api_key')
-		.select('client.name as client')
-		.where(({ and }) => and({ 'api_key.revoked_at': null, 'client.disabled_at': null }))
-		.execute();
+function* selectUsableKeys(): Reading<AccessSnapshot['keys']> {
+	const plans = new Map((yield* selectPlans()).map((plan) => [plan.name, plan]));
+	const keys = yield* selectKeyRows({ 'api_key.revoked_at': null, 'client.disabled_at': null });
 	return new Map(
 		keys.map((key) => [
 			key.hash,
@@ -104,75 +98,65 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 	);
 }
 
-async function selectUsableAccounts(
-	database: ControlDatabase,
+function* selectUsableAccounts(
 	nowMs: number,
 	parts: readonly AccountParts[],
-): Promise<AccessSnapshot['accounts']> {
-	const accounts = await database
-		.selectFrom('account')
-		.innerJoin('client', 'client.id', 'account.client_id')
-		.selectAll('account')
-		.select('client.name as client')
-		.where(({ and }) => and({ 'account.disabled_at': null, 'client.disabled_at': null }))
-		.execute();
-	const goals = byAccount(await selectRows(database, 'goal', {}, 'seq'));
-	const segments = byAccount(await selectRows(database, 'segment', {}, 'seq'));
-	const models = byAccount(
-		await database
-			.selectFrom('model')
-			.select(['account_id', 'goal', 'scope', 'version', 'levels'])
-			.where('active', '=', 1)
-			.orderBy('goal')
-			.orderBy('scope')
-			.execute(),
-	);
-	const revocations = byAccount(
-		await database
-			.selectFrom('revocation')
-			.selectAll()
-			.where('revoked_at', '>', nowMs - caskLifetimeMs)
-			.execute(),
-	);
+): Reading<AccessSnapshot['accounts']> {
+	const found = yield* ask({
+		accounts: selectAccountRows({ 'account.disabled_at': null, 'client.disabled_at': null }),
+		goals: selectGoals(),
+		segments: selectSegments(),
+		models: selectActiveModels(),
+		revocations: select<RevocationRow>`* FROM @revocation WHERE revoked_at > ${nowMs - caskLifetimeMs}`,
+	});
+	const goals = byAccount(found.goals);
+	const segments = byAccount(found.segments);
+	const models = byAccount(found.models);
+	const revocations = byAccount(found.revocations);
 	return new Map(
-		accounts.map((account) => [
-			account.aid,
-			{
-				id: account.id,
-				clientId: account.client_id,
-				client: account.client,
-				aid: account.aid,
-				visitorSecret: account.visitor_secret,
-				identitySecrets: identitySecretsOf(account),
-				...accountSettings(account),
-				goals: goals(account.id).map(toGoal),
-				segments: segments(account.id).map(toSegment),
-				models: models(account.id).map(toActiveModel),
-				baseRates: new Map(
-					goals(account.id).flatMap(({ name, base_rates }) =>
-						base_rates === null ? [] : [[name, JSON.parse(base_rates)]],
+		found.accounts.map((account) => {
+			const settings = accountSettings(account);
+			return [
+				account.aid,
+				{
+					id: account.id,
+					clientId: account.client_id,
+					client: account.client,
+					aid: account.aid,
+					visitorSecret: account.visitor_secret,
+					identitySecrets: identitySecretsOf(account),
+					...settings,
+					goals: goals(account.id).map(toGoal),
+					segments: segments(account.id).map(toSegment),
+					models: models(account.id).map(toActiveModel),
+					baseRates: baseRatesOf(goals(account.id)),
+					cadences: new Cadences(
+						account.cadences === null ? emptyCadenceTable : JSON.parse(account.cadences),
+						settings.renewalDays,
+						{ setDays: settings.graceDays },
+						settings.cancellationEvt,
 					),
-				),
-				cadences: new Cadences(
-					account.cadences === null ? emptyCadenceTable : JSON.parse(account.cadences),
-					JSON.parse(account.renewal_days),
-					{ setDays: JSON.parse(account.grace_days) },
-					account.cancellation_evt,
-				),
-				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
-				keepsConflicts: false,
-				isFollowed: false,
-				...Object.assign({}, ...parts.map((partOf) => partOf(account.id))),
-			},
-		]),
+					revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
+					keepsConflicts: false,
+					isFollowed: false,
+					...Object.assign({}, ...parts.map((partOf) => partOf(account.id))),
+				},
+			];
+		}),
 	);
+}
+
+interface RevocationRow {
+	readonly account_id: number;
+	readonly subject: string;
+	readonly revoked_at: number;
 }
 
 function identitySecretsOf({
 	identity_secret: secret,
 	previous_identity_secret: previous,
 	previous_identity_until: untilMs,
-}: Selectable<ControlTables['account']>): IdentitySecrets | null {
+}: AccountRow): IdentitySecrets | null {
 	if (secret === null) return null;
 	return { secret, previous: previous === null ? null : { secret: previous, untilMs: untilMs ?? 0 } };
 }

@@ -1,47 +1,25 @@
+import { type Raw, raw, select } from '../steps.ts';
 import type { UploadAnswers, UploadProblem } from './request-counts.ts';
 import type { ControlDoors } from './tables.ts';
 
+/** Of an account and of no account of its client. */
+const of = (clientId: number, aid: string): Raw => raw("client_id = ? AND aid IN ('', ?)", clientId, aid);
+/** Null where there is none. */
+const columns = raw('client_id AS "clientId", nullif(aid, \'\') AS aid');
+
 /** How uploads were answered. */
-export function uploadAnswerStore({ database }: ControlDoors) {
+export function uploadAnswerStore({ read }: ControlDoors) {
 	return {
 		/** By day and cause, of an account and of no account of its client. @param fromDay the first one */
-		async byDay(clientId: number, aid: string, fromDay: string): Promise<UploadAnswers[]> {
-			const rows = await database
-				.selectFrom('upload_answer')
-				.selectAll()
-				.where('client_id', '=', clientId)
-				.where('aid', 'in', ['', aid])
-				.where('day', '>=', fromDay)
-				.orderBy('day')
-				.orderBy('cause')
-				.execute();
-			return rows.map((row) => ({
-				clientId,
-				aid: row.aid || null,
-				day: row.day,
-				cause: row.cause,
-				requests: row.requests,
-			}));
-		},
+		byDay: (clientId: number, aid: string, fromDay: string) =>
+			read(
+				select<UploadAnswers>`${columns}, day, cause, requests FROM @upload_answer WHERE ${of(clientId, aid)} AND day >= ${fromDay} ORDER BY day, cause`,
+			),
 
 		/** The latest of an account and of no account of its client, the latest first. */
-		async problems(clientId: number, aid: string): Promise<UploadProblem[]> {
-			const rows = await database
-				.selectFrom('upload_problem')
-				.selectAll()
-				.where('client_id', '=', clientId)
-				.where('aid', 'in', ['', aid])
-				.orderBy('at', 'desc')
-				.execute();
-			return rows.map((row) => ({
-				clientId,
-				aid: row.aid || null,
-				atMs: row.at,
-				requestId: row.request_id,
-				keyId: row.key_id,
-				cause: row.cause,
-				detail: row.detail,
-			}));
-		},
+		problems: (clientId: number, aid: string) =>
+			read(
+				select<UploadProblem>`${columns}, at AS "atMs", request_id AS "requestId", key_id AS "keyId", cause, detail FROM @upload_problem WHERE ${of(clientId, aid)} ORDER BY at DESC`,
+			),
 	};
 }

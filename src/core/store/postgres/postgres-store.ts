@@ -1,4 +1,3 @@
-import { type Kysely, sql } from 'kysely';
 import type { Capability } from '../../capability.ts';
 import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError, UnavailableError } from '../../errors.ts';
@@ -6,14 +5,14 @@ import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { type ClientTable, clientTableNames } from '../account/tables.ts';
 import { checkControl } from '../check-control.ts';
 import type { Account } from '../control/accounts.ts';
-import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
+import { type ControlDatabase, type ControlStore, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { ErasureList } from '../erasure-list.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
 import { migrationFiles, newestSchemas, SchemaTooOldError } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
 import type { ServingReader, ServingWriter, WriterEvents } from '../serving.ts';
-import type { Reading, Steps } from '../steps.ts';
+import { type Reading, raw, type Steps, select } from '../steps.ts';
 import type { OlderSchema, OpenStore, StorePlace } from '../store.ts';
 import { AccountServers, maxServers } from './engine/account-servers.ts';
 import { checkCoordinator, checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
@@ -25,7 +24,6 @@ import {
 	isConcurrentChange,
 	isStatementTimeout,
 	isTransient,
-	kyselyOver,
 	type PoolOptions,
 	PostgresPool,
 	pauseBeforeRetry,
@@ -33,6 +31,7 @@ import {
 	storageError,
 } from './engine/connection.ts';
 import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
+import { controlDatabase } from './engine/control-database.ts';
 import { PostgresCopyTarget } from './engine/copy-target.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
 import { type Migrated, migrate, schemaVersion } from './engine/migrate.ts';
@@ -121,7 +120,7 @@ export class PostgresStore implements OpenStore {
 	readonly #reads: ServerPool<ReadQueue>;
 	readonly #newest: NewestSchemas;
 	readonly #controlPool: PostgresPool;
-	readonly #controlDatabase: Kysely<ControlTables>;
+	readonly #controlDatabase: ControlDatabase;
 	readonly #clusterMap: ClusterMap;
 	/** As of the first look. */
 	#isCluster: boolean | undefined;
@@ -159,7 +158,7 @@ export class PostgresStore implements OpenStore {
 			olderSchema,
 		);
 		this.#controlPool = pool(address, controlPool);
-		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
+		this.#controlDatabase = controlDatabase(this.#controlPool, schemas.control);
 		this.#clusterMap = new ClusterMap({
 			pool: this.#controlPool,
 			servers: this.#servers,
@@ -174,8 +173,7 @@ export class PostgresStore implements OpenStore {
 			capabilities,
 			now: this.now,
 			readClock: () => clock.read(() => this.#readClock()),
-			liveServers: async () =>
-				(await liveServers(this.#controlDatabase, schemas.control)).map(({ id }) => id),
+			liveServers: async () => (await this.#controlDatabase.read(liveServers())).map(({ id }) => id),
 			isTimedOut: isStatementTimeout,
 			onOwnDatabases: (own) => this.#servers.learn(own),
 		});
@@ -457,7 +455,7 @@ export class PostgresStore implements OpenStore {
 	}
 
 	async status(): Promise<StoreStatus> {
-		const live = await liveServers(this.#controlDatabase, this.#schemas.control);
+		const live = await this.#controlDatabase.read(liveServers());
 		return {
 			servers: live.length,
 			consoleUrls: [...new Set(live.flatMap(({ consoleUrl }) => consoleUrl ?? []))],
@@ -554,7 +552,7 @@ export class PostgresStore implements OpenStore {
 
 	async close(): Promise<void> {
 		this.#clusterMap.stop();
-		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close(), this.#reads.close()]);
+		await Promise.all([this.#controlPool.end(), this.#pools.close(), this.#reads.close()]);
 	}
 }
 
@@ -569,16 +567,11 @@ async function askQuickly<T>(address: string, ask: (pool: PostgresPool) => Promi
 }
 
 /** Servers with a recent heartbeat. One with a heartbeat in the future has sent none since the clock stepped back. */
-async function liveServers(
-	database: Kysely<ControlTables>,
-	schema: string,
-): Promise<{ id: string; consoleUrl: string | null }[]> {
-	const { rows } = await sql<{ id: string; consoleUrl: string | null }>`
-		SELECT id, console_url AS "consoleUrl" FROM ${sql.table(`${schema}.server`)}
-		WHERE abs(extract(epoch FROM clock_timestamp()) * 1000 - seen_at) < ${deadAfterMs} /* living servers */
-	`.execute(database);
-	return rows;
-}
+const liveServers = () =>
+	select<{
+		readonly id: string;
+		readonly consoleUrl: string | null;
+	}>`id, console_url AS "consoleUrl" FROM @server WHERE abs(extract(epoch FROM clock_timestamp()) * 1000 - seen_at) < ${raw(deadAfterMs)} /* living servers */`;
 
 /** Whether a schema contains any rows besides its version. */
 async function hasRows(pool: PostgresPool, schema: string): Promise<boolean> {

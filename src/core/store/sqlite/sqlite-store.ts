@@ -1,12 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Kysely } from 'kysely';
 import type { Capability } from '../../capability.ts';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
-import { type ControlStore, type ControlTables, controlStore } from '../control/control-store.ts';
+import { type ControlStore, controlStore } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { ErasureList } from '../erasure-list.ts';
 import { lendHandles, openClosing } from '../file-handles.ts';
@@ -31,6 +30,7 @@ import { copyDatabases } from './engine/backup.ts';
 import { checkFolder } from './engine/check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree, saveRemovedLog } from './engine/checkpoint.ts';
 import { BusyError, Connection, openDatabase, undoInMemory, withoutWaiting } from './engine/connection.ts';
+import { controlDatabase } from './engine/control-database.ts';
 import { SqliteCopyTarget } from './engine/copy-target.ts';
 import {
 	atAddress,
@@ -43,7 +43,6 @@ import {
 	requireNoOlderServer,
 	writeLine,
 } from './engine/data-folder.ts';
-import { kyselyOver } from './engine/dialect.ts';
 import { fileError } from './engine/file-error.ts';
 import { latestSchema, migrate, schemaVersion } from './engine/migrate.ts';
 import { runSteps } from './engine/run-steps.ts';
@@ -66,7 +65,7 @@ export class SqliteStore implements OpenStore {
 	readonly place: StorePlace;
 	readonly erasureList: ErasureList;
 	readonly #folder: DataFolder;
-	readonly #controlDatabase: Kysely<ControlTables>;
+	readonly #controlFile: DatabaseSync;
 	#last: (OpenedFiles & { accountId: number; connection: Connection }) | undefined;
 	readonly #sweep: NodeJS.Timeout;
 	readonly #keepHandles = lendHandles(() => this.#stopTransacting());
@@ -91,7 +90,7 @@ export class SqliteStore implements OpenStore {
 		this.place = { database: `sqlite:${path}`, olderSchema, erasureList };
 		this.erasureList = new ErasureList(erasureList ?? this.#folder.erasuresPath);
 		this.#folder.create();
-		const database = openControl(this.#folder, olderSchema);
+		this.#controlFile = openControl(this.#folder, olderSchema);
 		this.#sweep = setInterval(() => {
 			try {
 				this.#forgetIfGone();
@@ -99,8 +98,7 @@ export class SqliteStore implements OpenStore {
 				// The next transaction meets it again.
 			}
 		}, goneEveryMs).unref();
-		this.#controlDatabase = kyselyOver<ControlTables>(database);
-		this.control = controlStore(this.#controlDatabase, {
+		this.control = controlStore(controlDatabase(this.#controlFile), {
 			now,
 			capabilities,
 			liveServers: async () => (isServed(this.#folder) ? 'all' : []),
@@ -349,7 +347,7 @@ export class SqliteStore implements OpenStore {
 		clearInterval(this.#sweep);
 		this.#keepHandles();
 		this.#stopTransacting();
-		await this.#controlDatabase.destroy();
+		if (this.#controlFile.isOpen) this.#controlFile.close();
 	}
 }
 

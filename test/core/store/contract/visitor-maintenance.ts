@@ -78,7 +78,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			assert.deepEqual(await erasable(store, accountId, { vid: issued.vid }), counts);
 			const erasure = await eraseVisitor(store, accountId, issued.vid);
 			assert.deepEqual(erasure, { ...counts, revoked: 3 });
-			const { revocation } = await store.control.content();
+			const { revocation = [] } = await store.control.content();
 			assert.deepEqual(
 				revocation
 					.filter((one) => one.account_id === accountId)

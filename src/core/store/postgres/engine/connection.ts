@@ -1,5 +1,4 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely';
 import pg from 'pg';
 import {
 	asStorageError,
@@ -254,7 +253,7 @@ export function storageError(error: unknown): StorageError {
 }
 
 /** Errors of the network are of no class of their own. Others say what is wrong here: a defect, or what an operator must do. */
-function isOwnError(error: unknown): boolean {
+export function isOwnError(error: unknown): boolean {
 	if (error instanceof pg.DatabaseError || error instanceof StorageError) return false;
 	return !(error instanceof Error && ['Error', 'AggregateError'].includes(error.name));
 }
@@ -368,21 +367,6 @@ export function isConcurrentChange(error: unknown): boolean {
  */
 export function pauseBeforeRetry(retries: number): Promise<void> {
 	return delay(Math.random() * 5 * 2 ** retries);
-}
-
-/** Kysely on one schema of a pool. @throws UnavailableError where a connection is lost, or there is none */
-export function kyselyOver<Tables>(pool: pg.Pool, schema: string): Kysely<Tables> {
-	const answered = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
-		asked.catch((error) => {
-			throw isConnectionLost(error) ? storageError(error) : error;
-		});
-	const connect = async () => {
-		const client = await answered(pool.connect());
-		const query = (text: string, values: readonly unknown[]) => answered(client.query(text, [...values]));
-		return { query, release: () => client.release() } as unknown as PostgresPoolClient;
-	};
-	const dialect = new PostgresDialect({ pool: { connect, end: () => pool.end() } });
-	return new Kysely<Tables>({ dialect }).withSchema(schema);
 }
 
 /** Names of one stage's schemas. They consist of numbers and a checked stage, never of client input. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { OperatorError } from '../../../errors.ts';
 import { type ClientTable, clientTableNames, clientTables, isNumbered } from '../../account/tables.ts';
-import { type ControlContent, tablesIn } from '../../control/control-store.ts';
+import type { ControlContent } from '../../control/control-store.ts';
 import { type CopyTarget, checkCopyTarget, controlRows } from '../../copy-target.ts';
 import type { Value } from '../../steps.ts';
 import { commitTransaction, type SchemaNames } from './connection.ts';
@@ -119,7 +119,7 @@ export class PostgresCopyTarget implements CopyTarget {
 			// Rows that every new store has, or that a server started on the empty store has made.
 			for (const table of ['plan', 'signing_key'])
 				await this.#client.query(`DELETE FROM ${this.#table(table)}`);
-			for (const table of tablesIn(content)) {
+			for (const table of Object.keys(content)) {
 				const { columns, rows } = controlRows(content, table);
 				await this.#insert(this.#table(table), columns, rows);
 			}

@@ -129,14 +129,30 @@ function isSharing(one: WriteStep): one is Extract<Lock, { lock: 'shared' | 'alo
 	return 'lock' in one && one.lock === 'shared';
 }
 
-/**
- * Begins a transaction, runs its steps, and commits it. Locks and reads that come first share the round trip of BEGIN.
- * Writes do not: had BEGIN failed, each would be a transaction of its own.
- */
+interface BegunSteps<Outcome> {
+	readonly begin: string;
+	readonly steps: Steps<Outcome>;
+}
+
+/** Begins a transaction, runs its steps, and commits it. */
 export async function runTransaction<Outcome>(
 	client: pg.PoolClient,
 	tables: AccountTables,
-	{ begin, steps }: { readonly begin: string; readonly steps: Steps<Outcome> },
+	transaction: BegunSteps<Outcome>,
+): Promise<Outcome> {
+	const outcome = await beginSteps(client, tables, transaction);
+	await commitTransaction(client);
+	return outcome;
+}
+
+/**
+ * Begins a transaction and runs its steps. Locks and reads that come first share the round trip of BEGIN. Writes do not: had BEGIN
+ * failed, each would be a transaction of its own.
+ */
+export async function beginSteps<Outcome>(
+	client: pg.PoolClient,
+	tables: AccountTables,
+	{ begin, steps }: BegunSteps<Outcome>,
 ): Promise<Outcome> {
 	const writes = (one: WriteStep) => 'sql' in one && !one.sql.startsWith('SELECT');
 	const hold = () => (begin === beginReading ? Promise.resolve() : holdPlace(client, tables));
@@ -154,9 +170,7 @@ export async function runTransaction<Outcome>(
 		]);
 		step = joined.next(rows);
 	}
-	const outcome = await runSteps(client, tables, joined, undefined, step);
-	await commitTransaction(client);
-	return outcome;
+	return runSteps(client, tables, joined, undefined, step);
 }
 
 /**

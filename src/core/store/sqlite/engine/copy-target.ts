@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type ClientTable, clientTables } from '../../account/tables.ts';
-import { type ControlContent, tablesIn } from '../../control/control-store.ts';
+import type { ControlContent } from '../../control/control-store.ts';
 import { type CopyTarget, checkCopyTarget, controlRows } from '../../copy-target.ts';
 import type { Value } from '../../steps.ts';
 import { migrateAccountFile } from './account-file.ts';
@@ -88,7 +88,7 @@ export class SqliteCopyTarget implements CopyTarget {
 		inTransaction(this.#control, () => {
 			// Rows that every new store has, or that a server started on the empty store has made.
 			this.#control.exec('DELETE FROM plan; DELETE FROM signing_key');
-			for (const table of tablesIn(content)) {
+			for (const table of Object.keys(content)) {
 				const { columns, rows } = controlRows(content, table);
 				for (const row of rows) insert(this.#control, table, columns, [row]);
 			}
