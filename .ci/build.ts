@@ -60,7 +60,11 @@ class Package {
 	addModule(path: string, folder = '.'): void {
 		const source = readFileSync(join(project, path), 'utf8');
 		const isPlain = path.endsWith('.js');
-		const text = isPlain ? source.replaceAll(/(?<=import\('\.\/[\w/-]+)\.ts/g, '.js') : plainModule(source);
+		const plain = isPlain ? source.replaceAll(/(?<=import\('\.\/[\w/-]+)\.ts/g, '.js') : plainModule(source);
+		// What the program is called where it is installed, and what `npm ci` brings along where it is not.
+		const text = plain
+			.replaceAll('bin/caskade', 'caskade')
+			.replace(/: use 'npm start' .* bring their own\./, '.');
 		this.write(join(folder, path.replace(/\.ts$/, '.js')), text);
 	}
 }

@@ -254,6 +254,7 @@ export const serveOptions = () => [
 		'--demo',
 		'serve a demo shop at /demo/; if there are no clients yet, create one and print a curl line for it',
 	),
+	setting('--open', 'open the console in a browser, where there is a screen'),
 ];
 
 type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
@@ -344,6 +345,13 @@ export function durationIn(units: string, maxMs: number, otherwise: string): (va
 		if (!units.includes(unit) || !(ms >= 1000 && ms <= maxMs)) throw new OperatorError(otherwise);
 		return ms;
 	};
+}
+
+/** The program that opens a page in the browser of whoever sits here; undefined where there is no screen. */
+export function pageOpener(): readonly string[] | undefined {
+	if (process.platform === 'darwin') return ['open'];
+	if (process.platform === 'win32') return ['rundll32', 'url.dll,FileProtocolHandler'];
+	return process.env.DISPLAY || process.env.WAYLAND_DISPLAY ? ['xdg-open'] : undefined;
 }
 
 /** The API key of a client command. Not a flag, because all users of a machine can see those. */

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
+import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.ts';
@@ -7,7 +9,7 @@ import type { Log } from '../../core/log.ts';
 import { commit, version } from '../../core/version.ts';
 import { command } from '../../kit/cli/command.ts';
 import { ignoreBrokenPipe, place, printLine } from '../../kit/cli/output.ts';
-import { type ServeSettings, serveOptions } from '../../kit/config.ts';
+import { pageOpener, type ServeSettings, serveOptions } from '../../kit/config.ts';
 import type { ServerSettings, Serving } from '../serve.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
@@ -49,6 +51,7 @@ async function runServer(settings: ServeSettings, own: Command): Promise<void> {
 			throw new OperatorError(
 				"--workers needs PostgreSQL: one process serves a data folder. Move to PostgreSQL with 'caskade copy', or leave --workers out.",
 			);
+		if (settings.open) throw new OperatorError('--open is for one process: leave --workers out.');
 		const { runWorkers } = await import('./workers.ts');
 		return runWorkers(settings, log);
 	}
@@ -59,7 +62,8 @@ async function runServer(settings: ServeSettings, own: Command): Promise<void> {
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	const pages = consoleUrl ? `, console: ${consoleUrl}` : '';
 	printLine(`Caskade serves at ${url} (reference: ${url}/docs${shop}${pages}). Stop it with Ctrl+C.`);
-	if (settings.demo) await offerDemo(server, place(own));
+	const link = settings.demo ? await offerDemo(server, settings.database, place(own)) : undefined;
+	if (settings.open) openConsole(link ?? consoleUrl);
 }
 
 /** Runs one of several processes that share the port. The primary prints, and serves the metrics. */
@@ -88,7 +92,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log, own: Command): P
 	);
 	const message: FromWorker = { type: 'serving', url: server.url };
 	process.send?.(message);
-	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server, place(own));
+	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server, settings.database, place(own));
 }
 
 const defaultConsolePort = 8081;
@@ -106,24 +110,33 @@ async function start(settings: ServerSettings, log: Log, background: 'all' | 'sh
 	return server;
 }
 
-/** @param at the flags by which a command finds the same data */
-async function offerDemo({ store, directory, url, consoleUrl }: Serving, at: string): Promise<void> {
+/**
+ * @param at the flags by which a command finds the same data
+ * @returns a link that signs in to the console
+ */
+async function offerDemo(
+	{ store, directory, url, consoleUrl }: Serving,
+	database: string,
+	at: string,
+): Promise<string | undefined> {
 	const { demoAid, demoLink, demoPerson, openDemoAccount, uploadLine } = await import(
 		'../../capabilities/demo/demo-account.ts'
 	);
 	if (!(await store.control.hasClients())) {
 		const { account, key } = await openDemoAccount(store, demoAid);
 		await directory.refresh();
+		const [, folder] = /^sqlite:(.*)/.exec(database) ?? [];
+		const place = folder === undefined ? '' : ` All data is in ${resolve(folder)}.`;
 		if (key)
 			printLine(`
-There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.
+There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.${place}
 Upload an event to it from another terminal (the key is shown this once):
 
 ${uploadLine(url, demoAid, key)}
 
 Make up visitors to score: bin/caskade demo${at}`);
 	}
-	if (consoleUrl === undefined) return;
+	if (consoleUrl === undefined) return undefined;
 	const link = await demoLink(store, new URL(consoleUrl).origin);
 	if (link)
 		printLine(`
@@ -131,6 +144,19 @@ See it in the console. This link signs you in once, within 15 minutes; for anoth
 
 ${link}
 `);
+	return link;
+}
+
+function openConsole(page: string | undefined): void {
+	const [program, ...args] = pageOpener() ?? [];
+	if (page === undefined) printLine('There is no console to open: its port is taken.');
+	else if (program === undefined) printLine('There is no screen here on which the console could be opened.');
+	else {
+		const said = () => printLine(`The console could not be opened: there is no ${program}.`);
+		spawn(program, [...args, page], { stdio: 'ignore', detached: true })
+			.on('error', said)
+			.unref();
+	}
 }
 
 function stopOnSignals(stop: () => Promise<void>, log: Log): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -9,6 +9,7 @@ import type { UsagePlan } from '../../../src/core/domain/usage-plan.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import { serveOptions } from '../../../src/kit/config.ts';
 import { subscriptionEvents } from '../../../src/kit/reading/events.ts';
+import { eventually } from '../../eventually.ts';
 import { freePort } from '../../free-port.ts';
 import { UploadLoad } from '../../load.ts';
 import {
@@ -73,6 +74,7 @@ test('--demo on an empty folder prints a curl line that is answered with 201, an
 		assert.match(stdout, /^HTTP\/1\.1 201 Created\r\n/);
 		assert.ok(stdout.endsWith('{"message":"Subscription created successfully.","validationErrors":null}'));
 		assert.ok(server.stdout.includes(`bin/caskade demo --database '${at[1]}'\n`));
+		assert.ok(server.stdout.includes(` All data is in ${at[1]?.replace('sqlite:', '')}.\n`));
 		const { stdout: events } = await caskade(['events', 'c-a-demo-local', ...at]);
 		assert.match(events, /^\{"tid":"order-1001","subid":"sub-77",.*\}\n$/);
 	}
@@ -81,6 +83,37 @@ test('--demo on an empty folder prints a curl line that is answered with 201, an
 	assert.equal(code, 0);
 	assert.doesNotMatch(stdout, /curl/);
 	assert.equal(((await caskadeJson(['key', 'list', ...at])) as unknown[]).length, 1);
+});
+
+test('--open opens the console, with --demo signed in, where there is a screen', async (t) => {
+	const folder = temporaryFolder(t);
+	const opened = join(folder, 'opened');
+	writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 });
+	const at = ['--open', '--database', `sqlite:${join(folder, 'data')}`];
+	const screen = { DISPLAY: ':99', WAYLAND_DISPLAY: '', PATH: `${folder}:/usr/bin:/bin` };
+	const page = async () => {
+		await eventually('opened', () => existsSync(opened) && readFileSync(opened, 'utf8').endsWith('\n'), 5000);
+		const url = readFileSync(opened, 'utf8').trim();
+		rmSync(opened);
+		return url;
+	};
+	{
+		await using server = await ServeProcess.start(['--demo', ...at], screen);
+		const link = await page();
+		assert.ok(server.stdout.includes(`\n\n${link}\n`), link);
+		const answer = await fetch(link, { redirect: 'manual' });
+		assert.ok(answer.status < 400, String(answer.status));
+	}
+	{
+		await using _plain = await ServeProcess.start(at, screen);
+		assert.match(await page(), /^http:\/\/127\.0\.0\.1:\d+\/console\/$/);
+	}
+	{
+		await using bare = await ServeProcess.start(at, { ...screen, PATH: '/nonexistent' });
+		await bare.printed(/The console could not be opened: there is no xdg-open\.\n/);
+	}
+	await using remote = await ServeProcess.start(at, { ...screen, DISPLAY: '' });
+	await remote.printed(/There is no screen here on which the console could be opened\.\n/);
 });
 
 test('--demo creates nothing in a folder that has clients, and without it nothing is created at all', {
