@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeMovement } from '../../../src/capabilities/reports/movement.ts';
 import { describeRenewals } from '../../../src/capabilities/reports/renewals.ts';
-import { trialsReport } from '../../../src/capabilities/reports/trials.ts';
+import { type TriedRow, trialsReport } from '../../../src/capabilities/reports/trials.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
@@ -107,6 +108,62 @@ test('trials are told with what became of them, and the rate of those whose time
 		3000,
 	);
 });
+
+for (const cancelled of [0, 0.6])
+	test(`what becomes of trials is what was likely, if ${100 * cancelled} % of those who leave cancel beforehand`, async () => {
+		const [days, trialDays] = [420, 30];
+		const random = seededRandom(12);
+		const asOfMs = asOfDay(days);
+		const events = Array.from({ length: 6000 }, (_, n) => {
+			const began = Math.floor(random() * days * 64) / 64;
+			// Half of those who pay do so when the trial is over, others before that, and some late.
+			const until = began + trialDays * Math.min(1, 2 * random()) + (random() < 0.2 ? 10 * random() : 0);
+			const [isConverted, isSaid] = [random() < 0.4, random() < cancelled];
+			const later = isConverted
+				? { day: until, revenuePence: 499, evt: 'newsletter' }
+				: { day: began + trialDays * random(), revenuePence: 0, evt: isSaid ? 'goodbye' : 'none' };
+			return [{ day: began, revenuePence: 0, evt: 'newsletter' }, later]
+				.filter(({ evt }) => evt !== 'none')
+				.map(({ day, ...event }) => ({
+					...event,
+					subid: `S-${n}`,
+					atMs: Math.round(day0Ms + day * dayMs),
+					shownAtMs: null,
+				}));
+		});
+		const rowsAt = async (ms: number) => {
+			const known = events.flatMap((own) => {
+				const some = own.filter(({ atMs }) => atMs < ms);
+				return some.length > 0 ? [{ subscription: subscriptionOf(some, null, 'goodbye'), path: [] }] : [];
+			});
+			const { rows } = await trialRows(coursesOf(known, { newsletter: trialDays }, ms), ms, {
+				every: 'month',
+			});
+			return new Map(rows.map((row) => [row.month as string, row as unknown as TriedRow]));
+		};
+		const final = await rowsAt(asOfMs + 60 * dayMs);
+		const sums = { told: 0, inside: 0, likely: 0, came: 0, off: 0, chance: 0 };
+		for (let day = 150; day < days - 30; day += 19)
+			for (const [month, { provisional, trials, converted }] of await rowsAt(asOfDay(day))) {
+				// Of the month that is not over, more begin later.
+				if (!provisional || month === utc.monthOf(asOfDay(day))) continue;
+				const came = (final.get(month) as TriedRow).converted;
+				const { low, likely, high } = provisional.converted;
+				const rate = provisional.conversionRate;
+				assert.ok(Math.abs(rate.likely - likely / trials) <= 0.5 / trials + 0.000_1);
+				sums.told++;
+				if (low <= came && came <= high) sums.inside++;
+				sums.likely += likely - converted;
+				sums.came += came - converted;
+				sums.off += Math.abs(likely - came);
+				sums.chance += Math.sqrt(high - converted) / 2;
+			}
+		const shown = JSON.stringify(sums);
+		assert.ok(sums.told > 10 && sums.inside === sums.told, shown);
+		assert.ok(Math.abs(sums.likely / sums.came - 1) < 0.1, shown);
+		// No further off than tosses of so many coins are.
+		assert.ok(sums.off < sums.chance && sums.off < 0.5 * sums.came, shown);
+	});
 
 test('who pays much later is converted, and no trial that is not over is counted in the rate', async () => {
 	const all = coursesOf(
