@@ -176,7 +176,22 @@ function duesOf(own: readonly (readonly Lasting[])[], asOfMs: number) {
 		) as [number, number];
 		return { low: Math.min(low, middle), middle, high: Math.max(high, middle) };
 	};
+	const followed = own.flatMap((payments) =>
+		payments.flatMap(({ pence }, place) => {
+			const next = payments[place + 1];
+			return next ? [{ pence, next }] : [];
+		}),
+	);
 	return {
+		/** Another price, if that is what the latest five paid who had paid this one. */
+		nextPence: (price: number) => {
+			const latest = followed
+				.flatMap(({ pence, next }) => (pence === price ? [next] : []))
+				.sort((a, b) => b.atMs - a.atMs || b.pence - a.pence)
+				.slice(0, 5)
+				.map(({ pence }) => pence);
+			return latest.length === 5 && new Set(latest).size === 1 ? (latest[0] as number) : price;
+		},
 		assumedDays: months === undefined ? null : months * monthDays,
 		cameUntil: (lateMs: number) => {
 			if (renewedLateMs.length === 0) return lateMs >= 0 ? 1 : 0;
@@ -243,7 +258,8 @@ export function projections(log: Log, asked: Asked): Figures {
 					inTime.push(before === 1 ? 0 : Math.max(0, chance - before) / (1 - before));
 				}
 				if (inTime.length === 0) continue;
-				most += last.pence * inTime.length;
+				const price = plan.nextPence(last.pence);
+				most += price * inTime.length;
 				const sum = sums.getOrInsertComputed(nameOf(one), () => ({ low: 0, middle: 0, high: 0 }));
 				const alike = [...dues.values()].map((each) => each.asLate(lateMs, last.isPaidBack));
 				const share =
@@ -257,8 +273,8 @@ export function projections(log: Log, asked: Asked): Figures {
 						mean += chance;
 						square += chance * ((nth + 1) ** 2 - nth ** 2);
 					}
-					sum[bound] += last.pence * mean;
-					if (bound === 'middle') variance += last.pence ** 2 * (square - mean ** 2);
+					sum[bound] += price * mean;
+					if (bound === 'middle') variance += price ** 2 * (square - mean ** 2);
 				}
 			}
 			const chance = 1.96 * Math.sqrt(Math.max(0, variance));

@@ -20,6 +20,8 @@ const [assumedDues, assumedShare] = [4, 0.8];
 const doubtfulShare = 0.4;
 /** All plans together count as so many of a plan's dues that are as late; and a half as one of all these. */
 const assumedLate = 10;
+/** So many in a row who pay another price than before tell that it has changed. */
+const alikePrices = 5;
 /** What plans are mostly sold for. */
 const soldDays = [1, 3, 6, 12, 24].map((months) => months * monthDays);
 
@@ -38,6 +40,8 @@ interface PlanDues {
 	readonly refunded: Dues;
 	/** Since the last payment of those whose cadence is unknown, the longest time. */
 	silentDays: number;
+	/** By price, what those who had paid it paid the next time. The latest ones. */
+	readonly paidNext: Map<number, Payment[]>;
 }
 
 const noDues: Dues = { due: 0, renewed: 0, lateMs: [], decidedMs: { renewed: [], lost: [] } };
@@ -45,6 +49,7 @@ const noPlan: PlanDues = {
 	kept: noDues,
 	refunded: structuredClone(noDues),
 	silentDays: 0,
+	paidNext: new Map(),
 };
 
 /** What is known of renewals, by plan: whatever is told of those to come is told from it. */
@@ -75,12 +80,19 @@ export class Renewals {
 				dues.lateMs.push(lateMs);
 				dues.decidedMs.renewed.push(Math.min(lateMs, ...cancelledMs));
 			}
+			for (const [place, { pricePence }] of payments.entries()) {
+				const next = payments[place + 1];
+				if (next) plan.paidNext.getOrInsertComputed(pricePence, () => []).push(next);
+			}
 			if (course.cadence === null)
 				plan.silentDays = Math.max(plan.silentDays, (asOfMs - (payments.at(-1) as Payment).atMs) / dayMs);
 		}
-		for (const { kept, refunded } of this.#plans.values())
+		for (const { kept, refunded, paidNext } of this.#plans.values()) {
 			for (const { lateMs, decidedMs } of [kept, refunded])
 				for (const all of [lateMs, decidedMs.renewed, decidedMs.lost]) all.sort((a, b) => a - b);
+			for (const paid of paidNext.values())
+				paid.sort((a, b) => b.atMs - a.atMs || b.pricePence - a.pricePence).splice(alikePrices);
+		}
 	}
 
 	/** How many of a plan were due so far. */
@@ -122,6 +134,14 @@ export class Renewals {
 			renewed += late.renewed;
 		}
 		return this.#share(plan, own, z, [assumedLate, renewed / due]);
+	}
+
+	/** What is paid the next time after a price: another one, if the latest who had paid it all paid that. */
+	nextPence(plan: string, pricePence: number): number {
+		const [latest, ...others] = this.#of(plan).paidNext.get(pricePence) ?? [];
+		const isChanged =
+			others.length + 1 === alikePrices && others.every((each) => each.pricePence === latest?.pricePence);
+		return isChanged && latest ? latest.pricePence : pricePence;
 	}
 
 	/** The share of a plan's renewals that came until so long after they were due. */
@@ -214,7 +234,7 @@ export function projectionOf(
 			high: 0,
 		}));
 		const first = renewals.chanceOf(journey, z);
-		const price = last.pricePence;
+		const price = renewals.nextPence(plan, last.pricePence);
 		const [expected, squared] = renewalsIn(timely, first.share, sums.next.share);
 		sums.pence += price * expected;
 		sums.low += price * renewalsIn(timely, first.low, sums.next.low)[0];

@@ -171,6 +171,25 @@ test('what is projected are the payments that are due in a year, if each renews 
 	assert.equal(projectionOf(ended, renewals, asOfMs).pence, 0);
 });
 
+test('a new price is expected of those who pay the old one once five in a row have paid it', () => {
+	const projectedAt = (day: number) => {
+		const asOfMs = day0Ms + day * dayMs;
+		const paid = Array.from({ length: 10 }, (_, n) =>
+			journey(
+				`S-${n}`,
+				[0, 20, 40].map((at) => [at + n, at + n < 43 ? 1000 : 1300] as const).filter(([at]) => at < day),
+			),
+		);
+		const journeys = paidBy(paid, asOfMs, { newsletter: 20 });
+		const last = journeys.filter(({ subscription: { subid } }) => subid === 'S-9');
+		const renewals = new Renewals(journeys, asOfMs);
+		const { share } = renewals.chanceOf(last[0] as PaidJourney);
+		return projectionOf(last, renewals, asOfMs, { days: 10 }).pence / share;
+	};
+	assert.ok(Math.abs(projectedAt(47) - 1000) < 2);
+	assert.ok(Math.abs(projectedAt(48) - 1300) < 2);
+});
+
 test('a plan of which more is known than of the one before it has a rate', () => {
 	const asOfMs = day0Ms + 200 * dayMs;
 	const monthly = [10, 40, 70, 100, 130, 160, 190].map((day) => [day, 1000] as const);
