@@ -27,6 +27,7 @@ import {
 	newBusinessMethods,
 	spreadOf,
 	type ToldNewPence,
+	weightsOf,
 } from './new-business.ts';
 import { type Projection, projectionOf, Renewals, zOf } from './projection.ts';
 import { type EndedGroup, endedAt, lapsedDays, returnsOf } from './returns.ts';
@@ -78,7 +79,7 @@ const unset: CoursesAt = (journeys, atMs) => coursesOf(journeys, {}, atMs);
 /**
  * What the next days will bring, as of a moment; of what happened then and later, nothing is used. Present subscriptions pay what
  * `projectionOf` says. New business is told by a model, unless a simpler method was nearer to what came in this account's past.
- * Bounds are as far apart as chance makes them, and by as much more or less as the account's past was missed.
+ * Bounds are as far apart as chance makes them, and further where the account's past was missed by more.
  * @param journeys all that are known; those of later are left out
  * @param present the same as of the moment, where they are at hand
  */
@@ -103,10 +104,9 @@ export function forecast(
 		lastPeriod: totalOf(ofNew.lastPeriod),
 		came: came.acquisitions + came['renewals of new'],
 	}));
-	const independent = Math.min(1, stepOf(days) / days);
 	const choice = chosenBy(
 		tests.filter((_, place) => past[place]?.isTried),
-		independent,
+		Math.min(1, stepOf(days) / days),
 	);
 	const toldOf = (outlook: Outlook) => {
 		const earlier = past.filter(({ atMs }) => atMs + days * dayMs <= outlook.atMs);
@@ -117,13 +117,12 @@ export function forecast(
 	const toldOfSample = every > 1 ? toldOf(outlookOf(sample, terms, 0)) : told;
 	const tried = past
 		.filter(({ isTried }) => isTried)
-		.map((one) => ({ told: toldOf(one), came: one.came }))
+		.map((one) => ({ told: toldOf(one), came: one.came, atMs: one.atMs }))
 		.filter((one) => one.told.returns.isKnown);
 	const expected = (part: Part): Expected => {
 		if (part === 'renewals of present') return next.present;
 		const scale = scaleOf(
-			tried.map((one) => surpriseOf(one.told[part], one.came[part])),
-			independent,
+			tried.map((one) => ({ atMs: one.atMs, surprise: surpriseOf(one.told[part], one.came[part]) })),
 		);
 		const { pence } = told[part];
 		const [below, above] = toldOfSample[part].distance(z * scale);
@@ -314,20 +313,22 @@ function surpriseOf({ pence, distance }: Told, came: number): number {
 
 /** What chance says counts as so many moments of the past. */
 const assumedMoments = 4;
-/** A surprise counts as so many standard deviations at most: bounds of 80 % are not those of what is rare. */
-const mostSurprise = 3;
 /** From so many on it is a break, as when a campaign begins, and tells nothing of other days. */
 const breakSurprise = 5;
 
 /**
- * By how much things are off more or less than chance makes them.
- * @param surprises by how many standard deviations they were off
- * @param independent what share of them counts, because they overlap
+ * By how much more things are off than chance makes them.
+ * @param tried by how many standard deviations they were off, as told at some moments
  */
-function scaleOf(surprises: readonly number[], independent: number): number {
-	const usual = surprises.filter((surprise) => surprise < breakSurprise);
-	const squares = sumOf(usual, (surprise) => Math.min(mostSurprise, surprise) ** 2);
-	return Math.sqrt((assumedMoments + independent * squares) / (assumedMoments + independent * usual.length));
+function scaleOf(tried: readonly { readonly atMs: number; readonly surprise: number }[]): number {
+	const usual = tried.filter(({ surprise }) => surprise < breakSurprise);
+	const weights = weightsOf(usual);
+	const squares = sumOf(
+		usual.entries(),
+		([place, { surprise }]) => (weights[place] as number) * surprise ** 2,
+	);
+	const count = sumOf(weights, (weight) => weight);
+	return Math.max(1, Math.sqrt((assumedMoments + squares) / (assumedMoments + count)));
 }
 
 function refundsOf(journeys: readonly PaidJourney[]): Outlook['refunds'] {
@@ -391,7 +392,7 @@ function valuesOfNew(known: readonly PaidJourney[], renewals: Renewals, atMs: nu
 		const plan = planOf(journey);
 		return {
 			firstPence: payments[0].pricePence,
-			pence: payments.at(-1)?.pricePence ?? 0,
+			pence: renewals.nextPence(plan, payments.at(-1)?.pricePence ?? 0),
 			share: renewals.rate(plan, z).share,
 			cadenceDays: course.cadence?.days ?? renewals.assumedDays(plan) ?? Number.POSITIVE_INFINITY,
 		};

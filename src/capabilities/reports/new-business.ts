@@ -57,13 +57,16 @@ export class NewSubscriptions {
 		const slope = this.#trend(ago, overdispersion);
 		const changeIn = (days: number) => {
 			const season = this.#season(days, ago, { span, overdispersion });
-			const ahead = span / 2 + dampedDays * (1 - Math.exp(-days / 2 / dampedDays));
+			// From the middle of the days of the level to that of those to come.
+			const ahead = (span + days) / 2;
 			const trend = Math.max(-mostTrend, Math.min(mostTrend, slope.middle * ahead));
+			const rest = 1 - season.weight;
+			// As far as it does not count, it is missing, if there is one.
+			const missing = season.weight > 0 ? season.middle - trend : 0;
 			return {
-				middle: season.weight * season.middle + (1 - season.weight) * trend,
+				middle: season.weight * season.middle + rest * trend,
 				variance:
-					season.weight * (season.variance + (1 - season.weight) * season.middle ** 2) +
-					(1 - season.weight) * slope.variance * ahead ** 2,
+					season.weight ** 2 * season.variance + rest ** 2 * (slope.variance * ahead ** 2 + missing ** 2),
 			};
 		};
 		const changes = new Map<number, Estimate>();
@@ -105,10 +108,8 @@ export class NewSubscriptions {
 	#levelDays(ago: number, overdispersion: number): number {
 		const known = this.days - ago;
 		let span = 3;
-		while (span < longestLevelDays) {
+		while (span < Math.min(longestLevelDays, Math.floor(known))) {
 			const longer = Math.min(span === 3 ? 7 : 2 * span, Math.floor(known));
-			// Too little is left to tell it apart.
-			if (longer - span < (span === 3 ? 4 : 7)) return Math.max(span, Math.floor(known));
 			const [young, old] = [this.between(ago, ago + span), this.between(ago + span, ago + longer)];
 			const rate = (young + old) / longer;
 			const error = Math.sqrt(overdispersion * rate * (1 / span + 1 / (longer - span)));
@@ -133,26 +134,19 @@ export class NewSubscriptions {
 		return { middle, variance, weight: weightOf({ middle, variance }) };
 	}
 
-	/** By which share more or fewer come each day, over the longest of some times that a trend fits, less what chance explains. */
+	/** By which share more or fewer come each day, over the longest known one of some times, less what chance explains. */
 	#trend(ago: number, overdispersion: number): Estimate {
-		for (const weeks of trendWeeks) {
-			if (7 * weeks > this.days - ago) continue;
-			const counts = Array.from({ length: weeks }, (_, week) =>
-				this.between(ago + 7 * week, ago + 7 * week + 7),
-			);
-			const { slope, variance, misfit } = logLinear(counts);
-			const unfit = misfit / overdispersion;
-			if (unfit > weeks - 2 + 2 * Math.sqrt(2 * weeks) && weeks > (trendWeeks.at(-1) as number)) continue;
-			// What went up or down at once does not go on doing so.
-			if (misfit - misfitOfStep(counts) > overdispersion * clearlyBetter) break;
-			const daily = {
-				middle: slope / 7,
-				variance: (variance * Math.max(overdispersion, misfit / (weeks - 2))) / 49,
-			};
-			const weight = weightOf(daily);
-			return { middle: weight * daily.middle, variance: weight * daily.variance };
-		}
-		return { middle: 0, variance: 0 };
+		const weeks = trendWeeks.find((each) => 7 * each <= this.days - ago) ?? 0;
+		const counts = Array.from({ length: weeks }, (_, week) =>
+			this.between(ago + 7 * week, ago + 7 * week + 7),
+		);
+		const { slope, variance, misfit } = logLinear(counts);
+		// What went up or down at once does not go on doing so.
+		if (weeks === 0 || misfit - misfitOfStep(counts) > overdispersion * clearlyBetter)
+			return { middle: 0, variance: 0 };
+		const daily = { middle: slope / 7, variance: (variance * overdispersion) / 49 };
+		const weight = weightOf(daily);
+		return { middle: weight * daily.middle, variance: weight * daily.variance };
 	}
 }
 
@@ -227,8 +221,6 @@ const sureness = 4;
 const trendWeeks = [104, 52, 26, 13, 8];
 /** The largest change by a trend, in log. */
 const mostTrend = 0.5;
-/** How long a trend goes on. */
-const dampedDays = 120;
 
 /** What subscriptions that begin in some days bring in these days. */
 export interface NewPence {
@@ -268,8 +260,7 @@ export interface NewBusinessChoice {
 export function chosenBy(backTests: readonly BackTest[], independent = 1): NewBusinessChoice {
 	const tests = backTests.filter((one) => one.came > 0);
 	if (tests.length === 0) return { method: 'model', backTests: 0, errors: null };
-	const latestMs = Math.max(...tests.map(({ atMs }) => atMs));
-	const weights = tests.map(({ atMs }) => 0.5 ** ((latestMs - atMs) / halfLifeMs));
+	const weights = weightsOf(tests);
 	const mean = (of: (one: BackTest) => number) =>
 		sumOf(tests.entries(), ([place, one]) => (weights[place] as number) * of(one)) /
 		sumOf(weights, (weight) => weight);
@@ -291,9 +282,15 @@ export function chosenBy(backTests: readonly BackTest[], independent = 1): NewBu
 	return { method: simple ?? 'model', backTests: tests.length, errors };
 }
 
+/** How much each of some moments counts. */
+export function weightsOf(moments: readonly { readonly atMs: number }[]): number[] {
+	const latestMs = Math.max(...moments.map(({ atMs }) => atMs));
+	return moments.map(({ atMs }) => 0.5 ** ((latestMs - atMs) / halfLifeMs));
+}
+
 /** Standard errors by which a simple method must be nearer. */
 const clearly = 2;
-/** A back-test counts half as much as one that is so much later. */
+/** A moment counts half as much as one that is so much later. */
 const halfLifeMs = 120 * dayMs;
 
 /** The difference of two amounts by their mean, so that no single time decides. */

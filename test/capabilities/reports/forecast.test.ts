@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { cameSince, forecast, knownAt } from '../../../src/capabilities/reports/forecast.ts';
-import { chosenBy } from '../../../src/capabilities/reports/new-business.ts';
+import { chosenBy, NewSubscriptions } from '../../../src/capabilities/reports/new-business.ts';
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
 import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { dayMs } from '../../../src/core/durations.ts';
@@ -94,6 +94,19 @@ test('what nobody has renewed in two years is no subscription', () => {
 	const { parts } = forecast(once, day0Ms + 800 * dayMs, 90);
 	assert.deepEqual(parts['renewals of present'], { pence: 0, lowPence: 0, highPence: 0 });
 	assert.ok(parts.acquisitions.pence > 0);
+});
+
+test('a season that is certain is as sure as its days are many', () => {
+	// Five times as many in December, as of the second 1 December.
+	const asOfMs = Date.UTC(2027, 11, 1);
+	const begins = Array.from({ length: 699 }, (_, ago) => {
+		const atMs = asOfMs - ago * dayMs - 1;
+		return Array<number>(new Date(atMs).getUTCMonth() === 11 ? 25 : 5).fill(atMs);
+	}).flat();
+	const { countIn, varianceIn } = new NewSubscriptions(begins, asOfMs).expected();
+	assert.ok(Math.abs(countIn(28) / (28 * 25) - 1) < 0.03);
+	// Of some 700 in the days of a year ago, and of as many days before these as are alike.
+	assert.ok(varianceIn(28) < 3 / 700, `${varianceIn(28)}`);
 });
 
 test('the model gives way to a simple method that was nearer to what came', () => {
