@@ -28,7 +28,7 @@ function shownCommands(): Shown[] {
 	return shown;
 }
 
-/** What differs from run to run: ids, keys, times, addresses, and the width of columns that hold them. */
+/** What differs from run to run: ids, keys, times, addresses, folders, and the width of columns that hold them. */
 function withoutChance(line: string): string {
 	return line
 		.replace(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'CASK')
@@ -39,6 +39,7 @@ function withoutChance(line: string): string {
 		.replace(/^(commit +)\w+$/, '$1COMMIT')
 		.replace(/^(uptimeSeconds +).*/, '$1SOME')
 		.replace(/\d{4}-\d\d(-\d\d)?(T[\d:.]+Z)?(\.\d+)?/g, 'TIME')
+		.replace(/(?<=All data is in )\/\S*(?=\/data\.$)/, 'FOLDER')
 		.replace(/http:\/\/127\.0\.0\.1:\d+/g, 'URL')
 		.replace(/link=[\w-]{43}/, 'TOKEN')
 		.replace(' --console-url URL', '')
