@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '../src/assembly/open.ts';
-import type { Experiment } from '../src/capabilities/experiments/domain/experiment.ts';
+import type { Experiment } from '../src/core/domain/experiment-group.ts';
 import { Withholding } from '../src/capabilities/experiments/withholding.ts';
 import { storeHistory } from '../src/capabilities/history/store/past-history.ts';
 import { train } from '../src/capabilities/training/judge/train.ts';

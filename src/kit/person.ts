@@ -51,3 +51,29 @@ export function isLive(
 ): boolean {
 	return nowMs < createdAtMs + sessionLifetime.ms && nowMs < usedAtMs + sessionLifetime.idleMs;
 }
+
+/** A session that has not ended. */
+export interface KnownSession {
+	/** SHA-256 of its token, hex. */
+	readonly hash: string;
+	readonly personId: string;
+	readonly method: SignInMethod;
+	/** Browser and system. */
+	readonly agent: string;
+	readonly createdAtMs: number;
+	readonly usedAtMs: number;
+}
+
+/** A session that a request belongs to. */
+export interface OpenSession {
+	readonly person: Person;
+	readonly session: KnownSession;
+	readonly token: string;
+}
+
+export interface SignInClient {
+	/** The client's address, for the limit of guesses. */
+	readonly address: string | undefined;
+	/** Browser and system. */
+	readonly agent: string;
+}

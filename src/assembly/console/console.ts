@@ -1,7 +1,8 @@
-import type { OpenSession } from '../../capabilities/people/access/sign-in.ts';
 import { formToken } from '../../capabilities/people/access/tokens.ts';
+import { missingProof } from '../../capabilities/people/pages/proof.ts';
 import type { StoredView } from '../../capabilities/people/store/named-views.ts';
 import type { MakeReport } from '../../capabilities/reports/report-runner.ts';
+import { Trainings, type TrainModels } from '../../capabilities/training/pages/trainings.ts';
 import type { AccessDirectory } from '../../core/access/directory.ts';
 import { OperatorError, QueueFullError } from '../../core/errors.ts';
 import { html } from '../../core/format/html.ts';
@@ -17,9 +18,8 @@ import {
 	type Got,
 	NotAllowedError,
 } from '../../kit/console/page.ts';
-import { missingProof } from '../../kit/console/proof.ts';
-import { Trainings, type TrainModels } from '../../kit/console/trainings.ts';
 import { type View, viewOf } from '../../kit/console/view.ts';
+import type { OpenSession } from '../../kit/person.ts';
 import { may } from '../../kit/person.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
 import { type DayNote, dayNotes } from '../../kit/reports/day-notes.ts';
@@ -91,6 +91,7 @@ export function createConsole(options: ConsoleOptions): Console {
 	async function answerSignedIn(request: ConsoleRequest, open: OpenSession): Promise<ConsoleAnswer> {
 		const asked: Asked = {
 			request,
+			pages: allPages,
 			store,
 			directory,
 			now,

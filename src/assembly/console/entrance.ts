@@ -1,5 +1,5 @@
 import { isFromConsole, SessionCookie } from '../../capabilities/people/access/console-requests.ts';
-import { type OpenSession, SignIn, type SignInOutcome } from '../../capabilities/people/access/sign-in.ts';
+import { SignIn, type SignInOutcome } from '../../capabilities/people/access/sign-in.ts';
 import {
 	returnPath,
 	SingleSignOn,
@@ -21,6 +21,7 @@ import {
 } from '../../kit/console/exchange.ts';
 import { hiddenFields } from '../../kit/console/form.ts';
 import { pageAnswer } from '../../kit/console/layout.ts';
+import type { OpenSession } from '../../kit/person.ts';
 
 /** What the console must know to let people in. */
 export interface EntranceSettings {

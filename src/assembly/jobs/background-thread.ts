@@ -14,14 +14,8 @@ import { collectGarbage } from '../../core/garbage.ts';
 import { Folder } from '../../core/jobs/folding.ts';
 import { compute } from '../../kit/jobs/compute.ts';
 import { log, serveThread, tell } from '../../kit/jobs/in-thread.ts';
-import type {
-	BackgroundData,
-	Counted,
-	FromBackground,
-	Level,
-	ToBackground,
-} from '../../kit/jobs/messages.ts';
 import { openStore } from '../open.ts';
+import type { BackgroundData, Counted, FromBackground, Level, ToBackground } from './messages.ts';
 
 /** The thread of all background work. It opens the databases itself, like a command that runs beside the server. */
 

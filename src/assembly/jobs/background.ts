@@ -2,13 +2,8 @@ import type { ServedScore } from '../../capabilities/training/store/served-score
 import { reasonOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { StorePlace } from '../../core/store/store.ts';
-import type {
-	BackgroundData,
-	BackgroundWork,
-	FromBackground,
-	ToBackground,
-} from '../../kit/jobs/messages.ts';
 import { Thread } from '../../kit/jobs/thread.ts';
+import type { BackgroundData, BackgroundWork, FromBackground, ToBackground } from './messages.ts';
 
 /** The serving process's handle on its background work. */
 export interface Background {

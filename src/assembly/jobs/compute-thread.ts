@@ -1,18 +1,14 @@
-import { drawOf, endOf } from '../../capabilities/experiments/domain/experiment.ts';
+import { drawOf } from '../../capabilities/experiments/domain/experiment.ts';
+import type { ReportJob } from '../../capabilities/reports/report-runner.ts';
+import type { LiftJob, ModelJob, TrainingJob } from '../../capabilities/training/jobs/training-jobs.ts';
 import type { TrainModel } from '../../capabilities/training/judge/account-training.ts';
 import type { Trained } from '../../capabilities/training/judge/train.ts';
+import { endOf } from '../../core/domain/experiment-group.ts';
 import { OperatorError, reasonOf, UnavailableError } from '../../core/errors.ts';
 import type { PageReads } from '../../core/store/serving.ts';
 import type { Store } from '../../core/store/store.ts';
+import type { ComputeData, ComputeJob } from '../../kit/jobs/compute-jobs.ts';
 import { serveThread } from '../../kit/jobs/in-thread.ts';
-import type {
-	ComputeData,
-	ComputeJob,
-	LiftJob,
-	ModelJob,
-	ReportJob,
-	TrainingJob,
-} from '../../kit/jobs/messages.ts';
 import { runJob } from '../../kit/jobs/run-job.ts';
 import { yieldToServing } from '../../kit/jobs/yield-to-serving.ts';
 import { openStore } from '../open.ts';

@@ -4,10 +4,10 @@ import { monotonicMs } from '../../core/clock.ts';
 import type { ConsoleRequest } from '../../kit/console/exchange.ts';
 import { compute } from '../../kit/jobs/compute.ts';
 import { log, serveThread } from '../../kit/jobs/in-thread.ts';
-import type { ConsoleData } from '../../kit/jobs/messages.ts';
 import { yieldToServing } from '../../kit/jobs/yield-to-serving.ts';
 import { createConsole } from '../console/console.ts';
 import { openStore } from '../open.ts';
+import type { ConsoleData } from './messages.ts';
 
 /** The thread of the console. It opens the databases itself, and makes reports on a thread of theirs. */
 

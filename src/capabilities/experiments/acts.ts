@@ -1,3 +1,4 @@
+import type { Experiment } from '../../core/domain/experiment-group.ts';
 import type { Goal } from '../../core/domain/goal.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { isoTime } from '../../core/format/iso-time.ts';
@@ -5,7 +6,7 @@ import { day, plainName, positiveNumber } from '../../core/format/values.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { act } from '../../kit/act.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
-import { type Experiment, stateOf } from './domain/experiment.ts';
+import { stateOf } from './domain/experiment.ts';
 
 const maxHoldoutPercent = 90;
 const experiment = { flag: '<name>', text: 'name of the experiment', parse: plainName } as const;

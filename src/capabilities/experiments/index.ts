@@ -1,6 +1,6 @@
 import type { Capability } from '../../core/capability.ts';
+import { type Experiment, endOf } from '../../core/domain/experiment-group.ts';
 import { byAccount } from '../../core/store/control/snapshot.ts';
-import { type Experiment, endOf } from './domain/experiment.ts';
 import {
 	experimentStore,
 	requireNoExperiment,

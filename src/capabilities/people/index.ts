@@ -1,9 +1,9 @@
 import type { Capability } from '../../core/capability.ts';
-import type { Person } from '../../kit/person.ts';
+import type { KnownSession, Person } from '../../kit/person.ts';
 import { auditStore } from './store/audit.ts';
 import { namedViewStore } from './store/named-views.ts';
 import { peopleStore, selectPeople } from './store/people.ts';
-import { type KnownSession, selectSessions, sessionStore } from './store/sessions.ts';
+import { selectSessions, sessionStore } from './store/sessions.ts';
 
 declare module '../../core/capability.ts' {
 	interface ControlMembers {

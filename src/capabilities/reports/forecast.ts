@@ -27,7 +27,7 @@ import {
 	newBusinessMethods,
 	spreadOf,
 	type ToldNewPence,
-	weightsOf,
+	weekWeightsOf,
 } from './new-business.ts';
 import { type Projection, projectionOf, Renewals, zOf } from './projection.ts';
 import { type EndedGroup, endedAt, lapsedDays, returnsOf } from './returns.ts';
@@ -322,7 +322,7 @@ const breakSurprise = 5;
  */
 function scaleOf(tried: readonly { readonly atMs: number; readonly surprise: number }[]): number {
 	const usual = tried.filter(({ surprise }) => surprise < breakSurprise);
-	const weights = weightsOf(usual);
+	const weights = weekWeightsOf(usual);
 	const squares = sumOf(
 		usual.entries(),
 		([place, { surprise }]) => (weights[place] as number) * surprise ** 2,

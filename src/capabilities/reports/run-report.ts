@@ -25,7 +25,6 @@ import { type JourneyOptions, readJourneys, readSubscriptions } from '../../kit/
 import type { Report, ReportSource } from '../../kit/reports/report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from '../../kit/reports/report-query.ts';
 import { tableOf } from '../../kit/reports/report-table.ts';
-import { entrantsIn } from '../experiments/reports/experiment-entries.ts';
 import { reportOf } from './reports.ts';
 import { segmentMembers } from './segment-members.ts';
 import { unknownNames } from './unknown-names.ts';
@@ -132,6 +131,7 @@ async function makeReport(
 	const source: ReportSource = {
 		account,
 		control: store.control,
+		store,
 		query,
 		asOfMs,
 		calendar,
@@ -164,11 +164,6 @@ async function makeReport(
 			return gateways;
 		},
 		history: () => historyReader(store, account, include),
-		async entrants(entering) {
-			const entrants = await entrantsIn(store, account, { ...entering, asOfMs, include });
-			gatewayVisitors = entrants.gateways.length;
-			return entrants;
-		},
 		async inSegment(id, journeys) {
 			const owners = new Set(journeys.map(({ subscription: { owner } }) => owner));
 			const vids = [...owners].filter((vid) => vid !== null);

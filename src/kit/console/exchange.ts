@@ -1,6 +1,6 @@
-import type { SignInClient } from '../../capabilities/people/access/sign-in.ts';
 import { agentInWords } from '../../core/collect/device.ts';
 import type { MeasuredFigure } from '../../core/metrics.ts';
+import type { SignInClient } from '../person.ts';
 
 /** Where the page of the system is. What the serving thread knows is sent along with requests for it. */
 export const systemPath = '/console/system';

@@ -1,12 +1,10 @@
-import { allPages } from '../../assembly/console/pages.ts';
-import type { StoredView } from '../../capabilities/people/store/named-views.ts';
 import { touchDimensions, touchNames } from '../../core/domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
 import { may } from '../person.ts';
 import { scriptPaths, stylePath } from './assets.ts';
 import type { ConsoleAnswer } from './exchange.ts';
 import { hiddenFields } from './form.ts';
-import { viewPath } from './links.ts';
+import { type NamedView, viewPath } from './links.ts';
 import type { Asked, ConsolePage } from './page.ts';
 import { nameOf } from './page-table.ts';
 import { saveView } from './save-view.ts';
@@ -20,7 +18,7 @@ export interface Frame {
 	readonly page?: ConsolePage | undefined;
 	readonly view?: View | undefined;
 	/** Pages of the account under a name. */
-	readonly namedViews?: readonly StoredView[];
+	readonly namedViews?: readonly NamedView[];
 	/** Figures of it are still being made. */
 	readonly isBusy?: boolean;
 	readonly body: HtmlValue;
@@ -66,7 +64,7 @@ function menu(asked: Asked, { page: current, view, namedViews = [] }: Frame): Ht
 	const { account, person, directory } = asked;
 	const shown = (isOfAccount: boolean) => {
 		const aid = isOfAccount ? account?.aid : null;
-		const own = allPages.filter(({ menu, path }) => menu && path.startsWith(':aid') === isOfAccount);
+		const own = asked.pages.filter(({ menu, path }) => menu && path.startsWith(':aid') === isOfAccount);
 		return own.filter(({ right }) => aid !== undefined && right !== null && may(person, aid, right));
 	};
 	const link = (page: ConsolePage) => {

@@ -18,10 +18,16 @@ export function searchPath(aid: string, text: string): string {
 	return `/console/${aid}/visitors?${new URLSearchParams({ find: text })}`;
 }
 
+/** A page of the console under a name. Its address is all that it shows. */
+export interface NamedView {
+	readonly name: string;
+	/** What follows the account in the path; empty for the overview. */
+	readonly page: string;
+	/** Without the question mark. */
+	readonly query: string;
+}
+
 /** The page that a named view shows. */
-export function viewPath(
-	aid: string,
-	{ page, query }: { readonly page: string; readonly query: string },
-): string {
+export function viewPath(aid: string, { page, query }: Pick<NamedView, 'page' | 'query'>): string {
 	return `/console/${aid}/${page}${query === '' ? '' : `?${query}`}`;
 }

@@ -1,18 +1,15 @@
-import type { OpenSession, SignIn } from '../../capabilities/people/access/sign-in.ts';
-import type { SingleSignOn } from '../../capabilities/people/access/single-sign-on.ts';
 import type { AccessDirectory } from '../../core/access/directory.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Html } from '../../core/format/html.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import type { Act, ActAccount, Fields, Given } from '../act.ts';
-import type { Right } from '../person.ts';
+import type { OpenSession, Right } from '../person.ts';
 import type { Calendar } from '../reports/calendar.ts';
 import type { DayNote } from '../reports/day-notes.ts';
 import type { Report } from '../reports/report.ts';
 import type { ReportQuery } from '../reports/report-query.ts';
 import type { ConsoleAnswer, ConsoleRequest } from './exchange.ts';
-import type { Trainings } from './trainings.ts';
 import type { View } from './view.ts';
 
 /** A page of the console. Its address is its state: everything that it shows follows from the path and the query. */
@@ -78,9 +75,6 @@ export interface Asked extends OpenSession {
 	readonly form: URLSearchParams;
 	/** Proves in a form that it is from a page of the console. */
 	readonly formToken: string;
-	readonly signIn: SignIn;
-	/** Undefined where none is set up. */
-	readonly sso: SingleSignOn | undefined;
 	/** Where people reach the console, without a path. */
 	readonly consoleUrl: string;
 	/** The tag as pages load it; undefined where only the operator knows at which address browsers reach the service. */
@@ -106,6 +100,8 @@ export interface Asked extends OpenSession {
 	 * @param about whom or what: a visitor, the id of a key, an address; never a secret
 	 */
 	note(action: string, about?: string): Promise<void>;
+	/** All pages, in the order of the menu. */
+	readonly pages: readonly ConsolePage[];
 	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
 	/** Milliseconds since 1970. */
@@ -119,7 +115,6 @@ export interface AskedOfAccount extends Asked {
 	readonly view: View;
 	/** Of the view's time zone. */
 	readonly calendar: Calendar;
-	readonly trainings: Trainings;
 	/** What pictures of time tell of days. Read once for a page. */
 	dayNotes(): Promise<readonly DayNote[]>;
 	/** Makes a report of the account, on a thread. */

@@ -1,4 +1,4 @@
-import { endOf } from '../../capabilities/experiments/domain/experiment.ts';
+import { endOf } from '../../core/domain/experiment-group.ts';
 import { type Html, html } from '../../core/format/html.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { addDays, type Calendar, type SpanLength } from './calendar.ts';

@@ -1,7 +1,7 @@
-import type { Entering, Entrants } from '../../capabilities/experiments/reports/experiment-entries.ts';
 import type { Gateways } from '../../core/domain/mail-gateways.ts';
 import type { HtmlValue } from '../../core/format/html.ts';
 import type { ShowMoney } from '../../core/format/money.ts';
+import type { PageReads } from '../../core/store/serving.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { AccountHistory } from '../reading/histories.ts';
@@ -76,6 +76,8 @@ export interface ReportSource {
 	readonly account: ReportedAccount;
 	/** Knows the account's segments, goals and models. */
 	readonly control: Store['control'];
+	/** For what a report reads by itself. */
+	readonly store: Pick<Store, 'read' | 'control'> & PageReads;
 	readonly query: ReportQuery;
 	readonly asOfMs: number;
 	readonly calendar: Calendar;
@@ -94,8 +96,6 @@ export interface ReportSource {
 	readonly coursesAt: CoursesAt;
 	/** Tells the customer of a subscription: the `cid` of its first event that names one. */
 	customers(): Promise<(subid: string) => string | undefined>;
-	/** Who entered an experiment, or a segment as if there were one. */
-	entrants(entering: Omit<Entering, 'asOfMs' | 'include'>): Promise<Entrants>;
 	/** Visitors that are mail gateways, who are left out of who came: none if the query includes them. */
 	gateways(): Promise<Gateways>;
 	/** What visitors did. Mail gateways have done nothing, unless the query includes them. */

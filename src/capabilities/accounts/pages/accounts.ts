@@ -62,7 +62,12 @@ ${pageTable('Clients', clients, {
 		'delete client': async (asked) => void (await asked.act(deleteClient, clientOf(asked))),
 	},
 	questions: {
-		delete: async (asked) => questionOf(deleteAccount, { ...asked, account: await accountOf(asked) }, {}),
+		async delete(asked) {
+			const accounts = await asked.store.control.accounts();
+			const account = accounts.find(({ aid }) => aid === asked.form.get('aid'));
+			// The act says that there is none.
+			return account && questionOf(deleteAccount, { ...asked, account }, {});
+		},
 	},
 };
 

@@ -1,3 +1,4 @@
+import { endOf } from '../../../core/domain/experiment-group.ts';
 import { caskLifetimeMs } from '../../../core/domain/signing-key.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import { accountToken, wholeNumber } from '../../../core/format/values.ts';
@@ -8,7 +9,6 @@ import { type CommonOptions, place, print, withStore } from '../../../kit/cli/ou
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { saveSpending, spendingRows } from '../../../kit/reading/journey-rows.ts';
 import { newCask } from '../../accounts/commands/cask.ts';
-import { endOf } from '../../experiments/domain/experiment.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo-account.ts';
 import { countReads, demoExperiment, isInGroup } from '../demo-experiment.ts';
 import { loadStream } from '../load-stream.ts';

@@ -1,5 +1,10 @@
 import { compareTexts } from '../../../core/domain/compare-texts.ts';
-import { type ExperimentGroup, experimentGroups } from '../../../core/domain/experiment-group.ts';
+import {
+	type Experiment,
+	type ExperimentGroup,
+	endOf,
+	experimentGroups,
+} from '../../../core/domain/experiment-group.ts';
 import { dayMs } from '../../../core/durations.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { moneyOf } from '../../../core/format/money.ts';
@@ -22,8 +27,8 @@ import { readSubscriptions } from '../../../kit/reports/read-journeys.ts';
 import { reportThat, type SideTable, styled } from '../../../kit/reports/report.ts';
 import { bars } from '../../../kit/reports/report-drawing.ts';
 import { goalsAsked } from '../../training/reports/promises.ts';
-import { drawOf, type Experiment, endOf } from '../domain/experiment.ts';
-import type { Entrant, Entrants } from './experiment-entries.ts';
+import { drawOf } from '../domain/experiment.ts';
+import { type Entrant, type Entrants, entrantsIn } from './experiment-entries.ts';
 import { type Difference, differenceOf, GroupSums, isMismatched } from './lift-estimate.ts';
 
 /** The treated less the held-out. Nulls where there are too few visitors for an interval. */
@@ -292,7 +297,7 @@ export const liftReport = reportThat({
 		varianceReduction: { isShare: true, heading: 'less variance' },
 		netPerVisitorPence: { heading: 'net per visitor' },
 	},
-	async make({ account, control, query, asOfMs, calendar, read, entrants }) {
+	async make({ account, control, store, query, asOfMs, calendar, read }) {
 		const experiments = await control.experiments(account.id);
 		const experiment = chosenExperiment(experiments, query.experiment);
 		if (!experiment)
@@ -307,7 +312,8 @@ export const liftReport = reportThat({
 		const [goal] = goalsAsked(await control.goals(account.id), experiment.goal);
 		if (!goal) throw new Error('a goal that was asked for is there');
 		const period = { fromMs, toMs: endOf(experiment) };
-		const { entrants: entered, gateways, ...about } = await entrants({ rule, goal, period });
+		const entering = { rule, goal, period, asOfMs, include: query.include };
+		const { entrants: entered, gateways, ...about } = await entrantsIn(store, account, entering);
 		const journeys = await read((options) => readSubscriptions({ ...options, period: allTime }));
 		const units = unitsOf(entered, journeys, experiment);
 		const left = unitsOf(gateways, journeys, experiment);
@@ -338,6 +344,7 @@ export const liftReport = reportThat({
 			asOfMs,
 		};
 		return {
+			gatewayVisitors: gateways.length,
 			experiment: name,
 			servedSegment: segment,
 			goal: goal.name,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type CountedBits, distinctCount } from '../../../core/domain/distinct-count.ts';
 import type { ExperimentGroup } from '../../../core/domain/experiment-group.ts';
+import { type Experiment, endOf } from '../../../core/domain/experiment-group.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { type ExperimentRead, recordCounts } from '../../../core/store/control/request-counts.ts';
 import { type ControlDoors, nextSeq } from '../../../core/store/control/tables.ts';
 import { having, inserting, type Reading, select, sql } from '../../../core/store/steps.ts';
-import { type Experiment, endOf } from '../domain/experiment.ts';
 
 interface ExperimentRow {
 	readonly account_id: number;

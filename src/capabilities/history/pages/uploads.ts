@@ -3,7 +3,6 @@ import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { counted, formatNumber } from '../../../core/format/numbers.ts';
 import { isUsable, type KeyUsage } from '../../../core/store/control/control-store.ts';
-import { besideTables, tablePart } from '../../../kit/console/figures.ts';
 import { filePage, tableFiles } from '../../../kit/console/files.ts';
 import { eventPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
@@ -13,6 +12,7 @@ import { addDays } from '../../../kit/reports/calendar.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 import { mayKeys, notOnAll } from '../../accounts/pages/settings.ts';
+import { besideTables, tablePart } from '../../reports/pages/figures.ts';
 
 const readEvents = 500;
 const shownUploads = 50;

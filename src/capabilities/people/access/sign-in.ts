@@ -4,8 +4,8 @@ import { networkOf } from '../../../core/domain/client-address.ts';
 import type { RateLimit } from '../../../core/domain/token-bucket.ts';
 import { hourMs, minuteMs } from '../../../core/durations.ts';
 import type { ControlStore } from '../../../core/store/control/control-store.ts';
+import type { OpenSession, SignInClient } from '../../../kit/person.ts';
 import { isLive, type Person, type SignInMethod } from '../../../kit/person.ts';
-import type { KnownSession } from '../store/sessions.ts';
 import { isPassword } from './passwords.ts';
 import { hashRecoveryCode, stepOf } from './second-factor.ts';
 import { hashToken, newToken } from './tokens.ts';
@@ -22,20 +22,6 @@ const perAddress: RateLimit = { ratePerSecond: 1 / 10, burst: 30 };
 const bucketSlots = 16 * 1024;
 /** How exactly it is known when a session was last used. */
 const touchEveryMs = hourMs;
-
-/** A session that a request belongs to. */
-export interface OpenSession {
-	readonly person: Person;
-	readonly session: KnownSession;
-	readonly token: string;
-}
-
-export interface SignInClient {
-	/** The client's address, for the limit of guesses. */
-	readonly address: string | undefined;
-	/** Browser and system. */
-	readonly agent: string;
-}
 
 export type SignInOutcome =
 	/** The token of the session that has begun. */

@@ -3,11 +3,11 @@ import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage, Once } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
-import { newPasswordFields, proofField, requireCode } from '../../../kit/console/proof.ts';
 import { hashPassword } from '../access/passwords.ts';
 import { hashRecoveryCode, newRecoveryCodes, newTotpSecret, otpauthLink } from '../access/second-factor.ts';
 import type { StoredPerson } from '../store/people.ts';
 import { type ListedSession, sessionId } from '../store/sessions.ts';
+import { newPasswordFields, proofField, requireCode } from './proof.ts';
 
 /** One's own password, second factor and sessions. */
 export const ownAccountPage: ConsolePage = {

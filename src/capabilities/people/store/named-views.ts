@@ -2,18 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../../core/errors.ts';
 import type { ControlDoors } from '../../../core/store/control/tables.ts';
 import { having, inserting, select, sql } from '../../../core/store/steps.ts';
+import type { NamedView } from '../../../kit/console/links.ts';
 
 /** Of an account, or of a person there: they stand in a menu. */
 const maxViews = 50;
-
-/** A page of the console under a name. Its address is all that it shows. */
-export interface NamedView {
-	readonly name: string;
-	/** What follows the account in the path; empty for the overview. */
-	readonly page: string;
-	/** Without the question mark. */
-	readonly query: string;
-}
 
 export interface StoredView extends NamedView {
 	readonly id: string;

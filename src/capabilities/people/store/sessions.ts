@@ -1,7 +1,7 @@
 import { isoTime } from '../../../core/format/iso-time.ts';
 import type { ControlDoors } from '../../../core/store/control/tables.ts';
 import { having, inserting, type Reading, select, sql } from '../../../core/store/steps.ts';
-import { isLive, type SignInMethod, sessionLifetime } from '../../../kit/person.ts';
+import { isLive, type KnownSession, type SignInMethod, sessionLifetime } from '../../../kit/person.ts';
 import { selectPerson } from './people.ts';
 
 /** A session as people see it. */
@@ -15,18 +15,6 @@ export interface ListedSession {
 	readonly createdAt: string;
 	/** As of about an hour ago. */
 	readonly usedAt: string;
-}
-
-/** A session that has not ended. */
-export interface KnownSession {
-	/** SHA-256 of its token, hex. */
-	readonly hash: string;
-	readonly personId: string;
-	readonly method: SignInMethod;
-	/** Browser and system. */
-	readonly agent: string;
-	readonly createdAtMs: number;
-	readonly usedAtMs: number;
 }
 
 /** Sessions and the links that begin them. Only hashes of their tokens are kept. */

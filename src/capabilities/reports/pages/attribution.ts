@@ -1,8 +1,8 @@
 import { html } from '../../../core/format/html.ts';
-import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
+import { reportSection } from './figures.ts';
 
 const groupings = {
 	channel: 'Channels',

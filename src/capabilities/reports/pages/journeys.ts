@@ -1,6 +1,6 @@
 import { html } from '../../../core/format/html.ts';
-import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
+import { reportSection } from './figures.ts';
 
 /** How visitors came to subscribe, step by step, and who did not. */
 export const journeysPage = accountPage({

@@ -2,10 +2,8 @@ import { touchDimensions } from '../../../core/domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
-import { besideTables, sectionOf } from '../../../kit/console/figures.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
-import { linksOf, rowsPath } from '../../../kit/console/rows.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import type { FlatRow, Report } from '../../../kit/reports/report.ts';
@@ -17,6 +15,8 @@ import { activityReport } from '../../reports/activity.ts';
 import { attributionReport } from '../../reports/attribution.ts';
 import { coverageReport } from '../../reports/coverage.ts';
 import { attention } from './attention.ts';
+import { besideTables, sectionOf } from './figures.ts';
+import { linksOf, rowsPath } from './rows.ts';
 
 /** With the page that tells more, and the rows. */
 const tiles = [

@@ -1,6 +1,6 @@
 import { html } from '../../../core/format/html.ts';
-import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
+import { reportSection } from './figures.ts';
 
 /** Who stays: by month of the first payment, and by renewal. */
 export const retentionPage = accountPage({

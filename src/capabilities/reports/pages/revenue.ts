@@ -1,8 +1,8 @@
 import { html } from '../../../core/format/html.ts';
-import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { spanLengthOf } from '../../../kit/console/view.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
+import { reportSection } from './figures.ts';
 
 const paid = [
 	['renewed', 'renewalPence'],

@@ -5,7 +5,8 @@ import { type CommonOptions, print, withStore } from '../../../kit/cli/output.ts
 import { writeOutputFile } from '../../../kit/cli/output-file.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { moment } from '../../../kit/config.ts';
-import type { LiftJob, ResultOf, TrainingJob } from '../../../kit/jobs/messages.ts';
+import type { ComputeJobs } from '../../../kit/jobs/compute-jobs.ts';
+import type {} from '../jobs/training-jobs.ts';
 
 interface TrainOptions extends CommonOptions {
 	readonly goal?: string;
@@ -78,16 +79,16 @@ async function trainLiftAndPrint(aid: string, experiment: string, options: Train
 	print(options, { aid, ...trained }, () => printTrainedLift(trained, verbose));
 }
 
-async function computed<Job extends TrainingJob | LiftJob>(
-	job: Job,
+async function computed<Type extends 'training' | 'lift'>(
+	job: ComputeJobs[Type]['job'] & { readonly type: Type },
 	{ database, stage, json = false }: TrainOptions,
-): Promise<ResultOf<Job>> {
+): Promise<ComputeJobs[Type]['result']> {
 	const { compute } = await import('../../../kit/jobs/compute.ts');
 	const bar = (unit: string) => showProgress(process.stderr, unit, json);
 	const bars = { read: bar('visitors'), train: bar('steps') };
 	let step: keyof typeof bars = 'read';
 	try {
-		return await compute({ database, stage }, job, {
+		return await compute<Type>({ database, stage }, job, {
 			onProgress: (progress) => {
 				if (progress.step !== step) bars[step].end();
 				step = progress.step;

@@ -1,6 +1,6 @@
 import { serveThread } from '../../../kit/jobs/in-thread.ts';
-import type { ModelJob } from '../../../kit/jobs/messages.ts';
 import { train } from '../judge/train.ts';
+import type { ModelJob } from './training-jobs.ts';
 
 /** The thread that trains one model. */
 

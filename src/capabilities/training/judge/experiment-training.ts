@@ -1,4 +1,5 @@
 import { compareTexts } from '../../../core/domain/compare-texts.ts';
+import { type Experiment, endOf } from '../../../core/domain/experiment-group.ts';
 import { type Goal, type GoalCounts, horizonMsOf } from '../../../core/domain/goal.ts';
 import type { Profile } from '../../../core/domain/profile.ts';
 import { OperatorError } from '../../../core/errors.ts';
@@ -8,7 +9,6 @@ import { sampledRows } from '../../../core/scoring/rows/dataset.ts';
 import type { Account } from '../../../core/store/control/control-store.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { visitorHistories } from '../../../kit/reading/histories.ts';
-import { type Experiment, endOf } from '../../experiments/domain/experiment.ts';
 import { maxFirstVisitors, RowCollector } from '../rows/account-rows.ts';
 import { profilesAt } from '../rows/snapshots.ts';
 import { deleteOldVersions, type TrainingProgress } from './account-training.ts';

@@ -10,15 +10,14 @@ import { formatNumber } from '../../../core/format/numbers.ts';
 import { wholeNumber } from '../../../core/format/values.ts';
 import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
-import { besideTables, reportSection, tablePart } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields, optionalField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
 import { nameOf, pageTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
-import { isUnderWay, type Training } from '../../../kit/console/trainings.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import { bars } from '../../../kit/reports/report-drawing.ts';
+import { besideTables, reportSection, tablePart } from '../../reports/pages/figures.ts';
 import { activateModel } from '../acts.ts';
 import { type ComparedModel, comparedModels, modelReport } from '../judge/model-versions.ts';
 import { scoreDistribution } from '../serve/score-bands.ts';
@@ -26,6 +25,7 @@ import { logEndedText } from './log-end.ts';
 import { type FigureRows, figuresOf, tablesOf } from './report-figures.ts';
 import { laterFigures } from './report-page.ts';
 import { choiceSentences, headingOf, percent, verdictOf } from './report-text.ts';
+import { isUnderWay, type Training } from './trainings.ts';
 
 const scopes = ['vid', 'sid', 'lift'] as const;
 

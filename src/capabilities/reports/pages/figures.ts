@@ -1,13 +1,13 @@
-import { reportOf } from '../../capabilities/reports/reports.ts';
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
-import { moneyOf } from '../../core/format/money.ts';
-import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
-import { htmlTable } from '../reports/report-drawing.ts';
-import { shownTables, tableOf } from '../reports/report-table.ts';
-import type { ConsoleRequest } from './exchange.ts';
-import type { AskedOfAccount } from './page.ts';
+import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
+import { moneyOf } from '../../../core/format/money.ts';
+import type { ConsoleRequest } from '../../../kit/console/exchange.ts';
+import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import { queryText, reportQueryOf } from '../../../kit/console/view.ts';
+import type { FlatRow, Report, ReportDefinition } from '../../../kit/reports/report.ts';
+import { htmlTable } from '../../../kit/reports/report-drawing.ts';
+import { shownTables, tableOf } from '../../../kit/reports/report-table.ts';
+import { reportOf } from '../reports.ts';
 import { linksOf } from './rows.ts';
-import { queryText, reportQueryOf } from './view.ts';
 
 /** Rows of a table on a page. There may be thousands of campaigns. */
 const maxRows = 100;

@@ -1,13 +1,13 @@
-import type { EventKind } from '../../core/domain/event-kind.ts';
-import { type TouchDimension, touchDimensions } from '../../core/domain/touch.ts';
-import { may } from '../person.ts';
-import { addDays, addMonths } from '../reports/calendar.ts';
-import { none } from '../reports/label.ts';
-import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
-import type { LinkOfCell } from '../reports/report-drawing.ts';
-import { searchPath, visitorPath } from './links.ts';
-import type { AskedOfAccount } from './page.ts';
-import { queryText } from './view.ts';
+import type { EventKind } from '../../../core/domain/event-kind.ts';
+import { type TouchDimension, touchDimensions } from '../../../core/domain/touch.ts';
+import { searchPath, visitorPath } from '../../../kit/console/links.ts';
+import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import { queryText } from '../../../kit/console/view.ts';
+import { may } from '../../../kit/person.ts';
+import { addDays, addMonths } from '../../../kit/reports/calendar.ts';
+import { none } from '../../../kit/reports/label.ts';
+import type { FlatRow, Report, ReportDefinition } from '../../../kit/reports/report.ts';
+import type { LinkOfCell } from '../../../kit/reports/report-drawing.ts';
 
 /** What the rows of a figure are: visitors who came, or subscriptions, with or without an event of some kind. */
 export type Rows = 'visitors' | EventKind | 'subscriptions';

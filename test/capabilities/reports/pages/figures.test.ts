@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createConsole } from '../../../src/assembly/console/console.ts';
-import { openStore } from '../../../src/assembly/open.ts';
-import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
-import { runReport } from '../../../src/capabilities/reports/run-report.ts';
-import { AccessDirectory } from '../../../src/core/access/directory.ts';
-import { moneyOf } from '../../../src/core/format/money.ts';
-import { formatShare } from '../../../src/core/format/numbers.ts';
-import { Browser, consoleUrl } from '../../assembly/console/browser.ts';
-import { caskade, caskadeJson } from '../../process.ts';
-import { temporaryFolder } from '../../support.ts';
+import { createConsole } from '../../../../src/assembly/console/console.ts';
+import { openStore } from '../../../../src/assembly/open.ts';
+import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in.ts';
+import { runReport } from '../../../../src/capabilities/reports/run-report.ts';
+import { AccessDirectory } from '../../../../src/core/access/directory.ts';
+import { moneyOf } from '../../../../src/core/format/money.ts';
+import { formatShare } from '../../../../src/core/format/numbers.ts';
+import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
+import { caskade, caskadeJson } from '../../../process.ts';
+import { temporaryFolder } from '../../../support.ts';
 
 const aid = 'c-a-demo-local';
 

@@ -1,65 +1,6 @@
-import type { EntranceSettings } from '../../assembly/console/entrance.ts';
-import type { TrainedGoal } from '../../capabilities/training/judge/account-training.ts';
-import type { TrainedLift } from '../../capabilities/training/judge/experiment-training.ts';
-import type { TrainingOptions } from '../../capabilities/training/judge/train.ts';
 import type { ServedScore } from '../../capabilities/training/store/served-scores.ts';
-import type { Dataset } from '../../core/scoring/rows/dataset.ts';
 import type { StorePlace } from '../../core/store/store.ts';
-import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
-
-/** Makes a report. The result is its JSON. */
-export interface ReportJob {
-	readonly type: 'report';
-	readonly account: ReportedAccount;
-	readonly query: ReportQuery;
-	/** Whether requests come first. */
-	readonly isInBackground?: boolean;
-}
-
-/** Trains an account's goals. */
-export interface TrainingJob {
-	readonly type: 'training';
-	readonly aid: string;
-	/** All goals of the account if missing. */
-	readonly goal?: string | undefined;
-	readonly asOfMs: number;
-	readonly isOfNow: boolean;
-	readonly seed: number;
-	/** Whether a version that an operator chose stays active. */
-	readonly keepsChoice: boolean;
-	/** Whether requests come first: then it uses one core, and yields it to them. */
-	readonly isInBackground: boolean;
-}
-
-/** Learns from an experiment for whom being treated changes most. */
-export interface LiftJob {
-	readonly type: 'lift';
-	readonly aid: string;
-	readonly experiment: string;
-	/** The experiment's own if missing. */
-	readonly goal?: string | undefined;
-	readonly seed: number;
-	readonly isInBackground?: boolean;
-}
-
-export type ComputeJob = ReportJob | TrainingJob | LiftJob;
-export type ResultOf<Job extends ComputeJob> = Job extends ReportJob
-	? string
-	: Job extends LiftJob
-		? TrainedLift
-		: readonly TrainedGoal[];
-
-/** A message to the thread of jobs. */
-export interface ComputeData {
-	readonly place: StorePlace;
-	readonly job: ComputeJob;
-}
-
-/** One of the models of a training. */
-export interface ModelJob {
-	readonly dataset: Dataset;
-	readonly options: Omit<TrainingOptions, 'onProgress'>;
-}
+import type { EntranceSettings } from '../console/entrance.ts';
 
 /** What the thread of the console starts with. */
 export interface ConsoleData {

@@ -1,10 +1,19 @@
-import { linkTokenOf } from '../../capabilities/people/access/sign-in.ts';
-import { OperatorError } from '../../core/errors.ts';
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
-import { demandOf } from './acts.ts';
-import { signInClientOf } from './exchange.ts';
-import { hiddenFields } from './form.ts';
-import type { Asked, ConsolePage, Question } from './page.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
+import { demandOf } from '../../../kit/console/acts.ts';
+import { signInClientOf } from '../../../kit/console/exchange.ts';
+import { hiddenFields } from '../../../kit/console/form.ts';
+import type { Asked, ConsolePage, Question } from '../../../kit/console/page.ts';
+import { linkTokenOf, type SignIn } from '../access/sign-in.ts';
+import type { SingleSignOn } from '../access/single-sign-on.ts';
+
+declare module '../../../kit/console/page.ts' {
+	interface Asked {
+		readonly signIn: SignIn;
+		/** Undefined where none is set up. */
+		readonly sso: SingleSignOn | undefined;
+	}
+}
 
 /** How the person shows once more who they are. */
 type Way = 'none' | 'code' | 'password' | 'link';

@@ -1,5 +1,11 @@
-import type { TrainedGoal, TrainingProgress } from '../../capabilities/training/judge/account-training.ts';
-import { OperatorError } from '../../core/errors.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import type { TrainedGoal, TrainingProgress } from '../judge/account-training.ts';
+
+declare module '../../../kit/console/page.ts' {
+	interface AskedOfAccount {
+		readonly trainings: Trainings;
+	}
+}
 
 /** Trains the models of an account, or of one goal, as the command `train` does, on a thread. */
 export type TrainModels = (
