@@ -300,8 +300,8 @@ export interface TriedPayments {
 	readonly triedPence: number;
 	/** Until when it may be paid for in time. */
 	readonly decidedAtMs: number;
-	/** Whether its last payment was followed by a cancellation. */
-	readonly isTrialCancelled: boolean;
+	/** When it was cancelled, after its last payment; Infinity if it was not. */
+	readonly trialCancelledAtMs: number;
 	/** How long its first payment lasts by its price alone, if no other comes. */
 	readonly soldDays: number | null;
 }
@@ -512,7 +512,8 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 			if (days === null) return lasting(payment, null, 0, { fromMs: 0, times: 0, isOfCalendar: false });
 			const { graceOf, billingFor } = learnedOf(evt);
 			const { isOfCalendar } = billingFor(days);
-			return lasting(payment, days, graceOf(days), since ?? { fromMs: payment.atMs, times: 1, isOfCalendar });
+			const grace = asked.graceDays[evt] ?? graceOf(days);
+			return lasting(payment, days, grace, since ?? { fromMs: payment.atMs, times: 1, isOfCalendar });
 		};
 		const lastingOf = (some: readonly Payment[]) => {
 			const all = daysOf(evt, some, asked.asOfMs);
@@ -559,10 +560,9 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 			triedAtMs: first?.atMs ?? null,
 			triedPence: first?.pence ?? 0,
 			decidedAtMs: first ? within(first, triedDays).lapseMs : 0,
-			isTrialCancelled: Number.isFinite(
+			trialCancelledAtMs:
 				payments.slice(0, begun < 0 ? payments.length : begun).at(-1)?.cancelledAtMs ??
-					Number.POSITIVE_INFINITY,
-			),
+				Number.POSITIVE_INFINITY,
 			soldDays: begun < 0 ? null : longest(payments[begun] as Payment),
 		};
 		known.set(subid, told);

@@ -12,6 +12,7 @@ import { checkGiven, queryOf, type ReportQuery } from '../../src/kit/reports/rep
 import type { Log } from '../core/store/stored-log.ts';
 import { alike } from './alike.ts';
 import * as cohorts from './cohort-sums.ts';
+import { funnel } from './funnel-sums.ts';
 import { type Asked, type Figures, fields as touchFields } from './journeys.ts';
 import * as paths from './path-sums.ts';
 import { maxMovedMs } from './playing.ts';
@@ -32,6 +33,14 @@ export const busy = { id: 'busy', name: 'Busy', rule: `visitor.hits > ${busyHits
 
 /** What accounts call a cancellation: what is nothing else, and what is an event type of others, too. */
 const cancellations = [null, 'goodbye', 'newsletter'];
+
+/** How late payments may come where accounts say so: later and earlier than is learned, and not at all. */
+const graces: readonly Readonly<Record<string, number>>[] = [
+	{},
+	{ newsletter: 3 },
+	{ membership: 45, newsletter: 21 },
+	{ membership: 0 },
+];
 
 /** Questions about a history that ends at a moment. */
 export function questionsAbout(endMs: number): Question[] {
@@ -73,6 +82,8 @@ export function questionsAbout(endMs: number): Question[] {
 		{ kind: 'activity', ...month, asOf: endMs, channel: 'email', timezone: 'Asia/Kolkata' },
 		{ kind: 'activity', campaign: 'spring' },
 		{ kind: 'movement', by: [], channel: 'email', campaign: 'spring', period },
+		{ kind: 'funnel' },
+		{ kind: 'funnel', asOf: pastMs, days: 1, top: 2, ...month, timezone: 'Asia/Kolkata' },
 		{ kind: 'coverage' },
 		{ kind: 'coverage', asOf: pastMs, by: [], evt: 'newsletter' },
 		{ kind: 'coverage', ...month, timezone: 'Asia/Kolkata' },
@@ -95,19 +106,20 @@ export async function checkReports(
 		checkGiven(reportOf(question.kind), question);
 		const query = queryOf(reportOf(question.kind), question);
 		const cancellationEvt = cancellations[place % cancellations.length] as string | null;
+		const graceDays = graces[place % graces.length] as Readonly<Record<string, number>>;
 		const account = {
 			id: accountId,
 			aid: 'c-a-acme-uk',
 			timezone: 'UTC',
 			paymentProviders: [],
 			renewalDays: {},
-			graceDays: {},
+			graceDays,
 			cancellationEvt,
 			currency: 'GBP',
 		};
 		const report = await runReport(store, account, query, paymentProviders);
-		const asked = { ...askedOf(query, Date.parse(String(report.asOf))), cancellationEvt };
-		const what = `the figures of ${JSON.stringify({ ...question, cancellationEvt })}`;
+		const asked = { ...askedOf(query, Date.parse(String(report.asOf))), cancellationEvt, graceDays };
+		const what = `the figures of ${JSON.stringify({ ...question, cancellationEvt, graceDays })}`;
 		compared += compare(report, log, query, asked, what);
 		if (query.compare === null) continue;
 		const { compared: earlier } = report;
@@ -135,9 +147,9 @@ function compare(report: Report, log: Log, query: ReportQuery, asked: Asked, wha
 	return found.size;
 }
 
-function askedOf(query: ReportQuery, asOfMs: number): Omit<Asked, 'cancellationEvt'> {
+function askedOf(query: ReportQuery, asOfMs: number): Omit<Asked, 'cancellationEvt' | 'graceDays'> {
 	const timezone = query.timezone ?? 'UTC';
-	const { evt, period, basis, lookbackDays, halfLifeDays, months, every, intervals } = query;
+	const { evt, period, basis, lookbackDays, halfLifeDays, months, every, intervals, days, top } = query;
 	return {
 		evt,
 		period,
@@ -147,6 +159,9 @@ function askedOf(query: ReportQuery, asOfMs: number): Omit<Asked, 'cancellationE
 		months,
 		every,
 		intervals,
+		days,
+		top,
+		countsGateways: query.include === 'gateways',
 		asOfMs,
 		timezone,
 		touch: Object.fromEntries(
@@ -219,6 +234,7 @@ function figuresOf(report: Report, { kind }: ReportQuery, asked: Asked): Figures
 	if (kind === 'retention') return figures.retentionFigures(report, asked);
 	if (kind === 'summary') return figures.summaryFigures(report);
 	if (kind === 'activity') return figures.activityFigures(report);
+	if (kind === 'funnel') return figures.funnelFigures(report);
 	if (kind === 'coverage') return figures.coverageFigures(report, asked);
 	return figures.spendingFigures(report, asked);
 }
@@ -238,6 +254,7 @@ function sumsOf(log: Log, { kind, model }: ReportQuery, asked: Asked): Figures {
 	if (kind === 'retention') return subscriptions.retention(log, asked);
 	if (kind === 'summary') return subscriptions.summary(log, asked);
 	if (kind === 'activity') return cohorts.activity(log, asked);
+	if (kind === 'funnel') return funnel(log, asked);
 	if (kind === 'coverage') return cohorts.coverage(log, asked);
 	return cohorts.spending(log, asked, spent, String(model[0]));
 }

@@ -34,6 +34,12 @@ export interface Asked {
 	readonly period: Readonly<Record<string, number | 'never'>>;
 	/** What says that a subscription is cancelled, where it comes without money. */
 	readonly cancellationEvt: string | null;
+	/** How many days late payments may come, by `evt`, where the account says so. */
+	readonly graceDays: Readonly<Record<string, number>>;
+	/** Of a funnel: within how many days, and of how many pages. */
+	readonly days: number;
+	readonly top: number;
+	readonly countsGateways: boolean;
 }
 
 export type Figures = Map<string, unknown>;
@@ -145,7 +151,7 @@ export function paymentsOf({ events, cancellations }: Subscription): Payment[] {
 /** The log as it was, and the subscriptions in it. */
 export function readLog(
 	{ hits, events, kept, shared }: Log,
-	{ asOfMs, lookbackDays, cancellationEvt }: Asked,
+	{ asOfMs, lookbackDays, cancellationEvt, countsGateways }: Asked,
 ) {
 	const upTo = (link: Log['kept']['links'][number]) =>
 		link.provenAtMs <= asOfMs ? link : { ...link, provenAtMs: Number.POSITIVE_INFINITY };
@@ -163,7 +169,7 @@ export function readLog(
 	const [owners, shown] = [ownersOf(log), holdersOf(log)];
 	const allTouches = touchesOf(log);
 	const subscribers = new Set([...owners.values()].map(({ vid }) => vid));
-	const gateways = gatewaysIn(log.hits, allTouches, subscribers, asOfMs);
+	const gateways = countsGateways ? new Set<string>() : gatewaysIn(log.hits, allTouches, subscribers, asOfMs);
 	const touches = new Map(
 		[...Map.groupBy(allTouches, ({ vid }) => vid)].flatMap(([vid, own]) =>
 			gateways.has(vid) ? [] : [[vid, arrivalsOf(own)] as const],

@@ -84,6 +84,16 @@ export function questions(endMs: number): fc.Arbitrary<Question> {
 		['retention', { ...paths, ...plans, months }],
 		['activity', { ...common(endMs), ...ofTouches, segment: ofPaths.segment, every }],
 		['summary', { ...common(endMs), period: plans.period }],
+		[
+			'funnel',
+			{
+				asOf: common(endMs).asOf,
+				timezone: fc.constantFrom(...timezones),
+				days: fc.constantFrom(7, 1, 30, 366),
+				top: fc.constantFrom(10_000, 1, 3),
+				include: fc.constantFrom(null, null, 'gateways'),
+			},
+		],
 		['coverage', common(endMs)],
 		['coverage', { ...common(endMs), by: fc.constant([]) }],
 		[

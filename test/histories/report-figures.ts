@@ -176,6 +176,9 @@ export function trialFigures(report: Report, asked: Asked): Figures {
 			open: row.open,
 			'not converted': row.notConverted,
 			decided: row.decided,
+			'converted at least': (row as unknown as TriedRow).provisional?.converted.low ?? null,
+			'converted likely': (row as unknown as TriedRow).provisional?.converted.likely ?? null,
+			'rate likely': (row as unknown as TriedRow).provisional?.conversionRate.likely ?? null,
 			'converted at most': (row as unknown as TriedRow).provisional?.converted.high ?? null,
 			'rate at least': (row as unknown as TriedRow).provisional?.conversionRate.low ?? null,
 			'rate at most': (row as unknown as TriedRow).provisional?.conversionRate.high ?? null,
@@ -209,7 +212,8 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 				]),
 			),
 			customerChurn: row.customerChurn,
-			...worstOf(row),
+			customerRetention: row.customerNetRevenueRetention,
+			...maybeOf(row as unknown as MovementRow),
 		};
 		for (const [figure, value] of Object.entries(figuresOf))
 			figures.set(`${row[asked.every ?? 'month']} ${groupOf(row, asked)}: ${figure}`, value);
@@ -217,15 +221,21 @@ export function movementFigures(report: Report, asked: Asked): Figures {
 	return figures;
 }
 
-/** What the figures of a month become if nobody renews who is due and may. */
-function worstOf(row: Readonly<Record<string, unknown>>) {
-	const known = row as unknown as MovementRow;
-	const { provisional } = known;
-	return {
-		closingLow: provisional?.closing.low ?? known.subscriptions.closing,
-		closingLowPence: provisional?.closingPence.low ?? known.recurringPence.closing,
-		churnHigh: provisional ? (provisional.subscriptionChurn?.high ?? null) : known.subscriptionChurn,
-	};
+const maybe = [
+	...['ended', 'closing', 'closingPence', 'subscriptionChurn', 'customerChurn'],
+	...['grossRevenueRetention', 'netRevenueRetention', 'customerNetRevenueRetention'],
+] as readonly Exclude<keyof NonNullable<MovementRow['provisional']>, 'pastDue' | 'pastDuePence'>[];
+
+/** What the figures of a row may become. */
+function maybeOf({ provisional }: MovementRow): Fields {
+	const { pastDue = null, pastDuePence = null } = provisional ?? {};
+	const bounds = maybe.flatMap((figure) =>
+		(['low', 'likely', 'high'] as const).map((bound) => [
+			`${figure} ${bound}`,
+			provisional?.[figure]?.[bound] ?? null,
+		]),
+	);
+	return { pastDue, pastDuePence, ...Object.fromEntries(bounds) };
 }
 
 export function summaryFigures(report: Report): Figures {
@@ -246,15 +256,30 @@ export function retentionFigures(report: Report, asked: Asked): Figures {
 		for (const age of active?.keys() ?? []) {
 			figures.set(`${name}: active ${age}`, active?.[age]);
 			figures.set(`${name}: pence ${age}`, pence?.[age]);
+			figures.set(`${name}: open ${age}`, (row.open as readonly unknown[])[age]);
+			figures.set(`${name}: gone ${age}`, (row.likelyGone as readonly unknown[])[age]);
 		}
 	}
-	for (const { age, subscriptions, active, share, low, high, pencePerSubscription } of report.all as Rows) {
+	for (const at of report.all as Rows) {
+		const { age, subscriptions, active, open, share, low, high, pencePerSubscription } = at;
+		figures.set(`all ${age}: open`, open);
 		figures.set(`all ${age}: subscriptions`, subscriptions);
 		figures.set(`all ${age}: active`, active);
 		figures.set(`all ${age}: each`, pencePerSubscription);
 		figures.set(`all ${age} left`, share);
 		figures.set(`all ${age} low`, low);
 		figures.set(`all ${age} high`, high);
+	}
+	return figures;
+}
+
+export function funnelFigures(report: Report): Figures {
+	const figures: Figures = new Map();
+	const rows = (report.rows as Rows).filter(({ part }) => part !== 'channel');
+	for (const [place, { page, part, value, ...columns }] of rows.entries()) {
+		figures.set(`row ${place}`, `${page} ${part} ${value}`);
+		for (const [column, number] of Object.entries(columns))
+			figures.set(`${page} ${part} ${value}: ${column}`, number);
 	}
 	return figures;
 }

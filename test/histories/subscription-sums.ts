@@ -1,6 +1,6 @@
 import type { Log } from '../core/store/stored-log.ts';
 import { About } from './alike.ts';
-import { type Lasting, lastingIn, latestOf, overAt } from './cadence-sums.ts';
+import { type Lasting, lastingIn, latestOf, overAt, type TriedPayments } from './cadence-sums.ts';
 import { begunIn, groupOf } from './cohort-sums.ts';
 import {
 	type Asked,
@@ -216,6 +216,30 @@ interface Counted {
 	readonly renewed: number;
 }
 
+/** How likely one is renewed that is due and may be, by what became of the dues of some subscriptions. */
+function renewalChances(
+	paid: readonly Subscription[],
+	lastingOf: (one: Subscription) => readonly Lasting[],
+	asOfMs: number,
+): (one: Subscription) => number {
+	const nameOf = (one: Subscription) => `${planOf(lastingOf(one).at(-1)?.days ?? null)} ${one.first.evt}`;
+	const dues = new Map(
+		[...Map.groupBy(paid, nameOf)].map(([plan, own]) => [plan, duesOf(own.map(lastingOf), asOfMs)]),
+	);
+	return (one) => {
+		const plan = dues.get(nameOf(one)) as ReturnType<typeof duesOf>;
+		const last = lastingOf(one).at(-1) as Lasting;
+		const days = last.days ?? plan.assumedDays;
+		const lateMs = days === null ? 0 : asOfMs - dueAfter(last.atMs, days, 1);
+		const own = plan.asLate(lateMs, last.isPaidBack);
+		if (lateMs <= 0) return plan.rateOf(own).middle;
+		// Those of all plans together count as ten.
+		const alike = [...dues.values()].map((each) => each.asLate(lateMs, last.isPaidBack));
+		const [due, renewed] = [sum(alike.map((all) => all.due)), sum(alike.map((all) => all.renewed))];
+		return (own.renewed + (10 * (renewed + 0.5)) / (due + 1)) / (own.due + 10);
+	};
+}
+
 /** What is expected to be paid in a year, with its bounds, for each month and group. */
 export function projections(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
@@ -295,6 +319,7 @@ function customersOf(
 	all: readonly Subscription[],
 	lastingOf: (one: Subscription) => readonly Lasting[],
 	asked: Asked,
+	atWorst = false,
 ) {
 	const cids = new Map<string, string>();
 	for (const { subid, cid, atMs } of log.events)
@@ -317,7 +342,7 @@ function customersOf(
 			(a, b) => beganMs(a) - beganMs(b) || (a.first.subid < b.first.subid ? -1 : 1),
 		);
 		const times = own.flatMap((one) => {
-			const spells = spellsOf(lastingOf(one), asked);
+			const spells = spellsOf(lastingOf(one), asked, atWorst);
 			return spells.map(({ payments, endsAtMs, isByWill }, nth) => ({
 				fromMs: (payments[0] as Lasting).atMs,
 				toMs: endsAtMs,
@@ -338,7 +363,16 @@ function customersOf(
 				last.isByWill ||= time.isByWill;
 			}
 		}
-		return { began: sorted[0] as Subscription, own, together };
+		const spellsOfOwn = own.map((one) => spellsOf(lastingOf(one), asked, atWorst));
+		/** What is paid by all together; who goes on later has paid the same until then. */
+		const payingAt = (ms: number): number | null => {
+			if (!together.some(({ fromMs, toMs }) => fromMs < ms && toMs >= ms)) return null;
+			const pence = spellsOfOwn.map((spells) => standingAt(spells, ms));
+			if (pence.some((each) => each !== null)) return sum(pence.map((each) => each ?? 0));
+			const ends = times.map(({ toMs }) => toMs).filter((toMs) => toMs < ms);
+			return payingAt(Math.max(...ends));
+		};
+		return { began: sorted[0] as Subscription, own, together, payingAt };
 	});
 }
 
@@ -456,6 +490,13 @@ export function movement(log: Log, asked: Asked): Figures {
 	const firstMs = Math.min(...all.map(({ events }) => events[0]?.atMs as number));
 	const spans = spansFrom(firstMs, asked.every ?? 'month', asked);
 	const customers = customersOf(log, all, lastingOf, asked);
+	const worstCustomers = customersOf(log, all, lastingOf, asked, true);
+	const paid = all.filter((one) => lastingOf(one).length > 0);
+	const chanceOf = renewalChances(paid, lastingOf, asked.asOfMs);
+	const isOpen = (one: Subscription) => {
+		const [known, worst] = [false, true].map((atWorst) => spellsOf(lastingOf(one), asked, atWorst).at(-1));
+		return known?.endsAtMs !== worst?.endsAtMs;
+	};
 	for (const [name, own] of Map.groupBy(all, (one) => groupOf(one, asked, lastingOf(one)[0]?.pence ?? 0))) {
 		const spells = new Map(own.map((one) => [one, spellsOf(lastingOf(one), asked)]));
 		const whose = customers.filter(({ began }) => own.includes(began)).map(({ together }) => together);
@@ -510,12 +551,46 @@ export function movement(log: Log, asked: Asked): Figures {
 				theirBefore.filter((each, one) => each && !theirAfter[one]).length,
 				theirBefore.filter((each) => each).length,
 			);
-			figuresOf.closingLow = worstAfter.filter((pence) => pence !== null).length;
-			figuresOf.closingLowPence = sum(worstAfter.map((pence) => pence ?? 0));
-			figuresOf.churnHigh = ratio(
-				worstBefore.filter((pence, one) => pence !== null && worstAfter[one] === null).length,
-				worstBefore.filter((pence) => pence !== null).length || (figuresOf.opening as number),
+			const isMine = ({ began }: (typeof customers)[number]) => own.includes(began);
+			const payingAt = (some: typeof customers, ms: number) =>
+				some.filter(isMine).map((customer) => customer.payingAt(ms));
+			const ofSubscriptions = maybeOf(
+				{ known: [before, after], worst: [worstBefore, worstAfter] },
+				own.map((one) => (isOpen(one) ? 1 - chanceOf(one) : 0)),
 			);
+			const ofCustomers = maybeOf(
+				{
+					known: [payingAt(customers, from), payingAt(customers, to)],
+					worst: [payingAt(worstCustomers, from), payingAt(worstCustomers, to)],
+				},
+				customers.filter(isMine).map((customer) => {
+					// All that are past due are renewed, or none.
+					const lost = customer.own.filter(isOpen).map((one) => 1 - chanceOf(one));
+					return lost.length === 0 ? 0 : sum(lost) / lost.length;
+				}),
+			);
+			figuresOf.customerRetention = ofCustomers.share(({ kept }) => kept, 'pence').known;
+			const due = own.filter((one) => isOpen(one) && within(overAt(lastingOf(one), 'kept').dueMs));
+			const isProvisional = due.length > 0 || worstBefore.some((pence, one) => pence !== before[one]);
+			const known = figuresOf.ended as number;
+			const lost = sum(due.map((one) => 1 - chanceOf(one)));
+			const provisional: Record<string, Maybe> = {
+				ended: { low: known, likely: new About(known + lost, 0.5001), high: known + due.length },
+				closing: ofSubscriptions.closing('count'),
+				closingPence: ofSubscriptions.closing('pence'),
+				subscriptionChurn: ofSubscriptions.share(({ lost }) => lost, 'count'),
+				customerChurn: ofCustomers.share(({ lost }) => lost, 'count'),
+				grossRevenueRetention: ofSubscriptions.share(({ keptAtMost }) => keptAtMost, 'pence'),
+				netRevenueRetention: ofSubscriptions.share(({ kept }) => kept, 'pence'),
+				customerNetRevenueRetention: ofCustomers.share(({ kept }) => kept, 'pence'),
+			};
+			figuresOf.pastDue = isProvisional ? due.length : null;
+			figuresOf.pastDuePence = isProvisional
+				? sum(due.map((one) => standingAt(spells.get(one) as Spell[], Number.MAX_VALUE) ?? 0))
+				: null;
+			for (const [figure, may] of Object.entries(provisional))
+				for (const bound of ['low', 'likely', 'high'] as const)
+					figuresOf[`${figure} ${bound}`] = isProvisional ? may[bound] : null;
 			figuresOf.retention = ratio(sum(stayed), figuresOf.openingPence as number);
 			const kept = before.map((pence, one) => Math.min(pence ?? 0, stayed[one] as number));
 			figuresOf.grossRetention = ratio(sum(kept), figuresOf.openingPence as number);
@@ -529,6 +604,72 @@ export function movement(log: Log, asked: Asked): Figures {
 		}
 	}
 	return figures;
+}
+
+/** What a figure may become. */
+type Maybe = Readonly<Record<'low' | 'likely' | 'high', unknown>>;
+type Standings = readonly (number | null)[];
+
+/**
+ * What figures of a span become if all or none renew who are due and may: those who are due in it, and those who were due
+ * before it, each for themselves; and what is likely.
+ * @param chances how likely each is lost
+ */
+function maybeOf(
+	standings: Readonly<Record<'known' | 'worst', readonly [before: Standings, after: Standings]>>,
+	chances: readonly number[],
+) {
+	const sumsOf = ([before, after]: readonly [Standings, Standings]) =>
+		before.map((pence, one) => {
+			const now = after[one] ?? null;
+			const stays = pence === null ? 0 : (now ?? 0);
+			return {
+				opening: { count: Number(pence !== null), pence: pence ?? 0 },
+				closing: { count: Number(now !== null), pence: now ?? 0 },
+				lost: Number(pence !== null && now === null),
+				kept: stays - (pence ?? 0),
+				keptAtMost: Math.min(pence ?? 0, stays) - (pence ?? 0),
+			};
+		});
+	type Each = ReturnType<typeof sumsOf>[number];
+	const [known, worst] = [sumsOf(standings.known), sumsOf(standings.worst)];
+	const all = (figureOf: (one: Each) => number) => {
+		const [best, least] = [sum(known.map(figureOf)), sum(worst.map(figureOf))];
+		const differences = known.map((one, place) => figureOf(worst[place] as Each) - figureOf(one));
+		return {
+			best,
+			least,
+			likely: best + sum(differences.map((each, place) => each * (chances[place] ?? 0))),
+		};
+	};
+	return {
+		closing: (of: 'count' | 'pence') => {
+			const { best, least, likely } = all(({ closing }) => closing[of]);
+			return {
+				low: Math.min(best, least),
+				likely: new About(likely, 0.5001),
+				high: Math.max(best, least),
+			};
+		},
+		/** Of the opening; what is kept is told by what is lost of it. */
+		share: (figureOf: (one: Each) => number, of: 'count' | 'pence') => {
+			const [part, whole] = [all(figureOf), all(({ opening }) => opening[of])];
+			const plus = of === 'pence' ? 1 : 0;
+			const about = (share: number) => new About(plus + share, 0.000_052);
+			const among = [part.best, part.least].flatMap((each) =>
+				[whole.best, whole.least].flatMap((opening) => (opening === 0 ? [] : [each / opening])),
+			);
+			if (among.length === 0) return { known: null, low: null, likely: null, high: null };
+			const [low, high] = [Math.min(...among), Math.max(...among)];
+			const likely = whole.likely > 1e-9 ? part.likely / whole.likely : 0;
+			return {
+				known: whole.best === 0 ? null : about(part.best / whole.best),
+				low: about(low),
+				likely: about(Math.min(high, Math.max(low, likely))),
+				high: about(high),
+			};
+		},
+	};
 }
 
 /** Wilson's 95 % interval. */
@@ -556,7 +697,11 @@ function addSurvival(figures: Figures, name: string, steps: readonly (readonly [
 export function retention(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
 	const acquired = begunIn(log, asked);
-	const ages: { of: number; active: number; before: number; pence: number }[] = [];
+	const triedOf = lastingIn(log, asked);
+	const lastingOf = (one: Subscription) => triedOf(one).payments;
+	const paid = chosen(log, asked).filter((one) => lastingOf(one).length > 0);
+	const chanceOf = renewalChances(paid, lastingOf, asked.asOfMs);
+	const ages: { of: number; active: number; before: number; pence: number; open: number }[] = [];
 	for (const [name, own] of Map.groupBy(
 		acquired,
 		({ begunAtMs, group }) => `${monthOf(begunAtMs, asked)} ${group}`,
@@ -564,7 +709,8 @@ export function retention(log: Log, asked: Asked): Figures {
 		const month = name.slice(0, 7);
 		const starts = startsOf(Math.min(...own.map(({ begunAtMs }) => begunAtMs)), asked.asOfMs, asked.timezone);
 		const spells = own.map(({ tried }) => spellsOf(tried.payments, asked));
-		const thereAt = (ms: number) => spells.filter((some) => standingAt(some, ms) !== null).length;
+		const worst = own.map(({ tried }) => spellsOf(tried.payments, asked, true));
+		const isThere = (some: readonly Spell[] | undefined, ms: number) => standingAt(some ?? [], ms) !== null;
 		figures.set(`${name}: subscriptions`, own.length);
 		figures.set(
 			`${name}: now`,
@@ -577,22 +723,29 @@ export function retention(log: Log, asked: Asked): Figures {
 			const paid = own.flatMap(({ events }) =>
 				events.filter(({ atMs }) => Math.max(0, monthsBetween(month, monthOf(atMs, asked))) === age),
 			);
-			const [active, pence] = [thereAt(endMs), sum(paid.map(({ rvn }) => rvn))];
+			const active = spells.filter((some) => isThere(some, endMs)).length;
+			const pence = sum(paid.map(({ rvn }) => rvn));
+			const open = own.filter((_, one) => isThere(spells[one], endMs) && !isThere(worst[one], endMs));
+			const gone = sum(open.map((one) => 1 - chanceOf(one)));
+			figures.set(`${name}: open ${age}`, isOver ? open.length : null);
+			figures.set(`${name}: gone ${age}`, isOver ? new About(gone, 0.5001) : null);
 			figures.set(`${name}: active ${age}`, isOver ? active : null);
 			figures.set(`${name}: pence ${age}`, isOver ? pence : null);
 			if (!isOver) continue;
-			const all = ages[age] ?? { of: 0, active: 0, before: 0, pence: 0 };
+			const all = ages[age] ?? { of: 0, active: 0, before: 0, pence: 0, open: 0 };
 			ages[age] = {
 				of: all.of + own.length,
 				active: all.active + active,
 				before: all.before + before,
 				pence: all.pence + pence,
+				open: all.open + open.length,
 			};
 			before = active;
 		}
 	}
 	let steps: [stayed: number, of: number][] = [];
-	for (const [age, { of, active, before, pence }] of ages.entries()) {
+	for (const [age, { of, active, before, pence, open }] of ages.entries()) {
+		figures.set(`all ${age}: open`, open);
 		if (before > 0) steps = [...steps, [active, before]];
 		figures.set(`all ${age}: subscriptions`, of);
 		figures.set(`all ${age}: active`, active);
@@ -637,6 +790,24 @@ export function renewals(log: Log, asked: Asked): Figures {
 	return figures;
 }
 
+/** How likely a trial is paid for that is open, by those that are over and were open for as long. */
+function conversionChances(tried: readonly TriedPayments[], asOfMs: number) {
+	const agesOf = ({ triedAtMs, trialCancelledAtMs, payments }: TriedPayments) => ({
+		openMs:
+			Math.min(trialCancelledAtMs, payments[0]?.atMs ?? Number.POSITIVE_INFINITY) - (triedAtMs as number),
+		isPaid: payments.length > 0,
+	});
+	const over = tried.filter(({ decidedAtMs }) => decidedAtMs <= asOfMs);
+	return ({ triedAtMs, triedPence }: TriedPayments): number => {
+		const openFor = (some: readonly TriedPayments[]) =>
+			some.map(agesOf).filter(({ openMs }) => openMs > asOfMs - (triedAtMs as number));
+		const paidOf = (some: ReturnType<typeof openFor>) => some.filter(({ isPaid }) => isPaid).length;
+		const [same, all] = [openFor(over.filter((one) => one.triedPence === triedPence)), openFor(over)];
+		const ofAll = (paidOf(all) + 0.5) / (all.length + 1);
+		return (paidOf(same) + 10 * ofAll) / (same.length + 10);
+	};
+}
+
 /** What became of the trials that began in the period. */
 export function trials(log: Log, asked: Asked): Figures {
 	const figures: Figures = new Map();
@@ -644,6 +815,12 @@ export function trials(log: Log, asked: Asked): Figures {
 	const began = chosen(log, asked)
 		.map((one) => ({ one, ...triedOf(one) }))
 		.filter(({ triedAtMs }) => triedAtMs !== null && isIn(asked, triedAtMs));
+	const likelyOf = conversionChances(
+		chosen(log, asked)
+			.map(triedOf)
+			.filter(({ triedAtMs }) => triedAtMs !== null),
+		asked.asOfMs,
+	);
 	const firstMs = Math.min(...began.map(({ triedAtMs }) => triedAtMs as number));
 	const spans = asked.every === null ? undefined : spansFrom(firstMs, asked.every, asked);
 	const spanOf = (ms: number) =>
@@ -655,7 +832,11 @@ export function trials(log: Log, asked: Asked): Figures {
 		const paid = own.filter(({ payments }) => payments.length > 0);
 		const over = own.filter(({ decidedAtMs }) => decidedAtMs <= asked.asOfMs);
 		const paidOfOver = over.filter(({ payments }) => payments.length > 0);
-		const open = own.filter((one) => !over.includes(one) && !paid.includes(one) && !one.isTrialCancelled);
+		const open = own.filter(
+			(one) =>
+				!over.includes(one) && !paid.includes(one) && one.trialCancelledAtMs === Number.POSITIVE_INFINITY,
+		);
+		const likely = paid.length + sum(open.map(likelyOf));
 		const days = paid
 			.map(({ payments, triedAtMs }) => ((payments[0]?.atMs as number) - (triedAtMs as number)) / dayMs)
 			.sort((a, b) => a - b);
@@ -666,6 +847,9 @@ export function trials(log: Log, asked: Asked): Figures {
 		figures.set(`${name}: decided`, over.length);
 		const isKnown = over.length === own.length;
 		figures.set(`${name}: converted at most`, isKnown ? null : paid.length + open.length);
+		figures.set(`${name}: converted likely`, isKnown ? null : new About(likely, 0.5001));
+		figures.set(`${name}: rate likely`, isKnown ? null : ratio(likely, own.length));
+		figures.set(`${name}: converted at least`, isKnown ? null : paid.length);
 		figures.set(`${name}: rate at least`, isKnown ? null : ratio(paid.length, own.length));
 		figures.set(`${name}: rate at most`, isKnown ? null : ratio(paid.length + open.length, own.length));
 		figures.set(`${name}: rate`, ratio(paidOfOver.length, over.length));

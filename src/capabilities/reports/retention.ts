@@ -1,6 +1,6 @@
 import type { Movement } from '../../core/domain/subscription-course.ts';
 import { addMonths, type Calendar, monthsBetween } from '../../kit/reports/calendar.ts';
-import { begunIn, type PaidJourney, warningsOf } from '../../kit/reports/courses.ts';
+import { begunIn, isPaid, type PaidJourney, warningsOf } from '../../kit/reports/courses.ts';
 import { columnOf, type GroupValues } from '../../kit/reports/grouping.ts';
 import { penceByAge, type Terms } from '../../kit/reports/journey.ts';
 import { type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
@@ -18,13 +18,18 @@ export type RetainedCohort = ReturnType<typeof retained>;
 /** A row with its month and the values of its dimensions. */
 type NamedRow = RetainedCohort & Readonly<Record<string, unknown>>;
 
-/** By month of the first payment, then by group. @param maxAges how many months after it are told */
+/**
+ * By month of the first payment, then by group.
+ * @param maxAges how many months after it are told
+ * @param all also those of other times: what became of their dues tells what is likely
+ */
 export function retainedCohorts(
 	journeys: readonly PaidJourney[],
 	{ by, asOfMs, calendar }: Pick<Terms, 'by' | 'asOfMs' | 'calendar'>,
 	maxAges: number,
+	all: readonly PaidJourney[] = journeys,
 ): NamedRow[] {
-	const renewals = new Renewals(journeys, asOfMs);
+	const renewals = new Renewals(all, asOfMs);
 	const lossOf = (journey: PaidJourney) => 1 - renewals.chanceOf(journey).share;
 	return cohortsOf(journeys, { by, calendar }).map(({ month, values, members }) => ({
 		month,
@@ -141,7 +146,8 @@ export const retentionReport = reportThat({
 	},
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();
-		const rows = retainedCohorts(begunIn(journeys, period), { by, asOfMs, calendar }, months);
+		const terms = { by, asOfMs, calendar };
+		const rows = retainedCohorts(begunIn(journeys, period), terms, months, journeys.filter(isPaid));
 		return { lookbackDays, by, months, rows, all: retentionByAge(rows), warnings: warningsOf(journeys) };
 	},
 	table: ({ rows }) =>

@@ -155,7 +155,7 @@ export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = tru
 	const borrowed = paid.filter(({ course: { isBorrowed } }) => isBorrowed);
 	for (const [evt, own] of [...Map.groupBy(borrowed, ({ subscription }) => subscription.evt)].slice(0, 3))
 		warnings.push(
-			`Nobody has renewed a subscription with the event type ${quotedName(evt)}: ${counted(own.length, 'subscription')} of it are taken to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Say how often, or that it is paid once: 'caskade account update --renewal-days ${quotedName(evt)}=never'.`,
+			`Nobody has renewed a subscription with the event type ${quotedName(evt)}: ${counted(own.length, 'subscription')} of it are taken to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Say how often, or that it is paid once: 'caskade account update --renewal-days ${quotedName(evt)}=never'. ${replacesAll}`,
 		);
 	const skipped = paid.filter(hasSkipped).length;
 	if (skipped >= minWarned && skipped >= minWarnedShare * paid.length)
@@ -190,11 +190,14 @@ export function* assumedRenewals(
 	});
 	const others = unrenewed.length - assumed.length;
 	if (others > 0) assumed.push(`${counted(others, 'other event type')} not shown`);
-	const again = Object.keys(renewalDays).length > 0 ? ' Name what is set again: it replaces all of it.' : '';
+	const again = Object.keys(renewalDays).length > 0 ? ` ${replacesAll}` : '';
 	return withoutHidden(
 		`Not renewed by anybody yet: ${assumed.join('; ')}. To change it: 'caskade account update ${aid} --renewal-days EVT=DAYS', or EVT=never for what is paid once.${again}`,
 	);
 }
+
+/** Whoever sets one must know it: what was set before is not kept. */
+const replacesAll = 'Name what is set again: it replaces all of it.';
 
 /** More are only counted. */
 const maxAssumed = 10;

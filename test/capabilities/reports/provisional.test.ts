@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeMovement, type MovementRow } from '../../../src/capabilities/reports/movement.ts';
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
-import { retainedCohorts, retentionByAge } from '../../../src/capabilities/reports/retention.ts';
+import {
+	retainedCohorts,
+	retentionByAge,
+	retentionReport,
+} from '../../../src/capabilities/reports/retention.ts';
 import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
@@ -212,4 +216,22 @@ test('who is still subscribed at the end of a month is provisional, too', () => 
 			[3, 1],
 		],
 	);
+});
+
+test('what is likely of a month does not depend on the period that is asked for', async () => {
+	const simulated = simulate(plans, trouble, { subscriptions: 900, days, random: seededRandom(5) });
+	const asOfMs = Date.UTC(2025, 0, 2);
+	const { courses } = knownAt(simulated, asOfMs);
+	const rowsFrom = async (fromMs: number) => {
+		const period = { fromMs, toMs: Number.POSITIVE_INFINITY };
+		const query = { by: [], months: 24, lookbackDays: 90 };
+		const source = { query, period, asOfMs, calendar, courses: async () => courses };
+		const { rows } = await retentionReport.make(
+			source as unknown as Parameters<typeof retentionReport.make>[0],
+		);
+		return rows;
+	};
+	const [all, latest] = await Promise.all([0, Date.UTC(2024, 10, 1)].map(rowsFrom));
+	assert.ok(latest && latest.length > 0);
+	assert.deepEqual(latest, all?.slice(-latest.length));
 });
