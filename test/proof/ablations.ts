@@ -1,4 +1,4 @@
-/** `npm run proof:scoring -- --without NAME`: what a mechanism of training gains on real data. */
+/** Log losses on public data, of which `npm run proof:scoring -- --without NAME` tells what a mechanism gains. */
 
 import {
 	cutsForBacktest,
@@ -7,26 +7,26 @@ import {
 	scoresAsOf,
 } from '../../src/capabilities/training/follow/backtest.ts';
 import { train } from '../../src/capabilities/training/judge/train.ts';
-import { withInterval } from '../../src/capabilities/training/pages/report-text.ts';
 import { type Goal, goalDefaults, horizonMsOf } from '../../src/core/domain/goal.ts';
-import { logLosses, mean, meanOfGroups } from '../../src/core/scoring/fit/measure.ts';
+import { logLosses } from '../../src/core/scoring/fit/measure.ts';
 import { Scorer } from '../../src/core/scoring/fit/scorer.ts';
-import { type Mechanism, mechanisms, without } from '../../src/core/scoring/rows/ablation.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { type PlainVisitor, readerOf } from './plain-visitors.ts';
+import { kindsOfRenewals } from './renewal-histories.ts';
 import { cdnowVisitors } from './scoring-backtests.ts';
+import { renewalLosses } from './scoring-renewals.ts';
 import { shoppersSplit } from './shoppers.ts';
 
 const cuts = 6;
 const seed = 1;
 
-interface Losses {
+export interface Losses {
 	readonly losses: Float64Array;
 	/** The visitor of each. */
 	readonly groups: Uint32Array;
 }
 
-interface RealHistory {
+export interface RealHistory {
 	readonly name: string;
 	readonly lossesOf: () => Promise<Losses>;
 }
@@ -122,63 +122,38 @@ async function laterShoppersLosses(file: string): Promise<Losses> {
 
 const shoppersRows = 12_330;
 
-function realHistories(files: { readonly sample: string; readonly shoppers: string }): RealHistory[] {
+/** Public histories. What is computed for one serves the next. */
+export function realHistories(files: { readonly sample: string; readonly shoppers: string }): RealHistory[] {
 	const histories = readHistories(files.sample);
 	return [
-		...[91, 28].flatMap((days) => [
-			{
-				name: `CDNOW sample, ${days} days, at six cuts`,
-				lossesOf: () => backtestLosses(cdnowVisitors(histories), days, 'cut'),
-			},
-			{
-				name: `CDNOW sample, ${days} days, after purchases`,
-				lossesOf: () => backtestLosses(customersWhoVisit(histories), days, 'hit'),
-			},
-			{
-				name: `CDNOW sample, ${days} days, present and absent`,
-				lossesOf: async () =>
-					together(
-						await backtestLosses(customersWhoVisit(histories), days, 'cut'),
-						await backtestLosses(customersWhoVisit(histories), days, 'hit'),
-					),
-			},
-		]),
+		...[91, 28].flatMap((days) => {
+			let [atCuts, afterPurchases]: Promise<Losses>[] = [];
+			const cutLosses = () => (atCuts ??= backtestLosses(cdnowVisitors(histories), days, 'cut'));
+			const hitLosses = () => (afterPurchases ??= backtestLosses(customersWhoVisit(histories), days, 'hit'));
+			return [
+				{ name: `CDNOW ${days} days, at cuts`, lossesOf: cutLosses },
+				{ name: `CDNOW ${days} days, after purchases`, lossesOf: hitLosses },
+				{
+					name: `CDNOW ${days} days, both`,
+					lossesOf: async () =>
+						together(await backtestLosses(customersWhoVisit(histories), days, 'cut'), await hitLosses()),
+				},
+			];
+		}),
 		{ name: 'Shoppers, all features', lossesOf: () => shoppersLosses(files.shoppers, []) },
 		{
 			name: 'Shoppers, without PageValues',
 			lossesOf: () => shoppersLosses(files.shoppers, ['PageValues']),
 		},
-		{
-			name: 'Shoppers, later tenths by earlier ones',
-			lossesOf: () => laterShoppersLosses(files.shoppers),
-		},
+		{ name: 'Shoppers, later tenths', lossesOf: () => laterShoppersLosses(files.shoppers) },
+		...kindsOfRenewals
+			.filter(({ isPublic }) => isPublic)
+			.map((kind) => ({
+				name: `renewals, ${kind.name.replace('published counts of ', '')}`,
+				lossesOf: async () => {
+					const { served, groups } = await renewalLosses(kind, seed);
+					return { losses: served, groups };
+				},
+			})),
 	];
-}
-
-/**
- * Prints how much more log loss each real history has without a mechanism, with its 95 % interval.
- * @param on only histories with this in their name
- */
-export async function printAblations(
-	files: { readonly sample: string; readonly shoppers: string },
-	names: readonly string[],
-	on = '',
-): Promise<void> {
-	for (const name of names)
-		if (!(mechanisms as readonly string[]).includes(name))
-			throw new Error(`There is no mechanism ${name}; use one of ${mechanisms.join(', ')}.`);
-	for (const history of realHistories(files).filter(({ name }) => name.includes(on))) {
-		const whole = await history.lossesOf();
-		process.stdout.write(`${history.name}: log loss ${mean(whole.losses).toFixed(4)}\n`);
-		for (const name of names as readonly Mechanism[]) {
-			without.add(name);
-			const less = await history.lossesOf();
-			without.delete(name);
-			const gain = meanOfGroups(
-				less.losses.map((loss, row) => loss - (whole.losses[row] as number)),
-				whole.groups,
-			);
-			process.stdout.write(`  ${name.padEnd(18)} gains ${withInterval(gain)}\n`);
-		}
-	}
 }

@@ -16,8 +16,7 @@ import {
 	logLoss,
 } from '../../src/core/scoring/fit/measure.ts';
 import { Scorer } from '../../src/core/scoring/fit/scorer.ts';
-import { mechanisms } from '../../src/core/scoring/rows/ablation.ts';
-import { printAblations } from './ablations.ts';
+import { printAblations } from './ablation-table.ts';
 import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';
 import { type CdnowAccount, withCdnowAccount } from './cdnow-commands.ts';
@@ -244,8 +243,7 @@ if (import.meta.main) {
 		},
 		allowPositionals: true,
 	});
-	if (values.without)
-		await printAblations(files, values.without[0] === 'each' ? mechanisms : values.without, values.on);
+	if (values.without) await printAblations(files, values.without, values.on);
 	else printAimHeader();
 	for (const name of positionals.length > 0 ? positionals : values.without ? [] : Object.keys(parts)) {
 		const startedUs = process.cpuUsage();

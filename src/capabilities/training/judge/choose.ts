@@ -1,5 +1,4 @@
 import { mean, meanOfGroups } from '../../../core/scoring/fit/measure.ts';
-import { without } from '../../../core/scoring/rows/ablation.ts';
 import { recencies } from '../../../core/scoring/rows/recency.ts';
 import type { FoldModels, Trial } from './fold-models.ts';
 import { type Choice, minConversions } from './report.ts';
@@ -33,7 +32,7 @@ export function choose(folds: readonly ComparedModels[]): Choice {
 	const better = folds.filter((_, block) => lossIn(boosting, block) < lossIn(logistic, block)).length;
 	// The rows of a block share its time, and so what is unusual about it, which the interval does not know.
 	const isBetter = boostingGain.low > 0 && 2 * better > folds.length;
-	const kind = isBetter && !without.has('boosting') ? 'boosting' : 'logistic';
+	const kind = isBetter ? 'boosting' : 'logistic';
 	const { trials } = kind === 'boosting' ? boosting : logistic;
 	const standardErrors = correlation(folds, trials);
 	const gainsOf = (which?: 'present' | 'absent') => gainsOn(folds, trials, which);

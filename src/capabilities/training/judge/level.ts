@@ -1,5 +1,4 @@
 import { logistic } from '../../../core/scoring/fit/measure.ts';
-import { without } from '../../../core/scoring/rows/ablation.ts';
 import { valuesAt } from '../../../core/scoring/rows/dataset.ts';
 import { minVisitors, type RecentRows, type TimedRows } from '../../../core/scoring/rows/recent-rows.ts';
 
@@ -12,14 +11,13 @@ export function levelShifts(
 	logOdds: Float64Array,
 	{ labels, groups }: Pick<TimedRows, 'labels' | 'groups'>,
 ): number[] {
-	if (without.has('level')) return recent.map(() => 0);
 	const shiftOf = (places: Uint32Array) => levelShift(valuesAt(logOdds, places), valuesAt(labels, places));
 	const ofAll = shiftOf(Uint32Array.from(recent.flatMap((places) => [...places])));
 	return recent.map((places) => {
 		const visitorsOf = (label: number) =>
 			new Set(places.filter((place) => labels[place] === label).map((place) => groups[place] as number)).size;
 		const isProven = Math.min(visitorsOf(0), visitorsOf(1)) >= minVisitors;
-		return isProven && !without.has('level by recency') ? shiftOf(places) : ofAll;
+		return isProven ? shiftOf(places) : ofAll;
 	});
 }
 

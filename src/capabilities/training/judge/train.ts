@@ -8,7 +8,6 @@ import {
 	type PriorModel,
 } from '../../../core/scoring/fit/model.ts';
 import { Scorer } from '../../../core/scoring/fit/scorer.ts';
-import { without } from '../../../core/scoring/rows/ablation.ts';
 import {
 	type Dataset,
 	inTimeOrder,
@@ -65,7 +64,7 @@ export function train(
 		share += (1 - share) * shareOfStep;
 		onProgress?.(share);
 	};
-	const dataset = inTimeOrder(without.has('texts') ? withoutTexts(unordered) : unordered, seed);
+	const dataset = inTimeOrder(unordered, seed);
 	const { features } = dataset;
 	onStep();
 	const counts = countsOf(dataset.labels, dataset.groups);
@@ -154,10 +153,6 @@ export function train(
 			leaks: likelyLeaks(dataset),
 		},
 	};
-}
-
-function withoutTexts({ features, ...dataset }: Dataset): Dataset {
-	return { ...dataset, features: { ...features, categorical: [] }, categorical: [], texts: [] };
 }
 
 function levelReports({ labels, atMs }: Dataset, recent: RecentRows): LevelReport[] {

@@ -2,11 +2,9 @@ import { compareTexts } from '../../../core/domain/compare-texts.ts';
 import { type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
 import { dayMs } from '../../../core/durations.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
-import { without } from '../../../core/scoring/rows/ablation.ts';
 import type { Dataset } from '../../../core/scoring/rows/dataset.ts';
 import { DatasetBuilder } from '../../../core/scoring/rows/dataset.ts';
 import type { FeatureRow, FeatureSet } from '../../../core/scoring/rows/features.ts';
-import { renewalNumbers } from '../../../core/scoring/rows/known-features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../../../core/scoring/rows/profile-features.ts';
 import { hashOfText, seededRandom } from '../../../core/scoring/rows/random.ts';
 import { recencyOf } from '../../../core/scoring/rows/recency.ts';
@@ -94,14 +92,13 @@ export async function accountRows(reader: AccountHistory, options: RowsOptions):
 			horizonMs,
 			goals: ofHorizon,
 			cancellationEvt: reader.cancellationEvt,
-			hitShare: without.has('rows after hits') ? 0 : Math.min(1, rows / 2 / hits),
-			cutShare: without.has('rows at cuts')
-				? 0
-				: Math.min(
-						cuts,
-						rows / 2 / Math.max(1, listed.vids.length),
-						cutsForActivity({ ...extent, hits: peoplesHits }, listed),
-					) / cuts,
+			hitShare: Math.min(1, rows / 2 / hits),
+			cutShare:
+				Math.min(
+					cuts,
+					rows / 2 / Math.max(1, listed.vids.length),
+					cutsForActivity({ ...extent, hits: peoplesHits }, listed),
+				) / cuts,
 			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 		};
 		return [
@@ -315,18 +312,11 @@ export class RowCollector {
 function varying({ numeric, categorical }: FeatureSet, rows: readonly FeatureRow[]): FeatureSet {
 	const [first] = rows;
 	return {
-		numeric: numeric.filter(
-			({ name }, column) =>
-				!isLeftOut(name) && rows.some((row) => !Object.is(row.numeric[column], first?.numeric[column])),
+		numeric: numeric.filter((_, column) =>
+			rows.some((row) => !Object.is(row.numeric[column], first?.numeric[column])),
 		),
 		categorical: categorical.filter((_, column) =>
 			rows.some((row) => row.categorical[column] !== first?.categorical[column]),
 		),
 	};
-}
-
-/** In proofs of what features gain. */
-function isLeftOut(name: string): boolean {
-	if (!Object.hasOwn(renewalNumbers, name)) return false;
-	return without.has(name === 'paymentsInRow' ? 'payments in a row' : 'due dates');
 }

@@ -1,0 +1,47 @@
+/** `npm run proof:scoring -- --without NAME`, or `--without each`: what mechanisms of scoring gain on public data, as a table. */
+
+import { withInterval } from '../../src/capabilities/training/pages/report-text.ts';
+import { mean, meanOfGroups } from '../../src/core/scoring/fit/measure.ts';
+import type * as Ablations from './ablations.ts';
+import { importWithout, linesOf, type Mechanism, mechanisms } from './mechanisms.ts';
+
+/**
+ * Prints how much more log loss each public history has without a mechanism, with its 95 % interval, and how many lines of code it has.
+ * @param on only histories with this in their name
+ */
+export async function printAblations(
+	files: { readonly sample: string; readonly shoppers: string },
+	names: readonly string[],
+	on = '',
+): Promise<void> {
+	const asked = names[0] === 'each' ? mechanisms : names.map(mechanismOf);
+	const historiesWithout = async (mechanism?: Mechanism) => {
+		const { realHistories } = await importWithout<typeof Ablations>('./ablations.ts', mechanism);
+		return realHistories(files).filter(({ name }) => name.includes(on));
+	};
+	const whole = new Map<string, Ablations.Losses>();
+	for (const { name, lossesOf } of await historiesWithout()) {
+		if (!asked.some((one) => one.on.test(name))) continue;
+		const losses = await lossesOf();
+		whole.set(name, losses);
+		process.stdout.write(`${name}: log loss ${mean(losses.losses).toFixed(4)}\n`);
+	}
+	process.stdout.write('\n| mechanism | lines | history | gains |\n|---|---|---|---|\n');
+	for (const mechanism of asked)
+		for (const { name, lossesOf } of await historiesWithout(mechanism)) {
+			const all = whole.get(name);
+			if (!all || !mechanism.on.test(name)) continue;
+			const less = await lossesOf();
+			const more = less.losses.map((loss, row) => loss - (all.losses[row] as number));
+			const gain = withInterval(meanOfGroups(more, all.groups));
+			process.stdout.write(`| ${mechanism.name} | ${linesOf(mechanism)} | ${name} | ${gain} |\n`);
+		}
+}
+
+function mechanismOf(name: string): Mechanism {
+	const found = mechanisms.find((one) => one.name === name);
+	if (found) return found;
+	throw new Error(
+		`There is no mechanism ${name}; use one of ${mechanisms.map((one) => one.name).join(', ')}.`,
+	);
+}
