@@ -3,7 +3,7 @@ import {
 	brierScore,
 	calibrationTable,
 	expectedCalibrationError,
-	logLoss,
+	logLosses,
 	mean,
 	rocCurve,
 } from '../../../core/scoring/fit/measure.ts';
@@ -25,6 +25,8 @@ interface Judged {
 	/** The number of visits of a visitor who is present; 0 of others. */
 	readonly visits: number;
 	readonly isAbsent: boolean;
+	/** How many hits it stands for. */
+	readonly hits: number;
 	readonly atMs: number;
 }
 
@@ -45,6 +47,7 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 				score: served[row] as number,
 				base: base[row] as number,
 				isAbsent: judged.recency[row] !== 0,
+				hits: judged.hits[row] as number,
 				visits: judged.recency[row] === 0 ? (judged.visits[row] as number) : 0,
 				atMs: judged.atMs[row] as number,
 			};
@@ -64,7 +67,7 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 		expectedCalibrationError: expectedCalibrationError(table),
 		calibrationTable: table,
 		roc: rocCurve(labels, scores, weights),
-		visitorRate: mean(weights.map((weight, row) => weight * (labels[row] as number))) / mean(weights),
+		visitorRate: measuresOf(rows, weights).observed,
 		scoreHistogram,
 		blocks: blocks.map(
 			(block): BlockMeasures => ({
@@ -97,7 +100,11 @@ function measuresOfVisits(rows: readonly Judged[]): LaterMeasures['present'] {
 	return {
 		...countsOf(labels, groups),
 		auc: Number.isNaN(value) ? null : value,
-		...measuresOf(rows),
+		...measuresOf(
+			rows,
+			// Pages ask after each hit, also of who comes so often that only some hits are rows.
+			Float64Array.from(rows, ({ hits, isAbsent }) => (isAbsent ? 1 : hits)),
+		),
 	};
 }
 
@@ -109,16 +116,21 @@ function columnsOf(rows: readonly Judged[]) {
 	};
 }
 
-function measuresOf(rows: readonly Judged[]): RowMeasures {
+/** @param weights how much each row counts; by default, all alike */
+function measuresOf(
+	rows: readonly Judged[],
+	weights: Float64Array = new Float64Array(rows.length).fill(1),
+): RowMeasures {
 	const { labels, scores } = columnsOf(rows);
+	const all = mean(weights);
+	const weighted = (values: ArrayLike<number>) =>
+		mean(weights.map((weight, row) => weight * (values[row] as number))) / all;
+	const bases = Float64Array.from(rows, ({ base }) => base);
 	return {
-		predicted: mean(scores),
-		observed: mean(labels),
-		logLoss: logLoss(labels, scores),
-		baseRateLogLoss: logLoss(
-			labels,
-			Float64Array.from(rows, ({ base }) => base),
-		),
+		predicted: weighted(scores),
+		observed: weighted(labels),
+		logLoss: weighted(logLosses(labels, scores)),
+		baseRateLogLoss: weighted(logLosses(labels, bases)),
 	};
 }
 

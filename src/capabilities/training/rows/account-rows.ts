@@ -287,11 +287,11 @@ export class RowCollector {
 		for (const { vid, snapshot } of this.#waiting.splice(0)) this.#add(vid, snapshot);
 	}
 
-	#add(vid: string, { profile, atMs, labels, renewing, knownAtMs = atMs }: Snapshot): void {
+	#add(vid: string, { profile, atMs, labels, renewing, knownAtMs = atMs, hits = 1 }: Snapshot): void {
 		const visits = this.#scope === 'vid' ? profile.visits : 0;
 		const recency = recencyOf(profile, atMs, this.#horizonMs);
 		const row = this.#toRow(profile, atMs, renewing);
-		this.#dataset.add({ ...row, label: 0, atMs: knownAtMs, group: vid, visits, recency });
+		this.#dataset.add({ ...row, label: 0, atMs: knownAtMs, group: vid, visits, recency, hits });
 		for (const [index, ofGoal] of this.#labels.entries()) ofGoal.push(labels[index] as 0 | 1);
 	}
 

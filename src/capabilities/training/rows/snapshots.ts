@@ -12,6 +12,8 @@ export interface Snapshot {
 	readonly profile: Profile;
 	/** For each goal, whether it was reached within the horizon after `atMs`. */
 	readonly labels: readonly (0 | 1)[];
+	/** How many of the visitor's hits it is drawn for; default: 1. */
+	readonly hits?: number;
 	/** The subscription whose renewal is the outcome, and when that is known at the latest. */
 	readonly renewing?: ActiveSubscription;
 	readonly knownAtMs?: number;
@@ -68,10 +70,12 @@ export function visitorSnapshots(
 	const moments = [...new Set([...fromHits, ...fromCuts])].sort((a, b) => a - b);
 	const profiles = profilesAt(history, moments);
 	const labelsAt = outcomesOf(history, plan);
+	const hits = fromHits.length < maxRowsOfOne ? 1 : (plan.hitShare * hitTimesMs.length) / maxRowsOfOne;
 	return moments.map((atMs, index) => ({
 		atMs,
 		profile: profiles[index] as Profile,
 		labels: labelsAt(atMs),
+		hits,
 	}));
 }
 

@@ -1,5 +1,6 @@
 import { delayMsOf, type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
 import { dayMs } from '../../../core/durations.ts';
+import { mean } from '../../../core/scoring/fit/measure.ts';
 import { seededRandom } from '../../../core/scoring/rows/random.ts';
 import { type Recency, recencies, recencyOf } from '../../../core/scoring/rows/recency.ts';
 import { recentRows } from '../../../core/scoring/rows/recent-rows.ts';
@@ -36,7 +37,6 @@ export async function measureBaseRates(
 	const nowMs = await endOfLog(reader, asOfMs);
 	const vids = sampled ?? (await spreadVisitors(reader, nowMs));
 	for (const ofPlan of Map.groupBy(goals, planOf).values()) {
-		const counts = ofPlan.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
 		const [first] = ofPlan as [Goal];
 		const toMs = nowMs - delayMsOf(first);
 		const periodMs = Math.max(minPeriodMs, horizonMsOf(first) / 4);
@@ -51,18 +51,19 @@ export async function measureBaseRates(
 		const period = { goals: ofPlan, fromMs, toMs, nowMs, vids };
 		for await (const { history, recency, labels, atMs, knownAtMs = atMs } of sampleOutcomes(reader, period))
 			outcomes.push({ vid: history.vid, recency, labels, atMs: knownAtMs });
-		for (const { recency, labels } of first.counts === 'renewal' ? latestDues(outcomes) : outcomes)
-			for (const [index, label] of labels.entries()) {
-				const count = counts[index]?.[recency] as Count;
-				count.reached += label;
-				count.of++;
-			}
+		const chosen = first.counts === 'renewal' ? latestDues(outcomes) : outcomes;
+		const byRecency = recencies.map((each) => chosen.filter(({ recency }) => recency === each));
 		for (const [index, goal] of ofPlan.entries()) {
-			const ofGoal = counts[index] as Count[];
-			const sum = (of: keyof Count) => ofGoal.reduce((total, count) => total + count[of], 0);
+			// Pages ask after each hit, so the rate is that of hits. It is trusted as far as there are visitors.
+			const counts = byRecency.map((some) => {
+				const of = new Set(some.map(({ vid }) => vid)).size;
+				return { of, reached: of && of * mean(some.map(({ labels }) => labels[index] as number)) };
+			});
+			const sum = (key: 'of' | 'reached') => counts.reduce((total, count) => total + count[key], 0);
 			const all = smoothedRate(sum('reached'), sum('of'), priorRateOf(goal));
-			const byRecency = ofGoal.map(({ reached, of }) => smoothedRate(reached, of, all));
-			rates.set(goal.name, { byRecency });
+			rates.set(goal.name, {
+				byRecency: counts.map(({ reached, of }) => smoothedRate(reached, of, all)),
+			});
 		}
 	}
 	return rates;
@@ -94,8 +95,6 @@ function latestDues(outcomes: readonly Outcome[]): readonly Outcome[] {
 function planOf(goal: Goal): string {
 	return goal.counts === 'renewal' ? goal.name : String(horizonMsOf(goal));
 }
-
-type Count = { reached: number; of: number };
 
 /** If the log has ended, its end; the time since says nothing. */
 export async function endOfLog(reader: AccountHistory, asOfMs: number): Promise<number> {

@@ -18,6 +18,8 @@ export interface Dataset {
 	/** The number of visits so far; 0 if unknown. */
 	readonly visits: Uint8Array;
 	readonly recency: Uint8Array;
+	/** How many hits each row stands for, among rows after hits. */
+	readonly hits: Float32Array;
 }
 
 /** The first rows have this room. It doubles. */
@@ -45,11 +47,12 @@ export class DatasetBuilder {
 			groups: new Uint32Array(firstRoom),
 			visits: new Uint8Array(firstRoom),
 			recency: new Uint8Array(firstRoom),
+			hits: new Float32Array(firstRoom),
 		};
 	}
 
 	/** Appends an example. @throws Error where it does not fit the features, or has an infinite number */
-	add({ numeric, categorical, label, atMs, group, visits = 0, recency = 0 }: Example): void {
+	add({ numeric, categorical, label, atMs, group, visits = 0, recency = 0, hits = 1 }: Example): void {
 		const row = this.#rows;
 		if (row === this.#room.rows)
 			this.#room = mapColumns(this.#room, 2 * row, (values) => sharedCopy(values, 2 * row));
@@ -72,6 +75,7 @@ export class DatasetBuilder {
 		room.groups[row] = this.#groupOf(group);
 		room.visits[row] = Math.min(255, visits);
 		room.recency[row] = recency;
+		room.hits[row] = hits;
 		this.#rows++;
 	}
 
@@ -172,7 +176,7 @@ export function rowsByGroup(groups: Uint32Array): Uint32Array {
 }
 
 function mapColumns(
-	{ features, texts, numeric, categorical, labels, atMs, groups, visits, recency }: Dataset,
+	{ features, texts, numeric, categorical, labels, atMs, groups, visits, recency, hits }: Dataset,
 	rows: number,
 	of: <Values extends Float32Array | Float64Array | Uint32Array | Uint8Array>(values: Values) => Values,
 ): Dataset {
@@ -187,6 +191,7 @@ function mapColumns(
 		groups: of(groups),
 		visits: of(visits),
 		recency: of(recency),
+		hits: of(hits),
 	};
 }
 

@@ -43,6 +43,8 @@ export interface Example extends FeatureRow {
 	readonly recency?: Recency;
 	/** The number of visits so far, if known; reports show measures by it. */
 	readonly visits?: number;
+	/** How many hits it stands for, where only some of a visitor's are rows. Default: 1. */
+	readonly hits?: number;
 }
 
 /** A feature set whose absent values are 0 and the empty string. */

@@ -184,3 +184,21 @@ test('measures by number of visits are of visitors who are present', () => {
 function hash(index: number): number {
 	return seededRandom(index)();
 }
+
+test('what the report promises of visitors who are present counts the hits that rows stand for', () => {
+	const random = seededRandom(5);
+	const rows = Array.from({ length: 5000 }, (_, atMs) => {
+		const isOften = random() < 0.1;
+		const label = random() < (isOften ? 0.6 : 0.1) ? (1 as const) : (0 as const);
+		return { numeric: [isOften ? 1 : 0], categorical: [], label, atMs, hits: isOften ? 9 : 1, visits: 1 };
+	});
+	const { report } = train(datasetOfFeatures(featureSet(['often'], []), rows), { seed: 1 });
+	// The last three of five blocks judge, which are of the last six tenths.
+	const judged = rows.slice(Math.floor(rows.length * (0.4 + (0.6 * 2) / 5)));
+	const sum = (of: (row: (typeof rows)[number]) => number) =>
+		judged.reduce((total, row) => total + of(row), 0);
+	const own = sum(({ hits, label }) => hits * label) / sum(({ hits }) => hits);
+	assert.ok(Math.abs((report.later?.present?.observed ?? 0) - own) < 1e-9);
+	assert.ok(Math.abs((report.later?.observed ?? 0) - mean(judged.map(({ label }) => label))) < 1e-9);
+	assert.ok(own > 2 * (report.later?.observed ?? 1));
+});

@@ -186,3 +186,17 @@ test('at every cut, those known for long are as frequent as newcomers', () => {
 	assert.ok(Math.abs(takenAtLast(0) - 0.25) < 0.04, 'known for eight cuts');
 	assert.ok(Math.abs(takenAtLast(75) - 0.25) < 0.04, 'known for one');
 });
+
+test('who comes so often that only some hits are rows has rows that stand for more of them', () => {
+	const hits = Array.from({ length: 640 }, (_, number) => hit(startMs + number * 1000));
+	const rowsOf = (some: typeof hits, hitShare: number) =>
+		visitorSnapshots(
+			history(some),
+			{ ...planAt(startMs + 9 * dayMs), cutsMs: [], hitShare },
+			seededRandom(1),
+		);
+	const rows = rowsOf(hits, 0.5);
+	assert.equal(rows.length, 32);
+	assert.ok(rows.every(({ hits: standsFor }) => standsFor === 10));
+	assert.ok(rowsOf(hits.slice(0, 20), 0.5).every(({ hits: standsFor = 1 }) => standsFor === 1));
+});
