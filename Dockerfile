@@ -6,7 +6,7 @@ ARG BASE=node:26.10.0-trixie-slim
 
 FROM $BASE AS package
 COPY dist/caskade-0.1.0.tgz /tmp/caskade.tgz
-# With the versions and hashes that the package brings along. Types and source maps are for those who develop.
+# Types and source maps are for those who develop.
 RUN npm install --global --ignore-scripts --no-audit --no-fund /tmp/caskade.tgz \
  && cd /usr/local/lib/node_modules/caskade \
  && find . '(' -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' ')' -delete

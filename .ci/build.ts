@@ -81,7 +81,7 @@ interface Manifest {
 }
 
 /**
- * What npm installs with a package, to the hash: that of the project's lock file which is neither for development nor the runtime.
+ * What a package was tested with, to the hash: that of the project's lock file which is neither for development nor the runtime.
  * @param isNeeded of a folder below node_modules; by default all are
  */
 function lockOf(manifest: Manifest, isNeeded: (name: string) => boolean = () => true): object {
