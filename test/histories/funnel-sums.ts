@@ -3,9 +3,9 @@ import { About } from './alike.ts';
 import { type Asked, dayMs, type Figures, isIn, ratio, readLog } from './journeys.ts';
 import { isNobody } from './model.ts';
 
-/** The same as `path-sums.ts` for who saw a page, and what became of them; not by channel. */
+/** The same as `path-sums.ts` for who saw a page, and what became of them. */
 export function funnel(log: Log, asked: Asked): Figures {
-	const { log: known, owners, gateways } = readLog(log, asked);
+	const { log: known, owners, gateways, touches } = readLog(log, asked);
 	const views = [...Map.groupBy(known.hits, ({ vid }) => vid)].flatMap(([vid, own]) => {
 		if (gateways.has(vid)) return [];
 		const hits = own.toSorted((a, b) => a.atMs - b.atMs || (a.text < b.text ? -1 : 1));
@@ -20,6 +20,8 @@ export function funnel(log: Log, asked: Asked): Figures {
 			return {
 				page,
 				device: body.device,
+				// That of the last arrival; whoever has none came directly.
+				channel: touches.get(vid)?.findLast((touch) => touch.atMs <= atMs)?.origin[0] ?? 'direct',
 				isWaiting: endMs > asked.asOfMs,
 				hasBegun: tids.length > 0,
 				hasPaid: tids.some((tid) => owners.get(tid)?.vid === vid),
@@ -52,10 +54,12 @@ export function funnel(log: Log, asked: Asked): Figures {
 		.slice(0, asked.top);
 	for (const [page, own] of pages) {
 		add(`${page} all `, own);
-		const byDevice = [...Map.groupBy(own, ({ device }) => device)].sort((a, b) =>
-			byCount(a, b, (all) => all.filter(({ isWaiting }) => !isWaiting).length),
-		);
-		for (const [device, some] of byDevice) add(`${page} device ${device}`, some);
+		for (const part of ['channel', 'device'] as const) {
+			const all = [...Map.groupBy(own, (view) => view[part])].sort((a, b) =>
+				byCount(a, b, (views) => views.filter(({ isWaiting }) => !isWaiting).length),
+			);
+			for (const [value, some] of all) add(`${page} ${part} ${value}`, some);
+		}
 	}
 	return figures;
 }

@@ -275,7 +275,7 @@ export function retentionFigures(report: Report, asked: Asked): Figures {
 
 export function funnelFigures(report: Report): Figures {
 	const figures: Figures = new Map();
-	const rows = (report.rows as Rows).filter(({ part }) => part !== 'channel');
+	const rows = report.rows as Rows;
 	for (const [place, { page, part, value, ...columns }] of rows.entries()) {
 		figures.set(`row ${place}`, `${page} ${part} ${value}`);
 		for (const [column, number] of Object.entries(columns))

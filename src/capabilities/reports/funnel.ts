@@ -1,10 +1,12 @@
 import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { isMissingKey } from '../../core/domain/missing-key.ts';
+import type { Touch } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
 import { eachVisitorsHits, ownersOfTids, type VisitorsHit } from '../../kit/reading/hits-by-visitor.ts';
 import { isIn, type Period } from '../../kit/reports/journey.ts';
 import { quotedName } from '../../kit/reports/label.ts';
+import { readTouchesOf } from '../../kit/reports/read-journeys.ts';
 import { reportThat, styled } from '../../kit/reports/report.ts';
 import { bars } from '../../kit/reports/report-drawing.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';
@@ -44,17 +46,13 @@ class Funnel {
 		return [...new Set(this.#shown.flatMap(({ tids }) => [...tids]))];
 	}
 
-	/** @param hits of one visitor, in order of time */
-	add(vid: string, hits: readonly VisitorsHit[]): void {
-		const visits = new Set<string>();
+	/** @param hits of one visitor, in order of time, as their arrivals are */
+	add(vid: string, hits: readonly VisitorsHit[], arrivals: readonly Touch[] = []): void {
 		const seen = new Set<string>();
-		let channel = 'direct';
-		for (const { sid, atMs, body } of hits) {
-			const isArrival = body.channel !== 'internal' && (!visits.has(sid) || body.channel !== 'direct');
-			if (isArrival) channel = body.channel;
-			visits.add(sid);
+		for (const { atMs, body } of hits) {
 			if (body.page === null || seen.has(body.page) || !isIn(this.#period, atMs)) continue;
 			seen.add(body.page);
+			const channel = arrivals.findLast((arrival) => arrival.atMs <= atMs)?.channel ?? 'direct';
 			const steps = this.#stepsOf(body.page, channel, body.device);
 			if (atMs + this.#withinMs > this.#asOfMs) {
 				for (const step of steps) step.waiting++;
@@ -153,11 +151,15 @@ export const funnelReport = reportThat({
 	async make({ period, asOfMs, query: { days, top }, read, gateways: findGateways }) {
 		const gateways = await findGateways();
 		const funnel = new Funnel(period, days * dayMs, asOfMs);
-		const rows = await read(function* () {
-			yield* eachVisitorsHits(asOfMs, (vid, hits) => {
-				if (!gateways.has(vid)) funnel.add(vid, hits);
+		const rows = await read(function* (options) {
+			let arrivals: ReadonlyMap<string, readonly Touch[]> = new Map();
+			const add = (vid: string, hits: readonly VisitorsHit[]) => {
+				if (!gateways.has(vid)) funnel.add(vid, hits, arrivals.get(vid));
+			};
+			yield* eachVisitorsHits(asOfMs, add, function* (vids) {
+				arrivals = yield* readTouchesOf(vids, options);
 			});
-			return funnel.rows(yield* ownersOfTids(funnel.tids, asOfMs), top);
+			return funnel.rows(yield* ownersOfTids(funnel.tids, options), top);
 		});
 		const notes = [
 			'It does not say that a page makes visitors buy: who means to buy looks at it. Who paid in another browser, or without a tid on a page, counts as not having paid.',

@@ -120,10 +120,10 @@ export const hostsReport = reportThat({
 	initial: { by: [] },
 	async make({ period, asOfMs, read, gateways: findGateways }) {
 		const gateways = await findGateways();
-		const rows = await read(function* () {
+		const rows = await read(function* (options) {
 			const counts = new HostCounts(period);
 			yield* eachVisitorsHits(asOfMs, (vid, hits) => counts.add(vid, hits, !gateways.has(vid)));
-			return counts.rows(yield* ownersOfTids(counts.tids, asOfMs));
+			return counts.rows(yield* ownersOfTids(counts.tids, options));
 		});
 		return { rows, warnings: lostBetween(rows) };
 	},

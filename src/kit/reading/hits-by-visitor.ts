@@ -1,6 +1,7 @@
 import type { HitRecord } from '../../core/domain/hit.ts';
 import { rowsOfNames } from '../../core/store/account/reading/rows.ts';
 import { type Reading, raw, select } from '../../core/store/steps.ts';
+import { eventsUpTo } from './journey-rows.ts';
 
 /** Visitors of a page. */
 const pageVisitors = 500;
@@ -13,15 +14,20 @@ export interface VisitorsHit {
 	readonly body: HitRecord;
 }
 
-/** Passes on the hits of all visitors up to a moment: those of one visitor together, in order of time. */
+/**
+ * Passes on the hits of all visitors up to a moment: those of one visitor together, in order of time.
+ * @param meet is told of some visitors before their hits come
+ */
 export function* eachVisitorsHits(
 	asOfMs: number,
 	take: (vid: string, hits: readonly VisitorsHit[]) => void,
+	meet?: (vids: readonly string[]) => Reading<void>,
 ): Reading<void> {
 	for (let after: string | undefined = ''; after !== undefined; ) {
 		const visitors: readonly { readonly vid?: unknown }[] =
 			yield* select`vid FROM @visitor WHERE vid > ${after} ORDER BY vid LIMIT ${raw(pageVisitors)} /* visitors with hits */`;
 		const vids = visitors.map(({ vid }) => String(vid));
+		if (meet) yield* meet(vids);
 		const rows = yield* rowsOfNames(vids, {
 			sql: 'SELECT vid, sid, at, body FROM @logged_hit WHERE at <= ? AND vid IN ?list',
 			values: [asOfMs],
@@ -47,9 +53,21 @@ export function* eachVisitorsHits(
 /** `tid`s in one statement. */
 const maxTids = 1000;
 
-/** Of some `tid`s that were uploaded up to a moment: the visitor of each event; null where nobody has it. */
-export function* ownersOfTids(tids: readonly string[], asOfMs: number): Reading<Map<string, string | null>> {
+/**
+ * Of some `tid`s that were uploaded up to a moment: the visitor of each event; null where nobody has it.
+ * @param isPast whether to give the owners as of that moment
+ */
+export function* ownersOfTids(
+	tids: readonly string[],
+	{ asOfMs, isPast }: { readonly asOfMs: number; readonly isPast: boolean },
+): Reading<Map<string, string | null>> {
 	const owners = new Map<string, string | null>();
+	if (isPast) {
+		const wanted = new Set(tids);
+		for (const { tid, vid } of yield* eventsUpTo(asOfMs, true))
+			if (tid !== undefined && wanted.has(tid)) owners.set(tid, vid);
+		return owners;
+	}
 	for (let from = 0; from < tids.length; from += maxTids)
 		for (const {
 			tid,

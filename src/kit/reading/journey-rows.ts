@@ -87,6 +87,8 @@ function* forNames(
 /** A stored event and its owner. */
 export interface JourneyEvent extends Pick<SubscriptionEvent, EventLabel> {
 	readonly id: number;
+	/** Missing where its owner is the present one. */
+	readonly tid?: string;
 	readonly subid: string;
 	readonly revenuePence: number;
 	readonly atMs: number;

@@ -211,13 +211,22 @@ export function* readTouches(
 	vid: string,
 	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
 ): Reading<readonly Touch[]> {
+	const read = yield* readTouchesOf([vid], { asOfMs, paymentProviders });
+	return read.get(vid) ?? [];
+}
+
+/** The same of several visitors. */
+export function* readTouchesOf(
+	vids: readonly string[],
+	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
+): Reading<ReadonlyMap<string, readonly Touch[]>> {
 	const readOrigin = originReader(paymentProviders);
-	const touches = new VisitorTouches<ReportedOrigin>();
-	yield* touchesOfVisitors([vid], asOfMs, ([, atMs, text]) => {
+	const touches = new Map<string, VisitorTouches<ReportedOrigin>>();
+	yield* touchesOfVisitors(vids, asOfMs, ([vid, atMs, text]) => {
 		const origin = readOrigin(text);
-		touches.add(atMs, origin, !origin.isPayment);
+		touches.getOrInsertComputed(vid, () => new VisitorTouches()).add(atMs, origin, !origin.isPayment);
 	});
-	return touches.touches();
+	return new Map([...touches].map(([vid, own]) => [vid, own.touches()]));
 }
 
 /** How often visitors arrived in each of some spans of time, which follow each other. */

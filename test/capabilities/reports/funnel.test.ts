@@ -61,3 +61,23 @@ for (const engine of engines)
 		assert.deepEqual([...new Set(made.rows.map(({ page }) => page))], ['pricing']);
 		assert.match(made.notes?.join('\n') ?? '', /the 1 most seen of 3 pages/);
 	});
+
+for (const engine of engines)
+	test(`nobody arrives from where it was paid, on ${engine.name}`, async (t) => {
+		const store = await openFor(t, await engine.installedAddress(t));
+		const id = await fill(store, 'c-a-paid', [
+			on(1, 1, 'basket'),
+			on(1, 1.01, 'thanks', { channel: 'referral', referrer: 'https://checkout.stripe.com/' }),
+			on(2, 1, 'basket'),
+			on(2, 1.01, 'thanks', { channel: 'referral', referrer: 'https://blog.example/' }),
+		]);
+		const { rows } = await report(store, id, 'funnel', { asOf: day0Ms + 40 * dayMs });
+		const thanks = rows.filter(({ page, part }) => page === 'thanks' && part === 'channel');
+		assert.deepEqual(
+			thanks.map(({ value, visitors }) => [value, visitors]),
+			[
+				['email', 1],
+				['referral', 1],
+			],
+		);
+	});
