@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeMovement, type MovementRow } from '../../../src/capabilities/reports/movement.ts';
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
+import { describeRenewals } from '../../../src/capabilities/reports/renewals.ts';
 import {
 	retainedCohorts,
 	retentionByAge,
@@ -234,4 +235,30 @@ test('what is likely of a month does not depend on the period that is asked for'
 	const [all, latest] = await Promise.all([0, Date.UTC(2024, 10, 1)].map(rowsFrom));
 	assert.ok(latest && latest.length > 0);
 	assert.deepEqual(latest, all?.slice(-latest.length));
+});
+
+test('who renews is told without leaning, while many are not due yet and some pay late', () => {
+	let [inside, told] = [0, 0];
+	const errors: number[] = [];
+	for (const [seed, plan] of plans.entries()) {
+		const simulated = simulate([plan], trouble, { subscriptions: 900, days, random: seededRandom(seed + 1) });
+		const endMs = beginMs + days * dayMs;
+		for (let month = 10; month < 22; month++) {
+			const thenMs = Date.UTC(2024, month, 1) + dayMs;
+			const period = { fromMs: beginMs, toMs: thenMs };
+			const [then] = describeRenewals(knownAt(simulated, thenMs).courses, { by: [], period, asOfMs: thenMs });
+			const [now] = describeRenewals(knownAt(simulated, endMs).courses, { by: [], period, asOfMs: endMs });
+			for (const [place, { share, low, high, atRisk }] of (then?.survivors ?? []).slice(0, 3).entries()) {
+				const final = now?.survivors[place];
+				if (atRisk < 50 || !final) continue;
+				told++;
+				if (final.share >= low && final.share <= high) inside++;
+				errors.push(share - final.share);
+			}
+		}
+	}
+	const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+	assert.ok(told > 50, String(told));
+	assert.ok(Math.abs(mean) < 0.01, String(mean));
+	assert.ok(inside / told >= 0.95, `${inside} of ${told}`);
 });
