@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { askOnTerminal } from '../../../src/kit/cli/confirm.ts';
-import { caskadeJson } from '../../process.ts';
+import { caskade, caskadeJson } from '../../process.ts';
 import { temporaryFolder } from '../../support.ts';
 
 /** A terminal at which somebody types. */
@@ -30,6 +30,17 @@ test('scripts remove a person, a key and a plan as before', async (t) => {
 	await run('plan', 'delete', 'huge', '--yes');
 	const key = (await run('key', 'issue', '--client', 'acme')) as { id: string };
 	assert.ok(((await run('key', 'revoke', key.id, '--yes')) as { revokedAt: string }).revokedAt);
-	await run('user', 'create', 'ada@example.com', '--role', 'admin', '--console-url', 'http://127.0.0.1:8081');
+	for (const who of ['ada', 'bob'])
+		await run(
+			'user',
+			'create',
+			`${who}@example.com`,
+			'--role',
+			'admin',
+			'--console-url',
+			'http://127.0.0.1:8081',
+		);
 	await run('user', 'remove', 'ada@example.com');
+	const last = await caskade(['user', 'remove', 'bob@example.com', ...at]);
+	assert.match(last.stderr, /the last admin/);
 });

@@ -86,6 +86,7 @@ export class PostgresPool extends pg.Pool {
 	readonly #open = new Set<pg.PoolClient>();
 	readonly #makeCounting: () => PostgresPool;
 	#counting: PostgresPool | undefined;
+	#ended: Promise<void> | undefined;
 
 	/** Known once the first connection is open. */
 	capabilities: Capabilities | undefined;
@@ -221,8 +222,13 @@ export class PostgresPool extends pg.Pool {
 		return this.end();
 	}
 
-	/** Closes every connection. Those that the server does not close in time are cut. */
-	override async end(): Promise<void> {
+	/** Closes every connection. Those that the server does not close in time are cut. To close twice is no error. */
+	override end(): Promise<void> {
+		this.#ended ??= this.#endOnce();
+		return this.#ended;
+	}
+
+	async #endOnce(): Promise<void> {
 		await Promise.all([super.end(), this.#counting?.end()]);
 		const cut = () => {
 			for (const client of this.#open) client.connection.stream.destroy();
