@@ -171,9 +171,8 @@ export interface AccountRow extends Row {
 export const selectAccountRows = (columns: ColumnValues) =>
 	select<AccountRow>`account.*, client.name AS client FROM @account AS account JOIN @client AS client ON client.id = account.client_id WHERE ${having(columns)} ORDER BY account.id`;
 
-/** All accounts, or the named one. */
-export function* selectAccounts(aid?: string): Reading<Account[]> {
-	return (yield* selectAccountRows({ 'account.aid': aid })).map((row) => ({
+function toAccount(row: AccountRow): Account {
+	return {
 		id: row.id,
 		aid: row.aid,
 		client: row.client,
@@ -181,20 +180,36 @@ export function* selectAccounts(aid?: string): Reading<Account[]> {
 		createdAt: isoTime(row.created_at),
 		disabledAt: isoTime(row.disabled_at),
 		ownDatabase: row.database === null ? null : shownAddress(row.database),
-	}));
+	};
 }
 
+/** All accounts, or the named one. */
+export function* selectAccounts(aid?: string): Reading<Account[]> {
+	return (yield* selectAccountRows({ 'account.aid': aid })).map(toAccount);
+}
+
+interface OwnDatabaseRow {
+	readonly id: number;
+	readonly database: string;
+}
+
+export const selectOwnDatabases = () =>
+	select<OwnDatabaseRow>`id, database FROM @account WHERE database IS NOT NULL`;
+
 /** Addresses of the accounts' own database servers, including passwords, by account number. */
-export function* selectOwnDatabases(): Reading<Map<number, string>> {
-	const rows = yield* select`id, database FROM @account WHERE database IS NOT NULL`;
-	return new Map(rows.map(({ id, database }) => [Number(id), String(database)]));
+export function ownDatabasesOf(rows: readonly OwnDatabaseRow[]): Map<number, string> {
+	return new Map(rows.map(({ id, database }) => [id, database]));
+}
+
+/** @throws OperatorError where there is none */
+export function accountNamed(aid: string, [row]: readonly AccountRow[]): Account {
+	if (!row) throw new OperatorError(`There is no account ${aid}; 'caskade account list' shows all.`);
+	return toAccount(row);
 }
 
 /** @throws OperatorError where there is none */
 export function* selectAccount(aid: string): Reading<Account> {
-	const [account] = yield* selectAccounts(aid);
-	if (!account) throw new OperatorError(`There is no account ${aid}; 'caskade account list' shows all.`);
-	return account;
+	return accountNamed(aid, yield* selectAccountRows({ 'account.aid': aid }));
 }
 
 /** @throws OperatorError where there is no such client */

@@ -2,7 +2,14 @@ import type { Capability, ControlMembers } from '../../capability.ts';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError } from '../../errors.ts';
 import { ask, type Reading, raw, select, sql } from '../steps.ts';
-import { accountStore, selectAccount, selectAccounts, selectOwnDatabases } from './accounts.ts';
+import {
+	accountNamed,
+	accountStore,
+	ownDatabasesOf,
+	selectAccountRows,
+	selectAccounts,
+	selectOwnDatabases,
+} from './accounts.ts';
 import { caskStore } from './casks.ts';
 import { clientStore } from './clients.ts';
 import { goalStore } from './goals.ts';
@@ -11,7 +18,7 @@ import { modelStore } from './models.ts';
 import { noteStore } from './notes.ts';
 import { planStore, selectPlan } from './plans.ts';
 import { segmentStore } from './segments.ts';
-import { selectRevision, selectSnapshot } from './snapshot.ts';
+import { revisionOf, selectRevision, selectSnapshot } from './snapshot.ts';
 import {
 	type ControlContent,
 	type ControlDatabase,
@@ -98,7 +105,7 @@ function doorsOf(
 	};
 	return {
 		read: (reading) => database.read(reading),
-		write: (begin) => database.transact((run) => run(begin())),
+		write: (begin) => database.write(begin()),
 		change: (begin) => together(({ change }) => change(begin)),
 		together,
 		now,
@@ -116,6 +123,7 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 	const { read, now } = doors;
 	const { readClock = async () => {}, liveServers, onOwnDatabases = () => {}, capabilities } = options;
 	const nouns = capabilities.flatMap((capability) => capability.nouns ?? []);
+	const ownDatabases = async () => ownDatabasesOf(await read(selectOwnDatabases()));
 	const tables = [...coreTables, ...nouns.flatMap((noun) => noun.tables)];
 	return {
 		...accountStore(doors, tables),
@@ -131,7 +139,7 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 
 		async revision(): Promise<number> {
 			await readClock();
-			return read(selectRevision());
+			return revisionOf(await read(selectRevision()));
 		},
 
 		async accessSnapshot() {
@@ -141,19 +149,19 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 		},
 
 		/** Addresses of the accounts' own database servers, including passwords, by account number. */
-		ownDatabases: () => read(selectOwnDatabases()),
+		ownDatabases,
 
 		async accounts() {
 			await readClock();
 			const all = await read(selectAccounts());
-			onOwnDatabases(await read(selectOwnDatabases()));
+			onOwnDatabases(await ownDatabases());
 			return all;
 		},
 
 		/** @throws OperatorError where there is none */
 		async account(aid: string) {
-			const account = await read(selectAccount(aid));
-			onOwnDatabases(await read(selectOwnDatabases()));
+			const account = accountNamed(aid, await read(selectAccountRows({ 'account.aid': aid })));
+			onOwnDatabases(await ownDatabases());
 			return account;
 		},
 
@@ -169,7 +177,10 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 }
 
 function* selectAccess(nowMs: number, capabilities: readonly Capability[]) {
-	return { access: yield* selectSnapshot(nowMs, capabilities), own: yield* selectOwnDatabases() };
+	return {
+		access: yield* selectSnapshot(nowMs, capabilities),
+		own: ownDatabasesOf(yield* selectOwnDatabases()),
+	};
 }
 
 function* selectContent(tables: readonly ControlTable[]): Reading<ControlContent> {

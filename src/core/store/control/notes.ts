@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../errors.ts';
-import { inserting, raw, type Steps, select, sql } from '../steps.ts';
+import { type Askable, inserting, type Query, raw, select, sql } from '../steps.ts';
 import type { ControlDoors } from './tables.ts';
 
 /** More are for nobody; the latest count. */
@@ -21,14 +21,14 @@ export interface StoredNote {
  * Writes by itself, in the transaction that changes something, what pictures of time should tell.
  * @param accountId null for all accounts
  */
-export function* insertNote(
+export function insertNote(
 	accountId: number | null,
 	text: string,
 	nowMs: number,
 	by: Pick<StoredNote, 'day' | 'who'> = { day: null, who: null },
-): Steps<void> {
+): Askable<Query> {
 	const id = `n_${randomBytes(6).toString('hex')}`;
-	yield* sql`INSERT INTO @note ${inserting({ id, account_id: accountId, ...by, text, created_at: nowMs })}`;
+	return sql`INSERT INTO @note ${inserting({ id, account_id: accountId, ...by, text, created_at: nowMs })}`;
 }
 
 /** Notes on days: of people, and of what changes how figures come about. */

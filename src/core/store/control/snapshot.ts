@@ -60,10 +60,10 @@ export interface AccessSnapshot extends SnapshotMembers {
 }
 
 /** The number of the latest change that running servers notice. */
-export function* selectRevision(): Reading<number> {
-	const [row] = yield* select`number FROM @revision`;
-	return Number(row?.number);
-}
+/** One row. */
+export const selectRevision = () => select<{ readonly number: number }>`number FROM @revision`;
+
+export const revisionOf = ([row]: readonly { readonly number: number }[]) => Number(row?.number);
 
 export function* selectSnapshot(nowMs: number, capabilities: readonly Capability[]): Reading<AccessSnapshot> {
 	const parts = [];
@@ -71,7 +71,7 @@ export function* selectSnapshot(nowMs: number, capabilities: readonly Capability
 	const others = [];
 	for (const { ofServer } of capabilities) if (ofServer) others.push(yield* ofServer(nowMs));
 	return {
-		revision: yield* selectRevision(),
+		revision: revisionOf(yield* selectRevision()),
 		keys: yield* selectUsableKeys(),
 		accounts: yield* selectUsableAccounts(nowMs, parts),
 		signingKeys: yield* selectSigningKeys(nowMs),

@@ -7,6 +7,8 @@ export type RunSteps = <T>(steps: AnySteps<T>) => Promise<T>;
 export interface ControlDatabase {
 	/** Reads one state. */
 	read<T>(reading: AnyReading<T>): Promise<T>;
+	/** Writes in one transaction. */
+	write<T>(steps: AnySteps<T>): Promise<T>;
 	/** A transaction that may wait for others between its steps. What asks for anything else meanwhile waits, too. */
 	transact<T>(fn: (run: RunSteps) => Promise<T>): Promise<T>;
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { StorageError } from '../../../errors.ts';
 import type { ControlDatabase } from '../../control/tables.ts';
+import type { AnySteps } from '../../steps.ts';
 import {
 	commitTransaction,
 	isConnectionLost,
@@ -28,9 +29,25 @@ export function controlDatabase(pool: PostgresPool, schema: string): ControlData
 			throw error;
 		}
 	};
+	/** A statement by itself is a transaction by itself, and takes one round trip. */
+	const runAlone = <T>(statement: AnySteps<T>): Promise<T> =>
+		on(async (client) => {
+			const outcome = await answered(runSteps(client, tables, statement[Symbol.iterator]()));
+			client.release();
+			return outcome;
+		});
+	const transact: ControlDatabase['transact'] = (fn) =>
+		on(async (client) => {
+			await answered(client.query('BEGIN'));
+			const outcome = await fn((steps) => answered(runSteps(client, tables, steps[Symbol.iterator]())));
+			await answered(commitTransaction(client));
+			client.release();
+			return outcome;
+		});
 	return {
-		read: (reading) =>
-			on(async (client) => {
+		read: (reading) => {
+			if (isStatement(reading)) return runAlone(reading);
+			return on(async (client) => {
 				const begun = { begin: beginReading, steps: reading[Symbol.iterator]() };
 				const outcome = await answered(beginSteps(client, tables, begun));
 				// What was read is known before the COMMIT is answered.
@@ -39,17 +56,17 @@ export function controlDatabase(pool: PostgresPool, schema: string): ControlData
 					() => client.release(true),
 				);
 				return outcome;
-			}),
+			});
+		},
 
-		transact: (fn) =>
-			on(async (client) => {
-				await answered(client.query('BEGIN'));
-				const outcome = await fn((steps) => answered(runSteps(client, tables, steps[Symbol.iterator]())));
-				await answered(commitTransaction(client));
-				client.release();
-				return outcome;
-			}),
+		write: (steps) => (isStatement(steps) ? runAlone(steps) : transact((run) => run(steps))),
+
+		transact,
 	};
+}
+
+function isStatement(steps: AnySteps<unknown>): boolean {
+	return 'sql' in steps;
 }
 
 async function answered<Answer>(asked: Promise<Answer>): Promise<Answer> {

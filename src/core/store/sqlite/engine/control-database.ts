@@ -26,6 +26,7 @@ export function controlDatabase(database: DatabaseSync): ControlDatabase {
 	};
 	return {
 		read: (reading) => transact('BEGIN', (run) => run(reading)),
+		write: (steps) => transact('BEGIN IMMEDIATE', (run) => run(steps)),
 		transact: (fn) => transact('BEGIN IMMEDIATE', fn),
 	};
 }
