@@ -1,4 +1,6 @@
 import { OperatorError } from '../core/errors.ts';
+import { capitalised } from '../core/format/capitalised.ts';
+import { oneOf } from '../core/format/values.ts';
 import type { Account, ControlStore } from '../core/store/control/control-store.ts';
 import type { OpenStore } from '../core/store/store.ts';
 import type { Right } from './person.ts';
@@ -58,6 +60,10 @@ export type Given<Of extends Fields> = {
 
 export const takesMany = ({ flag }: Field): boolean => flag.includes('...');
 export const isYes = ({ flag }: Field): boolean => !flag.includes('<');
+
+/** Parses one value of a field. @throws OperatorError */
+export const parserOf = ({ parse = String, choices }: Field): ((text: string) => unknown) =>
+	choices ? oneOf(choices) : parse;
 
 /** The account that an act is about. */
 export type ActAccount = Pick<Account, 'id' | 'aid' | 'client' | 'timezone'>;
@@ -164,8 +170,17 @@ export async function runAct<Of extends Fields, Result, About extends ActAccount
 	}
 }
 
+/** What an act gives, for programs: what deletes names what is gone. */
+export function shownResult<Result>(
+	{ verb, takes }: Pick<AnyAct, 'verb' | 'takes'>,
+	given: Readonly<Record<string, unknown>>,
+	result: Result,
+): Result | { readonly deleted: string | null } {
+	return verb === 'delete' ? { deleted: concerned(takes, given) } : result;
+}
+
 /** What the argument of an act names; null where it has none. */
-export function concerned(takes: Fields, given: Given<Fields>): string | null {
+export function concerned(takes: Fields, given: Readonly<Record<string, unknown>>): string | null {
 	const [named] = Object.entries(takes).find(([, { flag }]) => flag.startsWith('<')) ?? [];
 	return named === undefined ? null : String(given[named]);
 }
@@ -188,5 +203,5 @@ export function refusedOf({ noun, verb }: Pick<AnyAct, 'noun' | 'verb'>): string
 export function formLabelOf(name: string, field: Field): string | undefined {
 	const { flag, text, label } = field;
 	if (label !== undefined || !flag.startsWith('-')) return label;
-	return isYes(field) ? text : name.charAt(0).toUpperCase() + name.slice(1);
+	return isYes(field) ? text : capitalised(name);
 }

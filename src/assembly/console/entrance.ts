@@ -335,7 +335,7 @@ ${way}`;
 /** A page of the console, and nothing else: an address that somebody has sent must not lead away from it. */
 function destinationOf(to: string): string {
 	if (!/^\/console\/[\w./~%?&=+:,-]*$/.test(to)) return '/console/';
-	// As a browser reads it, which takes `../..` out.
+	// As a browser reads it, which takes `..` out.
 	const { pathname, search } = new URL(to, 'http://console');
 	const isPage = pathname.startsWith('/console/') && !pathname.startsWith(signInPath);
 	return isPage ? pathname + search : '/console/';

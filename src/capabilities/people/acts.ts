@@ -109,8 +109,10 @@ export const removeSecondFactor = actOfAll({
 	summary: 'let a person sign in without a second factor that is lost',
 	noCommand: "'user link --remove-second-factor' does it, since who has lost it needs a link, too",
 	takes: { email },
-	run: async (control, _, { email }) =>
-		control.people.removeSecondFactor((await control.people.find(email)).id),
+	async run(control, _, { email }) {
+		await control.people.removeSecondFactor((await control.people.find(email)).id);
+		return { email };
+	},
 });
 
 export const disconnectSingleSignOn = actOfAll({
@@ -119,7 +121,10 @@ export const disconnectSingleSignOn = actOfAll({
 	done: 'single sign-on disconnected',
 	summary: 'untie a person from their identity of single sign-on',
 	takes: { email },
-	run: async (control, _, { email }) => control.people.removeIdentity((await control.people.find(email)).id),
+	async run(control, _, { email }) {
+		await control.people.removeIdentity((await control.people.find(email)).id);
+		return { email };
+	},
 	line: ({ email }) => `${email} is connected to no identity any more.`,
 });
 
@@ -213,7 +218,10 @@ export const addNote = act({
 		day: { flag: '<day>', text: 'the day, such as 2026-03-29', parse: day, label: 'Day' },
 		text: { flag: '--text <text>', text: 'what happened', parse: displayName, label: 'Note' },
 	},
-	run: (control, { account, who = '' }, { day, text }) => control.notes.add(account.id, text, { day, who }),
+	async run(control, { account, who = '' }, { day, text }) {
+		await control.notes.add(account.id, text, { day, who });
+		return { day, text };
+	},
 	line: ({ day }) => `It is noted on ${day}.`,
 });
 
@@ -224,6 +232,9 @@ export const removeNote = act({
 	summary: 'remove a note',
 	right: 'visitors',
 	takes: { note: { flag: '<id>', text: "the note, as 'caskade note list' shows it" } },
-	run: (control, { account }, { note }) => control.notes.remove(account.id, note),
+	async run(control, { account }, { note }) {
+		await control.notes.remove(account.id, note);
+		return { removed: note };
+	},
 	line: ({ note }) => `The note ${note} is removed.`,
 });

@@ -25,9 +25,9 @@ import {
 	type NewPence,
 	NewSubscriptions,
 	newBusinessMethods,
+	recencyWeightsOf,
 	spreadOf,
 	type ToldNewPence,
-	weekWeightsOf,
 } from './new-business.ts';
 import { type Projection, projectionOf, Renewals, zOf } from './projection.ts';
 import { type EndedGroup, endedAt, lapsedDays, returnsOf } from './returns.ts';
@@ -322,7 +322,7 @@ const breakSurprise = 5;
  */
 function scaleOf(tried: readonly { readonly atMs: number; readonly surprise: number }[]): number {
 	const usual = tried.filter(({ surprise }) => surprise < breakSurprise);
-	const weights = weekWeightsOf(usual);
+	const weights = recencyWeightsOf(usual);
 	const squares = sumOf(
 		usual.entries(),
 		([place, { surprise }]) => (weights[place] as number) * surprise ** 2,

@@ -260,7 +260,7 @@ export interface NewBusinessChoice {
 export function chosenBy(backTests: readonly BackTest[], independent = 1): NewBusinessChoice {
 	const tests = backTests.filter((one) => one.came > 0);
 	if (tests.length === 0) return { method: 'model', backTests: 0, errors: null };
-	const weights = weekWeightsOf(tests);
+	const weights = recencyWeightsOf(tests);
 	const mean = (of: (one: BackTest) => number) =>
 		sumOf(tests.entries(), ([place, one]) => (weights[place] as number) * of(one)) /
 		sumOf(weights, (weight) => weight);
@@ -283,7 +283,7 @@ export function chosenBy(backTests: readonly BackTest[], independent = 1): NewBu
 }
 
 /** How much each of some moments counts. */
-export function weekWeightsOf(moments: readonly { readonly atMs: number }[]): number[] {
+export function recencyWeightsOf(moments: readonly { readonly atMs: number }[]): number[] {
 	const latestMs = Math.max(...moments.map(({ atMs }) => atMs));
 	return moments.map(({ atMs }) => 0.5 ** ((latestMs - atMs) / halfLifeMs));
 }

@@ -20,7 +20,10 @@ export const eraseOneVisitor = act({
 	done: 'visitor erased',
 	summary: 'erase a visitor',
 	takes: { vid: { flag: '<vid>', text: 'the visitor', parse: visitorId } },
-	finish: (place, { vid }) => eraseVisitor(place.store, place.account.id, vid, erasing(place)),
+	finish: async (place, { vid }) => {
+		const { store, account } = place;
+		return { aid: account.aid, ...(await eraseVisitor(store, account.id, vid, erasing(place))) };
+	},
 });
 
 export const eraseOneCustomer = act({
@@ -30,7 +33,10 @@ export const eraseOneCustomer = act({
 	summary: 'erase all visitors of a customer',
 	noCommand: "'visitor erase --cid' does it",
 	takes: { cid: { flag: '<cid>', text: 'the customer id' } },
-	finish: (place, { cid }) => eraseCustomerVisitors(place.store, place.account.id, cid, erasing(place)),
+	finish: async (place, { cid }) => {
+		const { store, account } = place;
+		return { aid: account.aid, ...(await eraseCustomerVisitors(store, account.id, cid, erasing(place))) };
+	},
 });
 
 export const rebuildProfiles = act({
@@ -40,5 +46,8 @@ export const rebuildProfiles = act({
 	summary: 'rebuild profiles from the log',
 	noForm: 'it is needed after an upgrade that asks for it, or a manual repair, by who runs the server',
 	takes: {},
-	finish: ({ store, account, onProgress }) => rebuildAll(store, account.id, onProgress),
+	finish: async ({ store, account, onProgress }) => ({
+		aid: account.aid,
+		...(await rebuildAll(store, account.id, onProgress)),
+	}),
 });

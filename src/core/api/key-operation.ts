@@ -139,6 +139,13 @@ export function keyOperation(
 /** What the answer says if the store fails before an upload is stored. */
 export const nothingStored = { failed: 'the store failed; nothing is stored, retrying is safe' };
 
+/** Errors of bodies, whatever is in them. */
+export const bodyErrors = {
+	bad_request: ['the body is not as long as content-length says'],
+	payload_too_large: ['the body may have at most 262144 bytes'],
+	unsupported_media_type: ['content-type must be application/json, in UTF-8'],
+};
+
 /** Errors of operations that read and take rate and quota. */
 export const readErrors = {
 	forbidden: [],

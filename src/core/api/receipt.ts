@@ -51,7 +51,7 @@ export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
 			tags: ['Subscription events'],
 			summary: 'Retrieve the receipt of an event',
 			description:
-				'Uses one request of rate and quota. A `tid` that is `.` or `../..` cannot be in a path; use `POST /subscription/receipts` for it. For servers, not for browsers.',
+				'Uses one request of rate and quota. A `tid` that is `.` or `..` cannot be in a path; use `POST /subscription/receipts` for it. For servers, not for browsers.',
 			params: receiptPathSchema,
 			querystring: receiptQuerySchema,
 			response: {

@@ -14,6 +14,7 @@ import type { ServingReader } from '../store/serving.ts';
 import {
 	type Admitted,
 	accountOf,
+	bodyErrors,
 	type KeyOperationOptions,
 	keyOperation,
 	readErrors,
@@ -74,9 +75,7 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 					malformed_json: ['the body is empty'],
 					invalid_receipt_request: ['aid is required'],
 					invalid_account: ['No account c-a-x is available to this API key.'],
-					bad_request: ['the body is not as long as content-length says'],
-					payload_too_large: ['the body may have at most 262144 bytes'],
-					unsupported_media_type: ['content-type must be application/json, in UTF-8'],
+					...bodyErrors,
 					...readErrors,
 				}),
 			},

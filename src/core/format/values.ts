@@ -126,3 +126,12 @@ export function hostName(value: string): string {
 		throw new OperatorError('It must be a lower-case host such as pay.example.com.');
 	return value;
 }
+
+/** One of some values. @throws OperatorError */
+export function oneOf<Value extends string>(values: readonly Value[]): (text: string) => Value {
+	return (text) => {
+		const found = values.find((value) => value === text);
+		if (found === undefined) throw new OperatorError(`It must be one of ${values.join(', ')}.`);
+		return found;
+	};
+}

@@ -1,8 +1,18 @@
 import { userInfo } from 'node:os';
 import { Argument, type Command, Option } from 'commander';
+import { capitalised } from '../../core/format/capitalised.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { OpenStore, Store } from '../../core/store/store.ts';
-import { type AnyAct, type Field, type Fields, isYes, runAct, takesMany } from '../act.ts';
+import {
+	type AnyAct,
+	concerned,
+	type Field,
+	type Fields,
+	isYes,
+	runAct,
+	shownResult,
+	takesMany,
+} from '../act.ts';
 import { filled, setting } from '../config.ts';
 import { type Buildable, command, type Declaration, repeated } from './command.ts';
 import { askOnTerminal } from './confirm.ts';
@@ -98,6 +108,10 @@ function givenOf(
 	);
 }
 
+function deletedLine({ noun, verb, takes }: AnyAct, given: Record<string, unknown>): string | undefined {
+	return verb === 'delete' ? `${capitalised(noun)} ${concerned(takes, given)} is deleted.` : undefined;
+}
+
 /** Does what was typed, and prints what it gives. */
 export async function runCommand(
 	of: AnyAct,
@@ -111,14 +125,8 @@ export async function runCommand(
 	const warning = await of.warning?.(place, given);
 	if (warning) await askOnTerminal(warning.what, warning.name ?? 'yes', flags);
 	const result = await runAct(of, commandLineUser(), place, given);
-	if (of.verb === 'delete') {
-		const [deleted] = Object.values(given);
-		const noun = of.noun.charAt(0).toUpperCase() + of.noun.slice(1);
-		print(flags, { deleted }, `${noun} ${deleted} is deleted.`);
-		return;
-	}
-	print(flags, result, () => {
-		const line = of.line?.(given, result);
+	print(flags, shownResult(of, given, result), () => {
+		const line = of.line?.(given, result) ?? deletedLine(of, given);
 		if (line !== undefined) printLine(line);
 		else printRecord(of.record?.(result) ?? { ...result });
 		const remark = of.remark?.(place, given);

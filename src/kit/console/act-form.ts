@@ -10,10 +10,11 @@ import {
 	formLabelOf,
 	type Given,
 	isYes,
+	parserOf,
 	takesMany,
 } from '../act.ts';
 import type { ConsoleAnswer } from './exchange.ts';
-import { checkField, choiceField, fieldOf, linesField, linesOf, oneOf, textField } from './form.ts';
+import { checkField, choiceField, fieldOf, linesField, linesOf, textField } from './form.ts';
 import type { AskedOfAccount, Once, Question } from './page.ts';
 import { nameOf } from './page-table.ts';
 
@@ -24,14 +25,16 @@ type Values = Readonly<Record<string, unknown>>;
 export function actFields(takes: Fields, values: Values = {}, form?: string): Html {
 	return html`${Object.entries(takes).map(([name, field]) => {
 		const label = formLabelOf(name, field);
-		const { text, hint = text, choices, usual = '', isOptional = false } = field;
+		const { text, hint = text, choices, usual = '', isOptional = false, negation } = field;
 		const value = values[name];
 		if (label === undefined) return null;
 		if (isYes(field)) return checkField(name, label, value === true);
 		if (takesMany(field)) return linesField(name, label, Array.isArray(value) ? value : [], hint, form);
 		const shown = typeof value === 'string' ? value : usual;
-		if (choices) return choiceField(name, label, choices, shown);
-		return textField(name, label, shown, { isRequired: !isOptional, hint });
+		if (choices) return choiceField(name, label, choices, { chosen: shown, hint: field.hint });
+		// What there is can be changed, but not taken away.
+		const isRequired = !isOptional || (shown !== '' && !negation);
+		return textField(name, label, shown, { isRequired, hint });
 	})}`;
 }
 
@@ -44,7 +47,8 @@ export function actGiven<Of extends Fields>(takes: Of, form: URLSearchParams): G
 
 function readField(name: string, field: Field, form: URLSearchParams): unknown {
 	const label = formLabelOf(name, field) ?? name;
-	const { parse = String, choices, isOptional, negation } = field;
+	const { isOptional, negation } = field;
+	const parse = parserOf(field);
 	if (isYes(field)) return form.has(name);
 	if (takesMany(field)) {
 		const values = linesOf(form, name, label, parse);
@@ -53,7 +57,7 @@ function readField(name: string, field: Field, form: URLSearchParams): unknown {
 		return [...new Set(values)];
 	}
 	if (isOptional && !form.get(name)?.trim()) return negation && null;
-	return fieldOf(form, name, label, choices ? oneOf(choices) : parse);
+	return fieldOf(form, name, label, parse);
 }
 
 /** What a form of a page does. @param then where it leads to, or what it shows once */

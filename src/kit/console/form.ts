@@ -73,15 +73,6 @@ function parsed<Value>(text: string, label: string, parse: (text: string) => Val
 	}
 }
 
-/** One of some values. @throws OperatorError */
-export function oneOf<Value extends string>(values: readonly Value[]): (text: string) => Value {
-	return (text) => {
-		const found = values.find((value) => value === text);
-		if (found === undefined) throw new OperatorError(`It must be one of ${values.join(', ')}.`);
-		return found;
-	};
-}
-
 /** A field for one line of text. */
 export function textField(
 	name: string,
@@ -115,9 +106,9 @@ export function choiceField(
 	name: string,
 	label: string,
 	values: readonly string[],
-	chosen: string | undefined,
+	{ chosen, hint }: { readonly chosen: string; readonly hint?: string | undefined },
 ): Html {
-	return html`<p><label>${label} <select name="${name}">${values.map((value) => html`<option${value === chosen && html` selected`}>${value}</option>`)}</select></label></p>
+	return html`<p><label>${label} <select name="${name}">${values.map((value) => html`<option${value === chosen && html` selected`}>${value}</option>`)}</select></label>${hint && html` <span class="hint">${hint}</span>`}</p>
 `;
 }
 

@@ -1,4 +1,5 @@
 import { touchDimensions, touchNames } from '../../core/domain/touch.ts';
+import { capitalised } from '../../core/format/capitalised.ts';
 import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
 import { may } from '../person.ts';
 import { scriptPaths, stylePath } from './assets.ts';
@@ -117,7 +118,7 @@ function viewForm(asked: Asked, view: View): Html {
 <details${view.period === null && html` open`}><summary>Period and filters</summary>
 ${field('from', 'From', 'date')}${field('to', 'To, the day after the last', 'date')}
 <label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
-${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, `${touchNames[name][0]?.toUpperCase()}${touchNames[name].slice(1)}`, 'text'))}${field('evt', 'Event type', 'text')}
+${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, capitalised(touchNames[name]), 'text'))}${field('evt', 'Event type', 'text')}
 <label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
 <label>Mail gateways <select name="include"><option value="">left out</option><option value="gateways"${view.texts.include && html` selected`}>counted</option></select></label>
 ${field('timezone', 'Time zone', 'text')}

@@ -3,18 +3,29 @@ import type { AccessDirectory } from '../../core/access/directory.ts';
 import {
 	type Admitted,
 	accountOf,
+	bodyErrors,
 	type KeyOperationOptions,
 	keyOperation,
 	readErrors,
 } from '../../core/api/key-operation.ts';
 import { storeFailed } from '../../core/api/store-failed.ts';
 import { ApiError, OperatorError } from '../../core/errors.ts';
+import { capitalised } from '../../core/format/capitalised.ts';
 import { sendJson } from '../../core/http/answer.ts';
 import { parseJson } from '../../core/http/body.ts';
 import { describeErrors, describeJson } from '../../core/http/openapi.ts';
 import { type Schema, Type } from '../../core/schema/type.ts';
 import type { OpenStore } from '../../core/store/store.ts';
-import { type AnyAct, type Field, type Fields, isYes, runAct, takesMany } from '../act.ts';
+import {
+	type AnyAct,
+	type Field,
+	type Fields,
+	isYes,
+	parserOf,
+	runAct,
+	shownResult,
+	takesMany,
+} from '../act.ts';
 
 /** The acts about an account, by noun and verb, and what loads those of a noun: an idle server does without them. */
 export type ManagedActs = Readonly<
@@ -55,8 +66,9 @@ export function manage(app: FastifyInstance, options: ManageOptions): void {
 		const { store } = options;
 		const who = `key ${admitted.key.id}`;
 		try {
-			const result = await runAct(of, who, { store, account }, givenIn(of.takes, body));
-			if (!reply.sent) sendJson(reply, 200, JSON.stringify(result ?? {}));
+			const given = givenIn(of.takes, body);
+			const result = await runAct(of, who, { store, account }, given);
+			if (!reply.sent) sendJson(reply, 200, JSON.stringify(shownResult(of, given, result)));
 		} catch (error) {
 			if (error instanceof ApiError) throw error;
 			if (error instanceof OperatorError) throw invalid(error.message);
@@ -97,7 +109,7 @@ function givenIn(takes: Fields, body: Readonly<Record<string, unknown>>): Record
 			return [name, valueIn(field, body[name])];
 		} catch (error) {
 			if (!(error instanceof OperatorError)) throw error;
-			problems.push(`${name}: ${error.message.replace(/\.$/, '')}`);
+			problems.push(`${name}: ${error.message.replace(/^It\b/, 'it').replace(/\.$/, '')}`);
 			return [name, undefined];
 		}
 	});
@@ -106,33 +118,28 @@ function givenIn(takes: Fields, body: Readonly<Record<string, unknown>>): Record
 }
 
 function valueIn(field: Field, value: unknown): unknown {
-	const { parse = String, usual, isOptional = false, negation, choices } = field;
+	const { usual, isOptional = false, negation } = field;
+	const parse = parserOf(field);
 	const parsed = (one: unknown) => {
 		if (typeof one !== 'string' && typeof one !== 'number')
-			throw new OperatorError('it must be a text or a number');
-		if (choices && !choices.includes(String(one)))
-			throw new OperatorError(`it must be one of ${choices.join(', ')}`);
+			throw new OperatorError('It must be a text or a number.');
 		return parse(String(one));
 	};
 	if (isYes(field)) {
 		if (value === undefined) return isOptional ? undefined : false;
-		if (typeof value !== 'boolean') throw new OperatorError('it must be true or false');
+		if (typeof value !== 'boolean') throw new OperatorError('It must be true or false.');
 		return value;
 	}
 	if (value === null && negation) return null;
 	if (value === undefined) {
 		if (usual !== undefined) return parse(usual);
 		if (isOptional) return undefined;
-		throw new OperatorError('it is required');
+		throw new OperatorError('It is required.');
 	}
 	if (!takesMany(field)) return parsed(value);
 	if (!Array.isArray(value) || value.length === 0)
-		throw new OperatorError('it must be a list of one or more');
+		throw new OperatorError('It must be a list of one or more.');
 	return [...new Set(value.map(parsed))];
-}
-
-function capitalised(text: string): string {
-	return `${text[0]?.toUpperCase()}${text.slice(1)}`;
 }
 
 /** Its entry in the OpenAPI document. */
@@ -156,9 +163,7 @@ function describe({ summary, description, takes }: AnyAct): object {
 				malformed_json: ['the body is empty'],
 				invalid_act: ['horizonDays: it must be a number from 1 to 365'],
 				invalid_account: ['No account c-a-x is available to this API key.'],
-				bad_request: ['the body is not as long as content-length says'],
-				payload_too_large: ['the body may have at most 262144 bytes'],
-				unsupported_media_type: ['content-type must be application/json, in UTF-8'],
+				...bodyErrors,
 				...readErrors,
 			}),
 		},

@@ -101,6 +101,7 @@ export const settingFields = {
 		choices: idTrusts,
 		isOptional: true,
 		label: 'Ids in hits',
+		hint: 'whose cid and tid in a hit are believed: claimed, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; signed, of those alone that have it; trusted, of everybody, so that whoever guesses one is taken for its customer',
 	},
 } as const;
 
@@ -278,7 +279,10 @@ export const showIdentitySecret = act({
 	verb: 'show-identity-secret',
 	done: 'identity secret shown',
 	summary: 'show the secret that signs ids',
-	run: (control, { account }) => control.identitySecret(account.id),
+	run: async (control, { account: { id, aid } }) => ({
+		aid,
+		identitySecret: await control.identitySecret(id),
+	}),
 });
 
 export const rotateIdentitySecret = act({
@@ -286,5 +290,8 @@ export const rotateIdentitySecret = act({
 	verb: 'rotate-identity-secret',
 	done: 'identity secret rotated',
 	summary: 'replace the secret that signs ids',
-	run: (control, { account }) => control.rotateIdentitySecret(account.id),
+	run: async (control, { account: { id, aid } }) => ({
+		aid,
+		identitySecret: await control.rotateIdentitySecret(id),
+	}),
 });

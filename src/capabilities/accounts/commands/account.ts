@@ -64,8 +64,8 @@ docs/trust.md.`,
 	.option('--rotate', 'make another one')
 	.onAccount(async (store, account, options) => {
 		const of = options.rotate ? rotateIdentitySecret : showIdentitySecret;
-		const secret = await runAct(of, commandLineUser(), { store, account }, {});
-		print(options, { aid: account.aid, identitySecret: secret }, secret);
+		const shown = await runAct(of, commandLineUser(), { store, account }, {});
+		print(options, shown, shown.identitySecret);
 	});
 
 const remove = command('delete', 'delete an account with all its data')

@@ -1,8 +1,8 @@
 import { type Html, html } from '../../../core/format/html.ts';
-import { emailAddress } from '../../../core/format/values.ts';
+import { emailAddress, oneOf } from '../../../core/format/values.ts';
 import { questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
-import { fieldOf, formOf, hiddenFields, oneOf } from '../../../kit/console/form.ts';
+import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
 import { personRoles } from '../../../kit/person.ts';

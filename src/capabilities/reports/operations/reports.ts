@@ -9,6 +9,7 @@ import {
 } from '../../../core/api/key-operation.ts';
 import { storeFailed } from '../../../core/api/store-failed.ts';
 import { ApiError, OperatorError } from '../../../core/errors.ts';
+import { capitalised } from '../../../core/format/capitalised.ts';
 import { whenAbandoned } from '../../../core/http/abandoned.ts';
 import { sendJson } from '../../../core/http/answer.ts';
 import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
@@ -91,10 +92,6 @@ Uses one request of rate and quota. The key must have been issued with \`--scope
 
 function invalid(detail: string): ApiError {
 	return new ApiError('invalid_report', { detail });
-}
-
-function capitalised(text: string): string {
-	return `${text[0]?.toUpperCase()}${text.slice(1)}`;
 }
 
 function querySchema(definition: ReportDefinition) {

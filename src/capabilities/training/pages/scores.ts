@@ -2,6 +2,7 @@ import type { ModelScope } from '../../../core/domain/cask-scope.ts';
 import { type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
 import { dayMs } from '../../../core/durations.ts';
 import { OperatorError } from '../../../core/errors.ts';
+import { capitalised } from '../../../core/format/capitalised.ts';
 import { minorUnitOf } from '../../../core/format/currencies.ts';
 import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
@@ -248,8 +249,4 @@ function figureTable(title: string, rows: FigureRows): Html {
 		return [heading, cellOf];
 	});
 	return pageTable(title, rows, Object.fromEntries(columns));
-}
-
-function capitalised(name: string): string {
-	return name.charAt(0).toUpperCase() + name.slice(1);
 }

@@ -120,7 +120,7 @@ Earlier backups still contain the data: after a restore, 'caskade visitor erase-
 				? runAct(eraseOneCustomer, commandLineUser(), place, { cid: cid as string })
 				: runAct(eraseOneVisitor, commandLineUser(), place, { vid });
 		const erasure = await erasing.finally(() => progress.end());
-		print(options, { aid, ...erasure });
+		print(options, erasure);
 	});
 
 const rebuild = command('rebuild', 'rebuild profiles from the log')
@@ -140,7 +140,7 @@ shows it on, become a visitor of their own. Needed after an upgrade that asks fo
 			{ store, account, onProgress },
 			{},
 		).finally(() => progress.end());
-		print(options, { aid, ...report });
+		print(options, report);
 	});
 
 export const visitorCommand = group(

@@ -83,6 +83,8 @@ for (const engine of enginesAboveContract)
 			);
 			const { body } = await olga.get(path);
 			assert.match(body, /<option>claimed<\/option><option selected>signed<\/option>/);
+			assert.match(body, /trusted, of everybody, so that whoever guesses one is taken for its customer/);
+			assert.match(body, /name="currency" value="EUR" required/);
 			assert.match(body, /partner=\*\.partner\.example\/\*\npodcast=/);
 			for (const [wrong, message] of [
 				[{ timezone: 'Mars' }, /Time zone: .*Mars/],

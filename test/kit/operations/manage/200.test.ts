@@ -62,3 +62,24 @@ test('a secret is shown once, and is not in the audit log', async () => {
 	assert.match(secret, /^whsec_/);
 	assert.ok(!JSON.stringify(await store.control.audit.list({ limit: 50 })).includes(secret));
 });
+
+test('the answer is what the command prints with --json', async () => {
+	const service = await openAccount();
+	const { aid } = service;
+	const key = await manageKeyOf(service);
+	const answered = async (act: string, body = {}) => (await ask(service, key, act, { aid, ...body })).json();
+	const shown = (await answered('account/show-identity-secret')) as { identitySecret: string };
+	assert.match(shown.identitySecret, /^caskade_identity_/);
+	assert.deepEqual(shown, { aid, identitySecret: shown.identitySecret });
+	assert.deepEqual(await answered('note/add', { day: '2026-03-29', text: 'A sale' }), {
+		day: '2026-03-29',
+		text: 'A sale',
+	});
+	assert.deepEqual(await answered('goal/delete', { goal: 'return' }), { deleted: 'return' });
+	const vid = 'a'.repeat(32);
+	const erased = (await answered('visitor/erase', { vid })) as object;
+	assert.deepEqual(
+		{ ...erased, revoked: 0 },
+		{ aid, vids: [vid], revoked: 0, hits: 0, visits: 0, events: 0, links: 0 },
+	);
+});
