@@ -324,6 +324,7 @@ export function cadenceTableOf(subscriptions: Iterable<Paid>, asOfMs: number): C
 			const last = payments[plan.places.at(-1) as number] as Payment;
 			const silentDays = (asOfMs - last.atMs) / dayMs;
 			if (days !== undefined) group.addPlan(plan, days, payments);
+			for (const price of plan.pricesPence) group.know(price);
 			for (const peers of [group, all])
 				if (days !== undefined) peers.add(days, plan, weeks);
 				else if (last === payments.at(-1) && last.refundedAtMs === null)
@@ -637,6 +638,11 @@ class PeerGroup {
 	add(days: number, { pricesPence, gapsDays }: Plan, weeks: number | undefined): void {
 		for (const votes of [this.all, ...[...pricesPence].map((price) => this.#votesFor(price))])
 			votes.add(days, weeks ?? (gapsDays.length > 1 ? 0 : undefined));
+	}
+
+	/** Has a price told by near and lower ones, also where it tells nothing itself, as one that was paid back. */
+	know(pricePence: number): void {
+		this.#votesFor(pricePence);
 	}
 
 	addSilent(days: number, pricePence: number): void {

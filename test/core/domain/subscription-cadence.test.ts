@@ -204,3 +204,13 @@ test('a price that nobody goes on paying has no cadence, although one of a near 
 	// What others with its evt pay says more.
 	assert.equal(lastOf(silent[0] as Paid, [...silent, again, ...monthly])?.from, 'event');
 });
+
+test('a price that tells nothing itself, since it was paid back, is told by lower ones like any other', () => {
+	const others = monthly.map(({ payments }) => ({ evt: 'newsletter', payments }));
+	const back: Paid = {
+		evt: 'membership',
+		payments: [{ atMs: 300 * dayMs, pricePence: 9990, refundedAtMs: 301 * dayMs }],
+	};
+	const told = lastOf(back, others);
+	assert.deepEqual([told?.days, told?.from], [12 * month, 'account']);
+});
