@@ -52,7 +52,7 @@ class Package {
 	copy(path: string, target = path): void {
 		cpSync(join(project, path), join(this.folder, target), {
 			recursive: true,
-			filter: (source) => !/\.ts$|\.png$/.test(source) || source.endsWith('docs/demo.png'),
+			filter: (source) => !/\.ts$|\.png$/.test(source) || source.endsWith('docs/tutorial/demo.png'),
 		});
 	}
 

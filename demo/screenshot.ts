@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { crc32, deflateSync } from 'node:zlib';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
-// Takes docs/demo.png and docs/console/*.png from a running server with a trained demo:
+// Takes docs/tutorial/demo.png and docs/reference/console/*.png from a running server with a trained demo:
 // npm start, bin/caskade demo, bin/caskade train c-a-demo-local, npm run screenshot.
 
 const { values } = parseArgs({
@@ -130,7 +130,7 @@ async function ofShop(): Promise<void> {
 		</style>
 		<figure>The first visit<img src="${before}"></figure>
 		<figure>The plans looked at three times<img src="${after}"></figure>`);
-	await save('demo.png', await page.screenshot());
+	await save('tutorial/demo.png', await page.screenshot());
 }
 
 /** Pages by the names of their pictures. Those of one visitor and one event are found on the pages before. */
@@ -158,7 +158,7 @@ const pages: readonly (readonly [name: string, path: string, height?: number])[]
 ];
 
 async function ofConsole(): Promise<void> {
-	mkdirSync(join(docs, 'console'), { recursive: true });
+	mkdirSync(join(docs, 'reference/console'), { recursive: true });
 	const main = join(import.meta.dirname, '../src/main.js');
 	const args = ['user', 'link', person, '--console-url', values.console, '--database', values.database];
 	const { link } = JSON.parse(
@@ -187,7 +187,7 @@ async function take(page: Page, name: string, address: string, height: number): 
 	await page.setViewportSize({ width: 1280, height });
 	await page.goto(address);
 	await page.locator('main:not([aria-busy])').waitFor({ timeout: 60_000 });
-	await save(`console/${name}.png`, await page.screenshot({ animations: 'disabled' }));
+	await save(`reference/console/${name}.png`, await page.screenshot({ animations: 'disabled' }));
 }
 
 try {

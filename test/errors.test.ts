@@ -23,7 +23,7 @@ function markdownTable(text: string, columns: readonly string[]): Record<string,
 		.map((line) => Object.fromEntries(cells(line).map((cell, index) => [columns[index], cell])));
 }
 
-/** How docs/errors.md writes what `validationErrors` can be. */
+/** How docs/reference/errors.md writes what `validationErrors` can be. */
 function validationErrorsCell(code: ErrorCode): string {
 	const entry: { validationErrors: string | null | undefined; detail?: string } = errorTable[code];
 	if (entry.validationErrors === undefined) return 'absent';
@@ -31,8 +31,8 @@ function validationErrorsCell(code: ErrorCode): string {
 	return entry.validationErrors === null ? '`null`' : `\`"${entry.validationErrors}"\``;
 }
 
-test('docs/errors.md lists the same errors as the table, in the same words', () => {
-	const text = readFileSync(join(import.meta.dirname, '../docs/errors.md'), 'utf8');
+test('docs/reference/errors.md lists the same errors as the table, in the same words', () => {
+	const text = readFileSync(join(import.meta.dirname, '../docs/reference/errors.md'), 'utf8');
 	assert.deepEqual(
 		markdownTable(text, ['code', 'status', 'message', 'validationErrors', 'when']),
 		codes.map((code) => ({

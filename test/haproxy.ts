@@ -84,9 +84,9 @@ function configurationFor(urls: readonly string[], { port, consolePort, statsPor
 	return `${text}\nfrontend stats\n    bind 127.0.0.1:${statsPort}\n    stats enable\n    stats uri /stats\n`;
 }
 
-const tagPage = join(import.meta.dirname, '../docs/tag.md');
+const tagPage = join(import.meta.dirname, '../docs/reference/tag.md');
 
-/** A real HAProxy with the configuration of docs/tag.md in front of one page. Only the addresses differ, and there is no TLS. */
+/** A real HAProxy with the configuration of docs/reference/tag.md in front of one page. Only the addresses differ, and there is no TLS. */
 export class HaproxySite implements AsyncDisposable {
 	readonly url: string;
 	readonly #process: TestProcess;

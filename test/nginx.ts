@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { TestProcess } from './process.ts';
 
-const documented = join(import.meta.dirname, '../docs/install.md');
-const tagPage = join(import.meta.dirname, '../docs/tag.md');
+const documented = join(import.meta.dirname, '../docs/how-to/install.md');
+const tagPage = join(import.meta.dirname, '../docs/reference/tag.md');
 
-/** A real nginx with the configuration of docs/install.md or docs/tag.md. Only the addresses differ, and there is no TLS. */
+/** A real nginx with the configuration of docs/how-to/install.md or docs/reference/tag.md. Only the addresses differ, and there is no TLS. */
 export class Nginx implements AsyncDisposable {
 	readonly url: string;
 	readonly #process: TestProcess;
@@ -29,7 +29,7 @@ export class Nginx implements AsyncDisposable {
 		return new Nginx(port, example.replace('keepalive_timeout 60s', `keepalive_timeout ${keepAlive}`));
 	}
 
-	/** Starts a site with the locations of docs/tag.md and one page. */
+	/** Starts a site with the locations of docs/reference/tag.md and one page. */
 	static async startSite(url: string, page: string): Promise<Nginx> {
 		const port = await freePort();
 		const [, locations = ''] = /^```nginx\n(.*?)^```/ms.exec(readFileSync(tagPage, 'utf8')) ?? [];

@@ -1,5 +1,5 @@
 /**
- * Every error that the service answers with. A test compares the table with `docs/errors.md`. `message` and
+ * Every error that the service answers with. A test compares the table with `docs/reference/errors.md`. `message` and
  * `validationErrors` are fields of the body. Where `validationErrors` is `undefined`, the field is left out, as section 7
  * of the specification shows for some bodies. `detail` names the field that an error's own text goes to.
  */

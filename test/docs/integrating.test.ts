@@ -8,7 +8,7 @@ import { TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { startService, temporaryFolder } from '../support.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/integrating.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/integrating.md'), 'utf8');
 
 function examples(language: string): string[] {
 	return [...page.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { appOver } from '../faulty-store.ts';
 
 const project = join(import.meta.dirname, '../..');
-const page = readFileSync(join(project, 'docs/operating.md'), 'utf8');
+const page = readFileSync(join(project, 'docs/how-to/operating.md'), 'utf8');
 /** The rows of the table of metrics. */
 const rows = page.split('\n').filter((line) => line.startsWith('| `caskade_'));
 

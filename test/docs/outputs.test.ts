@@ -201,7 +201,7 @@ test("the operator's manual shows what the commands print", async (t) => {
 		const server = closing.use(await serveHere(at));
 		pages.call('http://127.0.0.1:8080', server.url);
 	};
-	const examples = examplesOf('operating.md');
+	const examples = examplesOf('how-to/operating.md');
 	assert.ok(examples.length > 20);
 	for (const example of examples) {
 		const names = new Set([example.args[0] as string, example.args.slice(0, 2).join(' ')]);
@@ -221,7 +221,7 @@ test('the page on repairs shows what a restore prints, and who is erased again',
 	await caskadeJson(['backup', backup, ...at]);
 	await caskadeJson(['visitor', 'erase', aid, '--cid', 'customer-42', '--yes', ...at]);
 	const pages = new Pages({ '/var/backups/caskade/2026-11-21': backup, '/var/lib/caskade': data });
-	const examples = examplesOf('repair.md').slice(0, 3);
+	const examples = examplesOf('how-to/repair.md').slice(0, 3);
 	assert.deepEqual(
 		examples.map(({ args }) => args[0]),
 		['restore', 'doctor', 'visitor'],
@@ -249,7 +249,7 @@ test('the page on repairs shows what doctor prints on a disk that is almost full
 	using disk = new SmallDisk();
 	const at = ['--database', `sqlite:${disk.path}`];
 	await caskadeJson(['plan', 'create', 'x', ...at]);
-	const [almost, full] = examplesOf('repair.md').slice(3);
+	const [almost, full] = examplesOf('how-to/repair.md').slice(3);
 	const first = (text: string) => shapeOf(`${text.split('\n')[0]}`).shape;
 	assert.equal(first((await caskade(['doctor', ...at])).stdout), first((almost as Example).output));
 	disk.fill();
@@ -262,7 +262,7 @@ test('the installation page shows what doctor prints on PostgreSQL', async (t) =
 	const at = ['--database', (await postgres?.freshAddress(t)) as string];
 	await caskadeJson(['account', 'create', 'c-a-demo-local', '--client', 'demo', ...at]);
 	await caskadeJson(['key', 'issue', '--client', 'demo', ...at]);
-	const [doctor] = examplesOf('install.md').filter(({ args }) => args[0] === 'doctor');
+	const [doctor] = examplesOf('how-to/install.md').filter(({ args }) => args[0] === 'doctor');
 	await new Pages({}).run(doctor as Example, at);
 });
 
@@ -272,6 +272,6 @@ test('the manual shows how an older version refuses a newer database', async (t)
 	await caskadeJson(['plan', 'create', 'x', ...at]);
 	setSchemaVersion(join(folder, 'control.sqlite'), migrationFiles('sqlite', 'control').length + 1);
 	const { stderr } = await caskade(['usage', ...at]);
-	const page = readFileSync(pathOf('operating.md'), 'utf8');
+	const page = readFileSync(pathOf('how-to/operating.md'), 'utf8');
 	assert.ok(page.includes(`\n${stderr}`), stderr);
 });

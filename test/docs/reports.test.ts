@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { allReports } from '../../src/capabilities/reports/reports.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/reports.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/reports.md'), 'utf8');
 const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ');
 
-test('docs/reports.md has a section for each report, in their order, with its definition', () => {
+test('docs/reference/reports.md has a section for each report, in their order, with its definition', () => {
 	const sections = page.split(/^## /m).map(inOneLine);
 	const kinds = allReports.map(({ kind }) => kind);
 	const headings = sections.map((section) => section.split(' ')[0] as string);

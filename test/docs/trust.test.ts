@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { signId as signIdByClient } from '../../client/src/index.ts';
 import { signId } from '../../src/core/domain/signed-id.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/trust.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/trust.md'), 'utf8');
 const secret = 'caskade_identity_example';
 
 interface Vector {

@@ -10,7 +10,7 @@ import { caskadeJson, TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { temporaryFolder } from '../support.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/webhooks.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/how-to/webhooks.md'), 'utf8');
 
 function example(language: string): string {
 	const [, text = ''] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(page) ?? [];

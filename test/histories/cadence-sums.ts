@@ -2,7 +2,7 @@ import type { Log } from '../core/store/stored-log.ts';
 import { type Asked, dayMs, type Payment, paymentsOf, readLog, type Subscription } from './journeys.ts';
 
 /**
- * How long each payment of each subscription lasts, by `docs/reports.md` and without anything of `src/`: what was learned from the
+ * How long each payment of each subscription lasts, by `docs/reference/reports.md` and without anything of `src/`: what was learned from the
  * others is looked for anew for each price.
  */
 

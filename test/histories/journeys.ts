@@ -2,7 +2,7 @@ import type { Log, LoggedEvent } from '../core/store/stored-log.ts';
 import { About } from './alike.ts';
 import { holdersOf, ownersOf, type Touch, touchesOf } from './model.ts';
 
-/** The subscriptions of a log with what led to them, by `docs/reports.md` and without anything of `src/`. */
+/** The subscriptions of a log with what led to them, by `docs/reference/reports.md` and without anything of `src/`. */
 
 export const dayMs = 86_400_000;
 

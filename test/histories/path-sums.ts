@@ -19,7 +19,7 @@ import {
 import type { Touch } from './model.ts';
 
 /**
- * What reports must say of a log, added up by `docs/reports.md` and without anything of `src/`. A report is a map from names
+ * What reports must say of a log, added up by `docs/reference/reports.md` and without anything of `src/`. A report is a map from names
  * of figures to figures.
  */
 

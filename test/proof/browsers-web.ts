@@ -81,7 +81,7 @@ export interface Site {
 	page(url: URL): string | undefined;
 	readonly service?: {
 		readonly url: string;
-		/** Paths that go to the service, as docs/tag.md says. */
+		/** Paths that go to the service, as docs/reference/tag.md says. */
 		readonly paths: ReadonlySet<string>;
 		readonly hitPath: string;
 		readonly traffic: HitTraffic;

@@ -1,6 +1,6 @@
 /**
  * `npm run proof:reports [SECONDS [SEED]]` plays random histories on each engine, for SECONDS (60) each, and adds up every report
- * again, from what `caskade export` prints and by `docs/reports.md`, without anything of `src/`: each with random dimensions,
+ * again, from what `caskade export` prints and by `docs/reference/reports.md`, without anything of `src/`: each with random dimensions,
  * periods, bases, models, time zones, filters, comparisons and moments. A failure is printed with its seed, the question and
  * the history. `reports.test.ts` is the short form.
  */

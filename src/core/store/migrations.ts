@@ -28,7 +28,7 @@ export class SchemaTooOldError extends OperatorError {
 	/** @param database its name, for people */
 	constructor(database: string, version: number, known: number) {
 		super(
-			`${database} has schema ${version}, and this Caskade needs schema ${known}: back up, then run 'caskade migrate' or start the new server. See "Upgrade" in docs/operating.md. Until then, use the version that you had.`,
+			`${database} has schema ${version}, and this Caskade needs schema ${known}: back up, then run 'caskade migrate' or start the new server. See "Upgrade" in docs/how-to/operating.md. Until then, use the version that you had.`,
 		);
 	}
 }

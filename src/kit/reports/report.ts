@@ -14,7 +14,7 @@ import type { ReportedAccount, ReportQuery, TakesParameters } from './report-que
 
 /**
  * A report: what it is called, takes and tells. It is in one file. The command, the HTTP API with its document, the client's
- * types, CSV and pages derive from it, and `docs/reports.md` has its definition under its kind.
+ * types, CSV and pages derive from it, and `docs/reference/reports.md` has its definition under its kind.
  */
 export interface ReportDefinition<Made extends ReportBody = ReportBody> extends TakesParameters {
 	readonly title: string;

@@ -34,7 +34,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'key revoke': /Revoke a key/,
 	usage: /use of this month's quota/,
 	segment: /visitors that match a rule/,
-	webhook: /notified when visitors of an account change.*docs\/webhooks\.md shows how to verify/,
+	webhook: /notified when visitors of an account change.*docs\/how-to\/webhooks\.md shows how to verify/,
 	'webhook create': /shown only here/,
 	'webhook list': /list the webhooks/,
 	'webhook update': /the secret stays/,
@@ -60,7 +60,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'note remove': /remove a note/,
 	audit: /kept for 400 days/,
 	'audit list': /the latest first/,
-	experiment: /held out.*docs\/experiments\.md says/,
+	experiment: /held out.*docs\/how-to\/experiments\.md says/,
 	'experiment create': /rule cannot change until/,
 	'experiment list': /an account's experiments/,
 	'experiment plan': /seen in four of\s+five experiments/,
@@ -154,7 +154,7 @@ test("every command's help is wrapped: no tab, no line broken in the middle", as
 	for (const name of (await allCommands()).keys()) {
 		const { stdout } = await helpOf(name);
 		assert.doesNotMatch(stdout, /\t/, name);
-		for (const [page] of stdout.matchAll(/docs\/[a-z-]+\.md/g))
+		for (const [page] of stdout.matchAll(/docs\/[a-z/-]+\.md/g))
 			assert.ok(existsSync(join(import.meta.dirname, '../../..', page)), `${name}: ${page}`);
 		const lines = stdout.split('\n').slice(1);
 		for (const [index, line] of lines.entries()) {
@@ -168,7 +168,7 @@ test("every command's help is wrapped: no tab, no line broken in the middle", as
 	}
 });
 
-test('settings can be set in the environment, and docs/configuration.md lists exactly these', async () => {
+test('settings can be set in the environment, and docs/reference/configuration.md lists exactly these', async () => {
 	const settings = new Set(['CASKADE_KEY']);
 	for (const [name, command] of await allCommands())
 		for (const { envVar, long } of command.options) {
@@ -176,7 +176,7 @@ test('settings can be set in the environment, and docs/configuration.md lists ex
 			assert.equal(envVar, `CASKADE_${long?.slice(2).toUpperCase().replaceAll('-', '_')}`, name);
 			settings.add(envVar);
 		}
-	const page = readFileSync(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
+	const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/configuration.md'), 'utf8');
 	const rows = [...page.matchAll(/^\| (?:`(--[a-z-]+)[^`]*`)? ?\| `(CASKADE_[A-Z_]+)` \|/gm)];
 	assert.deepEqual(rows.map(([, , variable]) => variable).sort(), [...settings].sort());
 	for (const [, flag, variable] of rows)

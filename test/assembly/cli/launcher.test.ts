@@ -46,7 +46,7 @@ test("the nightly backup's line of the crontab runs as a user who does not own t
 	asStranger(
 		here('CASKADE_DATABASE=sqlite:/var/lib/caskade /opt/caskade/bin/caskade account create c-a-x --client x'),
 	);
-	const page = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+	const page = readFileSync(join(root, 'docs/how-to/operating.md'), 'utf8');
 	const [, line = ''] = /^0 3 \* \* \* (.+)$/m.exec(page) ?? [];
 	// As cron does: a bare % would end the line.
 	assert.match(asStranger(here(line).replaceAll('\\%', '%')), /^Backup complete in .+\/\d{4}-\d\d-\d\d\.$/m);

@@ -6,7 +6,7 @@ import { enginesAboveContract } from '../../core/store/engines.ts';
 import { Browser, consoleUrl } from './browser.ts';
 import { consoleHere } from './here.ts';
 
-/** What each role may, as docs/console.md promises it. */
+/** What each role may, as docs/reference/console.md promises it. */
 const promised: Readonly<Record<PersonRole, readonly Right[]>> = {
 	viewer: ['aggregates'],
 	analyst: ['aggregates', 'visitors'],

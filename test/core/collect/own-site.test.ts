@@ -15,7 +15,7 @@ for (const { name, start, isSecure } of [
 		isSecure: true,
 	},
 ])
-	test(`behind the ${name} of docs/tag.md, tag, hits and reads are part of the site, and cookies are the service's`, {
+	test(`behind the ${name} of docs/reference/tag.md, tag, hits and reads are part of the site, and cookies are the service's`, {
 		skip: spawnSync(name, ['-v']).error ? `${name} is not installed` : false,
 	}, async (t) => {
 		const service = await startService(t, {

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { visitFacts, visitorFacts } from '../../../src/core/domain/facts.ts';
 import { compileRule } from '../../../src/core/segments/rule.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../../docs/segments.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/segments.md'), 'utf8');
 const goals = ['subscription', 'return'];
 
 const cel = { number: 'double', text: 'string', 'list of texts': 'list', 'map of numbers': 'map' } as const;

@@ -59,7 +59,7 @@ const identitySecret = command('identity-secret', 'show or replace the secret th
 		`Show the secret with which your back end signs the customer and transaction ids that pages show; it is made when it is
 first shown. Whoever has it can be any customer: keep it on a server. With --rotate there is a new one, and ids that are
 signed with the previous one are believed for another 24 hours. If it has leaked, rotate twice. What it is for:
-docs/trust.md.`,
+docs/how-to/trust.md.`,
 	)
 	.option('--rotate', 'make another one')
 	.onAccount(async (store, account, options) => {

@@ -74,7 +74,7 @@ export const segmentCommand = group(
   visitor.visits >= 3 && "pricing" in visitor.pages7d
   bands.subscription == "high" && visitor.subscriptions == 0
 
-docs/segments.md lists all facts.`,
+docs/reference/segments.md lists all facts.`,
 	[actCommand(createSegment), actCommand(updateSegment), test, members, list, actCommand(deleteSegment)],
 );
 

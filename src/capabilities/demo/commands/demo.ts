@@ -90,7 +90,7 @@ async function fill(
 		client: account.client,
 		// Where the demo's client had no key.
 		...(key !== undefined && { key }),
-		// Which has a true effect; see `docs/experiments.md`.
+		// Which has a true effect; see `docs/how-to/experiments.md`.
 		...(experiment && { experiment: experiment.name }),
 		visitors: vids.size,
 		hits,

@@ -51,7 +51,7 @@ const list = command('list', "list an account's experiments").onAccount(
 
 const report = command('report', 'what serving the segment earned, and how sure that is')
 	.description(
-		"Print an experiment's report: the same as 'caskade report lift'. docs/experiments.md explains it.",
+		"Print an experiment's report: the same as 'caskade report lift'. docs/how-to/experiments.md explains it.",
 	)
 	.argument('<aid>', aidText)
 	.argument(...nameArgument)
@@ -74,7 +74,7 @@ export const experimentCommand = group(
 	`Measure what serving a segment brings. While an experiment runs, a share of the visitors is held out: pages and webhooks do
 not see the segment for them.
 
-docs/experiments.md says what that changes, and for whom.`,
+docs/how-to/experiments.md says what that changes, and for whom.`,
 	[actCommand(createExperiment), plan, list, actCommand(stopExperiment), report],
 );
 

@@ -23,7 +23,7 @@ export const importCommand = command('import', 'import past hits and subscriptio
 
 Hits may also have visit, referrer, title, events, cid, userAgent, channel and device; subscription events cid and rvn.
 Invalid lines are reported by number and field and are not stored; the exit code is then 1. It is 3 if an event was not stored
-because its tid is stored with other content. Nothing is stored twice: to resume an interrupted import, run the same command again. Servers may keep running. See docs/import.md.`,
+because its tid is stored with other content. Nothing is stored twice: to resume an interrupted import, run the same command again. Servers may keep running. See docs/how-to/import.md.`,
 	)
 	.argument('<aid>', aidText)
 	.argument('<file...>', 'history files, - for standard input; fastest in order of time')

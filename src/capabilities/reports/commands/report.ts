@@ -31,7 +31,7 @@ export const reportCommand = command(
 ${allReports.map(({ kind, summary }) => `  ${kind.padEnd(12)}  ${summary}`).join('\n')}
 
 Days are in the account's time zone; --from is inclusive, --to exclusive. A flag that the report does not use is refused.
-docs/reports.md has every figure's formula. 'caskade spend import' stores what was spent, for the report spend.`,
+docs/reference/reports.md has every figure's formula. 'caskade spend import' stores what was spent, for the report spend.`,
 	)
 	.argument(
 		'<report>',

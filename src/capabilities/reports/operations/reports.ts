@@ -77,7 +77,7 @@ function describe(definition: ReportDefinition): object {
 		summary: capitalised(definition.summary),
 		description: `${definition.definition}
 
-Uses one request of rate and quota. The key must have been issued with \`--scope read\`. Amounts are whole pence. \`docs/reports.md\` has the formula of every figure. For servers, not for browsers.`,
+Uses one request of rate and quota. The key must have been issued with \`--scope read\`. Amounts are whole pence. \`docs/reference/reports.md\` has the formula of every figure. For servers, not for browsers.`,
 		querystring: querySchema(definition),
 		response: {
 			200: describeJson('The report.', reportSchema, exampleReport),

@@ -42,7 +42,7 @@ const show = command('show', "show a subscription's events, with money and state
 	.description(
 		`Print a subscription, and in order of time: the visits of its visitor, touches with each model's share of it, what was
 paid, paid back, and what it was then, and the changes of segments, bands and goals that webhooks were told.
-docs/reports.md says what of this is not kept.`,
+docs/reference/reports.md says what of this is not kept.`,
 	)
 	.argument('<subid>', 'the subscription')
 	.option(...asOfOption)
@@ -69,7 +69,7 @@ export const subscriptionCommand = group(
 	`A subscription is all events of one subid. Until its first payment above nothing it is a trial. It is active until what was
 paid is over, then at risk while a renewal may still come, and ended after that; reactivated if it is paid again. One that is
 cancelled, or paid back, ends by will: cancelled until what is paid is over, and then ended. How often it is paid is learned from the times between
-its own payments, else from those of others with the same evt and price. See docs/reports.md.`,
+its own payments, else from those of others with the same evt and price. See docs/reference/reports.md.`,
 	[list, show],
 );
 

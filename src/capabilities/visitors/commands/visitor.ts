@@ -21,7 +21,7 @@ const show = command('show', 'show a visitor in readable form')
 	.description(
 		`Print a visitor's profile; a timeline of visits, touches with each model's share of the subscriptions that they led to,
 subscription events, and changes that webhooks were told; shown tids and cids; and the segments last reported to webhooks.
-docs/reports.md says what of this is not kept.`,
+docs/reference/reports.md says what of this is not kept.`,
 	)
 	.argument('<vid>', 'the visitor', visitorId)
 	.onAccount(async (store, account, options, vid) => {

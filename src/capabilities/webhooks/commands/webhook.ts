@@ -40,7 +40,7 @@ export const webhookCommand = group(
 	'webhook',
 	'notify a URL of changes of visitors',
 	`Manage webhooks: URLs that are notified when visitors of an account change. Messages are signed according to
-Standard Webhooks 1.0.0; docs/webhooks.md shows how to verify them.
+Standard Webhooks 1.0.0; docs/how-to/webhooks.md shows how to verify them.
 
   segment.entered, segment.left   a visitor has entered or left a segment
   score.band.changed              a score is now low, medium or high

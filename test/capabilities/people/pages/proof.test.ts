@@ -32,7 +32,7 @@ test('every act has its entry in the list of what it takes, and every entry an a
 		for (const act of Object.keys(page.questions ?? {})) assert.equal(demandOf(page, act), 'proof', act);
 });
 
-/** What hands out access or data, or cannot be undone: as docs/console.md promises it. */
+/** What hands out access or data, or cannot be undone: as docs/reference/console.md promises it. */
 const promised: Readonly<Record<string, string>> = {
 	account: 'password, offer, codes, remove second factor, connect single sign-on, disconnect single sign-on',
 	people: 'create',

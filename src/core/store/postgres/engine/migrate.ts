@@ -146,7 +146,7 @@ function repeatedKeyError(error: unknown): unknown {
 	if (!isRepeatedKey(error)) return error;
 	const { table, schema, constraint } = error;
 	return new OperatorError(
-		`Rows of ${schema}.${table} have the same key (${constraint}), which an index whose collation has changed has let in: delete the later ones, then run 'caskade migrate'. See "A collation that has changed" in docs/repair.md.`,
+		`Rows of ${schema}.${table} have the same key (${constraint}), which an index whose collation has changed has let in: delete the later ones, then run 'caskade migrate'. See "A collation that has changed" in docs/how-to/repair.md.`,
 		{ cause: error },
 	);
 }

@@ -145,7 +145,7 @@ test('what is stored names the tables as the node has them, until the account is
 	assert.deepEqual([await count(hitThere), await count('hit')], [2, 2]);
 });
 
-test('a server opens as many connections to a node as docs/scaling.md says', async (t) => {
+test('a server opens as many connections to a node as docs/how-to/scaling.md says', async (t) => {
 	const { node, move, moved, other, serving, store, hitsOf, becomes } = await start(t);
 	await move(other, 1);
 	await becomes('the node is asked', hitsAtNode);
