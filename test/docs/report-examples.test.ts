@@ -14,7 +14,7 @@ import { keepJudgedModel } from '../capabilities/reports/judged-model.ts';
 import { day0Ms } from '../capabilities/reports/made-up.ts';
 import { enginesAboveContract, openAccountOn } from '../core/store/engines.ts';
 
-const text = readFileSync(join(import.meta.dirname, '../../docs/reference/reports.md'), 'utf8');
+const text = readFileSync(join(import.meta.dirname, 'reports-by-hand.md'), 'utf8');
 const dayMs = 86_400_000;
 const asOf = Date.UTC(2026, 4, 1);
 
@@ -116,7 +116,7 @@ function namesOf(value: unknown, name = ''): string[] {
 const figures = '| of | figure | by hand | |';
 
 for (const engine of enginesAboveContract)
-	describe(`the examples of docs/reference/reports.md, on ${engine.name}`, () => {
+	describe(`the reports worked out by hand, on ${engine.name}`, () => {
 		const made = new Map<string, Report>();
 		let left: Report;
 		before(async () => {

@@ -1,6 +1,6 @@
 import type { OpenStore } from '../../../src/core/store/store.ts';
 
-/** Stores an active model that was judged on 1,000 visitors, as docs/reference/reports.md tells. Nobody is scored by it. */
+/** Stores an active model that was judged on 1,000 visitors, as test/docs/reports-by-hand.md tells. Nobody is scored by it. */
 export async function keepJudgedModel(store: OpenStore, accountId: number): Promise<void> {
 	const roc = [
 		{ falsePositives: 0, truePositives: 0 },
