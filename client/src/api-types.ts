@@ -179,6 +179,8 @@ export interface Report {
 	readonly timezone: string;
 	/** What amounts are in the minor unit of. */
 	readonly currency: string;
+	/** What the report says, in a sentence or two. Its words may change with any version. */
+	readonly answer?: string | null | undefined;
 	/** One object per row. */
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
 }

@@ -1,7 +1,9 @@
 import type { EventKind } from '../../core/domain/event-kind.ts';
 import { noGateways } from '../../core/domain/mail-gateways.ts';
 import { touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
+import { counted } from '../../core/format/numbers.ts';
 import { firstMomentMs } from '../../kit/reading/journey-rows.ts';
+import { countChangeText, moreText, signed } from '../../kit/reports/answer.ts';
 import type { SpanLength } from '../../kit/reports/calendar.ts';
 import {
 	amountsOf,
@@ -16,6 +18,8 @@ import { readArrivals } from '../../kit/reports/read-journeys.ts';
 import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
 import { curves } from '../../kit/reports/report-curves.ts';
 import { commonParameters, filters } from '../../kit/reports/report-query.ts';
+import { periodText } from '../../kit/reports/report-table.ts';
+import { sumOf } from '../../kit/reports/sums.ts';
 import { readCameIn } from './kept-days.ts';
 
 /** Counts what happened in each of some spans. */
@@ -82,6 +86,15 @@ export const activityReport = reportThat({
 		renewalPence: { heading: 'renewed' },
 		refundPence: { heading: 'refunded' },
 	},
+	answer({ rows, totals, compared }, money) {
+		if (rows.length === 0) return null;
+		const countOf = (of: typeof rows, name: 'renewals' | 'refunds') => sumOf(of, (row) => row[name]);
+		if (!compared)
+			return `Net revenue is ${money(totals.netPence)}: ${counted(totals.subscriptions, 'new subscription')} (${money(totals.acquisitionPence)}), ${counted(countOf(rows, 'renewals'), 'renewal')} (${money(totals.renewalPence)}) and ${counted(countOf(rows, 'refunds'), 'refund')} (${money(totals.refundPence)}).`;
+		const { totals: before, from, to } = compared;
+		const change = (name: (typeof paid)[number]) => signed(totals[name] - before[name], money);
+		return `Net revenue is ${money(totals.netPence)}, ${moreText(totals.netPence, before.netPence, money)} ${periodText(from, to)}: first payments ${change('acquisitionPence')}, renewals ${change('renewalPence')}, refunds ${change('refundPence')}. ${countChangeText(totals.subscriptions, before.subscriptions, 'new subscription')}.`;
+	},
 	draw({ every, rows }, _, money, notes) {
 		const x = (row: FlatRow) => String(row[every]);
 		const lineOf = (name: 'netPence' | 'subscriptions' | 'arrivals') => ({
@@ -95,6 +108,8 @@ export const activityReport = reportThat({
 		];
 	},
 });
+
+const paid = ['acquisitionPence', 'renewalPence', 'refundPence'] as const;
 
 function upTo(spans: readonly Period[], asOfMs: number): Period[] {
 	return spans.map(({ fromMs, toMs }) => ({ fromMs, toMs: Math.min(toMs, asOfMs + 1) }));

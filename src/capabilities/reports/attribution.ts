@@ -1,5 +1,7 @@
 import { compareTexts } from '../../core/domain/compare-texts.ts';
+import { formatNumber, formatPercent, listed } from '../../core/format/numbers.ts';
 import { seededRandom } from '../../core/scoring/rows/random.ts';
+import { extremesText, signed } from '../../kit/reports/answer.ts';
 import type { Arrivals, Came } from '../../kit/reports/arrivals.ts';
 import type { SpanLength } from '../../kit/reports/calendar.ts';
 import {
@@ -22,6 +24,7 @@ import { type Cell, type FlatRow, reportThat, type SideTable, styled } from '../
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { bars } from '../../kit/reports/report-drawing.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
+import { withBounds } from '../../kit/reports/share-interval.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import { apportion } from './apportion.ts';
 import { attributionSeries } from './attribution-series.ts';
@@ -88,7 +91,8 @@ export function attribute(
 				...amount,
 				netPence: net,
 				share: ratio(amount.subscriptions, totals.subscriptions),
-				conversionRate: came ? ratio(amount.subscriptions, came.visitors) : null,
+				// So exact that it is rounded only where it is shown.
+				conversionRate: came ? ratio(amount.subscriptions, came.visitors, 6) : null,
 				netPerVisitorPence: came ? ratio(net, came.visitors, 2) : null,
 				// Of the 95 % interval of `subscriptions`.
 				...(interval && {
@@ -228,6 +232,18 @@ function matrixOf(
 	];
 }
 
+const modelsOfOneTouch: ReadonlySet<AttributionModel> = new Set(['first', 'last', 'last-non-direct']);
+/** As many are named that changed. */
+const maxChanges = 3;
+/** A share of fewer says little. */
+const leastVisitors = 30;
+
+/** The values of a row's dimensions in one line. */
+function nameOf(row: AttributionRow, by: Grouping): string {
+	const values = by.filter(isOfTouches).map((name) => row[name] ?? none);
+	return [...new Set(values)].join(' / ');
+}
+
 /** Fixed, so that a report is repeatable to the last digit. */
 const seed = 1;
 
@@ -257,6 +273,46 @@ export const attributionReport = reportThat({
 			return attributionSeries(journeys, others.arrivals, spans, { ...query, every: length });
 		};
 		return { ...made, ...(every !== null && { every, ...seriesBy(every) }) };
+	},
+	answer({ rows, models: [model], totals, by, compared }, money) {
+		if (!model || by.length === 0 || totals.subscriptions + totals.netPence === 0) return null;
+		const named = rows.map((row) => ({ name: nameOf(row, by), ...row, ...row.models[model] }));
+		const most = named.find(({ name, subscriptions = 0 }) => name !== none && subscriptions > 0);
+		const first = most
+			? `By ${model}, ${most.name} is credited with most new subscriptions: ${formatNumber(most.subscriptions ?? 0)} of ${formatNumber(totals.subscriptions)} (${formatPercent((most.subscriptions ?? 0) / totals.subscriptions, 1)}).`
+			: `No new subscription is credited, by ${model}.`;
+		const before = new Map(
+			compared?.rows.map((row) => [nameOf(row, by), row.models[model]?.netPence ?? 0] as const),
+		);
+		const names = [...new Set([...named.map(({ name }) => name), ...before.keys()])];
+		const changes = names
+			.map((name) => ({
+				name,
+				pence: (named.find((row) => row.name === name)?.netPence ?? 0) - (before.get(name) ?? 0),
+			}))
+			.filter(({ pence }) => compared && pence !== 0)
+			.sort((a, b) => Math.abs(b.pence) - Math.abs(a.pence))
+			.slice(0, maxChanges)
+			.map(({ name, pence }) => `${name} ${signed(pence, money)}`);
+		const isOfOneTouch = modelsOfOneTouch.has(model);
+		// Parts of a subscription are no people.
+		const cameBy = isOfOneTouch ? named.filter(({ visitors }) => (visitors ?? 0) > 0) : [];
+		const rates = cameBy.flatMap(({ name, visitors, conversionRate }) =>
+			(visitors ?? 0) >= leastVisitors && (conversionRate ?? 2) <= 1
+				? [{ name, ...withBounds(conversionRate as number, visitors as number) }]
+				: [],
+		);
+		return [
+			first,
+			...(changes.length > 0 ? [`Net revenue changed most for ${listed(changes)}.`] : []),
+			extremesText(rates, {
+				before: 'Of their visitors',
+				has: 'has converted',
+				left: cameBy.length - rates.length,
+			}),
+		]
+			.filter(Boolean)
+			.join(' ');
 	},
 	parts: ({ rows, models, series, by }) => (series || models.length < 2 ? null : matrixOf(rows, models, by)),
 	table: ({ rows, series }) =>

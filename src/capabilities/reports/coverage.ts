@@ -3,7 +3,7 @@ import { maxSharing } from '../../core/domain/shared-key.ts';
 import { hasLabels } from '../../core/domain/subscription-event.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { withoutHidden } from '../../core/format/hidden-characters.ts';
-import { counted, formatNumber, listed } from '../../core/format/numbers.ts';
+import { counted, formatNumber, formatShare, listed } from '../../core/format/numbers.ts';
 import { claimedEvents } from '../../kit/reading/claimed-events.ts';
 import type { JourneyEvent } from '../../kit/reading/journey-rows.ts';
 import { type UnjoinableKey, unjoinableKeysOfEvents } from '../../kit/reading/missing-keys.ts';
@@ -96,6 +96,14 @@ export const coverageReport = reportThat({
 		const unjoinable = await read(() => unjoinableKeysOfEvents({ ...period, asOfMs }));
 		const warnings = [...unknownNames({ events: all, paths: [] }, query), ...namedUnjoinable(unjoinable)];
 		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows, warnings };
+	},
+	answer({ rows }) {
+		const { events, unjoined, claimed } = totalCoverage(rows);
+		if (events === 0) return null;
+		const proven = claimed === 0 ? '' : ` ${formatNumber(claimed)} are joined by what nothing proves.`;
+		return unjoined === 0
+			? `All ${counted(events, 'event')} belong to a visitor.${proven}`
+			: `${formatShare(unjoined / events)} of ${counted(events, 'event')} (${formatNumber(unjoined)}) belong to no visitor, so no channel is credited with them.${proven}`;
 	},
 	draw: (_, table) => bars(table, 'events', { title: 'Events' }),
 });

@@ -503,6 +503,12 @@ export const forecastReport = reportThat({
 			warnings: next.warnings,
 		};
 	},
+	answer({ rows, days }, money) {
+		const net = rows.find(({ part }) => part === 'net');
+		if (!net) return null;
+		const { expectedPence, lowPence, highPence } = net;
+		return `${money(expectedPence)} net is expected in the next ${counted(days, 'day')}; four times of five it is between ${money(lowPence)} and ${money(highPence)}.`;
+	},
 	parts: ({ rows, days }) => [
 		{
 			title: `Expected in the next ${days} days, with bounds of 80 %: they hold four times of five`,

@@ -4,6 +4,7 @@ import type { Touch } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
 import { eachVisitorsHits, ownersOfTids, type VisitorsHit } from '../../kit/reading/hits-by-visitor.ts';
+import { boundedText } from '../../kit/reports/answer.ts';
 import { isIn, type Period } from '../../kit/reports/journey.ts';
 import { quotedName } from '../../kit/reports/label.ts';
 import { readTouchesOf } from '../../kit/reports/read-journeys.ts';
@@ -166,6 +167,14 @@ export const funnelReport = reportThat({
 		];
 		if (funnel.pages > top) notes.push(`These are the ${top} most seen of ${counted(funnel.pages, 'page')}.`);
 		return { days, rows, notes };
+	},
+	answer({ rows, days }) {
+		const most = rows
+			.filter(({ part, visitors }) => part === 'all' && visitors > 0)
+			.toSorted((a, b) => b.visitors - a.visitors)[0];
+		if (!most || most.paidRate === null || most.low === null || most.high === null) return null;
+		const { page, visitors, paidRate: share, low, high } = most;
+		return `Of ${counted(visitors, 'visitor')} who saw ${page}, the page that most saw, ${boundedText({ share, low, high })} began to buy within ${counted(days, 'day')} and paid.`;
 	},
 	parts: ({ rows }) => {
 		const figures = ['visitors', 'waiting', 'began', 'beganRate', 'paid', 'paidRate', 'low', 'high'] as const;

@@ -132,6 +132,12 @@ export const hostsReport = reportThat({
 		joinedSales: { heading: 'joined' },
 		salesFromOwnHosts: { heading: 'their sales' },
 	},
+	answer({ rows: [most, ...others] }) {
+		if (!most) return null;
+		const lost = [most, ...others].reduce((sum, row) => sum + row.visitorsFromOwnHosts, 0);
+		const begun = `${counted(most.visits, 'visit')} began on ${others.length > 0 ? `${most.host}, more than on any other host` : most.host}`;
+		return `${begun}. ${lost === 0 ? 'No visitor is seen to be lost between hosts' : `${counted(lost, 'visitor is', 'visitors are')} lost between hosts`}.`;
+	},
 	draw: (_, table) =>
 		bars(table, 'visitorsFromOwnHosts', { title: 'New visitors who came from another host of the account' }),
 });

@@ -111,6 +111,8 @@ export function valueByAge(rows: readonly Earnings[]) {
 	);
 }
 
+/** A mean of fewer says little. */
+const leastSubscriptions = 20;
 const valueTitle = 'Revenue per subscription, up to the end of each month after that of the first payment';
 /** Besides the mean of all. */
 const drawnCohorts = 7;
@@ -137,6 +139,12 @@ export const lifetimeValueReport = reportThat({
 		const customerOf = await customers();
 		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar, months, customerOf });
 		return { lookbackDays, by, months, rows, all: valueByAge(rows) };
+	},
+	answer({ rows, all }, money) {
+		const last = all.findLast(({ subscriptions }) => subscriptions >= leastSubscriptions);
+		if (!last) return null;
+		const each = sumOf(rows, ({ projected }) => projected.pence) / sumOf(rows, (row) => row.subscriptions);
+		return `Until the end of the month ${last.age} after that of its first payment, a subscription has brought ${money(Math.round(last.ltvPence))}. In the next year, ${money(Math.round(each))} is expected of each that there was, the ended ones included.`;
 	},
 	table: ({ rows, all, by }) => [
 		...rows.map(flatRow),

@@ -1,6 +1,7 @@
 import type { Movement } from '../../core/domain/subscription-course.ts';
 import { touchDimensions } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
+import { signed } from '../../kit/reports/answer.ts';
 import type { Span } from '../../kit/reports/calendar.ts';
 import {
 	type CoursedJourney,
@@ -23,6 +24,7 @@ import { type Cell, type FlatRow, reportThat, styled } from '../../kit/reports/r
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';
+import { sumOf } from '../../kit/reports/sums.ts';
 import { customersAmong, type Mover, moverOf } from './customers.ts';
 import { type Provisional, provisional } from './open-dues.ts';
 import { Renewals } from './projection.ts';
@@ -402,6 +404,31 @@ export const movementReport = reportThat({
 		const isLatest = isIn(period, asOfMs);
 		const warnings = [...provisionalWarnings(rows, every), ...warningsOf(journeys, { isLatest })];
 		return { by, every, rows, warnings, notes: notesOf(journeys) };
+	},
+	answer({ rows, every }, money) {
+		const last = rows.at(-1)?.[every];
+		const latest = rows.filter((row) => row[every] === last);
+		if (latest.length === 0) return null;
+		const sum = (of: readonly NamedRow[], value: (row: NamedRow) => number) => sumOf(of, value);
+		const pence = (name: keyof NamedRow['recurringPence']) => sum(rows, (row) => row.recurringPence[name]);
+		const closing = sum(latest, (row) => row.recurringPence.closing);
+		const changes = [
+			['new', pence('new')],
+			['reactivated', pence('reactivated')],
+			['expansion', pence('expansion')],
+			['contraction', -pence('contraction')],
+			['ended', -pence('ended')],
+		] as const;
+		const change = sumOf(changes, ([, value]) => value);
+		const told = changes
+			.filter(([, value]) => value !== 0)
+			.map(([name, value]) => `${name} ${signed(value, money)}`);
+		const least = sum(latest, (row) => row.provisional?.closingPence.low ?? row.recurringPence.closing);
+		const open = least < closing ? ` If nobody renews who is due and still may, it is ${money(least)}.` : '';
+		return `Recurring revenue is ${money(closing)} a month, of ${counted(
+			sum(latest, (row) => row.subscriptions.closing),
+			'subscription',
+		)}: ${signed(change, money)} in the period${told.length > 0 ? ` (${told.join(', ')})` : ''}.${open}`;
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	parts({ rows, by, every }) {

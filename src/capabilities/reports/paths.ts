@@ -1,6 +1,7 @@
 import { compareTexts } from '../../core/domain/compare-texts.ts';
 import type { Touch } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
+import { counted, formatNumber } from '../../core/format/numbers.ts';
 import {
 	acquiredIn,
 	countedJourneys,
@@ -156,6 +157,14 @@ export const pathsReport = reportThat({
 	},
 	table: ({ rows }) =>
 		rows.map(({ path, repeats, ...row }) => ({ path: pathText({ path, repeats }), ...row })),
+	answer({ rows: [most], totals, daysToConvert }) {
+		if (!most || totals.subscriptions === 0) return null;
+		const half =
+			daysToConvert.p50 === null
+				? ''
+				: ` Half of all subscribed within ${counted(daysToConvert.p50, 'day')} of their first touch.`;
+		return `The most frequent path to a subscription is ${pathText(most)}: ${formatNumber(most.subscriptions)} of ${formatNumber(totals.subscriptions)}.${half}`;
+	},
 	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages, distinct, steps }) {
 		const nodes = stepNodes(steps);
 		const days = [

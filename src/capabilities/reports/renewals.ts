@@ -1,5 +1,7 @@
 import type { Course } from '../../core/domain/subscription-course.ts';
 import { dayMs } from '../../core/durations.ts';
+import { counted } from '../../core/format/numbers.ts';
+import { boundedText, extremesText } from '../../kit/reports/answer.ts';
 import {
 	begunIn,
 	type CoursedJourney,
@@ -7,8 +9,9 @@ import {
 	soldPlanOf,
 	warningsOf,
 } from '../../kit/reports/courses.ts';
-import { groupsOf } from '../../kit/reports/grouping.ts';
+import { columnOf, groupsOf } from '../../kit/reports/grouping.ts';
 import { ratio, rounded, type Terms } from '../../kit/reports/journey.ts';
+import { quotedName } from '../../kit/reports/label.ts';
 import { type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
 import { curves } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
@@ -111,6 +114,11 @@ function survivorsOf(ages: readonly Age[]) {
 		}));
 }
 
+/** Fewer say little. */
+const leastAtRisk = 10;
+
+const namesOf = (row: object) => row as Readonly<Record<string, string | number | null>>;
+
 export const renewalsReport = reportThat({
 	kind: 'renewals',
 	title: 'Renewals',
@@ -125,6 +133,32 @@ export const renewalsReport = reportThat({
 		const journeys = await courses();
 		const rows = describeRenewals(journeys, { by, period, asOfMs });
 		return { lookbackDays, by, rows, warnings: warningsOf(journeys) };
+	},
+	answer({ rows, by }) {
+		const first = rows.flatMap(({ survivors: [at], evt, periodDays, ...row }) =>
+			at && periodDays !== null && at.atRisk >= leastAtRisk
+				? [
+						{
+							...at,
+							evt,
+							days: Math.round(periodDays),
+							name: by.map((each) => namesOf(row)[columnOf(each)]).join(' / '),
+						},
+					]
+				: [],
+		);
+		const [largest] = first.toSorted((a, b) => b.atRisk - a.atRisk);
+		if (!largest) return null;
+		// Plans of other lengths are renewed otherwise.
+		const alike = first.filter(({ evt, days }) => evt === largest.evt && days === largest.days);
+		const of = `Of ${quotedName(largest.evt)}, paid every ${counted(largest.days, 'day')}`;
+		return (
+			extremesText(alike, {
+				before: `${of}, the first time it was due`,
+				has: 'has renewed',
+				left: rows.length - alike.length,
+			}) ?? `${of}, ${boundedText(largest)} renewed the first time that it was due.`
+		);
 	},
 	table: ({ rows }) => rows.flatMap(rowPerAge),
 	draw: ({ rows }) =>

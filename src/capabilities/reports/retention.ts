@@ -1,4 +1,6 @@
 import type { Movement } from '../../core/domain/subscription-course.ts';
+import { counted } from '../../core/format/numbers.ts';
+import { boundedText, extremesText } from '../../kit/reports/answer.ts';
 import { addMonths, type Calendar, monthsBetween } from '../../kit/reports/calendar.ts';
 import { begunIn, isPaid, type PaidJourney, warningsOf } from '../../kit/reports/courses.ts';
 import { columnOf, type GroupValues } from '../../kit/reports/grouping.ts';
@@ -128,6 +130,11 @@ function retentionByGroup(rows: readonly NamedRow[], by: readonly string[]) {
 		.sort((a, b) => b.subscriptions - a.subscriptions);
 }
 
+/** A year is what people ask for. */
+const maxAnsweredAge = 12;
+/** Fewer that have reached an age say little. */
+const [leastOfAll, leastOfGroup] = [20, 10];
+
 const tableTitle = 'Still subscribed at the end of each month after that of the first payment';
 
 export const retentionReport = reportThat({
@@ -149,6 +156,31 @@ export const retentionReport = reportThat({
 		const terms = { by, asOfMs, calendar };
 		const rows = retainedCohorts(begunIn(journeys, period), terms, months, journeys.filter(isPaid));
 		return { lookbackDays, by, months, rows, all: retentionByAge(rows), warnings: warningsOf(journeys) };
+	},
+	answer({ rows, all, by }) {
+		const known = (ages: typeof all, least: number) =>
+			ages.findLast(({ age, subscriptions }) => age > 0 && age <= maxAnsweredAge && subscriptions >= least);
+		if (by.length === 0) {
+			const at = known(all, leastOfAll);
+			return at
+				? `${boundedText(at)} are still subscribed ${counted(at.age, 'month')} after that of their first payment.`
+				: null;
+		}
+		const groups = retentionByGroup(rows, by.map(columnOf));
+		// The last age at which several can be compared.
+		const ages = groups.map((group) => known(group.ages, leastOfGroup)?.age ?? 0).sort((a, b) => b - a);
+		const age = ages[1] ?? 0;
+		const compared = groups.flatMap((group) => {
+			const at = group.ages[age];
+			return at && at.subscriptions >= leastOfGroup ? [{ name: group.name, ...at }] : [];
+		});
+		return age === 0
+			? null
+			: extremesText(compared, {
+					before: `After ${counted(age, 'month')}`,
+					has: 'has kept',
+					left: groups.length - compared.length,
+				});
 	},
 	table: ({ rows }) =>
 		rows.map((row) => ({

@@ -2,6 +2,8 @@ import { leftOutText, noGateways } from '../../core/domain/mail-gateways.ts';
 import { hasLabels } from '../../core/domain/subscription-event.ts';
 import { isWanted, wantedTouch } from '../../core/domain/touch.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { withoutHidden } from '../../core/format/hidden-characters.ts';
+import { moneyOf } from '../../core/format/money.ts';
 import type { PageReads } from '../../core/store/serving.ts';
 import type { Store } from '../../core/store/store.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
@@ -40,10 +42,20 @@ export async function runReport(
 	const asOfMs = query.asOf ?? store.now();
 	const earlier = earlierQuery(query, calendar, asOfMs);
 	const report = await makeReport(store, account, query, { calendar, asOfMs, knownProviders });
-	if (!earlier) return report;
+	if (!earlier) return answered(report, query.kind);
 	const of = { calendar, asOfMs: earlier.asOf, knownProviders };
 	const compared = await makeReport(store, account, earlier, of);
-	return withWarnings({ ...report, compared }, rateWarnings(tableOf(reportOf(query.kind), compared)));
+	return answered(
+		withWarnings({ ...report, compared }, rateWarnings(tableOf(reportOf(query.kind), compared))),
+		query.kind,
+	);
+}
+
+/** With the sentence on top of it. Names in it are as anybody has sent them. */
+function answered(report: Report, kind: string): Report {
+	const answer = reportOf(kind).answer(report, moneyOf(report.currency));
+	const { aid, from, to, asOf, timezone, currency, ...rest } = report;
+	return { aid, from, to, asOf, timezone, currency, answer: answer && withoutHidden(answer), ...rest };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Cadences } from '../../core/domain/subscription-cadence.ts';
 import { paymentsOf, trialPayments } from '../../core/domain/subscription-course.ts';
 import { OperatorError } from '../../core/errors.ts';
+import { counted, formatNumber } from '../../core/format/numbers.ts';
 import { spendingRows } from '../../kit/reading/journey-rows.ts';
 import { learnedCadences } from '../../kit/reading/payments.ts';
 import { type Calendar, monthsBetween } from '../../kit/reports/calendar.ts';
@@ -33,7 +34,7 @@ import { curves } from '../../kit/reports/report-curves.ts';
 import { bars } from '../../kit/reports/report-drawing.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
 import { numbered } from '../../kit/reports/report-table.ts';
-import { byCount } from '../../kit/reports/sums.ts';
+import { byCount, sumOf } from '../../kit/reports/sums.ts';
 import { creditedPath, creditOf, markovBasis, markovSays, netCreditAt } from './credit.ts';
 import { unknown } from './unknown-names.ts';
 
@@ -196,6 +197,13 @@ export const spendReport = reportThat({
 		subscriptions: { heading: 'new subscriptions' },
 		costPerSubscriptionPence: { heading: 'cost per new subscription' },
 		recovered: { isShare: true, heading: 'month' },
+	},
+	answer({ rows, model }, money) {
+		const [spent, net] = [sumOf(rows, (row) => row.spentPence), sumOf(rows, (row) => row.netPence)];
+		const subscriptions = sumOf(rows, (row) => row.subscriptions);
+		if (spent === 0) return null;
+		const each = subscriptions > 0 ? `, ${money(Math.round(spent / subscriptions))} each` : '';
+		return `${money(spent)} was spent. What it was spent on is credited, by ${model}, with ${counted(subscriptions, 'new subscription')}${each}, and with ${money(net)} since, ${formatNumber(net / spent)} times the spending. It does not prove cause.`;
 	},
 	table: ({ rows }) => rows.map(({ recovered: _, ...row }) => row as FlatRow),
 	sideTables: ({ rows }) => [

@@ -1,5 +1,6 @@
 import type { EventKind } from '../../core/domain/event-kind.ts';
 import { touchDimensions } from '../../core/domain/touch.ts';
+import { counted } from '../../core/format/numbers.ts';
 import { readCoursesWith } from '../../kit/reports/courses.ts';
 import { amountsOf, countedSteps, netPence, startedAtMs, totalOf } from '../../kit/reports/journey.ts';
 import { reportThat } from '../../kit/reports/report.ts';
@@ -71,5 +72,9 @@ export const subscriptionsReport = reportThat({
 			}),
 		};
 	},
+	answer: ({ rows, totals }, money) =>
+		rows.length === 0
+			? null
+			: `${money(totals.netPence)} net: ${counted(totals.subscriptions, 'new subscription')} (${money(totals.acquisitionPence)}), renewals ${money(totals.renewalPence)}, refunds ${money(totals.refundPence)}.`,
 	draw: () => null,
 });

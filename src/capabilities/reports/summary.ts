@@ -1,4 +1,6 @@
 import { hasLabels } from '../../core/domain/subscription-event.ts';
+import { counted } from '../../core/format/numbers.ts';
+import { signed } from '../../kit/reports/answer.ts';
 import {
 	type CoursedJourney,
 	isPaid,
@@ -105,6 +107,20 @@ export const summaryReport = reportThat({
 				...warningsOf(courses),
 			],
 		};
+	},
+	answer({ rows: [now, , change] }, money) {
+		if (!now || !change || now.payingSubscriptions === 0) return null;
+		const { payingSubscriptions, recurringPence, leftByWill, lapsed, pastDueSubscriptions, pastDuePence } =
+			now;
+		const recurring =
+			recurringPence === null || change.recurringPence === null
+				? ''
+				: `, at ${money(recurringPence)} a month, ${signed(change.recurringPence, money)} in a week`;
+		const due =
+			pastDueSubscriptions === 0
+				? ''
+				: ` ${counted(pastDueSubscriptions, 'of them is', 'of them are')} past due and may still be lost${pastDuePence === null ? '' : ` (${money(pastDuePence)})`}.`;
+		return `${counted(payingSubscriptions, 'subscription pays', 'subscriptions pay')}${recurring}; in the week, ${leftByWill} left by will and ${lapsed} lapsed.${due}`;
 	},
 	table: ({ rows }) => rows as readonly FlatRow[],
 	draw: ({ rows }, _, money) =>

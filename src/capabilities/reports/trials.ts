@@ -2,6 +2,7 @@ import type { SubscriptionTrial } from '../../core/domain/subscription-course.ts
 import { touchDimensions } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
+import { boundedText } from '../../kit/reports/answer.ts';
 import type { Span } from '../../kit/reports/calendar.ts';
 import type { CoursedJourney } from '../../kit/reports/courses.ts';
 import { type GroupValues, groupsOf } from '../../kit/reports/grouping.ts';
@@ -12,6 +13,7 @@ import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { bars } from '../../kit/reports/report-drawing.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';
 import { type ShareWithBounds, withBounds } from '../../kit/reports/share-interval.ts';
+import { sumOf } from '../../kit/reports/sums.ts';
 import { provisional } from './open-dues.ts';
 
 /** What became of some trials. */
@@ -203,6 +205,15 @@ export const trialsReport = reportThat({
 			warnings: [...provisionalWarnings(rows, every), ...warningsOf(trials)],
 			...(trials.length === 0 && { notes: [noTrials] }),
 		};
+	},
+	answer({ rows }) {
+		const [trials, decided] = [sumOf(rows, (row) => row.trials), sumOf(rows, (row) => row.decided)];
+		if (trials === 0) return null;
+		const converted = sumOf(rows, (row) => row.decided - row.notConverted);
+		const open = decided < trials ? ` ${counted(trials - decided, 'is', 'are')} not over yet.` : '';
+		return decided === 0
+			? `${counted(trials, 'trial')} began, of which none is over yet.`
+			: `Of ${counted(decided, 'trial')} whose time is over, ${boundedText(withBounds(converted / decided, decided))} were paid for.${open}`;
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	draw({ by, every, rows }, table, _, notes) {

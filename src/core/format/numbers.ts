@@ -24,8 +24,8 @@ export function formatPercent(share: number, decimals: number): string {
 }
 
 /** A number of things: 1 row, 1,234 rows. */
-export function counted(count: number, noun: string): string {
-	return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+	return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 }
 
 /** Joins words into one: a, b and c. */

@@ -18,6 +18,7 @@ export function reportPage(
 	const paragraph = (text: string) => html`<p>${text}</p>
 `;
 	const body = html`<h1>${title}</h1>
+${report.answer && html`<p class="answer">${report.answer}</p>`}
 ${[...headOf(definition, report), ...(report.notes ?? [])].map(paragraph)}
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
 ${definition.draw(report, tableOf(definition, report), money, notes)}

@@ -111,7 +111,7 @@ export function shownTables(
 /** A report as text tables. */
 export function reportText(definition: ReportDefinition, report: Report, isLong = false): string {
 	const money = moneyOf(report.currency);
-	const lines = headOf(definition, report);
+	const lines = [...headOf(definition, report), ...(report.answer ? ['', report.answer] : [])];
 	for (const { title, lines: own, rows, columns } of shownTables(definition, report, isLong))
 		lines.push(
 			...['', ...(title ? [title] : []), ...own, ...(own.length > 0 ? [''] : [])],
@@ -188,7 +188,7 @@ export function headOf({ parameters }: ReportDefinition, report: Report): string
 const inWords = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 /** The days of a period in words. @param to the day after the last one */
-function periodText(from: string | null, to: string | null): string {
+export function periodText(from: string | null, to: string | null): string {
 	const [first, last] = [from && new Date(from), to && new Date(addDays(to, -1))];
 	if (first && last) return inWords.formatRange(first, last);
 	if (first) return `from ${inWords.format(first)}`;

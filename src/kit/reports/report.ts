@@ -27,6 +27,11 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	/** Columns that are shown in another way than their names say. */
 	readonly columns?: ColumnStyles;
 	make(source: ReportSource): Promise<Made>;
+	/**
+	 * What it says, in a sentence or two, with how sure that is. It claims nothing that its intervals leave open.
+	 * @returns null where there is nothing to say
+	 */
+	answer(report: Answered<Made>, money: ShowMoney): string | null;
 	/** Above its table for people, where its columns say too little. */
 	readonly tableTitle?: string;
 	/** The rows of its table, where they are not those of the report. */
@@ -38,6 +43,10 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	/** Its pictures. @param notes what pictures of time tell of days */
 	draw(report: Made, table: readonly FlatRow[], money: ShowMoney, notes: readonly DayNote[]): HtmlValue;
 }
+
+/** A report that is made, with the same of an earlier period. */
+export type Answered<Made extends ReportBody> = Made &
+	Pick<Report, 'asOf'> & { readonly compared?: Made & Pick<Report, 'from' | 'to'> };
 
 /** A definition whose table and pictures are checked against what it makes. */
 export function reportThat<Made extends ReportBody>(definition: ReportDefinition<Made>): ReportDefinition {
@@ -65,6 +74,8 @@ export interface Report extends ReportBody {
 	readonly timezone: string;
 	/** Amounts are in its minor unit. */
 	readonly currency: string;
+	/** What it says, in a sentence or two. Of an earlier period, there is none. */
+	readonly answer?: string | null;
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
 	/** The same of an earlier period. */
 	readonly compared?: Report;

@@ -52,7 +52,7 @@ for (const engine of engines)
 			assert.match(String(without.notes), /400 visitors are left out who are mail gateways/);
 			const all = await attribution(store, id, { include: 'gateways' });
 			assert.equal(emailIn(all).visitors, 440);
-			assert.equal(emailIn(all).conversionRate, 0.0091);
+			assert.equal(emailIn(all).conversionRate, 0.009091);
 			assert.ok(!('gatewayVisitors' in all));
 			for (const kind of ['paths', 'spend', 'activity']) {
 				assert.equal((await report(store, id, kind)).gatewayVisitors, 400, kind);

@@ -8,8 +8,9 @@ import {
 import { dayMs } from '../../../core/durations.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { moneyOf } from '../../../core/format/money.ts';
-import { counted, formatNumber, formatShare } from '../../../core/format/numbers.ts';
+import { counted, formatNumber, formatPercent, formatShare } from '../../../core/format/numbers.ts';
 import { historyExtent } from '../../../kit/reading/histories.ts';
+import { signed } from '../../../kit/reports/answer.ts';
 import { addDays, type Calendar } from '../../../kit/reports/calendar.ts';
 import {
 	type Amounts,
@@ -186,6 +187,13 @@ interface Found extends Pick<Entrants, 'leftOut' | 'leftOutConversions' | 'score
 	readonly gateways: number;
 }
 
+const enteredOf = ({ visitors, waiting }: GroupFigures) => visitors + waiting;
+
+/** Whether the groups are not as they were drawn. */
+function isBroken({ treated, holdout }: Found['groups'], holdoutPercent: number): boolean {
+	return isMismatched(enteredOf(treated), enteredOf(holdout), holdoutPercent / 100);
+}
+
 /** What makes the figures doubtful, the worst first. */
 function warningsOf({
 	experiment,
@@ -198,8 +206,8 @@ function warningsOf({
 }: Found): string[] {
 	const { treated, holdout } = groups;
 	const warnings: string[] = [];
-	const [ofTreated, ofHoldout] = [treated.visitors + treated.waiting, holdout.visitors + holdout.waiting];
-	if (isMismatched(ofTreated, ofHoldout, experiment.holdoutPercent / 100))
+	const [ofTreated, ofHoldout] = [enteredOf(treated), enteredOf(holdout)];
+	if (isBroken(groups, experiment.holdoutPercent))
 		warnings.push(
 			`Do not trust this. ${formatNumber(ofHoldout)} of ${counted(ofTreated + ofHoldout, 'visitor')} are held out, ${formatShare(ofHoldout / (ofTreated + ofHoldout))} instead of ${experiment.holdoutPercent} %: by chance alone that comes in one of 1,000 experiments at a single look, and in about one of 60 that are looked at daily for 120 days. Something loses visitors of one group; find it first.`,
 		);
@@ -305,6 +313,9 @@ export const liftReport = reportThat({
 				experiment: null,
 				groups: undefined,
 				lift: undefined,
+				goal: null,
+				holdoutPercent: 0,
+				isOver: false,
 				rows: [],
 				warnings: ["The account has no experiment; 'caskade experiment create' begins one."],
 			};
@@ -349,6 +360,7 @@ export const liftReport = reportThat({
 			servedSegment: segment,
 			goal: goal.name,
 			holdoutPercent,
+			isOver: endOf(experiment) <= asOfMs,
 			...daysOf(experiment, calendar),
 			groups,
 			leftOut: about.leftOut,
@@ -359,6 +371,29 @@ export const liftReport = reportThat({
 			warnings: warningsOf(found),
 			notes: notesOf(found),
 		};
+	},
+	answer({ experiment, groups, lift, goal, holdoutPercent, isOver }, money) {
+		if (!experiment || !groups || !lift) return null;
+		if (isBroken(groups, holdoutPercent))
+			return `${experiment} tells nothing: visitors are not in its groups as they were drawn. Something loses those of one group.`;
+		const { difference, anytimeLow, anytimeHigh } = lift.conversionRate;
+		const state = isOver ? 'has ended' : 'is running';
+		if (anytimeLow === null || anytimeHigh === null || difference === null)
+			return `${experiment} ${state}, and has too few visitors to tell anything: each group needs 100 whose time is over.`;
+		const points = (share: number) => formatPercent(share, 1).slice(0, -2);
+		const interval = `${anytimeLow > 0 || difference > 0 ? '+' : ''}${points(difference)} percentage points, between ${points(anytimeLow)} and ${points(anytimeHigh)} however often you looked`;
+		const verdict =
+			anytimeLow > 0
+				? `${isOver ? 'worked' : 'works'}: more of the treated reach ${goal}`
+				: anytimeHigh < 0
+					? `${isOver ? 'did' : 'does'} harm: fewer of the treated reach ${goal}`
+					: `does not show${isOver ? '' : ' yet'} whether it works`;
+		const net = lift.netPencePerVisitor;
+		const ofMoney =
+			net.difference === null || net.anytimeLow === null || net.anytimeHigh === null
+				? ''
+				: ` Net per visitor ${signed(net.difference, money)} (${money(net.anytimeLow)} to ${money(net.anytimeHigh)})${net.anytimeLow <= 0 && net.anytimeHigh >= 0 ? ', which is not sure' : ''}.`;
+		return `${experiment} ${state}, and ${verdict}: ${interval}.${ofMoney}`;
 	},
 	parts({ groups, lift, rows }): readonly SideTable[] | null {
 		if (!groups || !lift) return null;

@@ -114,6 +114,11 @@ const reportSchema = Type.Object({
 	asOf: Type.String({ format: 'date-time', description: 'The moment of the report.' }),
 	timezone: Type.String({ description: 'Time zone of days and months.' }),
 	currency: Type.String({ description: 'What amounts are in the minor unit of.' }),
+	answer: Type.Optional(
+		Type.Union([Type.String(), Type.Null()], {
+			description: 'What the report says, in a sentence or two. Its words may change with any version.',
+		}),
+	),
 	rows: Type.Array(Type.Object({}, { additionalProperties: {} }), { description: 'One object per row.' }),
 });
 
@@ -124,5 +129,6 @@ const exampleReport = {
 	asOf: '2026-11-21T10:00:00.000Z',
 	timezone: 'Europe/London',
 	currency: 'GBP',
+	answer: null,
 	rows: [],
 };

@@ -72,6 +72,7 @@ export async function sectionOf(
 	const id = [definition.kind, ...Object.values(texts).filter(Boolean)].join('-');
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
+${report.answer && html`<p class="answer">${report.answer}</p>`}
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
 ${
 	report.rows.length === 0

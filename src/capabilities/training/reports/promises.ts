@@ -1,5 +1,6 @@
 import type { Goal } from '../../../core/domain/goal.ts';
 import { OperatorError } from '../../../core/errors.ts';
+import { counted, formatNumber } from '../../../core/format/numbers.ts';
 import { reportThat } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 import { servedScores } from '../store/served-scores.ts';
@@ -30,6 +31,16 @@ export const promisesReport = reportThat({
 		const gateways = await reader.gateways(asOfMs);
 		const left = new Set(served.map(({ vid }) => vid).filter((vid) => gateways.has(vid)));
 		return { gatewayVisitors: left.size, rows };
+	},
+	answer({ rows }) {
+		const told = rows.filter(
+			({ week, band, visitors }) => week === allWeeks && band === 'all' && visitors > 0,
+		);
+		const sentences = told.map(({ goal, visitors, predicted, observed, low, high }) => {
+			const isWithin = observed >= low && observed <= high;
+			return `${goal}: of ${counted(visitors, 'visitor')}, ${formatNumber(predicted)} were to reach it, and ${formatNumber(observed)} did. ${isWithin ? 'That does not contradict the scores' : 'True scores leave that to chance in at most one case of twenty'} (${formatNumber(low)} to ${formatNumber(high)}).`;
+		});
+		return sentences.join(' ') || null;
 	},
 	draw: ({ rows }, _table, _money, notes) =>
 		[...Map.groupBy(rows, ({ goal }) => goal)].map(([goal, own]) => {

@@ -165,6 +165,14 @@ export const thresholdReport = reportThat({
 			],
 		};
 	},
+	answer({ rows, best, costPence, valuePence }, money) {
+		if (rows.length === 0) return null;
+		const worth = `if a treatment costs ${money(costPence)} and whoever reaches the goal is worth ${money(valuePence)}`;
+		if (!best) return `It pays to treat nobody, ${worth}.`;
+		const { cut, cutLow, cutHigh, profitPence, profitLowPence, profitHighPence } = best;
+		const isSure = profitLowPence > 0 ? '' : ' That it pays is not sure.';
+		return `It pays most to treat whoever scores ${cut} or more (95 %: ${cutLow} to ${cutHigh}), ${worth}: ${money(profitPence)} of 1,000 visitors (95 %: ${money(profitLowPence)} to ${money(profitHighPence)}).${isSure}`;
+	},
 	draw: ({ rows }, _, money) =>
 		curves(
 			[
