@@ -1,4 +1,4 @@
-/** `npm run proof:scoring -- --without NAME`, or `--without each`: what mechanisms of scoring gain on public data, as a table. */
+/** `npm run proof:scoring -- --without NAME`, or `--without each`: what mechanisms of scoring gain on public and made-up data, as a table. */
 
 import { withInterval } from '../../src/capabilities/training/pages/report-text.ts';
 import { mean, meanOfGroups } from '../../src/core/scoring/fit/measure.ts';
@@ -6,7 +6,7 @@ import type * as Ablations from './ablations.ts';
 import { importWithout, linesOf, type Mechanism, mechanisms } from './mechanisms.ts';
 
 /**
- * Prints how much more log loss each public history has without a mechanism, with its 95 % interval, and how many lines of code it has.
+ * Prints how much more log loss each history has without a mechanism, with its 95 % interval, and how many lines of code it has.
  * @param on only histories with this in their name
  */
 export async function printAblations(
@@ -16,8 +16,8 @@ export async function printAblations(
 ): Promise<void> {
 	const asked = names[0] === 'each' ? mechanisms : names.map(mechanismOf);
 	const historiesWithout = async (mechanism?: Mechanism) => {
-		const { realHistories } = await importWithout<typeof Ablations>('./ablations.ts', mechanism);
-		return realHistories(files).filter(({ name }) => name.includes(on));
+		const { measuredHistories } = await importWithout<typeof Ablations>('./ablations.ts', mechanism);
+		return measuredHistories(files).filter(({ name }) => name.includes(on));
 	};
 	const whole = new Map<string, Ablations.Losses>();
 	for (const { name, lossesOf } of await historiesWithout()) {

@@ -11,6 +11,7 @@ import { type Goal, goalDefaults, horizonMsOf } from '../../src/core/domain/goal
 import { logLosses } from '../../src/core/scoring/fit/measure.ts';
 import { Scorer } from '../../src/core/scoring/fit/scorer.ts';
 import { type Histories, readHistories } from './cdnow.ts';
+import { kindsOfHistory } from './kinds-of-history.ts';
 import { type PlainVisitor, readerOf } from './plain-visitors.ts';
 import { kindsOfRenewals } from './renewal-histories.ts';
 import { cdnowVisitors } from './scoring-backtests.ts';
@@ -26,7 +27,7 @@ export interface Losses {
 	readonly groups: Uint32Array;
 }
 
-export interface RealHistory {
+export interface NamedHistory {
 	readonly name: string;
 	readonly lossesOf: () => Promise<Losses>;
 }
@@ -43,8 +44,9 @@ async function backtestLosses(
 	visitors: readonly PlainVisitor[],
 	horizonDays: number,
 	at: 'cut' | 'hit',
+	evts: readonly string[] = ['purchase'],
 ): Promise<Losses> {
-	const goal: Goal = { name: 'purchase', evts: ['purchase'], ...goalDefaults, counts: 'any', horizonDays };
+	const goal: Goal = { name: 'purchase', evts, ...goalDefaults, counts: 'any', horizonDays };
 	const reader = readerOf(visitors);
 	const { cutsMs, untilMs } = cutsForBacktest(
 		await reader.historyExtent(Number.POSITIVE_INFINITY),
@@ -122,8 +124,11 @@ async function laterShoppersLosses(file: string): Promise<Losses> {
 
 const shoppersRows = 12_330;
 
-/** Public histories. What is computed for one serves the next. */
-export function realHistories(files: { readonly sample: string; readonly shoppers: string }): RealHistory[] {
+/** Public histories, and made-up ones of visits, of which there is no public data. What is computed for one serves the next. */
+export function measuredHistories(files: {
+	readonly sample: string;
+	readonly shoppers: string;
+}): NamedHistory[] {
 	const histories = readHistories(files.sample);
 	return [
 		...[91, 28].flatMap((days) => {
@@ -155,5 +160,9 @@ export function realHistories(files: { readonly sample: string; readonly shopper
 					return { losses: served, groups };
 				},
 			})),
+		...kindsOfHistory.map(({ name, at, horizonDays, evts, visitors }) => ({
+			name: `made-up ${name}`,
+			lossesOf: () => backtestLosses(visitors(seed), horizonDays, at, evts),
+		})),
 	];
 }

@@ -127,8 +127,50 @@ function shoppers(seed: number): PlainVisitor[] {
 	}).filter(({ hits }) => hits.length > 0);
 }
 
+/**
+ * Visitors whose interest awakens for some days and passes again. They come often meanwhile, look at more pages from visit to visit, and
+ * only then buy. So what was done lately tells more than all that was ever done.
+ */
+function browsersInBursts(seed: number): PlainVisitor[] {
+	const random = randomOf(seed);
+	const days = 240;
+	return Array.from({ length: 2000 }, (): PlainVisitor => {
+		const hits: PlainVisitor['hits'][number][] = [];
+		const sales: NonNullable<PlainVisitor['sales']>[number][] = [];
+		const idlePace = 25 * Math.exp(0.6 * random.normal());
+		const keenness = 0.6 * random.normal();
+		let visit = 0;
+		let interestedUntil = 0;
+		for (let day = days * random.uniform(); day < days; ) {
+			if (day >= interestedUntil && random.uniform() < 0.12) interestedUntil = day + random.exponential(12);
+			const isInterested = day < interestedUntil;
+			let atMs = startMs + Math.floor(day * dayMs);
+			const pages = 1 + Math.floor(random.exponential(isInterested ? 5 : 1.5));
+			for (let page = 0; page < pages; page++) {
+				hits.push({ atMs, visit, page: `p${zipf(random, 60)}`, channel: 'direct' });
+				atMs += 5000 + Math.floor(random.exponential(60_000));
+			}
+			visit++;
+			if (isInterested && random.uniform() < logistic(-2 + keenness)) {
+				sales.push({ atMs, evt: 'order', pence: 3000 });
+				interestedUntil = day;
+			}
+			day += 0.1 + random.exponential(isInterested ? 2 : idlePace);
+		}
+		return { hits, sales };
+	}).filter(({ hits }) => hits.length > 0);
+}
+
 export const kindsOfHistory: readonly KindOfHistory[] = [
 	{ name: 'customers, 90 days', at: 'cut', horizonDays: 90, evts: ['order'], visitors: customersOfAShop },
 	{ name: 'leads, 30 days', at: 'hit', horizonDays: 30, evts: ['won'], visitors: leads },
+	{ name: 'browsers, 14 days', at: 'hit', horizonDays: 14, evts: ['order'], visitors: browsersInBursts },
+	{
+		name: 'browsers at cuts, 14 days',
+		at: 'cut',
+		horizonDays: 14,
+		evts: ['order'],
+		visitors: browsersInBursts,
+	},
 	{ name: 'shoppers, 1 day', at: 'hit', horizonDays: 1, evts: ['purchase'], visitors: shoppers },
 ];

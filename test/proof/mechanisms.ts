@@ -117,7 +117,7 @@ export const mechanisms: readonly Mechanism[] = [
 	},
 	{
 		name: 'a penalty for each row of a visitor',
-		on: /CDNOW/,
+		on: /CDNOW|made-up/,
 		code: [`${training}/judge/fold-models.ts#strengthFor`],
 		patches: [
 			patch(
@@ -145,22 +145,19 @@ export const mechanisms: readonly Mechanism[] = [
 		code: [10],
 		patches: [patch(`${training}/judge/level.ts`, 'return isProven ?', 'return isProven && !recent ?')],
 	},
-	withoutFeatures('sales that fade over 7 and 30 days', /CDNOW/, [
-		'recentSubscriptions7d',
-		'recentSubscriptions30d',
-	]),
-	withoutFeatures('sales that fade over 90 and 365 days', /CDNOW/, [
+	withoutFeatures('sales that fade over 90 and 365 days', /CDNOW|made-up/, [
 		'recentSubscriptions90d',
 		'recentSubscriptions365d',
 	]),
-	withoutFeatures('time since a sale, against its usual time', /CDNOW/, [
+	withoutFeatures('time since a sale, against its usual time', /CDNOW|made-up/, [
 		'daysPerSubscription',
 		'subscriptionOverdue',
 	]),
-	withoutFeatures('amounts', /CDNOW/, ['revenuePence', 'pencePerSubscription']),
-	withoutFeatures('time since a visit, against its usual time', /CDNOW/, ['visitOverdue', 'visitTrend']),
-	withoutFeatures('share of the time without a visit', /CDNOW/, ['inactiveShare']),
-	withoutFeatures('hits and visits that fade', /CDNOW/, [
+	withoutFeatures('time since a visit, against its usual time', /CDNOW|made-up/, [
+		'visitOverdue',
+		'visitTrend',
+	]),
+	withoutFeatures('hits and visits that fade', /CDNOW|made-up/, [
 		'recentHits1d',
 		'recentHits7d',
 		'recentHits30d',

@@ -51,9 +51,6 @@ export const knownNumbers: Readonly<Record<string, KnownNumber>> = {
 	visitDwellMinutes: { fact: 'dwell', words: 'minutes of the latest visit' },
 	subscriptions: { fact: 'subscriptions', words: 'subscription events' },
 	renewals: { fact: 'subscriptions', words: 'renewals' },
-	revenuePence: { fact: 'revenue', words: 'revenue' },
-	recentSubscriptions7d: { fact: 'subscriptions', words: 'subscription events of about the last week' },
-	recentSubscriptions30d: { fact: 'subscriptions', words: 'subscription events of about the last month' },
 	recentSubscriptions90d: { fact: 'subscriptions', words: 'subscription events of about the last 90 days' },
 	recentSubscriptions365d: { fact: 'subscriptions', words: 'subscription events of about the last year' },
 	daysSinceSubscription: {
@@ -66,7 +63,6 @@ export const knownNumbers: Readonly<Record<string, KnownNumber>> = {
 		words: 'days from one subscription event to the next',
 		absent: null,
 	},
-	pencePerSubscription: { fact: 'revenue', words: 'revenue per subscription event', absent: null },
 	subscriptionOverdue: {
 		fact: 'subscriptions',
 		words: 'time since the latest subscription event, against its usual time',
@@ -78,7 +74,6 @@ export const knownNumbers: Readonly<Record<string, KnownNumber>> = {
 		absent: null,
 	},
 	visitTrend: { fact: 'visits', words: 'pace of visits this week, against this month', fades: true },
-	inactiveShare: { fact: 'last', words: 'share of the time without a visit since the first one', absent: 1 },
 };
 
 /** The numbers of models of renewals, about the subscription that is due next. */
@@ -102,8 +97,6 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		Number.isFinite(daysSinceSubscription) ? daysSinceSubscription : Number.NaN,
 	daysPerSubscription: ({ visitor: { subscriptions, daysSinceFirst, daysSinceSubscription } }) =>
 		subscriptions === 0 ? Number.NaN : (daysSinceFirst - daysSinceSubscription) / subscriptions,
-	pencePerSubscription: ({ visitor: { subscriptions, revenuePence } }) =>
-		subscriptions === 0 ? Number.NaN : revenuePence / subscriptions,
 	subscriptionOverdue: ({ profile: { firstAtMs, subscriptions }, nowMs }) =>
 		overdue(firstAtMs, subscriptions?.lastAtMs, subscriptions?.count ?? 0, nowMs),
 	visitOverdue: ({ profile: { firstAtMs, visit, visits }, nowMs }) =>
@@ -111,9 +104,6 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 	/** Over 1, visits become more frequent. */
 	visitTrend: ({ visitor: { recentVisits7d, recentVisits30d } }) =>
 		recentVisits30d > 0.01 ? (recentVisits7d * 30) / (recentVisits30d * 7) : 0,
-	/** Of that time and a day, so that the score of somebody who has just come does not jump within seconds. */
-	inactiveShare: ({ profile, nowMs }) =>
-		Math.max(0, nowMs - profile.lastAtMs) / (Math.max(0, nowMs - profile.firstAtMs) + dayMs),
 	cadenceDays: ({ renewing }) => renewing?.cover?.cadenceDays ?? Number.NaN,
 	daysUntilDue: ({ renewing, nowMs }) => ((renewing?.cover?.dueAtMs ?? Number.NaN) - nowMs) / dayMs,
 	paymentsInRow: ({ renewing }) => renewing?.paymentsInRow ?? Number.NaN,

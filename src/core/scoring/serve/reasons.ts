@@ -1,7 +1,6 @@
 import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../durations.ts';
-import { moneyOf } from '../../format/money.ts';
 import type { Account } from '../../store/control/accounts.ts';
 import type { Scorer } from '../fit/scorer.ts';
 import { absentRow, type FeatureRow, type FeatureSet } from '../rows/features.ts';
@@ -9,7 +8,7 @@ import { knownNumbers, knownTexts, renewalNumbers } from '../rows/known-features
 import { recencyOf } from '../rows/recency.ts';
 
 /** What an account calls things by. */
-export type Wording = Pick<Account, 'currency' | 'cancellationEvt'>;
+export type Wording = Pick<Account, 'cancellationEvt'>;
 
 interface ProfileAt {
 	readonly profile: Profile;
@@ -60,10 +59,6 @@ const phrases: Readonly<Record<string, Phrase>> = {
 		if (days === 0) return 'due to renew now';
 		return days > 0 ? `due to renew in ${count(days, 'day')}` : `due to renew ${count(-days, 'day')} ago`;
 	},
-	revenue: ({ profile: { subscriptions }, wording: { currency } }) =>
-		subscriptions && subscriptions.revenuePence > 0
-			? `spent ${moneyOf(currency)(subscriptions.revenuePence)}`
-			: undefined,
 	page: ({ profile, nowMs }, name) => {
 		const page = name === '/' ? 'the home page' : plain(name);
 		const atMs = profile.pageTimes.find(([known]) => known === name)?.[1];
@@ -142,7 +137,7 @@ function sameFact(fact: string, { hits, visits, pageTimes, events, subscriptions
 /** What the time since the last visit is compared with: as a reason that raises, with long ago; else with just now. */
 const otherTimes: Readonly<Record<'raise' | 'lower', Readonly<Record<string, number>>>> = {
 	raise: { visitOverdue: 100 },
-	lower: { daysSinceLast: 0, inactiveShare: 0, visitOverdue: 0 },
+	lower: { daysSinceLast: 0, visitOverdue: 0 },
 };
 
 /**
