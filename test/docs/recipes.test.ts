@@ -143,10 +143,8 @@ describe('what the recipes put into pages', { skip: withoutBrowser, timeout: bro
 	test('a tag manager, which adds it to a page that has loaded', async (t) => {
 		const service = await startService(t);
 		const visited = await open(t, '');
-		await visited.evaluate(
-			(html) => document.body.append(document.createRange().createContextualFragment(html)),
-			snippet('Tag Manager', service),
-		);
+		const html = JSON.stringify(snippet('Tag Manager', service));
+		await visited.evaluate(`document.body.append(document.createRange().createContextualFragment(${html}))`);
 		await isLoaded(visited);
 		await visited.evaluate('vscr.scores()');
 		assert.equal((await hitsOf(service)).length, 1);
