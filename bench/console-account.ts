@@ -6,8 +6,8 @@ import { hitEntry } from '../src/core/domain/hit.ts';
 import { type LogEntry, profileOf } from '../src/core/domain/profile.ts';
 import { subscriptionEntry } from '../src/core/domain/subscription-event.ts';
 import { dayMs, hourMs } from '../src/core/durations.ts';
-import { seededRandom } from '../src/core/scoring/rows/random.ts';
 import { storedTouch } from '../src/core/store/account/profiles/touches.ts';
+import { seededRandom } from '../src/kit/random.ts';
 import { aidOf } from './upload-bodies.ts';
 
 /** An account as large as the console promises to be quick with. */

@@ -1,7 +1,9 @@
 /** `node bench/feature-cost.ts`: what each number of a row of features costs a read, in µs of CPU. */
+
+import { profileFeatures } from '../src/capabilities/training/rows/vocabulary.ts';
 import { profileOf } from '../src/core/domain/profile.ts';
 import { dayMs } from '../src/core/durations.ts';
-import { profileFeatures, profileRows } from '../src/core/scoring/rows/profile-features.ts';
+import { profileRows } from '../src/core/scoring/rows/profile-features.ts';
 
 const startMs = Date.UTC(2026, 9, 1);
 const rowsPerRound = 20_000;

@@ -15,7 +15,7 @@ import { openStore } from '../src/assembly/open.ts';
 import { HistoryImport } from '../src/capabilities/history/history-import.ts';
 import { InputFile } from '../src/capabilities/history/input-file.ts';
 import { dayMs, minuteMs } from '../src/core/durations.ts';
-import { seededRandom } from '../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../src/kit/random.ts';
 
 async function measure(lines: number, order: string, parent: string): Promise<void> {
 	const folder = mkdtempSync(join(parent, 'caskade-import-'));

@@ -6,11 +6,11 @@
 
 import { train } from '../src/capabilities/training/judge/train.ts';
 import { choiceSentences } from '../src/capabilities/training/pages/report-text.ts';
-import { logistic } from '../src/core/scoring/fit/measure.ts';
-import { Scorer } from '../src/core/scoring/fit/scorer.ts';
-import { DatasetBuilder } from '../src/core/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../src/capabilities/training/rows/dataset.ts';
+import { logistic } from '../src/core/scoring/model/log-odds.ts';
+import { Scorer } from '../src/core/scoring/model/scorer.ts';
 import { type FeatureRow, featureSet } from '../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../src/kit/random.ts';
 
 const rows = Number(process.argv[2] ?? 1_000_000);
 const columns = Number(process.argv[3] ?? 30);

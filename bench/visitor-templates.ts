@@ -1,7 +1,7 @@
 import type { HitRecord } from '../src/core/domain/hit.ts';
 import { type HitEntry, type LogEntry, profileOf } from '../src/core/domain/profile.ts';
 import { dayMs, hourMs } from '../src/core/durations.ts';
-import { seededRandom } from '../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../src/kit/random.ts';
 
 /**
  * A generated visitor with visits and hits. A database stores many copies of each template, each with its own `vid` instead

@@ -111,7 +111,7 @@ test('imports go one way: assembly, capabilities in their order, the kit, the co
 });
 
 test('a stage of scoring imports only those before it', () => {
-	const stages = ['rows', 'fit', 'serve', 'judge', 'follow', 'pages'];
+	const stages = ['rows', 'model', 'fit', 'serve', 'judge', 'follow', 'pages'];
 	const scoring = /^(?:core\/scoring|capabilities\/training)\/(\w+)\//;
 	const stageOf = (file: string) => stages.indexOf(scoring.exec(file)?.[1] ?? '');
 	const staged = arrows().filter(({ from, to }) => stageOf(from) >= 0 && stageOf(to) >= 0);

@@ -3,7 +3,7 @@ import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { createServer, Agent as SecureAgent, type Server, request as secureRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 
 /** What the proxy does with a request. */
 const fates = [

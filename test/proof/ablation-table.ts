@@ -1,7 +1,7 @@
 /** `npm run proof:scoring -- --without NAME`, or `--without each`: what mechanisms of scoring gain on public and made-up data, as a table. */
 
+import { mean, meanOfGroups } from '../../src/capabilities/training/fit/measure.ts';
 import { withInterval } from '../../src/capabilities/training/pages/report-text.ts';
-import { mean, meanOfGroups } from '../../src/core/scoring/fit/measure.ts';
 import type * as Ablations from './ablations.ts';
 import { importWithout, linesOf, type Mechanism, mechanisms } from './mechanisms.ts';
 

@@ -1,5 +1,6 @@
 /** Log losses on public data, of which `npm run proof:scoring -- --without NAME` tells what a mechanism gains. */
 
+import { logLosses } from '../../src/capabilities/training/fit/measure.ts';
 import {
 	cutsForBacktest,
 	defaultMaxScores,
@@ -8,8 +9,7 @@ import {
 } from '../../src/capabilities/training/follow/backtest.ts';
 import { train } from '../../src/capabilities/training/judge/train.ts';
 import { type Goal, goalDefaults, horizonMsOf } from '../../src/core/domain/goal.ts';
-import { logLosses } from '../../src/core/scoring/fit/measure.ts';
-import { Scorer } from '../../src/core/scoring/fit/scorer.ts';
+import { Scorer } from '../../src/core/scoring/model/scorer.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { kindsOfHistory } from './kinds-of-history.ts';
 import { type PlainVisitor, readerOf } from './plain-visitors.ts';

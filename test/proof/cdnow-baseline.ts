@@ -1,5 +1,6 @@
+import { logLoss } from '../../src/capabilities/training/fit/measure.ts';
 import { dayMs } from '../../src/core/durations.ts';
-import { logistic, logLoss } from '../../src/core/scoring/fit/measure.ts';
+import { logistic } from '../../src/core/scoring/model/log-odds.ts';
 import type { Histories, Purchase } from './cdnow.ts';
 
 /** Strength of the L2 penalty. */

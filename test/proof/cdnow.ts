@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { datasetOf } from '../../src/capabilities/training/rows/dataset.ts';
 import { dayMs } from '../../src/core/durations.ts';
-import { datasetOf } from '../../src/core/scoring/rows/dataset.ts';
 import { type Example, type FeatureRow, featureSet } from '../../src/core/scoring/rows/features.ts';
 import type { Split } from './split.ts';
 

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 
 /** Draws that a seed repeats. */
 export class Chance {

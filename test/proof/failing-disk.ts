@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '../../src/assembly/open.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import { storedEvents } from '../core/store/engines.ts';
 import { type Fault, FaultyDisk } from '../faulty-disk.ts';
 import { ServeProcess } from '../process.ts';

@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
+import { learnEncoding, prepareNumbers } from '../../src/capabilities/training/fit/encoding.ts';
+import { fitLogistic, logOddsOf } from '../../src/capabilities/training/fit/logistic.ts';
+import { mean } from '../../src/capabilities/training/fit/measure.ts';
 import { qini } from '../../src/capabilities/training/fit/qini.ts';
 import { type LiftRows, liftsOf, trainLift } from '../../src/capabilities/training/judge/train-lift.ts';
-import { learnEncoding, prepareNumbers } from '../../src/core/scoring/fit/encoding.ts';
-import { fitLogistic, logOddsOf } from '../../src/core/scoring/fit/logistic.ts';
-import { logistic, mean } from '../../src/core/scoring/fit/measure.ts';
-import { type Dataset, DatasetBuilder, rowsAt, valuesAt } from '../../src/core/scoring/rows/dataset.ts';
+import {
+	type Dataset,
+	DatasetBuilder,
+	rowsAt,
+	valuesAt,
+} from '../../src/capabilities/training/rows/dataset.ts';
+import { logistic } from '../../src/core/scoring/model/log-odds.ts';
 import { featureSet } from '../../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import type { Aim } from './aim.ts';
 
 const numbers = ['recency', 'history', 'mens', 'womens', 'newbie'] as const;

@@ -1,6 +1,6 @@
 import { dayMs, hourMs } from '../../src/core/durations.ts';
-import { logistic } from '../../src/core/scoring/fit/measure.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { logistic } from '../../src/core/scoring/model/log-odds.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import type { PlainVisitor } from './plain-visitors.ts';
 
 const startMs = Date.UTC(2024, 11, 1);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '../../src/assembly/open.ts';
 import { dayMs } from '../../src/core/durations.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 
 export interface LargeAccount {
 	readonly visitors: number;

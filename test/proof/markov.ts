@@ -1,7 +1,7 @@
 import { creditShares, MarkovChain } from '../../src/capabilities/reports/markov.ts';
 import { type SimilarVisitors, shareIntervals } from '../../src/capabilities/reports/markov-interval.ts';
 import { dayMs } from '../../src/core/durations.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import { LostPaths, lostAfterMs } from '../../src/kit/reports/lost-paths.ts';
 
 /**

@@ -67,9 +67,9 @@ export const mechanisms: readonly Mechanism[] = [
 		on: /CDNOW|Shoppers/,
 		code: [
 			`${training}/fit/boosting.ts`,
-			`${core}/fit/tree.ts`,
-			`${core}/fit/cuts.ts`,
-			`${core}/fit/scorer.ts#boostingEvaluator`,
+			`${training}/fit/tree.ts`,
+			`${training}/fit/cuts.ts`,
+			`${core}/model/scorer.ts#boostingEvaluator`,
 			`${training}/judge/choose.ts#bestBoosting`,
 			30,
 		],
@@ -94,10 +94,10 @@ export const mechanisms: readonly Mechanism[] = [
 		name: 'texts',
 		on: /Shoppers/,
 		code: [
-			`${core}/fit/encoding.ts#countVisitors`,
-			`${core}/fit/encoding.ts#fitCategorical`,
-			`${core}/fit/encoding.ts#shrunkenRate`,
-			`${core}/fit/encoding.ts#encodeTexts`,
+			`${training}/fit/encoding.ts#countVisitors`,
+			`${training}/fit/encoding.ts#fitCategorical`,
+			`${training}/fit/encoding.ts#shrunkenRate`,
+			`${training}/fit/encoding.ts#encodeTexts`,
 			`${core}/rows/known-features.ts#knownTexts`,
 			15,
 		],
@@ -113,7 +113,9 @@ export const mechanisms: readonly Mechanism[] = [
 		name: 'rates of texts are mixed with the base rate',
 		on: /Shoppers/,
 		code: [4],
-		patches: [patch(`${core}/fit/encoding.ts`, 'rateShrinkageVisitors = 20', 'rateShrinkageVisitors = 0.01')],
+		patches: [
+			patch(`${training}/fit/encoding.ts`, 'rateShrinkageVisitors = 20', 'rateShrinkageVisitors = 0.01'),
+		],
 	},
 	{
 		name: 'a penalty for each row of a visitor',
@@ -130,7 +132,7 @@ export const mechanisms: readonly Mechanism[] = [
 	{
 		name: 'level',
 		on: /CDNOW/,
-		code: [`${training}/judge/level.ts`, `${core}/rows/recent-rows.ts`],
+		code: [`${training}/judge/level.ts`, `${training}/rows/recent-rows.ts`],
 		patches: [
 			patch(
 				`${training}/judge/level.ts`,

@@ -1,7 +1,7 @@
 import { noGateways } from '../../src/core/domain/mail-gateways.ts';
 import type { SubscriptionEntry } from '../../src/core/domain/profile.ts';
 import { noCadences } from '../../src/core/domain/subscription-cadence.ts';
-import { hashOfText, seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { hashOfText, seededRandom } from '../../src/kit/random.ts';
 import type { AccountHistory } from '../../src/kit/reading/histories.ts';
 
 /** A visitor's log as in an import. Visits are numbered. */

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { openStore } from '../../src/assembly/open.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import { ignoreEvents } from '../core/store/ignore-events.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { type Compared, check } from '../histories/checking.ts';

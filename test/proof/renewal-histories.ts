@@ -1,6 +1,6 @@
 import { monthDays } from '../../src/core/domain/subscription-cadence.ts';
 import { dayMs, hourMs } from '../../src/core/durations.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import type { PlainVisitor } from './plain-visitors.ts';
 
 const startMs = Date.UTC(2018, 0, 1);

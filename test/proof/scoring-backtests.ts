@@ -1,3 +1,4 @@
+import { logLoss, mean } from '../../src/capabilities/training/fit/measure.ts';
 import {
 	type BacktestReport,
 	backtest,
@@ -8,7 +9,6 @@ import {
 } from '../../src/capabilities/training/follow/backtest.ts';
 import { type Goal, goalDefaults } from '../../src/core/domain/goal.ts';
 import { dayMs } from '../../src/core/durations.ts';
-import { logLoss, mean } from '../../src/core/scoring/fit/measure.ts';
 import type { AccountHistory } from '../../src/kit/reading/histories.ts';
 import type { Aim } from './aim.ts';
 import { type Histories, readHistories } from './cdnow.ts';

@@ -1,3 +1,4 @@
+import { logLosses, meanOfGroups } from '../../src/capabilities/training/fit/measure.ts';
 import {
 	defaultMaxScores,
 	drawnVisitors,
@@ -9,10 +10,9 @@ import { profilesAt } from '../../src/capabilities/training/rows/snapshots.ts';
 import { type Goal, goalDefaults } from '../../src/core/domain/goal.ts';
 import { Cadences } from '../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../src/core/durations.ts';
-import { logLosses, meanOfGroups } from '../../src/core/scoring/fit/measure.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
 import { percentile, quantiles } from '../../src/core/scoring/serve/percentile.ts';
 import { smoothedRate } from '../../src/core/scoring/serve/served-rate.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import { type AccountHistory, historiesOf } from '../../src/kit/reading/histories.ts';
 import type { Aim } from './aim.ts';
 import { readerOf } from './plain-visitors.ts';

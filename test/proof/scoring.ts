@@ -7,15 +7,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { train } from '../../src/capabilities/training/judge/train.ts';
 import {
 	auc,
 	calibrationTable,
 	type Estimate,
 	expectedCalibrationError,
 	logLoss,
-} from '../../src/core/scoring/fit/measure.ts';
-import { Scorer } from '../../src/core/scoring/fit/scorer.ts';
+} from '../../src/capabilities/training/fit/measure.ts';
+import { train } from '../../src/capabilities/training/judge/train.ts';
+import { Scorer } from '../../src/core/scoring/model/scorer.ts';
 import { printAblations } from './ablation-table.ts';
 import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { DatasetBuilder } from '../../src/core/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../../src/capabilities/training/rows/dataset.ts';
 import { type Example, featureSet } from '../../src/core/scoring/rows/features.ts';
 import type { Split } from './split.ts';
 

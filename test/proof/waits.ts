@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
 import { openStore } from '../../src/assembly/open.ts';
 import { dayMs } from '../../src/core/durations.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import { addLongLog, longLogVid } from '../core/store/long-log.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';

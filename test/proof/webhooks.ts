@@ -12,9 +12,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
 import { openStore } from '../../src/assembly/open.ts';
 import { insertMessages } from '../../src/capabilities/webhooks/store/outbox.ts';
-import { seededRandom } from '../../src/core/scoring/rows/random.ts';
 import type { Row, Steps } from '../../src/core/store/steps.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
+import { seededRandom } from '../../src/kit/random.ts';
 import { Receiver } from '../capabilities/webhooks/receiver.ts';
 import { ServeProcess } from '../process.ts';
 

@@ -1,5 +1,5 @@
 import { dayMs } from '../../core/durations.ts';
-import { seededRandom } from '../../core/scoring/rows/random.ts';
+import { seededRandom } from '../../kit/random.ts';
 import { Chance } from './chance.ts';
 import type { DemoEntry } from './entry.ts';
 import { arrivalBetween } from './rhythm.ts';

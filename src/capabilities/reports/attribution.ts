@@ -1,6 +1,6 @@
 import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { formatNumber, formatPercent, listed } from '../../core/format/numbers.ts';
-import { seededRandom } from '../../core/scoring/rows/random.ts';
+import { seededRandom } from '../../kit/random.ts';
 import { extremesText, signed } from '../../kit/reports/answer.ts';
 import type { Arrivals, Came } from '../../kit/reports/arrivals.ts';
 import type { SpanLength } from '../../kit/reports/calendar.ts';

@@ -2,12 +2,12 @@ import { dayMs } from '../../core/durations.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { act, type Given } from '../../kit/act.ts';
 import { moment } from '../../kit/config.ts';
-import { deleteMessages, replayMessages } from '../webhooks/old-messages.ts';
-import { checkReceiver } from '../webhooks/receiver.ts';
-import { keepMessagesMs } from '../webhooks/retry.ts';
-import type { sendTest } from '../webhooks/test-message.ts';
 import { receiverUrl, type Webhook, webhookEvents, webhookEventsOf } from './domain/webhook.ts';
+import { deleteMessages, replayMessages } from './old-messages.ts';
+import { checkReceiver } from './receiver.ts';
+import { keepMessagesMs } from './retry.ts';
 import type { StoredWebhook, WebhookSecret } from './store/webhooks.ts';
+import type { sendTest } from './test-message.ts';
 
 const webhook = { flag: '<id>', text: 'id of the webhook, such as wh_…' } as const;
 const url = {
@@ -170,7 +170,7 @@ export const testWebhook = act({
 	right: 'operate',
 	takes: { webhook },
 	async prepare({ store, account }, { webhook }) {
-		const { sendTest } = await import('../webhooks/test-message.ts');
+		const { sendTest } = await import('./test-message.ts');
 		return sendTest(store, account, webhook);
 	},
 	run: async (_control, _place, _given, tested: Awaited<ReturnType<typeof sendTest>>) => tested,

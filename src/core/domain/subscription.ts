@@ -1,6 +1,6 @@
-import { type EventLabel, labelsOf, type SubscriptionEvent } from '../domain/subscription-event.ts';
 import { type CancellationEvt, type EventKind, kindTeller } from './event-kind.ts';
 import { compareEvents } from './event-order.ts';
+import { type EventLabel, labelsOf, type SubscriptionEvent } from './subscription-event.ts';
 
 /** An event of a subscription, and its role. */
 export interface SubscriptionStep {

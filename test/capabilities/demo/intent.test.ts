@@ -3,12 +3,12 @@ import { test } from 'node:test';
 import type { DemoEntry } from '../../../src/capabilities/demo/entry.ts';
 import { demoStream } from '../../../src/capabilities/demo/stream.ts';
 import { train } from '../../../src/capabilities/training/judge/train.ts';
+import { DatasetBuilder } from '../../../src/capabilities/training/rows/dataset.ts';
 import { arrivalOf } from '../../../src/core/collect/channels.ts';
 import { pageOf } from '../../../src/core/collect/page.ts';
 import { visitorFacts } from '../../../src/core/domain/facts.ts';
 import { apply, type LogEntry, type Profile } from '../../../src/core/domain/profile.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { DatasetBuilder } from '../../../src/core/scoring/rows/dataset.ts';
 import { featureSet } from '../../../src/core/scoring/rows/features.ts';
 
 const horizonMs = 7 * dayMs;

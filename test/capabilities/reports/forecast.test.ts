@@ -6,7 +6,7 @@ import { chosenBy, NewSubscriptions } from '../../../src/capabilities/reports/ne
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
 import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import type { Journey } from '../../../src/kit/reports/journey.ts';
 import { reportText } from '../../../src/kit/reports/report-table.ts';
 import { type Engine, engines, openAccountOn } from '../../core/store/engines.ts';

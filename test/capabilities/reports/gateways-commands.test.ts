@@ -4,7 +4,7 @@ import { addDays } from '../../../src/kit/reports/calendar.ts';
 import { openFor } from '../../core/store/engines.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../../process.ts';
 import { temporaryFolder } from '../../support.ts';
-import { storeMailing } from '../reports/made-up-mailing.ts';
+import { storeMailing } from './made-up-mailing.ts';
 
 const aid = 'c-a-acme-uk';
 

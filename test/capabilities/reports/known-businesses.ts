@@ -1,7 +1,7 @@
 import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import type { RenewalDays } from '../../../src/core/domain/subscription-cadence.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import type { Journey } from '../../../src/kit/reports/journey.ts';
 import { addMonths } from './simulated-business.ts';
 

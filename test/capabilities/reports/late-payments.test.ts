@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeMovement } from '../../../src/capabilities/reports/movement.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { coursesOf } from '../../../src/kit/reports/courses.ts';
 import { day0Ms, journey } from './made-up.ts';

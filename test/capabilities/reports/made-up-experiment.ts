@@ -2,9 +2,9 @@ import { type HistoryEvent, storeHistory } from '../../../src/capabilities/histo
 import type { Experiment } from '../../../src/core/domain/experiment-group.ts';
 import type { HistoryHit } from '../../../src/core/domain/hit.ts';
 import { dayMs, hourMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { Store } from '../../../src/core/store/store.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { body } from '../../core/store/contract/visitors.ts';
 
 export const fromMs = Date.UTC(2026, 8, 1);

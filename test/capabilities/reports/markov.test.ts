@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AttributionOptions, attribute } from '../../../src/capabilities/reports/attribution.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { LostPaths, lostAfterMs } from '../../../src/kit/reports/lost-paths.ts';
 import { coverage, type Rule, sharesOf, trueShares } from '../../proof/markov.ts';
 import { allTime, journey, lostPaths, touch } from './made-up.ts';

@@ -6,7 +6,7 @@ import { describePaths } from '../../../src/capabilities/reports/paths.ts';
 import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import type { Touch } from '../../../src/core/domain/touch.ts';
 import { displayWidth } from '../../../src/core/format/text-table.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { quotedName } from '../../../src/kit/reports/label.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';
 import { reportPage } from '../../../src/kit/reports/report-page.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../src/capabilities/reports/retention.ts';
 import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
 import { day0Ms, journey } from './made-up.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../src/capabilities/reports/retention.ts';
 import { poisson } from '../../../src/capabilities/reports/simulated.ts';
 import { moneyOf } from '../../../src/core/format/money.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { begunIn, coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
 import { ratio } from '../../../src/kit/reports/journey.ts';

@@ -6,7 +6,7 @@ import {
 } from '../../../src/capabilities/experiments/reports/lift-estimate.ts';
 import type { Experiment } from '../../../src/core/domain/experiment-group.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 
 /** An experiment whose truth is known. */
 export interface Simulated {

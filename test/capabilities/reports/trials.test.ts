@@ -5,7 +5,7 @@ import { describeRenewals } from '../../../src/capabilities/reports/renewals.ts'
 import { type TriedRow, trialsReport } from '../../../src/capabilities/reports/trials.ts';
 import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { type CoursedJourney, coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
 import { allTime, day0Ms, journey, touch } from './made-up.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { plans, projectionsOf, ratesOf, simulate, trouble } from './simulated-business.ts';
 
 test('churn and renewals of a simulated business are within two points of the truth, for each plan and channel', () => {

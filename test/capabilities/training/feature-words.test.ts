@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { profileFeatures } from '../../../src/capabilities/training/rows/vocabulary.ts';
 import { histogramOf } from '../../../src/capabilities/training/serve/score-bands.ts';
 import { featureText } from '../../../src/core/scoring/rows/known-features.ts';
-import { profileFeatures } from '../../../src/core/scoring/rows/profile-features.ts';
 
 test('every feature of a model has a name in words, and no two the same', () => {
 	const vocabulary = { page: ['pricing'], channel: ['email'], event: ['quote'], evt: ['gift'] };

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { featureRows } from '../../../src/core/scoring/rows/dataset.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { featureRows } from '../../../src/capabilities/training/rows/dataset.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { customers, liftAims } from '../../proof/hillstrom.ts';
 
 /** The short form of the proof of lift: a made-up file in the format of the MineThatData e-mail challenge. */

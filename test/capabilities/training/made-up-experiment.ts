@@ -1,7 +1,7 @@
 import type { LiftRows } from '../../../src/capabilities/training/judge/train-lift.ts';
-import { logistic } from '../../../src/core/scoring/fit/measure.ts';
+import { logistic } from '../../../src/core/scoring/model/log-odds.ts';
 import type { FeatureRow } from '../../../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 /** An experiment whose treated visitors convert with a probability that is larger by `effectOf`. */

@@ -2,8 +2,8 @@ import { storeHistory } from '../../../src/capabilities/history/store/past-histo
 import type { HitRecord } from '../../../src/core/domain/hit.ts';
 import type { SubscriptionEvent } from '../../../src/core/domain/subscription-event.ts';
 import { dayMs, hourMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 
 export interface MadeUpVisitor {
 	readonly vid: string;

@@ -1,13 +1,14 @@
 import type { TrainingReport } from '../../../src/capabilities/training/judge/report.ts';
 import { train } from '../../../src/capabilities/training/judge/train.ts';
+import { DatasetBuilder } from '../../../src/capabilities/training/rows/dataset.ts';
+import { profileFeatures } from '../../../src/capabilities/training/rows/vocabulary.ts';
 import { type LogEntry, type Profile, profileOf } from '../../../src/core/domain/profile.ts';
 import { dayMs, minuteMs } from '../../../src/core/durations.ts';
-import { logistic } from '../../../src/core/scoring/fit/measure.ts';
-import type { Model } from '../../../src/core/scoring/fit/model.ts';
-import { DatasetBuilder } from '../../../src/core/scoring/rows/dataset.ts';
+import { logistic } from '../../../src/core/scoring/model/log-odds.ts';
+import type { Model } from '../../../src/core/scoring/model/model.ts';
 import type { FeatureSet } from '../../../src/core/scoring/rows/features.ts';
-import { profileFeatures, profileRows } from '../../../src/core/scoring/rows/profile-features.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { profileRows } from '../../../src/core/scoring/rows/profile-features.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { hit, startMs, subscription } from '../../core/domain/log.ts';
 import { once } from './once.ts';
 

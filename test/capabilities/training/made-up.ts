@@ -1,9 +1,12 @@
 import { train } from '../../../src/capabilities/training/judge/train.ts';
+import {
+	type Dataset,
+	datasetOf as datasetOfFeatures,
+} from '../../../src/capabilities/training/rows/dataset.ts';
 import { minuteMs } from '../../../src/core/durations.ts';
-import { logistic } from '../../../src/core/scoring/fit/measure.ts';
-import { type Dataset, datasetOf as datasetOfFeatures } from '../../../src/core/scoring/rows/dataset.ts';
+import { logistic } from '../../../src/core/scoring/model/log-odds.ts';
 import { type Example, type FeatureRow, featureSet } from '../../../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { once } from './once.ts';
 
 export const features = featureSet(['visits', 'noise'], ['channel']);

@@ -6,9 +6,9 @@ import { type Goal, goalDefaults } from '../../../src/core/domain/goal.ts';
 import { type Profile, profileOf } from '../../../src/core/domain/profile.ts';
 import { Cadences } from '../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
 import type { GoalModel } from '../../../src/core/scoring/serve/goal-model.ts';
 import { ScoreReferenceBuilder, scoreGoal } from '../../../src/core/scoring/serve/score-reference.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { hit, startMs, subscription } from '../../core/domain/log.ts';
 import { type PlainVisitor, readerOf } from '../../proof/plain-visitors.ts';
 

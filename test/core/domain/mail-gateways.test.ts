@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { areMachines, burstsIn } from '../../../src/core/domain/mail-gateways.ts';
 import { minuteMs } from '../../../src/core/durations.ts';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 
 const hourMs = 60 * minuteMs;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../src/kit/random.ts';
 import { countBounds } from '../../../src/kit/reports/poisson-binomial.ts';
 
 /** By all outcomes of every trial. */

@@ -2,7 +2,7 @@ import { filePage, json } from '../../../kit/console/files.ts';
 import type { AskedOfAccount } from '../../../kit/console/page.ts';
 import { reportQueryOf } from '../../../kit/console/view.ts';
 import { reportCsv } from '../../../kit/reports/report-table.ts';
-import { allReports } from '../../reports/reports.ts';
+import { allReports } from '../reports.ts';
 
 /** Reports as files: the same as from the command and over HTTP. */
 export const reportFilePage = filePage(':aid/reports', 'aggregates', 'Report', filesOf(false));

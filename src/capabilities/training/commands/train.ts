@@ -6,7 +6,6 @@ import { writeOutputFile } from '../../../kit/cli/output-file.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { moment } from '../../../kit/config.ts';
 import type { ComputeJobs } from '../../../kit/jobs/compute-jobs.ts';
-import type {} from '../jobs/training-jobs.ts';
 
 interface TrainOptions extends CommonOptions {
 	readonly goal?: string;

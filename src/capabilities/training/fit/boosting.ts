@@ -1,6 +1,8 @@
-import type { EncodedRows } from '../../../core/scoring/fit/encoding.ts';
-import { logistic, logOddsOfProbability, mean } from '../../../core/scoring/fit/measure.ts';
-import { growTree, type Tree, treeValues } from '../../../core/scoring/fit/tree.ts';
+import { logistic, logOddsOfProbability } from '../../../core/scoring/model/log-odds.ts';
+import type { Tree } from '../../../core/scoring/model/model.ts';
+import type { EncodedRows } from './encoding.ts';
+import { mean } from './measure.ts';
+import { growTree, treeValues } from './tree.ts';
 
 /** Of the trees that models are compared by. */
 export const learningRate = 0.1;

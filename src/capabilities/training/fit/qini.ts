@@ -1,5 +1,5 @@
-import { byScore, type Interval } from '../../../core/scoring/fit/measure.ts';
-import { seededRandom } from '../../../core/scoring/rows/random.ts';
+import { seededRandom } from '../../../kit/random.ts';
+import { byScore, type Interval } from './measure.ts';
 
 /** Visitors of an experiment, with what a model says of each. All columns have one value for each visitor. */
 export interface JudgedVisitors {

@@ -1,12 +1,6 @@
-import type { EncodedRows } from '../../../core/scoring/fit/encoding.ts';
-import {
-	choleskyFactor,
-	columnProducts,
-	columnSums,
-	type LogisticWeights,
-	solve,
-	toLogisticWeights,
-} from '../../../core/scoring/fit/logistic.ts';
+import type { LogisticWeights } from '../../../core/scoring/model/model.ts';
+import type { EncodedRows } from './encoding.ts';
+import { choleskyFactor, columnProducts, columnSums, solve, toLogisticWeights } from './logistic.ts';
 
 /**
  * Fits linear regression with the penalty ½·penalty·w² on every weight but the intercept. `logOddsOf` gives what it predicts.

@@ -1,6 +1,15 @@
 import { delayMsOf, type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { counted } from '../../../core/format/numbers.ts';
+import { openModel } from '../../../core/scoring/serve/goal-model.ts';
+import { baseRateFor } from '../../../core/scoring/serve/served-rate.ts';
+import { seededRandom } from '../../../kit/random.ts';
+import {
+	type AccountHistory,
+	type HistoryExtent,
+	historiesOf,
+	type VisitorHistory,
+} from '../../../kit/reading/histories.ts';
 import {
 	auc,
 	brierScore,
@@ -13,16 +22,7 @@ import {
 	logLosses,
 	mean,
 	meanOfGroups,
-} from '../../../core/scoring/fit/measure.ts';
-import { seededRandom } from '../../../core/scoring/rows/random.ts';
-import { openModel } from '../../../core/scoring/serve/goal-model.ts';
-import { baseRateFor } from '../../../core/scoring/serve/served-rate.ts';
-import {
-	type AccountHistory,
-	type HistoryExtent,
-	historiesOf,
-	type VisitorHistory,
-} from '../../../kit/reading/histories.ts';
+} from '../fit/measure.ts';
 import { difference } from '../judge/choose.ts';
 import type { TrainingReport } from '../judge/report.ts';
 import { train } from '../judge/train.ts';

@@ -1,9 +1,9 @@
 import { delayMsOf, type Goal } from '../../../core/domain/goal.ts';
 import type { LevelWeek, ModelLevels } from '../../../core/domain/model-levels.ts';
 import { dayMs } from '../../../core/durations.ts';
-import { mean } from '../../../core/scoring/fit/measure.ts';
 import type { GoalModel } from '../../../core/scoring/serve/goal-model.ts';
 import type { AccountHistory } from '../../../kit/reading/histories.ts';
+import { mean } from '../fit/measure.ts';
 import { visitProfileAt } from '../rows/snapshots.ts';
 import { endOfLog, sampleOutcomes } from '../serve/base-rate.ts';
 

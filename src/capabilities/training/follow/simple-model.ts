@@ -1,10 +1,10 @@
 import type { Profile } from '../../../core/domain/profile.ts';
-import { learnEncoding, prepareNumbers } from '../../../core/scoring/fit/encoding.ts';
-import { fitLogistic } from '../../../core/scoring/fit/logistic.ts';
-import { modelFormat } from '../../../core/scoring/fit/model.ts';
-import { Scorer } from '../../../core/scoring/fit/scorer.ts';
-import type { Dataset } from '../../../core/scoring/rows/dataset.ts';
+import { modelFormat } from '../../../core/scoring/model/model.ts';
+import { Scorer } from '../../../core/scoring/model/scorer.ts';
 import { profileRows } from '../../../core/scoring/rows/profile-features.ts';
+import { learnEncoding, prepareNumbers } from '../fit/encoding.ts';
+import { fitLogistic } from '../fit/logistic.ts';
+import type { Dataset } from '../rows/dataset.ts';
 
 const names = new Set(['daysSinceLast', 'daysSinceSubscription', 'hits', 'subscriptions', 'daysSinceFirst']);
 /** Keeps the weight of a number that few rows have small. */

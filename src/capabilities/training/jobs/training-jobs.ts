@@ -1,7 +1,7 @@
-import type { Dataset } from '../../../core/scoring/rows/dataset.ts';
 import type { TrainedGoal, TrainingProgress } from '../judge/account-training.ts';
 import type { TrainedLift } from '../judge/experiment-training.ts';
 import type { TrainingOptions } from '../judge/train.ts';
+import type { Dataset } from '../rows/dataset.ts';
 
 declare module '../../../kit/jobs/compute-jobs.ts' {
 	interface ComputeJobs {

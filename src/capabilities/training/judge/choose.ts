@@ -1,5 +1,5 @@
-import { mean, meanOfGroups } from '../../../core/scoring/fit/measure.ts';
 import { recencies } from '../../../core/scoring/rows/recency.ts';
+import { mean, meanOfGroups } from '../fit/measure.ts';
 import type { FoldModels, Trial } from './fold-models.ts';
 import { type Choice, minConversions } from './report.ts';
 

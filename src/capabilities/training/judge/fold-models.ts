@@ -1,14 +1,10 @@
-import {
-	type EncodedRows,
-	learnEncoding,
-	numbersOf,
-	type PreparedNumbers,
-} from '../../../core/scoring/fit/encoding.ts';
-import { fitLogistic, type LogisticFit, logOddsOf } from '../../../core/scoring/fit/logistic.ts';
-import { logistic, logLosses, logOddsOfProbability } from '../../../core/scoring/fit/measure.ts';
-import { treeValues } from '../../../core/scoring/fit/tree.ts';
-import { type Dataset, valuesAt } from '../../../core/scoring/rows/dataset.ts';
+import { logistic, logOddsOfProbability } from '../../../core/scoring/model/log-odds.ts';
 import { Booster } from '../fit/boosting.ts';
+import { type EncodedRows, learnEncoding, numbersOf, type PreparedNumbers } from '../fit/encoding.ts';
+import { fitLogistic, type LogisticFit, logOddsOf } from '../fit/logistic.ts';
+import { logLosses } from '../fit/measure.ts';
+import { treeValues } from '../fit/tree.ts';
+import { type Dataset, valuesAt } from '../rows/dataset.ts';
 import type { Fold } from './folds.ts';
 import { levelShifts, rateOf } from './level.ts';
 

@@ -1,5 +1,5 @@
-import { type Dataset, rowsAt, valuesAt } from '../../../core/scoring/rows/dataset.ts';
-import { type RecentRows, recentRows } from '../../../core/scoring/rows/recent-rows.ts';
+import { type Dataset, rowsAt, valuesAt } from '../rows/dataset.ts';
+import { type RecentRows, recentRows } from '../rows/recent-rows.ts';
 
 /** Rows to learn from, and later rows to judge by. */
 export interface Fold {

@@ -6,8 +6,8 @@ import {
 	logLosses,
 	mean,
 	rocCurve,
-} from '../../../core/scoring/fit/measure.ts';
-import { type Dataset, visitorWeights } from '../../../core/scoring/rows/dataset.ts';
+} from '../fit/measure.ts';
+import { type Dataset, visitorWeights } from '../rows/dataset.ts';
 import { choose } from './choose.ts';
 import type { FoldModels } from './fold-models.ts';
 import type { BlockMeasures, Counts, LaterMeasures, RowMeasures, VisitMeasures } from './report.ts';

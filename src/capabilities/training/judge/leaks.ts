@@ -1,5 +1,6 @@
-import { binOf, quantileCuts } from '../../../core/scoring/fit/cuts.ts';
-import { type Dataset, sampleOf, visitorWeights } from '../../../core/scoring/rows/dataset.ts';
+import { binOf } from '../../../core/scoring/model/scorer.ts';
+import { quantileCuts } from '../fit/cuts.ts';
+import { type Dataset, sampleOf, visitorWeights } from '../rows/dataset.ts';
 import { type LikelyLeak, minConversions } from './report.ts';
 
 /** The share of the base rate's log loss that no feature is expected to explain by itself. */

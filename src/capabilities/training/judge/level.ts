@@ -1,6 +1,6 @@
-import { logistic } from '../../../core/scoring/fit/measure.ts';
-import { valuesAt } from '../../../core/scoring/rows/dataset.ts';
-import { minVisitors, type RecentRows, type TimedRows } from '../../../core/scoring/rows/recent-rows.ts';
+import { logistic } from '../../../core/scoring/model/log-odds.ts';
+import { valuesAt } from '../rows/dataset.ts';
+import { minVisitors, type RecentRows, type TimedRows } from '../rows/recent-rows.ts';
 
 /**
  * For each recency, the shift of the log-odds that makes the mean score of its rows the share of them that reached the

@@ -1,6 +1,6 @@
-import type { CalibrationBin, Estimate, Interval, RocPoint } from '../../../core/scoring/fit/measure.ts';
-import type { Model } from '../../../core/scoring/fit/model.ts';
+import type { Model } from '../../../core/scoring/model/model.ts';
 import type { Recency } from '../../../core/scoring/rows/recency.ts';
+import type { CalibrationBin, Estimate, Interval, RocPoint } from '../fit/measure.ts';
 
 /** With fewer visitors of either outcome, everybody gets the base rate, because nothing finer could be verified. */
 export const minConversions = 30;

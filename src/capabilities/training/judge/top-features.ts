@@ -1,7 +1,7 @@
-import { product } from '../../../core/scoring/fit/logistic.ts';
-import { midRanks } from '../../../core/scoring/fit/measure.ts';
-import type { Scorer } from '../../../core/scoring/fit/scorer.ts';
-import { type Dataset, featureRows, sampleOf } from '../../../core/scoring/rows/dataset.ts';
+import type { Scorer } from '../../../core/scoring/model/scorer.ts';
+import { product } from '../fit/logistic.ts';
+import { midRanks } from '../fit/measure.ts';
+import { type Dataset, featureRows, sampleOf } from '../rows/dataset.ts';
 import type { TopFeature } from './report.ts';
 
 const sampledRows = 400;

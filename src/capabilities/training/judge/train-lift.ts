@@ -1,18 +1,18 @@
-import { learnEncoding, prepareNumbers } from '../../../core/scoring/fit/encoding.ts';
-import { fitLogistic } from '../../../core/scoring/fit/logistic.ts';
-import { byScore, type Interval, mean } from '../../../core/scoring/fit/measure.ts';
 import {
 	type LiftMethod,
 	type LiftModel,
 	type LogisticModel,
 	liftMethods,
 	modelFormat,
-} from '../../../core/scoring/fit/model.ts';
-import { liftOf } from '../../../core/scoring/fit/scorer.ts';
-import { type Dataset, featureRows, rowsAt, valuesAt } from '../../../core/scoring/rows/dataset.ts';
-import { seededRandom } from '../../../core/scoring/rows/random.ts';
+} from '../../../core/scoring/model/model.ts';
+import { liftOf } from '../../../core/scoring/model/scorer.ts';
+import { seededRandom } from '../../../kit/random.ts';
+import { learnEncoding, prepareNumbers } from '../fit/encoding.ts';
+import { fitLogistic } from '../fit/logistic.ts';
+import { byScore, type Interval, mean } from '../fit/measure.ts';
 import { qini } from '../fit/qini.ts';
 import { fitRidge } from '../fit/ridge.ts';
+import { type Dataset, featureRows, rowsAt, valuesAt } from '../rows/dataset.ts';
 import { strengthFor } from './fold-models.ts';
 
 /** The visitors of an experiment: each has one row, as of the moment at which it entered. */

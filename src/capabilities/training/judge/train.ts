@@ -1,24 +1,18 @@
-import { learnEncoding, numbersOf, prepareNumbers } from '../../../core/scoring/fit/encoding.ts';
-import { fitLogistic, logOddsOf } from '../../../core/scoring/fit/logistic.ts';
 import {
 	type BoostingModel,
 	type LogisticModel,
 	type Model,
 	modelFormat,
 	type PriorModel,
-} from '../../../core/scoring/fit/model.ts';
-import { Scorer } from '../../../core/scoring/fit/scorer.ts';
-import {
-	type Dataset,
-	inTimeOrder,
-	rowsAt,
-	sampledRows,
-	valuesAt,
-} from '../../../core/scoring/rows/dataset.ts';
-import { seededRandom } from '../../../core/scoring/rows/random.ts';
+} from '../../../core/scoring/model/model.ts';
+import { Scorer } from '../../../core/scoring/model/scorer.ts';
 import { recencies } from '../../../core/scoring/rows/recency.ts';
-import { type RecentRows, recentRows } from '../../../core/scoring/rows/recent-rows.ts';
+import { seededRandom } from '../../../kit/random.ts';
 import { Booster, learningRate } from '../fit/boosting.ts';
+import { learnEncoding, numbersOf, prepareNumbers } from '../fit/encoding.ts';
+import { fitLogistic, logOddsOf } from '../fit/logistic.ts';
+import { type Dataset, inTimeOrder, rowsAt, sampledRows, valuesAt } from '../rows/dataset.ts';
+import { type RecentRows, recentRows } from '../rows/recent-rows.ts';
 import { choose } from './choose.ts';
 import { FoldModels, strengthFor } from './fold-models.ts';
 import { timeFolds } from './folds.ts';

@@ -1,5 +1,5 @@
 import { leftOutText } from '../../../core/domain/mail-gateways.ts';
-import type { Interval } from '../../../core/scoring/fit/measure.ts';
+import type { Interval } from '../fit/measure.ts';
 import type { BacktestGain, BacktestReport, CutReport, Measures } from '../follow/backtest.ts';
 import { fixed, percent, withInterval } from './report-text.ts';
 

@@ -1,5 +1,5 @@
 import { type Html, type HtmlValue, html, htmlPage } from '../../../core/format/html.ts';
-import type { CalibrationBin } from '../../../core/scoring/fit/measure.ts';
+import type { CalibrationBin } from '../fit/measure.ts';
 import type { FigureRows } from './report-figures.ts';
 import { percent } from './report-text.ts';
 

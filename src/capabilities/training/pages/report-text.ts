@@ -1,8 +1,8 @@
 import { leftOutText } from '../../../core/domain/mail-gateways.ts';
 import { dayMs } from '../../../core/durations.ts';
 import { counted, formatPercent, withMinus } from '../../../core/format/numbers.ts';
-import type { Estimate } from '../../../core/scoring/fit/measure.ts';
 import { featureText } from '../../../core/scoring/rows/known-features.ts';
+import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
 import { minStandardErrors } from '../judge/choose.ts';
 import {

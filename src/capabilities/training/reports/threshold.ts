@@ -1,7 +1,7 @@
 import type { Goal } from '../../../core/domain/goal.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { seededRandom } from '../../../core/scoring/rows/random.ts';
 import { compileRule } from '../../../core/segments/rule.ts';
+import { seededRandom } from '../../../kit/random.ts';
 import { rounded } from '../../../kit/reports/journey.ts';
 import { reportThat } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';

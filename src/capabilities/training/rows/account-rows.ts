@@ -2,15 +2,16 @@ import { compareTexts } from '../../../core/domain/compare-texts.ts';
 import { type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
 import { dayMs } from '../../../core/durations.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
-import type { Dataset } from '../../../core/scoring/rows/dataset.ts';
-import { DatasetBuilder } from '../../../core/scoring/rows/dataset.ts';
 import type { FeatureRow, FeatureSet } from '../../../core/scoring/rows/features.ts';
-import { profileFeatures, profileRows, vocabularyOf } from '../../../core/scoring/rows/profile-features.ts';
-import { hashOfText, seededRandom } from '../../../core/scoring/rows/random.ts';
+import { profileRows } from '../../../core/scoring/rows/profile-features.ts';
 import { recencyOf } from '../../../core/scoring/rows/recency.ts';
+import { hashOfText, seededRandom } from '../../../kit/random.ts';
 import type { AccountHistory, HistoryExtent, VisitorHistory } from '../../../kit/reading/histories.ts';
+import type { Dataset } from './dataset.ts';
+import { DatasetBuilder } from './dataset.ts';
 import { renewalSnapshots } from './renewal-snapshots.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
+import { profileFeatures, vocabularyOf } from './vocabulary.ts';
 
 export interface RowsOptions {
 	readonly goals: readonly Goal[];

@@ -1,17 +1,17 @@
 import { delayMsOf, type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
 import { dayMs } from '../../../core/durations.ts';
-import { mean } from '../../../core/scoring/fit/measure.ts';
-import { seededRandom } from '../../../core/scoring/rows/random.ts';
 import { type Recency, recencies, recencyOf } from '../../../core/scoring/rows/recency.ts';
-import { recentRows } from '../../../core/scoring/rows/recent-rows.ts';
 import { type BaseRate, priorRateOf, smoothedRate } from '../../../core/scoring/serve/served-rate.ts';
+import { seededRandom } from '../../../kit/random.ts';
 import {
 	type AccountHistory,
 	type HitMoment,
 	historiesOf,
 	type VisitorHistory,
 } from '../../../kit/reading/histories.ts';
+import { mean } from '../fit/measure.ts';
 import { endOfHistory } from '../rows/account-rows.ts';
+import { recentRows } from '../rows/recent-rows.ts';
 import { renewalSnapshots } from '../rows/renewal-snapshots.ts';
 import { maxRowsOfOne, outcomesOf, profilesAt, type Snapshot } from '../rows/snapshots.ts';
 

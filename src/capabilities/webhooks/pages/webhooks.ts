@@ -6,7 +6,6 @@ import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type Actions, type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
 import { may } from '../../../kit/person.ts';
-import { keepMessagesMs } from '../../webhooks/retry.ts';
 import {
 	createWebhook,
 	deleteWebhook,
@@ -17,6 +16,7 @@ import {
 	testWebhook,
 	updateWebhook,
 } from '../acts.ts';
+import { keepMessagesMs } from '../retry.ts';
 import { type Delivery, deliveries } from '../store/outbox.ts';
 import type { StoredWebhook, WebhookSecret } from '../store/webhooks.ts';
 

@@ -1,8 +1,8 @@
 import type { Scored } from '../../domain/active-subscriptions.ts';
 import { emptyProfile, type Profile } from '../../domain/profile.ts';
 import { reasonOf } from '../../errors.ts';
-import { type LiftModel, type Model, modelFormat } from '../fit/model.ts';
-import { liftOf, Scorer } from '../fit/scorer.ts';
+import { type LiftModel, type Model, modelFormat } from '../model/model.ts';
+import { liftOf, Scorer } from '../model/scorer.ts';
 import { profileRows } from '../rows/profile-features.ts';
 import { type Recency, recencyOf } from '../rows/recency.ts';
 import { strongestFacts, type Wording } from './reasons.ts';

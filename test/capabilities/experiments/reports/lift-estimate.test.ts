@@ -10,7 +10,7 @@ import {
 	isMismatched,
 	visitorsNeeded,
 } from '../../../../src/capabilities/experiments/reports/lift-estimate.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { valueAt } from '../../../../src/kit/reports/percentile.ts';
 import { examples } from '../../../quick.ts';
 import { drawnGroups, looksOf, type Simulated, simulate } from '../../reports/simulated-experiments.ts';

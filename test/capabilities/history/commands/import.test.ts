@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { minuteMs } from '../../../../src/core/durations.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { countRows } from '../../../../src/core/store/account/reading/rows.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { assertAsTheLogSays } from '../../../core/store/contract/visitors.ts';
 import {
 	addAccount,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allReports } from '../../../../src/capabilities/reports/reports.ts';
 import { openAccount } from '../../../shared-server.ts';
-import { storeMailing } from '../../reports/made-up-mailing.ts';
+import { storeMailing } from '../made-up-mailing.ts';
 
 test('a read key reads reports but cannot upload, and an upload key the reverse', async () => {
 	const service = await openAccount();

@@ -5,8 +5,8 @@ import { drawOf } from '../../../../src/capabilities/experiments/domain/experime
 import { storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
 import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { body } from '../../../core/store/contract/visitors.ts';
 import { addAccount } from '../../../core/store/engines.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../../../process.ts';

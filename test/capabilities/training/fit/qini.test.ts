@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { qini } from '../../../../src/capabilities/training/fit/qini.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { examples } from '../../../quick.ts';
 
 const visitor = fc.record({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { timeFolds } from '../../../../src/capabilities/training/judge/folds.ts';
+import { inTimeOrder } from '../../../../src/capabilities/training/rows/dataset.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
-import { inTimeOrder } from '../../../../src/core/scoring/rows/dataset.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from '../made-up.ts';
 
 test('no fold learns from a row whose outcome was unknown when its later rows begin', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { likelyLeaks } from '../../../../src/capabilities/training/judge/leaks.ts';
-import { datasetOf } from '../../../../src/core/scoring/rows/dataset.ts';
+import { datasetOf } from '../../../../src/capabilities/training/rows/dataset.ts';
 import { featureSet } from '../../../../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 
 const features = featureSet(['signal', 'noise', 'page:thanks', 'subscriptions'], ['lastPage']);
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { levelShifts, rateOf } from '../../../../src/capabilities/training/judge/level.ts';
+import { recentRows } from '../../../../src/capabilities/training/rows/recent-rows.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
-import { logistic, logOddsOfProbability } from '../../../../src/core/scoring/fit/measure.ts';
-import { recentRows } from '../../../../src/core/scoring/rows/recent-rows.ts';
+import { logistic, logOddsOfProbability } from '../../../../src/core/scoring/model/log-odds.ts';
 import { smoothedRate } from '../../../../src/core/scoring/serve/served-rate.ts';
 
 /** A row of a visitor of its own for each day and recency: 50 present ones, 20 absent ones at 5 %. */

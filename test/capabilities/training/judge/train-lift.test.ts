@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { learnEncoding, prepareNumbers } from '../../../../src/capabilities/training/fit/encoding.ts';
+import { logOddsOf } from '../../../../src/capabilities/training/fit/logistic.ts';
+import { mean } from '../../../../src/capabilities/training/fit/measure.ts';
 import { fitRidge } from '../../../../src/capabilities/training/fit/ridge.ts';
 import { liftsOf, trainLift } from '../../../../src/capabilities/training/judge/train-lift.ts';
-import { learnEncoding, prepareNumbers } from '../../../../src/core/scoring/fit/encoding.ts';
-import { logOddsOf } from '../../../../src/core/scoring/fit/logistic.ts';
-import { mean } from '../../../../src/core/scoring/fit/measure.ts';
-import { featureRows } from '../../../../src/core/scoring/rows/dataset.ts';
+import { featureRows } from '../../../../src/capabilities/training/rows/dataset.ts';
 import { examples } from '../../../quick.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from '../made-up.ts';
 import { experiment, persuadedByEmail } from '../made-up-experiment.ts';

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { auc, mean } from '../../../../src/capabilities/training/fit/measure.ts';
 import { train } from '../../../../src/capabilities/training/judge/train.ts';
 import { choiceSentences, directionText } from '../../../../src/capabilities/training/pages/report-text.ts';
+import { datasetOf as datasetOfFeatures } from '../../../../src/capabilities/training/rows/dataset.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
-import { auc, logistic, mean } from '../../../../src/core/scoring/fit/measure.ts';
-import { Scorer } from '../../../../src/core/scoring/fit/scorer.ts';
-import { datasetOf as datasetOfFeatures } from '../../../../src/core/scoring/rows/dataset.ts';
+import { logistic } from '../../../../src/core/scoring/model/log-odds.ts';
+import { Scorer } from '../../../../src/core/scoring/model/scorer.ts';
 import { featureSet } from '../../../../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { byVisitsAndEmail, datasetOf, trainedOn, visitors } from '../made-up.ts';
 
 test('the same data and seed give the same model and report', () => {

@@ -13,9 +13,9 @@ import { followPromises } from '../../../../src/capabilities/webhooks/jobs/promi
 import { deliveries } from '../../../../src/capabilities/webhooks/store/outbox.ts';
 import { goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { body } from '../../../core/store/contract/visitors.ts';
 import { engines, openAccountOn, openFor } from '../../../core/store/engines.ts';
 import { serveHere } from '../../../serve-here.ts';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { rocCurve } from '../../../../src/capabilities/training/fit/measure.ts';
 import type { LaterMeasures } from '../../../../src/capabilities/training/judge/report.ts';
 import { train } from '../../../../src/capabilities/training/judge/train.ts';
 import type { BestCut } from '../../../../src/capabilities/training/reports/threshold.ts';
 import { bestCut } from '../../../../src/capabilities/training/reports/threshold.ts';
-import { rocCurve } from '../../../../src/core/scoring/fit/measure.ts';
-import { DatasetBuilder } from '../../../../src/core/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../../../../src/capabilities/training/rows/dataset.ts';
 import { featureSet } from '../../../../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { compileRule } from '../../../../src/core/segments/rule.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { enginesAboveContract, openAccountOn } from '../../../core/store/engines.ts';
 import { report } from '../../reports/filled.ts';
 import { keepJudgedModel } from '../../reports/judged-model.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AccountRows, accountRows } from '../../../../src/capabilities/training/rows/account-rows.ts';
+import type { Dataset } from '../../../../src/capabilities/training/rows/dataset.ts';
 import { defaultGoals, goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { hitEntry } from '../../../../src/core/domain/hit.ts';
 import { noGateways } from '../../../../src/core/domain/mail-gateways.ts';
 import { Cadences, monthDays } from '../../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
-import type { Dataset } from '../../../../src/core/scoring/rows/dataset.ts';
 import type { AccountHistory } from '../../../../src/kit/reading/histories.ts';
 
 import { logEndMs, type MadeUpVisitor, madeUpVisitors } from '../made-up-log.ts';

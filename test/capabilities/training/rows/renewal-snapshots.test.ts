@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { mean } from '../../../../src/capabilities/training/fit/measure.ts';
 import { renewalSnapshots } from '../../../../src/capabilities/training/rows/renewal-snapshots.ts';
 import { hitEntry } from '../../../../src/core/domain/hit.ts';
 import type { SubscriptionEntry } from '../../../../src/core/domain/profile.ts';
 import { Cadences, monthDays } from '../../../../src/core/domain/subscription-cadence.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
-import { mean } from '../../../../src/core/scoring/fit/measure.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import type { VisitorHistory } from '../../../../src/kit/reading/histories.ts';
 
 const startMs = Date.UTC(2026, 0, 1);

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/capabilities/training/rows/snapshots.ts';
 import { compareEntries, type HitEntry, profileOf } from '../../../../src/core/domain/profile.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import type { VisitorHistory } from '../../../../src/kit/reading/histories.ts';
 import type { JoinedEvent } from '../../../../src/kit/reading/joined-events.ts';
 import { anyLog, hit, startMs, subscription } from '../../../core/domain/log.ts';

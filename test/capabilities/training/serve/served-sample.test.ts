@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { ServedSample } from '../../../../src/capabilities/training/serve/served-sample.ts';
 import type { ServedScore } from '../../../../src/capabilities/training/store/served-scores.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import type { GoalScore } from '../../../../src/core/scoring/serve/score-reference.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 
 const noonMs = Date.UTC(2026, 10, 23, 12);
 const told = (band: GoalScore['band'], score: number, goal = 'subscription'): GoalScore => ({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LiftModel, LogisticModel } from '../../../../src/core/scoring/fit/model.ts';
+import type { LiftModel, LogisticModel } from '../../../../src/core/scoring/model/model.ts';
 import { trainedOnVisitors } from '../../../capabilities/training/made-up-profiles.ts';
 import { startService } from '../../../support.ts';
 

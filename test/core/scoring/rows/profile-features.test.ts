@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { profileFeatures, vocabularyOf } from '../../../../src/capabilities/training/rows/vocabulary.ts';
 import { apply, type LogEntry, type Profile, profileOf } from '../../../../src/core/domain/profile.ts';
 import { dayMs, minuteMs } from '../../../../src/core/durations.ts';
 import type { FeatureRow } from '../../../../src/core/scoring/rows/features.ts';
 import { featureSet } from '../../../../src/core/scoring/rows/features.ts';
-import {
-	profileFeatures,
-	profileRows,
-	vocabularyOf,
-} from '../../../../src/core/scoring/rows/profile-features.ts';
+import { profileRows } from '../../../../src/core/scoring/rows/profile-features.ts';
 import { anyLog, hit, startMs, subscription } from '../../domain/log.ts';
 
 function profileAfter(...log: LogEntry[]): Profile {

@@ -6,15 +6,15 @@ import { type Goal, goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { type Profile, profileOf } from '../../../../src/core/domain/profile.ts';
 import { Cadences } from '../../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
-import { type Model, modelFormat } from '../../../../src/core/scoring/fit/model.ts';
-import { Scorer } from '../../../../src/core/scoring/fit/scorer.ts';
+import { type Model, modelFormat } from '../../../../src/core/scoring/model/model.ts';
+import { Scorer } from '../../../../src/core/scoring/model/scorer.ts';
 import type { FeatureRow } from '../../../../src/core/scoring/rows/features.ts';
 import { profileRows } from '../../../../src/core/scoring/rows/profile-features.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { recencyOf } from '../../../../src/core/scoring/rows/recency.ts';
 import { openModel, UnusableModelError } from '../../../../src/core/scoring/serve/goal-model.ts';
 import { comparedRow, factsOf, lowering } from '../../../../src/core/scoring/serve/reasons.ts';
 import { scoreGoal } from '../../../../src/core/scoring/serve/score-reference.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import {
 	madeUpFeatures,
 	madeUpVisitor,

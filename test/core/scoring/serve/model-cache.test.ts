@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { modelFormat } from '../../../../src/core/scoring/fit/model.ts';
+import { modelFormat } from '../../../../src/core/scoring/model/model.ts';
 import { ModelCache } from '../../../../src/core/scoring/serve/model-cache.ts';
 import type { ModelName } from '../../../../src/core/store/control/control-store.ts';
 import { madeUpFeatures } from '../../../capabilities/training/made-up-profiles.ts';

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { profileFeatures, vocabularyOf } from '../../../../src/capabilities/training/rows/vocabulary.ts';
 import { type LogEntry, type Profile, profileOf } from '../../../../src/core/domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../../../src/core/durations.ts';
-import {
-	profileFeatures,
-	profileRows,
-	vocabularyOf,
-} from '../../../../src/core/scoring/rows/profile-features.ts';
+import { profileRows } from '../../../../src/core/scoring/rows/profile-features.ts';
 import { type Fact, factsOf, type Wording } from '../../../../src/core/scoring/serve/reasons.ts';
 import { anyLog, hit, startMs, subscription } from '../../domain/log.ts';
 

@@ -13,7 +13,6 @@ import type { ArrivingHit, HistoryHit } from '../../../../src/core/domain/hit.ts
 import { type LogEntry, profileOf } from '../../../../src/core/domain/profile.ts';
 import { storedEvent } from '../../../../src/core/domain/subscription-event.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
 import { joinEvents } from '../../../../src/core/store/account/arriving/events.ts';
 import { storeHits } from '../../../../src/core/store/account/arriving/hits.ts';
 import { foldPiece } from '../../../../src/core/store/account/profiles/folding.ts';
@@ -21,6 +20,7 @@ import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { ServingWriter } from '../../../../src/core/store/serving.ts';
 import type { Row, Steps } from '../../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { visitorRecord } from '../../../../src/kit/reading/visitor-record.ts';
 import { examples, takesLong } from '../../../quick.ts';
 import {

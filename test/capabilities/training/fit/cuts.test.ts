@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { binOf, quantileCuts } from '../../../../src/core/scoring/fit/cuts.ts';
+import { quantileCuts } from '../../../../src/capabilities/training/fit/cuts.ts';
+import { binOf } from '../../../../src/core/scoring/model/scorer.ts';
 
 test('cuts are increasing, lie between values, and are fewer than the bins', () => {
 	fc.assert(

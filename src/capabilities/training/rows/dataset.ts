@@ -1,5 +1,5 @@
-import type { Example, FeatureRow, FeatureSet } from './features.ts';
-import { hashOfText, seededRandom } from './random.ts';
+import type { Example, FeatureRow, FeatureSet } from '../../../core/scoring/rows/features.ts';
+import { hashOfText, seededRandom } from '../../../kit/random.ts';
 
 /** Rows with known outcomes, stored by column. */
 export interface Dataset {

@@ -1,5 +1,6 @@
+import { logistic } from '../../../core/scoring/model/log-odds.ts';
+import type { LogisticWeights } from '../../../core/scoring/model/model.ts';
 import type { EncodedRows } from './encoding.ts';
-import { logistic } from './measure.ts';
 
 const maxSteps = 50;
 /** The fit has converged when no component of the mean loss's gradient is larger. */
@@ -10,13 +11,6 @@ const maxRowsForHessian = 3_000;
 const enoughProgress = 0.8;
 /** The latest changes of the gradient that correct the Hessian. */
 const keptChanges = 8;
-
-/** Weights of encoded rows: an intercept, and for each column one of its number and one where that is missing. */
-export interface LogisticWeights {
-	readonly intercept: number;
-	readonly linear: readonly number[];
-	readonly missing: readonly number[];
-}
 
 export interface LogisticFit {
 	readonly weights: LogisticWeights;

@@ -1,6 +1,6 @@
-import { dayMs } from '../../durations.ts';
+import { dayMs } from '../../../core/durations.ts';
+import { recencies } from '../../../core/scoring/rows/recency.ts';
 import type { Dataset } from './dataset.ts';
-import { recencies } from './recency.ts';
 
 /** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
 const enoughVisitors = 200;

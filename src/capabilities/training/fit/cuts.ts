@@ -33,19 +33,6 @@ export function quantileCuts(sorted: ArrayLike<number>, bins: number): number[] 
 	return cutsBetween(values, counts, bins);
 }
 
-/** The bin of a number: 0 if it is missing, else 1 + the number of cuts below it. */
-export function binOf(cuts: ArrayLike<number>, value: number): number {
-	if (Number.isNaN(value)) return 0;
-	let low = 0;
-	let high = cuts.length;
-	while (low < high) {
-		const middle = (low + high) >>> 1;
-		if (value > (cuts[middle] as number)) low = middle + 1;
-		else high = middle;
-	}
-	return low + 1;
-}
-
 /** How many bins `binOf` tells apart. */
 export function binCount(cuts: ArrayLike<number>): number {
 	return cuts.length + 2;

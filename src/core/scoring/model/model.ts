@@ -1,7 +1,4 @@
 import type { FeatureSet } from '../rows/features.ts';
-import type { Encoding } from './encoding.ts';
-import type { LogisticWeights } from './logistic.ts';
-import type { Tree } from './tree.ts';
 
 /** To be raised when this version can no longer read models of earlier ones unchanged. */
 export const modelFormat = 4;
@@ -49,4 +46,51 @@ export interface BoostingModel extends FittedModel {
 	readonly kind: 'boosting';
 	readonly startLogOdds: number;
 	readonly trees: readonly Tree[];
+}
+
+/** How a number becomes model inputs. Plain data, part of a stored model. */
+export interface NumericEncoding {
+	readonly name: string;
+	/** The mean of sign(x)·log1p|x|. */
+	readonly mean: number;
+	readonly scale: number;
+	/** The range of the training rows. Numbers beyond it count as its ends, so that no line extrapolates. */
+	readonly lowest: number;
+	readonly highest: number;
+	readonly cuts: readonly number[];
+}
+
+/** How a text becomes a number: by the rate of its visitors. */
+export interface CategoricalEncoding {
+	readonly name: string;
+	/**
+	 * The shrunken rate's log-odds minus the base rate's, most frequent texts first; where targets were learned, their
+	 * shrunken mean minus that of all. Other texts get 0.
+	 */
+	readonly rates: readonly (readonly [text: string, rate: number])[];
+	readonly cuts: readonly number[];
+}
+
+export interface Encoding {
+	readonly numeric: readonly NumericEncoding[];
+	readonly categorical: readonly CategoricalEncoding[];
+}
+
+/** Weights of encoded rows: an intercept, and for each column one of its number and one where that is missing. */
+export interface LogisticWeights {
+	readonly intercept: number;
+	readonly linear: readonly number[];
+	readonly missing: readonly number[];
+}
+
+/**
+ * A tree as arrays with an entry for each node; node 0 is the root. A row goes left if its fine bin of `column` is at
+ * most `bin`, so a missing value, bin 0, goes left. `column` is -1 in a leaf, and `value` is what the leaf adds.
+ */
+export interface Tree {
+	readonly column: number[];
+	readonly bin: number[];
+	readonly left: number[];
+	readonly right: number[];
+	readonly value: number[];
 }

@@ -1,6 +1,8 @@
+import { logOddsOfProbability } from '../../../core/scoring/model/log-odds.ts';
+import type { CategoricalEncoding, Encoding, NumericEncoding } from '../../../core/scoring/model/model.ts';
+import { binOf, signedLog } from '../../../core/scoring/model/scorer.ts';
 import { type Dataset, rowsByGroup, valuesAt } from '../rows/dataset.ts';
-import { binCount, binOf, cutsBetween, quantileCuts } from './cuts.ts';
-import { logOddsOfProbability } from './measure.ts';
+import { binCount, cutsBetween, quantileCuts } from './cuts.ts';
 
 /** Bins that trees may split between. */
 const maxBins = 64;
@@ -13,34 +15,6 @@ const minVisitorsOfText = 30;
 /** A text's rate is mixed with this many visitors of the base rate, because few prove little. */
 const rateShrinkageVisitors = 20;
 
-/** How a number becomes model inputs. Plain data, part of a stored model. */
-export interface NumericEncoding {
-	readonly name: string;
-	/** The mean of sign(x)·log1p|x|. */
-	readonly mean: number;
-	readonly scale: number;
-	/** The range of the training rows. Numbers beyond it count as its ends, so that no line extrapolates. */
-	readonly lowest: number;
-	readonly highest: number;
-	readonly cuts: readonly number[];
-}
-
-/** How a text becomes a number: by the rate of its visitors. */
-export interface CategoricalEncoding {
-	readonly name: string;
-	/**
-	 * The shrunken rate's log-odds minus the base rate's, most frequent texts first; where targets were learned, their
-	 * shrunken mean minus that of all. Other texts get 0.
-	 */
-	readonly rates: readonly (readonly [text: string, rate: number])[];
-	readonly cuts: readonly number[];
-}
-
-export interface Encoding {
-	readonly numeric: readonly NumericEncoding[];
-	readonly categorical: readonly CategoricalEncoding[];
-}
-
 /** Rows as the models read them, by column: numeric columns first, then categorical ones. */
 export interface EncodedRows {
 	readonly rows: number;
@@ -52,16 +26,6 @@ export interface EncodedRows {
 	/** One bin per row; 0 if the number is missing. */
 	readonly bins: readonly Uint8Array[];
 	readonly binCounts: readonly number[];
-}
-
-/** sign(x)·log1p|x|: compresses long tails, keeps order and sign. */
-function signedLog(value: number): number {
-	return value < 0 ? -Math.log1p(-value) : Math.log1p(value);
-}
-
-/** The number as the logistic model uses it. */
-export function standardised({ lowest, highest, mean, scale }: NumericEncoding, value: number): number {
-	return (signedLog(Math.min(highest, Math.max(lowest, value))) - mean) / scale;
 }
 
 /** Numeric columns that serve models of any of their rows: transformed, and in more bins than trees use. */

@@ -1,3 +1,4 @@
+import { clipped, logistic } from '../../../core/scoring/model/log-odds.ts';
 /** Measures of predicted probabilities. `labels` are 0 or 1; `scores` are probabilities in the same order. */
 
 /** A number with its 95 % confidence interval. */
@@ -17,14 +18,11 @@ export interface Estimate {
 /** With fewer visitors of either outcome, an interval would claim more than they show. */
 const minGroupsForInterval = 10;
 
-/** Probabilities are clipped to this distance from 0 and 1, so that one certain mistake has a finite loss. */
-const nearest = 1e-7;
-
 /** The log loss of each row. */
 export function logLosses(labels: Uint8Array, scores: Float64Array): Float64Array {
 	return scores.map((score, row) => {
-		const clipped = Math.min(1 - nearest, Math.max(nearest, score));
-		return -Math.log(labels[row] ? clipped : 1 - clipped);
+		const probability = clipped(score);
+		return -Math.log(labels[row] ? probability : 1 - probability);
 	});
 }
 
@@ -111,16 +109,6 @@ export function meanOfGroups(values: Float64Array, groups: Uint32Array): Interva
 	const squares = sums.values().reduce((total, sum) => total + sum ** 2, 0);
 	const halfWidth = (1.96 * Math.sqrt(squares)) / values.length;
 	return { value, low: value - halfWidth, high: value + halfWidth };
-}
-
-/** The probability for log-odds. */
-export function logistic(logOdds: number): number {
-	return 1 / (1 + Math.exp(-logOdds));
-}
-
-export function logOddsOfProbability(probability: number): number {
-	const clipped = Math.min(1 - nearest, Math.max(nearest, probability));
-	return Math.log(clipped / (1 - clipped));
 }
 
 export interface CalibrationBin {

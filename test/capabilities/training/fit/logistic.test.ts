@@ -5,12 +5,12 @@ import {
 	type EncodedRows,
 	learnEncoding,
 	prepareNumbers,
-} from '../../../../src/core/scoring/fit/encoding.ts';
-import { fitLogistic, logOddsOf } from '../../../../src/core/scoring/fit/logistic.ts';
-import { logistic } from '../../../../src/core/scoring/fit/measure.ts';
-import { inTimeOrder } from '../../../../src/core/scoring/rows/dataset.ts';
-import { byVisitsAndEmail, datasetOf, visitors } from '../../../capabilities/training/made-up.ts';
+} from '../../../../src/capabilities/training/fit/encoding.ts';
+import { fitLogistic, logOddsOf } from '../../../../src/capabilities/training/fit/logistic.ts';
+import { inTimeOrder } from '../../../../src/capabilities/training/rows/dataset.ts';
+import { logistic } from '../../../../src/core/scoring/model/log-odds.ts';
 import { examples } from '../../../quick.ts';
+import { byVisitsAndEmail, datasetOf, visitors } from '../made-up.ts';
 
 function encoded(count: number, seed: number): EncodedRows {
 	const examples = visitors(count, seed, byVisitsAndEmail).map((example, row) => ({

@@ -1,9 +1,14 @@
 import { absentRow, type FeatureRow } from '../rows/features.ts';
 import type { Recency } from '../rows/recency.ts';
-import { binOf } from './cuts.ts';
-import { standardised } from './encoding.ts';
-import { logistic, logOddsOfProbability } from './measure.ts';
-import { type BoostingModel, type LiftModel, type LogisticModel, type Model, modelFormat } from './model.ts';
+import { logistic, logOddsOfProbability } from './log-odds.ts';
+import {
+	type BoostingModel,
+	type LiftModel,
+	type LogisticModel,
+	type Model,
+	modelFormat,
+	type NumericEncoding,
+} from './model.ts';
 
 /** Applies a model. Creating one costs some milliseconds; `score` costs microseconds and has no state. */
 export class Scorer {
@@ -124,4 +129,27 @@ function boostingEvaluator({ encoding, startLogOdds, trees }: BoostingModel): (r
 		}
 		return logOdds;
 	};
+}
+
+/** sign(x)·log1p|x|: compresses long tails, keeps order and sign. */
+export function signedLog(value: number): number {
+	return value < 0 ? -Math.log1p(-value) : Math.log1p(value);
+}
+
+/** The number as the logistic model uses it. */
+export function standardised({ lowest, highest, mean, scale }: NumericEncoding, value: number): number {
+	return (signedLog(Math.min(highest, Math.max(lowest, value))) - mean) / scale;
+}
+
+/** The bin of a number: 0 if it is missing, else 1 + the number of cuts below it. */
+export function binOf(cuts: ArrayLike<number>, value: number): number {
+	if (Number.isNaN(value)) return 0;
+	let low = 0;
+	let high = cuts.length;
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if (value > (cuts[middle] as number)) low = middle + 1;
+		else high = middle;
+	}
+	return low + 1;
 }

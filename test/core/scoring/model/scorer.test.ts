@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Model } from '../../../../src/core/scoring/fit/model.ts';
-import { Scorer } from '../../../../src/core/scoring/fit/scorer.ts';
+import type { Model } from '../../../../src/core/scoring/model/model.ts';
+import { Scorer } from '../../../../src/core/scoring/model/scorer.ts';
 import { absentRow, type FeatureRow } from '../../../../src/core/scoring/rows/features.ts';
 import { byVisitsAndEmail, features, trainedOn, visitors } from '../../../capabilities/training/made-up.ts';
 

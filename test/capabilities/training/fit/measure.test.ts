@@ -7,11 +7,11 @@ import {
 	calibrationTable,
 	type Estimate,
 	expectedCalibrationError,
-	logistic,
 	logLoss,
 	rocCurve,
-} from '../../../../src/core/scoring/fit/measure.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+} from '../../../../src/capabilities/training/fit/measure.ts';
+import { logistic } from '../../../../src/core/scoring/model/log-odds.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 
 const scored = fc
 	.array(fc.record({ label: fc.constantFrom(0, 1), score: fc.integer({ min: 0, max: 20 }) }), {

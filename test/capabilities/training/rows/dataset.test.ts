@@ -6,7 +6,7 @@ import {
 	rangeOf,
 	rowsAt,
 	sampleOf,
-} from '../../../../src/core/scoring/rows/dataset.ts';
+} from '../../../../src/capabilities/training/rows/dataset.ts';
 import { featureSet } from '../../../../src/core/scoring/rows/features.ts';
 
 const features = featureSet(['visits'], ['channel']);

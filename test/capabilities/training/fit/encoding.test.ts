@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { learnEncoding, prepareNumbers } from '../../../../src/core/scoring/fit/encoding.ts';
-import { fitLogistic, logOddsOf } from '../../../../src/core/scoring/fit/logistic.ts';
-import { modelFormat } from '../../../../src/core/scoring/fit/model.ts';
-import { Scorer } from '../../../../src/core/scoring/fit/scorer.ts';
-import { datasetOf, inTimeOrder } from '../../../../src/core/scoring/rows/dataset.ts';
+import { learnEncoding, prepareNumbers } from '../../../../src/capabilities/training/fit/encoding.ts';
+import { fitLogistic, logOddsOf } from '../../../../src/capabilities/training/fit/logistic.ts';
+import { datasetOf, inTimeOrder } from '../../../../src/capabilities/training/rows/dataset.ts';
+import { modelFormat } from '../../../../src/core/scoring/model/model.ts';
+import { Scorer } from '../../../../src/core/scoring/model/scorer.ts';
 import { featureSet } from '../../../../src/core/scoring/rows/features.ts';
-import { seededRandom } from '../../../../src/core/scoring/rows/random.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 
 const features = featureSet(['amount'], ['page']);
 

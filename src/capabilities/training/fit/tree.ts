@@ -1,3 +1,4 @@
+import type { Tree } from '../../../core/scoring/model/model.ts';
 import type { EncodedRows } from './encoding.ts';
 
 const maxLeaves = 15;
@@ -6,18 +7,6 @@ const minRowsInLeaf = 20;
 const minGain = 1e-9;
 /** Shrinks the values of small leaves. */
 const leafPenalty = 1;
-
-/**
- * A tree as arrays with an entry for each node; node 0 is the root. A row goes left if its fine bin of `column` is at
- * most `bin`, so a missing value, bin 0, goes left. `column` is -1 in a leaf, and `value` is what the leaf adds.
- */
-export interface Tree {
-	readonly column: number[];
-	readonly bin: number[];
-	readonly left: number[];
-	readonly right: number[];
-	readonly value: number[];
-}
 
 interface Split {
 	readonly gain: number;
