@@ -15,7 +15,11 @@ import { build as bundle } from 'esbuild';
 
 const project = join(import.meta.dirname, '..');
 /** What is shipped with the service, besides its code. */
-const files = ['CHANGELOG.md', 'LICENSE', 'README.md', 'docs', 'migrations', 'demo'];
+const files = [
+	...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'docs', 'migrations', 'demo'],
+	// Pages of the documentation, too.
+	...['client/README.md', 'client/tag/README.md'],
+];
 const { version, description, license, type, dependencies } = readJson('package.json');
 
 function readJson(path: string) {
@@ -69,7 +73,7 @@ class Package {
 	}
 }
 
-/** Packages of which the service needs few files, which it brings along: a seventh of Swagger UI is what `GET /docs` shows. */
+/** Packages of which the service needs few files, which it brings along: a seventh of Swagger UI is what `GET /docs/api` shows. */
 const bundled: Readonly<Record<string, readonly string[]>> = {
 	'swagger-ui-dist': ['package.json', 'LICENSE', 'NOTICE', 'swagger-ui.css', 'swagger-ui-bundle.js'],
 };

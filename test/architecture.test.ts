@@ -7,7 +7,18 @@ const root = join(import.meta.dirname, '../src');
 
 /** Capabilities from the top down: each may import only what comes after it, and the kit and the core. */
 const capabilities = [
-	...['demo', 'upkeep', 'visitors', 'webhooks', 'history', 'accounts', 'experiments', 'training', 'reports'],
+	...[
+		'documentation',
+		'demo',
+		'upkeep',
+		'visitors',
+		'webhooks',
+		'history',
+		'accounts',
+		'experiments',
+		'training',
+		'reports',
+	],
 	'people',
 ];
 /** Folders of `src/core/`, from the top down: each may import only what comes after it. */

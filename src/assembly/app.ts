@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { demo } from '../capabilities/demo/operations/demo.ts';
+import { documentation } from '../capabilities/documentation/operations/documentation.ts';
 import { Withholding } from '../capabilities/experiments/withholding.ts';
 import { reports } from '../capabilities/reports/operations/reports.ts';
 import type { ReportRunner } from '../capabilities/reports/report-runner.ts';
@@ -289,6 +290,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			health(operations, probes);
 			root(operations, options.demo === true);
 			docs(operations);
+			documentation(operations);
 			if (options.demo) await demo(operations);
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });

@@ -231,12 +231,12 @@ test('the page on repairs shows what a restore prints, and who is erased again',
 
 const skip = noSmallDisk();
 
-test('README shows what its commands for a client of your own print', async (t) => {
+test('the first steps show what their commands for a client of your own print', async (t) => {
 	const at = ['--database', `sqlite:${join(temporaryFolder(t), 'data')}`];
 	await caskadeJson(['account', 'create', 'c-a-demo-local', '--client', 'demo', ...at]);
 	await using server = await serveHere(at);
 	const pages = new Pages({ 'http://127.0.0.1:8080': server.url });
-	const examples = examplesOf('../README.md').filter(({ args }) =>
+	const examples = examplesOf('tutorial/first-steps.md').filter(({ args }) =>
 		['account create', 'key issue', 'status'].includes(args.filter((_, place) => place < 2).join(' ')),
 	);
 	assert.equal(examples.length, 3);

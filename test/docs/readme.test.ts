@@ -3,6 +3,6 @@ import { test } from 'node:test';
 import { proveReadme } from '../proof/readme.ts';
 import { takesLong } from '../quick.ts';
 
-test("README's first five minutes print what it shows", { skip: takesLong }, async () => {
+test('the first steps print what the page shows', { skip: takesLong }, async () => {
 	assert.ok((await proveReadme(150)) > 10);
 });

@@ -182,7 +182,13 @@ test('the image serves from a tree that nobody may write, as a user without righ
 	};
 	const upload = async () => (await fetch(`http://127.0.0.1:${port}/subscription`, request)).status;
 	await eventually('the key is known', async () => (await upload()) === 201);
-	for (const page of ['/docs', '/docs/swagger-ui-bundle.js', '/tag.js'])
+	for (const page of [
+		'/docs/how-to/install',
+		'/llms.txt',
+		'/docs/api',
+		'/docs/api/swagger-ui-bundle.js',
+		'/tag.js',
+	])
 		assert.equal((await fetch(`http://127.0.0.1:${port}${page}`)).status, 200, page);
 	server.child.kill('SIGTERM');
 	assert.equal((await server.ended).code, 0);

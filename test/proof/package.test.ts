@@ -165,7 +165,14 @@ async function keepsEvents(t: TestContext, program: string): Promise<void> {
 	assert.ok(first.stdout.includes(` All data is in ${data}.\n`));
 	const uploaded = { tid: 'order-1', subid: 'sub-1', evt: 'newsletter', rvn: 499 };
 	assert.equal((await first.upload(key, { aid: 'c-a-demo-local', data: [uploaded] })).status, 201);
-	for (const page of ['/docs', '/docs/swagger-ui-bundle.js', '/demo/', '/tag.js'])
+	for (const page of [
+		'/docs/how-to/install',
+		'/llms.txt',
+		'/docs/api',
+		'/docs/api/swagger-ui-bundle.js',
+		'/demo/',
+		'/tag.js',
+	])
 		assert.equal((await fetch(`${first.url}${page}`)).status, 200, page);
 	await first.kill('SIGKILL');
 	await using second = await serve();

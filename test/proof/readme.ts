@@ -1,6 +1,6 @@
 /**
- * `npm run proof:readme` runs the commands of README's "Five minutes" in order, on a new data folder and a real server, and
- * compares what they print with what README shows. `test/docs/readme.test.ts` does it with fewer visitors.
+ * `npm run proof:readme` runs the commands of the tutorial's first steps in order, on a new data folder and a real server, and
+ * compares what they print with what it shows. `test/docs/readme.test.ts` does it with fewer visitors.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -10,18 +10,17 @@ import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../free-port.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 
-const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/tutorial/first-steps.md'), 'utf8');
 
-/** A command, and the lines that README shows after it. */
+/** A command, and the lines that the page shows after it. */
 interface Shown {
 	readonly command: string;
 	readonly output: readonly string[];
 }
 
 function shownCommands(): Shown[] {
-	const [, section = ''] = /^## Five minutes$(.*?)^## /ms.exec(readme) ?? [];
 	const shown: { command: string; output: string[] }[] = [];
-	for (const [, block = ''] of section.matchAll(/^```\n(.*?)^```/gms))
+	for (const [, block = ''] of page.matchAll(/^```\n(.*?)^```/gms))
 		for (const line of block.trimEnd().split('\n'))
 			if (line.startsWith('$ ')) shown.push({ command: line.slice(2), output: [] });
 			else shown.at(-1)?.output.push(line);
@@ -60,7 +59,7 @@ function formOf(value: unknown): unknown {
 	return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, formOf(field)]));
 }
 
-/** Compares what a command has printed with what README shows. */
+/** Compares what a command has printed with what it shows. */
 function compare({ command, output }: Shown, printed: string, isWhole: boolean): void {
 	const lines = printed.split('\n');
 	if (/visscores/.test(command)) {
@@ -84,12 +83,12 @@ function compare({ command, output }: Shown, printed: string, isWhole: boolean):
 	let from = 0;
 	for (const line of wanted) {
 		const at = actual.indexOf(line, from);
-		assert.ok(at >= 0, `${command}\nREADME shows: ${line}\nprinted:\n${printed}`);
+		assert.ok(at >= 0, `${command}\nThe page shows: ${line}\nprinted:\n${printed}`);
 		from = at + 1;
 	}
 }
 
-/** @param visitors how many to generate; by default, as many as README does */
+/** @param visitors how many to generate; by default, as many as the page does */
 export async function proveReadme(visitors?: number): Promise<number> {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-readme-'));
 	const environment: Record<string, string> = { CASKADE_DATABASE: `sqlite:${join(folder, 'data')}` };
@@ -134,4 +133,4 @@ export async function proveReadme(visitors?: number): Promise<number> {
 	return proven;
 }
 
-if (import.meta.main) process.stdout.write(`${await proveReadme()} commands print what README shows.\n`);
+if (import.meta.main) process.stdout.write(`${await proveReadme()} commands print what it shows.\n`);

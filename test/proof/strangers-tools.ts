@@ -104,7 +104,7 @@ const tools: readonly Tool[] = [
 			return text.includes('least strength: A') ? [] : [text];
 		},
 	},
-	...(['/', '/demo/', '/docs'] as const).map(
+	...(['/', '/demo/', '/docs/', '/docs/api'] as const).map(
 		(path): Tool => ({
 			name: `wapiti ${path}`,
 			looksAt: 'injections, redirections, files, headers and cookies of web applications',

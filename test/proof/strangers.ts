@@ -304,7 +304,7 @@ async function lingering(world: World, count: number): Promise<Socket[]> {
 			if (index % 2 === 0) socket.write(`POST ${base}/hit HTTP/1.1\r\nhost: a\r\nx: `);
 			else {
 				socket.pause();
-				socket.write(`GET ${base}/docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(50));
+				socket.write(`GET ${base}/docs/api/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(50));
 			}
 			return socket;
 		}),

@@ -20,7 +20,7 @@ connections, answers what is in flight, and exits with code 0. A second signal e
 201 survives any end, kill -9 included.
 
   POST /subscription      upload subscription events
-  GET  /docs              the HTTP reference; /openapi.json for programs
+  GET  /docs/             the documentation; /docs/api and /openapi.json, the HTTP reference
   GET  /healthz /readyz   the process is alive; it is ready for requests
 
 Only one server can run on a data folder at a time; on PostgreSQL any number can. --workers
@@ -61,7 +61,7 @@ async function runServer(settings: ServeSettings, own: Command): Promise<void> {
 	log.info({ url, consoleUrl, version, commit, schemas: server.store.schemas }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	const pages = consoleUrl ? `, console: ${consoleUrl}` : '';
-	printLine(`Caskade serves at ${url} (reference: ${url}/docs${shop}${pages}). Stop it with Ctrl+C.`);
+	printLine(`Caskade serves at ${url} (documentation: ${url}/docs/${shop}${pages}). Stop it with Ctrl+C.`);
 	const link = settings.demo ? await offerDemo(server, settings.database, place(own)) : undefined;
 	if (settings.open) openConsole(link ?? consoleUrl);
 }

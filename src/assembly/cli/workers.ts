@@ -27,7 +27,7 @@ export async function runWorkers(settings: ServeSettings, log: Log): Promise<voi
 	workers.restartOnExit(startBackground({ database, stage, nodeAddress }, work, log));
 	log.info({ url, workers: settings.workers }, 'listening');
 	printLine(
-		`Caskade serves at ${url} (reference: ${url}/docs) with ${settings.workers} workers. Stop it with Ctrl+C.`,
+		`Caskade serves at ${url} (documentation: ${url}/docs/) with ${settings.workers} workers. Stop it with Ctrl+C.`,
 	);
 }
 

@@ -9,16 +9,16 @@ const docsPage = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Caskade HTTP API</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="api/swagger-ui.css">
 <div id="reference"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
+<script src="api/swagger-ui-bundle.js"></script>
+<script src="api/start.js"></script>
 </html>
 `;
 
 /** The service refuses browsers, so the page offers no "try it out". */
 const docsScript = `SwaggerUIBundle({
-	url: 'openapi.json', dom_id: '#reference', deepLinking: true, docExpansion: 'full',
+	url: '../openapi.json', dom_id: '#reference', deepLinking: true, docExpansion: 'full',
 	supportedSubmitMethods: [], validatorUrl: null,
 });
 `;
@@ -30,7 +30,7 @@ const headers = {
 };
 
 /**
- * `GET /docs`: the reference, rendered by Swagger UI from the files of its package. The page loads nothing from other
+ * `GET /docs/api`: the reference, rendered by Swagger UI from the files of its package. The page loads nothing from other
  * servers.
  */
 export function docs(app: FastifyInstance): void {
@@ -42,12 +42,12 @@ export function docs(app: FastifyInstance): void {
 				.type(type)
 				.send(await content()),
 		);
-	add('/docs', 'text/html; charset=utf-8', () => docsPage);
-	add('/docs/start.js', 'text/javascript; charset=utf-8', () => docsScript);
+	add('/docs/api', 'text/html; charset=utf-8', () => docsPage);
+	add('/docs/api/start.js', 'text/javascript; charset=utf-8', () => docsScript);
 	const addFile = (name: string, type: string) => {
 		// Read once, so that many who ask, and take it slowly, share it.
 		let file: Promise<Buffer> | undefined;
-		add(`/docs/${name}`, type, () => {
+		add(`/docs/api/${name}`, type, () => {
 			file ??= readFile(join(folder, name)).catch((error) => {
 				file = undefined;
 				throw error;

@@ -19,7 +19,8 @@ function page(hasDemo: boolean): string {
 <h1>Caskade</h1>
 <p>This is a server of Caskade ${version}. It stores subscription events and serves visitor scores and segments.</p>
 <ul>
-<li><a href="docs">The HTTP reference</a>, for programs <a href="openapi.json">openapi.json</a></li>${shop}
+<li><a href="docs/">The documentation</a>, with a search</li>
+<li><a href="docs/api">The HTTP reference</a>, for programs <a href="openapi.json">openapi.json</a></li>${shop}
 </ul>
 <p>If you run it: <code>bin/caskade status</code> says how it is, and <code>bin/caskade --help</code> lists every command.</p>
 </html>
@@ -40,7 +41,7 @@ export function root(app: FastifyInstance, hasDemo: boolean): void {
 	const json = JSON.stringify({
 		name: 'Caskade',
 		version,
-		docs: `${prefix}/docs`,
+		docs: `${prefix}/docs/`,
 		openapi: `${prefix}/openapi.json`,
 		...(hasDemo && { demo: `${prefix}/demo/` }),
 	});

@@ -48,7 +48,7 @@ test('the operations of a stage are under its name, and nowhere else', async (t)
 	const { origin, pathname } = new URL(server.url);
 	assert.equal(pathname, '/staging');
 	const status = async (url: string) => (await fetch(url)).status;
-	for (const path of ['/docs', '/docs/start.js', '/openapi.json', '/healthz', '/readyz'])
+	for (const path of ['/docs/', '/docs/api', '/docs/api/start.js', '/openapi.json', '/healthz', '/readyz'])
 		assert.equal(await status(`${server.url}${path}`), 200, path);
 	assert.equal(await status(`${server.url}/subscription`), 405);
 	for (const path of ['/subscription', '/docs', '/openapi.json', '/staging2/healthz', '/STAGING/healthz'])

@@ -84,7 +84,7 @@ test('two workers share a port and the rate of a key, and one scrape has the num
 	assert.equal(code, 0);
 	assert.match(
 		stdout,
-		/^Caskade serves at \S+ \(reference: \S+\) with 2 workers\. Stop it with Ctrl\+C\.\n$/,
+		/^Caskade serves at \S+ \(documentation: \S+\) with 2 workers\. Stop it with Ctrl\+C\.\n$/,
 	);
 	assert.match(stderr, /"msg":"stopped"\}\n$/);
 	assert.equal(workersThat(server, 'stopped').size, 3, 'both workers and the primary');

@@ -156,9 +156,9 @@ test("a request built from the document's examples is stored", async (t) => {
 	assert.equal((await service.upload(body)).status, 201);
 });
 
-test('/docs loads everything from this host', async () => {
+test('/docs/api loads everything from this host', async () => {
 	const service = await openAccount();
-	const page = await fetch(`${service.url}/docs`);
+	const page = await fetch(`${service.url}/docs/api`);
 	assert.equal(page.status, 200);
 	assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
 	// The browser itself must block everything from elsewhere, whatever Swagger UI requests.
@@ -170,7 +170,7 @@ test('/docs loads everything from this host', async () => {
 	assert.doesNotMatch(html, /https?:|"\/\//);
 	const [icon, ...files] = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file as string);
 	assert.equal(icon, 'data:,');
-	assert.deepEqual(files, ['docs/swagger-ui.css', 'docs/swagger-ui-bundle.js', 'docs/start.js']);
+	assert.deepEqual(files, ['api/swagger-ui.css', 'api/swagger-ui-bundle.js', 'api/start.js']);
 	const texts: Record<string, string> = {};
 	for (const file of files) {
 		const answer = await fetch(new URL(file, page.url));
@@ -180,10 +180,10 @@ test('/docs loads everything from this host', async () => {
 		assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
 		texts[file] = await answer.text();
 	}
-	for (const [, url] of (texts['docs/swagger-ui.css'] as string).matchAll(/url\(([^)]+)\)/g))
+	for (const [, url] of (texts['api/swagger-ui.css'] as string).matchAll(/url\(([^)]+)\)/g))
 		assert.match(url as string, /^["']?data:/);
-	assert.doesNotMatch(texts['docs/swagger-ui.css'] as string, /@import/);
-	assert.doesNotMatch(texts['docs/start.js'] as string, /https?:/);
-	assert.match(texts['docs/start.js'] as string, /url: 'openapi\.json'/);
-	assert.match(texts['docs/start.js'] as string, /validatorUrl: null/);
+	assert.doesNotMatch(texts['api/swagger-ui.css'] as string, /@import/);
+	assert.doesNotMatch(texts['api/start.js'] as string, /https?:/);
+	assert.match(texts['api/start.js'] as string, /url: '\.\.\/openapi\.json'/);
+	assert.match(texts['api/start.js'] as string, /validatorUrl: null/);
 });

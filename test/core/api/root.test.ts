@@ -26,7 +26,8 @@ for (const [settings, prefix] of [
 			assert.match(html, /<h1>Caskade<\/h1>/);
 			for (const secret of [aid, client]) assert.equal(html.includes(secret), false);
 			const links = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link]) => link as string);
-			for (const expected of ['docs', 'openapi.json', 'demo/']) assert.ok(links.includes(expected), expected);
+			for (const expected of ['docs/', 'docs/api', 'openapi.json', 'demo/'])
+				assert.ok(links.includes(expected), expected);
 			for (const link of links.filter((one) => !one.startsWith('data:')))
 				assert.equal((await fetch(new URL(link, answer.url))).status, 200, link);
 		});
@@ -39,7 +40,7 @@ for (const [settings, prefix] of [
 				assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 				const { name, version, ...links } = (await answer.json()) as Record<string, string>;
 				assert.deepEqual([name, /^\d+\.\d+\.\d+$/.test(version ?? '')], ['Caskade', true]);
-				assert.deepEqual(links, { docs: `${prefix}/docs`, openapi: `${prefix}/openapi.json` });
+				assert.deepEqual(links, { docs: `${prefix}/docs/`, openapi: `${prefix}/openapi.json` });
 				for (const link of Object.values(links))
 					assert.equal((await fetch(new URL(link, url))).status, 200, link);
 			}
@@ -60,7 +61,7 @@ for (const [settings, prefix] of [
 
 test('pages name an icon, or browsers would ask for one and complain that there is none', async (t) => {
 	const { url } = await startService(t);
-	for (const path of ['/', '/docs']) {
+	for (const path of ['/', '/docs/', '/docs/api']) {
 		const html = await (await fetch(url + path, { headers: browser })).text();
 		assert.match(html, /<link rel="icon" href="data:,">/, path);
 	}

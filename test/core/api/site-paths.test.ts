@@ -22,7 +22,7 @@ test("hits and the tag may be at any path but the service's own, and what is bel
 	assert.ok(ofOperations.includes('/reports/ltv') && ofOperations.includes('/subscription/order-1'));
 	const others = [
 		...['/hit.gif', '/tag.js', '/tag.v1.js', '/healthz', '/readyz', '/openapi.json'],
-		...['/docs', '/docs/start.js', '/docs/other', '/demo', '/demo/index.html', '/demo/other', '/reports'],
+		...['/docs', '/docs/api/start.js', '/docs/other', '/demo', '/demo/index.html', '/demo/other', '/reports'],
 	];
 	for (const [index, path] of [...ofOperations, ...others].entries()) {
 		const flag = index % 2 === 0 ? 'hit' : 'tag';

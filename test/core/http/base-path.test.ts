@@ -45,12 +45,12 @@ for (const [settings, prefix] of [
 
 test('the documents work from below a base path', async (t) => {
 	const { url } = await startAt(t, { basePath: '/api' });
-	const page = await (await fetch(`${url}/docs`)).text();
+	const page = await (await fetch(`${url}/docs/api`)).text();
 	for (const [path] of page.matchAll(/(?<=(?:src|href)=")[^"]+/g))
-		assert.equal((await fetch(new URL(path, `${url}/docs`))).status, 200, path);
-	const script = await (await fetch(`${url}/docs/start.js`)).text();
+		assert.equal((await fetch(new URL(path, `${url}/docs/api`))).status, 200, path);
+	const script = await (await fetch(`${url}/docs/api/start.js`)).text();
 	const document = /(?<=url: ')[^']+/.exec(script)?.[0] ?? '';
-	const answer = await fetch(new URL(document, `${url}/docs`));
+	const answer = await fetch(new URL(document, `${url}/docs/api`));
 	const { paths } = (await answer.json()) as { paths: object };
 	for (const path of ['/subscription', '/subscription/{tid}', '/visscores/segments', '/hit'])
 		assert.ok(path in paths, path);

@@ -38,7 +38,7 @@ async function connected(t: TestContext, port: number, isSecure: boolean): Promi
 }
 
 /** Answers of 1.5 MB: more than the system keeps for a client. */
-const requests = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(20);
+const requests = 'GET /docs/api/swagger-ui-bundle.js HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(20);
 
 for (const isSecure of [false, true])
 	test(`${isSecure ? 'HTTPS' : 'HTTP'}: a client that never reads its answers is ended, one that reads slowly is not`, async (t) => {

@@ -204,7 +204,7 @@ test('a preflight with an invalid content-type is answered', async (t) => {
 test('files are sent whole, and a failed precondition is not an internal error', async (t) => {
 	const { url } = await startService(t, { demo: true });
 	const ask = (path: string, headers: Record<string, string>) => fetch(url + path, { headers });
-	for (const path of ['/docs/swagger-ui.css', '/docs', '/tag.js', '/demo/style.css'])
+	for (const path of ['/docs/api/swagger-ui.css', '/docs/api', '/docs/', '/tag.js', '/demo/style.css'])
 		for (const range of ['bytes=0-1', 'bytes=99999999-', 'bytes=a-'])
 			assert.equal((await ask(path, { range })).status, 200, `${path} ${range}`);
 	const answer = await ask('/demo/style.css', { 'if-match': '"a"' });
@@ -272,7 +272,9 @@ test('CONNECT behind a request: its long answer is sent whole, and the connectio
 	const { hostname, port } = new URL(url);
 	const socket = connect(Number(port), hostname);
 	t.after(() => void socket.destroy());
-	socket.write('GET /docs/swagger-ui.css HTTP/1.1\r\nhost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n');
+	socket.write(
+		'GET /docs/api/swagger-ui.css HTTP/1.1\r\nhost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n',
+	);
 	const received = await text(socket);
 	const [head, body] = received.split('\r\n\r\n') as [string, string];
 	assert.match(head, /^HTTP\/1\.1 200 /);
@@ -304,8 +306,8 @@ const piece = fc.oneof(
 		'/visscores',
 		'/segments',
 		'/tag.js',
-		'/docs/swagger-ui.css',
-		'/docs',
+		'/docs/api/swagger-ui.css',
+		'/docs/api',
 		'/demo',
 	),
 	fc.constantFrom(

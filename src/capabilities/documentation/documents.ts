@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs';
+import { glob, readFile } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import type { Marked } from 'marked';
+import { html } from '../../core/format/html.ts';
+
+/** As in the repository, so in the package. */
+const project = join(import.meta.dirname, '../../..');
+const start = 'docs/README.md';
+/** Pages that lie elsewhere, and where they are served. */
+const others: Readonly<Record<string, string>> = {
+	'CHANGELOG.md': 'changelog',
+	'SECURITY.md': 'security',
+	'client/README.md': 'client',
+	'client/tag/README.md': 'client-tag',
+};
+
+/** What stands below one heading. */
+export interface Section {
+	readonly anchor: string;
+	readonly heading: string;
+	readonly text: string;
+}
+
+export interface Document {
+	/** Below `docs/`, without `.md`; empty for the start page. */
+	readonly path: string;
+	readonly title: string;
+	readonly text: string;
+	readonly sections: readonly Section[];
+	/** The page's content. */
+	readonly html: string;
+}
+
+/** All pages by their paths, those of the start page first. */
+export type Documents = ReadonlyMap<string, Document>;
+
+function pathOf(source: string): string {
+	return others[source] ?? (source === start ? '' : source.slice('docs/'.length, -'.md'.length));
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchorOf(heading: string): string {
+	return heading
+		.toLowerCase()
+		.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+		.replaceAll(' ', '-');
+}
+
+function sectionsOf(text: string): Section[] {
+	const withoutCode = text.replaceAll(/^```.*?^```/gms, (code) => code.replaceAll(/^#/gm, ' #'));
+	return withoutCode.split(/^(?=#+ )/m).map((part) => {
+		const [first = '', ...rest] = part.split('\n');
+		const heading = first.replace(/^#+ /, '').replaceAll('`', '');
+		return { anchor: anchorOf(heading), heading, text: rest.join('\n') };
+	});
+}
+
+/** Where a link of a page leads, from this page; undefined where it leads to what is not served. */
+function hrefFrom(source: string, href: string, sources: ReadonlySet<string>): string | undefined {
+	if (/^(https?:|mailto:|#)/.test(href)) return href;
+	const [path = '', anchor] = href.split('#');
+	const target = posix.join(posix.dirname(source), path);
+	const isImage = /\.png$/.test(target) && existsSync(join(project, target));
+	if (!isImage && !sources.has(target)) return undefined;
+	const served = isImage ? target.slice('docs/'.length) : pathOf(target);
+	const from = posix.dirname(`docs/${pathOf(source) || 'start'}`);
+	const relative = posix.relative(from, `docs/${served}`) || '.';
+	return `${served === '' ? `${relative}/` : relative}${anchor === undefined ? '' : `#${anchor}`}`;
+}
+
+function rendererOf(marked: Marked, source: string, sources: ReadonlySet<string>): Marked {
+	return marked.use({
+		renderer: {
+			heading({ tokens, depth, text }) {
+				const anchor = anchorOf(text);
+				return `<h${depth} id="${anchor}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+			},
+			link({ href, tokens }) {
+				const target = hrefFrom(source, href, sources);
+				const text = this.parser.parseInline(tokens);
+				return target === undefined ? text : `${html`<a href="${target}">`}${text}</a>`;
+			},
+			image({ href, text }) {
+				const target = hrefFrom(source, href, sources);
+				return target === undefined ? '' : html`<img src="${target}" alt="${text}">`.toString();
+			},
+			code({ text }) {
+				return html`<pre tabindex="0"><code>${text}</code></pre>\n`.toString();
+			},
+			table({ header, rows }) {
+				const cell = ({ tokens, text }: (typeof header)[number], isHeading = false) => {
+					const [open, close] = isHeading && text !== '' ? ['<th scope="col">', '</th>'] : ['<td>', '</td>'];
+					return `${open}${this.parser.parseInline(tokens)}${close}`;
+				};
+				const isHeaded = header.some(({ text }) => text !== '');
+				const head = `<thead><tr>${header.map((each) => cell(each, true)).join('')}</tr></thead>`;
+				const body = rows.map((row) => `<tr>${row.map((each) => cell(each)).join('')}</tr>`);
+				return `<div class="table" tabindex="0"><table>${isHeaded ? head : ''}<tbody>\n${body.join('\n')}\n</tbody></table></div>\n`;
+			},
+		},
+	});
+}
+
+/** Reads and renders all pages, which takes a part of a second: the first time that somebody asks. */
+export async function readDocuments(): Promise<Documents> {
+	const { Marked } = await import('marked');
+	const found = await Array.fromAsync(glob('docs/**/*.md', { cwd: project }));
+	const sources = new Set(
+		[...found, ...Object.keys(others)].filter((source) => existsSync(join(project, source))),
+	);
+	const first = await readFile(join(project, start), 'utf8');
+	const place = (source: string) => {
+		const at = first.indexOf(`](${posix.relative('docs', source)})`);
+		return source === start ? -1 : at === -1 ? first.length : at;
+	};
+	const ordered = [...sources].sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));
+	const documents = new Map<string, Document>();
+	for (const source of ordered) {
+		const text = await readFile(join(project, source), 'utf8');
+		const sections = sectionsOf(text);
+		const title = sections.find(({ heading }) => heading !== '')?.heading ?? source;
+		const rendered = await rendererOf(new Marked(), source, sources).parse(text);
+		documents.set(pathOf(source), { path: pathOf(source), title, text, sections, html: rendered });
+	}
+	return documents;
+}
+
+/** A picture of the documentation; undefined where it is not shipped. */
+export async function readPicture(path: string): Promise<Buffer | undefined> {
+	if (!/^(?:[a-z-]+\/)+[a-z-]+\.png$/.test(path)) return undefined;
+	return readFile(join(project, 'docs', path)).catch(() => undefined);
+}

@@ -1,0 +1,40 @@
+import type { Document, Documents, Section } from './documents.ts';
+
+export interface Found {
+	readonly document: Document;
+	readonly section: Section;
+	/** The words around the first that was found. */
+	readonly excerpt: string;
+}
+
+const most = 20;
+const excerptLength = 200;
+
+function plain(text: string): string {
+	return text.replaceAll(/\]\([^)]*\)|^```.*|^[-|\s]+$|[`*[\]|]|^[-#>\s:]+/gm, ' ').replaceAll(/\s+/g, ' ');
+}
+
+/** Sections that have all words, or what begins with them; those first that have them in their heading. */
+export function search(documents: Documents, query: string): Found[] {
+	const words = query.toLowerCase().match(/[\p{L}\p{N}_./-]+/gu) ?? [];
+	if (words.length === 0) return [];
+	const found = [...documents.values()].flatMap((document) =>
+		document.sections.flatMap((section) => {
+			const heading = `${document.title} ${section.heading}`.toLowerCase();
+			const text = plain(section.text);
+			const lower = text.toLowerCase();
+			if (!words.every((word) => heading.includes(word) || lower.includes(word))) return [];
+			const inHeading = words.filter((word) => section.heading.toLowerCase().includes(word)).length;
+			const times = words.reduce((sum, word) => sum + Math.min(lower.split(word).length - 1, 5), 0);
+			const isReason = document.path.startsWith('decisions/') || document.path === 'changelog';
+			const score = 20 * inHeading + times - (isReason ? 15 : 0);
+			const at = Math.max(
+				0,
+				Math.min(...words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)),
+			);
+			const from = Number.isFinite(at) ? Math.max(0, at - excerptLength / 4) : 0;
+			return [{ document, section, excerpt: text.slice(from, from + excerptLength), score }];
+		}),
+	);
+	return found.sort((a, b) => b.score - a.score).slice(0, most);
+}
