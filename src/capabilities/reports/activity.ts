@@ -16,7 +16,7 @@ import {
 } from '../../kit/reports/journey.ts';
 import { readArrivals } from '../../kit/reports/read-journeys.ts';
 import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
-import { curves } from '../../kit/reports/report-curves.ts';
+import { curves, withEarlier } from '../../kit/reports/report-curves.ts';
 import { commonParameters, filters } from '../../kit/reports/report-query.ts';
 import { periodText } from '../../kit/reports/report-table.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
@@ -95,16 +95,17 @@ export const activityReport = reportThat({
 		const change = (name: (typeof paid)[number]) => signed(totals[name] - before[name], money);
 		return `Net revenue is ${money(totals.netPence)}, ${moreText(totals.netPence, before.netPence, money)} ${periodText(from, to)}: first payments ${change('acquisitionPence')}, renewals ${change('renewalPence')}, refunds ${change('refundPence')}. ${countChangeText(totals.subscriptions, before.subscriptions, 'new subscription')}.`;
 	},
-	draw({ every, rows }, _, money, notes) {
-		const x = (row: FlatRow) => String(row[every]);
-		const lineOf = (name: 'netPence' | 'subscriptions' | 'arrivals') => ({
-			name: '',
-			points: rows.map((row) => ({ x: x(row as FlatRow), y: row[name], part: row.part })),
-		});
+	draw({ every, rows, compared }, _, money, notes) {
+		const lineOf = (name: 'netPence' | 'subscriptions' | 'arrivals') =>
+			withEarlier(rows, compared?.rows, (row) => ({
+				x: String((row as FlatRow)[every]),
+				y: row[name],
+				part: row.part,
+			}));
 		return [
-			curves([lineOf('netPence')], { title: `Net revenue by ${every}`, money, noted: { notes, every } }),
-			curves([lineOf('subscriptions')], { title: `New subscriptions by ${every}`, noted: { notes, every } }),
-			curves([lineOf('arrivals')], { title: `Arrivals by ${every}`, noted: { notes, every } }),
+			curves(lineOf('netPence'), { title: `Net revenue by ${every}`, money, noted: { notes, every } }),
+			curves(lineOf('subscriptions'), { title: `New subscriptions by ${every}`, noted: { notes, every } }),
+			curves(lineOf('arrivals'), { title: `Arrivals by ${every}`, noted: { notes, every } }),
 		];
 	},
 });

@@ -22,13 +22,13 @@ import type { LostLabels, LostPaths } from '../../kit/reports/lost-paths.ts';
 import type { AttributionModel } from '../../kit/reports/model.ts';
 import { type Cell, type FlatRow, reportThat, type SideTable, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
-import { bars } from '../../kit/reports/report-drawing.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
+import { bars, dots } from '../../kit/reports/report-rows.ts';
 import { withBounds } from '../../kit/reports/share-interval.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import { apportion } from './apportion.ts';
 import { attributionSeries } from './attribution-series.ts';
-import { type CreditedPath, creditedPath, creditOf, markovBasis, markovSays } from './credit.ts';
+import { type CreditedPath, creditedPath, creditOf, markovBasis, markovSays, restsOnFew } from './credit.ts';
 import { type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 
 export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis' | 'halfLifeDays'> {
@@ -196,6 +196,43 @@ function assistRatios(paths: readonly CreditedPath[], labels: number): (number |
 	return Array.from(last, (lasts, label) => ratio(assisted[label] as number, lasts));
 }
 
+/** The values of a row's dimensions. */
+function namesOf(row: AttributionRow, by: Grouping): FlatRow {
+	return Object.fromEntries(by.filter(isOfTouches).map((name) => [name, row[name] ?? null]));
+}
+
+/** What is asked of a row most often. */
+function ofOneModel(rows: readonly AttributionRow[], model: AttributionModel, by: Grouping): SideTable {
+	return {
+		title: `Credited by ${model}`,
+		rows: rows.map((row) => {
+			const {
+				trials,
+				subscriptions,
+				share,
+				conversionRate,
+				netPence: pence,
+				netPerVisitorPence,
+				low,
+				high,
+			} = row.models[model] as NonNullable<AttributionRow['models'][AttributionModel]>;
+			return {
+				...namesOf(row, by),
+				visitors: row.visitors,
+				arrivals: row.arrivals,
+				trials,
+				subscriptions,
+				low: low ?? null,
+				high: high ?? null,
+				share,
+				conversionRate,
+				netPence: pence,
+				netPerVisitorPence,
+			};
+		}),
+	};
+}
+
 /** A table for each amount, with a column for each model. */
 function matrixOf(
 	rows: readonly AttributionRow[],
@@ -208,7 +245,7 @@ function matrixOf(
 	const tableOf = (title: string, cellsOf: (row: AttributionRow) => FlatRow): SideTable => ({
 		title,
 		rows: rows.map((row) => ({
-			...Object.fromEntries(by.filter(isOfTouches).map((name) => [name, row[name] ?? null])),
+			...namesOf(row, by),
 			...cellsOf(row),
 		})),
 	});
@@ -314,7 +351,11 @@ export const attributionReport = reportThat({
 			.filter(Boolean)
 			.join(' ');
 	},
-	parts: ({ rows, models, series, by }) => (series || models.length < 2 ? null : matrixOf(rows, models, by)),
+	parts({ rows, models, series, by }) {
+		const [one, ...others] = models;
+		if (series || one === undefined) return null;
+		return others.length > 0 ? matrixOf(rows, models, by) : [ofOneModel(rows, one, by)];
+	},
 	table: ({ rows, series }) =>
 		(series as readonly FlatRow[] | undefined) ??
 		rows.flatMap(({ models, ...row }) =>
@@ -323,14 +364,31 @@ export const attributionReport = reportThat({
 				return { ...row, model, ...amount, low, high };
 			}),
 		),
-	draw({ series, seriesModel, every, by }, table, money, notes) {
+	draw({ rows, models, markov, series, seriesModel, every, by }, _, money, notes) {
 		if (!series || !every) {
-			const withIntervals = table.filter(({ low }) => typeof low === 'number');
-			const title = 'Subscriptions credited by markov, with their 95 % intervals';
-			return [
-				bars(table, 'netPence', { title: 'Net revenue', money }),
-				bars(withIntervals, 'subscriptions', { title, bounds: ['low', 'high'] }),
-			];
+			// What rests on few says little, also in a picture.
+			const told = models.filter((model) => model !== 'markov' || (markov && !restsOnFew(markov)));
+			const drawn = (value: (credited: NonNullable<AttributionRow['models'][AttributionModel]>) => Cell) =>
+				rows.map((row) => ({
+					name: nameOf(row, by),
+					...Object.fromEntries(
+						told.map((model) => [model, value(row.models[model] as NonNullable<typeof row.models.last>)]),
+					),
+				}));
+			const columns = told.slice(0, 2).map((model) => ({ name: model, column: model }));
+			const [one] = told;
+			const credited = drawn(({ subscriptions }) => subscriptions);
+			const net = drawn(({ netPence: pence }) => pence);
+			if (one === undefined) return null;
+			return told.length > 1
+				? [
+						dots(credited, columns, { title: 'New subscriptions, by two models' }),
+						dots(net, columns, { title: 'Net revenue, by two models', money }),
+					]
+				: [
+						bars(credited, one, { title: `New subscriptions, credited by ${one}` }),
+						bars(net, one, { title: `Net revenue, credited by ${one}`, money }),
+					];
 		}
 		const lines = curvesByGroup(series, by, (row) => ({
 			x: String(row[every]),

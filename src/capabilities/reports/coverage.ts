@@ -11,8 +11,8 @@ import { requireExactSums } from '../../kit/reports/exact-sums.ts';
 import { isIn, type Terms } from '../../kit/reports/journey.ts';
 import { readEvents, readsAll } from '../../kit/reports/read-journeys.ts';
 import { reportThat } from '../../kit/reports/report.ts';
-import { bars } from '../../kit/reports/report-drawing.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';
+import { bars } from '../../kit/reports/report-rows.ts';
 import { unknownNames } from './unknown-names.ts';
 
 const joins = ['tid', 'cid', 'subid', 'unjoined', 'claimed'] as const;

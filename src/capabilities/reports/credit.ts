@@ -121,6 +121,11 @@ export function markovBasis(paths: readonly CreditedPath[], lost: LostPaths): Ma
 /** With fewer conversions, the Markov model's shares are mostly chance. */
 const fewConversions = 300;
 
+/** Whether it says little. */
+export function restsOnFew({ subscriptions }: MarkovBasis): boolean {
+	return subscriptions < fewConversions;
+}
+
 /** Sentences on what the model rests on, and whether it is shown: without lost paths it would be a share of paths. */
 export function markovSays(basis: MarkovBasis | undefined) {
 	if (!basis) return { isShown: false, warnings: [], notes: [] };
@@ -136,7 +141,7 @@ export function markovSays(basis: MarkovBasis | undefined) {
 	const compares = `The Markov model compares ${counted(subscriptions, 'subscription')} with ${counted(lostPaths, 'lost path')}.`;
 	return {
 		isShown: true,
-		warnings: subscriptions < fewConversions ? [few] : [],
+		warnings: restsOnFew(basis) ? [few] : [],
 		notes: [[compares, ...lostNotes(lostAfterDays)].join(' ')],
 	};
 }

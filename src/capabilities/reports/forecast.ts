@@ -13,7 +13,7 @@ import {
 } from '../../kit/reports/courses.ts';
 import { isIn, type Journey, type Period } from '../../kit/reports/journey.ts';
 import { reportThat } from '../../kit/reports/report.ts';
-import { bars } from '../../kit/reports/report-drawing.ts';
+import { bars } from '../../kit/reports/report-rows.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import {

@@ -9,7 +9,7 @@ import { isIn, type Period } from '../../kit/reports/journey.ts';
 import { quotedName } from '../../kit/reports/label.ts';
 import { readTouchesOf } from '../../kit/reports/read-journeys.ts';
 import { reportThat, styled } from '../../kit/reports/report.ts';
-import { bars } from '../../kit/reports/report-drawing.ts';
+import { bars } from '../../kit/reports/report-rows.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';
 import { withBounds } from '../../kit/reports/share-interval.ts';
 

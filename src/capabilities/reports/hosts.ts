@@ -5,7 +5,7 @@ import { eachVisitorsHits, ownersOfTids, type VisitorsHit } from '../../kit/read
 import { isIn, type Period } from '../../kit/reports/journey.ts';
 import { quotedName } from '../../kit/reports/label.ts';
 import { reportThat } from '../../kit/reports/report.ts';
-import { bars } from '../../kit/reports/report-drawing.ts';
+import { bars } from '../../kit/reports/report-rows.ts';
 
 /** What began on the pages of a host, and what of it came as somebody new from another host of the account. */
 interface HostRow {

@@ -156,28 +156,37 @@ export const renewalsReport = reportThat({
 			extremesText(alike, {
 				before: `${of}, the first time it was due`,
 				has: 'has renewed',
-				left: rows.length - alike.length,
+				left:
+					rows.filter(
+						({ evt, periodDays }) =>
+							evt === largest.evt && periodDays !== null && Math.round(periodDays) === largest.days,
+					).length - alike.length,
 			}) ?? `${of}, ${boundedText(largest)} renewed the first time that it was due.`
 		);
 	},
 	table: ({ rows }) => rows.flatMap(rowPerAge),
-	draw: ({ rows }) =>
-		curves(
-			rows
-				.filter(({ survivors }) => survivors.length > 0)
-				.map(({ eligible, renewed, survivors, refundRate, subscriptions, periodDays, ...names }) => ({
-					name: [...Object.values(names), `every ${periodDays} days`].join(' · '),
+	draw({ rows, by }) {
+		const told = rows.filter(({ survivors }) => survivors.length > 0);
+		const hasOnePlan = new Set(told.map(({ evt, periodDays }) => `${evt} ${periodDays}`)).size < 2;
+		return curves(
+			told.map(({ survivors, periodDays, evt, ...row }) => {
+				const values = by.map((each) => namesOf(row)[columnOf(each)]);
+				const plan = [quotedName(evt), `${Math.round(periodDays ?? 0)} days`];
+				return {
+					name: [...values, ...(hasOnePlan && values.length > 0 ? [] : plan)].join(' · '),
 					points: [
 						{ x: '0', y: 1, low: 1, high: 1 },
 						...survivors.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
 					],
-				})),
+				};
+			}),
 			{
 				title: 'Still subscribed after so many renewals, with the 95 % interval',
 				isShare: true,
 				across: 'renewals',
 			},
-		),
+		);
+	},
 });
 
 function rowPerAge({

@@ -11,7 +11,7 @@ import {
 import { allTime, type Journey } from '../../kit/reports/journey.ts';
 import { readSubscriptions } from '../../kit/reports/read-journeys.ts';
 import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
-import { bars } from '../../kit/reports/report-drawing.ts';
+import { bars } from '../../kit/reports/report-rows.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import { unknownNames } from './unknown-names.ts';
 

@@ -10,8 +10,8 @@ import { isIn, type Period, placeOf, ratio, spansOf, type Terms } from '../../ki
 import { percentilesOf } from '../../kit/reports/percentile.ts';
 import { type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
-import { bars } from '../../kit/reports/report-drawing.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';
+import { bars } from '../../kit/reports/report-rows.ts';
 import { type ShareWithBounds, withBounds } from '../../kit/reports/share-interval.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import { provisional } from './open-dues.ts';

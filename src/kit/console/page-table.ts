@@ -12,10 +12,12 @@ export function pageTable<Row>(label: string, rows: readonly Row[], columns: Col
 		cellOf,
 	}));
 	const cell = (value: HtmlValue) => (typeof value === 'number' ? formatNumber(value) : value);
-	return html`<div class="wide" tabindex="0" role="group" aria-label="${label}"><table>
+	return html`<div class="wide" tabindex="0" role="group" aria-label="${label}"><table><caption class="unseen">${label}</caption>
 <thead><tr>${shown.map(({ name, look }) => html`<th scope="col"${look}>${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
-		(row) => html`<tr>${shown.map(({ look, cellOf }) => html`<td${look}>${cell(cellOf(row))}</td>`)}</tr>
+		(
+			row,
+		) => html`<tr>${shown.map(({ look, cellOf }, place) => (place === 0 ? html`<th scope="row"${look}>${cell(cellOf(row))}</th>` : html`<td${look}>${cell(cellOf(row))}</td>`))}</tr>
 `,
 	)}</tbody></table></div>`;
 }

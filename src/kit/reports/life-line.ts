@@ -1,5 +1,5 @@
 import { type Html, html } from '../../core/format/html.ts';
-import { marksBetween } from './report-curves.ts';
+import { marksBetween } from './axis.ts';
 import { legendOf, maxSeries } from './report-drawing.ts';
 import { shortened } from './report-table.ts';
 

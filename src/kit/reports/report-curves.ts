@@ -1,10 +1,11 @@
 import { type Html, html } from '../../core/format/html.ts';
 import type { ShowMoney } from '../../core/format/money.ts';
-import { formatNumber } from '../../core/format/numbers.ts';
+import { labelledMarks, marksBetween, shownBy } from './axis.ts';
 import type { SpanLength } from './calendar.ts';
 import { type DayNote, noteList, notesByPlace } from './day-notes.ts';
 import { columnOf } from './grouping.ts';
-import { characterWidth, legendOf, maxSeries, picture } from './report-drawing.ts';
+import { characterWidth, legendOf, maxSeries, picture, pictureWidth } from './report-drawing.ts';
+import { shortened } from './report-table.ts';
 
 /** A value for each of some places across, with the bounds of its interval where there is one. */
 export interface CurvePoint {
@@ -14,6 +15,8 @@ export interface CurvePoint {
 	readonly high?: number | null;
 	/** How much of a day, week or month it is of, where that is not all. It is drawn hollow. */
 	readonly part?: string | null;
+	/** What the place is called, where another curve has given its name. */
+	readonly told?: string;
 }
 
 export interface Curve {
@@ -21,6 +24,8 @@ export interface Curve {
 	readonly points: readonly CurvePoint[];
 	/** What is expected, not what came. */
 	readonly isDashed?: boolean;
+	/** Whether it is the first one of an earlier time. */
+	readonly isPale?: boolean;
 }
 
 interface CurveTitles {
@@ -38,7 +43,10 @@ interface CurveTitles {
 
 export const monthsAcross = 'months after that of the first payment';
 
-const [width, height, right, top, bottom] = [440, 240, 18, 14, 30];
+const [width, height, top, bottom] = [pictureWidth, 280, 14, 30];
+/** Of names at the ends of curves, in characters, and their distance from each other. */
+const [endLength, endDistance] = [24, 16];
+
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
 export function curves(
 	all: readonly Curve[],
@@ -55,11 +63,11 @@ export function curves(
 	const isCount = !money && !isShare && known.every(Number.isInteger);
 	const marks = marksBetween(Math.min(0, ...known), Math.max(isShare ? 1 : 0, ...known), isCount ? 1 : 0);
 	const [min, max] = [marks[0] as number, marks.at(-1) as number];
-	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
-	const texts = marks.map(shown);
-	// Amounts without pence, where all of them are.
-	const labels = texts.every((text) => text.endsWith('.00')) ? texts.map((text) => text.slice(0, -3)) : texts;
+	const shown = shownBy({ money, isShare });
+	const labels = labelledMarks(marks, { money, isShare });
 	const left = Math.max(...labels.map((text) => text.length)) * characterWidth + 10;
+	const endNames = stacked || drawn.length < 2 ? [] : drawn.map(({ name }) => shortened(name, endLength));
+	const right = Math.max(18, ...endNames.map((name) => name.length * characterWidth + 34));
 	const placeOf = new Map(places.map((x, place) => [x, place]));
 	const plot = width - left - right;
 	const across = (x: string) => {
@@ -88,9 +96,9 @@ export function curves(
 			html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
 		);
 	const barWidth = (0.7 * plot) / places.length;
-	const lines = drawn.map(({ name, points, isDashed }, place) => {
-		const title = ({ x, y, part }: CurvePoint) =>
-			html`<title>${name && `${name}, `}${x}${part && ` (${part})`}: ${shown(y ?? 0)}</title>`;
+	const lines = drawn.map(({ name, points, isDashed, isPale }, place) => {
+		const title = ({ x, y, part, told = x }: CurvePoint) =>
+			html`<title>${name && `${name}, `}${told}${part && ` (${part})`}: ${shown(y ?? 0)}</title>`;
 		if (stacked) {
 			const bars = points.map((point) => {
 				const [from, to] = (stacked.get(point) as [number, number]).map(up) as [number, number];
@@ -105,7 +113,15 @@ export function curves(
 			...banded.map(({ x, high }) => at(x, high as number)),
 			...banded.toReversed().map(({ x, low }) => at(x, low as number)),
 		];
-		const line = whole.map(({ x, y }) => at(x, y as number)).join(' ');
+		// What is of a part of a day, week or month is no fall, so that its line is dashed.
+		const [solid, dashed] = [false, true].map((isOfPart) =>
+			whole
+				.slice(1)
+				.map((point, before) => [whole[before] as CurvePoint, point] as const)
+				.filter(([from, to]) => Boolean(isDashed || from.part || to.part) === isOfPart)
+				.map(([from, to]) => `M${at(from.x, from.y as number)}L${at(to.x, to.y as number)}`)
+				.join(''),
+		);
 		const dots = whole.map(
 			(point) =>
 				html`<circle cx="${across(point.x).toFixed(1)}" cy="${up(point.y as number).toFixed(1)}" ${point.part ? html`r="4" fill="none" stroke="currentColor" pointer-events="all"` : html`r="2.5" fill="currentColor"`}>${title(point)}</circle>`,
@@ -113,7 +129,7 @@ export function curves(
 		const shade =
 			band.length > 0 &&
 			html`<polygon points="${band.join(' ')}" fill="currentColor" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>`;
-		return html`<g class="series-${place}">${shade}<polyline points="${line}" fill="none" stroke="currentColor" stroke-width="2"${isDashed && html` stroke-dasharray="5"`}/>${dots}</g>
+		return html`<g class="series-${isPale ? 0 : place}${isPale && ' pale'}">${shade}${solid && html`<path d="${solid}" fill="none" stroke="currentColor" stroke-width="2"/>`}${dashed && html`<path d="${dashed}" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="5"/>`}${dots}</g>
 `;
 	});
 	const noted = given
@@ -124,13 +140,38 @@ export function curves(
 		return html`<path class="noted" d="M${x} ${height - below}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
 `;
 	});
+	const ends = endNames.flatMap((name, place) => {
+		const { points = [], isPale } = drawn[place] ?? {};
+		const last = points.findLast(({ y }) => y !== null);
+		return last ? [{ name, place: isPale ? 0 : place, x: across(last.x), y: up(last.y as number) }] : [];
+	});
+	const lowest = height - below;
+	const labelled = apart(ends, lowest).map(({ name, place, x, y, labelY }) => {
+		const from = width - right + 20;
+		return html`<path class="leader series-${place}" d="M${(x + 5).toFixed(1)} ${y.toFixed(1)}L${from - 4} ${labelY.toFixed(1)}" fill="none" stroke="currentColor"/><text x="${from}" y="${(labelY + 4).toFixed(1)}">${name}</text>`;
+	});
 	const rest = all.length - drawn.length;
 	return picture(
 		title,
 		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
-${noteMarks}${lines}</svg>`,
-		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Hollow'}: a part of the ${given?.every ?? 'span'}, or not over yet.</p>`}${drawn.length > 1 && html`<p>${legendOf(drawn)}${rest > 0 && ` and ${rest} more in the table`}</p>`}${noteList([...noted.values()].flat())}`,
+${noteMarks}${lines}${labelled}</svg>`,
+		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a part of the ${given?.every ?? 'span'}, or not over yet.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}${noteList([...noted.values()].flat())}`,
 	);
+}
+
+/** Names at the ends of curves, so that none stands over another. @param lowest where the last one may be */
+function apart<End extends { readonly y: number }>(
+	ends: readonly End[],
+	lowest: number,
+): (End & { labelY: number })[] {
+	const placed = ends.map((end) => ({ ...end, labelY: end.y })).sort((a, b) => a.y - b.y);
+	for (const [place, end] of placed.entries())
+		end.labelY = Math.max(end.labelY, (placed[place - 1]?.labelY ?? -endDistance) + endDistance);
+	for (let place = placed.length - 1; place >= 0; place--) {
+		const end = placed[place] as (typeof placed)[number];
+		end.labelY = Math.min(end.labelY, (placed[place + 1]?.labelY ?? lowest + endDistance) - endDistance);
+	}
+	return placed;
 }
 
 /** From where to where each point of curves is drawn that stand upon each other. */
@@ -158,17 +199,6 @@ export function sparkline(values: readonly number[]): Html | null {
 	return html`<svg class="spark series-0" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true"><path d="M${points.join('L')}" fill="none" stroke="currentColor" stroke-width="1.5" vector-effect="non-scaling-stroke"/></svg>`;
 }
 
-/** Round numbers at equal distances, from below a minimum to above a maximum. @param atLeast the distance */
-export function marksBetween(min: number, max: number, atLeast = 0): number[] {
-	const least = Math.max(atLeast, (max - min || 1) / 5);
-	const power = 10 ** Math.floor(Math.log10(least));
-	const distance = power * ([1, 2, 2.5, 5, 10].find((times) => times * power >= least * 0.999) as number);
-	const [first, last] = [Math.floor(min / distance), Math.ceil(max / distance)];
-	return Array.from({ length: Math.max(last, first + 1) - first + 1 }, (_, mark) =>
-		Number(((first + mark) * distance).toPrecision(12)),
-	);
-}
-
 /** A curve for each group of rows, named by the values of their dimensions. */
 export function curvesByGroup<Row extends Readonly<Record<string, unknown>>>(
 	rows: readonly Row[],
@@ -182,4 +212,22 @@ export function curvesByGroup<Row extends Readonly<Record<string, unknown>>>(
 /** Numbers by size, dates by time. */
 function inOrder(a: string, b: string): number {
 	return a.localeCompare(b, 'en', { numeric: true });
+}
+
+/** The curve of a report and, where it is compared, that of the earlier period beneath the same places. */
+export function withEarlier<Row>(
+	rows: readonly Row[],
+	earlier: readonly Row[] | undefined,
+	pointOf: (row: Row) => CurvePoint,
+): Curve[] {
+	const points = rows.map(pointOf);
+	if (!earlier) return [{ name: '', points }];
+	const before = earlier.slice(0, points.length).map((row, place) => {
+		const { x, part: _, ...point } = pointOf(row);
+		return { ...point, x: points[place]?.x ?? x, told: x };
+	});
+	return [
+		{ name: 'now', points },
+		{ name: 'before', points: before, isPale: true },
+	];
 }

@@ -1,8 +1,7 @@
 import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
 import type { ShowMoney } from '../../core/format/money.ts';
-import { formatNumber, formatShare } from '../../core/format/numbers.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
-import { nothing, type ShownColumn, shortened, shownCell, shownColumns } from './report-table.ts';
+import { nothing, type ShownColumn, shownCell, shownColumns } from './report-table.ts';
 
 const seriesColours = [
 	'#0b63ce',
@@ -30,87 +29,21 @@ const shades = Array.from(
  * What pictures and tables need of a page's style. Colours are properties, so that the same markup suits bright and dark
  * screens and paper. Shading is printed, and wide tables wrap on paper.
  */
-export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}.tick{stroke:var(--series-0);stroke-width:1.5;fill:none}.noted{stroke:#888;stroke-dasharray:2 3;fill:#888}
-td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}${shades}th{vertical-align:bottom}
-td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
-.paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
+export const drawingStyle = `${properties(seriesColours)}:root{--card:#fff}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}.added{fill:var(--series-2)}.hollow{fill:var(--card)}.pale{opacity:.45}.leader{opacity:.6;stroke-dasharray:1 3}.tick{stroke:var(--series-0);stroke-width:1.5;fill:none}.noted{stroke:#888;stroke-dasharray:2 3;fill:#888}
+.number{text-align:right}.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}${shades}thead th{vertical-align:bottom}tbody th{font-weight:400}caption{text-align:left;font-weight:600}
+td,tbody th{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}.long{white-space:normal!important;overflow-wrap:anywhere;min-width:9rem}.answer{font-size:1.1rem}
+.paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"More to the right →";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
 @container scroll-state(scrollable:x){.wide::before{display:inline-block}}
 @media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
-.picture{margin:0}.picture figcaption{font-weight:600}.picture p{margin:.3rem 0}svg:where(:not([width])){display:block;min-width:20rem;width:100%;max-width:36rem}svg.flow{min-width:64rem}svg.life{min-width:54rem}svg.flow,svg.life{max-width:72rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .group{font-weight:600}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
-@media(prefers-color-scheme:dark){${properties(darkColours)}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
-@media print{svg.flow,svg.life{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td{white-space:normal}td.number,td:first-child:not(.long){white-space:nowrap}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
+.picture{margin:0}.picture figcaption{font-weight:600}.picture p{margin:.3rem 0}svg:where(:not([width])){display:block;min-width:60rem;width:100%;max-width:72rem}svg.flow{min-width:64rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg a text{text-decoration:underline}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
+@media(prefers-color-scheme:dark){${properties(darkColours)}:root{--card:#16181c}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
+@media(forced-colors:active){svg text{fill:CanvasText}svg :is(.axis,.interval){stroke:CanvasText}.hollow{fill:Canvas}}
+@media print{body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td,tbody th{white-space:normal}td.number,tbody th:not(.long){white-space:nowrap}svg:where(:not([width])){min-width:0;break-inside:avoid}svg.flow{min-width:0}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
-/** Ten groups of seven models. */
-const maxBars = 70;
-const [width, barHeight] = [440, 20];
-const nameLength = 22;
+/** As wide as a page of the console on a screen of 1,280 pixels, where texts have the size that the style says. */
+export const pictureWidth = 980;
 /** A character of 13 pixels is at most so wide, but for a few. */
 export const characterWidth = 8;
-
-interface BarTitles {
-	readonly title: string;
-	/** Where values are amounts of money. */
-	readonly money?: ShowMoney;
-	readonly isShare?: boolean;
-	/** The columns of the bounds of an interval, which is drawn where a row has one. */
-	readonly bounds?: readonly [low: string, high: string];
-}
-
-/** A bar for each row: to the right of a line at zero, or to its left in another colour. Rows of several models are grouped. */
-export function bars(
-	table: readonly FlatRow[],
-	column: string,
-	{ title, money, isShare, bounds }: BarTitles,
-): Html | null {
-	const isGrouped = new Set(table.map(({ model }) => model)).size > 1;
-	const rows = table.slice(0, maxBars).map(({ model = null, ...row }) => ({
-		names: Object.values(row).filter((cell) => typeof cell === 'string'),
-		model,
-		value: Number(row[column] ?? 0),
-		within: (bounds ?? []).map((name) => row[name]).filter((bound) => typeof bound === 'number'),
-	}));
-	if (rows.length === 0) return null;
-	const values = rows.flatMap(({ value, within }) => [value, ...within]);
-	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
-	const shown = money ?? (isShare ? formatShare : formatNumber);
-	const labels = rows.map(({ names, model, value }) => ({
-		name: isGrouped ? String(model ?? '') : names.join(' · '),
-		value: shown(value),
-	}));
-	const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length)) * characterWidth;
-	const barsFrom = Math.min(nameLength * characterWidth, widest(labels.map(({ name }) => name))) + 12;
-	const barsTo = width - 12 - widest(labels.map(({ value }) => value));
-	const across = (value: number) => barsFrom + ((barsTo - barsFrom) * (value - min)) / (max - min || 1);
-	let y = 24;
-	const drawn = rows.map(({ names, value, within }, place) => {
-		const group = names.join(' · ');
-		const isNext = isGrouped && group !== rows[place - 1]?.names.join(' · ');
-		if (isNext) y += barHeight + (place > 0 ? 4 : 0);
-		const heading =
-			isNext &&
-			html`<text class="group" x="0" y="${y - 5}">${shortened(group, 40)}<title>${group}</title></text>
-`;
-		const { name, value: text } = labels[place] as (typeof labels)[number];
-		const [from, to] = [across(Math.min(0, value)), across(Math.max(0, value))];
-		const line = html`${heading}<text x="${(barsFrom - 8).toFixed(1)}" y="${y + 14}" text-anchor="end">${shortened(name, nameLength)}<title>${name}</title></text><rect class="bar${value < 0 && ' negative'}" x="${from.toFixed(1)}" y="${y + 3}" width="${(to - from).toFixed(1)}" height="${barHeight - 6}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 2}" y="${y + 14}" text-anchor="end">${text}</text>
-`;
-		y += barHeight;
-		return line;
-	});
-	const zero = across(0).toFixed(1);
-	// An end of the scale that would stand over the zero has no label: each bar has its number.
-	const scale = [min, max]
-		.filter((value) => Math.abs(across(value) - across(0)) > (shown(value).length + 2) * characterWidth)
-		.map(
-			(value) =>
-				html`<text x="${across(value).toFixed(1)}" y="14" text-anchor="${value < 0 ? 'start' : 'end'}">${shown(value)}</text>`,
-		);
-	return picture(
-		title,
-		html`<svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${title}">${scale}${drawn}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg>`,
-		cutNote(rows.length, table.length, 'rows'),
-	);
-}
 
 /** A drawing under its title, which scrolls by itself where it is wider than the page. @param after what stands below it */
 export function picture(title: string, drawing: Html, after: HtmlValue = null): Html {
@@ -119,18 +52,12 @@ export function picture(title: string, drawing: Html, after: HtmlValue = null): 
 `;
 }
 
-/** Which colour is whose. */
-export function legendOf(series: readonly { readonly name: string }[]): Html[] {
+/** Which colour is whose. @param isDots whether the first one is filled, and the others are hollow */
+export function legendOf(series: readonly { readonly name: string }[], isDots = false): Html[] {
 	return series.map(
-		({ name }, place) => html`<span class="name"><span class="series-${place}">■</span> ${name}</span> `,
+		({ name }, place) =>
+			html`<span class="name"><svg class="swatch" width="12" height="12" aria-hidden="true"><circle class="series-${place}${isDots && place > 0 && ' hollow'}" cx="6" cy="6" r="5" fill="currentColor" stroke="currentColor"/></svg> ${name}</span> `,
 	);
-}
-
-/** The line of an interval, with ends. Empty without bounds. */
-function whisker([low, high]: readonly number[], y: number): Html | null {
-	if (low === undefined || high === undefined) return null;
-	const [from, to] = [low.toFixed(1), high.toFixed(1)];
-	return html`<path class="interval" d="M${from} ${y}H${to}M${from} ${y - 5}v10M${to} ${y - 5}v10"/>`;
 }
 
 /** Longer texts take several lines. */
@@ -141,15 +68,27 @@ const paperColumns = 8;
 /** Where a cell leads to; undefined where it leads nowhere. */
 export type LinkOfCell = (row: FlatRow, column: string) => string | undefined;
 
-/** A table. @param fitsPaper whether it is several on paper where its columns would not fit */
+/** Where the heading of a column leads to, to sort by it, and how rows are sorted by it now. */
+export type SortOfColumn = (column: string) => {
+	readonly href: string;
+	readonly order?: 'ascending' | 'descending' | undefined;
+};
+
+interface TableLook {
+	/** What it has, above it; where something else says so, only for who does not see. */
+	readonly caption?: string;
+	/** Whether it is several on paper where its columns would not fit. */
+	readonly fitsPaper?: boolean;
+	readonly linkOf?: LinkOfCell | undefined;
+	readonly sortOf?: SortOfColumn | undefined;
+}
+
+/** A table. The first column names its rows. */
 export function htmlTable(
 	rows: readonly FlatRow[],
 	money: ShowMoney,
 	styles?: ColumnStyles,
-	{
-		fitsPaper = true,
-		linkOf,
-	}: { readonly fitsPaper?: boolean; readonly linkOf?: LinkOfCell | undefined } = {},
+	{ caption = '', fitsPaper = true, linkOf, sortOf }: TableLook = {},
 ): Html {
 	if (rows.length === 0) return html`<p>${nothing}</p>`;
 	const columns = shownColumns(rows, styles).map((column) => ({
@@ -161,15 +100,22 @@ export function htmlTable(
 		Number.MIN_VALUE,
 		...rows.flatMap((row) => shaded.map(({ name }) => Number(row[name] ?? 0))),
 	);
+	const headOf = (column: ShownColumn) => {
+		const { href, order } = sortOf?.(column.name) ?? {};
+		const text =
+			href === undefined
+				? column.heading
+				: html`<a href="${href}">${column.heading}</a>${order && (order === 'ascending' ? ' ▲' : ' ▼')}`;
+		return html`<th class="${classOf(column)}" scope="col"${order && html` aria-sort="${order}"`}>${text}</th>`;
+	};
 	const tableWith = (some: readonly ShownColumn[], place: string) => {
-		const head = some.map(
-			(column) => html`<th class="${classOf(column)}" scope="col">${column.heading}</th>`,
-		);
 		const body = rows.map(
-			(row) => html`<tr>${some.map((column) => cellOf(column, row, { max, money, linkOf }))}</tr>
+			(
+				row,
+			) => html`<tr>${some.map((column, at) => cellOf(column, row, { max, money, linkOf, isName: at === 0 }))}</tr>
 `,
 		);
-		return html`<div class="wide${some.length > 4 && ' many'}${place}" tabindex="0" role="group" aria-label="table"><table><thead><tr>${head}</tr></thead><tbody>${body}</tbody></table></div>
+		return html`<div class="wide${some.length > 4 && ' many'}${place}" tabindex="0" role="group" aria-label="${caption || 'Figures'}"><table>${caption && html`<caption>${caption}</caption>`}<thead><tr>${some.map(headOf)}</tr></thead><tbody>${body}</tbody></table></div>
 `;
 	};
 	const names = columns.filter(({ isNumber }) => !isNumber);
@@ -186,16 +132,21 @@ interface CellLook {
 	readonly max: number;
 	readonly money: ShowMoney;
 	readonly linkOf: LinkOfCell | undefined;
+	/** Whether it names its row. */
+	readonly isName: boolean;
 }
 
-function cellOf(column: ShownColumn, row: FlatRow, { max, money, linkOf }: CellLook): Html {
+function cellOf(column: ShownColumn, row: FlatRow, { max, money, linkOf, isName }: CellLook): Html {
 	const value = row[column.name] ?? null;
 	if (column.isShaded && typeof value !== 'number') return html`<td></td>`;
 	const shade = column.isShaded && ` shade-${Math.round((shadeSteps * Math.max(0, Number(value))) / max)}`;
 	const text = shownCell(column, value, money);
 	const shown = typeof value === 'string' ? html`<bdi>${text}</bdi>` : text;
 	const link = value === null || value === 0 ? undefined : linkOf?.(row, column.name);
-	return html`<td class="${classOf(column)}${shade}">${link === undefined ? shown : html`<a href="${link}">${shown}</a>`}</td>`;
+	const content = link === undefined ? shown : html`<a href="${link}">${shown}</a>`;
+	return isName
+		? html`<th scope="row" class="${classOf(column)}${shade}">${content}</th>`
+		: html`<td class="${classOf(column)}${shade}">${content}</td>`;
 }
 
 function classOf({ isShaded, isNumber, isLong }: ShownColumn): string {
@@ -203,6 +154,6 @@ function classOf({ isShaded, isNumber, isLong }: ShownColumn): string {
 }
 
 /** Says that a picture shows the first of many. */
-function cutNote(shown: number, all: number, what: string): Html | null {
+export function cutNote(shown: number, all: number, what: string): Html | null {
 	return all > shown ? html`<p>The picture has the first ${shown} of ${all} ${what}.</p>` : null;
 }

@@ -25,7 +25,7 @@ ${definition.draw(report, tableOf(definition, report), money, notes)}
 ${shownTables(definition, report, isLong).map(
 	(table) => html`${table.title && html`<h2>${table.title}</h2>`}
 ${table.lines.map(paragraph)}
-${htmlTable(table.rows, money, table.columns)}`,
+${htmlTable(table.rows, money, table.columns, { caption: table.title || title })}`,
 )}`;
 	return htmlPage(`${title} of ${report.aid}`, style, body);
 }

@@ -41,7 +41,12 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	/** What it tells besides its rows. */
 	sideTables?(report: Made): readonly SideTable[];
 	/** Its pictures. @param notes what pictures of time tell of days */
-	draw(report: Made, table: readonly FlatRow[], money: ShowMoney, notes: readonly DayNote[]): HtmlValue;
+	draw(
+		report: Answered<Made>,
+		table: readonly FlatRow[],
+		money: ShowMoney,
+		notes: readonly DayNote[],
+	): HtmlValue;
 }
 
 /** A report that is made, with the same of an earlier period. */

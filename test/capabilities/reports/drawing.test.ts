@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import { activityReport } from '../../../src/capabilities/reports/activity.ts';
 import { summaryReport } from '../../../src/capabilities/reports/summary.ts';
 import { moneyOf } from '../../../src/core/format/money.ts';
-import { curves } from '../../../src/kit/reports/report-curves.ts';
-import { bars, drawingStyle, htmlTable } from '../../../src/kit/reports/report-drawing.ts';
+import { curves, withEarlier } from '../../../src/kit/reports/report-curves.ts';
+import { drawingStyle, htmlTable } from '../../../src/kit/reports/report-drawing.ts';
+import { bars, waterfall } from '../../../src/kit/reports/report-rows.ts';
 import { headOf } from '../../../src/kit/reports/report-table.ts';
 
 const pounds = moneyOf('GBP');
@@ -23,12 +24,12 @@ test('bars begin at a line at zero, negative ones to its left, with a title and 
 	const drawn = `${bars(table, 'netPence', { title: 'Net revenue', money: pounds })}`;
 	assert.match(drawn, /<figcaption>Net revenue<\/figcaption>/);
 	const [zero] = /class="axis" x1="([\d.]+)"/.exec(drawn)?.slice(1).map(Number) ?? [];
-	const rects = [...drawn.matchAll(/<rect class="[^"]+" x="([\d.]+)" y="\d+" width="([\d.]+)"/g)].map(
+	const rects = [...drawn.matchAll(/<rect class="[^"]+" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/g)].map(
 		([, x, width]) => [Number(x), Number(x) + Number(width)],
 	);
 	assert.ok(Math.abs((rects[0]?.[0] ?? 0) - (zero ?? -1)) < 0.2, 'from zero to the right');
 	assert.ok(Math.abs((rects[1]?.[1] ?? 0) - (zero ?? -1)) < 0.2, 'from the left to zero');
-	for (const text of ['£30.14', '−£28.64', '>0<']) assert.ok(drawn.includes(text), text);
+	for (const text of ['£30.14', '−£28.64', '>£0<']) assert.ok(drawn.includes(text), text);
 	assert.doesNotMatch(drawn, /style="/, 'nothing that printers leave out');
 	assert.match(
 		`${bars(Array(150).fill(table[0]), 'netPence', { title: 'Net revenue' })}`,
@@ -42,7 +43,7 @@ test('intervals are drawn on bars, on the scale of the bars', () => {
 		{ channel: 'social', subscriptions: 1, low: null, high: null },
 	];
 	const drawn = `${bars(table, 'subscriptions', { title: 'Subscriptions', bounds: ['low', 'high'] })}`;
-	const [zero, width] = (/class="bar" x="([\d.]+)" y="\d+" width="([\d.]+)"/.exec(drawn) ?? [])
+	const [zero, width] = (/class="bar" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/.exec(drawn) ?? [])
 		.slice(1)
 		.map(Number) as [number, number];
 	// The first bar is 10, of a scale that goes to 20.
@@ -106,4 +107,63 @@ test('a report says in words what it is about', () => {
 	assert.match(headOf(activityReport, { ...report, to: null })[0] ?? '', /^c-a-x, from 1 June 2026,/);
 	const ofNow = headOf(summaryReport, { ...report, from: null, to: null });
 	assert.equal(ofNow[0], 'c-a-x, as known on 5 July 2026 at 10:30 (Europe/London)');
+});
+
+test('the earlier period is a pale line beneath the same places, and what is unfinished is dashed', () => {
+	const points = (values: readonly number[], month: string) =>
+		values.map((y, place) => ({ day: `2026-${month}-0${place + 1}`, y }));
+	const drawn = `${curves(
+		withEarlier(points([1, 3, 2], '02'), points([2, 2, 4], '01'), ({ day, y }) => ({
+			x: day,
+			y,
+			part: day === '2026-02-03' ? 'so far' : null,
+		})),
+		{ title: 'Sales' },
+	)}`;
+	assert.match(drawn, /class="series-0 pale"/);
+	assert.match(drawn, /<title>before, 2026-01-02: 2<\/title>/, 'each has its own day');
+	assert.doesNotMatch(drawn, />2026-01-0\d<\/text>/, 'but no place of its own');
+	assert.equal(
+		drawn.match(/d="M[^"]+" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray/g)?.length,
+		1,
+	);
+	for (const name of ['now', 'before'])
+		assert.match(drawn, new RegExp(`>${name}</text>`), 'names at the ends');
+});
+
+test('names at the ends of curves do not stand over each other', () => {
+	const alike = Array.from({ length: 6 }, (_, number) => ({
+		name: `channel ${number}`,
+		points: [0, 1].map((x) => ({ x: String(x), y: 0.5 })),
+	}));
+	const drawn = `${curves(alike, { title: 'Left', isShare: true })}`;
+	const places = [...drawn.matchAll(/y="([\d.]+)">channel/g)].map(([, y]) => Number(y)).sort((a, b) => a - b);
+	assert.equal(places.length, 6);
+	assert.ok(places.every((y, place) => place === 0 || y - (places[place - 1] as number) >= 15));
+});
+
+test('a waterfall leads from one total to the next', () => {
+	const drawn = `${waterfall(
+		[
+			{ name: 'opening', value: 100, isTotal: true },
+			{ name: 'new', value: 50 },
+			{ name: 'ended', value: -30, href: '/rows' },
+			{ name: 'closing', value: 120, isTotal: true },
+		],
+		{ title: 'Recurring' },
+	)}`;
+	const bars = [...drawn.matchAll(/<rect class="([^"]+)"[^>]* y="([\d.]+)"[^>]* height="([\d.]+)"/g)].map(
+		([, look, y, height]) => ({ look, from: Number(y), to: Number(y) + Number(height) }),
+	);
+	const [opening, added, ended, closing] = bars as [
+		(typeof bars)[number],
+		(typeof bars)[number],
+		(typeof bars)[number],
+		(typeof bars)[number],
+	];
+	assert.deepEqual([opening.look, added.look, ended.look], ['bar', 'bar added', 'bar negative']);
+	assert.ok(Math.abs(added.to - opening.from) < 0.2, 'new stands upon the opening');
+	assert.ok(Math.abs(ended.from - added.from) < 0.2, 'ended hangs from the top of what is new');
+	assert.ok(Math.abs(closing.from - ended.to) < 0.2, 'the closing is as high as what is left');
+	assert.match(drawn, /<a href="\/rows"><text/);
 });

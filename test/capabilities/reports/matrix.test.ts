@@ -60,10 +60,9 @@ test('several models are columns, a table for each amount', () => {
 test('one model is one table, and so are several in the long form and in CSV', () => {
 	const one = reportText(definition, attribution(['linear']));
 	const long = reportText(definition, attribution(['first', 'linear']), true);
-	for (const text of [one, long]) {
-		assert.match(text, /\nchannel +visitors +arrivals +assist ratio +model +new subscriptions +acquisition /);
-		assert.doesNotMatch(text, /\nNet revenue\n/);
-	}
+	assert.match(one, /\nCredited by linear\nchannel +visitors +arrivals +new subscriptions +share of subscriptions +conversion rate +net /);
+	assert.match(long, /\nchannel +visitors +arrivals +assist ratio +model +new subscriptions +acquisition /);
+	for (const text of [one, long]) assert.doesNotMatch(text, /\nNet revenue\n/);
 	assert.equal(long.match(/ {2}(first|linear) {2}/g)?.length, 6);
 	const csv = reportCsv(definition, attribution(['first', 'linear']));
 	assert.match(csv, /^channel,visitors,arrivals,assistRatio,model,trials,subscriptions,/);

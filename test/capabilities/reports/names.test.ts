@@ -57,6 +57,7 @@ const attribution = (by: readonly ('channel' | 'campaign')[]): Report => ({
 	asOf: '2026-02-01T00:00:00.000Z',
 	timezone: 'UTC',
 	currency: 'GBP',
+	by,
 	...attribute(
 		withOurs,
 		{ lost: lostPaths() },
@@ -142,7 +143,7 @@ test('CSV has no formulas and one line for each row', () => {
 
 test('a page keeps names apart from what is around them', () => {
 	const page = reportPage(reportOf('attribution'), attribution(['campaign']));
-	assert.match(page, /<td[^>]*><bdi>عربى<\/bdi><\/td>/);
+	assert.match(page, /<th[^>]*><bdi>عربى<\/bdi><\/th>/);
 	assert.match(page, /<bdi>&#60;b&#62;&#38;<\/bdi>/);
 	assert.doesNotMatch(page, /<b>|\u202e|\u001b/);
 });

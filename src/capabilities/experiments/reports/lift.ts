@@ -26,7 +26,7 @@ import { none } from '../../../kit/reports/label.ts';
 import { valueAt } from '../../../kit/reports/percentile.ts';
 import { readSubscriptions } from '../../../kit/reports/read-journeys.ts';
 import { reportThat, type SideTable, styled } from '../../../kit/reports/report.ts';
-import { bars } from '../../../kit/reports/report-drawing.ts';
+import { dots } from '../../../kit/reports/report-rows.ts';
 import { goalsAsked } from '../../training/reports/promises.ts';
 import { drawOf } from '../domain/experiment.ts';
 import { type Entrant, type Entrants, entrantsIn } from './experiment-entries.ts';
@@ -432,21 +432,22 @@ export const liftReport = reportThat({
 			{ of: 'one look, planned ahead', ...figures },
 		];
 		const bounds = ['low', 'high'] as const;
+		const difference = { name: 'difference', column: 'difference' };
 		const some = rows.filter(({ part, rateDifference }) => part !== 'all' && rateDifference !== null);
 		return [
-			bars(looks(lift.conversionRate), 'difference', {
+			dots(looks(lift.conversionRate), [difference], {
 				title: 'Conversion rate: treated less held out, 95 %',
 				isShare: true,
 				bounds,
 			}),
-			bars(looks(lift.netPencePerVisitor), 'difference', {
+			dots(looks(lift.netPencePerVisitor), [difference], {
 				title: 'Net per visitor: treated less held out, 95 %',
 				money,
 				bounds,
 			}),
-			bars(
+			dots(
 				some.map(({ part, value, ...row }) => ({ part, value, ...row })),
-				'rateDifference',
+				[{ name: 'difference', column: 'rateDifference' }],
 				{
 					title: 'Exploration: conversion rate by channel and device',
 					isShare: true,

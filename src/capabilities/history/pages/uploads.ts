@@ -12,7 +12,7 @@ import { addDays } from '../../../kit/reports/calendar.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 import { mayKeys, notOnAll } from '../../accounts/pages/settings.ts';
-import { besideTables, tablePart } from '../../reports/pages/figures.ts';
+import { aboveTables } from '../../reports/pages/figures.ts';
 
 const readEvents = 500;
 const shownUploads = 50;
@@ -88,7 +88,7 @@ async function answers(asked: AskedOfAccount): Promise<Html> {
 	const noted = { notes: await dayNotes(), every: 'day' } as const;
 	const picture = curves(lines, { title: 'Requests by answer', noted });
 	return html`<section class="figure" aria-labelledby="answers"><h2 id="answers">Answers to uploads</h2>
-${causes.length === 0 ? html`<p class="empty">No request was counted in the last ${answerDays} days. Uploads are counted within some seconds.</p>` : besideTables(picture, tablePart(causes.length + 1, table))}
+${causes.length === 0 ? html`<p class="empty">No request was counted in the last ${answerDays} days. Uploads are counted within some seconds.</p>` : aboveTables(picture, table)}
 <footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where events of another content were stored before under their tid; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts. Days are of UTC. Who sends no key that is known is not counted.</p></details>
 <a href="${request.path}/answers.csv">CSV</a> <a href="${request.path}/answers.json">JSON</a></footer></section>`;
 }

@@ -3,14 +3,14 @@ import { moneyOf } from '../../../core/format/money.ts';
 import type { ConsoleRequest } from '../../../kit/console/exchange.ts';
 import type { AskedOfAccount } from '../../../kit/console/page.ts';
 import { queryText, reportQueryOf } from '../../../kit/console/view.ts';
-import type { FlatRow, Report, ReportDefinition } from '../../../kit/reports/report.ts';
-import { htmlTable } from '../../../kit/reports/report-drawing.ts';
+import type { Cell, FlatRow, Report, ReportDefinition } from '../../../kit/reports/report.ts';
+import { htmlTable, type SortOfColumn } from '../../../kit/reports/report-drawing.ts';
 import { shownTables, tableOf } from '../../../kit/reports/report-table.ts';
 import { reportOf } from '../reports.ts';
 import { linksOf } from './rows.ts';
 
 /** Rows of a table on a page. There may be thousands of campaigns. */
-const maxRows = 100;
+const maxRows = 50;
 /** And of a page whose other tables have used up its elements. */
 const leastRows = 10;
 /** Elements of all pictures and tables of a page, so that it has at most 3,000 with what is around them. */
@@ -32,6 +32,8 @@ interface SectionOptions {
 	readonly isAlone?: boolean;
 	/** What to do where there is nothing. */
 	readonly empty?: HtmlValue;
+	/** What the tables have, where that is less than the report. */
+	readonly tabled?: Report;
 }
 
 /** A report as a part of a page: pictures, their tables, what the figures mean, and the same as CSV and JSON. */
@@ -58,6 +60,7 @@ export async function sectionOf(
 		draw = definition.draw,
 		isAlone = false,
 		empty = nothingHere,
+		tabled = report,
 	}: SectionOptions,
 ): Promise<Html> {
 	const { account, view, dayNotes } = asked;
@@ -77,11 +80,16 @@ ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p
 ${
 	report.rows.length === 0
 		? html`<p class="empty">${empty}</p>`
-		: besideTables(
+		: aboveTables(
 				pictures,
-				tables(asked, definition, report, isAlone, (rows, columns) =>
-					htmlTable(rows, money, columns, { fitsPaper: false, linkOf }),
+				tables(
+					asked,
+					definition,
+					tabled,
+					{ id, isAlone, isFolded: hasPictures(pictures) },
+					(rows, columns, look) => htmlTable(rows, money, columns, { fitsPaper: false, linkOf, ...look }),
 				),
+				asked.query.get('table')?.startsWith(`${id}.`),
 			)
 }
 ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
@@ -91,21 +99,17 @@ ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
 `;
 }
 
-/** Pictures, and the tables that say the same in figures. */
-export function besideTables(pictures: HtmlValue, tables: HtmlValue): Html {
-	return html`<div class="parts">${pictures && html`<div class="pictures">${pictures}</div>`}
-<div class="tables">${tables}</div></div>`;
+/** Whether anything is drawn. */
+function hasPictures(pictures: HtmlValue): boolean {
+	return html`${pictures}`.toString() !== '';
 }
 
-/** From so many columns on, a table takes the whole width. */
-const broadColumns = 6;
-/** And with more than these, the width of its pictures, too. */
-const widestColumns = 10;
-
-/** One of the tables beside pictures. */
-export function tablePart(columns: number, parts: HtmlValue): Html {
-	return html`<div class="table${columns > broadColumns && ' broad'}${columns > widestColumns && ' widest'}">${parts}</div>
-`;
+/** Pictures, and folded beneath them the tables that say the same in figures; tables alone are not folded. */
+export function aboveTables(pictures: HtmlValue, tables: HtmlValue, isOpen = false): Html {
+	if (!hasPictures(pictures)) return html`${tables}`;
+	return html`<div class="pictures">${pictures}</div>
+<details class="data"${isOpen && html` open`}><summary>Show as table</summary>
+${tables}</details>`;
 }
 
 /** A file is of the days that the page shows, also tomorrow. */
@@ -115,7 +119,11 @@ function daysOf({ from, to }: Report): Record<string, string | null> {
 
 const nothingHere = 'Nothing happened in this period. Choose a longer one above.';
 
-type ShowTable = (rows: Parameters<typeof htmlTable>[0], columns: Parameters<typeof htmlTable>[2]) => Html;
+type ShowTable = (
+	rows: readonly FlatRow[],
+	columns: Parameters<typeof htmlTable>[2],
+	look: Parameters<typeof htmlTable>[3],
+) => Html;
 
 /** Counts the elements of a figure against those of its page. */
 function take({ request }: AskedOfAccount, figure: Html): void {
@@ -127,28 +135,61 @@ function tables(
 	asked: AskedOfAccount,
 	definition: ReportDefinition,
 	report: Report,
-	isAlone: boolean,
+	{ id, isAlone, isFolded }: { readonly id: string; readonly isAlone: boolean; readonly isFolded: boolean },
 	show: ShowTable,
 ): Html[] {
-	return shownTables(definition, report, false).map(({ title, lines, rows, columns }) => {
+	return shownTables(definition, report, false).map(({ title, lines, rows, columns }, place) => {
 		const elements = left.get(asked.request) ?? figureElements;
 		const width = Object.keys(rows[0] ?? {}).length || 1;
 		// A cell has a link or a name.
 		const fitting = Math.floor((elements * (isAlone ? 1 : largestPart)) / (2 * width + 1));
+		const most = Math.min(maxRows, Math.max(leastRows, fitting));
 		const isSeries = isInTime(report, rows);
-		const cut = (isSeries ? rows.toReversed() : rows).slice(
-			0,
-			Math.min(maxRows, Math.max(leastRows, fitting)),
-		);
-		const table = show(cut, columns);
+		const name = `${id}.${place}`;
+		const { sorted, from, sortOf, pageOf } = arranged(asked, name, isSeries ? rows.toReversed() : rows);
+		const cut = sorted.slice(from, from + most);
+		const table = show(cut, columns, { caption: title || definition.title, sortOf });
 		take(asked, table);
-		return tablePart(
-			width,
-			html`${title && html`<h3>${title}</h3>`}${lines.map((line) => html`<p>${line}</p>`)}
-${table}
-${cut.length < rows.length && html`<p class="note">These are the ${isSeries ? 'latest' : 'first'} ${cut.length} of ${rows.length} rows; the CSV has all.</p>`}`,
-		);
+		const isWhole = cut.length === rows.length;
+		return html`<div class="table" id="${name}">${lines.map((line) => html`<p>${line}</p>`)}
+${!isFolded && cut.length > skippedRows && html`<a class="skip" href="#${name}-end">Past the table</a>`}${table}
+${!isWhole && html`<p class="note">Rows ${from + 1} to ${from + cut.length} of ${rows.length}. ${from > 0 && html`<a href="${pageOf(Math.max(0, from - most))}">Before</a> `}${from + cut.length < rows.length && html`<a href="${pageOf(from + cut.length)}">Next</a> `}The CSV has all.</p>`}<span id="${name}-end"></span></div>
+`;
 	});
+}
+
+/** From so many rows on there is a way past a table. */
+const skippedRows = 5;
+
+/** The rows of a table as the address says: sorted by a column, upwards or with `-` down, from a row on. */
+function arranged({ request, query }: AskedOfAccount, name: string, rows: readonly FlatRow[]) {
+	const isOwn = query.get('table') === name;
+	const sort = (isOwn && query.get('sort')) || '';
+	const column = sort.replace(/^-/, '');
+	const from = Math.max(0, (isOwn && Math.trunc(Number(query.get('row')))) || 0);
+	const address = (own: Readonly<Record<string, string>>) => {
+		const others = [...query].filter(([key]) => !['table', 'sort', 'row'].includes(key));
+		return `${request.path}?${new URLSearchParams([...others, ['table', name], ...Object.entries(own)])}#${name}`;
+	};
+	const isKnown = rows.some((row) => column in row);
+	const sorted = isKnown ? rows.toSorted((a, b) => compareCells(a[column], b[column])) : rows;
+	const sortOf: SortOfColumn = (each) => ({
+		href: address({ sort: sort === `-${each}` ? each : `-${each}` }),
+		order: each !== column ? undefined : sort.startsWith('-') ? 'descending' : 'ascending',
+	});
+	return {
+		sorted: sort.startsWith('-') ? sorted.toReversed() : sorted,
+		from: Math.min(from, rows.length - 1),
+		sortOf,
+		pageOf: (row: number) => address({ ...(sort && { sort }), row: String(row) }),
+	};
+}
+
+/** What is empty is least. */
+function compareCells(a: Cell = null, b: Cell = null): number {
+	if (typeof a === 'number' && typeof b === 'number') return a - b;
+	if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+	return String(a).localeCompare(String(b), 'en', { numeric: true });
 }
 
 /** Whether there is one row for each day, week or month. The latest one is what people look for first. */

@@ -8,14 +8,15 @@ import { queryText, reportQueryOf, spanLengthOf } from '../../../kit/console/vie
 import { may } from '../../../kit/person.ts';
 import type { FlatRow, Report } from '../../../kit/reports/report.ts';
 import { sparkline } from '../../../kit/reports/report-curves.ts';
-import { bars, htmlTable } from '../../../kit/reports/report-drawing.ts';
+import { htmlTable } from '../../../kit/reports/report-drawing.ts';
+import { bars } from '../../../kit/reports/report-rows.ts';
 import { tableOf } from '../../../kit/reports/report-table.ts';
 import { noteForm } from '../../people/pages/notes.ts';
 import { activityReport } from '../activity.ts';
 import { attributionReport } from '../attribution.ts';
 import { coverageReport } from '../coverage.ts';
 import { attention } from './attention.ts';
-import { besideTables, sectionOf } from './figures.ts';
+import { aboveTables, sectionOf } from './figures.ts';
 import { linksOf, rowsPath } from './rows.ts';
 
 /** With the page that tells more, and the rows. */
@@ -60,7 +61,7 @@ ${
 		? channels(asked, credited)
 		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made. It appears by itself.</p></section>`
 }
-${await sectionOf(asked, activityReport, shownActivity, { title: 'What came in', texts: { every } })}
+${await sectionOf(asked, activityReport, activity, { title: 'What came in', texts: { every }, tabled: shownActivity })}
 ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
@@ -161,6 +162,6 @@ function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
 		? bars(shown, 'changePence', { title: 'Change of net revenue', money })
 		: bars(shown, 'netPence', { title: 'Net revenue', money });
 	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
-${besideTables(picture, htmlTable(shown, money, { subscriptions: { heading: 'new subscriptions' }, changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
+${aboveTables(picture, htmlTable(shown, money, { subscriptions: { heading: 'new subscriptions' }, changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
 <p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
 }

@@ -17,8 +17,8 @@ import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console
 import { nameOf, pageTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
-import { bars } from '../../../kit/reports/report-drawing.ts';
-import { besideTables, reportSection, tablePart } from '../../reports/pages/figures.ts';
+import { bars } from '../../../kit/reports/report-rows.ts';
+import { aboveTables, reportSection } from '../../reports/pages/figures.ts';
 import { activateModel } from '../acts.ts';
 import { type ComparedModel, comparedModels, modelReport } from '../judge/model-versions.ts';
 import { scoreDistribution } from '../serve/score-bands.ts';
@@ -138,7 +138,7 @@ async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 		'#Visitors': (row) => row.visitors,
 	});
 	const picture = bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` });
-	const figures = besideTables(picture, [tablePart(7, byBand), tablePart(2, byScore)]);
+	const figures = html`${byBand}${aboveTables(picture, byScore)}`;
 	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>
 ${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>` : figures}
 ${asked.now() - knownToMs >= dayMs && html`<p class="warning">${logEndedText(knownToMs, asked.now())}</p>`}
@@ -229,13 +229,11 @@ async function modelSection({ store, account }: AskedOfAccount, model: ComparedM
 		'Value…': ([, value]) => value,
 	});
 	const chosen = html`<ul>${choiceSentences(report).map((sentence) => html`<li>${sentence}</li>`)}</ul>`;
-	const titled = (columns: number, title: string, part: Html) =>
-		tablePart(columns, [html`<h3>${title}</h3>`, part]);
 	return html`<section class="section" aria-labelledby="model">${heading}
-<div class="tables">${titled(2, 'How it was judged', judged)}
-${titled(2, 'What was chosen, and why', chosen)}
-${report.later && tablePart(9, laterFigures(report.later))}
-${tablesOf(report).map(({ title, rows }) => titled(Object.keys(rows[0] ?? {}).length, title, figureTable(title, rows)))}</div></section>`;
+${judged}
+<h3>What was chosen, and why</h3>${chosen}
+${report.later && laterFigures(report.later)}
+${tablesOf(report).map(({ title, rows }) => figureTable(title, rows))}</section>`;
 }
 
 function figureTable(title: string, rows: FigureRows): Html {

@@ -57,7 +57,7 @@ async function withVisitors(t: Lasting, engine: Engine) {
 /** The texts of the cells of a row of a table. */
 function rowOf(body: string, first: string): string[] {
 	const row = body.split('<tr>').find((each) => each.includes(`>${first}<`)) ?? '';
-	return [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(
+	return [...row.matchAll(/<t[dh][^>]*>(.*?)<\/t[dh]>/gs)].map(
 		([, cell]) => cell?.replaceAll(/<[^>]*>/g, '') ?? '',
 	);
 }

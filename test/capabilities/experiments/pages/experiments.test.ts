@@ -26,8 +26,8 @@ for (const engine of enginesAboveContract)
 		assert.doesNotMatch(body, / style=|<script(?! type="module" src="\/console\/)/);
 		assert.ok((body.match(/<\w/g) ?? []).length < 3000);
 		assert.match(body, /<path class="interval"/);
-		assert.match(body, /offer<\/a><\/td><td>considering<\/td>.*50 %.*ended/);
-		assert.match(body, /later<\/a><\/td><td>new<\/td>.*planned.*until it is stopped/);
+		assert.match(body, /offer<\/a><\/th><td>considering<\/td>.*50 %.*ended/);
+		assert.match(body, /later<\/a><\/th><td>new<\/td>.*planned.*until it is stopped/);
 		// The view's usual 28 days are not the experiment's.
 		const [, address = ''] = /href="([^"]*lift\.json[^"]*)"/.exec(body) ?? [];
 		const file = await victor.get(address.replaceAll('&amp;', '&'));
@@ -40,7 +40,7 @@ for (const engine of enginesAboveContract)
 			assert.match(
 				body,
 				new RegExp(
-					`<bdi>${group}</bdi></td><td class="number">${formatNumber(visitors)}</td><td class="number">\\d+</td><td class="number">${formatNumber(conversions)}</td>`,
+					`<bdi>${group}</bdi></th><td class="number">${formatNumber(visitors)}</td><td class="number">\\d+</td><td class="number">${formatNumber(conversions)}</td>`,
 				),
 			);
 		const csv = await victor.get(address.replaceAll('&amp;', '&').replace('.json', '.csv'));

@@ -110,7 +110,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 		// Of a cohort; who of it is still there leads to all of it, too.
 		[
 			'retention',
-			/(?<=<\/bdi><\/td><td class="number"><a href="[^"]*)subscriptions\?[^"]*basis=cohort">(\d+)</g,
+			/(?<=<\/bdi><\/th><td class="number"><a href="[^"]*)subscriptions\?[^"]*basis=cohort">(\d+)</g,
 		],
 		['revenue', /subscriptions\?[^"]*having=renewal">(\d+)</g],
 	] as const) {

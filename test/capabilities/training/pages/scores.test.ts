@@ -82,7 +82,7 @@ function rowsOf(body: string, label: string): string[][] {
 		.split('<tr>')
 		.slice(2)
 		.map((row) =>
-			[...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(
+			[...row.matchAll(/<t[dh][^>]*>(.*?)<\/t[dh]>/gs)].map(
 				([, cell]) => cell?.replaceAll(/<[^>]*>/g, '').trim() ?? '',
 			),
 		);
