@@ -50,12 +50,10 @@ const postgres: Dialect = {
 	parameter: (number) => `$${number}`,
 	inList: (next) => `= ANY(${next()}::text[])`,
 	each: (next) => `(SELECT key FROM unnest(${next()}::text[]) AS list (key))`,
-	// An array for each column: the text is the same for any number of rows, so it can be prepared.
-	rows: (next, { columns = [] }) => {
-		const arrays = columns.map((type) => `${next()}::${type}[]`);
-		const names = columns.map((_, index) => `column${index + 1}`);
-		return `SELECT * FROM unnest(${arrays.join(', ')}) AS list (${names.join(', ')})`;
-	},
+	// An array for each column: the text is the same for any number of rows, so it can be prepared. In FROM, a server would first put
+	// all rows together, as a table of its own.
+	rows: (next, { columns = [] }) =>
+		`SELECT ${columns.map((type, index) => `unnest(${next()}::${type}[]) AS column${index + 1}`).join(', ')}`,
 	locksRows: true,
 };
 

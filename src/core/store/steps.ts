@@ -30,8 +30,8 @@ export function tuplesOf<Tuple extends readonly Value[]>(rows: readonly Row[] = 
  */
 export type Lock =
 	| { readonly lock: 'import' | 'fold' }
-	| { readonly lock: 'shared' | 'alone'; readonly keys: readonly string[] }
-	| { readonly lock: 'exclusive'; readonly keys: readonly string[] | 'all' };
+	| { readonly lock: 'alone'; readonly keys: readonly string[] }
+	| { readonly lock: 'shared' | 'exclusive'; readonly keys: readonly string[] | 'all' };
 
 /**
  * For an engine that stores recent hits separately, see `sqlite/recent-hits.ts`: moves those of these visitors, or the

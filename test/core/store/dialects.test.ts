@@ -36,7 +36,7 @@ test('rows follow a value', () => {
 	assert.deepEqual(written('WITH n AS (SELECT ?) INSERT INTO @hit (vid, at) ?rows', shape), {
 		sqlite: 'WITH n AS (SELECT ?) INSERT INTO hit (vid, at) VALUES (?, ?), (?, ?)',
 		postgres:
-			'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) SELECT * FROM unnest($2::text[], $3::bigint[]) AS list (column1, column2)',
+			'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) SELECT unnest($2::text[]) AS column1, unnest($3::bigint[]) AS column2',
 		postgresWithValues:
 			'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) VALUES ($2::text, $3::bigint), ($4, $5)',
 	});

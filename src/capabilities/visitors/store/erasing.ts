@@ -241,7 +241,7 @@ function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; vi
 /** Removes a customer id from a page of its subscription events that arrived until a moment. @returns how many; 0 at the end */
 export function* freeCustomer(cid: string, atMs: number): Steps<number> {
 	const events =
-		yield* select`tid FROM @subscription_event WHERE cid = ${cid} AND ${arrivedSql} <= ${atMs} ORDER BY id LIMIT ${raw(maxErased / 2)} /* erase */`;
+		yield* select`tid FROM @subscription_event WHERE cid = ${cid} AND ${arrivedSql} <= ${atMs} LIMIT ${raw(maxErased / 2)} /* erase */`;
 	return yield* freeEvents(events, (event) => event.cid === cid, { atMs });
 }
 

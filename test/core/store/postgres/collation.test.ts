@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { type DatabaseKind, migrationFiles, newestSchemas } from '../../../../src/core/store/migrations.ts';
+import { eventually } from '../../../eventually.ts';
 import { caskadeWithin } from '../../../process.ts';
 import { serveAt } from '../../../support.ts';
 import {
@@ -21,6 +22,8 @@ import { sessionOn } from './service.ts';
 /** The first version of accounts' schemas that compares texts by their bytes. */
 const bytesVersion = 13;
 const bytesVersionOfControl = 20;
+/** The version of accounts' schemas whose indexes of keys have no `id`. */
+const narrowVersion = 21;
 const schema = 'caskade_account_1';
 
 /** Earlier servers have no databases that sort as ICU does. */
@@ -146,7 +149,7 @@ test('keys are looked up, paged and compared between tables by their indexes', {
 		"SELECT sid FROM visit WHERE folded_to IS NOT NULL AND sid > 'a' ORDER BY sid LIMIT 40",
 		"SELECT vid, at FROM touch WHERE (vid, at) > ('a', 1) ORDER BY vid, at LIMIT 40",
 		"SELECT tid FROM subscription_event WHERE tid = ANY(ARRAY['a', 'b']) ORDER BY tid",
-		"SELECT id FROM subscription_event WHERE cid = 'a' AND id > 1 ORDER BY id LIMIT 40",
+		"SELECT tid FROM subscription_event WHERE cid = 'a' LIMIT 40",
 		"SELECT visitor.vid FROM unnest(ARRAY['a']) AS list (key) JOIN visitor ON visitor.vid = list.key",
 		"SELECT visitor.vid FROM claim JOIN visitor ON visitor.vid = claim.vid WHERE claim.key = 'a'",
 		"SELECT name FROM task WHERE name = 'e:' || lower('A') ORDER BY name",
@@ -273,6 +276,33 @@ test('a large account is changed while others read and write', { skip }, async (
 	assert.deepEqual(await definitions(session), fresh, 'the indexes of a new account, under their names');
 	const { rows } = await session.query('SELECT count(*)::integer AS events FROM subscription_event');
 	assert.equal(rows[0].events, 50_000 + written);
+});
+
+test('an index that a large account gets later is built while others write', async (t) => {
+	const { address, store, writer } = await startServingFor(t, plainEngine);
+	const session = await sessionOn(t, address);
+	const fresh = await definitions(session);
+	await writer.stop();
+	await schemaOfVersion(session, narrowVersion - 1);
+	await session.query(
+		`INSERT INTO hit (vid, sid, at, body) SELECT md5(n::text), md5((-n)::text), n, repeat('x', 300) FROM generate_series(1, 50000) AS n`,
+	);
+	const insert = (tid: string) =>
+		`INSERT INTO ${schema}.subscription_event (tid, subid, evt, rvn, received_at) VALUES ('${tid}', 's', 'e', 1, 1)`;
+	await session.query(`BEGIN; ${insert('t-1')}`);
+	const migrating = store.migrate(() => {});
+	const other = await sessionOn(t, address);
+	await eventually('the index waits for the transaction', async () => {
+		const { rowCount } = await other.query(
+			"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX%subscription_event_cid%' AND wait_event_type = 'Lock'",
+		);
+		return rowCount === 1;
+	});
+	await other.query("SET lock_timeout TO '2s'");
+	await other.query(insert('t-2'));
+	await session.query('COMMIT');
+	await migrating;
+	assert.deepEqual(await definitions(session), fresh);
 });
 
 test('a change that was interrupted anywhere is taken up again', { skip }, async (t) => {

@@ -79,6 +79,8 @@ export interface Inserted extends Owners {
 	readonly shared?: SharedKeys;
 	/** Whether the transaction has locked visitors. */
 	readonly hasVisitors?: true;
+	/** Whether the account has keys with owners, or that too many share, where that was asked. */
+	readonly hasKeys?: boolean;
 }
 
 /**

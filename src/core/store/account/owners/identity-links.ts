@@ -37,6 +37,7 @@ import {
 	followSubscriptions,
 	notErasing,
 	setOwners,
+	sortedId,
 	subidsOf,
 	subscriptionsOf,
 	withAny,
@@ -432,7 +433,7 @@ export function customersChange(links: readonly Pick<IdentityLink, 'vid' | 'key'
  * @returns rows with `id` and `tid`
  */
 export function eventsOfVisitor(vid: string, afterId: number): Askable<Select> {
-	const page = raw(`AND cid IS NOT NULL ORDER BY id LIMIT ${maxContested}`);
+	const page = raw(`AND cid IS NOT NULL ORDER BY ${sortedId.text} LIMIT ${maxContested}`);
 	return select`id, tid FROM (
 		SELECT id, tid FROM (SELECT id, tid FROM @subscription_event WHERE tid IN (SELECT substr(key, 3) FROM @claim WHERE vid = ${vid} AND key >= 't:' AND key < 'u') AND id > ${afterId} ${page}) AS shown
 		UNION SELECT id, tid FROM (SELECT id, tid FROM @subscription_event WHERE subid IN (SELECT subid FROM @subscription_event WHERE vid = ${vid} AND named > 0) AND named = 0 AND id > ${afterId} ${page}) AS following
@@ -448,7 +449,7 @@ function countUses(keys: readonly string[]): Query {
 }
 
 const usesOfEach = raw(
-	`key, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE list.key < 'd' AND cid = substr(list.key, 3) ORDER BY id LIMIT ${maxContested + 1}) AS first) AS events, ${countShowingSql('list.key')} AS visitors, ${isSharedSql('list.key')} AS shared`,
+	`key, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE list.key < 'd' AND cid = substr(list.key, 3) LIMIT ${maxContested + 1}) AS first) AS events, ${countShowingSql('list.key')} AS visitors, ${isSharedSql('list.key')} AS shared`,
 );
 
 /** Keys that too many visitors may share, now that some have new links to them. */

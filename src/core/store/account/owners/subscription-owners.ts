@@ -56,6 +56,12 @@ export const withVid = raw('LIMIT 1000000) AS found WHERE vid IS NOT NULL');
 /** The same for two look-ups. */
 export const withAny = raw('LIMIT 1000000) AS found WHERE by_tid IS NOT NULL OR by_cid IS NOT NULL');
 
+/**
+ * For pages of the events of one key, whose index does not sort them: they are few, and those of all keys, which are sorted by `id`,
+ * may be many.
+ */
+export const sortedId = raw('id + 0');
+
 /** A visitor who is being erased owns nothing. */
 export const notErasing = raw(" AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)");
 
@@ -134,7 +140,7 @@ function keysOf(subids: readonly string[]): string[] {
 
 /** The number of events that name nobody, of each subscription. Counting stops just above the limit. */
 function countFollowing(subids: readonly string[]): Askable<Select> {
-	return select`key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${notErasing} ORDER BY id LIMIT ${raw(maxFollowing + 1)}) AS first) AS events FROM ${subids} AS list /* count following */`;
+	return select`key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${notErasing} LIMIT ${raw(maxFollowing + 1)}) AS first) AS events FROM ${subids} AS list /* count following */`;
 }
 
 /** As many subscriptions as have few such events together. @param counts rows of `countFollowing` */
@@ -191,7 +197,7 @@ export function* followOn(
 ): Steps<{ moved: Set<string>; lastId: number | undefined }> {
 	const { page } = yield* ask({
 		lock: { lock: 'exclusive', keys: keysOf([subid]) },
-		page: select`id, tid FROM @subscription_event WHERE subid = ${subid} AND named = 0 AND id > ${afterId} ORDER BY id LIMIT ${raw(maxFollowing)} /* follow */`,
+		page: select`id, tid FROM @subscription_event WHERE subid = ${subid} AND named = 0 AND id > ${afterId} ORDER BY ${sortedId} LIMIT ${raw(maxFollowing)} /* follow */`,
 	});
 	const tids = page.map(({ tid }) => String(tid));
 	const following = yield* lockFollowing('tid', tids);

@@ -11,7 +11,7 @@ import {
 	isUnproven,
 	lockContested,
 } from '../owners/identity-links.ts';
-import { followFew, followOn } from '../owners/subscription-owners.ts';
+import { followFew, followOn, sortedId } from '../owners/subscription-owners.ts';
 import { addTasks, beginTasks, leaveTasks } from '../tasks.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
 import { type Hidden, hiddenIn, saveHidden, unprovenAmong } from './hidden-events.ts';
@@ -266,7 +266,7 @@ function goOn({ id }: Task, position: number | undefined): Query {
  */
 function* assignOn(cid: string, position: number): Steps<number | undefined> {
 	const page =
-		yield* select`id, tid FROM @subscription_event WHERE cid = ${cid} AND id > ${position} ORDER BY id LIMIT ${raw(maxAssigned)} /* assign */`;
+		yield* select`id, tid FROM @subscription_event WHERE cid = ${cid} AND id > ${position} ORDER BY ${sortedId} LIMIT ${raw(maxAssigned)} /* assign */`;
 	const { events, vids } = yield* lockContested([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);

@@ -66,7 +66,7 @@ export async function compareBytesOnline(
 }
 
 /** What an interrupted `CREATE INDEX CONCURRENTLY` leaves behind. */
-async function dropInvalid(client: pg.PoolClient, schema: string): Promise<void> {
+export async function dropInvalid(client: pg.PoolClient, schema: string): Promise<void> {
 	const { rows } = await client.query<{ name: string }>(
 		`SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 		 WHERE relnamespace = $1::regnamespace AND NOT indisvalid /* invalid indexes */`,

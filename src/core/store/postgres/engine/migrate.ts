@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { OperatorError } from '../../../errors.ts';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../../migrations.ts';
-import { analyze, bytesVersion, compareBytesOnline, isLarge } from './byte-order.ts';
+import { analyze, bytesVersion, compareBytesOnline, dropInvalid, isLarge } from './byte-order.ts';
 import { capabilitiesOf, type Queryable } from './capabilities.ts';
 import { commitTransaction } from './connection.ts';
 import { sentenceOf, setRepeatsAside } from './repeated-events.ts';
@@ -70,6 +70,8 @@ async function apply(
 	{ from, files }: { readonly from: number; readonly files: readonly string[] },
 ): Promise<void> {
 	if (from === files.length) return;
+	if (from > 0 && capabilitiesOf(client).isOnlyNode && (await isLarge(client, schema)))
+		await buildIndexes(client, schema, files.slice(from));
 	await client.query('BEGIN');
 	// On Citus, accounts' schemas are distributed and the shared schema stays on the coordinator. Plain PostgreSQL
 	// takes this for a custom setting.
@@ -80,6 +82,25 @@ async function apply(
 	for (const path of files.slice(from)) await run(client, readFileSync(path, 'utf8'));
 	await setVersion(client, files.length);
 	await commitTransaction(client);
+}
+
+/** Builds the indexes of migrations that may exist already, while others read and write. */
+async function buildIndexes(client: pg.PoolClient, schema: string, files: readonly string[]): Promise<void> {
+	await dropInvalid(client, schema);
+	const statements = files.flatMap((path) => statementsOf(readFileSync(path, 'utf8')));
+	for (const text of statements) {
+		const [, index] = /^CREATE INDEX (IF NOT EXISTS .*)/ms.exec(text) ?? [];
+		if (index === undefined) continue;
+		const online = `CREATE INDEX CONCURRENTLY ${index.replace(' ON ', ` ON "${schema}".`)}`;
+		await client.query(online).catch((error) => {
+			if (!isMissing(error)) throw error;
+		});
+	}
+}
+
+/** Whether a table or a column is missing: an earlier migration of the same transaction makes it. */
+function isMissing(error: { readonly code?: unknown }): boolean {
+	return error.code === '42P01' || error.code === '42703';
 }
 
 /** In the schema that a transaction has set as its path. */

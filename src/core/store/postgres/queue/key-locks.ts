@@ -26,7 +26,7 @@ export async function lockKeys(
 	{ lock, keys }: Extract<Lock, { keys: unknown }>,
 ): Promise<readonly Row[]> {
 	if (keys.length === 0) return [];
-	const numbers = numberArray(keys === 'all' ? everyLock : locksOf(keys));
+	const numbers = numberArray(locksOf(keys));
 	const send = (select: string) => {
 		const text = `${select} FROM unnest($2::int[]) AS list (number)${onlyWhereItLies(client, tables)} /* lock keys */`;
 		return client.query({ ...statementOn(client, text, () => text), values: [tables.schema, numbers] });
@@ -41,7 +41,7 @@ export async function lockKeys(
 /** Shares the locks of several accounts' keys, in one statement: of many accounts, each would cost as much as a few look-ups. */
 export async function shareKeys(
 	client: pg.PoolClient,
-	all: readonly { readonly schema: string; readonly keys: readonly string[] }[],
+	all: readonly { readonly schema: string; readonly keys: readonly string[] | 'all' }[],
 ): Promise<void> {
 	const numbers: number[] = [];
 	const schemas: string[] = [];
@@ -61,7 +61,8 @@ const everyLock = [firstLock, firstSubscriptionLock].flatMap((first) =>
 	Array.from({ length: locksPerAccount }, (_, index) => first + index),
 );
 
-function locksOf(keys: readonly string[]): number[] {
+function locksOf(keys: readonly string[] | 'all'): readonly number[] {
+	if (keys === 'all') return everyLock;
 	const numbers = keys.map((key) => {
 		// Each has a lock of its own: few hits derive a visitor, and those of others must not wait for them.
 		if (key.startsWith('v:')) return fnv1a(key) | visitorLock;

@@ -12,7 +12,7 @@ import { type AccountTables, isHere, type TablesOf } from '../engine/account-tab
 import { CommitLostError } from '../engine/commit-lost.ts';
 import { beginWriting, commitTransaction, isRolledBack } from '../engine/connection.ts';
 import { storeTogether } from '../engine/run-steps.ts';
-import { insertUploads, isRepeat } from './insert-events.ts';
+import { type Insertion, insertUploads, isRepeat } from './insert-events.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
 import type { WriteKind } from './write-queue.ts';
 
@@ -49,15 +49,22 @@ class OfLate {
 	}
 }
 
+/** What the uploads of accounts have shown. */
+interface Seen {
+	/** A transaction of other accounts takes all events for new, and fails where one is not. */
+	readonly repeating: OfLate;
+	readonly joining: OfLate;
+	/** Accounts do not lose all of their visitors again. If one does, it costs a look-up. */
+	readonly withKeys: Set<number>;
+}
+
 /**
  * Stores uploads in one transaction and two round trips: BEGIN, the timeout and the rows; then, when every request has
  * decided against its deadline, COMMIT.
  * @param tablesOf an account's tables, as this server has them
  */
 export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
-	// A transaction of other accounts takes all events for new, and fails where one is not.
-	const repeating = new OfLate();
-	const joining = new OfLate();
+	const seen = { repeating: new OfLate(), joining: new OfLate(), withKeys: new Set<number>() };
 	return {
 		maxGroup: 32,
 		maxAccounts: 32,
@@ -68,8 +75,7 @@ export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
 			group.reduce((rows, other) => rows + other.upload.events.length, upload.events.length) <= maxRows,
 		acquireWithinMs: (group) => lastDeadlineMs(group) - monotonicMs() + graceMs,
 		store: (client, group, committing) => {
-			const parts = partsOf(group, tablesOf, { repeating, joining });
-			return store(client, { parts, group, repeating, joining }, committing);
+			return store(client, { parts: partsOf(group, tablesOf, seen), group, seen }, committing);
 		},
 	};
 }
@@ -81,8 +87,7 @@ function lastDeadlineMs(group: readonly WaitingUpload[]): number {
 /** The uploads of one account. */
 interface Part {
 	readonly accountId: number;
-	readonly mayRepeat: boolean;
-	readonly mayJoin: boolean;
+	readonly insertion: Omit<Insertion, 'isHere'>;
 	readonly tables: AccountTables;
 	readonly waiting: readonly WaitingUpload[];
 	readonly uploads: readonly Arriving[];
@@ -93,7 +98,7 @@ interface Part {
 function partsOf(
 	group: readonly WaitingUpload[],
 	tablesOf: TablesOf,
-	{ repeating, joining }: Record<'repeating' | 'joining', OfLate>,
+	{ repeating, joining, withKeys }: Seen,
 ): Part[] {
 	const ofAccounts = [...Map.groupBy(group, ({ accountId }) => accountId)].sort(([a], [b]) => a - b);
 	return ofAccounts.map(([accountId, waiting]) => {
@@ -104,31 +109,31 @@ function partsOf(
 		}));
 		const events = uploads.flatMap((upload) => upload.events);
 		const mayRepeat = repeating.has(accountId) || group.some(({ upload }) => upload.simulate);
-		const mayJoin = joining.has(accountId);
-		return { accountId, mayRepeat, mayJoin, tables: tablesOf(accountId), waiting, uploads, events };
+		const insertion = { mayRepeat, mayJoin: joining.has(accountId), hasKeys: withKeys.has(accountId) };
+		return { accountId, insertion, tables: tablesOf(accountId), waiting, uploads, events };
 	});
 }
 
 interface Storing {
 	readonly parts: readonly Part[];
 	readonly group: readonly WaitingUpload[];
-	readonly repeating: OfLate;
-	readonly joining: OfLate;
+	readonly seen: Seen;
 }
 
 async function store(
 	client: pg.PoolClient,
-	{ parts, group, repeating, joining }: Storing,
+	{ parts, group, seen: { repeating, joining, withKeys } }: Storing,
 	committing: () => void,
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
 	const storing = storeTogether(
 		client,
 		() => begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
-		parts.map(({ accountId, tables, uploads, events, mayRepeat, mayJoin }) => ({
+		parts.map(({ accountId, tables, uploads, events, insertion }) => ({
 			tables,
-			insert: insertUploads(events, { isHere: isHere(client, tables), mayRepeat, mayJoin }),
+			insert: insertUploads(events, { ...insertion, isHere: isHere(client, tables) }),
 			follow(inserted: Inserted) {
+				if (inserted.hasKeys) withKeys.add(accountId);
 				if (inserted.owners.size + inserted.subscribers.size > 0) joining.add(accountId);
 				return followInserted(uploads, inserted);
 			},
@@ -177,7 +182,7 @@ async function store(
 
 /** Who repeated an event: whose table the error names, as far as it does. */
 function repeatedIn(parts: readonly Part[], error: { readonly schema?: string }): readonly Part[] {
-	const taken = parts.filter(({ mayRepeat }) => !mayRepeat);
+	const taken = parts.filter(({ insertion }) => !insertion.mayRepeat);
 	const named = taken.filter(({ tables }) => tables.schema === error.schema);
 	return named.length > 0 ? named : taken;
 }
@@ -208,7 +213,12 @@ async function isStored(
 		[
 			{
 				tables,
-				insert: insertUploads(events, { isHere: isHere(client, tables), mayRepeat: true, mayJoin: false }),
+				insert: insertUploads(events, {
+					isHere: isHere(client, tables),
+					mayRepeat: true,
+					mayJoin: false,
+					hasKeys: false,
+				}),
 				// biome-ignore lint/correctness/useYield: nothing follows
 				*follow(inserted: Inserted) {
 					return inserted.fresh;
