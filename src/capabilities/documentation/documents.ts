@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Marked } from 'marked';
-import { html } from '../../core/format/html.ts';
+import { asWritten, html } from '../../core/format/html.ts';
 
 /** As in the repository, so in the package. */
 const project = join(import.meta.dirname, '../../..');
@@ -86,7 +86,7 @@ function rendererOf(marked: Marked, source: string, sources: ReadonlySet<string>
 				return target === undefined ? '' : html`<img src="${target}" alt="${text}">`.toString();
 			},
 			code({ text }) {
-				return html`<pre tabindex="0"><code>${text}</code></pre>\n`.toString();
+				return html`<pre tabindex="0"><code>${asWritten(text)}</code></pre>\n`.toString();
 			},
 			table({ header, rows }) {
 				const cell = ({ tokens, text }: (typeof header)[number], isHeading = false) => {

@@ -26,6 +26,11 @@ export function html(texts: TemplateStringsArray, ...values: readonly HtmlValue[
 	return new Markup(parts.join(''));
 }
 
+/** A text with its lines and tabs, for `pre` and `textarea`. */
+export function asWritten(text: string): HtmlValue {
+	return text.split(/([\n\t])/).map((part) => (part === '\n' ? html`\n` : part === '\t' ? html`\t` : part));
+}
+
 function shown(value: HtmlValue): string {
 	if (value === null || value === undefined || value === false) return '';
 	if (value instanceof Markup) return value.toString();

@@ -1,6 +1,6 @@
 import type { Segment } from '../../../core/domain/segment.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
+import { asWritten, type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { displayName, plainName } from '../../../core/format/values.ts';
 import { compileRule, type Rule } from '../../../core/segments/rule.ts';
@@ -53,11 +53,6 @@ function draftOf(fields: URLSearchParams, of?: Segment): Segment {
 	const typed = (name: keyof Segment) =>
 		(fields.get(name) ?? of?.[name] ?? '').replaceAll('\r\n', '\n').trim();
 	return { id: typed('id'), name: typed('name'), rule: typed('rule') };
-}
-
-/** A rule as it was written, in lines. All other characters without a look are escapes, which CEL reads as what they are. */
-function asWritten(rule: string): HtmlValue {
-	return rule.split(/([\n\t])/).map((part) => (part === '\n' ? html`\n` : part === '\t' ? html`\t` : part));
 }
 
 interface Checked {

@@ -1,10 +1,8 @@
 import { dayMs } from '../../../core/durations.ts';
-import { type Html, html } from '../../../core/format/html.ts';
+import { asWritten, type Html, html } from '../../../core/format/html.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { tagSnippet, unknownOrigin } from '../../../kit/console/tag-snippet.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';
-
-/** Where visitors reach a server that only its operator knows the address of. */
-const unknownOrigin = 'https://your-caskade.example';
 
 /** What to put on every page, and whether hits come from it. */
 export const tagPage = accountPage({
@@ -17,12 +15,7 @@ export const tagPage = accountPage({
 		const { account, tagUrl = `${unknownOrigin}/tag.js` } = asked;
 		const { origin } = new URL(tagUrl);
 		return html`<p>Put this on every page, before <code>&lt;/head&gt;</code>:</p>
-<pre id="snippet" tabindex="0"><code>&lt;script&gt;
-	window.vscr=window.vscr||function(){(vscr.q=vscr.q||[]).push(arguments)};
-	vscr('setAccount', '${account.aid}');
-	vscr('fire');
-&lt;/script&gt;
-&lt;script async src="${tagUrl}"&gt;&lt;/script&gt;</code></pre>
+<pre id="snippet" tabindex="0"><code>${asWritten(tagSnippet(account.aid, tagUrl))}</code></pre>
 <p><button type="button" data-copy="snippet" hidden>Copy</button></p>
 ${!asked.tagUrl && html`<p class="note">Write the address at which browsers reach this service instead of <code>${unknownOrigin}</code>: the server does not know its own name.</p>`}
 ${await arrival(asked)}

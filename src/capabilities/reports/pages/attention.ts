@@ -79,17 +79,10 @@ async function ofData({ store, account, now, calendar }: AskedOfAccount): Promis
 		store.read(account.id, hitsBefore(now(), 1)),
 		store.read(account.id, latestEvents(now(), 1)),
 	]);
-	if (!lastHit)
-		items.push(
-			html`No hit has come yet. <a href="/console/${account.aid}/tag">Put the tag on every page</a>.`,
-		);
-	else if (now() - lastHit.atMs > quietHitsMs)
+	// Of an account without any, the first steps tell.
+	if (lastHit && now() - lastHit.atMs > quietHitsMs)
 		items.push(html`The last hit came on ${calendar.timeOf(lastHit.atMs)}. Is the tag still on the pages?`);
-	if (!lastEvent)
-		items.push(
-			html`No subscription event has come yet. Upload some: <code>bin/caskade upload FILE --url URL --aid ${account.aid}</code>, or bring in the past: <code>bin/caskade import ${account.aid} FILE</code>.`,
-		);
-	else if (now() - lastEvent.receivedAtMs > quietUploadsMs)
+	if (lastEvent && now() - lastEvent.receivedAtMs > quietUploadsMs)
 		items.push(
 			html`The last subscription event came on ${calendar.timeOf(lastEvent.receivedAtMs)}. Does the back end still upload?`,
 		);

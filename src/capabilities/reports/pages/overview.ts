@@ -17,6 +17,7 @@ import { attributionReport } from '../attribution.ts';
 import { coverageReport } from '../coverage.ts';
 import { attention } from './attention.ts';
 import { aboveTables, sectionOf } from './figures.ts';
+import { firstSteps } from './first-steps.ts';
 import { linksOf, rowsPath } from './rows.ts';
 
 /** With the page that tells more, and the rows. */
@@ -53,7 +54,7 @@ export const overviewPage = accountPage({
 			: Promise.resolve(undefined);
 		const [credited, joined] = await Promise.all([asked.soon(crediting), asked.soon(joining)]);
 		const { compared: _, ...shownActivity } = activity;
-		const page = html`${await attention(asked, joined)}
+		const page = html`${await firstSteps(asked)}${await attention(asked, joined)}
 ${compare !== null && comparisons(asked, compare)}
 ${totals(asked, activity, joined)}
 ${

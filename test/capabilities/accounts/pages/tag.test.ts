@@ -16,7 +16,7 @@ for (const engine of enginesAboveContract) {
 		const waiting = await ada.get(path);
 		const [, snippet = ''] = /<pre id="snippet"[^>]*><code>(.*?)<\/code>/s.exec(waiting.body) ?? [];
 		assert.equal(
-			snippet.replaceAll('&lt;', '<').replaceAll('&gt;', '>'),
+			snippet.replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code))),
 			`<script>
 	window.vscr=window.vscr||function(){(vscr.q=vscr.q||[]).push(arguments)};
 	vscr('setAccount', 'c-a-one');

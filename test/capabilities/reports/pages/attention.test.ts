@@ -26,13 +26,7 @@ for (const engine of enginesAboveContract)
 			return body.split('aria-label="Needs attention"')[1]?.split('</section>')[0] ?? '';
 		};
 		const empty = await told(olga);
-		for (const part of [
-			'No hit has come yet',
-			'<a href="/console/c-a-one/tag">Put the tag on every page</a>',
-			'No subscription event',
-			'No API key',
-		])
-			assert.ok(empty.replaceAll('&#39;', "'").includes(part), part);
+		assert.match(empty, /No API key/);
 		assert.doesNotMatch(await told(victor), /No API key|settings/);
 
 		const writer = await startWritingFor(t, store);
