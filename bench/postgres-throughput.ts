@@ -33,18 +33,24 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 	};
 	const service = await caskade.serve();
 	const bare = await serveBare({ ...(await upload(service.url, caskade.key, eventsPerUpload)), parse: true });
-	const baseline = await startBaseline(postgres, name.replace('-', '_'), caskade.key);
+	const baselines = await Promise.all(
+		[
+			{ comparedWith: 'baseline: Express and pg', indexes: [], aim: 1.05 },
+			{ comparedWith: 'the same with the same indexes', indexes: sameIndexes, aim: 1.6 },
+		].map(async ({ comparedWith, indexes, aim }, index) => ({
+			...(await startBaseline(postgres, `${name.replace('-', '_')}_${index}`, caskade.key, indexes)),
+			comparedWith,
+			aim,
+			rates: [] as number[],
+			costs: [] as number[][],
+			answers: 0,
+		})),
+	);
 	const raw = await caskade.newDatabase();
 	const store = await StoredCount.begin(service, expected);
-	const rates: Record<'bare' | 'caskade' | 'baseline' | 'raw', number[]> = {
-		bare: [],
-		caskade: [],
-		baseline: [],
-		raw: [],
-	};
+	const rates: Record<'bare' | 'caskade' | 'raw', number[]> = { bare: [], caskade: [], raw: [] };
 	const costs: number[][] = [];
-	const baselineCosts: number[][] = [];
-	let baselineAnswers = 0;
+	const perSecond = ({ requests, seconds }: WrkResult) => requests / seconds;
 	let rawTransactions = 0;
 	for (let run = firstRun(options); run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
@@ -60,22 +66,22 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 			seconds,
 			folder: caskade.folder,
 		});
-		const { result: baselineResult, usedUs: baselineUs } = await cpuDuring([baseline.pid, postgres.pid], () =>
-			load(baseline.url),
-		);
-		checkAnswers(baselineResult, expected);
-		baselineAnswers += baselineResult.requests;
+		for (const baseline of baselines) {
+			const { result, usedUs } = await cpuDuring([baseline.pid, postgres.pid], () => load(baseline.url));
+			checkAnswers(result, expected);
+			baseline.answers += result.requests;
+			if (run === 0) continue;
+			baseline.rates.push(perSecond(result));
+			baseline.costs.push(usedUs.map((us) => us / result.requests));
+		}
 		rawTransactions += rawResult.transactions;
 		if (run === 0) continue;
-		const perSecond = ({ requests, seconds }: WrkResult) => requests / seconds;
 		rates.bare.push(perSecond(bareResult));
 		rates.caskade.push(perSecond(stored.result));
-		rates.baseline.push(perSecond(baselineResult));
 		rates.raw.push(rawResult.perSecond);
 		costs.push(usedUs.map((us) => us / stored.uploads));
-		baselineCosts.push(baselineUs.map((us) => us / baselineResult.requests));
 		progress(
-			`${name}, run ${run} of ${options.runs}: ${whole(perSecond(stored.result))} requests/s, bare http ${whole(perSecond(bareResult))}, pgbench ${whole(rawResult.perSecond)}, baseline ${whole(perSecond(baselineResult))}`,
+			`${name}, run ${run} of ${options.runs}: ${whole(perSecond(stored.result))} requests/s, bare http ${whole(perSecond(bareResult))}, pgbench ${whole(rawResult.perSecond)}, baselines ${baselines.map((baseline) => whole(baseline.rates.at(-1) as number)).join(' and ')}`,
 		);
 	}
 	const split = (runs: readonly number[][]) => {
@@ -84,7 +90,7 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 	};
 	const notes = [
 		await store.check(),
-		`${name}: CPU of a request: ${split(costs)}; of the baseline ${split(baselineCosts)}.`,
+		`${name}: CPU of a request: ${split(costs)}; of the baseline ${split(baselines[0]?.costs ?? [])}; with the same indexes ${split(baselines[1]?.costs ?? [])}.`,
 	];
 	const rawEvents = await raw.countEvents();
 	// Transactions in flight when pgbench stops still commit. Some of its versions do not count them.
@@ -92,12 +98,15 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 		throw new Error(
 			`${name}: pgbench reported ${rawTransactions} transactions, but only ${rawEvents} events are stored.`,
 		);
-	const baselineEvents = await baseline.countEvents();
-	await Promise.all([service.stop(), bare.stop(), baseline.stop(), raw.remove()]);
-	if (baselineEvents < baselineAnswers * eventsPerUpload)
-		throw new Error(
-			`${name}: the baseline answered ${baselineAnswers} requests, but only ${baselineEvents} events are stored.`,
-		);
+	for (const baseline of baselines) {
+		const baselineEvents = await baseline.countEvents();
+		if (baselineEvents < baseline.answers * eventsPerUpload)
+			throw new Error(
+				`${name}: the baseline answered ${baseline.answers} requests, but only ${baselineEvents} events are stored.`,
+			);
+	}
+	await Promise.all([service, bare, ...baselines].map((server) => server.stop()));
+	await raw.remove();
 	const title = `PostgreSQL: ${eventsPerUpload} new events a request${tids === 'random' ? ', random tids' : ''}`;
 	const events = (requests: readonly number[]) => requests.map((value) => value * eventsPerUpload);
 	return {
@@ -107,7 +116,7 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 				caskade: events(rates.caskade),
 				baseline: events(rates.raw),
 				comparedWith: 'pgbench, same INSERT',
-				aim: 1.2,
+				aim: 1.5,
 			}),
 			compareRates({
 				measure: `${title}: requests/s`,
@@ -115,23 +124,51 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 				baseline: rates.bare,
 				comparedWith: 'bare http that parses',
 			}),
-			compareRates({
-				measure: `${title}: requests/s`,
-				caskade: rates.caskade,
-				baseline: rates.baseline,
-				comparedWith: 'baseline: Express and pg',
-				aim: 2,
-			}),
+			...baselines.flatMap((baseline) => [
+				compareRates({
+					measure: `${title}: requests/s`,
+					caskade: rates.caskade,
+					baseline: baseline.rates,
+					comparedWith: baseline.comparedWith,
+				}),
+				compareRates({
+					measure: `${title}: requests by a second of CPU`,
+					caskade: costs.map(perCpuSecond),
+					baseline: baseline.costs.map(perCpuSecond),
+					comparedWith: baseline.comparedWith,
+					aim: baseline.aim,
+				}),
+			]),
 		],
 		notes,
 	};
 }
 
+/** @param costs of a request in microseconds, of each process */
+function perCpuSecond(costs: readonly number[]): number {
+	return 1e6 / costs.reduce((sum, us) => sum + us, 0);
+}
+
+/** What receipts, erasure, reports and joins need. The baseline's own key finds a `tid`. */
+const sameIndexes = [
+	'ALTER TABLE subscription_event ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY',
+	'CREATE INDEX ON subscription_event (id)',
+	'CREATE INDEX ON subscription_event (received_at, id)',
+	'CREATE INDEX ON subscription_event (cid) WHERE cid IS NOT NULL',
+	'CREATE INDEX ON subscription_event (subid)',
+];
+
 /** Starts the hand-written service on a new database with the same account and key. Stopping it removes the database. */
-async function startBaseline(postgres: PostgresServer, name: string, key: string) {
+async function startBaseline(
+	postgres: PostgresServer,
+	name: string,
+	key: string,
+	indexes: readonly string[],
+) {
 	const database = await PostgresBenchDatabase.create(postgres, `baseline_${name}`);
 	await database.query([
 		readFileSync(join(import.meta.dirname, 'baseline/schema.sql'), 'utf8'),
+		...indexes,
 		`INSERT INTO api_key VALUES ('${hashApiKey(key)}', 1)`,
 		`INSERT INTO account (aid, client_id) VALUES ('${aidOf(1)}', 1)`,
 	]);
