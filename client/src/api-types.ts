@@ -166,6 +166,10 @@ export interface ReportQuery {
 	readonly experiment?: string | undefined;
 	/** Only subscriptions with such an event in the period: trial, acquisition, renewal, refund or cancellation. */
 	readonly having?: string | undefined;
+	/** Only subscriptions whose touch that is credited by this model has the properties that are chosen: first, last or last-non-direct. */
+	readonly credited?: string | undefined;
+	/** Only subscriptions that have moved so in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those that are so now. */
+	readonly moved?: string | undefined;
 }
 
 export interface Report {

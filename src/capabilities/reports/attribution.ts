@@ -19,7 +19,7 @@ import {
 } from '../../kit/reports/journey.ts';
 import { dimensionsOf, type Grouping, isOfTouches, none, touchLabelsOf } from '../../kit/reports/label.ts';
 import type { LostLabels, LostPaths } from '../../kit/reports/lost-paths.ts';
-import type { AttributionModel } from '../../kit/reports/model.ts';
+import { type AttributionModel, oneTouchModels } from '../../kit/reports/model.ts';
 import { type Cell, type FlatRow, reportThat, type SideTable, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
@@ -269,7 +269,6 @@ function matrixOf(
 	];
 }
 
-const modelsOfOneTouch: ReadonlySet<AttributionModel> = new Set(['first', 'last', 'last-non-direct']);
 /** As many are named that changed. */
 const maxChanges = 3;
 /** A share of fewer says little. */
@@ -331,7 +330,7 @@ export const attributionReport = reportThat({
 			.sort((a, b) => Math.abs(b.pence) - Math.abs(a.pence))
 			.slice(0, maxChanges)
 			.map(({ name, pence }) => `${name} ${signed(pence, money)}`);
-		const isOfOneTouch = modelsOfOneTouch.has(model);
+		const isOfOneTouch = oneTouchModels.some((one) => one === model);
 		// Parts of a subscription are no people.
 		const cameBy = isOfOneTouch ? named.filter(({ visitors }) => (visitors ?? 0) > 0) : [];
 		const rates = cameBy.flatMap(({ name, visitors, conversionRate }) =>

@@ -23,6 +23,7 @@ import {
 import { type Cell, type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';
+import { waterfall } from '../../kit/reports/report-rows.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import { customersAmong, type Mover, moverOf } from './customers.ts';
@@ -406,29 +407,14 @@ export const movementReport = reportThat({
 		return { by, every, rows, warnings, notes: notesOf(journeys) };
 	},
 	answer({ rows, every }, money) {
-		const last = rows.at(-1)?.[every];
-		const latest = rows.filter((row) => row[every] === last);
-		if (latest.length === 0) return null;
-		const sum = (of: readonly NamedRow[], value: (row: NamedRow) => number) => sumOf(of, value);
-		const pence = (name: keyof NamedRow['recurringPence']) => sum(rows, (row) => row.recurringPence[name]);
-		const closing = sum(latest, (row) => row.recurringPence.closing);
-		const changes = [
-			['new', pence('new')],
-			['reactivated', pence('reactivated')],
-			['expansion', pence('expansion')],
-			['contraction', -pence('contraction')],
-			['ended', -pence('ended')],
-		] as const;
-		const change = sumOf(changes, ([, value]) => value);
+		const sums = sumsOf(rows, every);
+		if (!sums) return null;
+		const { closing, least, subscriptions, changes } = sums;
 		const told = changes
-			.filter(([, value]) => value !== 0)
-			.map(([name, value]) => `${name} ${signed(value, money)}`);
-		const least = sum(latest, (row) => row.provisional?.closingPence.low ?? row.recurringPence.closing);
+			.filter(({ value }) => value !== 0)
+			.map(({ name, value }) => `${name} ${signed(value, money)}`);
 		const open = least < closing ? ` If nobody renews who is due and still may, it is ${money(least)}.` : '';
-		return `Recurring revenue is ${money(closing)} a month, of ${counted(
-			sum(latest, (row) => row.subscriptions.closing),
-			'subscription',
-		)}: ${signed(change, money)} in the period${told.length > 0 ? ` (${told.join(', ')})` : ''}.${open}`;
+		return `Recurring revenue is ${money(closing)} a month, of ${counted(subscriptions, 'subscription')}: ${signed(closing - sums.opening, money)} in the period${told.length > 0 ? ` (${told.join(', ')})` : ''}.${open}`;
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	parts({ rows, by, every }) {
@@ -481,7 +467,8 @@ export const movementReport = reportThat({
 			},
 		];
 	},
-	draw({ by, every, rows }, _, money, notes) {
+	draw({ by, every, rows }, _, money, notes, linkOf = () => undefined) {
+		const sums = sumsOf(rows, every);
 		const drawn = curvesByGroup(rows, by, (row) => ({
 			x: String(row[every]),
 			y: row.recurringPence.closing,
@@ -491,13 +478,46 @@ export const movementReport = reportThat({
 			}),
 			part: row.part as string | null,
 		}));
-		return curves(drawn, {
-			title: 'Recurring revenue a month, at the closing',
-			money,
-			noted: { notes, every },
-		});
+		const steps = sums && [
+			{ name: 'opening', value: sums.opening, isTotal: true },
+			...sums.changes.map(({ name, value }) => ({ name, value, href: linkOf(`${name}Pence`) })),
+			{ name: 'closing', value: sums.closing, isTotal: true },
+		];
+		return [
+			steps &&
+				waterfall(steps, { title: 'Recurring revenue a month, from the opening to the closing', money }),
+			curves(drawn, {
+				title: `Recurring revenue a month, at the closing of each ${every}`,
+				money,
+				noted: { notes, every },
+			}),
+		];
 	},
 });
+
+/** All groups and spans together: how the first opening became the last closing. */
+function sumsOf(rows: readonly NamedRow[], every: string) {
+	const last = rows.at(-1)?.[every];
+	const latest = rows.filter((row) => row[every] === last);
+	if (latest.length === 0) return undefined;
+	const closing = sumOf(latest, (row) => row.recurringPence.closing);
+	const changes = (
+		[
+			['new', 1],
+			['reactivated', 1],
+			['expansion', 1],
+			['contraction', -1],
+			['ended', -1],
+		] as const
+	).map(([name, sign]) => ({ name, value: sign * sumOf(rows, (row) => row.recurringPence[name]) }));
+	return {
+		opening: closing - sumOf(changes, ({ value }) => value),
+		changes,
+		closing,
+		least: sumOf(latest, (row) => row.provisional?.closingPence.low ?? row.recurringPence.closing),
+		subscriptions: sumOf(latest, (row) => row.subscriptions.closing),
+	};
+}
 
 const provisionalCounts = [
 	'provisional',

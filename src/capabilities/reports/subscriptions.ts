@@ -1,13 +1,47 @@
 import type { EventKind } from '../../core/domain/event-kind.ts';
-import { touchDimensions } from '../../core/domain/touch.ts';
+import { isWanted, touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { readCoursesWith } from '../../kit/reports/courses.ts';
-import { amountsOf, countedSteps, netPence, startedAtMs, totalOf } from '../../kit/reports/journey.ts';
+import { type CoursedJourney, readCoursesWith } from '../../kit/reports/courses.ts';
+import {
+	amountsOf,
+	countedSteps,
+	isIn,
+	type Journey,
+	netPence,
+	type Period,
+	startedAtMs,
+	totalOf,
+} from '../../kit/reports/journey.ts';
+import { creditedPlace } from '../../kit/reports/model.ts';
 import { reportThat } from '../../kit/reports/report.ts';
-import { commonParameters } from '../../kit/reports/report-query.ts';
+import { commonParameters, type ReportQuery } from '../../kit/reports/report-query.ts';
 
 /** More are for a program, by smaller periods. */
 const maxRows = 10_000;
+
+/** By how much the recurring revenue of each has moved in a way, of those that have. What is at risk is so now. */
+function movedBy(
+	courses: readonly CoursedJourney[],
+	moved: NonNullable<ReportQuery['moved']>,
+	period: Period,
+): Map<Journey, number> {
+	const all = new Map<Journey, number>();
+	for (const journey of courses) {
+		if (!journey.course) continue;
+		const { movements, state, recurringPence } = journey.course;
+		if (moved === 'at-risk') {
+			if (state === 'at risk') all.set(journey, recurringPence);
+			continue;
+		}
+		let before = 0;
+		for (const { kind, atMs, recurringPence: after } of movements) {
+			if (kind === moved && isIn(period, atMs))
+				all.set(journey, (all.get(journey) ?? 0) + Math.abs(after - before));
+			before = after;
+		}
+	}
+	return all;
+}
 
 /** The rows behind the figures of other reports. */
 export const subscriptionsReport = reportThat({
@@ -15,23 +49,41 @@ export const subscriptionsReport = reportThat({
 	title: 'Subscriptions',
 	summary: 'the subscriptions behind the figures of other reports',
 	definition:
-		'A row for each subscription with an event in the period, the latest acquired first: its `state` now, the last touch before it, and of its events in the period the number of `renewals` and `refunds`, and pence. With the basis `cohort`, the subscriptions acquired in the period, with all their events. With `having`, only those that have such an event among these. The latest 10,000.',
+		'A row for each subscription with an event in the period, the latest acquired first: its `state` now, the last touch before it, and of its events in the period the number of `renewals` and `refunds`, and pence. With the basis `cohort`, the subscriptions acquired in the period, with all their events. With `having`, only those that have such an event among these; with `credited`, only those of which the model credits a touch with the properties that are chosen; with `moved`, those whose recurring revenue has moved so in the period, and by how much (`movedPence`), whether or not there was an event. The latest 10,000.',
 	parameters: [
 		...commonParameters,
 		'basis',
 		'having',
+		'credited',
+		'moved',
 		'lookbackDays',
 		...touchDimensions,
 		'segment',
 		'period',
 	],
 	isOfPersons: true,
-	columns: { subid: { isLong: true }, vid: { heading: 'visitor' } },
-	async make({ account, query, period, calendar, asOfMs, journeys, read }) {
-		const { basis, having } = query;
-		const counted = (await journeys()).journeys
-			.map((journey) => ({ ...journey, steps: countedSteps(journey.subscription, period, basis) }))
-			.filter(({ steps }) => steps.some(({ kind }) => having === null || kind === having))
+	columns: {
+		subid: { isLong: true },
+		movedPence: { isOptional: true, heading: 'moved a month' },
+		vid: { heading: 'visitor' },
+	},
+	async make({ account, query, period, calendar, asOfMs, journeys, courses: readCourses, read }) {
+		const { basis, having, credited, moved } = query;
+		const wanted = wantedTouch(query);
+		const movedPence = moved && movedBy(await readCourses(), moved, period);
+		const counted = (movedPence ? [...movedPence.keys()] : (await journeys()).journeys)
+			.map((journey) => ({
+				...journey,
+				steps: countedSteps(journey.subscription, period, basis),
+				movedPence: movedPence?.get(journey) ?? null,
+			}))
+			.filter(({ steps }) => movedPence || steps.some(({ kind }) => having === null || kind === having))
+			.filter(({ path }) => {
+				if (credited === null) return true;
+				const isDirect = path.map(({ channel }) => channel === 'direct');
+				const touch = path[creditedPlace(credited, isDirect)];
+				return touch !== undefined && isWanted(touch, wanted);
+			})
 			.sort((a, b) => startedAtMs(b.subscription) - startedAtMs(a.subscription));
 		const shown = counted.slice(0, maxRows);
 		const subids = shown.map(({ subscription }) => subscription.subid);
@@ -43,7 +95,7 @@ export const subscriptionsReport = reportThat({
 		);
 		const count = (steps: readonly { readonly kind: EventKind }[], of: EventKind) =>
 			steps.filter(({ kind }) => kind === of).length;
-		const rowOf = ({ subscription, path, steps }: (typeof shown)[number]) => {
+		const rowOf = ({ subscription, path, steps, movedPence }: (typeof shown)[number]) => {
 			const { subid, evt, owner } = subscription;
 			const { subscriptions: _, trials: _trials, ...pence } = amountsOf(steps);
 			const last = path.at(-1);
@@ -56,6 +108,7 @@ export const subscriptionsReport = reportThat({
 				refunds: count(steps, 'refund'),
 				...pence,
 				netPence: netPence(pence),
+				movedPence,
 				channel: last?.channel ?? null,
 				campaign: last?.campaign ?? null,
 				touches: path.length,
@@ -65,6 +118,8 @@ export const subscriptionsReport = reportThat({
 		return {
 			basis,
 			having,
+			credited,
+			moved,
 			rows: shown.map(rowOf),
 			totals: totalOf(counted.map(({ steps }) => ({ amounts: amountsOf(steps) }))),
 			...(shown.length < counted.length && {

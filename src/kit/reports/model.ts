@@ -12,6 +12,10 @@ export interface LabelledPath {
 export const pathModels = ['first', 'last', 'last-non-direct', 'linear', 'decay', 'position'] as const;
 export type PathModel = (typeof pathModels)[number];
 
+/** Those that credit one touch with all. */
+export const oneTouchModels = ['first', 'last', 'last-non-direct'] as const;
+export type OneTouchModel = (typeof oneTouchModels)[number];
+
 export const attributionModels = [...pathModels, 'markov'] as const;
 export type AttributionModel = (typeof attributionModels)[number];
 export const defaultModel: AttributionModel = 'last-non-direct';
@@ -27,12 +31,8 @@ export function weightsOf(
 	const touches = labels.length;
 	if (touches === 0) return [];
 	const all = (place: number) => labels.map((_, touch) => (touch === place ? 1 : 0));
-	if (model === 'first') return all(0);
-	if (model === 'last') return all(touches - 1);
-	if (model === 'last-non-direct') {
-		const last = isDirect.lastIndexOf(false);
-		return all(last < 0 ? touches - 1 : last);
-	}
+	const one = oneTouchModels.find((each) => each === model);
+	if (one) return all(creditedPlace(one, isDirect));
 	if (model === 'linear') return labels.map(() => 1 / touches);
 	if (model === 'position') return positionWeights(touches);
 	// Ages are relative to the last touch, so that the weights of old paths do not underflow.
@@ -40,6 +40,13 @@ export function weightsOf(
 	const powers = agesMs.map((ageMs) => 2 ** (-(ageMs - youngestMs) / (halfLifeDays * dayMs)));
 	const sum = powers.reduce((total, power) => total + power, 0);
 	return powers.map((power) => power / sum);
+}
+
+/** The touch that a model credits with all. */
+export function creditedPlace(model: OneTouchModel, isDirect: readonly boolean[]): number {
+	if (model === 'first') return 0;
+	const last = model === 'last' ? -1 : isDirect.lastIndexOf(false);
+	return last < 0 ? isDirect.length - 1 : last;
 }
 
 /** 40 % for each end, and the rest for the touches between. */

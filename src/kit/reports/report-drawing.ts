@@ -29,15 +29,15 @@ const shades = Array.from(
  * What pictures and tables need of a page's style. Colours are properties, so that the same markup suits bright and dark
  * screens and paper. Shading is printed, and wide tables wrap on paper.
  */
-export const drawingStyle = `${properties(seriesColours)}:root{--card:#fff}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}.added{fill:var(--series-2)}.hollow{fill:var(--card)}.pale{opacity:.45}.leader{opacity:.6;stroke-dasharray:1 3}.tick{stroke:var(--series-0);stroke-width:1.5;fill:none}.noted{stroke:#888;stroke-dasharray:2 3;fill:#888}
+export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(--series-0)}.negative{fill:var(--series-1)}.added{fill:var(--series-2)}.hollow{fill:none}.pale{opacity:.45}.leader{opacity:.6;stroke-dasharray:1 3}.tick{stroke:var(--series-0);stroke-width:1.5;fill:none}.noted{stroke:#888;stroke-dasharray:2 3;fill:#888}
 .number{text-align:right}.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}${shades}thead th{vertical-align:bottom}tbody th{font-weight:400}caption{text-align:left;font-weight:600}
 td,tbody th{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}.long{white-space:normal!important;overflow-wrap:anywhere;min-width:9rem}.answer{font-size:1.1rem}
 .paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"More to the right →";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
 @container scroll-state(scrollable:x){.wide::before{display:inline-block}}
 @media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
 .picture{margin:0}.picture figcaption{font-weight:600}.picture p{margin:.3rem 0}svg:where(:not([width])){display:block;min-width:60rem;width:100%;max-width:72rem}svg.flow{min-width:64rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg a text{text-decoration:underline}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
-@media(prefers-color-scheme:dark){${properties(darkColours)}:root{--card:#16181c}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
-@media(forced-colors:active){svg text{fill:CanvasText}svg :is(.axis,.interval){stroke:CanvasText}.hollow{fill:Canvas}}
+@media(prefers-color-scheme:dark){${properties(darkColours)}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
+@media(forced-colors:active){svg text{fill:CanvasText}svg :is(.axis,.interval){stroke:CanvasText}}
 @media print{body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td,tbody th{white-space:normal}td.number,tbody th:not(.long){white-space:nowrap}svg:where(:not([width])){min-width:0;break-inside:avoid}svg.flow{min-width:0}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
 /** As wide as a page of the console on a screen of 1,280 pixels, where texts have the size that the style says. */

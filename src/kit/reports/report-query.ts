@@ -8,7 +8,14 @@ import type { Account } from '../../core/store/control/accounts.ts';
 import { type SpanLength, spanLengths } from './calendar.ts';
 import type { Basis } from './journey.ts';
 import { type Dimension, type Grouping, isOfTouches, planDimensions } from './label.ts';
-import { type AttributionModel, attributionModels, defaultHalfLifeDays, defaultModel } from './model.ts';
+import {
+	type AttributionModel,
+	attributionModels,
+	defaultHalfLifeDays,
+	defaultModel,
+	type OneTouchModel,
+	oneTouchModels,
+} from './model.ts';
 import { defaultLookbackDays } from './path.ts';
 
 /** The account that a report is about. */
@@ -82,6 +89,10 @@ const dimensions: readonly Dimension[] = [...touchDimensions, ...planDimensions]
 const oneOrTwo = `one or two of ${touchDimensions.join(', ')}`;
 const some = `some of ${attributionModels.join(', ')}, separated by commas`;
 
+/** What a subscription's recurring revenue has done, or may do. */
+const movements = ['new', 'reactivated', 'expansion', 'contraction', 'ended', 'at-risk'] as const;
+type Moved = (typeof movements)[number];
+
 /** What a report is compared with. */
 const comparisons = ['previous', 'year'] as const;
 type ComparedWith = (typeof comparisons)[number];
@@ -132,6 +143,16 @@ export const parameters = {
 		'only subscriptions with such an event in the period: trial, acquisition, renewal, refund or cancellation',
 		null,
 		{ value: 'event', parse: oneOf(eventKinds) },
+	),
+	credited: parameter<OneTouchModel | null>(
+		'only subscriptions whose touch that is credited by this model has the properties that are chosen: first, last or last-non-direct',
+		null,
+		{ value: 'model', parse: oneOf(oneTouchModels) },
+	),
+	moved: parameter<Moved | null>(
+		'only subscriptions that have moved so in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those that are so now',
+		null,
+		{ value: 'movement', parse: oneOf(movements) },
 	),
 	lookbackDays: parameter(
 		'how many days before conversion a touch may be credited',

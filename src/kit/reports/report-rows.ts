@@ -104,7 +104,7 @@ export function dots(
 		({ values, within }, across, y) => {
 			const places = values.map((value) => across(value).toFixed(1));
 			// Filled and hollow, so that not the colour alone tells them apart.
-			return html`${values.length > 1 && html`<path class="interval" d="M${places[0]} ${y}H${places[1]}"/>`}${whisker(within.map(across), y)}${places.map((x, place) => html`<circle class="series-${place} ${place > 0 && 'hollow'}" cx="${x}" cy="${y}" r="6" fill="currentColor" stroke="currentColor"/>`)}`;
+			return html`${values.length > 1 && html`<path class="interval" d="M${places[0]} ${y}H${places[1]}"/>`}${whisker(within.map(across), y)}${places.map((x, place) => html`<circle class="series-${place} ${place > 0 && 'hollow'}" cx="${x}" cy="${y}" r="${6 + 3 * place}" fill="currentColor" stroke="currentColor"/>`)}`;
 		},
 		html`${columns.length > 1 && html`<p>${legendOf(columns, true)}</p>`}${cutNote(rows.length, table.length, 'rows')}`,
 	);
@@ -154,8 +154,8 @@ export function waterfall(
 	const drawn = placed.map(({ name, isTotal, value, from, to, href }, place) => {
 		const middle = (left + (place + 0.5) * width).toFixed(1);
 		const [high, low] = [up(Math.max(from, to)), up(Math.min(from, to))];
-		const text = html`<text x="${middle}" y="${bottom + 20}" text-anchor="middle">${shortened(name, 16)}</text>`;
-		return html`<rect class="bar${value < 0 ? ' negative' : !isTotal && ' added'}" x="${(left + (place + 0.15) * width).toFixed(1)}" y="${high.toFixed(1)}" width="${(0.7 * width).toFixed(1)}" height="${Math.max(1, low - high).toFixed(1)}"/><text x="${middle}" y="${(high - 6).toFixed(1)}" text-anchor="middle">${!isTotal && value > 0 && '+'}${shown(value)}</text>${href === undefined ? text : html`<a href="${href}">${text}</a>`}
+		const text = html`<text x="${middle}" y="${(high - 6).toFixed(1)}" text-anchor="middle">${!isTotal && value > 0 && '+'}${shown(value)}</text>`;
+		return html`<rect class="bar${value < 0 ? ' negative' : !isTotal && ' added'}" x="${(left + (place + 0.15) * width).toFixed(1)}" y="${high.toFixed(1)}" width="${(0.7 * width).toFixed(1)}" height="${Math.max(1, low - high).toFixed(1)}"/><text x="${middle}" y="${bottom + 20}" text-anchor="middle">${shortened(name, 16)}</text>${href === undefined || value === 0 ? text : html`<a href="${href}">${text}</a>`}
 `;
 	});
 	return picture(

@@ -40,12 +40,17 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	parts?(report: Made): readonly SideTable[] | null;
 	/** What it tells besides its rows. */
 	sideTables?(report: Made): readonly SideTable[];
-	/** Its pictures. @param notes what pictures of time tell of days */
+	/**
+	 * Its pictures.
+	 * @param notes what pictures of time tell of days
+	 * @param linkOf where the sum of a column leads to
+	 */
 	draw(
 		report: Answered<Made>,
 		table: readonly FlatRow[],
 		money: ShowMoney,
 		notes: readonly DayNote[],
+		linkOf?: (column: string) => string | undefined,
 	): HtmlValue;
 }
 

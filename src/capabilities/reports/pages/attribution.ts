@@ -1,7 +1,10 @@
 import { html } from '../../../core/format/html.ts';
+import { hiddenFields } from '../../../kit/console/form.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
+import { may } from '../../../kit/person.ts';
+import { type AttributionModel, attributionModels, defaultModel } from '../../../kit/reports/model.ts';
 import { reportSection } from './figures.ts';
 
 const groupings = {
@@ -12,7 +15,7 @@ const groupings = {
 	landing: 'Landing pages',
 } as const;
 
-/** What each channel is credited with, by all models side by side. */
+/** What each channel is credited with by one model, and by a second one beside it. */
 export const attributionPage = accountPage({
 	path: ':aid/attribution',
 	title: 'Attribution',
@@ -20,16 +23,42 @@ export const attributionPage = accountPage({
 	right: 'aggregates',
 	takesView: true,
 	async get(asked) {
-		const { query, view, request, now } = asked;
-		const chosen = Object.keys(groupings).find((name) => name === query.get('by')) ?? 'channel';
+		const { query, view, request, now, account, person } = asked;
+		const by = Object.keys(groupings).find((name) => name === query.get('by')) ?? 'channel';
+		const [model = defaultModel, other] = ['model', 'with'].map((name) =>
+			attributionModels.find((one) => one === query.get(name)),
+		);
+		const chosen = other && other !== model ? `${model},${other}` : model;
 		const every = spanLengthOf(view, now());
 		const links = Object.entries(groupings).map(
-			([by, title]) => [request.path + queryText(view, { by }), title, by === chosen] as const,
+			([name, title]) =>
+				[
+					request.path + queryText(view, { by: name, model, with: other ?? null }),
+					title,
+					name === by,
+				] as const,
 		);
+		const option = (name: string, text: string, isChosen: boolean) =>
+			html`<option value="${name}"${isChosen && html` selected`}>${text}</option>`;
 		return html`${tabs(links)}
-${await reportSection(asked, 'attribution', { title: 'Credit by each model', texts: { by: chosen, model: 'all' } })}
-${chosen === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by: chosen, every, compare: null } }))}
+<form class="choice" method="get" action="${request.path}">${hiddenFields({ ...view.texts, by })}
+<label>Credited by <select name="model">${attributionModels.map((one) => option(one, modelNames[one], one === model))}</select></label>
+<label>beside <select name="with">${option('', 'no other', other === undefined)}${attributionModels.map((one) => option(one, modelNames[one], one === other))}</select></label>
+<button>Show</button></form>
+${await reportSection(asked, 'attribution', { title: `Which ${groupings[by as keyof typeof groupings].toLowerCase()} brought subscriptions`, texts: { by, model: chosen } })}
+${may(person, account.aid, 'visitors') && html`<p><a href="/console/${account.aid}/visitors${queryText(view, { period: view.period, compare: null })}">Visitors of this period</a></p>`}
+${by === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by, every, model, compare: null } }))}
 ${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false })}
 ${await reportSection(asked, 'hosts', { title: 'What begins on each host', texts: { compare: null }, isDrawn: false })}`;
 	},
 });
+
+const modelNames: Readonly<Record<AttributionModel, string>> = {
+	first: 'the first touch',
+	last: 'the last touch',
+	'last-non-direct': 'the last touch that is not direct',
+	linear: 'all touches alike',
+	decay: 'all touches, later ones more',
+	position: 'mostly the first and the last touch',
+	markov: 'what would be missing without it (markov)',
+};

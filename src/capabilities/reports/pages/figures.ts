@@ -69,14 +69,15 @@ export async function sectionOf(
 	const file = (extension: string) =>
 		`/console/${account.aid}/${definition.isOfPersons ? definition.kind : 'reports'}/${definition.kind}.${extension}${queryText(view, { ...texts, ...daysOf(report) })}`;
 	const linkOf = linksOf(asked, definition, report);
+	const sumLink = (column: string) => linkOf({ [column]: 1 }, column);
 	const pictures =
-		report.rows.length > 0 && isDrawn && draw(report, tableOf(definition, report), money, notes);
+		report.rows.length > 0 && isDrawn && draw(report, tableOf(definition, report), money, notes, sumLink);
 	take(asked, html`${pictures}`);
 	const id = [definition.kind, ...Object.values(texts).filter(Boolean)].join('-');
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
 ${report.answer && html`<p class="answer">${report.answer}</p>`}
-${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
+${unsaid(asked, report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
 ${
 	report.rows.length === 0
 		? html`<p class="empty">${empty}</p>`
@@ -97,6 +98,16 @@ ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
 <a href="${file('csv')}">CSV</a> <a href="${file('json')}">JSON</a></footer>
 </section>
 `;
+}
+
+/** What the sections of a page have said, by the request for it. */
+const said = new WeakMap<ConsoleRequest, Set<string>>();
+
+/** Warnings that no section above has said. */
+function unsaid({ request }: AskedOfAccount, warnings: readonly string[]): string[] {
+	const known = said.get(request) ?? new Set<string>();
+	said.set(request, known.union(new Set(warnings)));
+	return warnings.filter((warning) => !known.has(warning));
 }
 
 /** Whether anything is drawn. */

@@ -22,12 +22,12 @@ import { linksOf, rowsPath } from './rows.ts';
 
 /** With the page that tells more, and the rows. */
 const tiles = [
-	['arrivals', 'Arrivals', 'attribution', 'visitors'],
-	['hits', 'Hits', 'attribution', 'visitors'],
-	['subscriptions', 'New subscriptions', 'attribution', 'acquisition'],
-	['renewals', 'Renewals', 'retention', 'renewal'],
-	['netPence', 'Net revenue', 'revenue', 'subscriptions'],
-	['refundPence', 'Refunds', 'revenue', 'refund'],
+	['arrivals', 'Arrivals', 'attribution', null],
+	['hits', 'Hits', 'attribution', null],
+	['subscriptions', 'New subscriptions', 'attribution', { having: 'acquisition' }],
+	['renewals', 'Renewals', 'retention', { having: 'renewal' }],
+	['netPence', 'Net revenue', 'revenue', {}],
+	['refundPence', 'Refunds', 'revenue', { having: 'refund' }],
 ] as const;
 
 /** What came in, against the period before, and what needs attention. */
@@ -100,9 +100,10 @@ function totals(asked: AskedOfAccount, activity: Report, coverage: Report | unde
 	return html`<ul class="tiles" data-part="tiles">${tiles.map(([name, title, page, rows]) => {
 		const [value, before] = [sum(activity, name), sum(activity.compared, name)];
 		if (value === null) return null;
-		const path = seesRows
-			? rowsPath(asked, rows, { row: {}, report: activity })
-			: `/console/${account.aid}/${page}${queryText(view)}`;
+		const path =
+			seesRows && rows
+				? rowsPath(asked, rows, { row: {}, report: activity })
+				: `/console/${account.aid}/${page}${queryText(view)}`;
 		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(activity.rows.map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
 `;
 	})}${

@@ -1,17 +1,33 @@
 import { html } from '../../../core/format/html.ts';
-import { accountPage } from '../../../kit/console/page.ts';
+import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { addMonths } from '../../../kit/reports/calendar.ts';
 import { reportSection } from './figures.ts';
 
-/** Who stays: by month of the first payment, and by renewal. */
+const leastMonths = 12;
+
+/** Who stays: by channel first, by month of the first payment, and by renewal. */
 export const retentionPage = accountPage({
 	path: ':aid/retention',
 	title: 'Retention',
 	menu: 'Retention',
 	right: 'aggregates',
 	takesView: true,
-	get: async (
-		asked,
-	) => html`${await reportSection(asked, 'retention', { title: 'Retention by month of the first payment' })}
-${await reportSection(asked, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } })}
-${await reportSection(asked, 'renewals', { title: 'Renewals by channel' })}`,
+	async get(asked) {
+		const months = ofWholeMonths(asked);
+		const { from } = months.view;
+		return html`${await reportSection(months, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } })}
+${await reportSection(months, 'retention', { title: 'Still subscribed by month of the first payment' })}
+${await reportSection(months, 'renewals', { title: 'Renewals by channel' })}
+${from !== null && html`<p class="note">Who stays takes months to tell: these are the subscriptions that began since ${from}, ${leastMonths} whole months and this one at least.</p>`}`;
+	},
 });
+
+/** The same of whole months, so that no month of acquisition is cut, and of as many as tell something. */
+function ofWholeMonths(asked: AskedOfAccount): AskedOfAccount {
+	const { view, calendar, now } = asked;
+	if (view.from === null) return asked;
+	const least = `${addMonths(calendar.monthOf(now()), -leastMonths)}-01`;
+	const first = `${view.from.slice(0, 7)}-01`;
+	const end = view.to && (view.to.endsWith('-01') ? view.to : `${addMonths(view.to.slice(0, 7), 1)}-01`);
+	return { ...asked, view: { ...view, from: first < least ? first : least, to: end } };
+}

@@ -1,6 +1,7 @@
 import { html } from '../../../core/format/html.ts';
 import { accountPage } from '../../../kit/console/page.ts';
-import { spanLengthOf } from '../../../kit/console/view.ts';
+import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
+import { may } from '../../../kit/person.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 import { reportSection } from './figures.ts';
 
@@ -20,23 +21,26 @@ export const revenuePage = accountPage({
 	async get(asked) {
 		const every = spanLengthOf(asked.view, asked.now());
 		const span = every === 'day' ? 'week' : every;
-		return html`${await reportSection(asked, 'activity', {
-			title: 'Acquired, renewed and refunded',
-			texts: { every },
-			draw: (_, rows, money, notes) =>
-				curves(
-					paid.map(([name, column]) => ({
-						name,
-						points: rows.map((row) => ({
-							x: String(row[every]),
-							y: Number(row[column]),
-							part: typeof row.part === 'string' ? row.part : null,
-						})),
-					})),
-					{ title: `What was paid, by ${every}`, isStacked: true, money, noted: { notes, every } },
-				),
-		})}
-${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', texts: { every: span } })}
+		const { account, person, view } = asked;
+		const atRisk = `/console/${account.aid}/subscriptions${queryText(view, { from: null, to: null, period: 'all', compare: null, moved: 'at-risk' })}`;
+		return html`${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', texts: { every: span } })}
+${may(person, account.aid, 'visitors') && html`<p><a href="${atRisk}">Subscriptions that are at risk now</a></p>`}
+${await reportSection(asked, 'activity', {
+	title: 'Acquired, renewed and refunded',
+	texts: { every },
+	draw: (_, rows, money, notes) =>
+		curves(
+			paid.map(([name, column]) => ({
+				name,
+				points: rows.map((row) => ({
+					x: String(row[every]),
+					y: Number(row[column]),
+					part: typeof row.part === 'string' ? row.part : null,
+				})),
+			})),
+			{ title: `What was paid, by ${every}`, isStacked: true, money, noted: { notes, every } },
+		),
+})}
 ${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of the first payment', texts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', {
 	title: 'Spending, and when it is paid back',

@@ -5,33 +5,53 @@ import type { AskedOfAccount } from '../../../kit/console/page.ts';
 import { queryText } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import { addDays, addMonths } from '../../../kit/reports/calendar.ts';
-import { none } from '../../../kit/reports/label.ts';
+import { none, notSet, other } from '../../../kit/reports/label.ts';
+import { type OneTouchModel, oneTouchModels } from '../../../kit/reports/model.ts';
 import type { FlatRow, Report, ReportDefinition } from '../../../kit/reports/report.ts';
 import type { LinkOfCell } from '../../../kit/reports/report-drawing.ts';
 
-/** What the rows of a figure are: visitors who came, or subscriptions, with or without an event of some kind. */
-export type Rows = 'visitors' | EventKind | 'subscriptions';
+/** The subscriptions behind a figure: what they have had, or how their recurring revenue has moved. */
+interface Rows {
+	readonly having?: EventKind | null;
+	readonly moved?: null | 'new' | 'reactivated' | 'expansion' | 'contraction' | 'ended' | 'at-risk';
+}
 
-/** The rows of a column of any report. Other figures are of no rows, or of those of the whole report. */
-const rowsOf: Readonly<Record<string, Rows>> = {
-	arrivals: 'visitors',
-	visitors: 'visitors',
-	hits: 'visitors',
-	trials: 'trial',
-	subscriptions: 'acquisition',
-	new: 'acquisition',
-	acquisitionPence: 'acquisition',
-	renewals: 'renewal',
-	renewalPence: 'renewal',
-	refunds: 'refund',
-	refundPence: 'refund',
-	netPence: 'subscriptions',
-	changePence: 'subscriptions',
+/** Of columns of events, whose sum is that of these rows. */
+const rowsOfEvents: Readonly<Record<string, Rows>> = {
+	trials: { having: 'trial' },
+	subscriptions: { having: 'acquisition' },
+	acquisitionPence: { having: 'acquisition' },
+	renewals: { having: 'renewal' },
+	renewalPence: { having: 'renewal' },
+	refunds: { having: 'refund' },
+	refundPence: { having: 'refund' },
+	netPence: {},
+};
+const kindsOfMovement = ['new', 'reactivated', 'expansion', 'contraction', 'ended'] as const;
+const rowsOfMovement: Readonly<Record<string, Rows>> = {
+	...Object.fromEntries(
+		kindsOfMovement.flatMap((moved) => [
+			[moved, { moved }],
+			[`${moved}Pence`, { moved }],
+		]),
+	),
+	refundPence: { having: 'refund' },
 };
 
-/** Reports on subscriptions that were acquired in their period. All their figures are of these. */
-const cohortReports: ReadonlySet<string> = new Set(['retention', 'ltv', 'renewals']);
-const eventReports: ReadonlySet<string> = new Set(['activity', 'attribution', 'movement', 'spend']);
+/** The figures of each report that are sums of rows. All others lead nowhere: no list adds up to them. */
+const rowsOf: Readonly<Record<string, Readonly<Record<string, Rows>>>> = {
+	activity: rowsOfEvents,
+	attribution: rowsOfEvents,
+	spend: { subscriptions: { having: 'acquisition' }, netPence: {} },
+	movement: rowsOfMovement,
+	retention: { subscriptions: { moved: 'new' } },
+	ltv: { subscriptions: { moved: 'new' } },
+};
+
+/** Reports on subscriptions that began in a month. */
+const cohortReports: ReadonlySet<string> = new Set(['retention', 'ltv']);
+/** Reports that credit touches. */
+const creditReports: ReadonlySet<string> = new Set(['attribution', 'spend']);
 
 /** What an account's touches are told apart by next. */
 const nextBy: Partial<Record<TouchDimension, TouchDimension>> = {
@@ -56,14 +76,23 @@ export function linksOf(
 				: column === 'vid'
 					? visitorPath(account.aid, String(row.vid))
 					: undefined;
-	const isCohort = cohortReports.has(kind) || report.basis === 'cohort';
+	const credited = creditReports.has(kind) ? oneTouchModels.find((model) => model === modelOf(report)) : null;
 	return (row, column) => {
 		if (kind === 'attribution' && isDimension(column)) return attributionOf(asked, row, column);
-		if (!seesRows || typeof row[column] !== 'number') return undefined;
-		const rows = isCohort && cohortReports.has(kind) ? 'subscriptions' : rowsOf[column];
-		if (!rows || !(isCohort || eventReports.has(kind))) return undefined;
-		return rowsPath(asked, rows, { row, report, isCohort });
+		const rows = rowsOf[kind]?.[column];
+		// What a model splits among touches is no sum of subscriptions.
+		if (!seesRows || !rows || typeof row[column] !== 'number' || credited === undefined) return undefined;
+		// Others are of ages, or of several cohorts.
+		if (rows.moved === 'new' && cohortReports.has(kind) && typeof row.month !== 'string') return undefined;
+		const of: Report = kind === 'spend' ? { ...report, basis: 'cohort' } : report;
+		return rowsPath(asked, rows, { row, report: of, credited });
 	};
+}
+
+/** The one model of a report; undefined where it has several, or tells spans. */
+function modelOf({ model, models, series }: Report): unknown {
+	if (series) return undefined;
+	return Array.isArray(models) ? (models.length === 1 ? models[0] : undefined) : model;
 }
 
 function isDimension(column: string): column is TouchDimension {
@@ -81,35 +110,48 @@ function attributionOf(
 	return by && texts && `/console/${account.aid}/attribution${queryText(view, { ...texts, by })}`;
 }
 
-/** The filters that choose what a row is about; undefined where no filter does. */
+/** The filters that choose what a row is about; undefined where none does. */
 function labelsOf(row: FlatRow): Record<string, string> | undefined {
 	const named = [...touchDimensions, 'evt'].filter((name) => name in row);
 	const texts = named.map((name) => [name, row[name]] as const);
-	return texts.every(([, value]) => typeof value === 'string' && value !== '' && value !== none)
+	return texts.every(([, value]) => typeof value === 'string' && value !== '' && !noFilters.has(value))
 		? (Object.fromEntries(texts) as Record<string, string>)
 		: undefined;
 }
 
+const noFilters: ReadonlySet<string> = new Set([none, notSet, other]);
+
 interface RowsOptions {
 	readonly row: FlatRow;
-	readonly report: Pick<Report, 'from' | 'to'>;
-	readonly isCohort?: boolean;
+	readonly report: Pick<Report, 'from' | 'to' | 'basis'>;
+	/** By which model the row's touch is credited. */
+	readonly credited?: OneTouchModel | null;
 }
 
-/** The page with the rows of a figure; undefined where none shows them. */
+/** The page with the rows of a figure, which add up to it; undefined where none shows them. */
 export function rowsPath(
 	{ account, view }: AskedOfAccount,
-	rows: Rows,
-	{ row, report, isCohort = false }: RowsOptions,
+	{ having = null, moved = null }: Rows,
+	{ row, report, credited = null }: RowsOptions,
 ): string | undefined {
 	const labels = labelsOf(row);
 	if (!labels) return undefined;
+	const ofTouch = touchDimensions.filter((name) => name in labels);
+	// Only a credited touch says whose a subscription is; and a filter that is there already is of any touch of it.
+	if (ofTouch.length > 0 && (!credited || touchDimensions.some((name) => view.texts[name]))) return undefined;
 	const { from, to } = daysOf(row, report);
 	const days = from === null ? { from, to, period: 'all' } : { from, to, period: null };
-	const page = rows === 'visitors' ? 'visitors' : 'subscriptions';
-	const having = rows === 'visitors' || rows === 'subscriptions' ? null : rows;
-	const basis = isCohort ? 'cohort' : null;
-	return `/console/${account.aid}/${page}${queryText(view, { ...labels, ...days, compare: null, basis, having })}`;
+	const basis = report.basis === 'cohort' ? 'cohort' : null;
+	const query = {
+		...labels,
+		...days,
+		compare: null,
+		basis,
+		having,
+		moved,
+		credited: ofTouch.length > 0 ? credited : null,
+	};
+	return `/console/${account.aid}/subscriptions${queryText(view, query)}`;
 }
 
 /** The days of a row that is of a day, week or month, as far as they are in the report's period. */

@@ -14,6 +14,20 @@ const havingNames = {
 	cancellation: 'Cancelled',
 } as const;
 
+const movedTitles: Readonly<Record<string, string>> = {
+	new: 'That began in this period',
+	reactivated: 'That came back in this period',
+	expansion: 'That pay more since this period',
+	contraction: 'That pay less since this period',
+	ended: 'That ended in this period',
+	'at-risk': 'At risk: due, not renewed, and not lost yet',
+};
+
+function titleOf(moved: string | null, basis: string | null): string {
+	if (moved !== null) return movedTitles[moved] ?? 'Moved in this period';
+	return basis === 'cohort' ? 'Acquired in this period, with all their events' : 'With events in this period';
+}
+
 /** The rows behind figures: subscriptions with an event in a period, by channel, campaign or the like. */
 export const subscriptionsPage = accountPage({
 	path: ':aid/subscriptions',
@@ -24,16 +38,17 @@ export const subscriptionsPage = accountPage({
 	async get(asked) {
 		const { query, view, request } = asked;
 		const having = eventKinds.find((kind) => kind === query.get('having')) ?? null;
+		const [credited, moved] = [query.get('credited'), query.get('moved')];
 		const basis = query.get('basis') === 'cohort' ? 'cohort' : null;
 		const tab = (kind: (typeof eventKinds)[number] | null, name: string) =>
 			[request.path + queryText(view, { basis, having: kind }), name, kind === having] as const;
 		const isOfTouch = touchDimensions.some((name) => view.texts[name]);
 		return html`${tabs([tab(null, 'All'), ...eventKinds.map((kind) => tab(kind, havingNames[kind]))])}
 ${await reportSection(asked, 'subscriptions', {
-	title: basis === 'cohort' ? 'Acquired in this period, with all their events' : 'With events in this period',
-	texts: { basis, having, compare: null },
+	title: titleOf(moved, basis),
+	texts: { basis, having, credited, moved, compare: null },
 	isAlone: true,
 })}
-${isOfTouch && html`<p class="note">These have such a touch in their path. What a model credits it with is their parts: each is shared among all its touches.</p>`}`;
+${isOfTouch && credited === null && html`<p class="note">These have such a touch in their path. What a model credits it with is their parts: each is shared among all its touches.</p>`}`;
 	},
 });

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createConsole } from '../../../src/assembly/console/console.ts';
+import { openStore } from '../../../src/assembly/open.ts';
+import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
+import { runReport } from '../../../src/capabilities/reports/run-report.ts';
+import { AccessDirectory } from '../../../src/core/access/directory.ts';
+import { caskade } from '../../process.ts';
+import { quick } from '../../quick.ts';
+import { temporaryFolder } from '../../support.ts';
+import { Browser, consoleUrl } from './browser.ts';
+
+const aid = 'c-a-demo-local';
+const pages = [
+	'',
+	'attribution',
+	'attribution?by=campaign',
+	'attribution?by=channel,campaign&model=first',
+	'attribution?by=source&model=linear',
+	'attribution?with=first',
+	'journeys',
+	'revenue',
+	'retention',
+	'scores',
+	'experiments',
+	'?channel=email',
+	'attribution?channel=email',
+	'revenue?evt=membership',
+];
+const periods = quick ? ['91', 'all'] : ['7', '28', '91', '364', 'all'];
+
+interface Row {
+	readonly renewals: number;
+	readonly refunds: number;
+	readonly acquisitionPence: number;
+	readonly renewalPence: number;
+	readonly refundPence: number;
+	readonly netPence: number;
+	readonly movedPence: number | null;
+}
+
+/** What a figure that leads to some rows is the sum of. */
+function sumOf(rows: readonly Row[], query: URLSearchParams, isMoney: boolean): number {
+	const sum = (of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0);
+	const [having, moved] = [query.get('having'), query.get('moved')];
+	if (moved !== null) return isMoney ? sum((row) => row.movedPence ?? 0) : rows.length;
+	if (!isMoney)
+		return having === 'renewal'
+			? sum((row) => row.renewals)
+			: having === 'refund'
+				? sum((row) => row.refunds)
+				: rows.length;
+	if (having === null) return sum((row) => row.netPence);
+	return sum((row) => row[`${having}Pence` as 'renewalPence']);
+}
+
+test('every figure of every page that leads to subscriptions is the sum of exactly these', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
+	assert.equal((await caskade(['demo', '--visitors', quick ? '400' : '2000', ...at])).code, 0);
+	const store = await openStore(at[1] as string, {});
+	t.after(() => store.close());
+	const errors: unknown[] = [];
+	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
+	t.after(() => directory.stop());
+	// One moment for all, or what is due changes between a figure and its rows.
+	const now = Date.now();
+	const console = createConsole({
+		store,
+		directory,
+		consoleUrl,
+		now: () => now,
+		monotonicMs: () => performance.now(),
+		train: () => Promise.reject(new Error('nothing is trained here')),
+		onError: (error) => errors.push(error),
+		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
+		waitMs: 60_000,
+	});
+	t.after(() => console.stop());
+	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'operator' }]);
+	const browser = new Browser(console);
+	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+
+	const wrong: string[] = [];
+	const followed = new Map<string, number>();
+	const rowsOf = new Map<string, readonly Row[]>();
+	for (const page of pages)
+		for (const period of periods) {
+			const { status, body } = await browser.whole(
+				`/console/${aid}/${page}${page.includes('?') ? '&' : '?'}period=${period}`,
+			);
+			assert.equal(status, 200, page);
+			for (const [, href = '', content = ''] of body.matchAll(
+				/<a href="([^"]*\/subscriptions\?[^"]*)"[^>]*>(.*?)<\/a>/gs,
+			)) {
+				const address = href.replaceAll('&#38;', '&');
+				const text = (
+					/class="value">([^<]+)/.exec(content)?.[1] ?? content.replaceAll(/<[^>]+>/g, '')
+				).trim();
+				const figure = Number(text.replaceAll('−', '-').replaceAll(/[£,\u2060+]/gu, ''));
+				if (text === '' || Number.isNaN(figure)) continue;
+				const [path = '', query = ''] = address.split('?');
+				const rows =
+					rowsOf.get(address) ??
+					(JSON.parse((await browser.get(`${path}/subscriptions.json?${query}`)).body).rows as Row[]);
+				rowsOf.set(address, rows);
+				const isMoney = text.includes('£');
+				const sum = sumOf(rows, new URLSearchParams(query), isMoney);
+				const told = isMoney ? Math.round(100 * figure) : figure;
+				if (Math.abs(sum) !== Math.abs(told))
+					wrong.push(`${page} ${period}: ${text} leads to ${sum}: ${query}`);
+				followed.set(page, (followed.get(page) ?? 0) + 1);
+			}
+		}
+	assert.deepEqual(wrong.slice(0, 20), [], `${wrong.length} figures`);
+	for (const page of ['', 'attribution', 'attribution?by=campaign', 'revenue', 'retention'])
+		assert.ok((followed.get(page) ?? 0) > 5, `${page}: ${followed.get(page)} links`);
+	t.diagnostic(`${[...followed.values()].reduce((sum, count) => sum + count, 0)} figures followed`);
+	assert.deepEqual(errors, []);
+});
