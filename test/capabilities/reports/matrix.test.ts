@@ -60,7 +60,10 @@ test('several models are columns, a table for each amount', () => {
 test('one model is one table, and so are several in the long form and in CSV', () => {
 	const one = reportText(definition, attribution(['linear']));
 	const long = reportText(definition, attribution(['first', 'linear']), true);
-	assert.match(one, /\nCredited by linear\nchannel +visitors +arrivals +new subscriptions +share of subscriptions +conversion rate +net /);
+	assert.match(
+		one,
+		/\nCredited by linear\nchannel +visitors +arrivals +new subscriptions +share of subscriptions +conversion rate +net /,
+	);
 	assert.match(long, /\nchannel +visitors +arrivals +assist ratio +model +new subscriptions +acquisition /);
 	for (const text of [one, long]) assert.doesNotMatch(text, /\nNet revenue\n/);
 	assert.equal(long.match(/ {2}(first|linear) {2}/g)?.length, 6);
