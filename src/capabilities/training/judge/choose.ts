@@ -10,6 +10,8 @@ export type ComparedModels = Pick<FoldModels, 'judged' | 'baseLosses' | 'logisti
 export const minStandardErrors = 2;
 /** A signal so clear needs only most blocks of time: in one of them something unusual may have happened. */
 const clearStandardErrors = 5;
+/** Quantiles of Student's t for 95 %, one-sided, of one to four degrees of freedom. */
+const studentsT = [6.314, 2.92, 2.353, 2.132];
 /** Of log-odds. */
 const leastDifference = 1e-6;
 /** Tree counts are tried in steps of this size. */
@@ -20,7 +22,7 @@ const patience = 2;
 
 /**
  * Chooses the kind of model, and the number of trees, by the likelihood of later rows, all at the level that was known. The simpler
- * kind wins unless later rows contradict it, in most blocks of time. A model is served if its predictions correlate with later outcomes, and make
+ * kind wins unless later rows contradict it, and the blocks of time agree. A model is served if its predictions correlate with later outcomes, and make
  * later rows more likely than the base rate does. Visitors who are present, of whom pages ask, and those who have left, who are in batches, are
  * judged by themselves, too: the gain on the ones must not hide a loss on the others.
  */
@@ -29,9 +31,9 @@ export function choose(folds: readonly ComparedModels[]): Choice {
 	const boosting = bestBoosting(folds);
 	const groups = Uint32Array.from(folds.flatMap(({ judged }) => [...judged.groups]));
 	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
-	const better = folds.filter((_, block) => lossIn(boosting, block) < lossIn(logistic, block)).length;
-	// The rows of a block share its time, and so what is unusual about it, which the interval does not know.
-	const isBetter = boostingGain.low > 0 && 2 * better > folds.length;
+	const gains = folds.map((_, block) => lossIn(logistic, block) - lossIn(boosting, block));
+	const better = gains.filter((gain) => gain > 0).length;
+	const isBetter = boostingGain.low > 0 && isShownByBlocks(gains);
 	const kind = isBetter ? 'boosting' : 'logistic';
 	const { trials } = kind === 'boosting' ? boosting : logistic;
 	const standardErrors = correlation(folds, trials);
@@ -90,6 +92,18 @@ function gainsOn(
 
 function lossIn({ trials }: { readonly trials: readonly Trial[] }, block: number): number {
 	return mean((trials[block] as Trial).losses);
+}
+
+/**
+ * Whether the gains of blocks differ from 0 beyond what tells the blocks apart. The rows of a block share its time, and so what is unusual about it,
+ * which an interval of rows does not know: one block in which a model went astray is no reason for the other.
+ */
+function isShownByBlocks(gains: readonly number[]): boolean {
+	const least = studentsT[gains.length - 2];
+	const gain = mean(gains);
+	if (least === undefined) return gain > 0;
+	const variance = gains.reduce((sum, one) => sum + (one - gain) ** 2, 0) / (gains.length - 1);
+	return gain > least * Math.sqrt(variance / gains.length);
 }
 
 /** The number of trees that makes later rows most likely. */

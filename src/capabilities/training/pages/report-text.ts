@@ -177,7 +177,7 @@ function kindSentence(choice: Choice): string {
 	const losses = `Log loss on later rows: logistic ${logisticLogLoss.toFixed(4)}, boosting ${boostingLogLoss.toFixed(4)} with ${trees} trees; boosting gains ${withInterval(boostingGain)}`;
 	if (kind === 'boosting') return `${losses}, more than chance explains, so boosting was chosen.`;
 	if (boostingGain.low > 0 && boostingBlocks)
-		return `${losses}, but only in ${boostingBlocks.better} of ${boostingBlocks.of} blocks of time, so the logistic model was chosen.`;
+		return `${losses}, but blocks of time differ too much to tell (it gains in ${boostingBlocks.better} of ${boostingBlocks.of}), so the logistic model was chosen.`;
 	return `${losses}, ${boostingGain.high < 0 ? 'a loss' : 'which may be chance'}, so the logistic model was chosen.`;
 }
 
