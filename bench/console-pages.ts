@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { consoleParts } from '../src/assembly/capabilities.ts';
 import { createConsole } from '../src/assembly/console/console.ts';
 import { openStore } from '../src/assembly/open.ts';
 import { newLoginLink } from '../src/capabilities/people/access/sign-in.ts';
@@ -16,6 +17,7 @@ import { monotonicMs } from '../src/core/clock.ts';
 import { paymentProviders } from '../src/core/domain/touch.ts';
 import type { OpenStore } from '../src/core/store/store.ts';
 import { Browser, consoleUrl } from '../test/assembly/console/browser.ts';
+import { computeAt } from '../test/assembly/console/here.ts';
 import { aid, fillAccount, largeAccount } from './console-account.ts';
 
 const paths = [
@@ -36,15 +38,15 @@ async function askForPages(store: OpenStore, note: string): Promise<void> {
 		consoleUrl,
 		monotonicMs,
 		now: store.now,
-		train: () => Promise.reject(new Error('nothing is trained here')),
+		parts: await consoleParts(),
 		waitMs: 600_000,
 		onError: (error, path) => print(`${path}: ${error}`),
-		async makeReport(account, query) {
+		compute: computeAt(store.place, async ({ account, query }) => {
 			const before = process.cpuUsage();
-			const made = JSON.stringify(await runReport(store, account, query, paymentProviders));
+			const made = await runReport(store, account, query, paymentProviders);
 			sections.push(`${query.kind}${query.every ? ` by ${query.every}` : ''} ${cpuMs(before)}`);
 			return made;
-		},
+		}),
 	});
 	const email = 'bench@shop.example';
 	const person =

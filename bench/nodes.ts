@@ -8,8 +8,8 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { openStore } from '../src/assembly/open.ts';
 import type { ServingWriter } from '../src/core/store/serving.ts';
-import { hit } from '../test/core/store/contract/visitors.ts';
 import { subscriptionEvent, upload } from '../test/core/store/engines.ts';
+import { hit } from '../test/core/store/made-hits.ts';
 import { createDatabase, type OwnPostgres, startOwnPostgres } from '../test/core/store/postgres/server.ts';
 
 const seconds = Number(process.argv[2] ?? 10);

@@ -22,7 +22,18 @@ const capabilities = [
 	'people',
 ];
 /** Folders of `src/core/`, from the top down: each may import only what comes after it. */
-const order = ['jobs', 'api', 'segments', 'scoring', 'collect', 'access', 'store', 'schema', 'domain'];
+const order = [
+	'serve',
+	'jobs',
+	'api',
+	'segments',
+	'scoring',
+	'collect',
+	'access',
+	'store',
+	'schema',
+	'domain',
+];
 /** At the very bottom of it: they import no folder. */
 const bottom = [
 	'metrics',
@@ -41,22 +52,11 @@ const bottom = [
 ];
 /** Beside the order of the core: who of it may import them, and what they may import. */
 const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {
-	http: { importedBy: ['api'], imports: ['schema', ...bottom] },
+	http: { importedBy: ['serve', 'api'], imports: ['schema', ...bottom] },
 };
 /** Pure values, rules and checks. Of the bottom they may import only `pureBottom`. */
 const pure = ['schema', 'domain'];
 const pureBottom = ['durations', 'errors'];
-
-/** Imports against the order, until a capability can declare what they are for. No other may be added. */
-const known = [
-	'capabilities/reports/reports.ts → capabilities/experiments/reports/lift.ts',
-	'capabilities/reports/reports.ts → capabilities/training/reports/promises.ts',
-	'capabilities/reports/reports.ts → capabilities/training/reports/threshold.ts',
-	'capabilities/training/jobs/score-upkeep.ts → capabilities/webhooks/jobs/promises.ts',
-	'capabilities/upkeep/commands/restore.ts → assembly/open.ts',
-	'kit/cli/output.ts → assembly/open.ts',
-	'kit/jobs/compute.ts → assembly/jobs/compute-thread.ts',
-];
 
 interface Arrow {
 	readonly from: string;
@@ -118,7 +118,10 @@ test('imports go one way: assembly, capabilities in their order, the kit, the co
 	const all = inside(arrows());
 	assert.ok(all.filter(({ from, to }) => !from.startsWith('core/') && to.startsWith('core/')).length > 500);
 	const against = all.filter(({ from, to }) => !isAllowed(from, to));
-	assert.deepEqual(against.map(({ from, to }) => `${from} → ${to}`).sort(), known.toSorted());
+	assert.deepEqual(
+		against.map(({ from, to }) => `${from} → ${to}`),
+		[],
+	);
 });
 
 test('a stage of scoring imports only those before it', () => {
@@ -154,11 +157,15 @@ test('there are no import cycles', () => {
 test('a capability fills at most eight slots, and a read has at most two hooks', () => {
 	const membersOf = (file: string, name: string) => {
 		const text = readFileSync(join(root, file), 'utf8');
-		const [, body = ''] = new RegExp(`export interface ${name} \\{\n(.*?)\n\\}`, 's').exec(text) ?? [];
+		const [, body = ''] = new RegExp(`export interface ${name} [^{]*\\{\n(.*?)\n\\}`, 's').exec(text) ?? [];
 		return [...body.matchAll(/^\t(?:readonly )?(\w+)\??[:(]/gm)].map(([, member]) => member);
 	};
-	const slots = membersOf('core/capability.ts', 'Capability');
-	assert.ok(slots.length > 0 && slots.length <= 8, slots.join(', '));
+	const slots = [
+		...membersOf('core/capability.ts', 'StoreCapability'),
+		...membersOf('core/api/serving-part.ts', 'ServingCapability'),
+		...membersOf('kit/capability.ts', 'Capability').filter((member) => member !== 'name'),
+	];
+	assert.equal(slots.length, 8, slots.join(', '));
 	assert.deepEqual(membersOf('core/segments/visitor-reads.ts', 'ReadHooks'), ['withholding', 'sample']);
 });
 
@@ -167,7 +174,7 @@ test('an import against the order is found, type imports and threads included', 
 	assert.equal(isAllowed('core/domain/goal.ts', 'core/log.ts'), false);
 	assert.equal(isAllowed('core/http/answer.ts', 'core/api/root.ts'), false);
 	assert.equal(isAllowed('core/api/root.ts', 'kit/config.ts'), false);
-	assert.equal(isAllowed('capabilities/people/index.ts', 'capabilities/reports/reports.ts'), false);
+	assert.equal(isAllowed('capabilities/people/index.ts', 'capabilities/reports/index.ts'), false);
 	const queue = 'core/store/sqlite/queue';
 	assert.ok(
 		arrows().some(({ from, to }) => from === `${queue}/write-queue.ts` && to === `${queue}/writer-thread.ts`),

@@ -14,7 +14,7 @@ import { openStore } from '../src/assembly/open.ts';
 import { trainDue } from '../src/capabilities/training/jobs/scheduled-training.ts';
 import { trainAccount } from '../src/capabilities/training/judge/account-training.ts';
 import { pruneAll } from '../src/capabilities/upkeep/jobs/retention.ts';
-import { subscriptionEvents } from '../src/kit/reading/events.ts';
+import { subscriptionEvents } from '../src/core/store/account/reading/events.ts';
 import { dropControlSchema, forgetAccount, makeEmpty } from './core/store/damage.ts';
 import {
 	addAccount,

@@ -1,17 +1,17 @@
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
-import { type AppOptions, buildApp } from '../src/assembly/app.ts';
-import { openStore } from '../src/assembly/open.ts';
-import { ReportRunner } from '../src/capabilities/reports/report-runner.ts';
 import { AccessDirectory } from '../src/core/access/directory.ts';
 import { QuotaCounter } from '../src/core/access/quota.ts';
+import { RequestCounter } from '../src/core/access/request-counter.ts';
+import { type AppOptions, buildApp } from '../src/core/api/app.ts';
 import type { SitePaths } from '../src/core/api/site-paths.ts';
 import { monotonicMs } from '../src/core/clock.ts';
+import { serverRoles } from '../src/core/domain/server-role.ts';
 import { Metrics } from '../src/core/metrics.ts';
 import { VisitorScorer } from '../src/core/scoring/serve/visitor-scorer.ts';
 import type { ServingWriter } from '../src/core/store/serving.ts';
-import { compute } from '../src/kit/jobs/compute.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
+import { openStore, serving } from './whole.ts';
 
 /** A writer that always succeeds and stores nothing. */
 const calmWriter: ServingWriter = {
@@ -52,8 +52,15 @@ export async function appOver(
 	const quota = new QuotaCounter(writer, { now: Date.now, monotonicMs, onError: ignore });
 	const logged: string[] = [];
 	const reader = store.startReading();
+	const metrics = new Metrics();
+	const counter = new RequestCounter((counts) => writer.recordCounts(counts), ignore);
+	const server = { store, directory, reader, counter, metrics, background: undefined, roles: serverRoles };
+	const parts = await Promise.all(
+		serving.map((capability) =>
+			capability.serving?.({ ...server, isDemo: options.demo ?? false, now: Date.now }),
+		),
+	);
 	const building = buildApp({
-		store,
 		reader,
 		scorer: new VisitorScorer({
 			reader,
@@ -64,12 +71,11 @@ export async function appOver(
 		directory,
 		usageOf: (keyId) => store.control.usageOf(keyId),
 		schemas: store.schemas,
-		reports: new ReportRunner((account, query, signal) =>
-			compute(store.place, { type: 'report', account, query }, { signal }),
-		),
+		counter,
+		parts: parts.filter((part) => part !== undefined),
 		quota,
 		writer,
-		metrics: new Metrics(),
+		metrics,
 		log: collectLog(logged),
 		now: Date.now,
 		isDraining: () => false,

@@ -5,9 +5,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '../src/assembly/open.ts';
 import { eventually, patience } from './eventually.ts';
 import { temporaryFolder } from './support.ts';
+import { openStore } from './whole.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
 export const mainPath = join(projectFolder, 'src/main.js');
@@ -33,10 +33,15 @@ export class TestProcess implements AsyncDisposable {
 	stderr = '';
 
 	/** @param environment added to this process's environment without the variables of Caskade and the test runner */
-	constructor(command: string, args: readonly string[], environment: Environment = {}) {
+	constructor(
+		command: string,
+		args: readonly string[],
+		environment: Environment = {},
+		folder = projectFolder,
+	) {
 		const inherited = Object.entries(process.env).filter(([name]) => !/^(CASKADE|NODE_TEST)_/.test(name));
 		this.child = spawn(command, args, {
-			cwd: projectFolder,
+			cwd: folder,
 			env: { ...Object.fromEntries(inherited), ...environment },
 			stdio: ['pipe', 'pipe', 'pipe'],
 			timeout: killAfterMs,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Command } from 'commander';
-import { type Serving, serve } from '../src/assembly/serve.ts';
+import { serve } from '../src/assembly/serve.ts';
+import type { Serving } from '../src/core/serve.ts';
 import { type ServeSettings, serveOptions } from '../src/kit/config.ts';
 import { collectLog } from './support.ts';
 

@@ -3,14 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { openStore } from '../src/assembly/open.ts';
-import { type ServeOptions, type ServerSettings, type Serving, serve } from '../src/assembly/serve.ts';
+import type { ServerOptions, ServerSettings } from '../src/assembly/serve.ts';
 import type { AccessDirectory } from '../src/core/access/directory.ts';
 import { standardPlan, type UsagePlan } from '../src/core/domain/usage-plan.ts';
 import { createLog, type Log, type WorkLog } from '../src/core/log.ts';
+import type { Serving } from '../src/core/serve.ts';
+import {
+	type StoredSubscriptionEvent,
+	subscriptionEvents,
+} from '../src/core/store/account/reading/events.ts';
 import type { OpenStore } from '../src/core/store/store.ts';
-import type { StoredSubscriptionEvent } from '../src/kit/reading/events.ts';
-import { subscriptionEvents } from '../src/kit/reading/events.ts';
+import { openStore, serve } from './whole.ts';
 
 /** A plan whose limits no test meets by accident. */
 export const roomyPlan: UsagePlan = {
@@ -101,7 +104,7 @@ export function collectLog(lines: string[]): Log {
 	return createLog('debug', { write: (line) => lines.push(line) });
 }
 
-type TestSettings = Partial<ServerSettings> & Pick<ServeOptions, 'now' | 'store'>;
+type TestSettings = Partial<ServerSettings> & Pick<ServerOptions, 'now' | 'store'>;
 
 /**
  * A server without background work, for who does that itself or needs none.

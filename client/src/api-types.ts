@@ -156,6 +156,12 @@ export interface ReportQuery {
 	readonly days?: string | undefined;
 	/** Number of months after the acquisition to show. Default: 24. */
 	readonly months?: string | undefined;
+	/** Only subscriptions with such an event in the period: trial, acquisition, renewal, refund or cancellation. */
+	readonly having?: string | undefined;
+	/** Only subscriptions whose touch that is credited by this model has the properties that are chosen: first, last or last-non-direct. */
+	readonly credited?: string | undefined;
+	/** Only subscriptions that have moved so in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those that are so now. */
+	readonly moved?: string | undefined;
 	/** Only this goal. Default: all goals. */
 	readonly goal?: string | undefined;
 	/** What it costs to treat one visitor, in pence, or the minor unit of the account's currency. Default: 1. */
@@ -164,12 +170,6 @@ export interface ReportQuery {
 	readonly value?: string | undefined;
 	/** The experiment. Default: the newest. */
 	readonly experiment?: string | undefined;
-	/** Only subscriptions with such an event in the period: trial, acquisition, renewal, refund or cancellation. */
-	readonly having?: string | undefined;
-	/** Only subscriptions whose touch that is credited by this model has the properties that are chosen: first, last or last-non-direct. */
-	readonly credited?: string | undefined;
-	/** Only subscriptions that have moved so in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those that are so now. */
-	readonly moved?: string | undefined;
 }
 
 export interface Report {
@@ -190,7 +190,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['summary', 'activity', 'attribution', 'paths', 'funnel', 'trials', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'promises', 'threshold', 'lift', 'forecast', 'subscriptions'] as const;
+export const reportKinds = ['summary', 'activity', 'attribution', 'paths', 'funnel', 'trials', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'hosts', 'spend', 'forecast', 'subscriptions', 'promises', 'threshold', 'lift'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -220,14 +220,14 @@ export interface ReportsBy<Options> {
 	readonly hosts: (aid: string, options?: Options) => Promise<Report>;
 	/** What subscriptions have cost. @throws CaskadeError */
 	readonly spend: (aid: string, options?: Options) => Promise<Report>;
+	/** What the next days will bring, and what of the last forecast came. @throws CaskadeError */
+	readonly forecast: (aid: string, options?: Options) => Promise<Report>;
+	/** The subscriptions behind the figures of other reports. @throws CaskadeError */
+	readonly subscriptions: (aid: string, options?: Options) => Promise<Report>;
 	/** What scores predicted, and what was observed. @throws CaskadeError */
 	readonly promises: (aid: string, options?: Options) => Promise<Report>;
 	/** From which score on it pays to treat a visitor. @throws CaskadeError */
 	readonly threshold: (aid: string, options?: Options) => Promise<Report>;
 	/** What serving a segment earned, by an experiment, and how sure that is. @throws CaskadeError */
 	readonly lift: (aid: string, options?: Options) => Promise<Report>;
-	/** What the next days will bring, and what of the last forecast came. @throws CaskadeError */
-	readonly forecast: (aid: string, options?: Options) => Promise<Report>;
-	/** The subscriptions behind the figures of other reports. @throws CaskadeError */
-	readonly subscriptions: (aid: string, options?: Options) => Promise<Report>;
 }

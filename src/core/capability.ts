@@ -17,9 +17,6 @@ export interface AccountMembers {
 // biome-ignore lint/suspicious/noEmptyInterface: each declares its own members.
 export interface SnapshotMembers {}
 
-/** Gives the part of an account by its number. */
-export type AccountParts = (accountId: number) => Partial<AccountMembers>;
-
 /** What a capability keeps in the control database. */
 export interface CapabilityNouns {
 	members(doors: ControlDoors): Partial<ControlMembers>;
@@ -29,14 +26,16 @@ export interface CapabilityNouns {
 	requireUnused?(accountId: number, segment: string, nowMs: number): Reading<void>;
 }
 
-/**
- * What a capability adds to the core, said once. `src/assembly/capabilities.ts` lists all. A store is opened with them, so that a slot that
- * nobody fills costs a request nothing. There are at most eight slots; what would need a ninth belongs to the core.
- */
-export interface Capability {
+/** What a capability adds to what servers know, read in the transaction of the snapshot. */
+export interface SnapshotPart {
+	/** Of each account, by its number. */
+	ofAccount?(accountId: number): Partial<AccountMembers>;
+	/** Besides accounts. */
+	readonly ofServer?: Partial<SnapshotMembers>;
+}
+
+/** What of a capability a store is opened with. An empty slot costs a request nothing. */
+export interface StoreCapability {
 	readonly nouns?: CapabilityNouns;
-	/** Its part of what servers know of each account, read in the transaction of the snapshot. */
-	ofAccounts?(nowMs: number): Reading<AccountParts>;
-	/** The same besides accounts. */
-	ofServer?(nowMs: number): Reading<Partial<SnapshotMembers>>;
+	snapshot?(nowMs: number): Reading<SnapshotPart>;
 }

@@ -14,6 +14,16 @@ export interface MeasuredFigure {
 	readonly p99?: number;
 }
 
+export interface WatchedMetric {
+	readonly name: string;
+	readonly help: string;
+	readonly label?: string;
+	/** Whether it only grows. */
+	readonly isCount?: boolean;
+	/** Whether every process knows all of it, so that several are not summed up. */
+	readonly isOfAll?: boolean;
+}
+
 type Labels = Readonly<Record<string, string | number | undefined>>;
 
 interface HistogramValue {
@@ -115,114 +125,38 @@ export class Metrics {
 		new AggregatorRegistry();
 	}
 
-	/** @param depth the number of requests that wait for the store */
-	watchQueue(depth: () => number): void {
-		new Gauge({
-			name: 'caskade_store_queue_depth',
-			help: 'Requests waiting for the store.',
-			registers: [this.#registry],
-			collect() {
-				this.set(depth());
-			},
-		});
-	}
-
-	/** @param state the write-ahead logs of a data folder */
-	watchLogs(state: () => { readonly longestBytes: number; readonly heldSeconds: number }): void {
-		new Gauge({
-			name: 'caskade_log_bytes',
-			help: 'The longest write-ahead log of a database.',
-			registers: [this.#registry],
-			collect() {
-				this.set(state().longestBytes);
-			},
-		});
-		new Gauge({
-			name: 'caskade_log_held_seconds',
-			help: 'For how long a reader has kept a write-ahead log from being copied.',
-			registers: [this.#registry],
-			collect() {
-				this.set(state().heldSeconds);
-			},
-		});
-	}
-
-	/** @param count the number of items that wait for the background job */
-	watchFolding(count: () => number): void {
-		new Gauge({
-			name: 'caskade_folding_waiting',
-			help: 'Profiles and tasks waiting for the background job that updates them.',
-			registers: [this.#registry],
-			collect() {
-				this.set(count());
-			},
-		});
-	}
-
-	/** @param failing tells how many webhooks fail */
-	watchWebhooks(
-		counts: () => { readonly delivered: number; readonly failed: number; readonly disabled: number },
-		failing: () => number,
+	/** A metric that is read when somebody asks. @param read its value, or one for each value of its label */
+	watch(
+		{ name, help, label, isCount = false, isOfAll = false }: WatchedMetric,
+		read: () => number | Readonly<Record<string, number>>,
 	): void {
-		new Counter({
-			name: 'caskade_webhook_attempts_total',
-			help: 'Attempts to deliver messages to webhooks, by outcome.',
-			labelNames: ['outcome'],
+		const common = {
+			name,
+			help,
 			registers: [this.#registry],
-			collect() {
-				const { delivered, failed } = counts();
-				this.reset();
-				this.inc({ outcome: 'delivered' }, delivered);
-				this.inc({ outcome: 'failed' }, failed);
-			},
-		});
-		new Counter({
-			name: 'caskade_webhooks_disabled_total',
-			help: 'Webhooks that were disabled because they failed for three days or answered 410.',
-			registers: [this.#registry],
-			collect() {
-				this.reset();
-				this.inc(counts().disabled);
-			},
-		});
-		new Gauge({
-			name: 'caskade_webhooks_failing',
-			help: 'Webhooks whose deliveries have all failed for over a minute.',
-			registers: [this.#registry],
-			// Every process knows of all webhooks.
-			aggregator: 'max',
-			collect() {
-				this.set(failing());
-			},
-		});
-	}
-
-	/** @param count returns the number of goals whose rate is outside the interval around the mean score */
-	watchLevels(count: () => number): void {
-		new Gauge({
-			name: 'caskade_score_levels_outside',
-			help: 'Goals whose predicted rate of the latest known week differs significantly from the observed rate.',
-			registers: [this.#registry],
-			// Every process knows of all goals.
-			aggregator: 'max',
-			collect() {
-				this.set(count());
-			},
-		});
-	}
-
-	/** @param count the number of goals whose served scores have left their bounds two weeks running */
-	watchPromises(count: () => number): void {
-		new Gauge({
-			name: 'caskade_promises_broken',
-			help: 'Goals whose served scores differed from what came by more than chance explains, two weeks running.',
-			registers: [this.#registry],
-			// One process of a machine compares them.
-			aggregator: 'max',
-			collect() {
-				this.set(count());
-			},
-		});
+			labelNames: label === undefined ? [] : [label],
+		};
+		const set = (metric: { labels(...values: string[]): { inc(by: number): void }; reset(): void }) => {
+			metric.reset();
+			const value = read();
+			if (typeof value === 'number') metric.labels().inc(value);
+			else for (const [of, part] of Object.entries(value)) metric.labels(of).inc(part);
+		};
+		if (isCount)
+			new Counter({
+				...common,
+				collect() {
+					set(this);
+				},
+			});
+		else
+			new Gauge({
+				...common,
+				...(isOfAll && { aggregator: 'max' as const }),
+				collect() {
+					set(this);
+				},
+			});
 	}
 
 	answered(operation: string, status: number, seconds: number): void {

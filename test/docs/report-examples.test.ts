@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { allReports } from '../../src/capabilities/reports/reports.ts';
 import { keepServedScores } from '../../src/capabilities/training/store/served-scores.ts';
 import type { Band } from '../../src/core/domain/goal.ts';
-import { saveSpending } from '../../src/kit/reading/journey-rows.ts';
+import { saveSpending } from '../../src/kit/reading/spending.ts';
 import { attributionModels } from '../../src/kit/reports/model.ts';
 import type { Report } from '../../src/kit/reports/report.ts';
 import type { ReportQuery } from '../../src/kit/reports/report-query.ts';
@@ -13,6 +12,7 @@ import { add, type Entry, fill, report, sale, vidOf, visit } from '../capabiliti
 import { keepJudgedModel } from '../capabilities/reports/judged-model.ts';
 import { day0Ms } from '../capabilities/reports/made-up.ts';
 import { enginesAboveContract, openAccountOn } from '../core/store/engines.ts';
+import { allReports } from '../reports.ts';
 
 const text = readFileSync(join(import.meta.dirname, 'reports-by-hand.md'), 'utf8');
 const dayMs = 86_400_000;

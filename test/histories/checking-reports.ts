@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { reportOf } from '../../src/capabilities/reports/reports.ts';
 import { runReport } from '../../src/capabilities/reports/run-report.ts';
 import { paymentProviders } from '../../src/core/domain/touch.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
-import { saveSpending } from '../../src/kit/reading/journey-rows.ts';
+import { saveSpending } from '../../src/kit/reading/spending.ts';
 import { isOfTouches } from '../../src/kit/reports/label.ts';
 import { attributionModels } from '../../src/kit/reports/model.ts';
 import type { Report } from '../../src/kit/reports/report.ts';
 import { checkGiven, queryOf, type ReportQuery } from '../../src/kit/reports/report-query.ts';
 import type { Log } from '../core/store/stored-log.ts';
+import { reportOf } from '../reports.ts';
 import { alike } from './alike.ts';
 import * as cohorts from './cohort-sums.ts';
 import { funnel } from './funnel-sums.ts';

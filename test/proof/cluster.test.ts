@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
 import { openStore } from '../../src/assembly/open.ts';
-import { subscriptionEvents } from '../../src/kit/reading/events.ts';
+import { subscriptionEvents } from '../../src/core/store/account/reading/events.ts';
 import { checkServedWebhook } from '../capabilities/webhooks/served.ts';
 import { everyContract } from '../core/store/contract/every-contract.ts';
 import { addAccount, startWritingFor } from '../core/store/engines.ts';

@@ -17,8 +17,8 @@ import { foldAll, foldOnce } from '../../src/core/store/fold-all.ts';
 import type { ServingWriter } from '../../src/core/store/serving.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
 import { seededRandom } from '../../src/kit/random.ts';
-import { body, hit } from '../core/store/contract/visitors.ts';
 import { addAccount, receivedAtMs, upload } from '../core/store/engines.ts';
+import { body, hit } from '../core/store/made-hits.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { deadlocksOf } from './mixed.ts';
 

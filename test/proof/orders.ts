@@ -13,9 +13,9 @@ import { foldAll } from '../../src/core/store/fold-all.ts';
 import type { ServingWriter } from '../../src/core/store/serving.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
 import { report } from '../capabilities/reports/filled.ts';
-import { hit } from '../core/store/contract/visitors.ts';
 import { addAccount, subscriptionEvent, upload } from '../core/store/engines.ts';
 import { ignoreEvents } from '../core/store/ignore-events.ts';
+import { hit } from '../core/store/made-hits.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { Chance } from './chance.ts';
 

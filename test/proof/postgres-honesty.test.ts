@@ -21,8 +21,8 @@ import { uploadGroups } from '../../src/core/store/postgres/queue/upload-group.t
 import { waitingUpload } from '../../src/core/store/postgres/queue/waiting-upload.ts';
 import { WriteQueue } from '../../src/core/store/postgres/queue/write-queue.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
-import { hit } from '../core/store/contract/visitors.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../core/store/engines.ts';
+import { hit } from '../core/store/made-hits.ts';
 import { type CommitFault, PostgresProxy } from '../core/store/postgres/proxy.ts';
 import { createDatabase, startOwnPostgres } from '../core/store/postgres/server.ts';
 import {

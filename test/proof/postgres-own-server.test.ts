@@ -4,8 +4,8 @@ import { copyStore } from '../../src/capabilities/upkeep/store/copy.ts';
 import { eraseVisitor } from '../../src/capabilities/visitors/store/erasure.ts';
 import { storeHits } from '../../src/core/store/account/arriving/hits.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
-import { derived, hit } from '../core/store/contract/visitors.ts';
 import { addAccount, assertRefuses, engines, openFor, storedEvents } from '../core/store/engines.ts';
+import { derived, hit } from '../core/store/made-hits.ts';
 import { PostgresProxy } from '../core/store/postgres/proxy.ts';
 import {
 	becomes,

@@ -1,4 +1,4 @@
-import { subscriptionEvents } from '../../src/kit/reading/events.ts';
+import { subscriptionEvents } from '../../src/core/store/account/reading/events.ts';
 /**
  * `npm run proof:restart [ROUNDS]` runs two servers on one PostgreSQL behind a real HAProxy, which must be installed, with
  * the configuration of `deploy/compose/`. Each round restarts both in turn under load. Every request must be answered with

@@ -8,7 +8,6 @@ import { StorageError } from '../../src/core/errors.ts';
 import { countRows } from '../../src/core/store/account/reading/rows.ts';
 import { migrationFiles } from '../../src/core/store/migrations.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
-import { hit } from '../core/store/contract/visitors.ts';
 import {
 	type Engine,
 	engines,
@@ -17,6 +16,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../core/store/engines.ts';
+import { hit } from '../core/store/made-hits.ts';
 import { becomes, sessionOn, startProxiedService } from '../core/store/postgres/service.ts';
 import { freshPostgresDatabase } from '../core/store/postgres-server.ts';
 import { caskade, ServeProcess } from '../process.ts';

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Caskade } from '../../client/src/index.ts';
 import { openStore } from '../../src/assembly/open.ts';
-import { subscriptionEvents } from '../../src/kit/reading/events.ts';
+import { subscriptionEvents } from '../../src/core/store/account/reading/events.ts';
 import { eventually } from '../eventually.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 import { uploadHead } from '../raw-http.ts';

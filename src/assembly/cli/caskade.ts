@@ -3,6 +3,9 @@ import { newestSchemas } from '../../core/store/migrations.ts';
 import { commit, version } from '../../core/version.ts';
 import { type Buildable, bare } from '../../kit/cli/command.ts';
 import { runProgram } from '../../kit/cli/run-program.ts';
+import { capabilities } from '../capabilities.ts';
+import '../jobs/compute.ts';
+import '../open.ts';
 
 /** For example `0.1.0 (commit 025c25a01234, schemas: control 9, accounts 9 on SQLite, 8 on PostgreSQL)`. */
 function fullVersion(): string {
@@ -15,51 +18,11 @@ function fullVersion(): string {
 	return `${version} (${commit === undefined ? '' : `commit ${commit}, `}schemas: ${schemas.join(', ')})`;
 }
 
-/** In the order of the help, each with the capability that it belongs to. A command is in the file of its name, and loads that alone. */
-const capabilityOf: Readonly<Record<string, string>> = {
-	account: 'accounts',
-	client: 'accounts',
-	plan: 'accounts',
-	key: 'accounts',
-	usage: 'accounts',
-	events: 'history',
-	export: 'history',
-	goal: 'accounts',
-	model: 'training',
-	score: 'training',
-	cask: 'accounts',
-	visitor: 'visitors',
-	import: 'history',
-	report: 'reports',
-	subscription: 'visitors',
-	spend: 'history',
-	upload: 'history',
-	segment: 'accounts',
-	experiment: 'experiments',
-	webhook: 'webhooks',
-	note: 'people',
-	user: 'people',
-	audit: 'people',
-	train: 'training',
-	backtest: 'training',
-	backup: 'upkeep',
-	restore: 'upkeep',
-	copy: 'upkeep',
-	migrate: 'upkeep',
-	doctor: 'upkeep',
-	status: 'upkeep',
-	demo: 'demo',
-};
-
-const names = ['serve', ...Object.keys(capabilityOf)];
-
-async function load(name: string): Promise<Command> {
-	const file: Readonly<Record<string, Buildable>> =
-		name === 'serve'
-			? await import('./serve.ts')
-			: await import(`../../capabilities/${capabilityOf[name]}/commands/${name}.ts`);
-	return (file[`${name}Command`] as Buildable).build();
-}
+/** In the order of the help. Each loads its own module alone. */
+const commands: Readonly<Record<string, () => Promise<Buildable>>> = Object.assign(
+	{ serve: async () => (await import('./serve.ts')).serveCommand },
+	...capabilities.map((capability) => capability.commands),
+);
 
 /** The command line, as Commander knows it, with the command of a name alone if there is one. */
 export async function program(name = ''): Promise<Command> {
@@ -80,7 +43,8 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		.version(fullVersion())
 		.configureHelp({ showGlobalOptions: true })
 		.showHelpAfterError('(add --help for usage)');
-	for (const each of names.includes(name) ? [name] : names) command.addCommand(await load(each));
+	const asked = Object.hasOwn(commands, name) ? [commands[name]] : Object.values(commands);
+	for (const load of asked) if (load) command.addCommand((await load()).build());
 	return command;
 }
 

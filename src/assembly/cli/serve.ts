@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 import cluster from 'node:cluster';
-import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.ts';
 import { collectGarbage } from '../../core/garbage.ts';
 import type { Log } from '../../core/log.ts';
+import type { Serving } from '../../core/serve.ts';
 import { commit, version } from '../../core/version.ts';
 import { command } from '../../kit/cli/command.ts';
 import { ignoreBrokenPipe, place, printLine } from '../../kit/cli/output.ts';
 import { pageOpener, type ServeSettings, serveOptions } from '../../kit/config.ts';
-import type { ServerSettings, Serving } from '../serve.ts';
+import type { ServerSettings } from '../serve.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 export const serveCommand = command('serve', 'run the service')
@@ -62,8 +62,8 @@ async function runServer(settings: ServeSettings, own: Command): Promise<void> {
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	const pages = consoleUrl ? `, console: ${consoleUrl}` : '';
 	printLine(`Caskade serves at ${url} (documentation: ${url}/docs/${shop}${pages}). Stop it with Ctrl+C.`);
-	const link = settings.demo ? await offerDemo(server, settings.database, place(own)) : undefined;
-	if (settings.open) openConsole(link ?? consoleUrl);
+	const page = await offered(server, settings, own);
+	if (settings.open) openConsole(page ?? consoleUrl);
 }
 
 /** Runs one of several processes that share the port. The primary prints, and serves the metrics. */
@@ -92,7 +92,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log, own: Command): P
 	);
 	const message: FromWorker = { type: 'serving', url: server.url };
 	process.send?.(message);
-	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server, settings.database, place(own));
+	if (cluster.worker?.id === 1) await offered(server, settings, own);
 }
 
 const defaultConsolePort = 8081;
@@ -110,41 +110,16 @@ async function start(settings: ServerSettings, log: Log, background: 'all' | 'sh
 	return server;
 }
 
-/**
- * @param at the flags by which a command finds the same data
- * @returns a link that signs in to the console
- */
-async function offerDemo(
-	{ store, directory, url, consoleUrl }: Serving,
-	database: string,
-	at: string,
+/** Lets capabilities say what they offer. @returns the page to begin with, if one has any */
+async function offered(
+	{ url, consoleUrl, parts }: Serving,
+	{ database }: ServeSettings,
+	own: Command,
 ): Promise<string | undefined> {
-	const { demoAid, demoLink, demoPerson, openDemoAccount, uploadLine } = await import(
-		'../../capabilities/demo/demo-account.ts'
-	);
-	if (!(await store.control.hasClients())) {
-		const { account, key } = await openDemoAccount(store, demoAid);
-		await directory.refresh();
-		const [, folder] = /^sqlite:(.*)/.exec(database) ?? [];
-		const place = folder === undefined ? '' : ` All data is in ${resolve(folder)}.`;
-		if (key)
-			printLine(`
-There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.${place}
-Upload an event to it from another terminal (the key is shown this once):
-
-${uploadLine(url, demoAid, key)}
-
-Make up visitors to score: bin/caskade demo${at}`);
-	}
-	if (consoleUrl === undefined) return undefined;
-	const link = await demoLink(store, new URL(consoleUrl).origin);
-	if (link)
-		printLine(`
-See it in the console. This link signs you in once, within 15 minutes; for another: bin/caskade user link ${demoPerson}${at}
-
-${link}
-`);
-	return link;
+	let page: string | undefined;
+	for (const part of parts)
+		page = (await part.offer?.({ url, consoleUrl, database, flags: place(own) })) ?? page;
+	return page;
 }
 
 function openConsole(page: string | undefined): void {

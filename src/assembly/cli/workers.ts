@@ -1,10 +1,10 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Background } from '../../core/api/serving-part.ts';
 import type { Log } from '../../core/log.ts';
 import { printLine } from '../../kit/cli/output.ts';
 import type { ServeSettings } from '../../kit/config.ts';
-import type { Background } from '../jobs/background.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Pause before a worker is replaced, so that one that cannot start is not restarted in a tight loop. */

@@ -1,19 +1,18 @@
-import { formToken } from '../../capabilities/people/access/tokens.ts';
-import { missingProof } from '../../capabilities/people/pages/proof.ts';
-import type { StoredView } from '../../capabilities/people/store/named-views.ts';
-import type { MakeReport } from '../../capabilities/reports/report-runner.ts';
-import { Trainings, type TrainModels } from '../../capabilities/training/pages/trainings.ts';
 import type { AccessDirectory } from '../../core/access/directory.ts';
 import { OperatorError, QueueFullError } from '../../core/errors.ts';
 import { html } from '../../core/format/html.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import { concerned, refusedOf, runAct } from '../../kit/act.ts';
+import type { ConsolePart } from '../../kit/capability.ts';
 import { asset } from '../../kit/console/assets.ts';
+import type { Entrance, EntranceSettings } from '../../kit/console/entrance.ts';
 import { type ConsoleAnswer, type ConsoleRequest, redirect } from '../../kit/console/exchange.ts';
 import { type Frame, pageAnswer } from '../../kit/console/layout.ts';
+import type { NamedView } from '../../kit/console/links.ts';
 import {
 	type Asked,
 	type AskedOfAccount,
+	type ComputeInBackground,
 	type ConsolePage,
 	type Got,
 	NotAllowedError,
@@ -24,16 +23,16 @@ import { may } from '../../kit/person.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
 import { type DayNote, dayNotes } from '../../kit/reports/day-notes.ts';
 import { FairQueue } from '../../kit/reports/fair-queue.ts';
+import type {} from '../../kit/reports/report-job.ts';
 import { reportedAccount } from '../../kit/reports/report-query.ts';
-import { createEntrance, type EntranceSettings, toSignIn } from './entrance.ts';
 import { Kept } from './kept.ts';
-import { allPages } from './pages.ts';
 
 export interface ConsoleOptions extends EntranceSettings {
 	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
-	readonly makeReport: MakeReport;
-	readonly train: TrainModels;
+	/** What capabilities add. */
+	readonly parts: readonly ConsolePart[];
+	readonly compute: ComputeInBackground;
 	readonly now: () => number;
 	readonly monotonicMs: () => number;
 	/** Something failed that is no fault of the request. */
@@ -71,39 +70,42 @@ const keptLateMs = 60_000;
 const maxWaitingReports = 100;
 
 export function createConsole(options: ConsoleOptions): Console {
-	const { store, directory, now, monotonicMs, onError, waitMs = waitMsByDefault } = options;
-	const entrance = createEntrance({ ...options, control: store.control });
+	const { store, directory, parts, now, monotonicMs, onError, compute, waitMs = waitMsByDefault } = options;
+	const entrance = parts.find((part) => part.entrance)?.entrance?.({ ...options, control: store.control });
+	const { pages, routeOf } = routesOf(parts);
 	const kept = new Kept(monotonicMs);
 	const making = new FairQueue<number>(maxWaitingReports);
 	const stopping = new AbortController();
-	const trainings = new Trainings(options.train, onError);
 	/** Pages that were not ready in time, by who asked for which: the next request gets what this one has begun. */
 	const late = new Map<string, Promise<Got>>();
 
 	async function answer(request: ConsoleRequest): Promise<ConsoleAnswer> {
-		const forAll = asset(request.path) ?? (await entrance.answer(request));
+		const forAll = asset(request.path) ?? (await entrance?.answer(request));
 		if (forAll) return forAll;
+		if (!entrance)
+			return pageAnswer(404, { title: 'Not found', body: html`<p>Nobody can sign in here.</p>` });
 		const open = await entrance.signedIn(request);
-		if (!open) return toSignIn(request, routeOf(request.path)?.page.get !== undefined);
-		return { ...(await answerSignedIn(request, open)), personId: open.person.id };
+		if (!open) return entrance.toSignIn(request, routeOf(request.path)?.page.get !== undefined);
+		return { ...(await answerSignedIn(entrance, request, open)), personId: open.person.id };
 	}
 
-	async function answerSignedIn(request: ConsoleRequest, open: OpenSession): Promise<ConsoleAnswer> {
+	async function answerSignedIn(
+		entrance: Entrance,
+		request: ConsoleRequest,
+		open: OpenSession,
+	): Promise<ConsoleAnswer> {
 		const asked: Asked = {
 			request,
-			pages: allPages,
+			pages,
 			store,
 			directory,
 			now,
+			compute,
+			onError,
 			...open,
-			signIn: entrance.signIn,
-			sso: entrance.sso,
+			...entrance.known(request, open),
 			consoleUrl: options.consoleUrl,
 			tagUrl: options.tagUrl,
-			isFresh: entrance.isFresh(request, open),
-			shownIdentity: entrance.shownIdentity(request),
-			connect: () => entrance.connect(request, open),
-			formToken: formToken(open.token),
 			note: async () => {},
 			act: async () => {
 				throw new Error('only a page acts');
@@ -112,19 +114,19 @@ export function createConsole(options: ConsoleOptions): Console {
 			query: new URLSearchParams(request.query),
 			form: new URLSearchParams(request.form),
 		};
-		if (['/', '/console', '/console/'].includes(request.path)) return home(asked);
+		if (['/', '/console', '/console/'].includes(request.path)) return home(entrance, asked);
 		const { page, parts } = routeOf(request.path) ?? {};
 		if (!page || !parts) return missing(asked);
-		if (parts.aid === undefined) return answerPage(page, { ...asked, parts });
+		if (parts.aid === undefined) return answerPage(entrance, page, { ...asked, parts });
 		const account = directory.account(parts.aid);
 		if (!account || !may(asked.person, account.aid, 'aggregates')) return missing(asked);
-		if (!request.isAnew) await store.control.people.rememberAid(asked.person.id, account.aid);
-		return answerPage(page, { ...asked, parts, account });
+		if (!request.isAnew) await entrance.rememberAid(asked.person, account.aid);
+		return answerPage(entrance, page, { ...asked, parts, account });
 	}
 
 	/** Leads to the account that the person has opened last, or else to the first that they may see. */
-	async function home(asked: Asked): Promise<ConsoleAnswer> {
-		const last = await store.control.people.lastAid(asked.person.id);
+	async function home(entrance: Entrance, asked: Asked): Promise<ConsoleAnswer> {
+		const last = await entrance.lastAid(asked.person);
 		const visible = directory.accounts.filter(({ aid }) => may(asked.person, aid, 'aggregates'));
 		const account = visible.find(({ aid }) => aid === last) ?? visible[0];
 		if (account) return redirect(`/console/${account.aid}/`);
@@ -138,7 +140,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		return pageAnswer(404, { title: 'Not found', asked, body });
 	}
 
-	async function answerPage(page: ConsolePage, unnoted: Asked): Promise<ConsoleAnswer> {
+	async function answerPage(entrance: Entrance, page: ConsolePage, unnoted: Asked): Promise<ConsoleAnswer> {
 		const { request, account, person } = unnoted;
 		let notes = 0;
 		const note = async (action: string, about?: string, aid = account?.aid ?? null) => {
@@ -175,7 +177,7 @@ export function createConsole(options: ConsoleOptions): Console {
 			if (account) view = viewOf(asked.query, account, now());
 			const full = account && view ? { ...asked, ...ofAccount(account, view) } : asked;
 			const action = isWrite ? actionOf(page, asked.form) : undefined;
-			const missing = await missingProof(full, page, action?.name ?? 'get');
+			const missing = await entrance.missingProof(full, page, action?.name ?? 'get');
 			if (missing) return pageAnswer(403, { title, page, asked, view, body: missing });
 			// What is written must be known to be written.
 			const made = await (action
@@ -183,7 +185,7 @@ export function createConsole(options: ConsoleOptions): Console {
 				: madeInTime(page, full));
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
-			const frame = { title, page, asked, view, namedViews: await namedViewsOf(asked) };
+			const frame = { title, page, asked, view, namedViews: await namedViewsOf(entrance, asked) };
 			if (made === undefined) return shownAgain({ ...frame, body: beingMade });
 			if ('unfinished' in made) return shownAgain({ ...frame, body: made.unfinished });
 			const isRefused = isWrite && !('status' in made || 'once' in made);
@@ -231,11 +233,10 @@ export function createConsole(options: ConsoleOptions): Console {
 			account,
 			view,
 			calendar,
-			trainings,
 			dayNotes: () => (notes ??= dayNotes(store.control, account.id, calendar)),
 			report: (query) =>
 				kept.value(['report', reported, query], async () => {
-					const make = () => options.makeReport(reported, query, signal);
+					const make = () => compute({ type: 'report', account: reported, query }, { signal, isKept: true });
 					return JSON.parse(await making.run(account.id, signal, make));
 				}),
 			kept: (key, make) => kept.value([account.id, key], make),
@@ -244,11 +245,11 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	/** Those that the person may see. */
-	async function namedViewsOf({ account, person }: Asked): Promise<StoredView[]> {
+	async function namedViewsOf(entrance: Entrance, { account, person }: Asked): Promise<NamedView[]> {
 		if (!account) return [];
-		const views = await store.control.views.list(account.id, person.id);
+		const views = await entrance.views(account.id, person);
 		return views.filter(({ page }) => {
-			const right = allPages.find(({ path }) => path === `:aid/${page}`)?.right;
+			const right = pages.find(({ path }) => path === `:aid/${page}`)?.right;
 			return right && may(person, account.aid, right);
 		});
 	}
@@ -288,18 +289,24 @@ function shownAgain(frame: Frame): ConsoleAnswer {
 	return { ...rest, headers: { ...headers, refresh: String(busyMs / 1000) }, againAfterMs: busyMs };
 }
 
-const routes = allPages.map((page) => ({
-	page,
-	pattern: new URLPattern({ pathname: `/console/${page.path}` }),
-}));
-
-/** The page of a path, and its named parts; undefined where there is none. */
-function routeOf(path: string) {
-	for (const { page, pattern } of routes) {
-		const groups = pattern.exec({ pathname: path })?.pathname.groups;
-		if (groups) return { page, parts: decoded(groups) };
-	}
-	return undefined;
+/** All pages, in the order of the menu, and what finds the page of a path with its named parts. */
+function routesOf(parts: readonly ConsolePart[]) {
+	const last = Number.POSITIVE_INFINITY;
+	const pages = parts
+		.flatMap((part) => part.pages)
+		.sort((a, b) => (a.place === b.place ? 0 : (a.place ?? last) - (b.place ?? last)));
+	const routes = pages.map((page) => ({
+		page,
+		pattern: new URLPattern({ pathname: `/console/${page.path}` }),
+	}));
+	const routeOf = (path: string) => {
+		for (const { page, pattern } of routes) {
+			const groups = pattern.exec({ pathname: path })?.pathname.groups;
+			if (groups) return { page, parts: decoded(groups) };
+		}
+		return undefined;
+	};
+	return { pages, routeOf };
 }
 
 function decoded(parts: Readonly<Record<string, string | undefined>>): Record<string, string> | undefined {

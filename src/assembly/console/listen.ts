@@ -1,11 +1,11 @@
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { isByLoopback } from '../../capabilities/people/access/console-requests.ts';
 import { clientOf, isProxyOf } from '../../core/domain/client-address.ts';
 import type { Proxies } from '../../core/domain/proxies.ts';
 import { reasonOf } from '../../core/errors.ts';
 import { createTlsServer, type Tls } from '../../core/http/tls.ts';
 import type { Log } from '../../core/log.ts';
 import { createServer } from '../../core/node-http.ts';
+import { isByLoopback } from '../../kit/console/by-loopback.ts';
 import type { ConsoleAnswer, ConsoleRequest } from '../../kit/console/exchange.ts';
 import { LivePages, livePath } from './live.ts';
 

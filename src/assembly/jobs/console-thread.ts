@@ -5,8 +5,10 @@ import type { ConsoleRequest } from '../../kit/console/exchange.ts';
 import { compute } from '../../kit/jobs/compute.ts';
 import { log, serveThread } from '../../kit/jobs/in-thread.ts';
 import { yieldToServing } from '../../kit/jobs/yield-to-serving.ts';
+import { consoleParts } from '../capabilities.ts';
 import { createConsole } from '../console/console.ts';
 import { openStore } from '../open.ts';
+import './compute.ts';
 import type { ConsoleData } from './messages.ts';
 
 /** The thread of the console. It opens the databases itself, and makes reports on a thread of theirs. */
@@ -27,15 +29,8 @@ const pages = createConsole({
 	onError,
 	now: store.now,
 	...entrance,
-	makeReport: (account, query, signal) =>
-		compute(place, { type: 'report', account, query, isInBackground: true }, { signal, isKept: true }),
-	// As `caskade train` does, but requests come first.
-	train: (training, onProgress) =>
-		compute(
-			place,
-			{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
-			{ onProgress },
-		),
+	parts: await consoleParts(),
+	compute: (job, options) => compute(place, { ...job, isInBackground: true } as never, options),
 });
 
 serveThread(

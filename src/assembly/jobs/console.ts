@@ -1,9 +1,9 @@
 import { reasonOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { StorePlace } from '../../core/store/store.ts';
+import type { EntranceSettings } from '../../kit/console/entrance.ts';
 import type { ConsoleAnswer, ConsoleRequest } from '../../kit/console/exchange.ts';
 import { Thread } from '../../kit/jobs/thread.ts';
-import type { EntranceSettings } from '../console/entrance.ts';
 import type { ConsoleData } from './messages.ts';
 
 /** The thread ends when nobody has asked for a page for so long: it takes some 40 MB. */

@@ -1,6 +1,6 @@
 import type { Document, Documents, Section } from './documents.ts';
 
-export interface Found {
+export interface FoundPage {
 	readonly document: Document;
 	readonly section: Section;
 	/** The words around the first that was found. */
@@ -15,7 +15,7 @@ function plain(text: string): string {
 }
 
 /** Sections that have all words, or what begins with them; those first that have them in their heading. */
-export function search(documents: Documents, query: string): Found[] {
+export function search(documents: Documents, query: string): FoundPage[] {
 	const words = query.toLowerCase().match(/[\p{L}\p{N}_./-]+/gu) ?? [];
 	if (words.length === 0) return [];
 	const found = [...documents.values()].flatMap((document) =>

@@ -5,6 +5,7 @@ import { isoTime } from '../../core/format/iso-time.ts';
 import { day, plainName, positiveNumber } from '../../core/format/values.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { act } from '../../kit/act.ts';
+import { listing } from '../../kit/listing.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
 import { stateOf } from './domain/experiment.ts';
 
@@ -97,3 +98,11 @@ export async function chosenGoal(
 export function usualGoal(goals: readonly Goal[]): Goal | undefined {
 	return goals.find(({ name }) => name === 'subscription') ?? goals[0];
 }
+
+export const experimentList = listing({
+	noun: 'experiment',
+	summary: "list an account's experiments",
+	empty: ({ aid }) => `No experiments. 'caskade experiment create ${aid} NAME --segment ID' begins one.`,
+	read: async ({ control, now }, { id }) =>
+		(await control.experiments(id)).map((experiment) => shownExperiment(experiment, now())),
+});

@@ -1,6 +1,6 @@
-import type { Capability } from '../../core/capability.ts';
 import { type Experiment, endOf } from '../../core/domain/experiment-group.ts';
 import { byAccount } from '../../core/store/control/snapshot.ts';
+import type { Capability } from '../../kit/capability.ts';
 import {
 	experimentStore,
 	requireNoExperiment,
@@ -19,6 +19,7 @@ declare module '../../core/capability.ts' {
 
 /** Segments that a share of visitors is held out of, to measure what serving them brings. */
 export const experiments: Capability = {
+	name: 'experiments',
 	nouns: {
 		members: experimentStore,
 		tables: [
@@ -27,12 +28,34 @@ export const experiments: Capability = {
 		],
 		requireUnused: requireNoExperiment,
 	},
-	*ofAccounts(nowMs) {
+	*snapshot(nowMs) {
 		const rows = byAccount(yield* selectExperimentRows());
-		return (accountId) => ({
-			experiments: rows(accountId)
-				.map(toExperiment)
-				.filter((experiment) => nowMs < endOf(experiment)),
-		});
+		return {
+			ofAccount: (accountId) => ({
+				experiments: rows(accountId)
+					.map(toExperiment)
+					.filter((experiment) => nowMs < endOf(experiment)),
+			}),
+		};
+	},
+	commands: {
+		experiment: async () => (await import('./commands/experiment.ts')).experimentCommand,
+	},
+	acts: {
+		experiment: { verbs: ['create', 'stop'], isListed: true, load: () => import('./acts.ts') },
+	},
+	reports: {
+		lift: async () => (await import('./reports/lift.ts')).liftReport,
+	},
+	async serving({ reader, counter }) {
+		const { Withholding } = await import('./withholding.ts');
+		return { hooks: { withholding: new Withholding(reader, counter) } };
+	},
+	async pages() {
+		const { experimentsPage } = await import('./pages/experiments.ts');
+		return { pages: [experimentsPage] };
+	},
+	jobs: {
+		compute: { lift: async () => (await import('./jobs/lift-job.ts')).liftJob },
 	},
 };

@@ -1,8 +1,10 @@
 import { OperatorError } from '../../core/errors.ts';
+import { isoTime } from '../../core/format/iso-time.ts';
 import { day, displayName, emailAddress } from '../../core/format/values.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { type ActPlace, act, actOfAll } from '../../kit/act.ts';
 import { consoleUrlSetting } from '../../kit/config.ts';
+import { listing } from '../../kit/listing.ts';
 import { type Grant, personRoles } from '../../kit/person.ts';
 import { newLoginLink } from './access/sign-in.ts';
 import type { StoredPerson } from './store/people.ts';
@@ -237,4 +239,15 @@ export const removeNote = act({
 		return { removed: note };
 	},
 	line: ({ note }) => `The note ${note} is removed.`,
+});
+
+export const notedList = listing({
+	noun: 'note',
+	summary: 'list what is noted, the latest written first',
+	empty: ({ aid }) => `No notes. 'caskade note add ${aid} 2026-03-29 --text "…"' writes one.`,
+	read: async ({ control }, { id }) =>
+		(await control.notes.list(id)).map(({ createdAtMs, ...note }) => ({
+			...note,
+			createdAt: isoTime(createdAtMs),
+		})),
 });

@@ -1,6 +1,5 @@
-import type { Capability } from '../../core/capability.ts';
+import type { Capability } from '../../kit/capability.ts';
 import type { KnownSession, Person } from '../../kit/person.ts';
-import { auditStore } from './store/audit.ts';
 import { namedViewStore } from './store/named-views.ts';
 import { peopleStore, selectPeople } from './store/people.ts';
 import { selectSessions, sessionStore } from './store/sessions.ts';
@@ -9,7 +8,6 @@ declare module '../../core/capability.ts' {
 	interface ControlMembers {
 		readonly people: ReturnType<typeof peopleStore>;
 		readonly sessions: ReturnType<typeof sessionStore>;
-		readonly audit: ReturnType<typeof auditStore>;
 		readonly views: ReturnType<typeof namedViewStore>;
 	}
 
@@ -21,27 +19,47 @@ declare module '../../core/capability.ts' {
 	}
 }
 
-/** People, what proves them, what they did, and the views that they have named. */
+/** People, what proves them, and the views that they have named. */
 export const people: Capability = {
+	name: 'people',
 	nouns: {
 		members: (doors) => ({
 			people: peopleStore(doors),
 			sessions: sessionStore(doors),
-			audit: auditStore(doors),
 			views: namedViewStore(doors),
 		}),
 		tables: [
 			{ name: 'user', isCopied: true },
 			{ name: 'grant', isCopied: true, account: 'account_id' },
 			{ name: 'recovery_code', isCopied: true },
-			{ name: 'audit', isCopied: true, account: 'aid', forgets: 'about' },
 			{ name: 'named_view', isCopied: true, account: 'account_id' },
 		],
 	},
-	*ofServer(nowMs) {
+	*snapshot(nowMs) {
 		return {
-			people: new Map((yield* selectPeople()).map((person) => [person.id, person])),
-			sessions: yield* selectSessions(nowMs),
+			ofServer: {
+				people: new Map((yield* selectPeople()).map((person) => [person.id, person])),
+				sessions: yield* selectSessions(nowMs),
+			},
+		};
+	},
+	commands: {
+		note: async () => (await import('./commands/note.ts')).noteCommand,
+		user: async () => (await import('./commands/user.ts')).userCommand,
+		audit: async () => (await import('./commands/audit.ts')).auditCommand,
+	},
+	acts: {
+		note: { verbs: ['add', 'remove'], isListed: true, load: () => import('./acts.ts') },
+	},
+	async pages() {
+		const { notesPage } = await import('./pages/notes.ts');
+		const { viewsPage } = await import('./pages/views.ts');
+		const { auditPage, peoplePage, personPage } = await import('./pages/people.ts');
+		const { ownAccountPage } = await import('./pages/account.ts');
+		const { createEntrance } = await import('./access/entrance.ts');
+		return {
+			pages: [notesPage, viewsPage, peoplePage, personPage, auditPage, ownAccountPage],
+			entrance: createEntrance,
 		};
 	},
 };

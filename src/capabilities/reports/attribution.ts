@@ -2,6 +2,7 @@ import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { formatNumber, formatPercent, listed } from '../../core/format/numbers.ts';
 import { seededRandom } from '../../kit/random.ts';
 import { extremesText, signed } from '../../kit/reports/answer.ts';
+import { apportion } from '../../kit/reports/apportion.ts';
 import type { Arrivals, Came } from '../../kit/reports/arrivals.ts';
 import type { SpanLength } from '../../kit/reports/calendar.ts';
 import {
@@ -26,7 +27,6 @@ import { pathParameters } from '../../kit/reports/report-query.ts';
 import { bars, dots } from '../../kit/reports/report-rows.ts';
 import { withBounds } from '../../kit/reports/share-interval.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
-import { apportion } from './apportion.ts';
 import { attributionSeries } from './attribution-series.ts';
 import { type CreditedPath, creditedPath, creditOf, markovBasis, markovSays, restsOnFew } from './credit.ts';
 import { type SimilarVisitors, shareIntervals } from './markov-interval.ts';

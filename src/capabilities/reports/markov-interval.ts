@@ -1,5 +1,5 @@
+import { boundsOf, poisson } from '../../kit/reports/simulated.ts';
 import { creditShares, MarkovChain } from './markov.ts';
-import { boundsOf, poisson } from './simulated.ts';
 
 /** Visitors who did the same: paths that led to subscriptions, or one that led to none. */
 export interface SimilarVisitors {

@@ -1,21 +1,6 @@
 import { FairQueue } from '../../kit/reports/fair-queue.ts';
 import type { ReportedAccount, ReportQuery } from '../../kit/reports/report-query.ts';
 
-declare module '../../kit/jobs/compute-jobs.ts' {
-	interface ComputeJobs {
-		report: { job: ReportJob; progress: never; result: string };
-	}
-}
-
-/** Makes a report. The result is its JSON. */
-export interface ReportJob {
-	readonly type: 'report';
-	readonly account: ReportedAccount;
-	readonly query: ReportQuery;
-	/** Whether requests come first. */
-	readonly isInBackground?: boolean;
-}
-
 /** The maximum number of a client's waiting reports; each takes seconds of CPU time. */
 const maxWaiting = 4;
 

@@ -9,6 +9,7 @@ import type { Store } from '../../core/store/store.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
 import { historyReader } from '../../kit/reading/histories.ts';
 import { customersOfSubscriptions } from '../../kit/reading/journey-rows.ts';
+import { reportOf } from '../../kit/reports/all-reports.ts';
 import {
 	addDays,
 	addMonths,
@@ -24,10 +25,9 @@ import { allTime, isIn, type Journey, type Period } from '../../kit/reports/jour
 import { isOfTouches } from '../../kit/reports/label.ts';
 import { rateWarnings } from '../../kit/reports/rates.ts';
 import { type JourneyOptions, readJourneys, readSubscriptions } from '../../kit/reports/read-journeys.ts';
-import type { Report, ReportSource } from '../../kit/reports/report.ts';
+import type { Report, ReportDefinition, ReportSource } from '../../kit/reports/report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from '../../kit/reports/report-query.ts';
 import { tableOf } from '../../kit/reports/report-table.ts';
-import { reportOf } from './reports.ts';
 import { segmentMembers } from './segment-members.ts';
 import { unknownNames } from './unknown-names.ts';
 
@@ -41,19 +41,20 @@ export async function runReport(
 	const calendar = calendarOf(query.timezone ?? account.timezone);
 	const asOfMs = query.asOf ?? store.now();
 	const earlier = earlierQuery(query, calendar, asOfMs);
-	const report = await makeReport(store, account, query, { calendar, asOfMs, knownProviders });
-	if (!earlier) return answered(report, query.kind);
-	const of = { calendar, asOfMs: earlier.asOf, knownProviders };
-	const compared = await makeReport(store, account, earlier, of);
+	const definition = await reportOf(query.kind);
+	const made = { definition, calendar, knownProviders };
+	const report = await makeReport(store, account, query, { ...made, asOfMs });
+	if (!earlier) return answered(definition, report);
+	const compared = await makeReport(store, account, earlier, { ...made, asOfMs: earlier.asOf });
 	return answered(
-		withWarnings({ ...report, compared }, rateWarnings(tableOf(reportOf(query.kind), compared))),
-		query.kind,
+		definition,
+		withWarnings({ ...report, compared }, rateWarnings(tableOf(definition, compared))),
 	);
 }
 
 /** With the sentence on top of it. Names in it are as anybody has sent them. */
-function answered(report: Report, kind: string): Report {
-	const answer = reportOf(kind).answer(report, moneyOf(report.currency));
+function answered(definition: ReportDefinition, report: Report): Report {
+	const answer = definition.answer(report, moneyOf(report.currency));
 	const { aid, from, to, asOf, timezone, currency, ...rest } = report;
 	return { aid, from, to, asOf, timezone, currency, answer: answer && withoutHidden(answer), ...rest };
 }
@@ -92,6 +93,7 @@ function earlierQuery(
 }
 
 interface MadeOf {
+	readonly definition: ReportDefinition;
 	readonly calendar: Calendar;
 	readonly asOfMs: number;
 	readonly knownProviders: readonly string[];
@@ -101,7 +103,7 @@ async function makeReport(
 	store: Store & PageReads,
 	account: ReportedAccount,
 	query: ReportQuery,
-	{ calendar, asOfMs, knownProviders }: MadeOf,
+	{ definition, calendar, asOfMs, knownProviders }: MadeOf,
 ): Promise<Report> {
 	const { segment } = query;
 	const warnings: string[] = [];
@@ -183,7 +185,7 @@ async function makeReport(
 			return journeys.filter(({ subscription: { owner } }) => owner !== null && members.has(owner));
 		},
 	};
-	const { gatewayVisitors: leftOut, ...made } = await reportOf(query.kind).make(source);
+	const { gatewayVisitors: leftOut, ...made } = await definition.make(source);
 	gatewayVisitors = leftOut ?? gatewayVisitors;
 	const report = {
 		aid: account.aid,
@@ -200,7 +202,7 @@ async function makeReport(
 		}),
 		...((made.warnings || warnings.length > 0) && { warnings: [...warnings, ...(made.warnings ?? [])] }),
 	} as Report;
-	return withWarnings(report, rateWarnings(tableOf(reportOf(query.kind), report)));
+	return withWarnings(report, rateWarnings(tableOf(definition, report)));
 }
 
 /** @param more warnings, of which some may be there already */

@@ -2,8 +2,8 @@ import { Cadences } from '../../core/domain/subscription-cadence.ts';
 import { paymentsOf, trialPayments } from '../../core/domain/subscription-course.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { counted, formatNumber } from '../../core/format/numbers.ts';
-import { spendingRows } from '../../kit/reading/journey-rows.ts';
 import { learnedCadences } from '../../kit/reading/payments.ts';
+import { type Spending, spendingRows } from '../../kit/reading/spending.ts';
 import { type Calendar, monthsBetween } from '../../kit/reports/calendar.ts';
 import { requireExactSums } from '../../kit/reports/exact-sums.ts';
 import {
@@ -37,16 +37,6 @@ import { numbered } from '../../kit/reports/report-table.ts';
 import { byCount, sumOf } from '../../kit/reports/sums.ts';
 import { creditedPath, creditOf, markovBasis, markovSays, netCreditAt } from './credit.ts';
 import { unknown } from './unknown-names.ts';
-
-/** Money spent on a channel, or on one of its campaigns, on one day. */
-export interface Spending {
-	/** In the account's time zone, for example 2026-01-31. */
-	readonly day: string;
-	readonly channel: string;
-	/** Empty for the channel as a whole. */
-	readonly campaign: string;
-	readonly pence: number;
-}
 
 export interface SpendOptions extends Pick<Terms, 'by' | 'halfLifeDays' | 'period' | 'calendar'> {
 	readonly model: AttributionModel;

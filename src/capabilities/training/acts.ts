@@ -1,5 +1,6 @@
 import { act } from '../../kit/act.ts';
-import { useModel } from './judge/model-versions.ts';
+import { listing } from '../../kit/listing.ts';
+import { comparedModels, useModel } from './judge/model-versions.ts';
 
 export const modelScopes = ['vid', 'sid', 'lift'] as const;
 
@@ -26,4 +27,11 @@ served.`,
 		return { aid: account.aid, goal, scope, version };
 	},
 	about: ({ goal, scope, version }) => `${goal} ${scope} ${version}`,
+});
+
+export const modelList = listing({
+	noun: 'model',
+	summary: 'list models, to compare them',
+	empty: ({ aid }) => `No models. 'caskade train ${aid}' makes them.`,
+	read: (store, { id }) => comparedModels(store, id, undefined),
 });

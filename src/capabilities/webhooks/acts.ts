@@ -2,6 +2,7 @@ import { dayMs } from '../../core/durations.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { act, type Given } from '../../kit/act.ts';
 import { moment } from '../../kit/config.ts';
+import { listing } from '../../kit/listing.ts';
 import { receiverUrl, type Webhook, webhookEvents, webhookEventsOf } from './domain/webhook.ts';
 import { deleteMessages, replayMessages } from './old-messages.ts';
 import { checkReceiver } from './receiver.ts';
@@ -183,3 +184,10 @@ export function shownWebhook(webhook: StoredWebhook): StoredWebhook {
 	const { disabledAt, disabledWhy } = webhook;
 	return { id, url, events, withCid, allowPrivate, createdAt, failingSince, disabledAt, disabledWhy };
 }
+
+export const webhookList = listing({
+	noun: 'webhook',
+	summary: 'list the webhooks of an account',
+	empty: ({ aid }) => `No webhooks. 'caskade webhook create ${aid}' adds one.`,
+	read: async ({ control }, { id }) => (await control.webhooks(id)).map(shownWebhook),
+});

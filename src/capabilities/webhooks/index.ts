@@ -1,5 +1,5 @@
-import type { Capability } from '../../core/capability.ts';
-import { type AccessSnapshot, byAccount, type KnownAccount } from '../../core/store/control/snapshot.ts';
+import { byAccount } from '../../core/store/control/snapshot.ts';
+import type { Capability } from '../../kit/capability.ts';
 import { type ActiveWebhook, wants } from './domain/webhook.ts';
 import { selectWebhooks, toActiveWebhook, webhookStore } from './store/webhooks.ts';
 
@@ -14,31 +14,40 @@ declare module '../../core/capability.ts' {
 
 /** Receivers of changes of an account's visitors. */
 export const webhooks: Capability = {
+	name: 'webhooks',
 	nouns: {
 		members: webhookStore,
 		tables: [{ name: 'webhook', isCopied: true, account: 'account_id' }],
 	},
-	*ofAccounts() {
+	*snapshot() {
 		const rows = byAccount(yield* selectWebhooks({ disabled_at: null }));
-		return (accountId) => {
-			const active = rows(accountId).map(toActiveWebhook);
-			return {
-				webhooks: active,
-				isFollowed: active.length > 0,
-				keepsConflicts: active.some((webhook) => wants(webhook, 'subscription.conflict')),
-			};
+		return {
+			ofAccount(accountId) {
+				const active = rows(accountId).map(toActiveWebhook);
+				return {
+					webhooks: active,
+					isFollowed: active.length > 0,
+					keepsConflicts: active.some((webhook) => wants(webhook, 'subscription.conflict')),
+				};
+			},
 		};
 	},
+	commands: {
+		webhook: async () => (await import('./commands/webhook.ts')).webhookCommand,
+	},
+	acts: {
+		webhook: {
+			verbs: ['create', 'update', 'test', 'rotate', 'replay', 'disable', 'enable', 'delete'],
+			isListed: true,
+			load: () => import('./acts.ts'),
+		},
+	},
+	serving: async (server) => (await import('./serving.ts')).announceChanges(server),
+	async pages() {
+		const { webhooksPage } = await import('./pages/webhooks.ts');
+		return { pages: [webhooksPage] };
+	},
+	jobs: {
+		background: async (at) => (await import('./jobs/background.ts')).tellReceivers(at),
+	},
 };
-
-/** Those that are not disabled and have webhooks that are not. */
-export function accountsWithWebhooks({ accounts }: Pick<AccessSnapshot, 'accounts'>): KnownAccount[] {
-	return [...accounts.values()].filter(({ webhooks }) => webhooks.length > 0);
-}
-
-/** How many webhooks have failed for more than a minute. */
-export function countFailing(snapshot: Pick<AccessSnapshot, 'accounts'>): number {
-	return accountsWithWebhooks(snapshot)
-		.flatMap(({ webhooks }) => webhooks)
-		.filter(({ failingSinceMs }) => failingSinceMs !== null).length;
-}

@@ -8,10 +8,10 @@ import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { CertificatePair } from './self-signed.ts';
 
-interface TlsSettings {
-	readonly tlsCert?: string;
-	readonly tlsKey?: string;
-	readonly selfSigned?: boolean;
+export interface TlsSettings {
+	readonly tlsCert?: string | undefined;
+	readonly tlsKey?: string | undefined;
+	readonly selfSigned?: boolean | undefined;
 }
 
 interface CertificateFiles {

@@ -1,11 +1,18 @@
 import { reasonOf } from '../errors.ts';
 import type { WorkLog } from '../log.ts';
+import type { WatchedMetric } from '../metrics.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import { foldOnce } from '../store/fold-all.ts';
 import type { Maintenance } from '../store/maintenance.ts';
 import { News } from '../store/news.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
+
+/** What it tells of profiles and tasks. */
+export const foldingWaiting: WatchedMetric = {
+	name: 'caskade_folding_waiting',
+	help: 'Profiles and tasks waiting for the background job that updates them.',
+};
 
 /** Interval of checks of all accounts, which find the work that killed processes have left. */
 const roundEveryMs = 600_000;

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { textTable } from '../../core/format/text-table.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { OlderSchema, OpenStore } from '../../core/store/store.ts';
+import { assembled } from '../assembled.ts';
 
 /** Options of every command. */
 export interface CommonOptions {
@@ -27,9 +28,11 @@ export async function withStore<T>(
 	fn: (store: OpenStore) => Promise<T>,
 	{ create = false, olderSchema = 'refuse' }: Begin = {},
 ): Promise<T> {
-	// Loaded here, since `upload` is also a command where there is no store.
-	const { openStore } = await import('../../assembly/open.ts');
-	const store = await openStore(options.database, { ...options, olderSchema, mustExist: !create });
+	const store = await assembled('openStore')(options.database, {
+		...options,
+		olderSchema,
+		mustExist: !create,
+	});
 	try {
 		return await fn(store);
 	} finally {

@@ -12,6 +12,14 @@ export interface ServingState {
 	readonly figures: readonly MeasuredFigure[];
 }
 
+/** A provider of single sign-on, by OpenID Connect. */
+export interface SsoSettings {
+	/** The address that it names itself by; its settings are read beneath it. */
+	readonly issuer: string;
+	readonly clientId: string;
+	readonly clientSecret: string;
+}
+
 /** A request to the console. Plain data: it is passed to a thread. */
 export interface ConsoleRequest {
 	readonly method: string;

@@ -4,6 +4,8 @@ import type { Html } from '../../core/format/html.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import type { Act, ActAccount, Fields, Given } from '../act.ts';
+import type { ComputeJobs } from '../jobs/compute-jobs.ts';
+import type { JobOptions } from '../jobs/run-job.ts';
 import type { OpenSession, Right } from '../person.ts';
 import type { Calendar } from '../reports/calendar.ts';
 import type { DayNote } from '../reports/day-notes.ts';
@@ -19,8 +21,10 @@ export interface ConsolePage {
 	readonly title: string;
 	/** What it takes to see it; `null` for everybody who has signed in. */
 	readonly right: Right | null;
-	/** Its place in the menu; left out where it has none. */
+	/** What the menu calls it; left out where it is not there. */
 	readonly menu?: string;
+	/** Its place there: lower numbers come first. */
+	readonly place?: number;
 	/** Whether its parts are shown anew while somebody looks at it, without a word in the audit log. */
 	readonly isLive?: boolean;
 	/** Whether it takes a period and filters. */
@@ -58,6 +62,12 @@ export interface Question {
 
 export type Questions<Of> = Readonly<Record<string, (asked: Of) => Promise<Question | undefined>>>;
 
+/** Does a job on a thread, as `compute` does, at the place of the console. */
+export type ComputeInBackground = <Type extends keyof ComputeJobs>(
+	job: Omit<ComputeJobs[Type]['job'], 'isInBackground'> & { readonly type: Type },
+	options?: JobOptions<ComputeJobs[Type]['progress']>,
+) => Promise<ComputeJobs[Type]['result']>;
+
 /** A page of an account. */
 export interface AccountPage extends Omit<ConsolePage, 'actions' | 'questions'> {
 	get?(asked: AskedOfAccount): Promise<Got>;
@@ -65,26 +75,30 @@ export interface AccountPage extends Omit<ConsolePage, 'actions' | 'questions'> 
 	readonly questions?: Questions<AskedOfAccount>;
 }
 
-/** A request as a page sees it. */
-export interface Asked extends OpenSession {
-	readonly request: ConsoleRequest;
-	/** The named parts of the path. */
-	readonly parts: Readonly<Record<string, string>>;
-	readonly query: URLSearchParams;
-	/** The fields of the form. */
-	readonly form: URLSearchParams;
+/** What whoever lets people in knows of who asks. */
+export interface KnownAtEntrance {
 	/** Proves in a form that it is from a page of the console. */
 	readonly formToken: string;
-	/** Where people reach the console, without a path. */
-	readonly consoleUrl: string;
-	/** The tag as pages load it; undefined where only the operator knows at which address browsers reach the service. */
-	readonly tagUrl: string | undefined;
 	/** Whether the person has just shown who they are in another way than by their password, in this browser. */
 	readonly isFresh: boolean;
 	/** A token that the way back from single sign-on has left, as a proof that is good once. */
 	readonly shownIdentity: string | undefined;
 	/** Begins to tie an identity of single sign-on to the person. */
 	connect(): Promise<{ readonly address: string; readonly cookie: string }>;
+}
+
+/** A request as a page sees it. */
+export interface Asked extends OpenSession, KnownAtEntrance {
+	readonly request: ConsoleRequest;
+	/** The named parts of the path. */
+	readonly parts: Readonly<Record<string, string>>;
+	readonly query: URLSearchParams;
+	/** The fields of the form. */
+	readonly form: URLSearchParams;
+	/** Where people reach the console, without a path. */
+	readonly consoleUrl: string;
+	/** The tag as pages load it; undefined where only the operator knows at which address browsers reach the service. */
+	readonly tagUrl: string | undefined;
 	/**
 	 * Does what the person asks for, which the audit log says.
 	 * @param account what it is about, where that is not the page's
@@ -102,6 +116,10 @@ export interface Asked extends OpenSession {
 	note(action: string, about?: string): Promise<void>;
 	/** All pages, in the order of the menu. */
 	readonly pages: readonly ConsolePage[];
+	/** Does a job on a thread of its own, while requests come first. */
+	readonly compute: ComputeInBackground;
+	/** Something failed that is no fault of the request. */
+	readonly onError: (error: unknown, what: string) => void;
 	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
 	/** Milliseconds since 1970. */

@@ -1,4 +1,5 @@
 import type { StorePlace } from '../../core/store/store.ts';
+import { assembled } from '../assembled.ts';
 import type { ComputeData, ComputeJobs } from './compute-jobs.ts';
 import { type JobOptions, runJob } from './run-job.ts';
 
@@ -12,5 +13,5 @@ export function compute<Type extends keyof ComputeJobs>(
 	options: JobOptions<ComputeJobs[Type]['progress']> = {},
 ): Promise<ComputeJobs[Type]['result']> {
 	const data: ComputeData = { place, job };
-	return runJob(new URL('../../assembly/jobs/compute-thread.ts', import.meta.url), job.type, data, options);
+	return runJob(assembled('computeThread'), job.type, data, options);
 }

@@ -8,6 +8,7 @@ import {
 	keyOperation,
 	readErrors,
 } from '../../core/api/key-operation.ts';
+import type { Server, ServingPart } from '../../core/api/serving-part.ts';
 import { storeFailed } from '../../core/api/store-failed.ts';
 import { ApiError, OperatorError } from '../../core/errors.ts';
 import { capitalised } from '../../core/format/capitalised.ts';
@@ -15,6 +16,7 @@ import { sendJson } from '../../core/http/answer.ts';
 import { parseJson } from '../../core/http/body.ts';
 import { describeErrors, describeJson } from '../../core/http/openapi.ts';
 import { type Schema, Type } from '../../core/schema/type.ts';
+import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import {
 	type AnyAct,
@@ -26,22 +28,42 @@ import {
 	shownResult,
 	takesMany,
 } from '../act.ts';
+import type { Capability, ManagedActs } from '../capability.ts';
+import type { Listing } from '../listing.ts';
 
-/** The acts about an account, by noun and verb, and what loads those of a noun: an idle server does without them. */
-export type ManagedActs = Readonly<
-	Record<string, { readonly verbs: readonly string[]; load(): Promise<Readonly<Record<string, unknown>>> }>
->;
+/** All acts that programs may do, by noun. */
+export const managedActsOf = (capabilities: readonly Capability[]): Readonly<Record<string, ManagedActs>> =>
+	Object.assign({}, ...capabilities.map(({ acts }) => acts));
+
+/** `POST /manage/NOUN/VERB`: an act about an account of the key's client, as its command and form do it. */
+export function manage(server: Server, capabilities: readonly Capability[]): ServingPart {
+	const acts = managedActsOf(capabilities);
+	return server.roles.includes('manage')
+		? { operations: (app, guard) => addActs(app, { ...guard, ...server, acts }) }
+		: {};
+}
 
 interface ManageOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
 	readonly store: OpenStore;
-	readonly acts: ManagedActs;
+	readonly acts: Readonly<Record<string, ManagedActs>>;
 }
 
-/** `POST /manage/NOUN/VERB`: an act about an account of the key's client, as its command and form do it. */
-export function manage(app: FastifyInstance, options: ManageOptions): void {
-	for (const [noun, { verbs }] of Object.entries(options.acts))
-		for (const verb of verbs)
+function addActs(app: FastifyInstance, options: ManageOptions): void {
+	for (const [noun, of] of Object.entries(options.acts)) {
+		if (of.isListed)
+			keyOperation(app, options, {
+				method: 'GET',
+				url: `/manage/${noun}`,
+				name: 'manage',
+				operationId: `list${capitalised(noun)}s`,
+				scope: 'manage',
+				takes: 'rate and quota',
+				description: async () => describeList(await loadListing(of, noun)),
+				handle: async (request, reply, admitted) =>
+					list(await loadListing(of, noun), request, reply, admitted),
+			});
+		for (const verb of of.verbs)
 			keyOperation(app, options, {
 				method: 'POST',
 				url: `/manage/${noun}/${verb}`,
@@ -49,10 +71,36 @@ export function manage(app: FastifyInstance, options: ManageOptions): void {
 				operationId: `manage${capitalised(noun)}${verb.split('-').map(capitalised).join('')}`,
 				scope: 'manage',
 				takes: 'rate and quota',
-				description: async () => describe(await loadAct(options.acts, noun, verb)),
+				description: async () => describe(await loadAct(of, noun, verb)),
 				handle: async (request, reply, admitted) =>
-					handle(await loadAct(options.acts, noun, verb), request, reply, admitted),
+					handle(await loadAct(of, noun, verb), request, reply, admitted),
 			});
+	}
+
+	async function list(
+		{ read }: Listing,
+		request: FastifyRequest,
+		reply: FastifyReply,
+		admitted: Admitted,
+	): Promise<FastifyReply> {
+		const { aid: named, ...others } = request.query as Readonly<Record<string, unknown>>;
+		const [unknown] = Object.keys(others);
+		if (unknown !== undefined) throw invalid(`${unknown} is not known here`);
+		const { aid } = accountNamed(named, admitted);
+		try {
+			const rows = await read(options.store, await options.store.control.account(aid));
+			if (!reply.sent) sendJson(reply, 200, JSON.stringify(rows));
+		} catch (error) {
+			storeFailed(aid)(error);
+		}
+		return reply;
+	}
+
+	function accountNamed(named: unknown, admitted: Admitted): KnownAccount {
+		const account = accountOf(named, admitted, options.directory);
+		if (!account) throw invalid('aid must be the token of one account');
+		return account;
+	}
 
 	async function handle(
 		of: AnyAct,
@@ -61,8 +109,7 @@ export function manage(app: FastifyInstance, options: ManageOptions): void {
 		admitted: Admitted,
 	): Promise<FastifyReply> {
 		const { aid: named, ...body } = objectOf(parseJson(request.body as Buffer | undefined));
-		const account = accountOf(named, admitted, options.directory);
-		if (!account) throw invalid('aid must be the token of one account');
+		const account = accountNamed(named, admitted);
 		const { store } = options;
 		const who = `key ${admitted.key.id}`;
 		try {
@@ -80,9 +127,17 @@ export function manage(app: FastifyInstance, options: ManageOptions): void {
 
 /** @throws Error where the list of acts names one that there is not */
 export async function loadAct(acts: ManagedActs, noun: string, verb: string): Promise<AnyAct> {
-	const all = Object.values((await acts[noun]?.load()) ?? {}) as AnyAct[];
+	const all = Object.values(await acts.load()) as AnyAct[];
 	const found = all.find((of) => of?.noun === noun && of.verb === verb);
 	if (!found) throw new Error(`there is no act ${noun} ${verb}`);
+	return found;
+}
+
+/** @throws Error where a capability says that a noun is listed, and it is not */
+export async function loadListing(acts: ManagedActs, noun: string): Promise<Listing> {
+	const all = Object.values(await acts.load()) as (Listing | undefined)[];
+	const found = all.find((one) => one?.noun === noun && typeof one.read === 'function');
+	if (!found) throw new Error(`there is no list of ${noun}`);
 	return found;
 }
 
@@ -140,6 +195,29 @@ function valueIn(field: Field, value: unknown): unknown {
 	if (!Array.isArray(value) || value.length === 0)
 		throw new OperatorError('It must be a list of one or more.');
 	return [...new Set(value.map(parsed))];
+}
+
+/** The entry of a list in the OpenAPI document. */
+function describeList({ summary }: Listing): object {
+	return {
+		tags: ['Management'],
+		summary: capitalised(summary),
+		description:
+			'Uses one request of rate and quota. The key must have been issued with `--scope manage`. Secrets are left out. For servers, not for browsers.',
+		querystring: Type.Object({ aid: Type.String({ description: 'Account token of the client.' }) }),
+		response: {
+			200: describeJson(
+				'What the command prints with `--json`.',
+				Type.Array(Type.Object({}, { additionalProperties: {} })),
+				[],
+			),
+			...describeErrors({
+				invalid_act: ['aid must be the token of one account'],
+				invalid_account: ['No account c-a-x is available to this API key.'],
+				...readErrors,
+			}),
+		},
+	};
 }
 
 /** Its entry in the OpenAPI document. */

@@ -1,67 +1,8 @@
 import type { Owner } from '../../core/domain/ownership.ts';
-import {
-	allEventColumns,
-	arrivedBy,
-	eventOf,
-	requestText,
-	type SubscriptionEvent,
-	subscriptionEventFields,
-} from '../../core/domain/subscription-event.ts';
-import { isoTime } from '../../core/format/iso-time.ts';
-import { type Reading, type Row, raw, rowsOf, type Select, select } from '../../core/store/steps.ts';
-import type { Store } from '../../core/store/store.ts';
+import { allEventColumns, arrivedBy, eventOf, requestText } from '../../core/domain/subscription-event.ts';
+import { type StoredSubscriptionEvent, timesOf } from '../../core/store/account/reading/events.ts';
+import { type Reading, type Row, rowsOf, type Select } from '../../core/store/steps.ts';
 import { conditionsOf, type SearchedKey } from './visitor-finding.ts';
-
-export interface StoredSubscriptionEvent extends SubscriptionEvent {
-	/** When it arrived. ISO 8601, UTC. */
-	readonly receivedAt: string;
-	/** When it happened, where it told. */
-	readonly at?: string;
-}
-
-const pageRows = 1000;
-
-/** Stored events in order of arrival, a page at a time. */
-export async function* subscriptionEvents(
-	store: Pick<Store, 'read'>,
-	accountId: number,
-	filter: { readonly tid?: string | undefined } = {},
-): AsyncIterable<StoredSubscriptionEvent> {
-	for (let afterId = 0; ; ) {
-		const page = await store.read(accountId, eventsAfter(afterId, filter.tid));
-		for (const { id, event } of page) {
-			afterId = id;
-			yield event;
-		}
-		if (page.length < pageRows) return;
-	}
-}
-
-function* eventsAfter(
-	afterId: number,
-	tid: string | undefined,
-): Reading<{ id: number; event: StoredSubscriptionEvent }[]> {
-	const fields = raw(subscriptionEventFields.join(', '));
-	const page = raw(`ORDER BY id LIMIT ${pageRows} /* events */`);
-	const rows =
-		tid === undefined
-			? yield* select`id, ${fields}, received_at, arrived_at FROM @subscription_event WHERE id > ${afterId} ${page}`
-			: yield* select`id, ${fields}, received_at, arrived_at FROM @subscription_event WHERE id > ${afterId} AND tid = ${tid} ${page}`;
-	return rows.map((row) => ({
-		id: Number(row.id),
-		event: {
-			...eventOf(row),
-			...timesOf(row),
-		},
-	}));
-}
-
-function timesOf({ received_at, arrived_at }: Row): Pick<StoredSubscriptionEvent, 'receivedAt' | 'at'> {
-	return {
-		receivedAt: isoTime(Number(arrived_at ?? received_at)),
-		...(arrived_at !== null && { at: isoTime(Number(received_at)) }),
-	};
-}
 
 /** A stored event, how it came, and whose it is. */
 export interface TracedEvent extends StoredSubscriptionEvent {

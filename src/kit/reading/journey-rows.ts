@@ -26,13 +26,10 @@ import {
 	raw,
 	rowsOf,
 	type Select,
-	type Steps,
 	type Stream,
 	select,
-	sql,
 	tuplesOf,
 	type Value,
-	values,
 } from '../../core/store/steps.ts';
 
 /** Rows of a page; bounds memory. */
@@ -463,26 +460,4 @@ export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Re
 		each<[vid: string]>(([vid]) => subscribers.add(vid)),
 	);
 	return subscribers;
-}
-
-/** All stored spending, by day. */
-export function* spendingRows(): Reading<
-	{ day: string; channel: string; campaign: string; pence: number }[]
-> {
-	const rows =
-		yield* select`day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */`;
-	return rows.map(({ day, channel, campaign, pence }) => ({
-		day: String(day),
-		channel: String(channel),
-		campaign: String(campaign),
-		pence: Number(pence),
-	}));
-}
-
-/** Stores spending. Replaces what is stored for the same day, channel and campaign. */
-export function* saveSpending(
-	rows: readonly { day: string; channel: string; campaign: string; pence: number }[],
-): Steps<void> {
-	const saved = rows.map(({ day, channel, campaign, pence }) => [day, channel, campaign, pence]);
-	yield* sql`INSERT INTO @spend (day, channel, campaign, pence) ${values(saved)} ON CONFLICT (day, channel, campaign) DO UPDATE SET pence = excluded.pence /* save spending */`;
 }

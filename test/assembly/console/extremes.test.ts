@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type HistoryEvent, storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import { allReports } from '../../../src/capabilities/reports/reports.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
-import { saveSpending } from '../../../src/kit/reading/journey-rows.ts';
-import { body } from '../../core/store/contract/visitors.ts';
+import { saveSpending } from '../../../src/kit/reading/spending.ts';
 import { engines, enginesAboveContract } from '../../core/store/engines.ts';
+import { body } from '../../core/store/made-hits.ts';
 import { takesLong } from '../../quick.ts';
+import { allReports } from '../../reports.ts';
 import type { Browser } from './browser.ts';
 import { consoleHere } from './here.ts';
 import { addressesOf, faultsOf } from './markup.ts';

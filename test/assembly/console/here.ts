@@ -1,14 +1,18 @@
 import { type Console, createConsole } from '../../../src/assembly/console/console.ts';
 import { openStore } from '../../../src/assembly/open.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
-import type { SsoSettings } from '../../../src/capabilities/people/access/single-sign-on.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
+import type { TrainingJob } from '../../../src/capabilities/training/jobs/training-jobs.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';
 import { QueueFullError } from '../../../src/core/errors.ts';
-import type { OpenStore } from '../../../src/core/store/store.ts';
+import type { OpenStore, StorePlace } from '../../../src/core/store/store.ts';
+import type { SsoSettings } from '../../../src/kit/console/exchange.ts';
+import type { ComputeInBackground } from '../../../src/kit/console/page.ts';
 import { compute } from '../../../src/kit/jobs/compute.ts';
 import type { Grant } from '../../../src/kit/person.ts';
+import type { ReportJob } from '../../../src/kit/reports/report-job.ts';
 import { addAccount, type Engine } from '../../core/store/engines.ts';
+import { parts } from '../../pages.ts';
 import type { Lasting } from '../../support.ts';
 import { Browser, consoleUrl } from './browser.ts';
 
@@ -24,6 +28,13 @@ export interface ConsoleHere {
 	/** Somebody who has signed in. */
 	person(email: string, grants: readonly Grant[]): Promise<Browser>;
 }
+
+/** Does the jobs of a console as its thread does, but for reports, which the test makes itself. */
+export const computeAt = (place: StorePlace, makeReport: (job: ReportJob) => Promise<object>) =>
+	(async (job: ReportJob | TrainingJob, options: object) =>
+		job.type === 'report'
+			? JSON.stringify(await makeReport(job))
+			: compute(place, { ...job, isInBackground: true }, options)) as unknown as ComputeInBackground;
 
 /** The console in this process, with the accounts `c-a-one` and `c-a-two`, and a clock that tests move. Figures are not made unless asked for. */
 export async function consoleHere(
@@ -48,16 +59,11 @@ export async function consoleHere(
 		now: () => clock.now,
 		...settings,
 		monotonicMs: () => clock.monotonicMs,
-		train: (training, onProgress) =>
-			compute(
-				{ database },
-				{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
-				{ onProgress },
-			),
-		makeReport: async (account, query) => {
+		parts,
+		compute: computeAt({ database }, async ({ account, query }) => {
 			if (!settings.makesReports) throw new QueueFullError('no figures are made here');
-			return JSON.stringify(await runReport(store, account, query, []));
-		},
+			return runReport(store, account, query, []);
+		}),
 	});
 	t.after(() => console.stop());
 	const link = async (email: string, grants: readonly Grant[]) => {

@@ -5,10 +5,12 @@ import { openStore } from '../../../src/assembly/open.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';
+import { parts } from '../../pages.ts';
 import { caskade } from '../../process.ts';
 import { quick } from '../../quick.ts';
 import { temporaryFolder } from '../../support.ts';
 import { Browser, consoleUrl } from './browser.ts';
+import { computeAt } from './here.ts';
 
 const aid = 'c-a-demo-local';
 const pages = [
@@ -70,9 +72,9 @@ test('every figure of every page that leads to subscriptions is the sum of exact
 		consoleUrl,
 		now: () => now,
 		monotonicMs: () => performance.now(),
-		train: () => Promise.reject(new Error('nothing is trained here')),
+		parts,
 		onError: (error) => errors.push(error),
-		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
+		compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query, [])),
 		waitMs: 60_000,
 	});
 	t.after(() => console.stop());

@@ -1,5 +1,5 @@
 import { HtmlValidate } from 'html-validate';
-import { allPages } from '../../../src/assembly/console/pages.ts';
+import { allPages } from '../../pages.ts';
 
 /** Markup that people read; whitespace and how attributes are written are no fault. */
 const validator = new HtmlValidate({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allPages } from '../../../src/assembly/console/pages.ts';
 import { type PersonRole, personRoles, type Right } from '../../../src/kit/person.ts';
 import { enginesAboveContract } from '../../core/store/engines.ts';
+import { allPages } from '../../pages.ts';
 import { Browser, consoleUrl } from './browser.ts';
 import { consoleHere } from './here.ts';
 

@@ -6,7 +6,9 @@ import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';
 import { addAccount, enginesAboveContract } from '../../core/store/engines.ts';
+import { parts } from '../../pages.ts';
 import { Browser, consoleUrl } from './browser.ts';
+import { computeAt } from './here.ts';
 
 for (const engine of enginesAboveContract)
 	test(`${engine.name}: the overview does not wait for what each channel is credited with, and shows it when it is made`, async (t) => {
@@ -22,12 +24,12 @@ for (const engine of enginesAboveContract)
 			consoleUrl,
 			now: store.now,
 			monotonicMs: () => performance.now(),
-			train: () => Promise.reject(new Error('nothing is trained here')),
+			parts,
 			onError: (error) => assert.fail(String(error)),
-			async makeReport(account, query) {
+			compute: computeAt(store.place, async ({ account, query }) => {
 				if (query.kind === 'attribution') await late.promise;
-				return JSON.stringify(await runReport(store, account, query, []));
-			},
+				return runReport(store, account, query, []);
+			}),
 			waitMs: 3000,
 		});
 		t.after(() => pages.stop());

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { apportion } from '../../../src/capabilities/reports/apportion.ts';
 import { type AttributionOptions, attribute } from '../../../src/capabilities/reports/attribution.ts';
 import { MarkovChain } from '../../../src/capabilities/reports/markov.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
+import { apportion } from '../../../src/kit/reports/apportion.ts';
 import { countedSteps } from '../../../src/kit/reports/journey.ts';
 import { attributionModels, pathModels, weightsOf } from '../../../src/kit/reports/model.ts';
 import { examples } from '../../quick.ts';

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { updateAccount } from '../../../src/capabilities/accounts/acts/accounts.ts';
 import { describeMovement } from '../../../src/capabilities/reports/movement.ts';
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
-import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { activeSubscriptions, scoredFor } from '../../../src/core/domain/active-subscriptions.ts';
 import { visitorFacts } from '../../../src/core/domain/facts.ts';
 import { goalDefaults, reachedOf } from '../../../src/core/domain/goal.ts';
@@ -17,6 +16,7 @@ import { type CoursedJourney, coursesOf, isPaid } from '../../../src/kit/reports
 import { reportText } from '../../../src/kit/reports/report-table.ts';
 import { subscription } from '../../core/domain/log.ts';
 import { engines, openAccountOn } from '../../core/store/engines.ts';
+import { reportOf } from '../../reports.ts';
 import { fill, report, sale } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 

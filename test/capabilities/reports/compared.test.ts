@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { allReports, reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
-import { saveSpending } from '../../../src/kit/reading/journey-rows.ts';
+import { saveSpending } from '../../../src/kit/reading/spending.ts';
 import { reportPage } from '../../../src/kit/reports/report-page.ts';
 import { reportCsv, reportText } from '../../../src/kit/reports/report-table.ts';
 import { engines, openFor } from '../../core/store/engines.ts';
+import { allReports, reportOf } from '../../reports.ts';
 import { add, fill, report, sale, visit } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 

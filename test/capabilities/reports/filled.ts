@@ -1,5 +1,4 @@
 import { type HistoryEvent, storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import type { HistoryHit } from '../../../src/core/domain/hit.ts';
 import { paymentProviders } from '../../../src/core/domain/touch.ts';
@@ -10,8 +9,9 @@ import type { CourseSettings } from '../../../src/kit/reports/courses.ts';
 import { attributionModels } from '../../../src/kit/reports/model.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';
 import { queryOf, type ReportQuery } from '../../../src/kit/reports/report-query.ts';
-import { body } from '../../core/store/contract/visitors.ts';
 import { addAccount } from '../../core/store/engines.ts';
+import { body } from '../../core/store/made-hits.ts';
+import { reportOf } from '../../reports.ts';
 import { day0Ms } from './made-up.ts';
 
 export const nowMs = Date.UTC(2026, 11, 1);

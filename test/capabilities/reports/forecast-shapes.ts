@@ -1,7 +1,7 @@
 import { forecast } from '../../../src/capabilities/reports/forecast.ts';
-import { poisson } from '../../../src/capabilities/reports/simulated.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
+import { poisson } from '../../../src/kit/reports/simulated.ts';
 import { beginMs, type Plan, type Simulated, simulate, type Trouble, trouble } from './simulated-business.ts';
 
 /** Twelve shapes of business whose future is known, and two simple forecasts to be measured against. */

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { openStore } from '../../../src/assembly/open.ts';
+import { countMatches } from '../../../src/capabilities/accounts/count.ts';
 import { entrantsIn } from '../../../src/capabilities/experiments/reports/experiment-entries.ts';
 import { planExperiment } from '../../../src/capabilities/experiments/reports/experiment-plan.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import { countMatches } from '../../../src/capabilities/reports/count.ts';
-import { allReports } from '../../../src/capabilities/reports/reports.ts';
 import { backtest, drawnVisitors } from '../../../src/capabilities/training/follow/backtest.ts';
 import { ruleOutcomes } from '../../../src/capabilities/training/outcomes.ts';
 import { backtestVerdict } from '../../../src/capabilities/training/pages/backtest-text.ts';
@@ -20,6 +19,7 @@ import { foldAll } from '../../../src/core/store/fold-all.ts';
 import { historyReader } from '../../../src/kit/reading/histories.ts';
 import { reportedAccount } from '../../../src/kit/reports/report-query.ts';
 import { addAccount, type Engine, engines } from '../../core/store/engines.ts';
+import { allReports } from '../../reports.ts';
 import { report } from './filled.ts';
 import { hit, readers, sales, scanners, sentMs, vidOf } from './made-up-mailing.ts';
 

@@ -5,7 +5,7 @@ import { dayMs, hourMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { Store } from '../../../src/core/store/store.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
-import { body } from '../../core/store/contract/visitors.ts';
+import { body } from '../../core/store/made-hits.ts';
 
 export const fromMs = Date.UTC(2026, 8, 1);
 export const toMs = fromMs + 40 * dayMs;

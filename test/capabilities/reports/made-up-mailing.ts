@@ -3,7 +3,7 @@ import type { HistoryHit } from '../../../src/core/domain/hit.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
-import { body } from '../../core/store/contract/visitors.ts';
+import { body } from '../../core/store/made-hits.ts';
 import { day0Ms } from './made-up.ts';
 
 export const sentMs = day0Ms + 5 * dayMs + 9 * hourMs;

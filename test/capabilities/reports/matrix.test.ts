@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attribute } from '../../../src/capabilities/reports/attribution.ts';
-import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import type { AttributionModel } from '../../../src/kit/reports/model.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';
 import { reportPage } from '../../../src/kit/reports/report-page.ts';
 import { reportCsv, reportText } from '../../../src/kit/reports/report-table.ts';
+import { reportOf } from '../../reports.ts';
 import { allTime, journey, lostPaths, touch } from './made-up.ts';
 
 const definition = reportOf('attribution');

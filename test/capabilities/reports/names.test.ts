@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { attribute } from '../../../src/capabilities/reports/attribution.ts';
 import { describePaths } from '../../../src/capabilities/reports/paths.ts';
-import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import type { Touch } from '../../../src/core/domain/touch.ts';
 import { displayWidth } from '../../../src/core/format/text-table.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
@@ -12,6 +11,7 @@ import type { Report } from '../../../src/kit/reports/report.ts';
 import { reportPage } from '../../../src/kit/reports/report-page.ts';
 import { reportCsv, reportText } from '../../../src/kit/reports/report-table.ts';
 import { codePoint } from '../../code-point.ts';
+import { reportOf } from '../../reports.ts';
 import { allTime, journey, lostPaths, touch } from './made-up.ts';
 
 const reserved = ['(none)', '(other)', '(not set)', '(start)', '(conversion)'];

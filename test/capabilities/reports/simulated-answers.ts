@@ -7,13 +7,13 @@ import {
 	retentionByAge,
 	retentionReport,
 } from '../../../src/capabilities/reports/retention.ts';
-import { poisson } from '../../../src/capabilities/reports/simulated.ts';
 import { moneyOf } from '../../../src/core/format/money.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { begunIn, coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
 import { ratio } from '../../../src/kit/reports/journey.ts';
 import type { ReportDefinition } from '../../../src/kit/reports/report.ts';
+import { poisson } from '../../../src/kit/reports/simulated.ts';
 import { allTime } from './made-up.ts';
 import { beginMs, simulate, trouble } from './simulated-business.ts';
 import { looksOf, truthOf } from './simulated-experiments.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { reportCsv, reportText } from '../../../src/kit/reports/report-table.ts';
 import { type Engine, engines, openAccountOn } from '../../core/store/engines.ts';
+import { reportOf } from '../../reports.ts';
 import { fill, report, sale } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 

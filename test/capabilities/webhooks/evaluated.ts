@@ -9,8 +9,8 @@ import { scorerOf, type VisitorScorer } from '../../../src/core/scoring/serve/vi
 import type { ServingWriter } from '../../../src/core/store/serving.ts';
 import type { Row } from '../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
-import { hit } from '../../core/store/contract/visitors.ts';
 import { addAccount, type Engine, receivedAtMs, startWritingFor } from '../../core/store/engines.ts';
+import { hit } from '../../core/store/made-hits.ts';
 import { rowsIn } from '../../core/store/rows.ts';
 
 export const aid = 'c-a-acme-uk';

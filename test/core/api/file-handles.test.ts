@@ -5,11 +5,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
 import { eventually } from '../../eventually.ts';
 import { mainPath, ServeProcess, TestProcess } from '../../process.ts';
 import { takesLong } from '../../quick.ts';
 import { addClient, event, temporaryFolder } from '../../support.ts';
+import { openStore } from '../../whole.ts';
 
 const handles = 96;
 const accounts = 12;

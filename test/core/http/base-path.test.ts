@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
 import type { ServeSettings } from '../../../src/kit/config.ts';
 import { assertMisused, caskadeWithin } from '../../process.ts';
 import { serveHere } from '../../serve-here.ts';
 import { addClient, event, serveAt, temporaryFolder } from '../../support.ts';
+import { openStore } from '../../whole.ts';
 
 async function startAt(t: TestContext, settings: Partial<ServeSettings>) {
 	const address = `sqlite:${temporaryFolder(t)}`;

@@ -7,16 +7,16 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { openStore } from '../../../src/assembly/open.ts';
-import type { Serving } from '../../../src/assembly/serve.ts';
 import type { UsagePlan } from '../../../src/core/domain/usage-plan.ts';
 import { selfSignedPair } from '../../../src/core/http/self-signed.ts';
+import type { Serving } from '../../../src/core/serve.ts';
+import { subscriptionEvents } from '../../../src/core/store/account/reading/events.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
-import { subscriptionEvents } from '../../../src/kit/reading/events.ts';
 import { eventually } from '../../eventually.ts';
 import { assertRefused, caskadeWithin, ServeProcess, TestProcess, withinASecond } from '../../process.ts';
 import { serveHere } from '../../serve-here.ts';
 import { addClient, event, serveAt, temporaryFolder } from '../../support.ts';
+import { openStore } from '../../whole.ts';
 
 interface TlsService {
 	readonly server: Serving;

@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
 import { Deadline } from '../../../src/core/deadline.ts';
 import type { SubscriptionEvent, UploadedEvent } from '../../../src/core/domain/subscription-event.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
 import type { UploadOutcome } from '../../../src/core/store/account/arriving/events.ts';
+import {
+	type StoredSubscriptionEvent,
+	subscriptionEvents as storedSubscriptionEvents,
+} from '../../../src/core/store/account/reading/events.ts';
 import type { ServingWriter, WriterEvents } from '../../../src/core/store/serving.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
-import type { StoredSubscriptionEvent } from '../../../src/kit/reading/events.ts';
-import { subscriptionEvents as storedSubscriptionEvents } from '../../../src/kit/reading/events.ts';
 import { allTests } from '../../at-end.ts';
 import { quick } from '../../quick.ts';
 import { type Lasting, temporaryFolder } from '../../support.ts';
+import { openStore } from '../../whole.ts';
 import { ignoreEvents } from './ignore-events.ts';
 import { freshPostgresDatabase, installedPostgresDatabase } from './postgres-server.ts';
 

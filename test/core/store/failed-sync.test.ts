@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
 import { type Fault, FaultyDisk, noFaultyDisk } from '../../faulty-disk.ts';
 import { assertRefused, caskadeProcess, ServeProcess, withinASecond } from '../../process.ts';
 import { takesLong } from '../../quick.ts';
 import { addClient, browserUserAgent, event, temporaryFolder } from '../../support.ts';
+import { openStore } from '../../whole.ts';
 import { storedEvents } from './engines.ts';
 import { keepOpen } from './other-program.ts';
 

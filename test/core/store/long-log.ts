@@ -3,7 +3,7 @@ import { insertHits } from '../../../src/core/store/account/arriving/hits.ts';
 import { saveVisitors, saveVisits } from '../../../src/core/store/account/profiles/stored-profiles.ts';
 import type { Steps } from '../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
-import { body } from './contract/visitors.ts';
+import { body } from './made-hits.ts';
 
 export const longLogVid = 'a'.repeat(32);
 export const longLogSid = 'b'.repeat(32);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { News } from '../../../src/core/store/news.ts';
-import { hit } from './contract/visitors.ts';
 import { addAccount, type Engine, engines, openFor, startWritingFor } from './engines.ts';
+import { hit } from './made-hits.ts';
 
 const [sqlite] = engines as [Engine];
 

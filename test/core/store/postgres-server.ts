@@ -1,5 +1,5 @@
-import { openStore } from '../../../src/assembly/open.ts';
 import { allTests } from '../../at-end.ts';
+import { openStore } from '../../whole.ts';
 import { createDatabase, type PostgresServer, startPostgres } from './postgres/server.ts';
 
 /** A server that the tests of this process share. */

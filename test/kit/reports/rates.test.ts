@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reportOf } from '../../../src/capabilities/reports/reports.ts';
 import { reportCsv, reportText } from '../../../src/kit/reports/report-table.ts';
 import { fill, report, sale, visit } from '../../capabilities/reports/filled.ts';
 import { enginesAboveContract, openFor } from '../../core/store/engines.ts';
+import { reportOf } from '../../reports.ts';
 
 const sentence = /A conversion rate above 100 % means more subscriptions than people who arrived/;
 

@@ -7,6 +7,7 @@ import { accountToken, eventName, hostName, plainName, webOrigin } from '../../.
 import { type Account, type AccountSettings, defaultSettings } from '../../../core/store/control/accounts.ts';
 import { checkOwnDatabase } from '../../../core/store/own-database.ts';
 import { act, actOfAll, type Given } from '../../../kit/act.ts';
+import { listing } from '../../../kit/listing.ts';
 import { forgetAllDays } from '../../../kit/reading/kept-days.ts';
 import { calendarOf } from '../../../kit/reports/calendar.ts';
 import { gracePeriods, renewalPeriods } from '../../../kit/reports/report-query.ts';
@@ -294,4 +295,11 @@ export const rotateIdentitySecret = act({
 		aid,
 		identitySecret: await control.rotateIdentitySecret(id),
 	}),
+});
+
+export const accountList = listing({
+	noun: 'account',
+	summary: 'show an account and its settings',
+	empty: () => '',
+	read: async (_, account) => [namedAccount(account)],
 });

@@ -1,6 +1,7 @@
 import { bandsOf, goalCounts, goalDefaults } from '../../../core/domain/goal.ts';
 import { eventName, plainName, positiveNumber } from '../../../core/format/values.ts';
 import { act } from '../../../kit/act.ts';
+import { listing } from '../../../kit/listing.ts';
 
 const goal = { flag: '<name>', text: 'name of the goal' } as const;
 const bands = {
@@ -75,4 +76,11 @@ export const deleteGoal = act({
 	right: 'operate',
 	takes: { goal },
 	run: (control, { account }, { goal }) => control.deleteGoal(account.id, goal),
+});
+
+export const goalList = listing({
+	noun: 'goal',
+	summary: "list an account's goals",
+	empty: ({ aid }) => `No goals. 'caskade goal create ${aid} NAME --evt E' creates one.`,
+	read: ({ control }, { id }) => control.goals(id),
 });

@@ -1,6 +1,7 @@
 import { displayName, plainName } from '../../../core/format/values.ts';
 import type { ControlStore } from '../../../core/store/control/control-store.ts';
 import { act } from '../../../kit/act.ts';
+import { listing } from '../../../kit/listing.ts';
 
 const segment = {
 	flag: '<id>',
@@ -59,3 +60,10 @@ async function checkedRule(control: ControlStore, accountId: number, text: strin
 		goals.map(({ name }) => name),
 	).text;
 }
+
+export const segmentList = listing({
+	noun: 'segment',
+	summary: "list an account's segments and their rules",
+	empty: ({ aid }) => `No segments. 'caskade segment create ${aid} ID' creates one.`,
+	read: ({ control }, { id }) => control.segments(id),
+});

@@ -7,10 +7,11 @@ import type { PageReads } from '../../../core/store/serving.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { actCommand } from '../../../kit/cli/act-command.ts';
 import { command, group, includeOption } from '../../../kit/cli/command.ts';
+import { listCommand } from '../../../kit/cli/list-command.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
-import { type CountOptions, countMatches, type MatchCount } from '../../reports/count.ts';
-import { createSegment, deleteSegment, updateSegment } from '../acts/segments.ts';
+import { createSegment, deleteSegment, segmentList, updateSegment } from '../acts/segments.ts';
+import { type CountOptions, countMatches, type MatchCount } from '../count.ts';
 
 const idArgument = [
 	'<id>',
@@ -59,13 +60,6 @@ const members = command('members', 'list the visitors in a segment')
 		print(options, vids, () => process.stdout.write(vids.map((vid) => `${vid}\n`).join('')));
 	});
 
-const list = command('list', "list an account's segments and their rules").onAccount(
-	async (store, { aid, id }, options) => {
-		const segments = await store.control.segments(id);
-		print(options, segments, `No segments. 'caskade segment create ${aid} ID' creates one.`);
-	},
-);
-
 export const segmentCommand = group(
 	'segment',
 	'create, update, test, list, delete segments',
@@ -75,7 +69,14 @@ export const segmentCommand = group(
   bands.subscription == "high" && visitor.subscriptions == 0
 
 docs/reference/segments.md lists all facts.`,
-	[actCommand(createSegment), actCommand(updateSegment), test, members, list, actCommand(deleteSegment)],
+	[
+		actCommand(createSegment),
+		actCommand(updateSegment),
+		test,
+		members,
+		listCommand(segmentList),
+		actCommand(deleteSegment),
+	],
 );
 
 /** Compiles the rule and checks its goals against the account's. */

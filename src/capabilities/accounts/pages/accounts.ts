@@ -12,6 +12,7 @@ export const accountsPage: ConsolePage = {
 	path: 'accounts',
 	title: 'Accounts and clients',
 	menu: 'Accounts and clients',
+	place: 15,
 	right: 'administer',
 	async get(asked) {
 		const { control } = asked.store;

@@ -23,6 +23,7 @@ export const segmentsPage = accountPage({
 	path: ':aid/segments',
 	title: 'Segments',
 	menu: 'Segments',
+	place: 7,
 	right: 'visitors',
 	async get(asked) {
 		const { query, account } = asked;

@@ -6,8 +6,10 @@ import { formatNumber } from '../../../core/format/numbers.ts';
 import { type ApiKey, isUsable } from '../../../core/store/control/control-store.ts';
 import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
+import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { planTable } from '../../../kit/console/plan-table.ts';
 import { may } from '../../../kit/person.ts';
 import { assumedRenewals } from '../../../kit/reports/courses.ts';
 import { settingFields, typedSettings, updateAccount } from '../acts/accounts.ts';
@@ -58,6 +60,7 @@ export const settingsPage = accountPage({
 	path: ':aid/settings',
 	title: 'Settings',
 	menu: 'Settings',
+	place: 14,
 	right: 'operate',
 	get: async (
 		asked,
@@ -130,18 +133,8 @@ function goalTable(asked: AskedOfAccount): Html {
 	});
 }
 
-/** A key is good for all accounts of its client, so it takes the right on each of them. */
-export async function mayKeys({ store, account, person }: AskedOfAccount): Promise<boolean> {
-	const accounts = await store.control.accounts();
-	return accounts.every(({ aid, client }) => client !== account.client || may(person, aid, 'operate'));
-}
-
 async function requireKeys(asked: AskedOfAccount): Promise<void> {
 	if (!(await mayKeys(asked))) throw new OperatorError(notOnAll(asked));
-}
-
-export function notOnAll({ account }: AskedOfAccount): string {
-	return `A key is good for all accounts of ${account.client}. You are not an operator of all of them; an administrator can issue keys.`;
 }
 
 /** Administrators decide on plans; others stay with those that the client has. */
@@ -201,17 +194,5 @@ function endedTable(keys: readonly ApiKey[]): Html {
 		Scope: ({ scope }) => scope,
 		Ended: ({ revokedAt, expiresAt }) =>
 			revokedAt !== null ? `revoked ${timeOf(revokedAt)}` : expiresAt && `expired ${timeOf(expiresAt)}`,
-	});
-}
-
-/** The limits of usage plans. */
-export function planTable(plans: readonly (typeof standardPlan)[]): Html {
-	return pageTable('Usage plans', plans, {
-		Plan: ({ name }) => name,
-		'#Requests per second': ({ ratePerSecond }) => ratePerSecond,
-		'#Burst': ({ burst }) => burst,
-		'#Requests per month': ({ quotaPerMonth }) => quotaPerMonth,
-		'#Time limit, ms': ({ timeoutMs }) => timeoutMs,
-		'#Events per request': ({ maxEvents }) => maxEvents,
 	});
 }

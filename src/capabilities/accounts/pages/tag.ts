@@ -9,6 +9,7 @@ export const tagPage = accountPage({
 	path: ':aid/tag',
 	title: 'The tag',
 	menu: 'Tag',
+	place: 9,
 	right: 'aggregates',
 	isLive: true,
 	async get(asked) {

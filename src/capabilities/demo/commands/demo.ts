@@ -7,7 +7,7 @@ import { command } from '../../../kit/cli/command.ts';
 import { serverUrl } from '../../../kit/cli/flag-values.ts';
 import { type CommonOptions, place, print, withStore } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
-import { saveSpending, spendingRows } from '../../../kit/reading/journey-rows.ts';
+import { saveSpending, spendingRows } from '../../../kit/reading/spending.ts';
 import { newCask } from '../../accounts/commands/cask.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo-account.ts';
 import { countReads, demoExperiment, isInGroup } from '../demo-experiment.ts';

@@ -8,7 +8,7 @@ const policy =
 	"default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** `GET /demo/`: a small shop that uses the tag. Each file has its own route, so no other file can be reached. */
-export async function demo(app: FastifyInstance): Promise<void> {
+export async function demoShop(app: FastifyInstance): Promise<void> {
 	const { default: fastifyStatic } = await import('@fastify/static');
 	await app.register(fastifyStatic, {
 		root: folder,

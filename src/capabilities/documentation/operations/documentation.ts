@@ -94,7 +94,7 @@ function llmsText(documents: Documents, prefix: string): string {
 }
 
 /** `GET /docs/`: the documentation of what runs here, as pages with a search and as Markdown, and `GET /llms.txt`. */
-export function documentation(app: FastifyInstance): void {
+export function documentationPages(app: FastifyInstance): void {
 	let read: Promise<Documents> | undefined;
 	const all = () => {
 		read ??= readDocuments().catch((error) => {

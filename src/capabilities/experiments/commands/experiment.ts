@@ -3,10 +3,11 @@ import { counted, formatNumber, formatShare } from '../../../core/format/numbers
 import { plainName } from '../../../core/format/values.ts';
 import { actCommand } from '../../../kit/cli/act-command.ts';
 import { aidText, command, group, includeOption } from '../../../kit/cli/command.ts';
+import { listCommand } from '../../../kit/cli/list-command.ts';
 import { print, printLine, printTable } from '../../../kit/cli/output.ts';
+import { csvOutput, htmlOutput, optionOf, printReport } from '../../../kit/cli/print-report.ts';
 import { reportedAccount } from '../../../kit/reports/report-query.ts';
-import { csvOutput, htmlOutput, optionOf, printReport } from '../../reports/commands/report.ts';
-import { chosenGoal, createExperiment, shownExperiment, stopExperiment } from '../acts.ts';
+import { chosenGoal, createExperiment, experimentList, stopExperiment } from '../acts.ts';
 import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';
 import { liftReport } from '../reports/lift.ts';
 
@@ -38,17 +39,6 @@ in four of five experiments, with 5, 10, 20 and 50 % held out, by the account's 
 		print(options, { segment, ...planned }, () => printPlan(planned));
 	});
 
-const list = command('list', "list an account's experiments").onAccount(
-	async (store, { aid, id }, options) => {
-		const experiments = await store.control.experiments(id);
-		print(
-			options,
-			experiments.map((experiment) => shownExperiment(experiment, store.now())),
-			`No experiments. 'caskade experiment create ${aid} NAME --segment ID' begins one.`,
-		);
-	},
-);
-
 const report = command('report', 'what serving the segment earned, and how sure that is')
 	.description(
 		"Print an experiment's report: the same as 'caskade report lift'. docs/how-to/experiments.md explains it.",
@@ -75,7 +65,7 @@ export const experimentCommand = group(
 not see the segment for them.
 
 docs/how-to/experiments.md says what that changes, and for whom.`,
-	[actCommand(createExperiment), plan, list, actCommand(stopExperiment), report],
+	[actCommand(createExperiment), plan, listCommand(experimentList), actCommand(stopExperiment), report],
 );
 
 function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentPlan): void {

@@ -2,11 +2,11 @@ import { type Experiment, endOf } from '../../../core/domain/experiment-group.ts
 import { type Html, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { actFields, doing } from '../../../kit/console/act-form.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
 import { may } from '../../../kit/person.ts';
-import { reportSection } from '../../reports/pages/figures.ts';
 import { createExperiment, stopExperiment, usualGoal } from '../acts.ts';
 import { stateOf } from '../domain/experiment.ts';
 
@@ -18,6 +18,7 @@ export const experimentsPage = accountPage({
 	path: ':aid/experiments',
 	title: 'Experiments',
 	menu: 'Experiments',
+	place: 8,
 	right: 'aggregates',
 	async get(asked) {
 		const { store, account, query } = asked;

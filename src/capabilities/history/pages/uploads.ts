@@ -3,7 +3,9 @@ import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { counted, formatNumber } from '../../../core/format/numbers.ts';
 import { isUsable, type KeyUsage } from '../../../core/store/control/control-store.ts';
+import { aboveTables } from '../../../kit/console/figures.ts';
 import { filePage, tableFiles } from '../../../kit/console/files.ts';
+import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { eventPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
@@ -11,8 +13,6 @@ import { latestEvents, type TracedEvent } from '../../../kit/reading/events.ts';
 import { addDays } from '../../../kit/reports/calendar.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
-import { mayKeys, notOnAll } from '../../accounts/pages/settings.ts';
-import { aboveTables } from '../../reports/pages/figures.ts';
 
 const readEvents = 500;
 const shownUploads = 50;
@@ -23,6 +23,7 @@ export const uploadsPage = accountPage({
 	path: ':aid/uploads',
 	title: 'Uploads',
 	menu: 'Uploads',
+	place: 12,
 	right: 'operate',
 	isLive: true,
 	get: async (asked) => html`${await quotas(asked)}

@@ -1,13 +1,6 @@
 import type { Configuration } from 'openid-client';
+import type { SsoSettings } from '../../../kit/console/exchange.ts';
 import type { Identity } from '../store/people.ts';
-
-/** A provider of single sign-on, by OpenID Connect. */
-export interface SsoSettings {
-	/** The address that it names itself by; its settings are read beneath it. */
-	readonly issuer: string;
-	readonly clientId: string;
-	readonly clientSecret: string;
-}
 
 /** What the browser keeps between the way to the provider and the way back. */
 interface Journey {

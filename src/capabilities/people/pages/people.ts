@@ -24,6 +24,7 @@ export const peoplePage: ConsolePage = {
 	path: 'people',
 	title: 'People',
 	menu: 'People',
+	place: 17,
 	right: 'administer',
 	async get(asked) {
 		const { control } = asked.store;
@@ -115,6 +116,7 @@ export const auditPage: ConsolePage = {
 	path: 'audit',
 	title: 'What people did',
 	menu: 'Audit log',
+	place: 18,
 	right: 'administer',
 	async get({ store, query, request }) {
 		const filter = (name: string) => query.get(name) || undefined;

@@ -8,7 +8,7 @@ import { linkTokenOf, type SignIn } from '../access/sign-in.ts';
 import type { SingleSignOn } from '../access/single-sign-on.ts';
 
 declare module '../../../kit/console/page.ts' {
-	interface Asked {
+	interface KnownAtEntrance {
 		readonly signIn: SignIn;
 		/** Undefined where none is set up. */
 		readonly sso: SingleSignOn | undefined;

@@ -14,28 +14,35 @@ import { whenAbandoned } from '../../../core/http/abandoned.ts';
 import { sendJson } from '../../../core/http/answer.ts';
 import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
 import { Type } from '../../../core/schema/type.ts';
+import type { OpenStore } from '../../../core/store/store.ts';
+import { compute } from '../../../kit/jobs/compute.ts';
+import { reportKinds, reportOf } from '../../../kit/reports/all-reports.ts';
 import type { ReportDefinition } from '../../../kit/reports/report.ts';
+import type {} from '../../../kit/reports/report-job.ts';
 import { parameters, readQuery, reportedAccount } from '../../../kit/reports/report-query.ts';
-import { type ReportKind, reportKinds } from '../report-kinds.ts';
-import type { ReportRunner } from '../report-runner.ts';
+import { ReportRunner } from '../report-runner.ts';
 
-export interface ReportOptions extends KeyOperationOptions {
+interface ReportOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
-	readonly reports: ReportRunner;
+	readonly store: OpenStore;
 	readonly now: () => number;
 }
 
 /** `GET /reports/…`: reports of an account, for programs with a key that may read. */
-export function reports(app: FastifyInstance, options: ReportOptions): void {
-	for (const kind of reportKinds)
+export function reportOperations(app: FastifyInstance, options: ReportOptions): void {
+	const { place } = options.store;
+	const runner = new ReportRunner((account, query, signal) =>
+		compute(place, { type: 'report', account, query }, { signal }),
+	);
+	for (const kind of reportKinds())
 		keyOperation(app, options, {
 			method: 'GET',
 			url: `/reports/${kind}`,
 			name: `read${capitalised(kind)}Report`,
 			scope: 'read',
 			takes: 'rate and quota',
-			description: async () => describe(await definitionOf(kind)),
-			handle: async (request, reply, admitted) => handle(await definitionOf(kind), request, reply, admitted),
+			description: async () => describe(await reportOf(kind)),
+			handle: async (request, reply, admitted) => handle(await reportOf(kind), request, reply, admitted),
 		});
 
 	async function handle(
@@ -53,7 +60,7 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		try {
 			const query = readQuery(definition, texts, options.now());
 			abandoned = whenAbandoned(request, reply);
-			const report = await options.reports.run(clientId, reportedAccount(account), query, abandoned);
+			const report = await runner.run(clientId, reportedAccount(account), query, abandoned);
 			if (!reply.sent) sendJson(reply, 200, report);
 		} catch (error) {
 			if (error instanceof OperatorError) throw invalid(error.message);
@@ -62,12 +69,6 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		}
 		return reply;
 	}
-}
-
-/** Loaded when somebody asks: an idle server need not hold how all reports are made. */
-async function definitionOf(kind: ReportKind): Promise<ReportDefinition> {
-	const { reportOf } = await import('../reports.ts');
-	return reportOf(kind);
 }
 
 /** Its entry in the OpenAPI document. */

@@ -1,11 +1,11 @@
 import { html } from '../../../core/format/html.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
 import { hiddenFields } from '../../../kit/console/form.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import { type AttributionModel, attributionModels, defaultModel } from '../../../kit/reports/model.ts';
-import { reportSection } from './figures.ts';
 
 const groupings = {
 	channel: 'Channels',
@@ -20,6 +20,7 @@ export const attributionPage = accountPage({
 	path: ':aid/attribution',
 	title: 'Attribution',
 	menu: 'Attribution',
+	place: 2,
 	right: 'aggregates',
 	takesView: true,
 	async get(asked) {

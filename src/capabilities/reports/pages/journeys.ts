@@ -1,12 +1,13 @@
 import { html } from '../../../core/format/html.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
-import { reportSection } from './figures.ts';
 
 /** How visitors came to subscribe, step by step, and who did not. */
 export const journeysPage = accountPage({
 	path: ':aid/journeys',
 	title: 'Journeys',
 	menu: 'Journeys',
+	place: 3,
 	right: 'aggregates',
 	takesView: true,
 	get: async (asked) => html`${await reportSection(asked, 'paths', { title: 'Paths to subscriptions' })}`,

@@ -2,8 +2,11 @@ import { touchDimensions } from '../../../core/domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
+import { aboveTables, sectionOf } from '../../../kit/console/figures.ts';
+import { noteForm } from '../../../kit/console/note-form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
+import { linksOf, rowsPath } from '../../../kit/console/rows.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import type { FlatRow, Report } from '../../../kit/reports/report.ts';
@@ -11,14 +14,11 @@ import { sparkline } from '../../../kit/reports/report-curves.ts';
 import { htmlTable } from '../../../kit/reports/report-drawing.ts';
 import { bars } from '../../../kit/reports/report-rows.ts';
 import { tableOf } from '../../../kit/reports/report-table.ts';
-import { noteForm } from '../../people/pages/notes.ts';
 import { activityReport } from '../activity.ts';
 import { attributionReport } from '../attribution.ts';
 import { coverageReport } from '../coverage.ts';
 import { attention } from './attention.ts';
-import { aboveTables, sectionOf } from './figures.ts';
 import { firstSteps } from './first-steps.ts';
-import { linksOf, rowsPath } from './rows.ts';
 
 /** With the page that tells more, and the rows. */
 const tiles = [
@@ -35,6 +35,7 @@ export const overviewPage = accountPage({
 	path: ':aid/',
 	title: 'Overview',
 	menu: 'Overview',
+	place: 1,
 	right: 'aggregates',
 	takesView: true,
 	isLive: true,

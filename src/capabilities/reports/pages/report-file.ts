@@ -1,19 +1,17 @@
 import { filePage, json } from '../../../kit/console/files.ts';
-import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import type { AskedOfAccount, ConsolePage } from '../../../kit/console/page.ts';
 import { reportQueryOf } from '../../../kit/console/view.ts';
+import type { ReportDefinition } from '../../../kit/reports/report.ts';
 import { reportCsv } from '../../../kit/reports/report-table.ts';
-import { allReports } from '../reports.ts';
 
-/** Reports as files: the same as from the command and over HTTP. */
-export const reportFilePage = filePage(':aid/reports', 'aggregates', 'Report', filesOf(false));
+/** Reports as files: the same as from the command and over HTTP. Those on single subscriptions are apart. */
+export const reportFilePages = (all: readonly ReportDefinition[]): ConsolePage[] => [
+	filePage(':aid/reports', 'aggregates', 'Report', filesOf(all, false)),
+	filePage(':aid/subscriptions', 'visitors', 'Report', filesOf(all, true), { isOfPersons: true }),
+];
 
-/** The same of reports on single subscriptions. */
-export const subscriptionFilePage = filePage(':aid/subscriptions', 'visitors', 'Report', filesOf(true), {
-	isOfPersons: true,
-});
-
-function filesOf(isOfPersons: boolean) {
-	const definitions = allReports.filter((each) => (each.isOfPersons ?? false) === isOfPersons);
+function filesOf(all: readonly ReportDefinition[], isOfPersons: boolean) {
+	const definitions = all.filter((each) => (each.isOfPersons ?? false) === isOfPersons);
 	const files = definitions.map((definition) => {
 		const { kind } = definition;
 		const report = async ({ query, view, now, report, note }: AskedOfAccount) => {

@@ -1,7 +1,7 @@
 import { html } from '../../../core/format/html.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { addMonths } from '../../../kit/reports/calendar.ts';
-import { reportSection } from './figures.ts';
 
 const leastMonths = 12;
 
@@ -10,6 +10,7 @@ export const retentionPage = accountPage({
 	path: ':aid/retention',
 	title: 'Retention',
 	menu: 'Retention',
+	place: 5,
 	right: 'aggregates',
 	takesView: true,
 	async get(asked) {

@@ -1,9 +1,9 @@
 import { html } from '../../../core/format/html.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
-import { reportSection } from './figures.ts';
 
 const paid = [
 	['renewed', 'renewalPence'],
@@ -16,6 +16,7 @@ export const revenuePage = accountPage({
 	path: ':aid/revenue',
 	title: 'Revenue',
 	menu: 'Revenue',
+	place: 4,
 	right: 'aggregates',
 	takesView: true,
 	async get(asked) {

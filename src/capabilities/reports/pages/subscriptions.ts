@@ -1,10 +1,10 @@
 import { eventKinds } from '../../../core/domain/event-kind.ts';
 import { touchDimensions } from '../../../core/domain/touch.ts';
 import { html } from '../../../core/format/html.ts';
+import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { queryText } from '../../../kit/console/view.ts';
-import { reportSection } from './figures.ts';
 
 const havingNames = {
 	trial: 'Trials',
@@ -33,6 +33,7 @@ export const subscriptionsPage = accountPage({
 	path: ':aid/subscriptions',
 	title: 'Subscriptions',
 	menu: 'Subscriptions',
+	place: 10,
 	right: 'visitors',
 	takesView: true,
 	async get(asked) {

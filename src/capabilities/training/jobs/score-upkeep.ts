@@ -11,7 +11,6 @@ import {
 	type RoundFailure,
 } from '../../../kit/jobs/each-account.ts';
 import { historyReader } from '../../../kit/reading/histories.ts';
-import { followPromises, pruneServed } from '../../webhooks/jobs/promises.ts';
 import { followLevel } from '../follow/level-following.ts';
 import type { GoalReport } from '../judge/account-training.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
@@ -21,8 +20,6 @@ export interface UpkeepOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly log: WorkLog;
-	/** Told of how many goals scores have left their bounds two weeks running. */
-	readonly onBroken?: (goals: number) => void;
 	readonly signal: AbortSignal;
 }
 
@@ -42,14 +39,12 @@ export function failingTraining(log: WorkLog, signal: AbortSignal) {
 	return { signal, fail };
 }
 
-/** Keeps base rates and cadences up to date between trainings, and compares scores with their outcomes. */
+/** Keeps base rates and cadences up to date between trainings, and compares predicted levels with outcomes. */
 export class ScoreUpkeep {
 	readonly #store: Store;
 	readonly #options: UpkeepOptions;
 	/** The time of the last attempt and the pause after it, by account id. */
 	readonly #measured = new Map<number, { atMs: number; pauseMs: number }>();
-	/** The last comparison of served scores, by account id. */
-	readonly #followed = new Map<number, { atMs: number; broken: readonly string[] }>();
 
 	constructor(store: Store, options: UpkeepOptions) {
 		this.#store = store;
@@ -72,7 +67,6 @@ export class ScoreUpkeep {
 			const isLearned = await learnCadences(this.#store, account, now());
 			const changed = (await this.#measureRates(account)) || isLearned;
 			await this.#followLevels(account);
-			await this.#followPromises(account);
 			this.#measured.set(account.id, { atMs: now(), pauseMs: changed ? minPauseMs : later });
 		});
 	}
@@ -102,22 +96,6 @@ export class ScoreUpkeep {
 		const changed = [...counted].some(([name, now]) => isOther(name, now));
 		if (changed) await control.setBaseRates(id, counted);
 		return changed;
-	}
-
-	async #followPromises(account: Account): Promise<void> {
-		const nowMs = this.#options.now();
-		const last = this.#followed.get(account.id);
-		if (last && Math.abs(nowMs - last.atMs) < maxPauseMs) return;
-		await pruneServed(this.#store, account.id, nowMs);
-		const broken = (await followPromises(this.#store, account, nowMs)).map(({ goal }) => goal);
-		this.#followed.set(account.id, { atMs: nowMs, broken });
-		const { log, onBroken } = this.#options;
-		if (broken.some((goal) => !last?.broken.includes(goal)))
-			log.warn(
-				{ aid: account.aid, goals: broken },
-				'scores have not kept what they promised, two weeks running',
-			);
-		onBroken?.(this.#followed.values().reduce((sum, one) => sum + one.broken.length, 0));
 	}
 
 	async #followLevels(account: Account): Promise<void> {

@@ -11,6 +11,7 @@ import { formatNumber } from '../../../core/format/numbers.ts';
 import { wholeNumber } from '../../../core/format/values.ts';
 import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
+import { aboveTables, reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields, optionalField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
@@ -18,7 +19,6 @@ import { nameOf, pageTable, tabs, timeOf } from '../../../kit/console/page-table
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { may } from '../../../kit/person.ts';
 import { bars } from '../../../kit/reports/report-rows.ts';
-import { aboveTables, reportSection } from '../../reports/pages/figures.ts';
 import { activateModel } from '../acts.ts';
 import { type ComparedModel, comparedModels, modelReport } from '../judge/model-versions.ts';
 import { scoreDistribution } from '../serve/score-bands.ts';
@@ -26,7 +26,7 @@ import { logEndedText } from './log-end.ts';
 import { type FigureRows, figuresOf, tablesOf } from './report-figures.ts';
 import { laterFigures } from './report-page.ts';
 import { choiceSentences, headingOf, percent, verdictOf } from './report-text.ts';
-import { isUnderWay, type Training } from './trainings.ts';
+import { isUnderWay, type Training, trainingsOf } from './trainings.ts';
 
 const scopes = ['vid', 'sid', 'lift'] as const;
 
@@ -35,11 +35,12 @@ export const scoresPage = accountPage({
 	path: ':aid/scores',
 	title: 'Scores',
 	menu: 'Scores',
+	place: 6,
 	right: 'aggregates',
 	takesView: true,
 	async get(asked): Promise<Got> {
-		const { account, query, request, view, trainings } = asked;
-		const training = trainings.latest(account.aid);
+		const { account, query, request, view } = asked;
+		const training = trainingsOf(asked).latest(account.aid);
 		const name = query.get('goal');
 		const goal = account.goals.find((one) => one.name === name) ?? account.goals[0];
 		if (!goal)
@@ -64,10 +65,10 @@ export const modelsPage = accountPage({
 	right: 'operate',
 	actions: {
 		async train(asked) {
-			const { form, account, person, trainings, note, now } = asked;
+			const { form, account, person, note, now } = asked;
 			const goal = goalOf(asked);
 			const isOfAll = form.has('all');
-			trainings.start(account.aid, isOfAll ? undefined : goal, person.email, now());
+			trainingsOf(asked).start(account.aid, isOfAll ? undefined : goal, person.email, now());
 			await note('training started', isOfAll ? 'all goals' : goal);
 			return toScores(account.aid, goal);
 		},

@@ -1,11 +1,6 @@
 import { OperatorError } from '../../../core/errors.ts';
+import type { Asked } from '../../../kit/console/page.ts';
 import type { TrainedGoal, TrainingProgress } from '../judge/account-training.ts';
-
-declare module '../../../kit/console/page.ts' {
-	interface AskedOfAccount {
-		readonly trainings: Trainings;
-	}
-}
 
 /** Trains the models of an account, or of one goal, as the command `train` does, on a thread. */
 export type TrainModels = (
@@ -60,6 +55,24 @@ export class Trainings {
 			},
 		);
 	}
+}
+
+const ofConsoles = new WeakMap<Asked['store'], Trainings>();
+
+/** Those of a console, which has its own store. As `caskade train` does, but requests come first. */
+export function trainingsOf({ store, compute, onError }: Asked): Trainings {
+	return ofConsoles.getOrInsertComputed(
+		store,
+		() =>
+			new Trainings(
+				(training, onProgress) =>
+					compute(
+						{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false },
+						{ onProgress },
+					),
+				onError,
+			),
+	);
 }
 
 export function isUnderWay({ trained, problem }: Training): boolean {

@@ -5,7 +5,7 @@ import { seededRandom } from '../../../kit/random.ts';
 import { rounded } from '../../../kit/reports/journey.ts';
 import { reportThat } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
-import { boundsOf, poisson } from '../../reports/simulated.ts';
+import { boundsOf, poisson } from '../../../kit/reports/simulated.ts';
 import type { GoalReport } from '../judge/account-training.ts';
 import type { LaterMeasures } from '../judge/report.ts';
 import { goalsAsked } from './promises.ts';

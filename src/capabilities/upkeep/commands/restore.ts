@@ -1,7 +1,7 @@
-import { dataFolderAt } from '../../../assembly/open.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import { SchemaTooOldError } from '../../../core/store/migrations.ts';
+import { dataFolderAt } from '../../../core/store/open.ts';
 import { command } from '../../../kit/cli/command.ts';
 import { print, printLine, withStore } from '../../../kit/cli/output.ts';
 import { countMissing } from '../../visitors/store/erasing-again.ts';

@@ -9,7 +9,7 @@ import { systemPath } from '../../../kit/console/exchange.ts';
 import { formOf } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
 import { factList, pageTable, timeOf } from '../../../kit/console/page-table.ts';
-import { planTable } from '../../accounts/pages/settings.ts';
+import { planTable } from '../../../kit/console/plan-table.ts';
 import { checkErasures } from '../../visitors/store/erasing-again.ts';
 import { waitingIn } from '../store/waiting-work.ts';
 
@@ -18,6 +18,7 @@ export const systemPage: ConsolePage = {
 	path: 'system',
 	title: 'System',
 	menu: 'System',
+	place: 16,
 	right: 'administer',
 	async get(asked) {
 		const { store, request } = asked;

@@ -4,9 +4,9 @@ import { countRows, tableRows } from '../../../core/store/account/reading/rows.t
 import { type ClientTable, clientTableNames, clientTables } from '../../../core/store/account/tables.ts';
 import type { ControlContent } from '../../../core/store/control/control-store.ts';
 import { type CopyTarget, controlRows } from '../../../core/store/copy-target.ts';
+import { settleAll } from '../../../core/store/settle-all.ts';
 import type { Value } from '../../../core/store/steps.ts';
 import type { OpenStore } from '../../../core/store/store.ts';
-import { settleAll } from '../../visitors/store/settle-all.ts';
 
 /** Bounds memory, and the work that an interruption repeats. */
 const pageRows = 5000;

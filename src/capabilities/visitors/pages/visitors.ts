@@ -26,6 +26,7 @@ export const visitorsPage = accountPage({
 	path: ':aid/visitors',
 	title: 'Visitors',
 	menu: 'Visitors',
+	place: 11,
 	right: 'visitors',
 	async get(asked) {
 		const { query, request, store, account, calendar } = asked;

@@ -3,6 +3,7 @@ import { successorsOf } from '../../../core/store/account/profiles/derived-visit
 import { countVisitors, profilesOf } from '../../../core/store/account/reading/visitors.ts';
 import { BatchSizer } from '../../../core/store/batch-sizer.ts';
 import { foldAll } from '../../../core/store/fold-all.ts';
+import { settleAll } from '../../../core/store/settle-all.ts';
 import type { Steps } from '../../../core/store/steps.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { forgetAllDays } from '../../../kit/reading/kept-days.ts';
@@ -16,7 +17,6 @@ import {
 	visitorsAfter,
 	waitToBeRebuilt,
 } from './rebuild-visitors.ts';
-import { settleAll } from './settle-all.ts';
 import {
 	type ApartPlace,
 	customersShownBy,

@@ -2,6 +2,7 @@ import { dayMs } from '../../../core/durations.ts';
 import { wholeNumber } from '../../../core/format/values.ts';
 import { actCommand } from '../../../kit/cli/act-command.ts';
 import { command, group } from '../../../kit/cli/command.ts';
+import { listCommand } from '../../../kit/cli/list-command.ts';
 import { print } from '../../../kit/cli/output.ts';
 import {
 	createWebhook,
@@ -10,21 +11,14 @@ import {
 	enableWebhook,
 	replayWebhook,
 	rotateWebhook,
-	shownWebhook,
 	testWebhook,
 	updateWebhook,
+	webhookList,
 } from '../acts.ts';
 import { keepMessagesMs } from '../retry.ts';
 import { deliveries } from '../store/outbox.ts';
 
 const keptDays = keepMessagesMs / dayMs;
-
-const list = command('list', 'list the webhooks of an account').onAccount(
-	async (store, { aid, id }, options) => {
-		const webhooks = (await store.control.webhooks(id)).map(shownWebhook);
-		print(options, webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
-	},
-);
 
 const listDeliveries = command('deliveries', 'list the latest messages')
 	.description(`List the latest messages and how their delivery went. They are kept for ${keptDays} days.`)
@@ -51,7 +45,7 @@ A message that is not answered with 2xx is sent again, after 5 s and then at gro
 answers 410, or fails for three days, is disabled.`,
 	[
 		actCommand(createWebhook),
-		list,
+		listCommand(webhookList),
 		...[updateWebhook, testWebhook, rotateWebhook, disableWebhook, enableWebhook, deleteWebhook].map(
 			actCommand,
 		),

@@ -2,6 +2,14 @@ import { horizonMsOf } from '../../../core/domain/goal.ts';
 import { dayMs, hourMs } from '../../../core/durations.ts';
 import type { Account } from '../../../core/store/control/control-store.ts';
 import type { Store } from '../../../core/store/store.ts';
+import type { BackgroundPlace } from '../../../kit/jobs/background.ts';
+import {
+	accountsInUse,
+	forEachAccount,
+	hasHistory,
+	type RoundFailure,
+	repeatedly,
+} from '../../../kit/jobs/each-account.ts';
 import { historyReader } from '../../../kit/reading/histories.ts';
 import { calendarOf } from '../../../kit/reports/calendar.ts';
 import { allWeeks, comparePromises, type PromiseRow } from '../../training/reports/promise-comparison.ts';
@@ -13,6 +21,7 @@ import {
 } from '../../training/store/served-scores.ts';
 import { messagesTo } from '../message.ts';
 import { insertMessages } from '../store/outbox.ts';
+import { promisesBroken } from './promises-broken.ts';
 
 /** A goal whose scores have left their bounds in each of the two latest weeks that are over. */
 export interface BrokenPromise {
@@ -27,6 +36,46 @@ const keptMs = 182 * dayMs;
 const lateMs = 12 * hourMs;
 /** Earlier days have been reduced to what is kept of a day. */
 const settledMs = 2 * dayMs;
+
+/** Pause between two comparisons of an account. */
+const everyMs = 6 * hourMs;
+/** Interval between checks whether an account is due. */
+const roundMs = 60_000;
+
+/** Compares served scores with what came, and tells of promises that are not kept, until the signal is aborted. */
+export function runPromises({
+	store,
+	log,
+	signal,
+	show,
+}: Pick<BackgroundPlace, 'log' | 'signal' | 'show'> & { readonly store: Store }): Promise<void> {
+	/** The last comparison, by account id. */
+	const followed = new Map<number, { atMs: number; broken: readonly string[] }>();
+	const fail = (failure: RoundFailure) => {
+		if (!signal.aborted) log.error(failure, 'training failed');
+	};
+	return repeatedly(signal, async () => {
+		await forEachAccount(store, accountsInUse(store), { signal, fail }, async (account) => {
+			const nowMs = store.now();
+			const last = followed.get(account.id);
+			if (last && Math.abs(nowMs - last.atMs) < everyMs) return;
+			if (!(await hasHistory(store, account.id))) return;
+			await pruneServed(store, account.id, nowMs);
+			const broken = (await followPromises(store, account, nowMs)).map(({ goal }) => goal);
+			followed.set(account.id, { atMs: nowMs, broken });
+			if (broken.some((goal) => !last?.broken.includes(goal)))
+				log.warn(
+					{ aid: account.aid, goals: broken },
+					'scores have not kept what they promised, two weeks running',
+				);
+			show(
+				promisesBroken.name,
+				followed.values().reduce((sum, one) => sum + one.broken.length, 0),
+			);
+		});
+		return roundMs;
+	});
+}
 
 /** Deletes what is no longer kept of an account's served scores. */
 export async function pruneServed(store: Store, accountId: number, nowMs: number): Promise<void> {

@@ -5,9 +5,9 @@ import type { VisitorScorer } from '../../../core/scoring/serve/visitor-scorer.t
 import type { ServingStore } from '../../../core/store/serving.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { WakeableSleep } from '../../../core/wakeable-sleep.ts';
+import { accountsWithWebhooks } from '../active.ts';
 import { Channel, type ChannelReports } from '../channel.ts';
 import { Evaluator } from '../evaluator.ts';
-import { accountsWithWebhooks } from '../index.ts';
 
 /** Minimum pause between two evaluations of an account, so that many entries share one. */
 const minPauseMs = 400;

@@ -54,6 +54,7 @@ export const webhooksPage = accountPage({
 	path: ':aid/webhooks',
 	title: 'Webhooks',
 	menu: 'Webhooks',
+	place: 13,
 	right: 'operate',
 	async get(asked) {
 		const { store, account, query, request } = asked;

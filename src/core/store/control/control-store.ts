@@ -1,4 +1,4 @@
-import type { Capability, ControlMembers } from '../../capability.ts';
+import type { ControlMembers, StoreCapability } from '../../capability.ts';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError } from '../../errors.ts';
 import { ask, type Reading, raw, select, sql } from '../steps.ts';
@@ -73,7 +73,7 @@ interface ControlOptions {
 	readonly liveServers: LiveServers;
 	readonly isTimedOut?: (error: unknown) => boolean;
 	readonly onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
-	readonly capabilities: readonly Capability[];
+	readonly capabilities: readonly StoreCapability[];
 }
 
 function doorsOf(
@@ -176,7 +176,7 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 	};
 }
 
-function* selectAccess(nowMs: number, capabilities: readonly Capability[]) {
+function* selectAccess(nowMs: number, capabilities: readonly StoreCapability[]) {
 	return {
 		access: yield* selectSnapshot(nowMs, capabilities),
 		own: ownDatabasesOf(yield* selectOwnDatabases()),

@@ -1,4 +1,4 @@
-import type { AccountMembers, AccountParts, Capability, SnapshotMembers } from '../../capability.ts';
+import type { AccountMembers, SnapshotMembers, SnapshotPart, StoreCapability } from '../../capability.ts';
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { Segment } from '../../domain/segment.ts';
@@ -65,17 +65,18 @@ export const selectRevision = () => select<{ readonly number: number }>`number F
 
 export const revisionOf = ([row]: readonly { readonly number: number }[]) => Number(row?.number);
 
-export function* selectSnapshot(nowMs: number, capabilities: readonly Capability[]): Reading<AccessSnapshot> {
-	const parts = [];
-	for (const { ofAccounts } of capabilities) if (ofAccounts) parts.push(yield* ofAccounts(nowMs));
-	const others = [];
-	for (const { ofServer } of capabilities) if (ofServer) others.push(yield* ofServer(nowMs));
+export function* selectSnapshot(
+	nowMs: number,
+	capabilities: readonly StoreCapability[],
+): Reading<AccessSnapshot> {
+	const parts: SnapshotPart[] = [];
+	for (const { snapshot } of capabilities) if (snapshot) parts.push(yield* snapshot(nowMs));
 	return {
 		revision: revisionOf(yield* selectRevision()),
 		keys: yield* selectUsableKeys(),
 		accounts: yield* selectUsableAccounts(nowMs, parts),
 		signingKeys: yield* selectSigningKeys(nowMs),
-		...Object.assign({}, ...others),
+		...Object.assign({}, ...parts.map(({ ofServer }) => ofServer)),
 	};
 }
 
@@ -100,7 +101,7 @@ function* selectUsableKeys(): Reading<AccessSnapshot['keys']> {
 
 function* selectUsableAccounts(
 	nowMs: number,
-	parts: readonly AccountParts[],
+	parts: readonly SnapshotPart[],
 ): Reading<AccessSnapshot['accounts']> {
 	const found = yield* ask({
 		accounts: selectAccountRows({ 'account.disabled_at': null, 'client.disabled_at': null }),
@@ -139,7 +140,7 @@ function* selectUsableAccounts(
 					revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
 					keepsConflicts: false,
 					isFollowed: false,
-					...Object.assign({}, ...parts.map((partOf) => partOf(account.id))),
+					...Object.assign({}, ...parts.map((part) => part.ofAccount?.(account.id))),
 				},
 			];
 		}),

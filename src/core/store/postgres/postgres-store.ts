@@ -1,4 +1,4 @@
-import type { Capability } from '../../capability.ts';
+import type { StoreCapability } from '../../capability.ts';
 import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError, UnavailableError } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
@@ -96,7 +96,7 @@ export interface PostgresOptions extends ConnectionBudget {
 	/** Host and port by which this process reaches a cluster's node, by host and port by which the nodes do. */
 	readonly nodeAddress?: Readonly<Record<string, string>> | undefined;
 	readonly erasureList?: string | undefined;
-	readonly capabilities?: readonly Capability[];
+	readonly capabilities?: readonly StoreCapability[];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Capability } from '../../capability.ts';
+import type { StoreCapability } from '../../capability.ts';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
@@ -82,7 +82,7 @@ export class SqliteStore implements OpenStore {
 			now?: (() => number) | undefined;
 			olderSchema?: OlderSchema | undefined;
 			erasureList?: string | undefined;
-			capabilities?: readonly Capability[];
+			capabilities?: readonly StoreCapability[];
 		} = {},
 	) {
 		this.now = now;

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { countMatches } from '../../../../src/capabilities/reports/count.ts';
+import { countMatches } from '../../../../src/capabilities/accounts/count.ts';
 import { ruleOutcomes } from '../../../../src/capabilities/training/outcomes.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { compileRule } from '../../../../src/core/segments/rule.ts';
 import type { KnownAccount } from '../../../../src/core/store/control/control-store.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { consoleHere } from '../../../assembly/console/here.ts';
-import { hit } from '../../../core/store/contract/visitors.ts';
 import {
 	type Engine,
 	enginesAboveContract,
@@ -15,6 +14,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../../../core/store/engines.ts';
+import { hit } from '../../../core/store/made-hits.ts';
 import type { Lasting } from '../../../support.ts';
 
 const aid = 'c-a-one';

@@ -6,8 +6,8 @@ import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { reportedAccount } from '../../../../src/kit/reports/report-query.ts';
-import { body } from '../../../core/store/contract/visitors.ts';
 import { assertRefuses, enginesAboveContract, openAccountOn } from '../../../core/store/engines.ts';
+import { body } from '../../../core/store/made-hits.ts';
 
 const nowMs = Date.UTC(2026, 10, 2);
 const weekMs = 7 * dayMs;

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { drawOf, personIn } from '../../../../src/capabilities/experiments/domain/experiment.ts';
 import type { GroupFigures } from '../../../../src/capabilities/experiments/reports/lift.ts';
-import { reportOf } from '../../../../src/capabilities/reports/reports.ts';
 import type { Experiment, ExperimentGroup } from '../../../../src/core/domain/experiment-group.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import type { Report } from '../../../../src/kit/reports/report.ts';
 import { reportPage } from '../../../../src/kit/reports/report-page.ts';
 import { reportCsv, reportText } from '../../../../src/kit/reports/report-table.ts';
-import { body } from '../../../core/store/contract/visitors.ts';
 import { engines, enginesAboveContract, openAccountOn } from '../../../core/store/engines.ts';
+import { body } from '../../../core/store/made-hits.ts';
+import { reportOf } from '../../../reports.ts';
 import { report } from '../../reports/filled.ts';
 import {
 	asOf,

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-	isByLoopback,
-	isFromConsole,
-	isLocal,
-	SessionCookie,
-} from '../../../../src/capabilities/people/access/console-requests.ts';
+import { isFromConsole, SessionCookie } from '../../../../src/capabilities/people/access/console-requests.ts';
 import { formToken, isFormToken } from '../../../../src/capabilities/people/access/tokens.ts';
+import { isByLoopback, isLocal } from '../../../../src/kit/console/by-loopback.ts';
 
 const url = 'https://console.example.com';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allPages } from '../../../../src/assembly/console/pages.ts';
 import { newTotpSecret, stepAt, totpCode } from '../../../../src/capabilities/people/access/second-factor.ts';
 import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
@@ -9,6 +8,7 @@ import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
 import { type ConsoleHere, consoleHere } from '../../../assembly/console/here.ts';
 import { base32 } from '../../../base32.ts';
 import { enginesAboveContract } from '../../../core/store/engines.ts';
+import { allPages } from '../../../pages.ts';
 
 const admin = [{ aid: null, role: 'admin' } as const];
 const password = 'correct horse battery';

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
-import { allReports } from '../../../../src/capabilities/reports/reports.ts';
 import { keepServedScores } from '../../../../src/capabilities/training/store/served-scores.ts';
 import { visitorsFrom } from '../../../../src/core/store/account/reading/visitors.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { openFor } from '../../../core/store/engines.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../../../process.ts';
+import { allReports } from '../../../reports.ts';
 import { temporaryFolder } from '../../../support.ts';
 import { keepJudgedModel } from '../judged-model.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allReports } from '../../../../src/capabilities/reports/reports.ts';
+import { allReports } from '../../../reports.ts';
 import { openAccount } from '../../../shared-server.ts';
 import { storeMailing } from '../made-up-mailing.ts';
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../../../../src/core/durations.ts';
 import { consoleHere } from '../../../assembly/console/here.ts';
-import { hit } from '../../../core/store/contract/visitors.ts';
 import {
 	enginesAboveContract,
 	startWritingFor,
 	subscriptionEvent,
 	upload,
 } from '../../../core/store/engines.ts';
+import { hit } from '../../../core/store/made-hits.ts';
 
 const path = '/console/c-a-one/';
 

@@ -8,6 +8,8 @@ import { AccessDirectory } from '../../../../src/core/access/directory.ts';
 import { moneyOf } from '../../../../src/core/format/money.ts';
 import { formatShare } from '../../../../src/core/format/numbers.ts';
 import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
+import { computeAt } from '../../../assembly/console/here.ts';
+import { parts } from '../../../pages.ts';
 import { caskade, caskadeJson } from '../../../process.ts';
 import { temporaryFolder } from '../../../support.ts';
 
@@ -27,9 +29,9 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 		consoleUrl,
 		now: store.now,
 		monotonicMs: () => performance.now(),
-		train: () => Promise.reject(new Error('nothing is trained here')),
+		parts,
 		onError: (error) => errors.push(error),
-		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
+		compute: computeAt(store.place, async ({ account, query }) => runReport(store, account, query, [])),
 		waitMs: 60_000,
 	});
 	t.after(() => pages.stop());

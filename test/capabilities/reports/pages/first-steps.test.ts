@@ -7,13 +7,13 @@ import { dayMs } from '../../../../src/core/durations.ts';
 import { consoleHere } from '../../../assembly/console/here.ts';
 import { faultsOf } from '../../../assembly/console/markup.ts';
 import { packInto } from '../../../client/pack.ts';
-import { hit } from '../../../core/store/contract/visitors.ts';
 import {
 	enginesAboveContract,
 	startWritingFor,
 	subscriptionEvent,
 	upload,
 } from '../../../core/store/engines.ts';
+import { hit } from '../../../core/store/made-hits.ts';
 import { TestProcess } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';
 import { startService, temporaryFolder } from '../../../support.ts';

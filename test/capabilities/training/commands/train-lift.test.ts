@@ -7,8 +7,8 @@ import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { seededRandom } from '../../../../src/kit/random.ts';
-import { body } from '../../../core/store/contract/visitors.ts';
 import { addAccount } from '../../../core/store/engines.ts';
+import { body } from '../../../core/store/made-hits.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../../../process.ts';
 import { temporaryFolder } from '../../../support.ts';
 

@@ -9,11 +9,12 @@ import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { isoTime } from '../../../../src/core/format/iso-time.ts';
 import { formatNumber } from '../../../../src/core/format/numbers.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
-import { compute } from '../../../../src/kit/jobs/compute.ts';
 import type { PersonRole } from '../../../../src/kit/person.ts';
 import { historyReader } from '../../../../src/kit/reading/histories.ts';
 import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
+import { computeAt } from '../../../assembly/console/here.ts';
 import { addAccount } from '../../../core/store/engines.ts';
+import { parts } from '../../../pages.ts';
 import { caskade, caskadeJson } from '../../../process.ts';
 import { type Lasting, temporaryFolder } from '../../../support.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../made-up-log.ts';
@@ -56,13 +57,8 @@ async function withDemo(t: Lasting) {
 		now: store.now,
 		monotonicMs: () => performance.now(),
 		onError: (error) => errors.push(error),
-		makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
-		train: (training, onProgress) =>
-			compute(
-				{ database },
-				{ type: 'training', ...training, isOfNow: true, seed: 1, keepsChoice: false, isInBackground: true },
-				{ onProgress },
-			),
+		parts,
+		compute: computeAt({ database }, ({ account, query }) => runReport(store, account, query, [])),
 	});
 	t.after(() => console.stop());
 	const person = async (role: PersonRole, of: string | null = aid) => {
@@ -198,8 +194,8 @@ test('the page of scores says when the log has ended, and only then', async (t) 
 			now,
 			monotonicMs: () => performance.now(),
 			onError: (error) => errors.push(error),
-			makeReport: async (account, query) => JSON.stringify(await runReport(store, account, query, [])),
-			train: () => assert.fail('nobody trains'),
+			parts,
+			compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query, [])),
 		});
 		t.after(() => console.stop());
 		const made = await store.control.people.create(`${nowMs}@example.com`, [{ aid, role: 'viewer' }]);

@@ -12,8 +12,9 @@ import { storeHits } from '../../../../src/core/store/account/arriving/hits.ts';
 import { tableRows } from '../../../../src/core/store/account/reading/rows.ts';
 import type { CopyTarget } from '../../../../src/core/store/copy-target.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
-import { assertAsTheLogSays, derived, hit } from '../../../core/store/contract/visitors.ts';
+import { assertAsTheLogSays } from '../../../core/store/contract/visitors.ts';
 import { engines, openFor, receivedAtMs, storedEvents } from '../../../core/store/engines.ts';
+import { derived, hit } from '../../../core/store/made-hits.ts';
 import { eventCounter, plannedEvents, schemasAt } from '../../../core/store/other-program.ts';
 import { addRow } from '../../../core/store/rows.ts';
 import {

@@ -5,7 +5,6 @@ import { pruneAll, runRetention } from '../../../../src/capabilities/upkeep/jobs
 import { dayMs } from '../../../../src/core/durations.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { visitorRecord } from '../../../../src/kit/reading/visitor-record.ts';
-import { hit } from '../../../core/store/contract/visitors.ts';
 import {
 	addAccount,
 	engines,
@@ -15,6 +14,7 @@ import {
 	startServingFor,
 	startWritingFor,
 } from '../../../core/store/engines.ts';
+import { hit } from '../../../core/store/made-hits.ts';
 import { ServeProcess, withinASecond } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';
 import { collectWork } from '../../../support.ts';

@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { insertMessages, saveAttempts, takeDue } from '../../../../src/capabilities/webhooks/store/outbox.ts';
-import { hit } from '../../../core/store/contract/visitors.ts';
 import {
 	engines,
 	enginesAboveContract,
@@ -13,6 +12,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../../../core/store/engines.ts';
+import { hit } from '../../../core/store/made-hits.ts';
 import { addRow, changeRows } from '../../../core/store/rows.ts';
 import {
 	assertMisused,

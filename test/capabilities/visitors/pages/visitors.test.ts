@@ -4,7 +4,6 @@ import { hourMs, minuteMs } from '../../../../src/core/durations.ts';
 import { isoTime } from '../../../../src/core/format/iso-time.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { consoleHere } from '../../../assembly/console/here.ts';
-import { hit } from '../../../core/store/contract/visitors.ts';
 import {
 	type Engine,
 	enginesAboveContract,
@@ -12,6 +11,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../../../core/store/engines.ts';
+import { hit } from '../../../core/store/made-hits.ts';
 import type { Lasting } from '../../../support.ts';
 
 const aid = 'c-a-one';

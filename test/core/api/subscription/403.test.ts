@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { eventually } from '../../../eventually.ts';
 import { connectTo, uploadHead } from '../../../raw-http.ts';
 import { openAccount } from '../../../shared-server.ts';
 import { event, startService } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 
 const forbidden = '{"message":"Forbidden","validationErrors":null}';
 

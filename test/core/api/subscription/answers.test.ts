@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { addClient, event, serveAt, temporaryFolder } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 
 test('answers to uploads are counted by cause, and problems are kept without what was sent', async (t) => {
 	const database = `sqlite:${temporaryFolder(t)}`;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { eventually } from '../../../eventually.ts';
 import { ServeProcess } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';
 import { addClient, event, temporaryFolder } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { storedEvents } from '../../store/engines.ts';
 
 test('a write-ahead log that is removed under a server loses nothing, and the operator is told', {

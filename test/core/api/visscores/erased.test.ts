@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
+import { issueCask } from '../../../../src/core/access/cask.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
 import { eventually } from '../../../eventually.ts';
+import { openAccount } from '../../../shared-server.ts';
 import { addClient, browserUserAgent, type HitAnswer, serveAt } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { type Engine, enginesAboveContract, openFor } from '../../store/engines.ts';
 
 /** A server, and a command with another clock. */
@@ -71,3 +73,17 @@ for (const engine of enginesAboveContract) {
 		await eventually('its cask opens nothing', async () => (await statusOf(answer)) === 403);
 	});
 }
+
+test('of an erased visitor a later cask says nothing', async () => {
+	const { url, hit, store, directory, aid } = await openAccount();
+	const { vid } = await hit();
+	const { id } = await store.control.account(aid);
+	await eraseVisitor(store, id, vid);
+	await directory.refresh();
+	// Casks are dated in whole seconds, and one as old as the erasure is revoked.
+	const of = { aid, scope: 'vid', subject: vid } as const;
+	const { cask } = issueCask(directory.signingKeys, of, Date.now() + 2000);
+	const answer = await fetch(`${url}/visscores?cask=${cask}`);
+	assert.equal(answer.status, 200);
+	assert.deepEqual(((await answer.json()) as { scores: unknown }).scores, []);
+});

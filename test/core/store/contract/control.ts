@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { AccessDirectory } from '../../../../src/core/access/directory.ts';
 import { standardPlan } from '../../../../src/core/domain/usage-plan.ts';
 import { eventually } from '../../../eventually.ts';
+import { openStore } from '../../../whole.ts';
 import { addAccount, assertRefuses, type Engine, openFor, startWritingFor } from '../engines.ts';
 
 /** What every engine must do with clients, accounts, keys and plans. */

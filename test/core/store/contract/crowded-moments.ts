@@ -13,8 +13,9 @@ import type { Steps } from '../../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { takesLong } from '../../../quick.ts';
 import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
+import { body, derived, hit } from '../made-hits.ts';
 import { assertFolded, type Cost, counting } from './folding.ts';
-import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 const vid = 'a'.repeat(32);
 

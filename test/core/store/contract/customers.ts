@@ -22,8 +22,9 @@ import {
 	upload,
 } from '../engines.ts';
 import { Killed, killedBefore } from '../killed.ts';
+import { body, derived, hit, ordersOf } from '../made-hits.ts';
 import { readStored } from '../stored-log.ts';
-import { assertAsTheLogSays, body, derived, hit, ordersOf } from './visitors.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 /** The contract for whose an event is where customers differ. */
 export function customerContract(engine: Engine): void {

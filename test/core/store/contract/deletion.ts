@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { deleteAccount } from '../../../../src/capabilities/accounts/acts/accounts.ts';
 import { deleteClient } from '../../../../src/capabilities/accounts/acts/clients.ts';
 import { deletePlan } from '../../../../src/capabilities/accounts/acts/plans.ts';
 import { standardPlan } from '../../../../src/core/domain/usage-plan.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { runAct } from '../../../../src/kit/act.ts';
+import { openStore } from '../../../whole.ts';
 import {
 	addAccount,
 	assertRefuses,
@@ -19,8 +19,8 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { hit } from '../made-hits.ts';
 import { sessionOn } from '../postgres/service.ts';
-import { hit } from './visitors.ts';
 
 /** The databases of accounts that there are: the numbers in their names. */
 export async function accountDatabases(t: TestContext, address: string): Promise<number[]> {

@@ -4,7 +4,7 @@ import { countVisitors } from '../../../../src/core/store/account/reading/visito
 import type { Reading } from '../../../../src/core/store/steps.ts';
 import { eventually } from '../../../eventually.ts';
 import { addAccount, type Engine, openAccountOn } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
 
 /** The contract of every engine for the two ways to an account's data. */
 export function doorsContract(engine: Engine): void {

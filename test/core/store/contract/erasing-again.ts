@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
 import { copyStore } from '../../../../src/capabilities/upkeep/store/copy.ts';
 import { beginErasing } from '../../../../src/capabilities/visitors/store/erasing.ts';
@@ -24,6 +23,7 @@ import { isoTime } from '../../../../src/core/format/iso-time.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { visitorRecord } from '../../../../src/kit/reading/visitor-record.ts';
 import { temporaryFolder } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import {
 	addAccount,
 	assertRefuses,
@@ -35,8 +35,9 @@ import {
 	upload,
 } from '../engines.ts';
 import { Killed, killedBefore } from '../killed.ts';
+import { body, hit, newId } from '../made-hits.ts';
 import { rowsIn } from '../rows.ts';
-import { assertAsTheLogSays, body, hit, newId } from './visitors.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 const aid = 'c-a-acme-uk';
 /** When everything was erased. */

@@ -1,63 +1,16 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Engine } from '../engines.ts';
-import { controlContract } from './control.ts';
-import { crowdedMomentContract } from './crowded-moments.ts';
-import { customerContract } from './customers.ts';
-import { deletionContract } from './deletion.ts';
-import { doorsContract } from './doors.ts';
-import { erasingAgainContract } from './erasing-again.ts';
-import { experimentsContract } from './experiments.ts';
-import { foldingContract } from './folding.ts';
-import { historiesContract } from './histories-as-of.ts';
-import { historyContract } from './history.ts';
-import { joinContract } from './joins.ts';
-import { maintenanceContract } from './maintenance.ts';
-import { notesAndViewsContract } from './notes-views.ts';
-import { orderContract } from './order.ts';
-import { peopleContract } from './people.ts';
-import { piecesContract } from './pieces.ts';
-import { asOfContract } from './profiles-as-of.ts';
-import { quotaContract } from './quota.ts';
-import { receiptContract } from './receipts.ts';
-import { scoringContract } from './scoring.ts';
-import { seedContract } from './seeds.ts';
-import { sharedKeyContract } from './shared-keys.ts';
-import { subscriptionContract } from './subscriptions.ts';
-import { tasksContract } from './tasks.ts';
-import { toldTimesContract } from './told-times.ts';
-import { unprovenClaimContract } from './unproven-claims.ts';
-import { uploadContract } from './uploads.ts';
-import { visitorMaintenanceContract } from './visitor-maintenance.ts';
-import { visitorContract } from './visitors.ts';
+
+/** What the other files of this folder export. */
+const parts = await Promise.all(
+	globSync('*.ts', { cwd: import.meta.dirname, exclude: ['every-contract.ts'] })
+		.sort()
+		.map((file) => import(join(import.meta.dirname, file))),
+);
 
 /** One contract, to be run over every engine. */
 export function everyContract(engine: Engine): void {
-	doorsContract(engine);
-	uploadContract(engine);
-	receiptContract(engine);
-	toldTimesContract(engine);
-	visitorContract(engine);
-	seedContract(engine);
-	joinContract(engine);
-	customerContract(engine);
-	sharedKeyContract(engine);
-	unprovenClaimContract(engine);
-	visitorMaintenanceContract(engine);
-	erasingAgainContract(engine);
-	subscriptionContract(engine);
-	foldingContract(engine);
-	tasksContract(engine);
-	historyContract(engine);
-	piecesContract(engine);
-	crowdedMomentContract(engine);
-	historiesContract(engine);
-	quotaContract(engine);
-	controlContract(engine);
-	peopleContract(engine);
-	deletionContract(engine);
-	orderContract(engine);
-	scoringContract(engine);
-	experimentsContract(engine);
-	notesAndViewsContract(engine);
-	asOfContract(engine);
-	maintenanceContract(engine);
+	for (const [name, run] of parts.flatMap((part) => Object.entries(part)))
+		if (name.endsWith('Contract')) (run as (engine: Engine) => void)(engine);
 }

@@ -4,7 +4,7 @@ import { drawOf } from '../../../../src/capabilities/experiments/domain/experime
 import { countedBits } from '../../../../src/core/domain/distinct-count.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
 import { assertRefuses, type Engine, openAccountOn } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
 
 /** The contract of every engine for experiments. */
 export function experimentsContract(engine: Engine): void {

@@ -32,7 +32,8 @@ import {
 	upload,
 } from '../engines.ts';
 import { addLongLog, longLogSid, longLogVid } from '../long-log.ts';
-import { assertAsTheLogSays, body, derived, hit, newId } from './visitors.ts';
+import { body, derived, hit, newId } from '../made-hits.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 const vid = longLogVid;
 const sid = longLogSid;

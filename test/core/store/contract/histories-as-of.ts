@@ -21,7 +21,7 @@ import {
 	receivedAtMs as startMs,
 	subscriptionEvent,
 } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
 
 const vidOf = (digit: number) => digit.toString(16).repeat(32);
 const ever = Number.MAX_SAFE_INTEGER;

@@ -16,7 +16,8 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
-import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
+import { body, derived, hit } from '../made-hits.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 const vid = 'a'.repeat(32);
 

@@ -16,7 +16,8 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
-import { assertAsTheLogSays, derived, hit } from './visitors.ts';
+import { derived, hit } from '../made-hits.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 interface Derived {
 	readonly visitors: readonly { readonly vid: string }[];

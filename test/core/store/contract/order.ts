@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { signingKeyAt } from '../../../../src/core/domain/signing-key.ts';
 import { hourMs } from '../../../../src/core/durations.ts';
+import { openStore } from '../../../whole.ts';
 import { addAccount, type Engine } from '../engines.ts';
 
 const atMs = Date.UTC(2026, 10, 21, 10);

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { hashPassword } from '../../../../src/capabilities/people/access/passwords.ts';
 import {
 	hashRecoveryCode,
@@ -17,6 +16,7 @@ import { AccessDirectory } from '../../../../src/core/access/directory.ts';
 import { dayMs, hourMs, minuteMs } from '../../../../src/core/durations.ts';
 import type { ControlStore } from '../../../../src/core/store/control/control-store.ts';
 import { eventually } from '../../../eventually.ts';
+import { openStore } from '../../../whole.ts';
 import { addAccount, assertRefuses, type Engine } from '../engines.ts';
 
 const visitor = { address: '192.0.2.1', agent: 'Firefox on Linux' };

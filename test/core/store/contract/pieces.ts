@@ -9,7 +9,8 @@ import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { Killed, killedBefore } from '../killed.ts';
-import { assertAsTheLogSays, body, derived } from './visitors.ts';
+import { body, derived } from '../made-hits.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 const vidOf = (number: number) => number.toString(16).padStart(32, '0');
 const longHits = 1600;

@@ -20,7 +20,7 @@ import { profilesAsOf } from '../../../../src/kit/reading/histories.ts';
 import { trainedOnVisitors } from '../../../capabilities/training/made-up-profiles.ts';
 import { examples } from '../../../quick.ts';
 import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
 
 const startMs = receivedAtMs;
 

@@ -9,7 +9,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
 
 /** The contract of every engine for receipts. */
 export function receiptContract(engine: Engine): void {

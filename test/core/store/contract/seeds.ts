@@ -10,8 +10,9 @@ import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { addAccount, type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';
+import { body, derived, hit, newId, startMs } from '../made-hits.ts';
 import { rowsIn } from '../rows.ts';
-import { assertAsTheLogSays, body, derived, hit, newId, startMs } from './visitors.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 /** Whom a new seed leads to in an account. */
 export async function newSeed(store: OpenStore, accountId: number): Promise<DerivedVisitor> {

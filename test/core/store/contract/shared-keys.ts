@@ -9,8 +9,8 @@ import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { unjoinableKeysOfEvents } from '../../../../src/kit/reading/missing-keys.ts';
 import { addCrowd } from '../crowd.ts';
 import { type Engine, openAccountOn, receivedAtMs, subscriptionEvent, upload } from '../engines.ts';
+import { derived, hit, ordersOf } from '../made-hits.ts';
 import { readStored } from '../stored-log.ts';
-import { derived, hit, ordersOf } from './visitors.ts';
 
 /** Whose events are once nothing waits, by `tid`. */
 async function ownersIn(store: OpenStore, accountId: number): Promise<Map<string, string | null>> {

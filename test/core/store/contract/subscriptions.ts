@@ -22,7 +22,8 @@ import {
 	upload,
 } from '../engines.ts';
 import { addLongLog, longLogVid } from '../long-log.ts';
-import { assertAsTheLogSays, hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 /** The owner of each event, and what names it: 2 its tid, 1 its cid, 0 its subscription. */
 async function ownersIn(

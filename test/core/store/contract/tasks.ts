@@ -7,7 +7,8 @@ import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { type Steps, select } from '../../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { type Engine, openAccountOn, receivedAtMs, subscriptionEvent, upload } from '../engines.ts';
-import { assertAsTheLogSays, hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 function waitingTasks(store: OpenStore, accountId: number): Promise<(readonly [string, number])[]> {
 	return store.read(

@@ -6,7 +6,7 @@ import type { UploadedEvent } from '../../../../src/core/domain/subscription-eve
 import { dayMs } from '../../../../src/core/durations.ts';
 import { readSubscriptions } from '../../../../src/kit/reports/read-journeys.ts';
 import { type Engine, openAccountOn, receivedAtMs, subscriptionEvent, upload } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { hit } from '../made-hits.ts';
 
 const period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
 const startMs = receivedAtMs - 200 * dayMs;

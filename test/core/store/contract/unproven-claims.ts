@@ -10,8 +10,9 @@ import { claimedEvents } from '../../../../src/kit/reading/claimed-events.ts';
 import { profilesAsOf } from '../../../../src/kit/reading/histories.ts';
 import { eventsUpTo } from '../../../../src/kit/reading/journey-rows.ts';
 import { type Engine, openAccountOn, type Serving, subscriptionEvent, upload } from '../engines.ts';
+import { hit, startMs } from '../made-hits.ts';
 import { rowsIn } from '../rows.ts';
-import { assertAsTheLogSays, hit, startMs } from './visitors.ts';
+import { assertAsTheLogSays } from './visitors.ts';
 
 /** An account on which things happen an hour after each other. */
 async function openHours(engine: Engine) {

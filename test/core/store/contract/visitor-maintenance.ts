@@ -22,7 +22,7 @@ import {
 	upload,
 } from '../engines.ts';
 import { addLongLog, longLogVid } from '../long-log.ts';
-import { derived, hit } from './visitors.ts';
+import { derived, hit } from '../made-hits.ts';
 
 function* run(queries: readonly Query[]): Steps<void> {
 	yield queries;

@@ -5,81 +5,15 @@ import { storeHistory } from '../../../../src/capabilities/history/store/past-hi
 import { prune } from '../../../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { rebuildAll } from '../../../../src/capabilities/visitors/store/rebuilding.ts';
-import type { ArrivingHit, HitRecord } from '../../../../src/core/domain/hit.ts';
+import type { ArrivingHit } from '../../../../src/core/domain/hit.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
 import { countVisitors, visitorsFrom } from '../../../../src/core/store/account/reading/visitors.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { Steps } from '../../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { examples } from '../../../quick.ts';
-import {
-	addAccount,
-	type Engine,
-	openAccountOn,
-	receivedAtMs,
-	subscriptionEvent,
-	upload,
-} from '../engines.ts';
-
-export const startMs = receivedAtMs;
-
-let number = 0;
-
-/** Ids that no other test uses. */
-export function newId(): string {
-	number++;
-	return number.toString(16).padStart(32, '0');
-}
-
-export function body(fields: Partial<HitRecord> = {}): HitRecord {
-	return {
-		page: 'pricing',
-		url: 'https://shop.example/pricing',
-		referrer: null,
-		title: null,
-		events: [],
-		cid: null,
-		channel: 'direct',
-		device: 'desktop',
-		...fields,
-	};
-}
-
-export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitRecord> = {}): ArrivingHit {
-	return {
-		vid: null,
-		sid: null,
-		freshVid: newId(),
-		freshSid: newId(),
-		atMs: startMs,
-		visitorSecret: 'a secret of tests',
-		body: body(bodyFields),
-		...fields,
-	};
-}
-
-/** Everything derived from an account's log. */
-export function derived(store: OpenStore, accountId: number): Promise<unknown> {
-	return store.transact(accountId, () => readDerived());
-}
-
-function* readDerived(): Steps<unknown> {
-	const [visitors = [], visits = [], links = [], events = [], touches = []] = yield [
-		{ sql: 'SELECT vid, profile FROM @visitor ORDER BY vid' },
-		{ sql: 'SELECT sid, vid, profile FROM @visit ORDER BY sid' },
-		{ sql: 'SELECT key, vid, at FROM @claim ORDER BY vid, at, key' },
-		{ sql: 'SELECT tid, cid, vid FROM @subscription_event ORDER BY tid' },
-		{ sql: 'SELECT vid, at, origin FROM @touch ORDER BY vid, at' },
-	];
-	const copies = (rows: readonly object[]) => rows.map((row) => ({ ...row }));
-	return {
-		visitors: copies(visitors),
-		visits: copies(visits),
-		links: copies(links),
-		events: copies(events),
-		touches: copies(touches),
-	};
-}
+import { addAccount, type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';
+import { body, derived, hit, newId, startMs } from '../made-hits.ts';
 
 function* allVisitors(): Steps<string[]> {
 	const [rows = []] = yield [{ sql: 'SELECT DISTINCT vid FROM @logged_hit' }];
@@ -107,12 +41,6 @@ async function profile(store: OpenStore, accountId: number, vid: string) {
 	} finally {
 		await reader.close();
 	}
-}
-
-/** All orders of some things. */
-export function ordersOf<T>(all: readonly T[]): T[][] {
-	if (all.length === 0) return [[]];
-	return all.flatMap((one, index) => ordersOf(all.toSpliced(index, 1)).map((others) => [one, ...others]));
 }
 
 /** The contract of every engine for hits, joins and profiles. */

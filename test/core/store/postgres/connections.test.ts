@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { assertRefused, caskade, ServeProcess } from '../../../process.ts';
 import { addClient, browserUserAgent, event, serveAt } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { becomes, sessionOn } from './service.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { assertRefused, caskadeWithin } from '../../../process.ts';
+import { openStore } from '../../../whole.ts';
 import {
 	assertRefuses,
 	openFor,

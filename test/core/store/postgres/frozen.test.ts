@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { assertRefused, caskade } from '../../../process.ts';
 import { addClient } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { PostgresProxy } from './proxy.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { select } from '../../../../src/core/store/steps.ts';
-import { assertAsTheLogSays, hit } from '../contract/visitors.ts';
+import { assertAsTheLogSays } from '../contract/visitors.ts';
 import {
 	addAccount,
 	type Engine,
@@ -11,6 +11,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { hit } from '../made-hits.ts';
 import { sessionOn } from './service.ts';
 
 const postgres = engines.find(({ isFolder }) => !isFolder) as Engine;

@@ -6,7 +6,7 @@ import { rowsOf, select } from '../../../../src/core/store/steps.ts';
 import { eventually } from '../../../eventually.ts';
 import { tangle } from '../../../proof/locks.ts';
 import { deadlocksOf } from '../../../proof/mixed.ts';
-import { assertAsTheLogSays, hit } from '../contract/visitors.ts';
+import { assertAsTheLogSays } from '../contract/visitors.ts';
 import {
 	type Engine,
 	engines,
@@ -15,6 +15,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { hit } from '../made-hits.ts';
 import { installedPostgresDatabase } from '../postgres-server.ts';
 import { sessionOn } from './service.ts';
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { freePort } from '../../../free-port.ts';
 import { assertRefused, caskade } from '../../../process.ts';
 import { addClient, browserUserAgent, event, serveAt, temporaryFolder } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 
 const pgbouncer = '/usr/sbin/pgbouncer';

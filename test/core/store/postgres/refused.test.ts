@@ -1,6 +1,6 @@
 import { test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { assertRefused, type Ended, mainPath, TestProcess } from '../../../process.ts';
+import { openStore } from '../../../whole.ts';
 import { installedPostgresDatabase } from '../postgres-server.ts';
 import { sessionOn } from './service.ts';
 

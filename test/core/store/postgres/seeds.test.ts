@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import type { ArrivingHit } from '../../../../src/core/domain/hit.ts';
 import { addClient, browserUserAgent, serveAt } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { newSeed } from '../contract/seeds.ts';
-import { assertAsTheLogSays, derived, hit, newId } from '../contract/visitors.ts';
+import { assertAsTheLogSays } from '../contract/visitors.ts';
 import { addAccount, openFor, startWritingFor } from '../engines.ts';
+import { derived, hit, newId } from '../made-hits.ts';
 import { installedPostgresDatabase } from '../postgres-server.ts';
 
 test('hits of a seed that reach several servers at once are one visitor’s, in one visit', async (t) => {

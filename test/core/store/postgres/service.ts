@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
-import { openStore } from '../../../../src/assembly/open.ts';
-import type { Serving } from '../../../../src/assembly/serve.ts';
 import type { UsagePlan } from '../../../../src/core/domain/usage-plan.ts';
+import type { Serving } from '../../../../src/core/serve.ts';
+import { subscriptionEvents } from '../../../../src/core/store/account/reading/events.ts';
 import type { ServingWriter } from '../../../../src/core/store/serving.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
-import { subscriptionEvents } from '../../../../src/kit/reading/events.ts';
 import { eventually } from '../../../eventually.ts';
 import { addClient, event, serveAt } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { PostgresProxy } from './proxy.ts';
 
 export interface ClientOfService {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { visitorHistories } from '../../../../src/kit/reading/histories.ts';
-import { hit } from '../contract/visitors.ts';
 import {
 	type Engine,
 	engines,
@@ -11,6 +10,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { hit } from '../made-hits.ts';
 
 const [sqlite] = engines as [Engine];
 

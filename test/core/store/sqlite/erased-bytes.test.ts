@@ -7,7 +7,6 @@ import { dayMs, minuteMs } from '../../../../src/core/durations.ts';
 import { caskade, TestProcess } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';
 import { collectWork } from '../../../support.ts';
-import { hit } from '../contract/visitors.ts';
 import {
 	engines,
 	receivedAtMs,
@@ -16,6 +15,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { hit } from '../made-hits.ts';
 
 const visitors = 80;
 const hitsEach = 12;

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
 import { ServeProcess } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';
 import { addClient, browserUserAgent, event, temporaryFolder } from '../../../support.ts';
+import { openStore } from '../../../whole.ts';
 import { storedEvents } from '../engines.ts';
 
 /** A server that has stored an upload and a hit, and read the answer to the hit. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { managedActs } from '../../../../src/assembly/managed-acts.ts';
+import { capabilities } from '../../../../src/assembly/capabilities.ts';
 import type { AnyAct } from '../../../../src/kit/act.ts';
-import { loadAct } from '../../../../src/kit/operations/manage.ts';
+import { loadAct, managedActsOf } from '../../../../src/kit/operations/manage.ts';
 import { openAccount } from '../../../shared-server.ts';
 import { startService } from '../../../support.ts';
 import { ask, manageKeyOf } from './manage.ts';
@@ -29,11 +29,13 @@ test('every act about an account that operators may do has one', async () => {
 	for (const file of globSync('capabilities/*/{acts,acts/*}.ts', { cwd: src }))
 		for (const made of Object.values(await import(join(src, file))) as AnyAct[])
 			if (made?.verb && !made.isOfAll && made.right !== 'administer') all.push(`${made.noun} ${made.verb}`);
-	const managed = Object.entries(managedActs).flatMap(([noun, { verbs }]) =>
-		verbs.map((verb) => [noun, verb] as const),
-	);
-	for (const [noun, verb] of managed) await loadAct(managedActs, noun, verb);
-	assert.deepEqual(managed.map((names) => names.join(' ')).sort(), all.sort());
+	const managed: string[] = [];
+	for (const [noun, acts] of Object.entries(managedActsOf(capabilities)))
+		for (const verb of acts.verbs) {
+			await loadAct(acts, noun, verb);
+			managed.push(`${noun} ${verb}`);
+		}
+	assert.deepEqual(managed.sort(), all.sort());
 });
 
 test('a server without the role has none', async (t) => {

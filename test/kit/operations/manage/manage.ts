@@ -17,3 +17,7 @@ export function ask({ url }: ServedAccount, key: string, act: string, body: unkn
 		body: typeof body === 'string' ? body : JSON.stringify(body),
 	});
 }
+
+export function askFor({ url }: ServedAccount, key: string, list: string): Promise<Response> {
+	return fetch(`${url}/manage/${list}`, { headers: { 'x-api-key': key } });
+}

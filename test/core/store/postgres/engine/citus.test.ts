@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../../../src/assembly/open.ts';
 import { copyStore } from '../../../../../src/capabilities/upkeep/store/copy.ts';
 import { storeHits } from '../../../../../src/core/store/account/arriving/hits.ts';
 import type { Check } from '../../../../../src/core/store/maintenance.ts';
 import { migrationFiles } from '../../../../../src/core/store/migrations.ts';
 import { statementsOf } from '../../../../../src/core/store/postgres/engine/statements.ts';
 import type { OpenStore } from '../../../../../src/core/store/store.ts';
-import { derived, hit } from '../../contract/visitors.ts';
+import { openStore } from '../../../../whole.ts';
 import {
 	addAccount,
 	assertRefuses,
@@ -18,6 +17,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../../engines.ts';
+import { derived, hit } from '../../made-hits.ts';
 import { freshPostgresDatabase } from '../../postgres-server.ts';
 import { freshCitusLike } from '../citus-like.ts';
 import { sessionOn } from '../service.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../../../src/assembly/open.ts';
 import { storeHits } from '../../../../../src/core/store/account/arriving/hits.ts';
 import { rowsOf, select } from '../../../../../src/core/store/steps.ts';
 import { eventually } from '../../../../eventually.ts';
-import { hit } from '../../contract/visitors.ts';
+import { openStore } from '../../../../whole.ts';
 import { addAccount, startWritingFor, subscriptionEvent, upload } from '../../engines.ts';
+import { hit } from '../../made-hits.ts';
 import { freshCitusLike } from '../citus-like.ts';
 import { PostgresProxy } from '../proxy.ts';
 import { startOwnPostgres } from '../server.ts';

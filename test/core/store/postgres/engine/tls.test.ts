@@ -4,9 +4,9 @@ import { chmodSync, chownSync, cpSync, mkdirSync, rmSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { after, before, suite, type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { openStore } from '../../../../../src/assembly/open.ts';
 import { assertRefused, caskade } from '../../../../process.ts';
 import { addClient, browserUserAgent, event, serveAt } from '../../../../support.ts';
+import { openStore } from '../../../../whole.ts';
 import { createDatabase, type OwnPostgres, startOwnPostgres } from '../server.ts';
 import { becomes } from '../service.ts';
 

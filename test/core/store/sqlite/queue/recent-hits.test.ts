@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test';
 import { rebuildAll } from '../../../../../src/capabilities/visitors/store/rebuilding.ts';
 import { historyExtent, visitorHistories } from '../../../../../src/kit/reading/histories.ts';
 import { visitorRecord } from '../../../../../src/kit/reading/visitor-record.ts';
-import { hit } from '../../contract/visitors.ts';
 import { type Engine, engines, receivedAtMs, startServingFor } from '../../engines.ts';
+import { hit } from '../../made-hits.ts';
 
 async function startWithFile(t: TestContext) {
 	const serving = await startServingFor(t, engines[0] as Engine);

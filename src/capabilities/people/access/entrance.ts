@@ -1,46 +1,23 @@
-import { isFromConsole, SessionCookie } from '../../capabilities/people/access/console-requests.ts';
-import { SignIn, type SignInOutcome } from '../../capabilities/people/access/sign-in.ts';
-import {
-	returnPath,
-	SingleSignOn,
-	type SsoSettings,
-} from '../../capabilities/people/access/single-sign-on.ts';
-import { isFormToken } from '../../capabilities/people/access/tokens.ts';
-import type { Identity } from '../../capabilities/people/store/people.ts';
-import type { AccessDirectory } from '../../core/access/directory.ts';
-import { minuteMs } from '../../core/durations.ts';
-import { OperatorError, QueueFullError } from '../../core/errors.ts';
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
-import { emailAddress } from '../../core/format/values.ts';
-import type { ControlStore } from '../../core/store/control/control-store.ts';
+import { minuteMs } from '../../../core/durations.ts';
+import { OperatorError, QueueFullError } from '../../../core/errors.ts';
+import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
+import { emailAddress } from '../../../core/format/values.ts';
+import type { Entrance, EntranceOptions } from '../../../kit/console/entrance.ts';
 import {
 	type ConsoleAnswer,
 	type ConsoleRequest,
 	redirect,
 	signInClientOf,
-} from '../../kit/console/exchange.ts';
-import { hiddenFields } from '../../kit/console/form.ts';
-import { pageAnswer } from '../../kit/console/layout.ts';
-import type { OpenSession } from '../../kit/person.ts';
-
-/** What the console must know to let people in. */
-export interface EntranceSettings {
-	/** Where people reach the console, without a path. */
-	readonly consoleUrl: string;
-	readonly sso?: SsoSettings | undefined;
-	/** The tag as pages load it; undefined where only the operator knows at which address browsers reach the service. */
-	readonly tagUrl?: string | undefined;
-}
-
-interface EntranceOptions extends EntranceSettings {
-	readonly control: ControlStore;
-	readonly directory: AccessDirectory;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	readonly monotonicMs: () => number;
-	/** Something failed that is no fault of the request. */
-	readonly onError: (error: unknown, path: string) => void;
-}
+} from '../../../kit/console/exchange.ts';
+import { hiddenFields } from '../../../kit/console/form.ts';
+import { pageAnswer } from '../../../kit/console/layout.ts';
+import type { OpenSession } from '../../../kit/person.ts';
+import { missingProof } from '../pages/proof.ts';
+import type { Identity } from '../store/people.ts';
+import { isFromConsole, SessionCookie } from './console-requests.ts';
+import { SignIn, type SignInOutcome } from './sign-in.ts';
+import { returnPath, SingleSignOn } from './single-sign-on.ts';
+import { formToken, isFormToken } from './tokens.ts';
 
 const signInPath = '/console/sign-in';
 const ssoPath = `${signInPath}/sso`;
@@ -63,7 +40,7 @@ const problems = {
 } as const;
 
 /** Lets people into the console: the pages for whoever has not signed in, and who asks. */
-export function createEntrance(options: EntranceOptions) {
+export function createEntrance(options: EntranceOptions): Entrance {
 	const { control, consoleUrl, now, onError } = options;
 	const signIn = new SignIn(options);
 	const sso = options.sso && new SingleSignOn(options.sso, consoleUrl);
@@ -272,14 +249,31 @@ ${sso && html`<p><a href="${ssoPath}${back}">Sign in through ${sso.host}</a></p>
 		return pageAnswer(status, { title: 'Sign in', body });
 	}
 
-	return { signIn, sso, signedIn, isOwnForm, isFresh, shownIdentity, connect, answer };
+	return {
+		answer,
+		signedIn,
+		toSignIn,
+		isOwnForm,
+		missingProof,
+		known: (request, open) => ({
+			signIn,
+			sso,
+			formToken: formToken(open.token),
+			isFresh: isFresh(request, open),
+			shownIdentity: shownIdentity(request),
+			connect: () => connect(request, open),
+		}),
+		lastAid: ({ id }) => control.people.lastAid(id),
+		rememberAid: ({ id }, aid) => control.people.rememberAid(id, aid),
+		views: (accountId, { id }) => control.views.list(accountId, id),
+	};
 }
 
 /**
  * Leads to the sign-in, and from there back to the page that was asked for, or whose form was sent.
  * @param isShown whether the path can be asked for, not only sent to
  */
-export function toSignIn({ path, query, method }: ConsoleRequest, isShown: boolean): ConsoleAnswer {
+function toSignIn({ path, query, method }: ConsoleRequest, isShown: boolean): ConsoleAnswer {
 	const isForm = method !== 'GET';
 	const to = isForm && !isShown ? '' : `${path}${query && `?${query}`}`;
 	const isHome = ['', '/', '/console', '/console/'].includes(to);

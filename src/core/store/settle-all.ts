@@ -1,6 +1,6 @@
-import { BatchSizer } from '../../../core/store/batch-sizer.ts';
-import { rowsOf, type Steps } from '../../../core/store/steps.ts';
-import type { Store } from '../../../core/store/store.ts';
+import { BatchSizer } from './batch-sizer.ts';
+import { rowsOf, type Steps } from './steps.ts';
+import type { Store } from './store.ts';
 
 /** Hits per transaction, besides the others of their visitors. */
 const hitsPerTransaction = { initial: 100, max: 5000 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../../src/assembly/open.ts';
-import { countMatches, type MatchCount } from '../../../src/capabilities/reports/count.ts';
+import { countMatches, type MatchCount } from '../../../src/capabilities/accounts/count.ts';
 import { type Profile, profileOf } from '../../../src/core/domain/profile.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { compileRule } from '../../../src/core/segments/rule.ts';

@@ -1,75 +1,66 @@
 import { randomUUID } from 'node:crypto';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { demo } from '../capabilities/demo/operations/demo.ts';
-import { documentation } from '../capabilities/documentation/operations/documentation.ts';
-import { Withholding } from '../capabilities/experiments/withholding.ts';
-import { reports } from '../capabilities/reports/operations/reports.ts';
-import type { ReportRunner } from '../capabilities/reports/report-runner.ts';
-import type { ServedSample } from '../capabilities/training/serve/served-sample.ts';
-import { Admission } from '../core/access/admission.ts';
-import { Authorizer } from '../core/access/authorizer.ts';
-import type { AccessDirectory } from '../core/access/directory.ts';
-import type { Quota } from '../core/access/quota.ts';
-import { LocalRateLimiter, SharedRateLimiter } from '../core/access/rate-limit.ts';
-import { RequestCounter } from '../core/access/request-counter.ts';
-import { docs } from '../core/api/docs.ts';
-import { health } from '../core/api/health.ts';
-import { hit } from '../core/api/hit.ts';
-import { hitGif } from '../core/api/hit-gif.ts';
-import { HitHandler } from '../core/api/hit-handler.ts';
-import { receipt } from '../core/api/receipt.ts';
-import { receipts } from '../core/api/receipts.ts';
-import { root } from '../core/api/root.ts';
-import { securityText } from '../core/api/security-text.ts';
-import { segments } from '../core/api/segments.ts';
-import { type SitePaths, sitePaths } from '../core/api/site-paths.ts';
-import { countUpload, subscription, type UploadResult, uploadOperation } from '../core/api/subscription.ts';
-import { tag, tagVersions } from '../core/api/tag.ts';
-import { usage } from '../core/api/usage.ts';
-import { visscores } from '../core/api/visscores.ts';
-import { monotonicMs } from '../core/clock.ts';
-import { type BudgetLimits, HitBudget } from '../core/collect/hit-budget.ts';
-import { isProxyOf, type ProxyProblem, proxyProblems } from '../core/domain/client-address.ts';
-import type { Proxies } from '../core/domain/proxies.ts';
-import { type ServerRole, serverRoles } from '../core/domain/server-role.ts';
-import { ApiError, reasonOf } from '../core/errors.ts';
-import { sendError, toApiError } from '../core/http/answer.ts';
-import { bodyLimitBytes } from '../core/http/body.ts';
-import { enforceBodyTimeout } from '../core/http/body-timeout.ts';
-import { answerClientError } from '../core/http/client-error.ts';
-import { allowAllOrigins } from '../core/http/cors.ts';
-import { drainConnection } from '../core/http/draining.ts';
-import { malformation } from '../core/http/malformed.ts';
-import { openapi } from '../core/http/openapi.ts';
-import { filterRequests } from '../core/http/request-filter.ts';
-import { Routes } from '../core/http/routes.ts';
-import { createTlsServer, type Tls } from '../core/http/tls.ts';
-import type { Log } from '../core/log.ts';
-import { LogThrottle } from '../core/log-throttle.ts';
-import type { Metrics } from '../core/metrics.ts';
-import { createServer } from '../core/node-http.ts';
-import type { VisitorScorer } from '../core/scoring/serve/visitor-scorer.ts';
-import { VisitorReads } from '../core/segments/visitor-reads.ts';
-import type { KeyUsage } from '../core/store/control/control-store.ts';
-import type { Schemas } from '../core/store/migrations.ts';
-import type { RequestWriter, ServingReader } from '../core/store/serving.ts';
-import type { OpenStore } from '../core/store/store.ts';
-import { manage } from '../kit/operations/manage.ts';
-import { managedActs } from './managed-acts.ts';
+import { Admission } from '../access/admission.ts';
+import { Authorizer } from '../access/authorizer.ts';
+import type { AccessDirectory } from '../access/directory.ts';
+import type { Quota } from '../access/quota.ts';
+import { LocalRateLimiter, SharedRateLimiter } from '../access/rate-limit.ts';
+import type { RequestCounter } from '../access/request-counter.ts';
+import { monotonicMs } from '../clock.ts';
+import { type BudgetLimits, HitBudget } from '../collect/hit-budget.ts';
+import { isProxyOf, type ProxyProblem, proxyProblems } from '../domain/client-address.ts';
+import type { Proxies } from '../domain/proxies.ts';
+import { type ServerRole, serverRoles } from '../domain/server-role.ts';
+import { ApiError } from '../errors.ts';
+import { sendError, toApiError } from '../http/answer.ts';
+import { bodyLimitBytes } from '../http/body.ts';
+import { enforceBodyTimeout } from '../http/body-timeout.ts';
+import { answerClientError } from '../http/client-error.ts';
+import { allowAllOrigins } from '../http/cors.ts';
+import { drainConnection } from '../http/draining.ts';
+import { malformation } from '../http/malformed.ts';
+import { openapi } from '../http/openapi.ts';
+import { filterRequests } from '../http/request-filter.ts';
+import { Routes } from '../http/routes.ts';
+import { createTlsServer, type Tls } from '../http/tls.ts';
+import type { Log } from '../log.ts';
+import { LogThrottle } from '../log-throttle.ts';
+import type { Metrics } from '../metrics.ts';
+import { createServer } from '../node-http.ts';
+import type { VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
+import { VisitorReads } from '../segments/visitor-reads.ts';
+import type { KeyUsage } from '../store/control/control-store.ts';
+import type { Schemas } from '../store/migrations.ts';
+import type { RequestWriter, ServingReader } from '../store/serving.ts';
+import { docs } from './docs.ts';
+import { health } from './health.ts';
+import { hit } from './hit.ts';
+import { hitGif } from './hit-gif.ts';
+import { HitHandler } from './hit-handler.ts';
+import { receipt } from './receipt.ts';
+import { receipts } from './receipts.ts';
+import { root } from './root.ts';
+import { securityText } from './security-text.ts';
+import { segments } from './segments.ts';
+import type { ServingPart } from './serving-part.ts';
+import { type SitePaths, sitePaths } from './site-paths.ts';
+import { countUpload, subscription, type UploadResult, uploadOperation } from './subscription.ts';
+import { tag, tagVersions } from './tag.ts';
+import { usage } from './usage.ts';
+import { visscores } from './visscores.ts';
 
 export interface AppOptions extends SitePaths {
 	readonly directory: AccessDirectory;
 	readonly quota: Quota;
 	readonly writer: RequestWriter;
 	readonly reader: ServingReader;
-	/** What changes of accounts go to. */
-	readonly store: OpenStore;
 	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 	readonly scorer: VisitorScorer;
-	/** Takes a sample of the scores that pages are told. */
-	readonly served?: ServedSample | undefined;
-	readonly reports: ReportRunner;
+	/** Records what is counted of requests. It is stopped with the service. */
+	readonly counter: RequestCounter;
+	/** What capabilities add. */
+	readonly parts?: readonly ServingPart[];
 	/** The server's roles; all by default. */
 	readonly roles?: readonly ServerRole[] | undefined;
 	readonly hitLimits?: BudgetLimits;
@@ -87,8 +78,6 @@ export interface AppOptions extends SitePaths {
 	readonly prefix?: string;
 	/** Proxies whose `x-forwarded-…` headers are trusted; none by default. */
 	readonly proxies?: Proxies | undefined;
-	/** A visitor of an account that somebody follows may have changed. */
-	readonly onVisitorChange?: (accountId: number) => void;
 	/** Whether hits from an address are not stored. */
 	readonly isIgnored?: ((address: string | undefined) => boolean) | undefined;
 	/** How long a connection without a request stays open. */
@@ -124,9 +113,13 @@ function connectionOptions(keepAliveMs: number) {
 
 /** Builds the HTTP service. It does not listen. @throws OperatorError if a path that the operator chose is taken */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
+	const { directory, quota, writer, reader, scorer, counter, metrics, log, now, prefix = '', tls } = options;
 	const { roles = serverRoles, hitLimits = defaultHitLimits } = options;
-	const { onVisitorChange = () => {}, keepAliveMs = usualKeepAliveMs } = options;
+	const { parts = [], keepAliveMs = usualKeepAliveMs } = options;
+	const followers = parts.flatMap(({ onVisitorChange }) => onVisitorChange ?? []);
+	const onVisitorChange = (accountId: number) => {
+		for (const tell of followers) tell(accountId);
+	};
 	const connections = connectionOptions(keepAliveMs);
 	const isProxy = options.proxies === undefined ? undefined : isProxyOf(options.proxies);
 	const app = fastify({
@@ -226,10 +219,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
 
-	const counter = new RequestCounter(
-		(counts) => writer.recordCounts(counts),
-		(error) => log.error({ reason: reasonOf(error) }, 'what was counted of requests is not recorded'),
-	);
 	app.addHook('onClose', () => counter.stop());
 	const admission = new Admission({
 		directory,
@@ -261,8 +250,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	};
 
 	const authorizer = new Authorizer(directory, now);
-	const withholding = new Withholding(reader, counter);
-	const reads = new VisitorReads(reader, scorer, now, { withholding, sample: options.served });
+	const reads = new VisitorReads(reader, scorer, now, Object.assign({}, ...parts.map(({ hooks }) => hooks)));
 	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = {
 		isDraining: options.isDraining,
@@ -281,17 +269,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				receipts(operations, { ...guard, directory, reader });
 				receipt(operations, { ...guard, directory, reader });
 				usage(operations, { ...guard, directory, quota, usageOf: options.usageOf });
-				reports(operations, { ...guard, directory, reports: options.reports, now });
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });
 			}
-			if (roles.includes('manage'))
-				manage(operations, { ...guard, directory, store: options.store, acts: managedActs });
+			for (const { operations: add } of parts) await add?.(operations, guard);
 			health(operations, probes);
 			root(operations, options.demo === true);
 			docs(operations);
-			documentation(operations);
-			if (options.demo) await demo(operations);
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
 				const onLeftOut = (request: FastifyRequest, aid: string, error: unknown) => {
@@ -340,7 +324,7 @@ function requestError(routes: Routes, request: FastifyRequest, reply: FastifyRep
 	return routes.missing(request.url, request.method);
 }
 
-const projectFolder = new URL('../..', import.meta.url);
+const projectFolder = new URL('../../..', import.meta.url);
 
 /** The cause of an error for the log, without the path of the installation. */
 function causeOf(error: unknown): string | undefined {

@@ -1,14 +1,14 @@
-import type { EventKind } from '../../../core/domain/event-kind.ts';
-import { type TouchDimension, touchDimensions } from '../../../core/domain/touch.ts';
-import { searchPath, visitorPath } from '../../../kit/console/links.ts';
-import type { AskedOfAccount } from '../../../kit/console/page.ts';
-import { queryText } from '../../../kit/console/view.ts';
-import { may } from '../../../kit/person.ts';
-import { addDays, addMonths } from '../../../kit/reports/calendar.ts';
-import { none, notSet, other } from '../../../kit/reports/label.ts';
-import { type OneTouchModel, oneTouchModels } from '../../../kit/reports/model.ts';
-import type { FlatRow, Report, ReportDefinition } from '../../../kit/reports/report.ts';
-import type { LinkOfCell } from '../../../kit/reports/report-drawing.ts';
+import type { EventKind } from '../../core/domain/event-kind.ts';
+import { type TouchDimension, touchDimensions } from '../../core/domain/touch.ts';
+import { may } from '../person.ts';
+import { addDays, addMonths } from '../reports/calendar.ts';
+import { none, notSet, other } from '../reports/label.ts';
+import { type OneTouchModel, oneTouchModels } from '../reports/model.ts';
+import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
+import type { LinkOfCell } from '../reports/report-drawing.ts';
+import { searchPath, visitorPath } from './links.ts';
+import type { AskedOfAccount } from './page.ts';
+import { queryText } from './view.ts';
 
 /** The subscriptions behind a figure: what they have had, or how their recurring revenue has moved. */
 interface Rows {

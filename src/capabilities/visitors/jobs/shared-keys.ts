@@ -8,7 +8,7 @@ import {
 	type RoundFailure,
 	repeatedly,
 } from '../../../kit/jobs/each-account.ts';
-import { findSharedKeys } from '../../visitors/store/find-shared-keys.ts';
+import { findSharedKeys } from '../store/find-shared-keys.ts';
 
 /**
  * Looks for keys that too many share among the events of all accounts, at once and then hourly, until the signal is aborted.

@@ -1,13 +1,13 @@
-import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
-import { moneyOf } from '../../../core/format/money.ts';
-import type { ConsoleRequest } from '../../../kit/console/exchange.ts';
-import type { AskedOfAccount } from '../../../kit/console/page.ts';
-import { queryText, reportQueryOf } from '../../../kit/console/view.ts';
-import type { Cell, FlatRow, Report, ReportDefinition } from '../../../kit/reports/report.ts';
-import { htmlTable, type SortOfColumn } from '../../../kit/reports/report-drawing.ts';
-import { shownTables, tableOf } from '../../../kit/reports/report-table.ts';
-import { reportOf } from '../reports.ts';
+import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
+import { moneyOf } from '../../core/format/money.ts';
+import { reportOf } from '../reports/all-reports.ts';
+import type { Cell, FlatRow, Report, ReportDefinition } from '../reports/report.ts';
+import { htmlTable, type SortOfColumn } from '../reports/report-drawing.ts';
+import { shownTables, tableOf } from '../reports/report-table.ts';
+import type { ConsoleRequest } from './exchange.ts';
+import type { AskedOfAccount } from './page.ts';
 import { linksOf } from './rows.ts';
+import { queryText, reportQueryOf } from './view.ts';
 
 /** Rows of a table on a page. There may be thousands of campaigns. */
 const maxRows = 50;
@@ -43,7 +43,7 @@ export async function reportSection(
 	options: SectionOptions = {},
 ): Promise<Html> {
 	const { view, now } = asked;
-	const definition = reportOf(kind);
+	const definition = await reportOf(kind);
 	const report = await asked.report(reportQueryOf(definition, view, options.texts ?? {}, now()));
 	return sectionOf(asked, definition, report, options);
 }

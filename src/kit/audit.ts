@@ -1,7 +1,23 @@
-import { dayMs } from '../../../core/durations.ts';
-import { isoTime } from '../../../core/format/iso-time.ts';
-import type { ControlDoors } from '../../../core/store/control/tables.ts';
-import { having, inserting, type Steps, select, sql } from '../../../core/store/steps.ts';
+import type { StoreCapability } from '../core/capability.ts';
+import { dayMs } from '../core/durations.ts';
+import { isoTime } from '../core/format/iso-time.ts';
+import type { ControlDoors } from '../core/store/control/tables.ts';
+import { having, inserting, type Steps, select, sql } from '../core/store/steps.ts';
+
+declare module '../core/capability.ts' {
+	interface ControlMembers {
+		readonly audit: ReturnType<typeof auditStore>;
+	}
+}
+
+/** What acts write, whoever does them. */
+export const auditing: StoreCapability & { readonly name: 'audit' } = {
+	name: 'audit',
+	nouns: {
+		members: (doors) => ({ audit: auditStore(doors) }),
+		tables: [{ name: 'audit', isCopied: true, account: 'aid', forgets: 'about' }],
+	},
+};
 
 /** Long enough to look into last year's books. */
 const keptMs = 400 * dayMs;

@@ -1,0 +1,3 @@
+import { assemble } from '../../kit/assembled.ts';
+
+assemble({ computeThread: new URL('./compute-thread.ts', import.meta.url) });

@@ -1,0 +1,38 @@
+import { endOf } from '../../../core/domain/experiment-group.ts';
+import type { PageReads } from '../../../core/store/serving.ts';
+import type { Store } from '../../../core/store/store.ts';
+import type { LiftJob } from '../../training/jobs/training-jobs.ts';
+import { requireEnded, trainExperiment } from '../../training/judge/experiment-training.ts';
+import { requireGoal } from '../../training/judge/model-versions.ts';
+import { drawOf } from '../domain/experiment.ts';
+import { entrantsIn } from '../reports/experiment-entries.ts';
+
+/** Learns from an experiment for whom being treated changes most, on the thread of jobs. */
+export async function liftJob(
+	store: Store & PageReads,
+	job: LiftJob,
+	onProgress: (progress: unknown) => void,
+) {
+	const account = await store.control.account(job.aid);
+	const experiment = await store.control.experiment(account.id, job.experiment);
+	const goal = await requireGoal(store, account.id, job.goal ?? experiment.goal);
+	const nowMs = store.now();
+	requireEnded(experiment, account, nowMs);
+	const { entrants } = await entrantsIn(store, account, {
+		rule: experiment.rule,
+		goal,
+		asOfMs: nowMs,
+		period: { fromMs: experiment.fromMs, toMs: endOf(experiment) },
+	});
+	return trainExperiment(store, {
+		account,
+		goal,
+		experiment,
+		seed: job.seed,
+		entrants: entrants.map(({ person, ...entrant }) => ({
+			...entrant,
+			isTreated: drawOf(experiment, person).group === 'treated',
+		})),
+		onProgress,
+	});
+}
