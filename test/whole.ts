@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { ServerOptions, ServerSettings } from '../src/assembly/serve.ts';
 import type { ServingCapability } from '../src/core/api/serving-part.ts';
 import { type Serving, serveStore } from '../src/core/serve.ts';
@@ -25,7 +25,12 @@ const coreAlone: Whole = {
 };
 
 const assembly = join(import.meta.dirname, '../src/assembly');
+/** `.js` where the tests run on a package. */
+const extension = extname(import.meta.filename);
 
 export const { openStore, serve, serving }: Whole = existsSync(assembly)
-	? { ...(await import(join(assembly, 'open.ts'))), ...(await import(join(assembly, 'serve.ts'))) }
+	? {
+			...(await import(join(assembly, `open${extension}`))),
+			...(await import(join(assembly, `serve${extension}`))),
+		}
 	: coreAlone;
