@@ -1,5 +1,5 @@
 import { Cadences } from '../../core/domain/subscription-cadence.ts';
-import { paymentsOf, trialPayments } from '../../core/domain/subscription-course.ts';
+import { paymentsOf } from '../../core/domain/subscription-course.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { counted, formatNumber } from '../../core/format/numbers.ts';
 import { learnedCadences } from '../../kit/reading/payments.ts';
@@ -35,6 +35,7 @@ import { pathParameters } from '../../kit/reports/report-query.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
 import { numbered } from '../../kit/reports/report-table.ts';
 import { byCount, sumOf } from '../../kit/reports/sums.ts';
+import { trialPayments } from '../../kit/reports/tried-course.ts';
 import { creditedPath, creditOf, markovBasis, markovSays, netCreditAt } from './credit.ts';
 import { unknown } from './unknown-names.ts';
 

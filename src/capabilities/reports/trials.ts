@@ -1,4 +1,3 @@
-import type { SubscriptionTrial } from '../../core/domain/subscription-course.ts';
 import { touchDimensions } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
@@ -14,6 +13,7 @@ import { commonParameters } from '../../kit/reports/report-query.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
 import { type ShareWithBounds, withBounds } from '../../kit/reports/share-interval.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
+import type { SubscriptionTrial } from '../../kit/reports/tried-course.ts';
 import { provisional } from './open-dues.ts';
 
 /** What became of some trials. */

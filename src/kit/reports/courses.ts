@@ -2,28 +2,24 @@ import {
 	type Cadence,
 	Cadences,
 	type CadenceTable,
-	cadenceTableOf,
 	calendarMonthsOf,
 	dueAfter,
 	type Paid,
 	type Payment,
 	type RenewalDays,
 } from '../../core/domain/subscription-cadence.ts';
-import {
-	type Course,
-	paymentsOf,
-	type SubscriptionTrial,
-	triedCourseOf,
-} from '../../core/domain/subscription-course.ts';
+import { type Course, paymentsOf } from '../../core/domain/subscription-course.ts';
 import { dayMs } from '../../core/durations.ts';
 import { withoutHidden } from '../../core/format/hidden-characters.ts';
 import { counted } from '../../core/format/numbers.ts';
 import type { Account } from '../../core/store/control/accounts.ts';
 import type { Reading } from '../../core/store/steps.ts';
+import { cadenceTableOf } from '../reading/learned-cadences.ts';
 import { learnedCadences } from '../reading/payments.ts';
 import { isIn, type Journey, type Period, rounded } from './journey.ts';
 import { quotedName } from './label.ts';
 import { readSubscriptionsWith } from './read-journeys.ts';
+import { type SubscriptionTrial, triedCourseOf } from './tried-course.ts';
 
 /** A subscription with the touches that led to it, and how it has gone. */
 export interface CoursedJourney extends Journey {

@@ -1,3 +1,5 @@
+// The page leads to it.
+import '../../../src/capabilities/documentation/index.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { takesLong } from '../../quick.ts';

@@ -3,9 +3,10 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { visitFacts, visitorFacts } from '../../../src/core/domain/facts.ts';
 import { type LogEntry, profileOf } from '../../../src/core/domain/profile.ts';
-import { Cadences, cadenceTableOf, noCadences } from '../../../src/core/domain/subscription-cadence.ts';
+import { Cadences, noCadences } from '../../../src/core/domain/subscription-cadence.ts';
 import { courseOf } from '../../../src/core/domain/subscription-course.ts';
 import { dayMs, minuteMs } from '../../../src/core/durations.ts';
+import { cadenceTableOf } from '../../../src/kit/reading/learned-cadences.ts';
 import { anyLog, hit, startMs, subscription } from './log.ts';
 
 function visitorAsOf(nowMs: number, ...log: LogEntry[]) {

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import {
-	Cadences,
-	cadenceTableOf,
-	type Paid,
-	usualDays,
-} from '../../../src/core/domain/subscription-cadence.ts';
+import { Cadences, type Paid, usualDays } from '../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../src/core/durations.ts';
+import { cadenceTableOf } from '../../../src/kit/reading/learned-cadences.ts';
 
 const month = 365.25 / 12;
 

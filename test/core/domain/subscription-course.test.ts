@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
-import { Cadences, cadenceTableOf } from '../../../src/core/domain/subscription-cadence.ts';
+import { Cadences } from '../../../src/core/domain/subscription-cadence.ts';
 import { courseOf, paymentsOf, recurringPenceOf } from '../../../src/core/domain/subscription-course.ts';
 import { dayMs } from '../../../src/core/durations.ts';
+import { cadenceTableOf } from '../../../src/kit/reading/learned-cadences.ts';
 
 /** How a monthly subscription with these events (day and pence) has gone by a day. */
 function course(events: readonly (readonly [day: number, pence: number])[], day: number, cadenceDays = 30) {

@@ -22,7 +22,7 @@ If it is interrupted, run it again. To undo it, restore the folder 'replaced-…
 			throw new OperatorError(
 				`'caskade restore' puts a backup into a data folder; on PostgreSQL restore with pg_restore or your server's own tools, and then run 'caskade visitor erase-again'.`,
 			);
-		const { restoreDatabases } = await import('../../../core/store/sqlite/engine/restore.ts');
+		const { restoreDatabases } = await import('../store/restore.ts');
 		const { accounts, replaced } = restoreDatabases(folder, dir, Date.now());
 		const { isOlder, erasuresMissing } = await lookAt(options);
 		print(options, { dir, accounts, replaced, isOlder, erasuresMissing }, () => {

@@ -6,6 +6,9 @@ import { noCadences } from '../../../../src/core/domain/subscription-cadence.ts'
 import { dayMs, minuteMs } from '../../../../src/core/durations.ts';
 import { addAccount, assertRefuses, type Engine, openAccountOn } from '../engines.ts';
 
+/** What they add is in their tests. */
+const ofCapabilities = { experiments: 0, webhooks: 0 };
+
 /** The contract of every engine for goals, segments, models, signing keys and revocations. */
 export function scoringContract(engine: Engine): void {
 	suite(`goals, segments, models and casks on ${engine.name}`, () => {
@@ -27,7 +30,7 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual(account.goals, await control.goals(accountId));
 			assert.deepEqual(account.segments, await control.segments(accountId));
 			assert.deepEqual(
-				{ ...account, goals: 0, segments: 0, visitorSecret: '' },
+				{ ...account, goals: 0, segments: 0, visitorSecret: '', ...ofCapabilities },
 				{
 					id: accountId,
 					clientId: account.clientId,
@@ -48,14 +51,13 @@ export function scoringContract(engine: Engine): void {
 					idTrust: 'claimed',
 					goals: 0,
 					segments: 0,
-					experiments: [],
 					models: [],
 					baseRates: new Map(),
 					revocations: new Map(),
 					cadences: noCadences,
-					webhooks: [],
 					keepsConflicts: false,
 					isFollowed: false,
+					...ofCapabilities,
 				},
 			);
 		});

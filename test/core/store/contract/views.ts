@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type {} from '../../../../src/capabilities/people/index.ts';
+import '../../../../src/capabilities/people/index.ts';
 import { assertRefuses, type Engine, openAccountOn } from '../engines.ts';
 
 /** The contract of every engine for named views. */

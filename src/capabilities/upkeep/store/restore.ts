@@ -11,15 +11,20 @@ import {
 	rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError } from '../../../errors.ts';
-import { isoTime } from '../../../format/iso-time.ts';
-import type { DatabaseKind } from '../../migrations.ts';
-import { SchemaTooNewError } from '../../migrations.ts';
-import { sync } from '../../sync.ts';
-import { openDatabase } from './connection.ts';
-import { atAddress, DataFolder, isServed, lockFolder } from './data-folder.ts';
-import { fileError } from './file-error.ts';
-import { latestSchema, schemaVersion } from './migrate.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { isoTime } from '../../../core/format/iso-time.ts';
+import type { DatabaseKind } from '../../../core/store/migrations.ts';
+import { SchemaTooNewError } from '../../../core/store/migrations.ts';
+import { openDatabase } from '../../../core/store/sqlite/engine/connection.ts';
+import {
+	atAddress,
+	DataFolder,
+	isServed,
+	lockFolder,
+} from '../../../core/store/sqlite/engine/data-folder.ts';
+import { fileError } from '../../../core/store/sqlite/engine/file-error.ts';
+import { latestSchema, schemaVersion } from '../../../core/store/sqlite/engine/migrate.ts';
+import { sync } from '../../../core/store/sync.ts';
 
 /** What a restore has done. */
 export interface Restored {
