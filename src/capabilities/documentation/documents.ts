@@ -111,7 +111,7 @@ export async function readDocuments(): Promise<Documents> {
 	);
 	const first = await readFile(join(project, start), 'utf8');
 	const place = (source: string) => {
-		const at = first.indexOf(`](${posix.relative('docs', source)})`);
+		const at = first.lastIndexOf(`](${posix.relative('docs', source)})`);
 		return source === start ? -1 : at === -1 ? first.length : at;
 	};
 	const ordered = [...sources].sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));

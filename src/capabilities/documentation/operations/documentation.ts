@@ -30,7 +30,7 @@ function menu(documents: Documents, current: string): HtmlValue {
 	const link = ({ path, title }: Document) =>
 		html`<li><a href="${up}/${path}"${path === current && html` aria-current="page"`}>${title}</a></li>\n`;
 	return html`<nav aria-label="Documentation">
-<form action="${up}/search" role="search"><label for="q">Words</label> <input id="q" name="q" type="search" maxlength="100"> <button type="submit">Search</button></form>
+<form action="${up}/search" role="search"><label for="q">Search for</label> <input id="q" name="q" type="search" maxlength="100"> <button type="submit">Search</button></form>
 <ul>${[...documents.values()].filter(({ path }) => path === '').map(link)}<li><a href="${up}/api">HTTP API, from the schemas</a></li></ul>
 ${Object.entries(kinds).map(
 	([folder, name]) => html`<h2>${name}</h2>

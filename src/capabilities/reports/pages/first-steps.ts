@@ -76,5 +76,5 @@ ${uploads(aid, url).map(
 <pre tabindex="0"><code>${asWritten(text)}</code></pre></details>
 `,
 )}
-<p class="note">This changes by itself; without scripts, <a href="">look again</a>. What has happened before this account is brought in by <code>bin/caskade import ${aid} FILE</code>.</p></section>`;
+<p class="note">This changes by itself; without scripts, <a href="">look again</a>. <code>bin/caskade import ${aid} FILE</code> brings in the past. To look around first, <code>bin/caskade demo</code> makes up a year of a shop in the account c-a-demo-local.</p></section>`;
 }
