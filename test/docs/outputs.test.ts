@@ -231,18 +231,6 @@ test('the page on repairs shows what a restore prints, and who is erased again',
 
 const skip = noSmallDisk();
 
-test('the first steps show what their commands for a client of your own print', async (t) => {
-	const at = ['--database', `sqlite:${join(temporaryFolder(t), 'data')}`];
-	await caskadeJson(['account', 'create', 'c-a-demo-local', '--client', 'demo', ...at]);
-	await using server = await serveHere(at);
-	const pages = new Pages({ 'http://127.0.0.1:8080': server.url });
-	const examples = examplesOf('tutorial/first-steps.md').filter(({ args }) =>
-		['account create', 'key issue', 'status'].includes(args.filter((_, place) => place < 2).join(' ')),
-	);
-	assert.equal(examples.length, 3);
-	for (const example of examples) await pages.run(example, at);
-});
-
 test('the page on repairs shows what doctor prints on a disk that is almost full, and full', {
 	skip,
 }, async () => {
