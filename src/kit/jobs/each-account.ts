@@ -54,10 +54,41 @@ export async function accountsInUse(store: Store): Promise<readonly Account[]> {
 	return inUse;
 }
 
-/** Whether anything was ever stored of an account, or is still. Of most of thousands, nothing is. */
-export async function hasHistory(store: Store, accountId: number): Promise<boolean> {
-	const firstMs = await store.read(accountId, firstMomentMs());
-	return Number.isFinite(firstMs);
+/** The marks of accounts of which nothing was stored, by store: all jobs look once. */
+const emptyAt = new WeakMap<Store, Map<number, string>>();
+
+/** Which accounts have a history. Of most of thousands, nothing was ever stored, and to look costs more than all else that they do. */
+export class Histories {
+	readonly #store: Store;
+	readonly #emptyAt: Map<number, string>;
+	#marks: ReadonlyMap<number, string> = new Map();
+
+	constructor(store: Store) {
+		this.#store = store;
+		this.#emptyAt = emptyAt.get(store) ?? new Map();
+		emptyAt.set(store, this.#emptyAt);
+	}
+
+	/** Those of some accounts that are not known to have none. */
+	async among<Account extends { readonly id: number }>(accounts: readonly Account[]): Promise<Account[]> {
+		if (accounts.length === 0) return [];
+		// Of before the look: what is stored meanwhile has another mark.
+		this.#marks = await this.#store.marks(accounts.map(({ id }) => id));
+		return accounts.filter(({ id }) => {
+			const mark = this.#marks.get(id);
+			return mark === undefined || this.#emptyAt.get(id) !== mark;
+		});
+	}
+
+	/** Whether anything was ever stored of an account that `among` has named, or is still. */
+	async has(accountId: number): Promise<boolean> {
+		const mark = this.#marks.get(accountId);
+		// Another job may have looked since.
+		if (mark !== undefined && this.#emptyAt.get(accountId) === mark) return false;
+		if (Number.isFinite(await this.#store.read(accountId, firstMomentMs()))) return true;
+		if (mark !== undefined) this.#emptyAt.set(accountId, mark);
+		return false;
+	}
 }
 
 /** Does a round at once, and again and again, until the signal is aborted. @param round resolves to the pause after it */

@@ -4,6 +4,7 @@ import type { Store } from '../../../core/store/store.ts';
 import {
 	accountsInUse,
 	forEachAccount,
+	Histories,
 	type RoundFailure,
 	repeatedly,
 } from '../../../kit/jobs/each-account.ts';
@@ -22,11 +23,12 @@ export function runKeptDays(
 ): Promise<void> {
 	const fail = ({ aid, reason }: RoundFailure) => log.error({ account: aid, reason }, 'keeping days failed');
 	const news = new News(store);
+	const histories = new Histories(store);
 	return repeatedly(signal, async () => {
 		let isMore = false;
-		const accounts = accountsInUse(store).then((all) => news.among(all));
+		const accounts = accountsInUse(store).then(async (all) => histories.among(await news.among(all)));
 		await forEachAccount(store, accounts, { signal, fail }, async (account) => {
-			if (await keepDays(store, account, signal)) isMore = true;
+			if ((await histories.has(account.id)) && (await keepDays(store, account, signal))) isMore = true;
 			else news.done(account.id);
 		});
 		return isMore ? graceMs : everyMs;

@@ -1,6 +1,6 @@
 import type { Account } from '../../../core/store/control/control-store.ts';
 import type { Store } from '../../../core/store/store.ts';
-import { accountsInUse, forEachAccount, hasHistory, repeatedly } from '../../../kit/jobs/each-account.ts';
+import { accountsInUse, forEachAccount, Histories, repeatedly } from '../../../kit/jobs/each-account.ts';
 import type { TrainedGoal } from '../judge/account-training.ts';
 import { problemOfModel } from '../judge/model-versions.ts';
 import { failingTraining, ScoreUpkeep, type UpkeepOptions } from './score-upkeep.ts';
@@ -40,12 +40,14 @@ export function trainDue(
 	store: Store,
 	{ everyMs, train, now, log, signal }: ScheduleOptions & { readonly everyMs: number },
 ): Promise<void> {
-	return forEachAccount(store, accountsInUse(store), failingTraining(log, signal), async (account) => {
+	const histories = new Histories(store);
+	const accounts = accountsInUse(store).then((all) => histories.among(all));
+	return forEachAccount(store, accounts, failingTraining(log, signal), async (account) => {
 		const newestMs = await newestModelMs(store, account.id);
 		// The absolute difference, because another server's clock may be slightly ahead. A time far in the future must
 		// not prevent training forever.
 		if (signal.aborted || Math.abs(now() - newestMs) < everyMs) return;
-		if (!(await hasHistory(store, account.id))) return;
+		if (!(await histories.has(account.id))) return;
 		for (const { version, active, report } of await train(account, now())) {
 			const { goal, scope, kind, later } = report;
 			const auc = later?.auc.value ?? null;

@@ -7,7 +7,7 @@ import type { Store } from '../../../core/store/store.ts';
 import {
 	accountsInUse,
 	forEachAccount,
-	hasHistory,
+	Histories,
 	type RoundFailure,
 } from '../../../kit/jobs/each-account.ts';
 import { historyReader } from '../../../kit/reading/histories.ts';
@@ -43,25 +43,34 @@ export function failingTraining(log: WorkLog, signal: AbortSignal) {
 export class ScoreUpkeep {
 	readonly #store: Store;
 	readonly #options: UpkeepOptions;
+	readonly #histories: Histories;
 	/** The time of the last attempt and the pause after it, by account id. */
 	readonly #measured = new Map<number, { atMs: number; pauseMs: number }>();
 
 	constructor(store: Store, options: UpkeepOptions) {
 		this.#store = store;
 		this.#options = options;
+		this.#histories = new Histories(store);
 	}
 
 	/** Handles all accounts that are due. Failures are logged, and retried later. */
 	round(): Promise<void> {
 		const { now, log, signal } = this.#options;
 		const failing = failingTraining(log, signal);
-		return forEachAccount(this.#store, accountsInUse(this.#store), failing, async (account) => {
+		// One for all, so that those without a history are due in the same rounds: they are asked for together.
+		const roundMs = now();
+		let live: ReadonlySet<number> = new Set();
+		const due = accountsInUse(this.#store).then(async (all) => {
+			const due = all.filter(({ id }) => this.#isDue(id));
+			live = new Set((await this.#histories.among(due)).map(({ id }) => id));
+			return due;
+		});
+		return forEachAccount(this.#store, due, failing, async (account) => {
 			const last = this.#measured.get(account.id);
-			if (last && Math.abs(now() - last.atMs) < last.pauseMs) return;
 			this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
 			const later = last ? Math.min(maxPauseMs, 2 * last.pauseMs) : minPauseMs;
-			if (!(await this.#isMeasurable(account.id))) {
-				this.#measured.set(account.id, { atMs: now(), pauseMs: later });
+			if (!live.has(account.id) || !(await this.#isMeasurable(account.id))) {
+				this.#measured.set(account.id, { atMs: roundMs, pauseMs: later });
 				return;
 			}
 			const isLearned = await learnCadences(this.#store, account, now());
@@ -71,9 +80,14 @@ export class ScoreUpkeep {
 		});
 	}
 
+	#isDue(accountId: number): boolean {
+		const last = this.#measured.get(accountId);
+		return !last || Math.abs(this.#options.now() - last.atMs) >= last.pauseMs;
+	}
+
 	/** Whether there is anything to measure, or there was. Without base rates, what is assumed is served. */
 	async #isMeasurable(accountId: number): Promise<boolean> {
-		if (await hasHistory(this.#store, accountId)) return true;
+		if (await this.#histories.has(accountId)) return true;
 		const { control } = this.#store;
 		return (await control.baseRates(accountId)).size > 0 || (await control.cadences(accountId)) !== null;
 	}

@@ -5,6 +5,7 @@ import type { Store } from '../../../core/store/store.ts';
 import {
 	accountsInUse,
 	forEachAccount,
+	Histories,
 	type RoundFailure,
 	repeatedly,
 } from '../../../kit/jobs/each-account.ts';
@@ -21,10 +22,11 @@ export function runSharedKeys(
 	const fail = ({ aid, reason }: RoundFailure) =>
 		log.error({ account: aid, reason }, 'looking for shared keys failed');
 	const news = new News(store);
+	const histories = new Histories(store);
 	return repeatedly(signal, async () => {
-		const accounts = accountsInUse(store).then((all) => news.among(all));
+		const accounts = accountsInUse(store).then(async (all) => histories.among(await news.among(all)));
 		await forEachAccount(store, accounts, { signal, fail }, async ({ id }) => {
-			await findSharedKeys(store, id, signal);
+			if (await histories.has(id)) await findSharedKeys(store, id, signal);
 			news.done(id);
 		});
 		return hourMs;

@@ -15,6 +15,7 @@ import type { ServingReader, ServingWriter, WriterEvents } from '../serving.ts';
 import type { Reading, Steps } from '../steps.ts';
 import type { OlderSchema, OpenStore, StorePlace } from '../store.ts';
 import {
+	accountSchema,
 	changeMarkOf,
 	createAccountFile,
 	deleteAccountFile,
@@ -270,8 +271,7 @@ export class SqliteStore implements OpenStore {
 		for (const { id, aid } of accounts) {
 			let version = 0;
 			try {
-				using database = openAccountFile(this.#folder, id, { busyTimeoutMs });
-				version = schemaVersion(database);
+				version = accountSchema(this.#folder, id);
 			} catch (error) {
 				onError(`account ${aid}`, `${reasonOf(error)}; restore a backup of it`);
 			}

@@ -13,6 +13,7 @@ import {
 	openFor,
 	subscriptionEvent,
 } from '../../../core/store/engines.ts';
+import { eventually } from '../../../eventually.ts';
 import { collectWork } from '../../../support.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../made-up-log.ts';
 import { trainedOnVisitors } from '../made-up-profiles.ts';
@@ -180,6 +181,8 @@ for (const engine of enginesAboveContract)
 		});
 		await upkeep.round();
 		assert.equal(await store.control.cadences(accountId), null, 'nothing is known yet');
+		const markOf = async () => (await store.marks([accountId])).get(accountId);
+		const before = await markOf();
 		const pay = (subid: string, days: number, times: number, rvn: number) =>
 			Array.from({ length: times }, (_, index) => ({
 				...subscriptionEvent({ tid: `${subid}-${index}`, subid, evt: 'plan', rvn }),
@@ -192,6 +195,7 @@ for (const engine of enginesAboveContract)
 				...Array.from({ length: 4 }, (_, index) => pay(`a${index}`, 365, 2, 9900)).flat(),
 			],
 		);
+		await eventually('the account has news', async () => (await markOf()) !== before);
 		clock.nowMs = startMs + 400 * dayMs;
 		await upkeep.round();
 		const table = await store.control.cadences(accountId);

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
 import { newestSchemas } from '../../migrations.ts';
@@ -36,6 +36,40 @@ export function openAccountFile(
 		database.close();
 		throw error;
 	}
+}
+
+/** Each file begins with this. Its places are those of https://www.sqlite.org/fileformat.html. */
+const header = { bytes: 100, magic: 'SQLite format 3\0', pageBytes: 16, pages: 28, version: 60, owner: 68 };
+
+/**
+ * The schema of an account's file, of which SQLite looks only into files with a log: a server with thousands of accounts starts in a
+ * tenth of the time.
+ * @throws as `openAccountFile`
+ */
+export function accountSchema(folder: DataFolder, accountId: number): number {
+	const path = folder.accountPath(accountId);
+	const file = statSync(path, { throwIfNoEntry: false });
+	if (file?.isFile() && !existsSync(`${path}-wal`)) {
+		const bytes = beginning(path);
+		const version = bytes.readInt32BE(header.version);
+		const isWhole =
+			bytes.toString('latin1', 0, header.magic.length) === header.magic &&
+			file.size >= bytes.readUInt16BE(header.pageBytes) * bytes.readUInt32BE(header.pages);
+		if (isWhole && version > 0 && [0, accountId].includes(bytes.readInt32BE(header.owner))) return version;
+	}
+	using database = openAccountFile(folder, accountId, { busyTimeoutMs });
+	return schemaVersion(database);
+}
+
+function beginning(path: string): Buffer {
+	const bytes = Buffer.alloc(header.bytes);
+	const file = openSync(path, 'r');
+	try {
+		readSync(file, bytes);
+	} finally {
+		closeSync(file);
+	}
+	return bytes;
 }
 
 /**
