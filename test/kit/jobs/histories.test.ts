@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Histories } from '../../../src/kit/jobs/each-account.ts';
-import { hit } from '../../core/store/contract/visitors.ts';
 import { addAccount, type Engine, engines, openFor, startWritingFor } from '../../core/store/engines.ts';
+import { hit } from '../../core/store/made-hits.ts';
 
 const [sqlite] = engines as [Engine];
 

@@ -6,7 +6,7 @@ import type { BackgroundPlace } from '../../../kit/jobs/background.ts';
 import {
 	accountsInUse,
 	forEachAccount,
-	hasHistory,
+	Histories,
 	type RoundFailure,
 	repeatedly,
 } from '../../../kit/jobs/each-account.ts';
@@ -54,12 +54,18 @@ export function runPromises({
 	const fail = (failure: RoundFailure) => {
 		if (!signal.aborted) log.error(failure, 'training failed');
 	};
+	const histories = new Histories(store);
 	return repeatedly(signal, async () => {
-		await forEachAccount(store, accountsInUse(store), { signal, fail }, async (account) => {
-			const nowMs = store.now();
+		const nowMs = store.now();
+		const accounts = accountsInUse(store).then((all) =>
+			histories.among(all.filter(({ id }) => Math.abs(nowMs - (followed.get(id)?.atMs ?? 0)) >= everyMs)),
+		);
+		await forEachAccount(store, accounts, { signal, fail }, async (account) => {
 			const last = followed.get(account.id);
-			if (last && Math.abs(nowMs - last.atMs) < everyMs) return;
-			if (!(await hasHistory(store, account.id))) return;
+			if (!(await histories.has(account.id))) {
+				followed.set(account.id, { atMs: nowMs, broken: [] });
+				return;
+			}
 			await pruneServed(store, account.id, nowMs);
 			const broken = (await followPromises(store, account, nowMs)).map(({ goal }) => goal);
 			followed.set(account.id, { atMs: nowMs, broken });
