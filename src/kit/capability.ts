@@ -1,8 +1,9 @@
 import type { ServingCapability } from '../core/api/serving-part.ts';
+import type { HtmlValue } from '../core/format/html.ts';
 import type { AnyAct } from './act.ts';
 import type { Buildable } from './cli/command.ts';
 import type { MakeEntrance } from './console/entrance.ts';
-import type { ConsolePage } from './console/page.ts';
+import type { AskedOfAccount, ConsolePage } from './console/page.ts';
 import type { BackgroundPart, BackgroundPlace } from './jobs/background.ts';
 import type { RunComputeJob } from './jobs/compute-jobs.ts';
 import type { ReportDefinition } from './reports/report.ts';
@@ -22,6 +23,8 @@ export interface ManagedActs {
 /** What a capability adds to the console. */
 export interface ConsolePart {
 	readonly pages: readonly ConsolePage[];
+	/** What it tells of an account beside others. */
+	cardOf?(asked: AskedOfAccount): Promise<HtmlValue>;
 	/** Lets people in. There is one. */
 	readonly entrance?: MakeEntrance;
 }

@@ -1,6 +1,8 @@
 import type { AccessDirectory } from '../../core/access/directory.ts';
+import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { OperatorError, QueueFullError } from '../../core/errors.ts';
 import { html } from '../../core/format/html.ts';
+import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import { concerned, refusedOf, runAct } from '../../kit/act.ts';
 import type { ConsolePart } from '../../kit/capability.ts';
@@ -66,6 +68,8 @@ const liveMs = 15_000;
 /** The part of that time, from the request on, for what a page can be without. */
 const soonPart = 4;
 const keptLateMs = 60_000;
+/** Whoever sees more accounts gets their names. */
+const maxCards = 12;
 /** Of one account. They are made one at a time. */
 const maxWaitingReports = 100;
 
@@ -124,14 +128,38 @@ export function createConsole(options: ConsoleOptions): Console {
 		return answerPage(entrance, page, { ...asked, parts, account });
 	}
 
-	/** Leads to the account that the person has opened last, or else to the first that they may see. */
+	/** Leads to the account of a person who sees one; whoever sees several gets a card for each, the one that was opened last first. */
 	async function home(entrance: Entrance, asked: Asked): Promise<ConsoleAnswer> {
 		const last = await entrance.lastAid(asked.person);
 		const visible = directory.accounts.filter(({ aid }) => may(asked.person, aid, 'aggregates'));
-		const account = visible.find(({ aid }) => aid === last) ?? visible[0];
-		if (account) return redirect(`/console/${account.aid}/`);
+		const [first, ...others] = visible.toSorted(
+			(a, b) => Number(b.aid === last) - Number(a.aid === last) || compareTexts(a.aid, b.aid),
+		);
+		if (first && others.length > 0) return cards(asked, [first, ...others]);
+		if (first) return redirect(`/console/${first.aid}/`);
 		const body = html`<p class="empty">There is no account yet that you may see. An account is created with <code>bin/caskade account create AID --client NAME</code>, and given to you with <code>bin/caskade user grant</code>.</p>`;
 		return pageAnswer(200, { title: 'Accounts', asked, body });
+	}
+
+	/** A card for each account, with what capabilities tell of it. */
+	async function cards(asked: Asked, accounts: readonly KnownAccount[]): Promise<ConsoleAnswer> {
+		const made = await Promise.all(
+			accounts.slice(0, maxCards).map((account) => {
+				const full = { ...asked, ...ofAccount(account, viewOf(new URLSearchParams(), account, now())) };
+				const told = Promise.all(parts.map(({ cardOf }) => cardOf?.(full)));
+				return untilDue(
+					told.catch(() => ['Its figures could not be made.']),
+					waitMs,
+				);
+			}),
+		);
+		const body = html`<ul class="cards">${accounts.map(({ aid }, place) => {
+			const told = place < maxCards && (made[place] ?? 'Its figures are being made.');
+			return html`<li class="section"><h2><a href="/console/${aid}/">${aid}</a></h2>${told}</li>
+`;
+		})}</ul>`;
+		const frame = { title: 'Accounts', asked, body };
+		return made.includes(undefined) ? shownAgain(frame) : pageAnswer(200, frame);
 	}
 
 	function missing(asked: Asked): ConsoleAnswer {
@@ -165,6 +193,10 @@ export function createConsole(options: ConsoleOptions): Console {
 			return pageAnswer(status, { title, page, asked, view, body });
 		};
 		const isWrite = request.method === 'POST';
+		// A form of filters sends what nobody has chosen, too.
+		const given = [...unnoted.query].filter(([, value]) => value !== '');
+		if (!isWrite && page.takesView && given.length < unnoted.query.size)
+			return redirect(`${request.path}${given.length > 0 ? `?${new URLSearchParams(given)}` : ''}`);
 		if (page.right !== null && !may(person, account?.aid ?? null, page.right)) {
 			if (isWrite) await note(`refused: ${title}`);
 			const body = html`<p class="problem" role="alert">${new NotAllowedError().message}</p>`;

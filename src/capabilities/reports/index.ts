@@ -30,7 +30,7 @@ export const reports: Capability = {
 		return { operations: (app, guard) => reportOperations(app, { ...guard, ...server }) };
 	},
 	async pages() {
-		const { overviewPage } = await import('./pages/overview.ts');
+		const { accountCard, overviewPage } = await import('./pages/overview.ts');
 		const { attributionPage } = await import('./pages/attribution.ts');
 		const { journeysPage } = await import('./pages/journeys.ts');
 		const { revenuePage } = await import('./pages/revenue.ts');
@@ -45,7 +45,7 @@ export const reports: Capability = {
 			retentionPage,
 			subscriptionsPage,
 		];
-		return { pages: [...shown, ...reportFilePages(await allReports())] };
+		return { pages: [...shown, ...reportFilePages(await allReports())], cardOf: accountCard };
 	},
 	jobs: {
 		async background({ store, work, log, signal }) {

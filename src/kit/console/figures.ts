@@ -34,6 +34,8 @@ interface SectionOptions {
 	readonly empty?: HtmlValue;
 	/** What the tables have, where that is less than the report. */
 	readonly tabled?: Report;
+	/** Whether it begins with what the report says. */
+	readonly isAnswered?: boolean;
 }
 
 /** A report as a part of a page: pictures, their tables, what the figures mean, and the same as CSV and JSON. */
@@ -61,6 +63,7 @@ export async function sectionOf(
 		isAlone = false,
 		empty = nothingHere,
 		tabled = report,
+		isAnswered = true,
 	}: SectionOptions,
 ): Promise<Html> {
 	const { account, view, dayNotes } = asked;
@@ -76,7 +79,7 @@ export async function sectionOf(
 	const id = [definition.kind, ...Object.values(texts).filter(Boolean)].join('-');
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
-${report.answer && html`<p class="answer">${report.answer}</p>`}
+${isAnswered && answerOf(report)}
 ${unsaid(asked, report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
 ${
 	report.rows.length === 0
@@ -98,6 +101,11 @@ ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
 <a href="${file('csv')}">CSV</a> <a href="${file('json')}">JSON</a></footer>
 </section>
 `;
+}
+
+/** What a report says. No line breaks behind the sign of an amount. */
+export function answerOf({ answer }: Report): Html | null {
+	return answer ? html`<p class="answer">${answer.replaceAll(/[+−](?=\D)/g, '$&\u2060')}</p>` : null;
 }
 
 /** What the sections of a page have said, by the request for it. */

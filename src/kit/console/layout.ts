@@ -1,13 +1,16 @@
 import { touchDimensions, touchNames } from '../../core/domain/touch.ts';
 import { capitalised } from '../../core/format/capitalised.ts';
 import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
+import { isoTime } from '../../core/format/iso-time.ts';
 import { may } from '../person.ts';
+import { addDays } from '../reports/calendar.ts';
+import { periodText } from '../reports/report-table.ts';
 import { scriptPaths, stylePath } from './assets.ts';
 import type { ConsoleAnswer } from './exchange.ts';
 import { hiddenFields } from './form.ts';
 import { type NamedView, viewPath } from './links.ts';
 import type { Asked, ConsolePage } from './page.ts';
-import { nameOf } from './page-table.ts';
+import { nameOf, timeOf } from './page-table.ts';
 import { saveView } from './save-view.ts';
 import { periodDays, queryText, type View } from './view.ts';
 
@@ -48,7 +51,7 @@ ${
 ${asked && menu(asked, frame)}
 <main id="main"${isBusy && html` aria-busy="true"`}${(isBusy || page?.isLive) && html` data-live`}>
 <div class="head"><h1>${title}</h1>
-${view && asked && page?.takesView && viewForm(asked, view)}</div>
+${view && asked && page?.takesView && [viewForm(asked, view), printedHead(asked, view)]}</div>
 ${body}
 </main>
 </body>
@@ -59,6 +62,13 @@ ${body}
 		headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
 		body: text.toString(),
 	};
+}
+
+/** What is printed instead of forms. */
+function printedHead({ account, now }: Asked, view: View): Html {
+	const { period: _, from: _from, to: _to, ...filters } = view.texts;
+	const chosen = Object.entries(filters).map(([name, value]) => `, ${name} ${value}`);
+	return html`<p class="paper">${account?.aid}, ${periodText(view.from, view.to)} (${view.timezone})${chosen}. Printed ${timeOf(isoTime(now()))}.</p>`;
 }
 
 function menu(asked: Asked, { page: current, view, namedViews = [] }: Frame): Html {
@@ -77,17 +87,23 @@ function menu(asked: Asked, { page: current, view, namedViews = [] }: Frame): Ht
 	const others = directory.accounts.filter(
 		({ aid }) => aid !== account?.aid && may(person, aid, 'aggregates'),
 	);
+	// The same figures of another account. Segments are an account's own, and parts of a path are.
+	const samePage =
+		current?.takesView && !current.path.slice(':aid/'.length).includes(':')
+			? `${current.path.slice(':aid/'.length)}${queryText(view, { segment: null })}`
+			: '';
 	return html`<nav aria-label="Console">
 <p class="brand"><a href="/console/">Caskade</a></p>
+${account && html`<p class="account"><strong>${account.aid}</strong></p>`}
+<label class="fold"><input type="checkbox"> Menu</label>
 ${
 	account &&
-	html`<p class="account"><strong>${account.aid}</strong></p>
-${[...Map.groupBy(shown(true), ({ right }) => right).values()].map((group) => html`<ul>${group.map(link)}</ul>`)}
+	html`${[...Map.groupBy(shown(true), ({ right }) => right).values()].map((group) => html`<ul>${group.map(link)}</ul>`)}
 ${namedViews.length > 0 && html`<p class="hint">Views</p><ul>${namedViews.map((one) => html`<li><a href="${viewPath(account.aid, one)}">${nameOf(one.name)}</a></li>`)}</ul>`}`
 }
 ${
 	others.length > 0 &&
-	html`<details${!account && html` open`}><summary>${account ? 'Other accounts' : 'Accounts'}</summary><ul>${others.map(({ aid }) => html`<li><a href="/console/${aid}/">${aid}</a></li>`)}</ul></details>`
+	html`<details${!account && html` open`}><summary>${account ? 'Other accounts' : 'Accounts'}</summary><ul>${others.map(({ aid }) => html`<li><a href="/console/${aid}/${samePage}">${aid}</a></li>`)}</ul></details>`
 }
 <ul>${shown(false).map(link)}</ul>
 <form class="person" method="post" action="/console/sign-out">
@@ -99,6 +115,27 @@ ${hiddenFields({ token: asked.formToken })}
 `;
 }
 
+/** What people most often look for; a channel or a zone may be any other. */
+const usualChannels = [
+	'direct',
+	'email',
+	'organic search',
+	'paid search',
+	'referral',
+	'social',
+	'paid social',
+	'affiliates',
+];
+const usualTimezones = [
+	'UTC',
+	'Europe/London',
+	'Europe/Berlin',
+	'America/New_York',
+	'America/Los_Angeles',
+	'Asia/Tokyo',
+	'Australia/Sydney',
+];
+
 /** The other properties of touches are shown where a link has chosen one. */
 const usualFilters: ReadonlySet<string> = new Set(['channel', 'campaign']);
 
@@ -106,24 +143,26 @@ function viewForm(asked: Asked, view: View): Html {
 	const { request, account } = asked;
 	const preset = (period: string, name: string) =>
 		html`<a href="${request.path}${queryText(view, { from: null, to: null, period })}"${view.period === period && html` aria-current="true"`}>${name}</a> `;
-	const field = (name: string, label: string, type: string) =>
-		html`<label>${label} <input type="${type}" name="${name}" value="${(name === 'from' ? view.from : name === 'to' ? view.to : view.texts[name]) ?? ''}"></label>
+	const field = (name: string, label: string, value: string | null | undefined, type = 'text') =>
+		html`<label>${label} <input type="${type}" name="${name}" value="${value ?? ''}"${type === 'text' && html` list="${name}-names"`}></label>
 `;
+	const names = (name: string, all: readonly string[]) =>
+		html`<datalist id="${name}-names">${all.map((one) => html`<option value="${one}"></option>`)}</datalist>`;
 	const compared = view.texts.compare ?? '';
 	const option = (value: string, name: string) =>
 		html`<option value="${value}"${value === compared && html` selected`}>${name}</option>`;
 	const channels = [...new Set(account?.channelRules.map(({ channel }) => channel) ?? [])];
 	return html`<form class="view" method="get" action="${request.path}">
-<p class="presets">${periodDays.map((days) => preset(String(days), `${days} days`))}${preset('all', 'All time')}<span class="zone">Days are in ${view.timezone}</span></p>
+<p class="presets">${periodDays.map((days) => preset(String(days), `${days} days`))}${preset('this-month', 'This month')}${preset('last-month', 'Last month')}${preset('all', 'All time')}<span class="zone">Days are in ${view.timezone}</span></p>
 <details${view.period === null && html` open`}><summary>Period and filters</summary>
-${field('from', 'From', 'date')}${field('to', 'To, the day after the last', 'date')}
+${field('from', 'From', view.from, 'date')}${field('until', 'Last day', view.to && addDays(view.to, -1), 'date')}
 <label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
-${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, capitalised(touchNames[name]), 'text'))}${field('evt', 'Event type', 'text')}
+${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, capitalised(touchNames[name]), view.texts[name]))}${field('evt', 'Event type', view.texts.evt)}
 <label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
 <label>Mail gateways <select name="include"><option value="">left out</option><option value="gateways"${view.texts.include && html` selected`}>counted</option></select></label>
-${field('timezone', 'Time zone', 'text')}
+${field('timezone', 'Time zone', view.texts.timezone)}
 <button>Show</button> <a href="${request.path}">Reset</a>
-${channels.length > 0 && html`<p class="hint">Channels of this account: ${channels.join(', ')}.</p>`}
+${names('channel', [...channels, ...usualChannels])}${names('timezone', [account?.timezone ?? 'UTC', ...usualTimezones])}
 </details>
 </form>
 ${saveView(asked)}`;

@@ -1,6 +1,7 @@
 import { dayMs } from '../../core/durations.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { addDays, calendarOf } from '../reports/calendar.ts';
+import { day } from '../../core/format/values.ts';
+import { addDays, addMonths, calendarOf } from '../reports/calendar.ts';
 import {
 	filters,
 	type ReportParameter,
@@ -12,6 +13,8 @@ import {
 /** Lengths of periods that end today, in days. Whole weeks, so that they have equally many of each weekday. */
 export const periodDays = [7, 28, 91, 364] as const;
 const defaultDays = 28;
+/** Calendar months as periods, by how many months before this one they are. */
+export const periodMonths = { 'this-month': 0, 'last-month': 1 } as const;
 
 /** What all pages of figures take. It stands in the address. */
 const viewNames: readonly ReportParameter[] = ['from', 'to', 'compare', 'timezone', 'include', ...filters];
@@ -32,19 +35,35 @@ export interface View {
 /** Reads a page's query. @throws OperatorError that names what is wrong */
 export function viewOf(query: URLSearchParams, { timezone }: { timezone: string }, nowMs: number): View {
 	const texts: Record<string, string> = {};
+	// The last day of a form; addresses have the day after it, as reports do.
+	const until = query.get('until')?.trim();
 	for (const name of [...viewNames, 'period']) {
 		const text = query.get(name)?.trim();
 		if (text) texts[name] = text;
 	}
+	if (until) texts.to = addDays(day(until), 1);
 	const { period, ...own } = texts;
 	const isGiven = own.from !== undefined || own.to !== undefined;
 	const days = period === undefined ? defaultDays : periodDays.find((each) => String(each) === period);
-	if (!isGiven && period !== 'all' && days === undefined)
-		throw new OperatorError(`period must be ${periodDays.join(', ')} days, or all.`);
+	const months = Object.entries(periodMonths).find(([name]) => name === period)?.[1];
+	if (!isGiven && period !== 'all' && days === undefined && months === undefined)
+		throw new OperatorError(
+			`period must be ${periodDays.join(', ')} days, ${Object.keys(periodMonths).join(', ')}, or all.`,
+		);
 	const read = readQuery({ kind: 'page', parameters: viewNames }, own, nowMs);
 	const zone = read.timezone ?? timezone;
 	const today = calendarOf(zone).dayOf(nowMs);
 	if (isGiven) return { from: read.from, to: read.to, period: null, texts: own, timezone: zone };
+	if (months !== undefined) {
+		const month = addMonths(calendarOf(zone).monthOf(nowMs), -months);
+		return {
+			from: `${month}-01`,
+			to: months === 0 ? addDays(today, 1) : `${addMonths(month, 1)}-01`,
+			period: period as string,
+			texts: { ...own, period: period as string },
+			timezone: zone,
+		};
+	}
 	if (days === undefined)
 		return { from: null, to: null, period: 'all', texts: { ...own, period: 'all' }, timezone: zone };
 	return {

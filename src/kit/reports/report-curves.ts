@@ -37,6 +37,10 @@ interface CurveTitles {
 	readonly isStacked?: boolean;
 	/** What is counted from left to right, where places do not say. */
 	readonly across?: string;
+	/** Whether places are numbers, as far apart as they are. */
+	readonly isLinear?: boolean;
+	/** A place that a line stands at, with what it is. */
+	readonly marked?: { readonly x: string; readonly text: string } | undefined;
 	/** What happened on days, where places are days, weeks or months: which of these. */
 	readonly noted?: { readonly notes: readonly DayNote[]; readonly every: SpanLength };
 }
@@ -50,7 +54,7 @@ const [endLength, endDistance] = [24, 16];
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
 export function curves(
 	all: readonly Curve[],
-	{ title, money, isShare, isStacked, across: unit, noted: given }: CurveTitles,
+	{ title, money, isShare, isStacked, across: unit, noted: given, isLinear, marked }: CurveTitles,
 ): Html | null {
 	const drawn = all.slice(0, maxSeries);
 	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
@@ -70,7 +74,9 @@ export function curves(
 	const right = Math.max(18, ...endNames.map((name) => name.length * characterWidth + 34));
 	const placeOf = new Map(places.map((x, place) => [x, place]));
 	const plot = width - left - right;
+	const [firstNumber, lastNumber] = [Number(places[0]), Number(places.at(-1))];
 	const across = (x: string) => {
+		if (isLinear) return left + (plot * (Number(x) - firstNumber)) / (lastNumber - firstNumber || 1);
 		const place = placeOf.get(x) as number;
 		return left + plot * (isStacked ? (place + 0.5) / places.length : place / Math.max(1, places.length - 1));
 	};
@@ -83,14 +89,17 @@ export function curves(
 	);
 	const longest = Math.max(...places.map((x) => x.length)) * characterWidth;
 	const every = Math.ceil((places.length - 1) / Math.floor(plot / (longest + 22))) || 1;
-	const names = places
-		.filter((_, place) => place % every === 0)
-		.map((x) => {
-			// Names at the ends stay within the picture.
-			const [least, most] = [longest / 2, width - longest / 2];
-			const middle = Math.min(most, Math.max(least, across(x))).toFixed(1);
-			return html`<text x="${middle}" y="${height - below + 20}" text-anchor="middle">${x}</text>`;
-		});
+	const named = isLinear
+		? marksBetween(firstNumber, lastNumber)
+				.filter((mark) => mark >= firstNumber && mark <= lastNumber)
+				.map(String)
+		: places.filter((_, place) => place % every === 0);
+	const names = named.map((x) => {
+		// Names at the ends stay within the picture.
+		const [least, most] = [longest / 2, width - longest / 2];
+		const middle = Math.min(most, Math.max(least, across(x))).toFixed(1);
+		return html`<text x="${middle}" y="${height - below + 20}" text-anchor="middle">${x}</text>`;
+	});
 	if (unit)
 		names.push(
 			html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
@@ -140,6 +149,9 @@ export function curves(
 		return html`<path class="noted" d="M${x} ${height - below}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
 `;
 	});
+	const mark =
+		marked &&
+		html`<path class="interval" stroke-dasharray="5" d="M${across(marked.x).toFixed(1)} ${height - below}V${top}"/><text x="${(across(marked.x) + 6).toFixed(1)}" y="${top + 10}">${marked.text}</text>`;
 	const ends = endNames.flatMap((name, place) => {
 		const { points = [], isPale } = drawn[place] ?? {};
 		const last = points.findLast(({ y }) => y !== null);
@@ -154,7 +166,7 @@ export function curves(
 	return picture(
 		title,
 		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
-${noteMarks}${lines}${labelled}</svg>`,
+${noteMarks}${lines}${mark}${labelled}</svg>`,
 		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a part of the ${given?.every ?? 'span'}, or not over yet.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}${noteList([...noted.values()].flat())}`,
 	);
 }

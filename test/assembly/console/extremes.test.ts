@@ -90,7 +90,9 @@ async function look(browser: Browser, parts: Readonly<Record<string, string>>): 
 		'/revenue?period=all',
 		'/retention?period=all',
 		`/visitors?find=${encodeURIComponent(parts.tid ?? '')}`,
-		`/?channel=${encodeURIComponent(parts.channel ?? '')}`,
+		`/?channel=${encodeURIComponent(parts.channel ?? 'email')}`,
+		'/?period=last-month',
+		'/attribution?with=first',
 	].map((path) => `/console/${aid}${path}`);
 	for (const address of [...addressesOf(aid, parts), ...more]) {
 		const { status, body: shown } = await browser.whole(address);

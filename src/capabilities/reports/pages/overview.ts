@@ -2,7 +2,7 @@ import { touchDimensions } from '../../../core/domain/touch.ts';
 import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
-import { aboveTables, sectionOf } from '../../../kit/console/figures.ts';
+import { aboveTables, answerOf, sectionOf } from '../../../kit/console/figures.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
@@ -57,18 +57,25 @@ export const overviewPage = accountPage({
 		const { compared: _, ...shownActivity } = activity;
 		const page = html`${await firstSteps(asked)}${await attention(asked, joined)}
 ${compare !== null && comparisons(asked, compare)}
+${answerOf(activity)}
 ${totals(asked, activity, joined)}
 ${
 	credited
 		? channels(asked, credited)
 		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made. It appears by itself.</p></section>`
 }
-${await sectionOf(asked, activityReport, activity, { title: 'What came in', texts: { every }, tabled: shownActivity })}
+${await sectionOf(asked, activityReport, activity, { title: 'What came in', texts: { every }, tabled: shownActivity, isAnswered: false })}
 ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
 	},
 });
+
+/** What came in lately, of an account beside others. */
+export async function accountCard(asked: AskedOfAccount): Promise<Html> {
+	const query = reportQueryOf(activityReport, asked.view, { compare: 'previous' }, asked.now());
+	return answerOf(await asked.report(query)) ?? html`<p>Nothing has come in lately.</p>`;
+}
 
 function sum(report: Report | undefined, name: string): number | null {
 	if (!report || report.rows.every((row) => row[name] == null)) return null;
@@ -105,13 +112,18 @@ function totals(asked: AskedOfAccount, activity: Report, coverage: Report | unde
 			seesRows && rows
 				? rowsPath(asked, rows, { row: {}, report: activity })
 				: `/console/${account.aid}/${page}${queryText(view)}`;
-		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(activity.rows.map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
+		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(wholeDays(activity).map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
 `;
 	})}${
 		joined !== null &&
 		html`<li><a href="/console/${account.aid}/attribution${queryText(view)}#coverage"><span class="name">Events joined to a visitor</span> <span class="value">${formatShare(joined)}</span> ${joinedBefore !== null && html`<span class="change">from ${formatShare(joinedBefore)}</span>`}</a></li>
 `
 	}</ul>`;
+}
+
+/** Without the last day, week or month where it is not over: it would look like a fall. */
+function wholeDays({ rows }: Report): Report['rows'] {
+	return rows.at(-1)?.part ? rows.slice(0, -1) : rows;
 }
 
 /** A text that has no line between a minus and the sign of a currency. */
@@ -165,6 +177,7 @@ function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
 		? bars(shown, 'changePence', { title: 'Change of net revenue', money })
 		: bars(shown, 'netPence', { title: 'Net revenue', money });
 	return html`<section class="section"><h2>${compared ? 'Channels that changed most' : 'Channels'}</h2>
+${answerOf(credited)}
 ${aboveTables(picture, htmlTable(shown, money, { subscriptions: { heading: 'new subscriptions' }, changePence: { heading: 'change' } }, { linkOf: linksOf(asked, attributionReport, credited) }))}
 <p><a href="/console/${account.aid}/attribution${queryText(view)}">All channels</a></p></section>`;
 }

@@ -3,12 +3,10 @@ import { type Goal, horizonMsOf } from '../../../core/domain/goal.ts';
 import { dayMs } from '../../../core/durations.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { capitalised } from '../../../core/format/capitalised.ts';
-import { minorUnitOf } from '../../../core/format/currencies.ts';
+import { decimalsOf } from '../../../core/format/currencies.ts';
 import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
-import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
-import { wholeNumber } from '../../../core/format/values.ts';
 import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { aboveTables, reportSection } from '../../../kit/console/figures.ts';
@@ -49,12 +47,22 @@ export const scoresPage = accountPage({
 		const links = account.goals.map(
 			(one) => [request.path + queryText(view, { goal: one.name }), one.name, one === goal] as const,
 		);
-		return html`${tabs(links)}
-${training && endOf(training)}
-${await distribution(asked, goal)}
-${await reportSection(asked, 'promises', { title: 'Promises of scores', texts: { goal: goal.name } })}
+		const isOfModel = query.get('part') === 'model';
+		const part = (name: string | null, title: string) =>
+			[
+				request.path + queryText(view, { goal: goal.name, part: name }),
+				title,
+				isOfModel === (name !== null),
+			] as const;
+		const shown = isOfModel
+			? await versions(asked, goal)
+			: html`${await distribution(asked, goal)}
 ${await threshold(asked, goal)}
-${await versions(asked, goal)}`;
+${await reportSection(asked, 'promises', { title: 'Did scores come true?', texts: { goal: goal.name }, empty: 'No page has been told a score whose time is over. What scores said is compared with what came once it is.' })}`;
+		return html`${tabs(links)}
+${tabs([part(null, 'Who is likely'), part('model', 'The model')])}
+${training && endOf(training)}
+${shown}`;
 	},
 });
 
@@ -87,7 +95,7 @@ function goalOf({ form, account }: AskedOfAccount): string {
 }
 
 const toScores = (aid: string, goal: string) =>
-	redirect(`/console/${aid}/scores?goal=${encodeURIComponent(goal)}`);
+	redirect(`/console/${aid}/scores?goal=${encodeURIComponent(goal)}&part=model`);
 
 function progressOf({ startedBy, progress }: Training): Html {
 	const { step, what, done, total } = progress ?? { step: 'read', what: '', done: 0, total: 1 };
@@ -148,20 +156,34 @@ ${gatewaysNote(asked, gatewayVisitors)}
 <footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>bin/caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
 }
 
+/** An amount as people write it, such as 1.50, in minor units. */
+function amountIn(currency: string): (text: string) => number {
+	const decimals = decimalsOf(currency);
+	return (text) => {
+		const isAmount = /^\d{1,9}(\.\d+)?$/.test(text) && (text.split('.')[1] ?? '').length <= decimals;
+		const minorUnits = Math.round(Number(text) * 10 ** decimals);
+		if (!isAmount || minorUnits < 1 || minorUnits > 1e9)
+			throw new OperatorError(
+				`It must be an amount in ${currency}, such as ${(1.5).toFixed(decimals)}, with at most ${decimals} decimals.`,
+			);
+		return minorUnits;
+	};
+}
+
 /** The report takes an active model. */
 async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> {
 	const { account, query, request, view } = asked;
 	if (goal.counts === 'renewal') return null;
-	const pence = wholeNumber(1, 1e9);
-	const cost = optionalField(query, 'cost', 'Cost', pence);
-	const value = optionalField(query, 'value', 'Value', pence);
+	const amount = amountIn(account.currency);
+	const cost = optionalField(query, 'treating', 'Cost', amount);
+	const value = optionalField(query, 'worth', 'Value', amount);
 	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score on it pays</h2>
 <form method="get" action="${request.path}" class="view">
 ${hiddenFields({ ...view.texts, goal: goal.name })}
-<label>Cost of treating a visitor, in ${minorUnitOf(account.currency)} <input name="cost" inputmode="numeric" size="8" value="${cost}" required></label>
-<label>Value of one who reaches the goal <input name="value" inputmode="numeric" size="8" value="${value}" required></label>
+<label>Cost of treating a visitor, in ${account.currency} <input name="treating" inputmode="decimal" size="8" value="${query.get('treating')}" required></label>
+<label>Value of one who reaches the goal <input name="worth" inputmode="decimal" size="8" value="${query.get('worth')}" required></label>
 <button>Show</button></form>
-${cost === undefined || value === undefined ? html`<p class="hint">For example, a voucher of ${moneyOf(account.currency)(100)} and a subscription that is worth ${moneyOf(account.currency)(5000)}: 100 and 5000.</p>` : await reportSection(asked, 'threshold', { title: 'Threshold', texts: { goal: goal.name, cost: String(cost), value: String(value) } })}</section>`;
+${cost === undefined || value === undefined ? html`<p class="hint">For example, 1 for a voucher, and 50 for what a subscription is worth.</p>` : await reportSection(asked, 'threshold', { title: 'Threshold', texts: { goal: goal.name, cost: String(cost), value: String(value) } })}</section>`;
 }
 
 async function versions(asked: AskedOfAccount, goal: Goal): Promise<Html> {

@@ -168,12 +168,13 @@ export const thresholdReport = reportThat({
 	answer({ rows, best, costPence, valuePence }, money) {
 		if (rows.length === 0) return null;
 		const worth = `if a treatment costs ${money(costPence)} and whoever reaches the goal is worth ${money(valuePence)}`;
-		if (!best) return `It pays to treat nobody, ${worth}.`;
+		if (!best)
+			return `Of visitors that the model had not learned from, it would have paid to treat nobody, ${worth}.`;
 		const { cut, cutLow, cutHigh, profitPence, profitLowPence, profitHighPence } = best;
-		const isSure = profitLowPence > 0 ? '' : ' That it pays is not sure.';
-		return `It pays most to treat whoever scores ${cut} or more (95 %: ${cutLow} to ${cutHigh}), ${worth}: ${money(profitPence)} of 1,000 visitors (95 %: ${money(profitLowPence)} to ${money(profitHighPence)}).${isSure}`;
+		const isSure = profitLowPence > 0 ? '' : ' That it paid is not sure.';
+		return `Of visitors that the model had not learned from, it would have paid most to treat whoever scores ${cut} or more (95 %: ${cutLow} to ${cutHigh}), ${worth}: ${money(profitPence)} of 1,000 visitors (95 %: ${money(profitLowPence)} to ${money(profitHighPence)}).${isSure}`;
 	},
-	draw: ({ rows }, _, money) =>
+	draw: ({ rows, best }, _, money) =>
 		curves(
 			[
 				{
@@ -184,6 +185,12 @@ export const thresholdReport = reportThat({
 					})),
 				},
 			],
-			{ title: 'Profit, of 1,000 visitors who are scored', money, across: 'treated of 1,000' },
+			{
+				title: 'Profit, of 1,000 visitors who are scored',
+				money,
+				across: 'treated of 1,000',
+				isLinear: true,
+				marked: best ? { x: String(Math.round(best.treated)), text: `best: from ${best.cut} on` } : undefined,
+			},
 		),
 });

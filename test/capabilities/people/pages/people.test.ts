@@ -333,25 +333,29 @@ for (const engine of enginesAboveContract)
 			assert.doesNotMatch(body, /<script(?! type="module" src="\/console\/)/);
 		});
 
-		test('the first page is the account that was opened last, and that is still theirs', async (t) => {
-			const here = await consoleHere(t, engine);
+		test('the first page has a card for each account, the one that was opened last first; of one account it is that', async (t) => {
+			const here = await consoleHere(t, engine, { makesReports: true });
 			const ada = await here.person(email, [
 				{ aid: 'c-a-one', role: 'viewer' },
 				{ aid: 'c-a-two', role: 'viewer' },
 			]);
-			const home = async () => (await ada.get('/console/')).location;
-			assert.equal(await home(), '/console/c-a-one/');
+			const cards = async (browser: Browser) => {
+				const { body } = await browser.whole('/console/');
+				assert.match(body, /Nothing has come in lately\./);
+				return [...body.matchAll(/<h2><a href="\/console\/([^/]+)\/">/g)].map(([, aid]) => aid);
+			};
+			assert.deepEqual(await cards(ada), ['c-a-one', 'c-a-two']);
 			await ada.get('/console/c-a-two/notes');
-			assert.equal(await home(), '/console/c-a-two/');
+			assert.deepEqual(await cards(ada), ['c-a-two', 'c-a-one']);
 			const other = new Browser(here.console);
 			await other.open(
 				(await newLoginLink(here.store.control, await here.store.control.people.find(email), consoleUrl))
 					.link,
 			);
-			assert.equal((await other.get('/console/')).location, '/console/c-a-two/', 'in every browser');
+			assert.deepEqual(await cards(other), ['c-a-two', 'c-a-one'], 'in every browser');
 			await here.store.control.people.revoke(email, ['c-a-two']);
 			await here.directory.refresh();
-			assert.equal(await home(), '/console/c-a-one/');
+			assert.equal((await ada.get('/console/')).location, '/console/c-a-one/');
 		});
 
 		test('plain http is for this machine alone', async (t) => {

@@ -134,7 +134,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 		}
 	for (const [wrong, message] of [
 		['from=2026-02-30', /2026-02-30 is not a date/],
-		['period=5', /period must be 7, 28, 91, 364 days, or all/],
+		['period=5', /period must be 7, 28, 91, 364 days, this-month, last-month, or all/],
 		['segment=none', /none/],
 		['timezone=Mars', /no time zone Mars/],
 	] as const) {

@@ -89,11 +89,24 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	const [victor, olga] = [await person('viewer'), await person('operator')];
 	const before = await list();
 
-	const { status, body } = await victor.whole(`${path}?goal=${goal}&cost=100&value=5000`);
+	const { status, body: likely } = await victor.whole(`${path}?goal=${goal}&treating=1&worth=50.00`);
+	const body = likely + (await victor.whole(`${path}?goal=${goal}&part=model`)).body;
+	assert.ok(likely.includes('£1.00') && likely.includes('£50.00'), 'amounts in the units of the currency');
+	assert.match(
+		(await victor.whole(`${path}?goal=${goal}&treating=1.234&worth=50`)).body,
+		/such as 1\.50, with at most 2 decimals/,
+	);
 	assert.equal(status, 200);
 	assert.doesNotMatch(body, / style=|<script(?! type="module" src="\/console\/)|Train this goal/);
-	assert.ok((body.match(/<\w/g) ?? []).length < 3000);
-	for (const part of ['Promises of scores', 'Threshold', 'Calibration', 'What moves scores most', '<svg'])
+	assert.ok((likely.match(/<\w/g) ?? []).length < 3000);
+	for (const part of [
+		'Did scores come true?',
+		'Threshold',
+		'best: from',
+		'Calibration',
+		'What moves scores most',
+		'<svg',
+	])
 		assert.ok(body.includes(part), part);
 	const told = (await caskadeJson(['score', aid, '--goal', goal, ...at])) as { band: string }[];
 	const bands = Map.groupBy(told, ({ band }) => band);
@@ -128,12 +141,12 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	assert.equal((await olga.post(models, { action: 'train', goal: 'none' })).status, 400);
 	await olga.whole(`${path}?goal=${goal}`);
 	const started = await olga.post(models, { action: 'train', goal });
-	assert.deepEqual([started.status, started.location], [303, `${path}?goal=${goal}`]);
+	assert.deepEqual([started.status, started.location], [303, `${path}?goal=${goal}&part=model`]);
 	assert.match((await olga.post(models, { action: 'train', goal })).body, /being trained already/);
 	const waiting = await victor.get(path);
 	assert.equal(waiting.headers.refresh, '1');
 	assert.match(waiting.body, /<progress aria-label="Training"/);
-	const ended = await olga.whole(`${path}?goal=${goal}`);
+	const ended = await olga.whole(`${path}?goal=${goal}&part=model`);
 	assert.match(ended.body, /asked for by operator@example\.com/);
 	assert.match(ended.body, new RegExp(`Goal ${goal} of visitors`));
 	const after = await list();
@@ -166,7 +179,8 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	const ada = await person('admin', null);
 	const empty = await ada.whole('/console/c-a-empty/scores');
 	assert.match(empty.body, /Nobody can be scored for this goal yet/);
-	assert.match(empty.body, /No models yet, so everybody is served the base rate/);
+	const { body: noModel } = await ada.whole('/console/c-a-empty/scores?part=model');
+	assert.match(noModel, /No models yet, so everybody is served the base rate/);
 	assert.deepEqual(errors, []);
 });
 
