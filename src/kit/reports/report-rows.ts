@@ -151,6 +151,8 @@ export function waterfall(
 		const y = up(value).toFixed(1);
 		return html`<line class="${value === 0 ? 'axis' : 'grid'}" x1="${left}" x2="${pictureWidth}" y1="${y}" y2="${y}"/><text x="${left - 6}" y="${(up(value) + 4).toFixed(1)}" text-anchor="end">${labels[place]}</text>`;
 	});
+	// A picture of one role has no links in it.
+	const hasLinks = placed.some(({ href, value }) => href !== undefined && value !== 0);
 	const drawn = placed.map(({ name, isTotal, value, from, to, href }, place) => {
 		const middle = (left + (place + 0.5) * width).toFixed(1);
 		const [high, low] = [up(Math.max(from, to)), up(Math.min(from, to))];
@@ -160,7 +162,7 @@ export function waterfall(
 	});
 	return picture(
 		title,
-		html`<svg viewBox="0 0 ${pictureWidth} ${bottom + 28}" role="img" aria-label="${title}">${grid}
+		html`<svg viewBox="0 0 ${pictureWidth} ${bottom + 28}" role="${hasLinks ? 'group' : 'img'}" aria-label="${title}">${grid}
 ${drawn}</svg>`,
 	);
 }
