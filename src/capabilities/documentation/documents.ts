@@ -19,7 +19,10 @@ const others: Readonly<Record<string, string>> = {
 export interface Section {
 	readonly anchor: string;
 	readonly heading: string;
+	/** Without markup. */
 	readonly text: string;
+	/** The same in lower case, for the search. */
+	readonly searched: string;
 }
 
 export interface Document {
@@ -28,8 +31,8 @@ export interface Document {
 	readonly title: string;
 	readonly text: string;
 	readonly sections: readonly Section[];
-	/** The page's content. */
-	readonly html: string;
+	/** The page's content. Rendered when it is first asked for: all at once would keep requests waiting. */
+	html(): string;
 }
 
 /** All pages by their paths, those of the start page first. */
@@ -47,12 +50,17 @@ function anchorOf(heading: string): string {
 		.replaceAll(' ', '-');
 }
 
+function plain(text: string): string {
+	return text.replaceAll(/\]\([^)]*\)|^```.*|^[-|\s]+$|[`*[\]|]|^[-#>\s:]+/gm, ' ').replaceAll(/\s+/g, ' ');
+}
+
 function sectionsOf(text: string): Section[] {
 	const withoutCode = text.replaceAll(/^```.*?^```/gms, (code) => code.replaceAll(/^#/gm, ' #'));
 	return withoutCode.split(/^(?=#+ )/m).map((part) => {
 		const [first = '', ...rest] = part.split('\n');
 		const heading = first.replace(/^#+ /, '').replaceAll('`', '');
-		return { anchor: anchorOf(heading), heading, text: rest.join('\n') };
+		const text = plain(rest.join('\n'));
+		return { anchor: anchorOf(heading), heading, text, searched: text.toLowerCase() };
 	});
 }
 
@@ -102,7 +110,7 @@ function rendererOf(marked: Marked, source: string, sources: ReadonlySet<string>
 	});
 }
 
-/** Reads and renders all pages, which takes a part of a second: the first time that somebody asks. */
+/** Reads all pages. */
 export async function readDocuments(): Promise<Documents> {
 	const { Marked } = await import('marked');
 	const found = await Array.fromAsync(glob('docs/**/*.md', { cwd: project }));
@@ -120,8 +128,12 @@ export async function readDocuments(): Promise<Documents> {
 		const text = await readFile(join(project, source), 'utf8');
 		const sections = sectionsOf(text);
 		const title = sections.find(({ heading }) => heading !== '')?.heading ?? source;
-		const rendered = await rendererOf(new Marked(), source, sources).parse(text);
-		documents.set(pathOf(source), { path: pathOf(source), title, text, sections, html: rendered });
+		let rendered: string | undefined;
+		const html = () => {
+			rendered ??= rendererOf(new Marked(), source, sources).parse(text, { async: false });
+			return rendered;
+		};
+		documents.set(pathOf(source), { path: pathOf(source), title, text, sections, html });
 	}
 	return documents;
 }

@@ -10,10 +10,6 @@ export interface FoundPage {
 const most = 20;
 const excerptLength = 200;
 
-function plain(text: string): string {
-	return text.replaceAll(/\]\([^)]*\)|^```.*|^[-|\s]+$|[`*[\]|]|^[-#>\s:]+/gm, ' ').replaceAll(/\s+/g, ' ');
-}
-
 /** Sections that have all words, or what begins with them; those first that have them in their heading. */
 export function search(documents: Documents, query: string): FoundPage[] {
 	const words = query.toLowerCase().match(/[\p{L}\p{N}_./-]+/gu) ?? [];
@@ -21,8 +17,7 @@ export function search(documents: Documents, query: string): FoundPage[] {
 	const found = [...documents.values()].flatMap((document) =>
 		document.sections.flatMap((section) => {
 			const heading = `${document.title} ${section.heading}`.toLowerCase();
-			const text = plain(section.text);
-			const lower = text.toLowerCase();
+			const { text, searched: lower } = section;
 			if (!words.every((word) => heading.includes(word) || lower.includes(word))) return [];
 			const inHeading = words.filter((word) => section.heading.toLowerCase().includes(word)).length;
 			const times = words.reduce((sum, word) => sum + Math.min(lower.split(word).length - 1, 5), 0);

@@ -121,7 +121,7 @@ export function documentationPages(app: FastifyInstance): void {
 		const documents = await all();
 		const document = documents.get(path);
 		if (document && !path.endsWith('README'))
-			return send(reply, 'text/html', pageOf(documents, path, document.title, document.html));
+			return send(reply, 'text/html', pageOf(documents, path, document.title, document.html()));
 		const source = path === 'README.md' ? documents.get('') : documents.get(path.replace(/\.md$/, ''));
 		if (source && path.endsWith('.md')) return send(reply, 'text/markdown', source.text);
 		const picture = await readPicture(path);
