@@ -155,6 +155,7 @@ export const mechanisms: readonly Mechanism[] = [
 		'daysPerSubscription',
 		'subscriptionOverdue',
 	]),
+	withoutFeatures('amounts', /CDNOW|made-up/, ['revenuePence', 'pencePerSubscription']),
 	withoutFeatures('time since a visit, against its usual time', /CDNOW|made-up/, [
 		'visitOverdue',
 		'visitTrend',

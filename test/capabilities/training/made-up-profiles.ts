@@ -16,7 +16,7 @@ const names = { page: ['pricing', '/'], channel: ['email', 'direct'], event: ['p
 const all = profileFeatures(names);
 /** Few features, so that training is quick. */
 const learned =
-	/^(hits|recentHits7d|visits|recentVisits7d|activeDays|daysSince.*|differentPages30d|subscriptions|.*:.*|lastChannel|lastPage|landingPage|lastEvt)$/;
+	/^(hits|recentHits7d|visits|recentVisits7d|activeDays|daysSince.*|differentPages30d|subscriptions|revenuePence|.*:.*|lastChannel|lastPage|landingPage|lastEvt)$/;
 
 export const madeUpFeatures: FeatureSet = {
 	numeric: all.numeric.filter(({ name }) => learned.test(name)),

@@ -51,6 +51,7 @@ export const knownNumbers: Readonly<Record<string, KnownNumber>> = {
 	visitDwellMinutes: { fact: 'dwell', words: 'minutes of the latest visit' },
 	subscriptions: { fact: 'subscriptions', words: 'subscription events' },
 	renewals: { fact: 'subscriptions', words: 'renewals' },
+	revenuePence: { fact: 'revenue', words: 'revenue' },
 	recentSubscriptions90d: { fact: 'subscriptions', words: 'subscription events of about the last 90 days' },
 	recentSubscriptions365d: { fact: 'subscriptions', words: 'subscription events of about the last year' },
 	daysSinceSubscription: {
@@ -63,6 +64,7 @@ export const knownNumbers: Readonly<Record<string, KnownNumber>> = {
 		words: 'days from one subscription event to the next',
 		absent: null,
 	},
+	pencePerSubscription: { fact: 'revenue', words: 'revenue per subscription event', absent: null },
 	subscriptionOverdue: {
 		fact: 'subscriptions',
 		words: 'time since the latest subscription event, against its usual time',
@@ -97,6 +99,8 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		Number.isFinite(daysSinceSubscription) ? daysSinceSubscription : Number.NaN,
 	daysPerSubscription: ({ visitor: { subscriptions, daysSinceFirst, daysSinceSubscription } }) =>
 		subscriptions === 0 ? Number.NaN : (daysSinceFirst - daysSinceSubscription) / subscriptions,
+	pencePerSubscription: ({ visitor: { subscriptions, revenuePence } }) =>
+		subscriptions === 0 ? Number.NaN : revenuePence / subscriptions,
 	subscriptionOverdue: ({ profile: { firstAtMs, subscriptions }, nowMs }) =>
 		overdue(firstAtMs, subscriptions?.lastAtMs, subscriptions?.count ?? 0, nowMs),
 	visitOverdue: ({ profile: { firstAtMs, visit, visits }, nowMs }) =>

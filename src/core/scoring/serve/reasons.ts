@@ -1,6 +1,7 @@
 import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../durations.ts';
+import { moneyOf } from '../../format/money.ts';
 import type { Account } from '../../store/control/accounts.ts';
 import type { Scorer } from '../model/scorer.ts';
 import { absentRow, type FeatureRow, type FeatureSet } from '../rows/features.ts';
@@ -8,7 +9,7 @@ import { knownNumbers, knownTexts, renewalNumbers } from '../rows/known-features
 import { recencyOf } from '../rows/recency.ts';
 
 /** What an account calls things by. */
-export type Wording = Pick<Account, 'cancellationEvt'>;
+export type Wording = Pick<Account, 'currency' | 'cancellationEvt'>;
 
 interface ProfileAt {
 	readonly profile: Profile;
@@ -59,6 +60,10 @@ const phrases: Readonly<Record<string, Phrase>> = {
 		if (days === 0) return 'due to renew now';
 		return days > 0 ? `due to renew in ${count(days, 'day')}` : `due to renew ${count(-days, 'day')} ago`;
 	},
+	revenue: ({ profile: { subscriptions }, wording: { currency } }) =>
+		subscriptions && subscriptions.revenuePence > 0
+			? `spent ${moneyOf(currency)(subscriptions.revenuePence)}`
+			: undefined,
 	page: ({ profile, nowMs }, name) => {
 		const page = name === '/' ? 'the home page' : plain(name);
 		const atMs = profile.pageTimes.find(([known]) => known === name)?.[1];

@@ -37,6 +37,7 @@ test("a row has numbers, texts, and the account's names", () => {
 	assert.equal(row.dwellMinutes, 1);
 	assert.equal(row.daysSinceFirst, 2);
 	assert.equal(row.subscriptions, 1);
+	assert.equal(row.revenuePence, 499);
 	assert.equal(row.daysSinceSubscription, 1);
 	assert.equal(row.recentSubscriptions90d, 0.99233);
 	assert.equal(row.recentSubscriptions365d, 0.9981);

@@ -8,14 +8,14 @@ import { profileRows } from '../../../../src/core/scoring/rows/profile-features.
 import { type Fact, factsOf, type Wording } from '../../../../src/core/scoring/serve/reasons.ts';
 import { anyLog, hit, startMs, subscription } from '../../domain/log.ts';
 
-const plainWording: Wording = { cancellationEvt: null };
+const pounds: Wording = { currency: 'GBP', cancellationEvt: null };
 
-function facts(profile: Profile, nowMs: number, wording = plainWording): Fact[] {
+function facts(profile: Profile, nowMs: number, wording = pounds): Fact[] {
 	const features = profileFeatures(vocabularyOf([{ vid: '1', profile }]));
 	return factsOf(features, profileRows(features)(profile, nowMs), { profile, nowMs, wording }, 'raise');
 }
 
-function phrases(log: readonly LogEntry[], nowMs: number, wording = plainWording): string[] {
+function phrases(log: readonly LogEntry[], nowMs: number, wording = pounds): string[] {
 	return facts(profileOf(log) as Profile, nowMs, wording).map(({ phrase }) => phrase);
 }
 
@@ -43,6 +43,7 @@ test('facts about a visitor are in plain language', () => {
 			'first seen 5 days ago',
 			'last seen 3 days ago',
 			'on a phone',
+			'spent £54.00',
 			'subscribed to newsletter',
 			'subscribed to trial',
 			'viewed docs/start 3 days ago',
@@ -52,15 +53,18 @@ test('facts about a visitor are in plain language', () => {
 	);
 });
 
-test('what the account calls a cancellation is one', () => {
+test('money is in the currency of the account, and what it calls a cancellation is one', () => {
 	const log = [
 		hit(startMs),
-		subscription(startMs, { tid: 'a' }),
+		subscription(startMs, { tid: 'a', revenuePence: 123_456 }),
 		subscription(startMs + 1, { tid: 'b', evt: 'goodbye', revenuePence: 0 }),
 	];
-	assert.ok(phrases(log, startMs + dayMs).includes('subscribed to goodbye'));
-	const said = phrases(log, startMs + dayMs, { cancellationEvt: 'goodbye' });
-	assert.ok(said.includes('cancelled') && !said.some((phrase) => phrase.includes('goodbye')));
+	const said = (wording: Wording) => phrases(log, startMs + dayMs, wording);
+	assert.ok(said(pounds).includes('spent £1,234.56'));
+	assert.ok(said(pounds).includes('subscribed to goodbye'));
+	const yen = said({ currency: 'JPY', cancellationEvt: 'goodbye' });
+	assert.ok(yen.includes('spent JP¥123,456'));
+	assert.ok(yen.includes('cancelled') && !yen.some((phrase) => phrase.includes('goodbye')));
 });
 
 test('singular and plural are right, and short histories neither repeat a fact nor say what all visitors have', () => {
