@@ -105,5 +105,17 @@ export const coverageReport = reportThat({
 			? `All ${counted(events, 'event')} belong to a visitor.${proven}`
 			: `${formatShare(unjoined / events)} of ${counted(events, 'event')} (${formatNumber(unjoined)}) belong to no visitor, so no channel is credited with them.${proven}`;
 	},
+	columns: {
+		tid: { heading: 'joined by transaction' },
+		cid: { heading: 'by customer id' },
+		subid: { heading: 'by subscription' },
+		unjoined: { heading: 'not joined' },
+		claimed: { heading: 'of the joined, by a mere claim' },
+		tidPence: { heading: 'joined by transaction' },
+		cidPence: { heading: 'by customer id' },
+		subidPence: { heading: 'by subscription' },
+		unjoinedPence: { heading: 'not joined' },
+		claimedPence: { heading: 'of the joined, by a mere claim' },
+	},
 	draw: (_, table) => bars(table, 'events', { title: 'Events' }),
 });

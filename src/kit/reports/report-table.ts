@@ -234,8 +234,20 @@ function nameWithoutNumber(column: string): string {
 	return column.replace(/_\d+$/, '');
 }
 
+/** What the contract's names are called where a person reads. */
+const spokenNames: Readonly<Record<string, string>> = {
+	evt: 'event type',
+	tid: 'transaction',
+	subid: 'subscription',
+	cid: 'customer id',
+	vid: 'visitor',
+};
+
 function headingOf(column: string): string {
-	return column.replace(/Pence$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+	return (
+		spokenNames[column] ??
+		column.replace(/Pence$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
+	);
 }
 
 /** A cell for people: pence as pounds, shares in per cent. */
