@@ -1,3 +1,4 @@
+import { encode } from 'uqr';
 import { OperatorError } from '../../../core/errors.ts';
 import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
@@ -43,12 +44,14 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 		async offer(asked) {
 			const { store, person, note } = asked;
 			const secret = newTotpSecret();
+			const link = otpauthLink(person.email, secret);
 			await store.control.people.offerSecondFactor(person.id, secret);
 			await note('second factor offered');
 			return {
-				once: html`<p>Add an account to your app with this key, or open the link on your telephone. It is shown this once. Then enter the code that the app shows.</p>
+				once: html`<p>Scan this picture with your app, type the key, or open the link on your telephone. They are shown this once. Then enter the code that the app shows.</p>
+${qrCode(link)}
 <p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
-<p><a href="${otpauthLink(person.email, secret)}"><code>${otpauthLink(person.email, secret)}</code></a></p>
+<p><a href="${link}"><code>${link}</code></a></p>
 ${offeredForms(asked)}`,
 			};
 		},
@@ -92,6 +95,15 @@ ${offeredForms(asked)}`,
 		},
 	},
 };
+
+/** Black on white in every theme, since scanners need it. The border is what the standard (ISO/IEC 18004) asks for, in modules. */
+function qrCode(text: string): Html {
+	const { data, size } = encode(text, { ecc: 'M', border: 4 });
+	const modules = data.flatMap((row, y) =>
+		row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])),
+	);
+	return html`<svg role="img" aria-label="QR code of the link below" viewBox="0 0 ${size} ${size}" width="${4 * size}" height="${4 * size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${modules.join('')}" fill="#000"/></svg>`;
+}
 
 async function recoveryCodes({ store, person, request }: Asked): Promise<Once> {
 	const codes = newRecoveryCodes();

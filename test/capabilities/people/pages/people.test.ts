@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import jsQR from 'jsqr';
 import { stepAt, totpCode } from '../../../../src/capabilities/people/access/second-factor.ts';
 import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
@@ -143,6 +144,7 @@ for (const engine of enginesAboveContract)
 			const [, secret = ''] =
 				/otpauth:\/\/totp\/Caskade:ada%40example\.com\?secret=([A-Z2-7]{32})&#38;issuer/.exec(body) ?? [];
 			assert.notEqual(secret, '');
+			assert.equal(scanned(body), `otpauth://totp/Caskade:ada%40example.com?secret=${secret}&issuer=Caskade`);
 			const code = () => totpCode(base32(secret), stepAt(here.clock.now));
 			assert.match(
 				(await act(ada, 'prove', { code: '000000' })).body,
@@ -505,3 +507,16 @@ for (const engine of enginesAboveContract)
 			});
 		});
 	});
+
+/** What a camera reads in the picture of a page. */
+function scanned(body: string): string | undefined {
+	const [, size = '', path = ''] = /viewBox="0 0 (\d+) \d+".*?<path d="([^"]+)"/s.exec(body) ?? [];
+	const side = 4 * Number(size);
+	const pixels = new Uint8ClampedArray(4 * side * side).fill(255);
+	for (const [, x, y] of path.matchAll(/M(\d+) (\d+)h1v1h-1z/g))
+		for (let pixel = 0; pixel < 16; pixel++) {
+			const at = (4 * Number(y) + (pixel >> 2)) * side + 4 * Number(x) + (pixel & 3);
+			pixels.fill(0, 4 * at, 4 * at + 3);
+		}
+	return jsQR.default(pixels, side, side)?.data;
+}
