@@ -34,13 +34,13 @@ if something needs attention.`,
 			checks.push(check);
 			if (!options.json) printLine(`${check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
 		};
-		for await (const check of store.runChecks()) show(check);
+		const readable = new Set<string>();
+		for await (const check of store.runChecks()) {
+			show(check);
+			if (check.ok && !check.detail.includes("run 'caskade migrate'")) readable.add(check.check);
+		}
 		// What cannot be read was told above, and reading an older schema would migrate it.
-		const isReadable = (aid: string) =>
-			checks.some(
-				({ check, ok, detail }) =>
-					check === `account ${aid}` && ok && !detail.includes("run 'caskade migrate'"),
-			);
+		const isReadable = (aid: string) => readable.has(`account ${aid}`);
 		for await (const check of checkDays(store, isReadable)) show(check);
 		for await (const check of checkMissingKeys(store, isReadable)) show(check);
 		for await (const check of checkRenewals(store, isReadable)) show(check);
