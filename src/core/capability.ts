@@ -17,11 +17,19 @@ export interface AccountMembers {
 // biome-ignore lint/suspicious/noEmptyInterface: each declares its own members.
 export interface SnapshotMembers {}
 
+/** Something that happened. */
+export interface NotedMoment {
+	readonly atMs: number;
+	readonly text: string;
+}
+
 /** What a capability keeps in the control database. */
 export interface CapabilityNouns {
 	members(doors: ControlDoors): Partial<ControlMembers>;
 	/** Its tables that are copied or have something of an account, ordered so that referenced rows come first. */
 	readonly tables: readonly ControlTable[];
+	/** What happened to an account by it, for pictures of time. */
+	moments?(control: ControlMembers, accountId: number): Promise<readonly NotedMoment[]>;
 	/** @throws OperatorError where it needs the rule of a segment as it is */
 	requireUnused?(accountId: number, segment: string, nowMs: number): Reading<void>;
 }

@@ -27,6 +27,8 @@ export interface ConsolePart {
 	cardOf?(asked: AskedOfAccount): Promise<HtmlValue>;
 	/** Lets people in. There is one. */
 	readonly entrance?: MakeEntrance;
+	/** What somebody who opens an account should look at, each with what to do. */
+	attention?(asked: AskedOfAccount): Promise<readonly HtmlValue[]>;
 }
 
 /** What a capability does beside requests. */

@@ -271,6 +271,8 @@ export function createConsole(options: ConsoleOptions): Console {
 					const make = () => compute({ type: 'report', account: reported, query }, { signal, isKept: true });
 					return JSON.parse(await making.run(account.id, signal, make));
 				}),
+			attention: async (asked) =>
+				(await Promise.all(parts.map((part) => part.attention?.(asked) ?? []))).flat(),
 			kept: (key, make) => kept.value([account.id, key], make),
 			soon: (making) => untilDue(making, Math.max(0, beganMs + waitMs / soonPart - monotonicMs())),
 		};

@@ -26,6 +26,15 @@ export const experiments: Capability = {
 			{ name: 'experiment', isCopied: true, account: 'account_id' },
 			{ name: 'experiment_read', isCopied: true, account: 'account_id' },
 		],
+		async moments(control, accountId) {
+			const all = await control.experiments(accountId);
+			return all
+				.flatMap((experiment) => [
+					{ atMs: experiment.fromMs, text: `The experiment ${experiment.name} begins.` },
+					{ atMs: endOf(experiment), text: `The experiment ${experiment.name} ends.` },
+				])
+				.filter(({ atMs }) => Number.isFinite(atMs));
+		},
 		requireUnused: requireNoExperiment,
 	},
 	*snapshot(nowMs) {

@@ -57,9 +57,11 @@ export const people: Capability = {
 		const { auditPage, peoplePage, personPage } = await import('./pages/people.ts');
 		const { ownAccountPage } = await import('./pages/account.ts');
 		const { createEntrance } = await import('./access/entrance.ts');
+		const { withoutPassword } = await import('./pages/attention.ts');
 		return {
 			pages: [notesPage, viewsPage, peoplePage, personPage, auditPage, ownAccountPage],
 			entrance: createEntrance,
+			attention: withoutPassword,
 		};
 	},
 };

@@ -45,7 +45,8 @@ export const webhooks: Capability = {
 	serving: async (server) => (await import('./serving.ts')).announceChanges(server),
 	async pages() {
 		const { webhooksPage } = await import('./pages/webhooks.ts');
-		return { pages: [webhooksPage] };
+		const { failingWebhooks } = await import('./pages/attention.ts');
+		return { pages: [webhooksPage], attention: failingWebhooks };
 	},
 	jobs: {
 		background: async (at) => (await import('./jobs/background.ts')).tellReceivers(at),

@@ -86,8 +86,10 @@ export class AccessDirectory {
 
 	/** Reads the control database if its revision has changed. */
 	async refresh(): Promise<void> {
-		if ((await this.#control.revision()) !== this.#snapshot.revision)
-			this.#use(await this.#control.accessSnapshot());
+		if ((await this.#control.revision()) === this.#snapshot.revision) return;
+		const snapshot = await this.#control.accessSnapshot();
+		// Of two looks at once, the one that has begun first may end last.
+		if (snapshot.revision >= this.#snapshot.revision) this.#use(snapshot);
 	}
 
 	#use(snapshot: AccessSnapshot): void {

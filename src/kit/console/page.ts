@@ -1,6 +1,6 @@
 import type { AccessDirectory } from '../../core/access/directory.ts';
 import { OperatorError } from '../../core/errors.ts';
-import type { Html } from '../../core/format/html.ts';
+import type { Html, HtmlValue } from '../../core/format/html.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import type { Act, ActAccount, Fields, Given } from '../act.ts';
@@ -137,6 +137,8 @@ export interface AskedOfAccount extends Asked {
 	dayNotes(): Promise<readonly DayNote[]>;
 	/** Makes a report of the account, on a thread. */
 	report(query: ReportQuery): Promise<Report>;
+	/** What capabilities say that somebody should look at. */
+	attention(asked: AskedOfAccount): Promise<readonly HtmlValue[]>;
 	/** What the account's pages have made a short while ago, else what is made now. @param key all that it depends on, but for time */
 	kept<Made>(key: unknown, make: () => Promise<Made>): Promise<Made>;
 	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */

@@ -1,4 +1,3 @@
-import { endOf } from '../../core/domain/experiment-group.ts';
 import { type Html, html } from '../../core/format/html.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { addDays, type Calendar, type SpanLength } from './calendar.ts';
@@ -13,25 +12,16 @@ export interface DayNote {
 /** As many are listed beneath a picture, the latest. */
 const maxListed = 12;
 
-/** What happened to an account, by day: what people and the service itself have noted, and its experiments. */
+/** What happened to an account, by day: what people and the service itself have noted, and what capabilities add. */
 export async function dayNotes(
-	control: Pick<ControlStore, 'notes' | 'experiments'>,
+	control: Pick<ControlStore, 'notes' | 'moments'>,
 	accountId: number,
 	calendar: Pick<Calendar, 'dayOf'>,
 ): Promise<DayNote[]> {
-	const [notes, experiments] = await Promise.all([
-		control.notes.list(accountId),
-		control.experiments(accountId),
-	]);
-	const ofExperiments = experiments.flatMap(({ name, ...experiment }) => [
-		{ day: calendar.dayOf(experiment.fromMs), text: `The experiment ${name} begins.` },
-		...[endOf(experiment)]
-			.filter(Number.isFinite)
-			.map((endMs) => ({ day: calendar.dayOf(endMs), text: `The experiment ${name} ends.` })),
-	]);
+	const [notes, moments] = await Promise.all([control.notes.list(accountId), control.moments(accountId)]);
 	return [
 		...notes.map(({ day, text, createdAtMs }) => ({ day: day ?? calendar.dayOf(createdAtMs), text })),
-		...ofExperiments,
+		...moments.map(({ atMs, text }) => ({ day: calendar.dayOf(atMs), text })),
 	].sort((a, b) => (a.day < b.day ? -1 : a.day > b.day ? 1 : 0));
 }
 

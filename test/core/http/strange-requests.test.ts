@@ -10,7 +10,6 @@ import { examples } from '../../quick.ts';
 import { connectTo, type RawAnswer } from '../../raw-http.ts';
 import { openAccount } from '../../shared-server.ts';
 import { startService } from '../../support.ts';
-import { serving } from '../../whole.ts';
 
 const requestId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const notFound = '{"message":"Not found.","validationErrors":null}';
@@ -200,18 +199,6 @@ test('a preflight with an invalid content-type is answered', async (t) => {
 				assert.equal(answer.status, 204, `${path} ${type} ${rest}`);
 				assert.match(answer.headers.get('x-request-id') ?? '', requestId);
 			}
-});
-
-test('files are sent whole, and a failed precondition is not an internal error', async (t) => {
-	const { url } = await startService(t, { demo: true });
-	const ask = (path: string, headers: Record<string, string>) => fetch(url + path, { headers });
-	const ofOthers = serving.length > 0 ? ['/docs/', '/demo/style.css'] : [];
-	for (const path of ['/docs/api/swagger-ui.css', '/docs/api', '/tag.js', ...ofOthers])
-		for (const range of ['bytes=0-1', 'bytes=99999999-', 'bytes=a-'])
-			assert.equal((await ask(path, { range })).status, 200, `${path} ${range}`);
-	const answer = await ask('/demo/style.css', { 'if-match': '"a"' });
-	assert.equal(answer.status, 400);
-	assert.match(answer.headers.get('x-request-id') ?? '', requestId);
 });
 
 test('unknown methods over HTTP/2: 405 on an existing path, else 404', async (t) => {

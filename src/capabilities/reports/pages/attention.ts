@@ -26,16 +26,14 @@ const leastEvents = 20;
 /** What somebody should look at, each with what to do. @param coverage how events of the period were joined; missing where it is not known yet */
 export async function attention(asked: AskedOfAccount, coverage: Report | undefined): Promise<Html | null> {
 	const { account, directory } = asked;
-	const { aid, webhooks, models, goals } = account;
+	const { aid, models, goals } = account;
 	const items: HtmlValue[] = [
-		...(await ofPerson(asked)),
+		...(await asked.attention(asked)),
 		...(await ofData(asked)),
 		...(await ofOperation(asked)),
 	];
 	const page = (path: string, right: Right, text: string) =>
 		may(asked.person, aid, right) ? html`<a href="/console/${aid}/${path}">${text}</a>` : text;
-	if (webhooks.some(({ failingSinceMs }) => failingSinceMs !== null))
-		items.push(html`A webhook is failing. ${page('webhooks', 'operate', 'Which one, and why')}.`);
 	for (const goal of new Set(models.filter(({ isOutside }) => isOutside).map((model) => model.goal)))
 		items.push(
 			html`Scores of ${goal} predict another rate than was observed lately. Train the model again: ${page(`scores?goal=${encodeURIComponent(goal)}`, 'aggregates', 'Scores')}, or <code>bin/caskade train ${aid}</code>.`,
@@ -60,16 +58,6 @@ export async function attention(asked: AskedOfAccount, coverage: Report | undefi
 		(item) => html`<li>${item}</li>
 `,
 	)}</ul></section>`;
-}
-
-/** Whether somebody can sign in again. */
-async function ofPerson({ store, person, session }: AskedOfAccount): Promise<HtmlValue[]> {
-	if (session.method !== 'link') return [];
-	const { hasPassword, issuer } = await store.control.people.find(person.email);
-	if (hasPassword || issuer !== null) return [];
-	return [
-		html`You have signed in by a link, which is good once, and have no password yet. <a href="/console/account">Set one</a>.`,
-	];
 }
 
 /** Whether hits and uploads come. */

@@ -1,4 +1,4 @@
-import type { ControlMembers, StoreCapability } from '../../capability.ts';
+import type { ControlMembers, NotedMoment, StoreCapability } from '../../capability.ts';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError } from '../../errors.ts';
 import { ask, type Reading, raw, select, sql } from '../steps.ts';
@@ -47,6 +47,8 @@ const maxWaitMs = 60_000;
 export interface ControlStore extends ReturnType<typeof coreStore>, ControlMembers {
 	/** Makes several changes one: all are stored, or none. `fn` may use no store but the one that it is given. */
 	together<T>(fn: (control: ControlStore) => Promise<T>): Promise<T>;
+	/** What happened to an account by capabilities, for pictures of time. */
+	moments(accountId: number): Promise<readonly NotedMoment[]>;
 }
 
 /**
@@ -64,7 +66,12 @@ export function controlStore(database: ControlDatabase, options: ControlOptions)
 function storeOf(doors: ControlDoors, options: ControlOptions): ControlStore {
 	const together: ControlStore['together'] = (fn) => doors.together((inside) => fn(storeOf(inside, options)));
 	const members = options.capabilities.map(({ nouns }) => nouns?.members(doors));
-	return Object.assign(coreStore(doors, options), { together }, ...members);
+	const moments: ControlStore['moments'] = async (accountId) => {
+		const all = options.capabilities.map(({ nouns }) => nouns?.moments?.(store, accountId) ?? []);
+		return (await Promise.all(all)).flat();
+	};
+	const store: ControlStore = Object.assign(coreStore(doors, options), { together, moments }, ...members);
+	return store;
 }
 
 interface ControlOptions {

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { shopPages } from '../../../../src/capabilities/demo/shop.ts';
 import { emptyInstallation } from '../../../process.ts';
 import { serveHere } from '../../../serve-here.ts';
+import { startService } from '../../../support.ts';
 
 /** The status of a path exactly as written; `fetch` would resolve the dots. */
 function statusOf(url: string, path: string): Promise<number | undefined> {
@@ -59,4 +60,15 @@ test('the shop works under a base path', async (t) => {
 test('without --demo there is no shop', async (t) => {
 	await using server = await serveHere(await emptyInstallation(t));
 	assert.equal((await fetch(`${server.url}/demo/`)).status, 404);
+});
+
+test('files are sent whole, and a failed precondition is not an internal error', async (t) => {
+	const { url } = await startService(t, { demo: true });
+	const ask = (path: string, headers: Record<string, string>) => fetch(url + path, { headers });
+	for (const path of ['/docs/api/swagger-ui.css', '/docs/api', '/tag.js', '/docs/', '/demo/style.css'])
+		for (const range of ['bytes=0-1', 'bytes=99999999-', 'bytes=a-'])
+			assert.equal((await ask(path, { range })).status, 200, `${path} ${range}`);
+	const answer = await ask('/demo/style.css', { 'if-match': '"a"' });
+	assert.equal(answer.status, 400);
+	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 });

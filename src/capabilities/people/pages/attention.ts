@@ -1,0 +1,12 @@
+import { type HtmlValue, html } from '../../../core/format/html.ts';
+import type { AskedOfAccount } from '../../../kit/console/page.ts';
+
+/** Whether somebody can sign in again. */
+export async function withoutPassword({ store, person, session }: AskedOfAccount): Promise<HtmlValue[]> {
+	if (session.method !== 'link') return [];
+	const { hasPassword, issuer } = await store.control.people.find(person.email);
+	if (hasPassword || issuer !== null) return [];
+	return [
+		html`You have signed in by a link, which is good once, and have no password yet. <a href="/console/account">Set one</a>.`,
+	];
+}

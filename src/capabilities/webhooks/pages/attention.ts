@@ -1,0 +1,12 @@
+import { type HtmlValue, html } from '../../../core/format/html.ts';
+import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import { may } from '../../../kit/person.ts';
+
+/** Whether messages arrive. */
+export async function failingWebhooks({ account, person }: AskedOfAccount): Promise<HtmlValue[]> {
+	const { aid, webhooks } = account;
+	if (webhooks.every(({ failingSinceMs }) => failingSinceMs === null)) return [];
+	const text = 'Which one, and why';
+	const link = may(person, aid, 'operate') ? html`<a href="/console/${aid}/webhooks">${text}</a>` : text;
+	return [html`A webhook is failing. ${link}.`];
+}
