@@ -1,3 +1,5 @@
+// Its operation is what a key that manages may not ask for.
+import '../../../../src/capabilities/reports/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openAccount } from '../../../shared-server.ts';
