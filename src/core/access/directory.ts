@@ -20,6 +20,9 @@ export class AccessDirectory {
 	#restrictsOrigins = false;
 	#timer: NodeJS.Timeout | undefined;
 	#refreshing: Promise<void> = Promise.resolve();
+	/** Looks that have begun, and the one whose snapshot is used. */
+	#begun = 0;
+	#used = 0;
 
 	private constructor(control: ControlStore, snapshot: AccessSnapshot, onError: (error: unknown) => void) {
 		this.#control = control;
@@ -86,10 +89,13 @@ export class AccessDirectory {
 
 	/** Reads the control database if its revision has changed. */
 	async refresh(): Promise<void> {
+		const look = ++this.#begun;
 		if ((await this.#control.revision()) === this.#snapshot.revision) return;
 		const snapshot = await this.#control.accessSnapshot();
-		// Of two looks at once, the one that has begun first may end last.
-		if (snapshot.revision >= this.#snapshot.revision) this.#use(snapshot);
+		// Of two looks at once, the one that has begun first may end last. Revisions do not tell: those of a database that was set back are lower.
+		if (look < this.#used) return;
+		this.#used = look;
+		this.#use(snapshot);
 	}
 
 	#use(snapshot: AccessSnapshot): void {

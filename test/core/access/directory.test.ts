@@ -34,3 +34,19 @@ for (const engine of engines)
 		await slow;
 		assert.ok(goals().includes('second'), 'what was known stays known');
 	});
+
+test('a control database that was set back is followed, though its revision is lower', async () => {
+	const [engine] = engines;
+	assert.ok(engine);
+	const { store, accountId } = await openAccountOn(engine);
+	const before = await store.control.accessSnapshot();
+	const goal = { evts: ['a'], counts: 'any', horizonDays: 7, mediumFrom: 50, highFrom: 90 } as const;
+	await store.control.createGoal(accountId, { ...goal, name: 'first' });
+	const control = Object.create(store.control);
+	const directory = await AccessDirectory.load(control, (error) => assert.fail(String(error)));
+	await directory.stop();
+	assert.ok(directory.revision > before.revision);
+	Object.assign(control, { revision: async () => before.revision, accessSnapshot: async () => before });
+	await directory.refresh();
+	assert.equal(directory.revision, before.revision);
+});
