@@ -148,7 +148,7 @@ function pathOf(email: string): string {
 
 function waysOf({ hasPassword, hasSecondFactor, issuer }: StoredPerson): string {
 	const ways = [hasPassword && 'password', hasSecondFactor && 'second factor', issuer && 'single sign-on'];
-	return ways.filter(Boolean).join(', ') || 'links alone';
+	return ways.filter(Boolean).join(', ') || 'only by a link';
 }
 
 function grantFields({ directory }: Asked): Html {

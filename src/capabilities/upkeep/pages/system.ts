@@ -60,18 +60,23 @@ async function status({ store, request, now }: Asked): Promise<Html> {
 	const backup = lastBackupAt
 		? `${timeOf(lastBackupAt)}, ${formatNumber((now() - Date.parse(lastBackupAt)) / dayMs)} days ago`
 		: 'never: bin/caskade backup FOLDER';
+	const waiting = await waitingIn(store);
 	return factList({
-		version,
-		commit,
-		controlSchema: control,
-		accountSchema: accounts,
-		startedAt:
+		Version: version,
+		Commit: commit,
+		'Schema of the control database': control,
+		'Schema of accounts': accounts,
+		Started:
 			startedAtMs &&
 			`${timeOf(isoTime(startedAtMs))}, ${formatNumber((now() - startedAtMs) / (60 * minuteMs))} h ago`,
-		servers,
-		url,
-		...(await waitingIn(store)),
-		lastBackupAt: store.takesManyServers ? 'PostgreSQL has backups of its own' : backup,
+		'Servers now': servers,
+		Address: url,
+		Accounts: waiting.accounts,
+		'Accounts that cannot be read': waiting.accountsFailing,
+		'Changes that profiles wait for': waiting.foldingWaiting,
+		'Messages that wait for webhooks': waiting.messagesWaiting,
+		'Webhooks that fail': waiting.webhooksFailing,
+		'Last backup': store.takesManyServers ? 'PostgreSQL has backups of its own' : backup,
 	});
 }
 

@@ -2,8 +2,16 @@ import type { Maintenance } from '../../../core/store/maintenance.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { countMessages } from '../../webhooks/store/outbox.ts';
 
+export interface WaitingWork {
+	readonly accounts: number;
+	readonly accountsFailing: number;
+	readonly foldingWaiting: number;
+	readonly messagesWaiting: number;
+	readonly webhooksFailing: number;
+}
+
 /** Background work of all accounts: profiles to fold, messages to deliver. */
-export async function waitingIn(store: Store & Maintenance): Promise<Readonly<Record<string, number>>> {
+export async function waitingIn(store: Store & Maintenance): Promise<WaitingWork> {
 	const { accounts } = await store.control.accessSnapshot();
 	let foldingWaiting = 0;
 	let messagesWaiting = 0;

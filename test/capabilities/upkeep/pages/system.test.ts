@@ -27,7 +27,7 @@ test('the page of the system tells what status, doctor and the metrics of the se
 	const cookie = (entered.headers.get('set-cookie') as string).split(';')[0] as string;
 	await (await fetch(`${server.url}/readyz`)).text();
 	const page = await (await fetch(`${url}/console/system`, { headers: { cookie } })).text();
-	for (const name of ['version', 'controlSchema', 'startedAt', 'servers', 'foldingWaiting', 'lastBackupAt'])
+	for (const name of ['Version', 'Schema of accounts', 'Started', 'Servers now', 'Accounts', 'Last backup'])
 		assert.match(page, new RegExp(`<dt>${name}</dt>`), name);
 	assert.match(page, /caskade_store_queue_depth/);
 	assert.match(page, /caskade_store_commit_duration_seconds/);
