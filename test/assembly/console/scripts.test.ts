@@ -70,14 +70,14 @@ test('scripts show what is new, and read curves by keyboard and pointer, within 
 	await page.keyboard.press('ArrowRight');
 	const tip = page.locator('.tip');
 	const first = await tip.innerText();
-	assert.match(first, /^\d{4}-\d\d-\d\d: £/);
+	assert.match(first, /^now, \d{4}-\d\d-\d\d: £.*\nbefore, \d{4}-\d\d-\d\d: £/);
 	await page.keyboard.press('ArrowRight');
 	assert.notEqual(await tip.innerText(), first);
 	await page.keyboard.press('Escape');
 	assert.equal(await tip.count(), 0);
 	// And with a pointer.
 	await page.getByRole('img', { name: 'Arrivals by day' }).hover();
-	assert.match(await tip.innerText(), /^\d{4}-\d\d-\d\d: \d/);
+	assert.match(await tip.innerText(), /^now, \d{4}-\d\d-\d\d: \d/);
 	assert.deepEqual(complaints, []);
 
 	// Of a session that has ended, nothing more is sent.
