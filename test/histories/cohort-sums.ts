@@ -128,8 +128,8 @@ export function activity(log: Log, asked: Asked): Figures {
 				return { ...event, kind };
 			}),
 	);
-	// Of hits that were pruned, touches may be kept.
-	const moments = [known.events, known.hits, ...touches.values()].flat().map(({ atMs }) => atMs);
+	// Of hits that were pruned, touches may be kept: those of mail gateways, too, which no figure counts.
+	const moments = [known.events, known.hits, known.kept.touches].flat().map(({ atMs }) => atMs);
 	const firstMs = moments.reduce((first, atMs) => Math.min(first, atMs), Infinity);
 	for (const { name, fromMs, toMs } of spansFrom(firstMs, asked.every ?? 'day', asked)) {
 		const within = ({ atMs }: { readonly atMs: number }) => atMs >= fromMs && atMs < toMs;
