@@ -7,7 +7,8 @@ export interface FoundPage {
 	readonly excerpt: string;
 }
 
-const most = 20;
+/** More are not listed. */
+export const maxFoundPages = 20;
 const excerptLength = 200;
 
 /** Sections that have all words, or what begins with them; those first that have them in their heading. */
@@ -23,13 +24,10 @@ export function search(documents: Documents, query: string): FoundPage[] {
 			const times = words.reduce((sum, word) => sum + Math.min(lower.split(word).length - 1, 5), 0);
 			const isReason = document.path.startsWith('decisions/') || document.path === 'changelog';
 			const score = 20 * inHeading + times - (isReason ? 15 : 0);
-			const at = Math.max(
-				0,
-				Math.min(...words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)),
-			);
-			const from = Number.isFinite(at) ? Math.max(0, at - excerptLength / 4) : 0;
+			const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
+			const from = places.length > 0 ? Math.max(0, Math.min(...places) - excerptLength / 4) : 0;
 			return [{ document, section, excerpt: text.slice(from, from + excerptLength), score }];
 		}),
 	);
-	return found.sort((a, b) => b.score - a.score).slice(0, most);
+	return found.sort((a, b) => b.score - a.score).slice(0, maxFoundPages);
 }

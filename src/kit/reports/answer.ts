@@ -1,4 +1,5 @@
 import { counted, formatPercent } from '../../core/format/numbers.ts';
+import { logOddsOfProbability as logOdds } from '../../core/scoring/model/log-odds.ts';
 import type { ShareWithBounds } from './share-interval.ts';
 
 /**
@@ -35,7 +36,6 @@ function isSurelyMore(more: ShareWithBounds, less: ShareWithBounds, deviations =
 }
 
 function onLogOdds({ low, high }: ShareWithBounds): { readonly middle: number; readonly deviation: number } {
-	const logOdds = (share: number) => Math.log(share / (1 - share));
 	const middle = logOdds((low + high) / 2);
 	// Of a bound at 0 or 1, which is infinitely far, the other side tells.
 	const half =

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type HtmlValue, html } from '../../../core/format/html.ts';
 import { version } from '../../../core/version.ts';
 import { type Document, type Documents, readDocuments, readPicture } from '../documents.ts';
-import { search } from '../search.ts';
+import { maxFoundPages, search } from '../search.ts';
 
 const style = readFileSync(new URL('../style.css', import.meta.url), 'utf8');
 const kinds = {
@@ -66,7 +66,7 @@ ${menu(documents, path)}
 function resultsOf(documents: Documents, query: string): string {
 	const found = search(documents, query);
 	return html`<h1>Search</h1>
-<p role="status">${found.length === 0 ? `Nothing has all of: ${query}` : `${found.length === 20 ? 'The first 20' : found.length} for: ${query}`}</p>
+<p role="status">${found.length === 0 ? `Nothing has all of: ${query}` : `${found.length === maxFoundPages ? `The first ${maxFoundPages}` : found.length} for: ${query}`}</p>
 <ol>
 ${found.map(
 	({

@@ -58,7 +58,7 @@ export class ScoreUpkeep {
 		const { now, log, signal } = this.#options;
 		const failing = failingTraining(log, signal);
 		// One for all, so that those without a history are due in the same rounds: they are asked for together.
-		const roundMs = now();
+		const roundAtMs = now();
 		let live: ReadonlySet<number> = new Set();
 		const due = accountsInUse(this.#store).then(async (all) => {
 			const due = all.filter(({ id }) => this.#isDue(id));
@@ -70,7 +70,7 @@ export class ScoreUpkeep {
 			this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
 			const later = last ? Math.min(maxPauseMs, 2 * last.pauseMs) : minPauseMs;
 			if (!live.has(account.id) || !(await this.#isMeasurable(account.id))) {
-				this.#measured.set(account.id, { atMs: roundMs, pauseMs: later });
+				this.#measured.set(account.id, { atMs: roundAtMs, pauseMs: later });
 				return;
 			}
 			const isLearned = await learnCadences(this.#store, account, now());

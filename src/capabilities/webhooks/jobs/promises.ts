@@ -3,15 +3,10 @@ import { dayMs, hourMs } from '../../../core/durations.ts';
 import type { Account } from '../../../core/store/control/control-store.ts';
 import type { Store } from '../../../core/store/store.ts';
 import type { BackgroundPlace } from '../../../kit/jobs/background.ts';
-import {
-	accountsInUse,
-	forEachAccount,
-	Histories,
-	type RoundFailure,
-	repeatedly,
-} from '../../../kit/jobs/each-account.ts';
+import { accountsInUse, forEachAccount, Histories, repeatedly } from '../../../kit/jobs/each-account.ts';
 import { historyReader } from '../../../kit/reading/histories.ts';
 import { calendarOf } from '../../../kit/reports/calendar.ts';
+import { failingTraining } from '../../training/jobs/score-upkeep.ts';
 import { allWeeks, comparePromises, type PromiseRow } from '../../training/reports/promise-comparison.ts';
 import {
 	keepFigure,
@@ -51,16 +46,13 @@ export function runPromises({
 }: Pick<BackgroundPlace, 'log' | 'signal' | 'show'> & { readonly store: Store }): Promise<void> {
 	/** The last comparison, by account id. */
 	const followed = new Map<number, { atMs: number; broken: readonly string[] }>();
-	const fail = (failure: RoundFailure) => {
-		if (!signal.aborted) log.error(failure, 'training failed');
-	};
 	const histories = new Histories(store);
 	return repeatedly(signal, async () => {
 		const nowMs = store.now();
 		const accounts = accountsInUse(store).then((all) =>
 			histories.among(all.filter(({ id }) => Math.abs(nowMs - (followed.get(id)?.atMs ?? 0)) >= everyMs)),
 		);
-		await forEachAccount(store, accounts, { signal, fail }, async (account) => {
+		await forEachAccount(store, accounts, failingTraining(log, signal), async (account) => {
 			const last = followed.get(account.id);
 			if (!(await histories.has(account.id))) {
 				followed.set(account.id, { atMs: nowMs, broken: [] });
@@ -132,8 +124,12 @@ export async function followPromises(
 			yield [keepFigure({ name, atMs: Math.floor(nowMs), body: JSON.stringify({ isBroken }) })];
 			if (!isBroken) return;
 			const message = {
-				...({ type: 'score.promise.broken', aid: account.aid, sequence, atMs: nowMs, data } as const),
-			};
+				type: 'score.promise.broken',
+				aid: account.aid,
+				sequence,
+				atMs: nowMs,
+				data,
+			} as const;
 			yield [insertMessages(messagesTo(webhooks, message), Math.floor(nowMs))];
 		});
 	}
