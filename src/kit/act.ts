@@ -98,7 +98,8 @@ export interface Act<Of extends Fields, Result, About = ActAccount, Prepared = u
 	/** What the list of commands says of it. */
 	readonly summary: string;
 	readonly description?: string;
-	readonly right: Right;
+	/** Null where it is of whoever has signed in, about themselves. */
+	readonly right: Right | null;
 	readonly isOfAll?: About extends undefined ? true : never;
 	/** Whether its command begins a store where there is none. */
 	readonly begins?: boolean;

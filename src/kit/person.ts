@@ -31,8 +31,12 @@ export interface Person {
 	readonly grants: readonly Grant[];
 }
 
-/** @param aid the account; `null` for what belongs to none, which takes a role on all accounts */
-export function may({ grants }: Pick<Person, 'grants'>, aid: string | null, right: Right): boolean {
+/**
+ * @param aid the account; `null` for what belongs to none, which takes a role on all accounts
+ * @param right null for what everybody may who has signed in
+ */
+export function may({ grants }: Pick<Person, 'grants'>, aid: string | null, right: Right | null): boolean {
+	if (right === null) return true;
 	const least = rights.indexOf(right);
 	return grants.some(
 		(grant) => (grant.aid === null || grant.aid === aid) && personRoles.indexOf(grant.role) >= least,

@@ -197,7 +197,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		const given = [...unnoted.query].filter(([, value]) => value !== '');
 		if (!isWrite && page.takesView && given.length < unnoted.query.size)
 			return redirect(`${request.path}${given.length > 0 ? `?${new URLSearchParams(given)}` : ''}`);
-		if (page.right !== null && !may(person, account?.aid ?? null, page.right)) {
+		if (!may(person, account?.aid ?? null, page.right)) {
 			if (isWrite) await note(`refused: ${title}`);
 			const body = html`<p class="problem" role="alert">${new NotAllowedError().message}</p>`;
 			return pageAnswer(403, { title, asked, body });
@@ -284,7 +284,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		const views = await entrance.views(account.id, person);
 		return views.filter(({ page }) => {
 			const right = pages.find(({ path }) => path === `:aid/${page}`)?.right;
-			return right && may(person, account.aid, right);
+			return right !== undefined && may(person, account.aid, right);
 		});
 	}
 

@@ -49,7 +49,7 @@ export const people: Capability = {
 		audit: async () => (await import('./commands/audit.ts')).auditCommand,
 	},
 	acts: {
-		note: { verbs: ['add', 'remove'], isListed: true, load: () => import('./acts.ts') },
+		note: { verbs: ['add', 'remove'], isListed: true, load: () => import('./acts/notes.ts') },
 	},
 	async pages() {
 		const { notesPage } = await import('./pages/notes.ts');

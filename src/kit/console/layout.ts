@@ -11,7 +11,7 @@ import { hiddenFields } from './form.ts';
 import { type NamedView, viewPath } from './links.ts';
 import type { Asked, ConsolePage } from './page.ts';
 import { nameOf, timeOf } from './page-table.ts';
-import { saveView } from './save-view.ts';
+import { saveViewForm } from './save-view-form.ts';
 import { periodDays, queryText, type View } from './view.ts';
 
 /** What is around the content of a page. */
@@ -165,5 +165,5 @@ ${field('timezone', 'Time zone', view.texts.timezone)}
 ${names('channel', [...channels, ...usualChannels])}${names('timezone', [account?.timezone ?? 'UTC', ...usualTimezones])}
 </details>
 </form>
-${saveView(asked)}`;
+${saveViewForm(asked)}`;
 }

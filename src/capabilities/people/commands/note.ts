@@ -1,7 +1,7 @@
 import { actCommand } from '../../../kit/cli/act-command.ts';
 import { group } from '../../../kit/cli/command.ts';
 import { listCommand } from '../../../kit/cli/list-command.ts';
-import { addNote, notedList, removeNote } from '../acts.ts';
+import { addNote, notedList, removeNote } from '../acts/notes.ts';
 
 export const noteCommand = group(
 	'note',

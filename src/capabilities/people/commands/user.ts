@@ -16,7 +16,7 @@ import {
 	removeSecondFactor,
 	removeUser,
 	revokeRole,
-} from '../acts.ts';
+} from '../acts/people.ts';
 
 const list = command('list', 'list everybody, with their roles').onStore(async ({ control }, options) => {
 	const people = await control.people.list();

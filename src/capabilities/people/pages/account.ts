@@ -4,8 +4,16 @@ import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage, Once } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
-import { hashPassword } from '../access/passwords.ts';
-import { hashRecoveryCode, newRecoveryCodes, newTotpSecret, otpauthLink } from '../access/second-factor.ts';
+import {
+	disconnectOwnSingleSignOn,
+	endOwnSessions,
+	offerSecondFactor,
+	removeOwnSecondFactor,
+	renewRecoveryCodes,
+	setPassword,
+	setSecondFactor,
+	withdrawSecondFactor,
+} from '../acts/own-account.ts';
 import type { StoredPerson } from '../store/people.ts';
 import { type ListedSession, sessionId } from '../store/sessions.ts';
 import { newPasswordFields, proofField, requireCode } from './proof.ts';
@@ -33,20 +41,13 @@ ${sessionTable(asked, sessions)}
 ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere else')}</section>`;
 	},
 	actions: {
-		async password(asked) {
-			const { store, person, form, session } = asked;
+		async password({ act, form, session }) {
 			const password = form.get('new') ?? '';
 			if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
-			await store.control.people.setPassword(person.id, await hashPassword(password));
-			await store.control.sessions.end(person.email, { except: session.hash });
-			await asked.note('password set');
+			await act(setPassword, { password, session: session.hash });
 		},
 		async offer(asked) {
-			const { store, person, note } = asked;
-			const secret = newTotpSecret();
-			const link = otpauthLink(person.email, secret);
-			await store.control.people.offerSecondFactor(person.id, secret);
-			await note('second factor offered');
+			const { secret, link } = await asked.act(offerSecondFactor, {});
 			return {
 				once: html`<p>Scan this picture with your app, type the key, or open the link on your telephone. They are shown this once. Then enter the code that the app shows.</p>
 ${qrCode(link)}
@@ -57,22 +58,11 @@ ${offeredForms(asked)}`,
 		},
 		async prove(asked) {
 			await requireCode(asked);
-			await asked.note('second factor set');
-			return recoveryCodes(asked);
+			return recoveryCodes(asked, await asked.act(setSecondFactor, {}));
 		},
-		async codes(asked) {
-			await asked.note('recovery codes made');
-			return recoveryCodes(asked);
-		},
-		async 'remove second factor'(asked) {
-			await asked.store.control.people.removeSecondFactor(asked.person.id);
-			await asked.note('second factor removed');
-		},
-		async 'remove offer'({ store, person, note }) {
-			const { hasSecondFactor } = await store.control.people.find(person.email);
-			if (!hasSecondFactor) await store.control.people.removeSecondFactor(person.id);
-			await note('second factor not set up');
-		},
+		codes: async (asked) => recoveryCodes(asked, await asked.act(renewRecoveryCodes, {})),
+		'remove second factor': async ({ act }) => void (await act(removeOwnSecondFactor, {})),
+		'remove offer': async ({ act }) => void (await act(withdrawSecondFactor, {})),
 		async 'connect single sign-on'(asked) {
 			const { address, cookie } = await asked.connect();
 			await asked.note('single sign-on begun');
@@ -81,18 +71,10 @@ ${offeredForms(asked)}`,
 				headers: { 'set-cookie': cookie },
 			};
 		},
-		async 'disconnect single sign-on'({ store, person, note }) {
-			await store.control.people.removeIdentity(person.id);
-			await note('single sign-on disconnected');
-		},
-		async 'end session'({ store, person, form, note }) {
-			await store.control.sessions.end(person.email, { id: form.get('session') ?? '' });
-			await note('session ended');
-		},
-		async 'end others'({ store, person, session, note }) {
-			await store.control.sessions.end(person.email, { except: session.hash });
-			await note('other sessions ended');
-		},
+		'disconnect single sign-on': async ({ act }) => void (await act(disconnectOwnSingleSignOn, {})),
+		'end session': async ({ act, form }) =>
+			void (await act(endOwnSessions, { session: form.get('session') ?? '' })),
+		'end others': async ({ act, session }) => void (await act(endOwnSessions, { except: session.hash })),
 	},
 };
 
@@ -105,9 +87,7 @@ function qrCode(text: string): Html {
 	return html`<svg role="img" aria-label="QR code of the link below" viewBox="0 0 ${size} ${size}" width="${4 * size}" height="${4 * size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${modules.join('')}" fill="#000"/></svg>`;
 }
 
-async function recoveryCodes({ store, person, request }: Asked): Promise<Once> {
-	const codes = newRecoveryCodes();
-	await store.control.people.setRecoveryCodes(person.id, codes.map(hashRecoveryCode));
+function recoveryCodes({ request }: Asked, { codes }: { readonly codes: readonly string[] }): Once {
 	return {
 		once: html`<p>Each of these codes signs you in once where you have no telephone at hand. They are shown this once: print them, or keep them where you keep passwords.</p>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>

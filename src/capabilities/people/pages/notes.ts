@@ -6,7 +6,7 @@ import { noteForm } from '../../../kit/console/note-form.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
 
-import { addNote, removeNote } from '../acts.ts';
+import { addNote, removeNote } from '../acts/notes.ts';
 
 /** Bounds the elements of the page. */
 const maxShown = 200;

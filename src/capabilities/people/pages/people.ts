@@ -15,7 +15,7 @@ import {
 	removeSecondFactor,
 	removeUser,
 	revokeRole,
-} from '../acts.ts';
+} from '../acts/people.ts';
 import type { StoredPerson } from '../store/people.ts';
 import { rolesOf, sessionTable } from './account.ts';
 

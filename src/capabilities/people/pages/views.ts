@@ -1,15 +1,12 @@
-import { OperatorError } from '../../../core/errors.ts';
 import { html } from '../../../core/format/html.ts';
-import { displayName } from '../../../core/format/values.ts';
+import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
-import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
+import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { viewPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
 import { may } from '../../../kit/person.ts';
-
-/** Of an address. */
-const maxQueryLength = 2000;
+import { removeSharedView, removeView, saveView, shareView } from '../acts/views.ts';
 
 /** Pages under a name, of a person or of the account. Each page of figures saves itself. */
 export const viewsPage = accountPage({
@@ -34,32 +31,14 @@ ${pageTable('Named views', views, {
 })}`;
 	},
 	actions: {
-		async 'remove view'(asked) {
-			const id = asked.form.get('id') ?? '';
-			await asked.store.control.views.remove(asked.account.id, ownerOf(asked), id);
-			await asked.note('view removed', id);
-		},
-		async 'save view'(asked) {
-			const { form, store, account, note } = asked;
-			const owner = ownerOf(asked);
-			const name = fieldOf(form, 'name', 'Name', displayName);
-			const page = form.get('page') ?? '';
-			if (!/^[a-z]{0,30}$/.test(page)) throw new OperatorError('Page: It must be one of this account.');
-			const query = new URLSearchParams(form.get('query') ?? '').toString();
-			if (query.length > maxQueryLength) throw new OperatorError('The address is too long to be kept.');
-			await store.control.views.save(account.id, owner, { name, page, query });
-			await note('view saved', name);
-			return redirect(viewPath(account.aid, { page, query }));
+		'remove view': async ({ act, form }) =>
+			void (await act(form.has('shared') ? removeSharedView : removeView, { view: form.get('id') ?? '' })),
+		async 'save view'({ act, form, account }) {
+			const view = await act(form.has('shared') ? shareView : saveView, actGiven(saveView.takes, form));
+			return redirect(viewPath(account.aid, view));
 		},
 	},
 });
-
-/** Whose the view is that a form names; null for everybody's. */
-function ownerOf(asked: AskedOfAccount): string | null {
-	if (!asked.form.has('shared')) return asked.person.id;
-	if (mayShare(asked)) return null;
-	throw new OperatorError('Views for everybody are for analysts; save it for yourself.');
-}
 
 function mayShare({ person, account }: AskedOfAccount): boolean {
 	return may(person, account.aid, 'visitors');

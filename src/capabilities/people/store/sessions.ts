@@ -44,7 +44,10 @@ export function sessionStore({ read, change, now }: ControlDoors) {
 		 * Ends a person's sessions: all, the one of an id, or all but one.
 		 * @returns how many there were
 		 */
-		end: (email: string, { id, except }: { id?: string; except?: string } = {}): Promise<number> =>
+		end: (
+			email: string,
+			{ id, except }: { id?: string | undefined; except?: string | undefined } = {},
+		): Promise<number> =>
 			change(function* () {
 				const person = yield* selectPerson(email);
 				const one = id === undefined ? '%' : `${id.replaceAll(/[^0-9a-f]/g, '-') || '-'}%`;

@@ -72,7 +72,7 @@ for (const engine of enginesAboveContract)
 		const view = { action: 'save view', name: `Mail ${hostile}`, ...hidden };
 		const saved = await victor.post(`${path}/views`, view);
 		assert.deepEqual([saved.status, saved.location], [303, `${path}/retention${from}`]);
-		assert.equal((await victor.post(`${path}/views`, { ...view, shared: 'on' })).status, 400);
+		assert.equal((await victor.post(`${path}/views`, { ...view, shared: 'on' })).status, 403);
 		assert.equal((await victor.post(`${path}/views`, { ...view, page: '../c-a-two/' })).status, 400);
 		assert.equal((await ada.post(`${path}/views`, { ...view, name: 'For all', shared: 'on' })).status, 303);
 		const menu = async (who: typeof ada) =>
@@ -87,7 +87,7 @@ for (const engine of enginesAboveContract)
 		const own = (await store.control.views.list(1, '')).map(({ id }) => id);
 		assert.equal(
 			(await victor.post(`${path}/views`, { action: 'remove view', id: own[0] ?? '', shared: 'on' })).status,
-			400,
+			403,
 		);
 		assert.equal(
 			(await ada.post(`${path}/views`, { action: 'remove view', id: own[0] ?? '', shared: 'on' })).status,
@@ -95,5 +95,16 @@ for (const engine of enginesAboveContract)
 		);
 		assert.equal(await menu(ada), '');
 		assert.match((await victor.get(`${path}/views`)).body, /Mail/);
+		const log = await store.control.audit.list({ aid: 'c-a-one', limit: 9 });
+		assert.deepEqual(
+			log.map(({ who, action }) => [who, action]).filter(([, action]) => action?.includes('view')),
+			[
+				['ada@example.com', 'view of everybody removed'],
+				['victor@example.com', 'refused: view remove-shared'],
+				['ada@example.com', 'view shared'],
+				['victor@example.com', 'refused: view share'],
+				['victor@example.com', 'view saved'],
+			],
+		);
 		assert.deepEqual(errors, []);
 	});

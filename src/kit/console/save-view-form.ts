@@ -4,7 +4,7 @@ import { checkField, hiddenFields } from './form.ts';
 import type { Asked } from './page.ts';
 
 /** A form that keeps the address of the page under a name. */
-export function saveView({ request, account, person, formToken }: Asked): Html | null {
+export function saveViewForm({ request, account, person, formToken }: Asked): Html | null {
 	if (!account) return null;
 	const page = request.path.slice(`/console/${account.aid}/`.length);
 	const path = `/console/${account.aid}/views`;

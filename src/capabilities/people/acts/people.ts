@@ -1,13 +1,11 @@
-import { OperatorError } from '../../core/errors.ts';
-import { isoTime } from '../../core/format/iso-time.ts';
-import { day, displayName, emailAddress } from '../../core/format/values.ts';
-import type { ControlStore } from '../../core/store/control/control-store.ts';
-import { type ActPlace, act, actOfAll } from '../../kit/act.ts';
-import { consoleUrlSetting } from '../../kit/config.ts';
-import { listing } from '../../kit/listing.ts';
-import { type Grant, personRoles } from '../../kit/person.ts';
-import { newLoginLink } from './access/sign-in.ts';
-import type { StoredPerson } from './store/people.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { emailAddress } from '../../../core/format/values.ts';
+import type { ControlStore } from '../../../core/store/control/control-store.ts';
+import { type ActPlace, actOfAll } from '../../../kit/act.ts';
+import { consoleUrlSetting } from '../../../kit/config.ts';
+import { type Grant, personRoles } from '../../../kit/person.ts';
+import { newLoginLink } from '../access/sign-in.ts';
+import type { StoredPerson } from '../store/people.ts';
 
 const email = {
 	flag: '<email>',
@@ -208,46 +206,4 @@ export const removeUser = actOfAll({
 		return { removed: email };
 	},
 	line: ({ email }) => `${email} is removed, and signed out within a second.`,
-});
-
-export const addNote = act({
-	noun: 'note',
-	verb: 'add',
-	done: 'note added',
-	summary: 'note something on a day, for pictures of time',
-	right: 'visitors',
-	takes: {
-		day: { flag: '<day>', text: 'the day, such as 2026-03-29', parse: day, label: 'Day' },
-		text: { flag: '--text <text>', text: 'what happened', parse: displayName, label: 'Note' },
-	},
-	async run(control, { account, who = '' }, { day, text }) {
-		await control.notes.add(account.id, text, { day, who });
-		return { day, text };
-	},
-	line: ({ day }) => `It is noted on ${day}.`,
-});
-
-export const removeNote = act({
-	noun: 'note',
-	verb: 'remove',
-	done: 'note removed',
-	summary: 'remove a note',
-	right: 'visitors',
-	takes: { note: { flag: '<id>', text: "the note, as 'caskade note list' shows it" } },
-	async run(control, { account }, { note }) {
-		await control.notes.remove(account.id, note);
-		return { removed: note };
-	},
-	line: ({ note }) => `The note ${note} is removed.`,
-});
-
-export const notedList = listing({
-	noun: 'note',
-	summary: 'list what is noted, the latest written first',
-	empty: ({ aid }) => `No notes. 'caskade note add ${aid} 2026-03-29 --text "…"' writes one.`,
-	read: async ({ control }, { id }) =>
-		(await control.notes.list(id)).map(({ createdAtMs, ...note }) => ({
-			...note,
-			createdAt: isoTime(createdAtMs),
-		})),
 });
