@@ -1,8 +1,8 @@
 import { OperatorError } from '../core/errors.ts';
-import { capitalised } from '../core/format/capitalised.ts';
-import { oneOf } from '../core/format/values.ts';
 import type { Account, ControlStore } from '../core/store/control/control-store.ts';
 import type { OpenStore } from '../core/store/store.ts';
+import { capitalised } from './format/capitalised.ts';
+import { oneOf } from './format/values.ts';
 import type { Right } from './person.ts';
 
 /** Something that an act takes: a flag or an argument of its command, and a field of its form. */

@@ -1,9 +1,9 @@
 import type { ServingCapability } from '../core/api/serving-part.ts';
-import type { HtmlValue } from '../core/format/html.ts';
 import type { AnyAct } from './act.ts';
 import type { Buildable } from './cli/command.ts';
 import type { MakeEntrance } from './console/entrance.ts';
 import type { AskedOfAccount, ConsolePage } from './console/page.ts';
+import type { HtmlValue } from './format/html.ts';
 import type { BackgroundPart, BackgroundPlace } from './jobs/background.ts';
 import type { RunComputeJob } from './jobs/compute-jobs.ts';
 import type { ReportDefinition } from './reports/report.ts';

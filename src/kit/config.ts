@@ -3,7 +3,7 @@ import { isNetwork, maxHops, type Proxies } from '../core/domain/proxies.ts';
 import { type ServerRole, serverRoles } from '../core/domain/server-role.ts';
 import { dayMs, hourMs, minuteMs } from '../core/durations.ts';
 import { OperatorError } from '../core/errors.ts';
-import { issuerAddress, pageOrigin, pastMoment, positiveNumber, wholeNumber } from '../core/format/values.ts';
+import { issuerAddress, pageOrigin, pastMoment, positiveNumber, wholeNumber } from './format/values.ts';
 
 /** The property that a flag sets: `--as-of <time>` sets `asOf`, and `--no-origin` sets `origin`. */
 type Property<Flags extends string> = Flags extends `${infer Flag} ${string}`

@@ -1,7 +1,6 @@
 import type { AccessDirectory } from '../../core/access/directory.ts';
 import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { OperatorError, QueueFullError } from '../../core/errors.ts';
-import { html } from '../../core/format/html.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import { concerned, refusedOf, runAct } from '../../kit/act.ts';
@@ -20,12 +19,13 @@ import {
 	NotAllowedError,
 } from '../../kit/console/page.ts';
 import { type View, viewOf } from '../../kit/console/view.ts';
+import { html } from '../../kit/format/html.ts';
 import type { OpenSession } from '../../kit/person.ts';
 import { may } from '../../kit/person.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
 import { type DayNote, dayNotes } from '../../kit/reports/day-notes.ts';
 import { FairQueue } from '../../kit/reports/fair-queue.ts';
-import type {} from '../../kit/reports/report-job.ts';
+
 import { reportedAccount } from '../../kit/reports/report-query.ts';
 import { Kept } from './kept.ts';
 

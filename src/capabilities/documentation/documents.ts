@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { Marked } from 'marked';
-import { asWritten, html } from '../../core/format/html.ts';
+import { asWritten, html } from '../../kit/format/html.ts';
 
 /** As in the repository, so in the package. */
 const project = join(import.meta.dirname, '../../..');

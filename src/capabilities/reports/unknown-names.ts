@@ -6,8 +6,8 @@ import {
 	type SubscriptionEvent,
 } from '../../core/domain/subscription-event.ts';
 import { type Touch, touchDimensions, touchNames } from '../../core/domain/touch.ts';
-import { withoutHidden } from '../../core/format/hidden-characters.ts';
 import { listed } from '../../core/format/numbers.ts';
+import { withoutHidden } from '../../kit/format/hidden-characters.ts';
 import type { ReportQuery } from '../../kit/reports/report-query.ts';
 
 /** What a report could be filtered by. */

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os';
 import { Argument, type Command, Option } from 'commander';
-import { capitalised } from '../../core/format/capitalised.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { OpenStore, Store } from '../../core/store/store.ts';
 import {
@@ -14,6 +13,7 @@ import {
 	takesMany,
 } from '../act.ts';
 import { filled, setting } from '../config.ts';
+import { capitalised } from '../format/capitalised.ts';
 import { type Buildable, command, type Declaration, repeated } from './command.ts';
 import { askOnTerminal } from './confirm.ts';
 import { type CommonOptions, print, printLine, printRecord } from './output.ts';

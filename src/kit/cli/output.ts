@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { textTable } from '../../core/format/text-table.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { OlderSchema, OpenStore } from '../../core/store/store.ts';
 import { assembled } from '../assembled.ts';
+import { textTable } from '../format/text-table.ts';
 
 /** Options of every command. */
 export interface CommonOptions {

@@ -1,5 +1,4 @@
 import { OperatorError } from '../../core/errors.ts';
-import { type Html, html } from '../../core/format/html.ts';
 import {
 	type Act,
 	type ActAccount,
@@ -13,6 +12,7 @@ import {
 	parserOf,
 	takesMany,
 } from '../act.ts';
+import { type Html, html } from '../format/html.ts';
 import type { ConsoleAnswer } from './exchange.ts';
 import { checkField, choiceField, fieldOf, linesField, linesOf, textField } from './form.ts';
 import type { AskedOfAccount, Once, Question } from './page.ts';

@@ -1,6 +1,6 @@
 import type { AccessDirectory } from '../../core/access/directory.ts';
-import type { Html } from '../../core/format/html.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
+import type { Html } from '../format/html.ts';
 import type { OpenSession, Person } from '../person.ts';
 import type { ConsoleAnswer, ConsoleRequest, SsoSettings } from './exchange.ts';
 import type { NamedView } from './links.ts';

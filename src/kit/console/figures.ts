@@ -1,5 +1,5 @@
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
 import { moneyOf } from '../../core/format/money.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { reportOf } from '../reports/all-reports.ts';
 import type { Cell, FlatRow, Report, ReportDefinition } from '../reports/report.ts';
 import { htmlTable, type SortOfColumn } from '../reports/report-drawing.ts';

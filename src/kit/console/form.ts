@@ -1,5 +1,5 @@
 import { OperatorError } from '../../core/errors.ts';
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { Asked } from './page.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { leftOutText } from '../../core/domain/mail-gateways.ts';
-import { type HtmlValue, html } from '../../core/format/html.ts';
+import { type HtmlValue, html } from '../format/html.ts';
 import type { AskedOfAccount } from './page.ts';
 import { includeOf } from './view.ts';
 

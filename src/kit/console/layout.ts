@@ -1,7 +1,7 @@
 import { touchDimensions, touchNames } from '../../core/domain/touch.ts';
-import { capitalised } from '../../core/format/capitalised.ts';
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
 import { isoTime } from '../../core/format/iso-time.ts';
+import { capitalised } from '../format/capitalised.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { may } from '../person.ts';
 import { addDays } from '../reports/calendar.ts';
 import { periodText } from '../reports/report-table.ts';

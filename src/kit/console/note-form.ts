@@ -1,4 +1,4 @@
-import { type Html, html } from '../../core/format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import { formOf, hiddenFields } from './form.ts';
 import type { AskedOfAccount } from './page.ts';
 

@@ -1,5 +1,5 @@
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
 import { formatNumber } from '../../core/format/numbers.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
 
 /** Cells by the heading of their column; `#` before it where they are numbers, `…` after it where texts may be of any length. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => HtmlValue>>;

@@ -1,9 +1,9 @@
 import type { AccessDirectory } from '../../core/access/directory.ts';
 import { OperatorError } from '../../core/errors.ts';
-import type { Html, HtmlValue } from '../../core/format/html.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import type { Act, ActAccount, Fields, Given } from '../act.ts';
+import type { Html, HtmlValue } from '../format/html.ts';
 import type { ComputeJobs } from '../jobs/compute-jobs.ts';
 import type { JobOptions } from '../jobs/run-job.ts';
 import type { OpenSession, Right } from '../person.ts';

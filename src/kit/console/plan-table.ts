@@ -1,5 +1,5 @@
 import type { standardPlan } from '../../core/domain/usage-plan.ts';
-import type { Html } from '../../core/format/html.ts';
+import type { Html } from '../format/html.ts';
 import { pageTable } from './page-table.ts';
 
 /** The limits of usage plans. */

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../core/format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import { may } from '../person.ts';
 import { checkField, hiddenFields } from './form.ts';
 import type { Asked } from './page.ts';

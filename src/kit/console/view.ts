@@ -1,6 +1,6 @@
 import { dayMs } from '../../core/durations.ts';
 import { OperatorError } from '../../core/errors.ts';
-import { day } from '../../core/format/values.ts';
+import { day } from '../format/values.ts';
 import { addDays, addMonths, calendarOf } from '../reports/calendar.ts';
 import {
 	filters,

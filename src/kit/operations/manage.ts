@@ -11,7 +11,6 @@ import {
 import type { Server, ServingPart } from '../../core/api/serving-part.ts';
 import { storeFailed } from '../../core/api/store-failed.ts';
 import { ApiError, OperatorError } from '../../core/errors.ts';
-import { capitalised } from '../../core/format/capitalised.ts';
 import { sendJson } from '../../core/http/answer.ts';
 import { parseJson } from '../../core/http/body.ts';
 import { describeErrors, describeJson } from '../../core/http/openapi.ts';
@@ -29,6 +28,7 @@ import {
 	takesMany,
 } from '../act.ts';
 import type { Capability, ManagedActs } from '../capability.ts';
+import { capitalised } from '../format/capitalised.ts';
 import type { Listing } from '../listing.ts';
 
 /** All acts that programs may do, by noun. */

@@ -10,10 +10,10 @@ import {
 } from '../../core/domain/subscription-cadence.ts';
 import { type Course, paymentsOf } from '../../core/domain/subscription-course.ts';
 import { dayMs } from '../../core/durations.ts';
-import { withoutHidden } from '../../core/format/hidden-characters.ts';
 import { counted } from '../../core/format/numbers.ts';
 import type { Account } from '../../core/store/control/accounts.ts';
 import type { Reading } from '../../core/store/steps.ts';
+import { withoutHidden } from '../format/hidden-characters.ts';
 import { cadenceTableOf } from '../reading/learned-cadences.ts';
 import { learnedCadences } from '../reading/payments.ts';
 import { isIn, type Journey, type Period, rounded } from './journey.ts';

@@ -1,5 +1,5 @@
-import { type Html, html } from '../../core/format/html.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
+import { type Html, html } from '../format/html.ts';
 import { addDays, type Calendar, type SpanLength } from './calendar.ts';
 
 /** What happened on a day, as pictures of time show it. */

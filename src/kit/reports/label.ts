@@ -1,5 +1,5 @@
 import type { Touch, TouchDimension } from '../../core/domain/touch.ts';
-import { hidden, withoutHidden } from '../../core/format/hidden-characters.ts';
+import { hidden, withoutHidden } from '../format/hidden-characters.ts';
 import type { LabelledPath } from './model.ts';
 import { byCount } from './sums.ts';
 

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../core/format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import { marksBetween } from './axis.ts';
 import { legendOf, maxSeries } from './report-drawing.ts';
 import { shortened } from './report-table.ts';

@@ -1,5 +1,5 @@
-import { type Html, html } from '../../core/format/html.ts';
 import type { ShowMoney } from '../../core/format/money.ts';
+import { type Html, html } from '../format/html.ts';
 import { labelledMarks, marksBetween, shownBy } from './axis.ts';
 import type { SpanLength } from './calendar.ts';
 import { type DayNote, noteList, notesByPlace } from './day-notes.ts';

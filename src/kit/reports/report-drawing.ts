@@ -1,5 +1,5 @@
-import { type Html, type HtmlValue, html } from '../../core/format/html.ts';
 import type { ShowMoney } from '../../core/format/money.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
 import { nothing, type ShownColumn, shownCell, shownColumns } from './report-table.ts';
 

@@ -1,5 +1,5 @@
-import { type Html, html } from '../../core/format/html.ts';
 import { formatNumber } from '../../core/format/numbers.ts';
+import { type Html, html } from '../format/html.ts';
 import { conversion, lost, moreSteps } from './label.ts';
 import { picture } from './report-drawing.ts';
 import { shortened } from './report-table.ts';

@@ -1,5 +1,5 @@
-import { html, htmlPage } from '../../core/format/html.ts';
 import { moneyOf } from '../../core/format/money.ts';
+import { html, htmlPage } from '../format/html.ts';
 import type { DayNote } from './day-notes.ts';
 import type { Report, ReportDefinition } from './report.ts';
 import { drawingStyle, htmlTable } from './report-drawing.ts';

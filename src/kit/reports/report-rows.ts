@@ -1,4 +1,4 @@
-import { type Html, html } from '../../core/format/html.ts';
+import { type Html, html } from '../format/html.ts';
 import { labelledMarks, marksBetween, shownBy, type Unit } from './axis.ts';
 import type { FlatRow } from './report.ts';
 import { characterWidth, cutNote, legendOf, picture, pictureWidth } from './report-drawing.ts';

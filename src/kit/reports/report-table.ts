@@ -1,8 +1,8 @@
-import { csvRow } from '../../core/format/csv.ts';
-import { withoutHidden } from '../../core/format/hidden-characters.ts';
 import { moneyOf, type ShowMoney } from '../../core/format/money.ts';
 import { counted, formatPercent, withMinus } from '../../core/format/numbers.ts';
-import { displayWidth, textTable } from '../../core/format/text-table.ts';
+import { csvRow } from '../format/csv.ts';
+import { withoutHidden } from '../format/hidden-characters.ts';
+import { displayWidth, textTable } from '../format/text-table.ts';
 import type { Came } from './arrivals.ts';
 import { addDays } from './calendar.ts';
 import type { Totals } from './journey.ts';

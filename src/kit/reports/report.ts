@@ -1,9 +1,9 @@
 import type { Gateways } from '../../core/domain/mail-gateways.ts';
-import type { HtmlValue } from '../../core/format/html.ts';
 import type { ShowMoney } from '../../core/format/money.ts';
 import type { PageReads } from '../../core/store/serving.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import type { Store } from '../../core/store/store.ts';
+import type { HtmlValue } from '../format/html.ts';
 import type { AccountHistory } from '../reading/histories.ts';
 import type { Calendar } from './calendar.ts';
 import type { CoursedJourney, CoursesAt } from './courses.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { attribute } from '../../../src/capabilities/reports/attribution.ts';
 import { describePaths } from '../../../src/capabilities/reports/paths.ts';
 import type { Touch } from '../../../src/core/domain/touch.ts';
-import { displayWidth } from '../../../src/core/format/text-table.ts';
+import { displayWidth } from '../../../src/kit/format/text-table.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { quotedName } from '../../../src/kit/reports/label.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';

@@ -1,6 +1,6 @@
 import { bandsOf, goalCounts, goalDefaults } from '../../../core/domain/goal.ts';
-import { eventName, plainName, positiveNumber } from '../../../core/format/values.ts';
 import { act } from '../../../kit/act.ts';
+import { eventName, plainName, positiveNumber } from '../../../kit/format/values.ts';
 import { listing } from '../../../kit/listing.ts';
 
 const goal = { flag: '<name>', text: 'name of the goal' } as const;

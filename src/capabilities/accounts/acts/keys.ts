@@ -1,10 +1,10 @@
 import { keyScopes } from '../../../core/domain/api-key.ts';
 import { standardPlan } from '../../../core/domain/usage-plan.ts';
 import { counted } from '../../../core/format/numbers.ts';
-import { displayName } from '../../../core/format/values.ts';
 import { type IssuedKey, isUsable } from '../../../core/store/control/keys.ts';
 import { actOfAll } from '../../../kit/act.ts';
 import { duration } from '../../../kit/config.ts';
+import { displayName } from '../../../kit/format/values.ts';
 
 export const issueKey = actOfAll({
 	noun: 'key',

@@ -1,6 +1,6 @@
 import { standardPlan, type UsagePlan } from '../../../core/domain/usage-plan.ts';
-import { plainName, positiveNumber, wholeNumber } from '../../../core/format/values.ts';
 import { actOfAll, type Given } from '../../../kit/act.ts';
+import { plainName, positiveNumber, wholeNumber } from '../../../kit/format/values.ts';
 import { letKeysSettle } from '../store/deletion.ts';
 
 const ofPlans = {

@@ -1,6 +1,6 @@
-import { displayName, plainName } from '../../../core/format/values.ts';
 import type { ControlStore } from '../../../core/store/control/control-store.ts';
 import { act } from '../../../kit/act.ts';
+import { displayName, plainName } from '../../../kit/format/values.ts';
 import { listing } from '../../../kit/listing.ts';
 
 const segment = {

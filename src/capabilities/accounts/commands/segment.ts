@@ -1,6 +1,5 @@
 import { leftOutText } from '../../../core/domain/mail-gateways.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { plainName } from '../../../core/format/values.ts';
 import type { Rule } from '../../../core/segments/rule.ts';
 import type { Account } from '../../../core/store/control/control-store.ts';
 import type { PageReads } from '../../../core/store/serving.ts';
@@ -10,6 +9,7 @@ import { command, group, includeOption } from '../../../kit/cli/command.ts';
 import { listCommand } from '../../../kit/cli/list-command.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
+import { plainName } from '../../../kit/format/values.ts';
 import { createSegment, deleteSegment, segmentList, updateSegment } from '../acts/segments.ts';
 import { type CountOptions, countMatches, type MatchCount } from '../count.ts';
 

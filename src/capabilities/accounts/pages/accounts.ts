@@ -1,9 +1,9 @@
-import { html } from '../../../core/format/html.ts';
 import { actFields, actGiven, questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { html } from '../../../kit/format/html.ts';
 import { createAccount, deleteAccount, disableAccount, enableAccount } from '../acts/accounts.ts';
 import { deleteClient, disableClient, enableClient } from '../acts/clients.ts';
 

@@ -1,8 +1,6 @@
 import type { Segment } from '../../../core/domain/segment.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { asWritten, type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
-import { displayName, plainName } from '../../../core/format/values.ts';
 import { compileRule, type Rule } from '../../../core/segments/rule.ts';
 import { RuleError } from '../../../core/segments/rule-error.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
@@ -11,6 +9,8 @@ import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
+import { asWritten, type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
+import { displayName, plainName } from '../../../kit/format/values.ts';
 import { withBounds } from '../../../kit/reports/share-interval.ts';
 import { outcomeDays, type RuleOutcome, type RuleOutcomes, ruleOutcomes } from '../../training/outcomes.ts';
 import { createSegment, deleteSegment, updateSegment } from '../acts/segments.ts';

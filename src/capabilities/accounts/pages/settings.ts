@@ -1,7 +1,6 @@
 import { standardPlan } from '../../../core/domain/usage-plan.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { isCurrency } from '../../../core/format/currencies.ts';
-import { type Html, html } from '../../../core/format/html.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { type ApiKey, isUsable } from '../../../core/store/control/control-store.ts';
 import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
@@ -10,6 +9,7 @@ import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { assumedRenewals } from '../../../kit/reports/courses.ts';
 import { settingFields, typedSettings, updateAccount } from '../acts/accounts.ts';

@@ -1,7 +1,7 @@
 import { dayMs } from '../../../core/durations.ts';
-import { asWritten, type Html, html } from '../../../core/format/html.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { tagSnippet, unknownOrigin } from '../../../kit/console/tag-snippet.ts';
+import { asWritten, type Html, html } from '../../../kit/format/html.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';
 
 /** What to put on every page, and whether hits come from it. */

@@ -1,12 +1,12 @@
 import { endOf } from '../../../core/domain/experiment-group.ts';
 import { caskLifetimeMs } from '../../../core/domain/signing-key.ts';
 import { counted } from '../../../core/format/numbers.ts';
-import { accountToken, wholeNumber } from '../../../core/format/values.ts';
 import type { OpenStore } from '../../../core/store/store.ts';
 import { command } from '../../../kit/cli/command.ts';
 import { serverUrl } from '../../../kit/cli/flag-values.ts';
 import { type CommonOptions, place, print, withStore } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
+import { accountToken, wholeNumber } from '../../../kit/format/values.ts';
 import { saveSpending, spendingRows } from '../../../kit/reading/spending.ts';
 import { newCask } from '../../accounts/commands/cask.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo-account.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type HtmlValue, html } from '../../../core/format/html.ts';
 import { version } from '../../../core/version.ts';
+import { type HtmlValue, html } from '../../../kit/format/html.ts';
 import { type Document, type Documents, readDocuments, readPicture } from '../documents.ts';
 import { maxFoundPages, search } from '../search.ts';
 

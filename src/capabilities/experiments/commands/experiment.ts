@@ -1,11 +1,11 @@
 import { leftOutText } from '../../../core/domain/mail-gateways.ts';
 import { counted, formatNumber, formatShare } from '../../../core/format/numbers.ts';
-import { plainName } from '../../../core/format/values.ts';
 import { actCommand } from '../../../kit/cli/act-command.ts';
 import { aidText, command, group, includeOption } from '../../../kit/cli/command.ts';
 import { listCommand } from '../../../kit/cli/list-command.ts';
 import { print, printLine, printTable } from '../../../kit/cli/output.ts';
 import { csvOutput, htmlOutput, optionOf, printReport } from '../../../kit/cli/print-report.ts';
+import { plainName } from '../../../kit/format/values.ts';
 import { reportedAccount } from '../../../kit/reports/report-query.ts';
 import { chosenGoal, createExperiment, experimentList, stopExperiment } from '../acts.ts';
 import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';

@@ -1,11 +1,11 @@
 import { type Experiment, endOf } from '../../../core/domain/experiment-group.ts';
-import { type Html, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { actFields, doing } from '../../../kit/console/act-form.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { createExperiment, stopExperiment, usualGoal } from '../acts.ts';
 import { stateOf } from '../domain/experiment.ts';

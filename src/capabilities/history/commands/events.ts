@@ -1,8 +1,8 @@
 import { subscriptionEventFields } from '../../../core/domain/subscription-event.ts';
-import { csvRow } from '../../../core/format/csv.ts';
 import { subscriptionEvents } from '../../../core/store/account/reading/events.ts';
 import { command, csvOption } from '../../../kit/cli/command.ts';
 import { printJson, write } from '../../../kit/cli/output.ts';
+import { csvRow } from '../../../kit/format/csv.ts';
 
 const columns = [...subscriptionEventFields, 'receivedAt', 'at'] as const;
 

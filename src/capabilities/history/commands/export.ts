@@ -1,11 +1,11 @@
 import { subscriptionEventFields } from '../../../core/domain/subscription-event.ts';
-import { csvRow } from '../../../core/format/csv.ts';
 import { subscriptionEvents } from '../../../core/store/account/reading/events.ts';
 import { vidsAfter } from '../../../core/store/account/reading/visitors.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { aidText, command, csvOption } from '../../../kit/cli/command.ts';
 import { withStore, write } from '../../../kit/cli/output.ts';
 import { databaseSetting, stageSetting } from '../../../kit/config.ts';
+import { csvRow } from '../../../kit/format/csv.ts';
 import { visitorRecord } from '../../../kit/reading/visitor-record.ts';
 
 const pageVisitors = 500;

@@ -1,4 +1,3 @@
-import { type Html, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { counted, formatNumber } from '../../../core/format/numbers.ts';
@@ -9,6 +8,7 @@ import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { eventPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { latestEvents, type TracedEvent } from '../../../kit/reading/events.ts';
 import { addDays } from '../../../kit/reports/calendar.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';

@@ -7,7 +7,6 @@ import {
 	storedEvent,
 } from '../../../core/domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../core/errors.ts';
-import { addLatest } from '../../../core/store/account/arriving/add-latest.ts';
 import {
 	askOwners,
 	findOwners,
@@ -57,6 +56,7 @@ import {
 import { saveTouches } from '../../../core/store/account/profiles/touches.ts';
 import { ask, type Query, type Row, rowsOf, type Steps, select, sql } from '../../../core/store/steps.ts';
 import { unique } from '../../../core/store/unique.ts';
+import { addLatest } from './add-latest.ts';
 import { type CrowdedMoment, catchUp, identityOf, type Moment } from './crowded-moment.ts';
 import { compareHits, fitting, knownHistory, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
 

@@ -4,7 +4,7 @@ import { accessSync, constants, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { csvCell } from '../../../core/format/csv.ts';
+import { csvCell } from '../../../kit/format/csv.ts';
 import { csvCells } from '../csv-rows.ts';
 import type { EventFile, EventRow } from './event-file.ts';
 import { assertReplaceable } from './own-file.ts';

@@ -1,7 +1,5 @@
 import { minuteMs } from '../../../core/durations.ts';
 import { OperatorError, QueueFullError } from '../../../core/errors.ts';
-import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
-import { emailAddress } from '../../../core/format/values.ts';
 import type { Entrance, EntranceOptions } from '../../../kit/console/entrance.ts';
 import {
 	type ConsoleAnswer,
@@ -11,6 +9,8 @@ import {
 } from '../../../kit/console/exchange.ts';
 import { hiddenFields } from '../../../kit/console/form.ts';
 import { pageAnswer } from '../../../kit/console/layout.ts';
+import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
+import { emailAddress } from '../../../kit/format/values.ts';
 import type { OpenSession } from '../../../kit/person.ts';
 import { missingProof } from '../pages/proof.ts';
 import type { Identity } from '../store/people.ts';

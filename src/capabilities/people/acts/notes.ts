@@ -1,6 +1,6 @@
 import { isoTime } from '../../../core/format/iso-time.ts';
-import { day, displayName } from '../../../core/format/values.ts';
 import { act } from '../../../kit/act.ts';
+import { day, displayName } from '../../../kit/format/values.ts';
 import { listing } from '../../../kit/listing.ts';
 
 export const addNote = act({

@@ -1,8 +1,8 @@
 import { OperatorError } from '../../../core/errors.ts';
-import { emailAddress } from '../../../core/format/values.ts';
 import type { ControlStore } from '../../../core/store/control/control-store.ts';
 import { type ActPlace, actOfAll } from '../../../kit/act.ts';
 import { consoleUrlSetting } from '../../../kit/config.ts';
+import { emailAddress } from '../../../kit/format/values.ts';
 import { type Grant, personRoles } from '../../../kit/person.ts';
 import { newLoginLink } from '../access/sign-in.ts';
 import type { StoredPerson } from '../store/people.ts';

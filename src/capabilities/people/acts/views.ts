@@ -1,7 +1,7 @@
 import { OperatorError } from '../../../core/errors.ts';
-import { displayName } from '../../../core/format/values.ts';
 import type { ControlStore } from '../../../core/store/control/control-store.ts';
 import { type ActPlace, act, type Given } from '../../../kit/act.ts';
+import { displayName } from '../../../kit/format/values.ts';
 
 /** Of an address. */
 const maxQueryLength = 2000;

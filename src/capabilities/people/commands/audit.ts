@@ -1,6 +1,6 @@
-import { emailAddress, wholeNumber } from '../../../core/format/values.ts';
 import { command, group } from '../../../kit/cli/command.ts';
 import { print } from '../../../kit/cli/output.ts';
+import { emailAddress, wholeNumber } from '../../../kit/format/values.ts';
 
 const list = command('list', 'list what people did')
 	.description(

@@ -1,10 +1,10 @@
 import { minuteMs } from '../../../core/durations.ts';
 import { counted } from '../../../core/format/numbers.ts';
-import { emailAddress } from '../../../core/format/values.ts';
 import { runAct } from '../../../kit/act.ts';
 import { actCommand, commandLineUser, runCommand, withFields } from '../../../kit/cli/act-command.ts';
 import { command, group } from '../../../kit/cli/command.ts';
 import { print, printTable } from '../../../kit/cli/output.ts';
+import { emailAddress } from '../../../kit/format/values.ts';
 import { linkLifetimeMs } from '../access/sign-in.ts';
 import {
 	createUser,

@@ -1,9 +1,9 @@
 import { encode } from 'uqr';
 import { OperatorError } from '../../../core/errors.ts';
-import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage, Once } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import {
 	disconnectOwnSingleSignOn,
 	endOwnSessions,

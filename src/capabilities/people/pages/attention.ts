@@ -1,5 +1,5 @@
-import { type HtmlValue, html } from '../../../core/format/html.ts';
 import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import { type HtmlValue, html } from '../../../kit/format/html.ts';
 
 /** Whether somebody can sign in again. */
 export async function withoutPassword({ store, person, session }: AskedOfAccount): Promise<HtmlValue[]> {

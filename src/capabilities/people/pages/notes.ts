@@ -1,10 +1,10 @@
-import { html } from '../../../core/format/html.ts';
 import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { html } from '../../../kit/format/html.ts';
 
 import { addNote, removeNote } from '../acts/notes.ts';
 

@@ -1,10 +1,10 @@
-import { type Html, html } from '../../../core/format/html.ts';
-import { emailAddress, oneOf } from '../../../core/format/values.ts';
 import { questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
 import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
+import { emailAddress, oneOf } from '../../../kit/format/values.ts';
 import { personRoles } from '../../../kit/person.ts';
 import {
 	createUser,

@@ -1,10 +1,10 @@
-import { html } from '../../../core/format/html.ts';
 import { actGiven } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { viewPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { removeSharedView, removeView, saveView, shareView } from '../acts/views.ts';
 

@@ -9,18 +9,17 @@ import {
 } from '../../../core/api/key-operation.ts';
 import { storeFailed } from '../../../core/api/store-failed.ts';
 import { ApiError, OperatorError } from '../../../core/errors.ts';
-import { capitalised } from '../../../core/format/capitalised.ts';
-import { whenAbandoned } from '../../../core/http/abandoned.ts';
 import { sendJson } from '../../../core/http/answer.ts';
 import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
 import { Type } from '../../../core/schema/type.ts';
 import type { OpenStore } from '../../../core/store/store.ts';
+import { capitalised } from '../../../kit/format/capitalised.ts';
 import { compute } from '../../../kit/jobs/compute.ts';
 import { reportKinds, reportOf } from '../../../kit/reports/all-reports.ts';
 import type { ReportDefinition } from '../../../kit/reports/report.ts';
-import type {} from '../../../kit/reports/report-job.ts';
 import { parameters, readQuery, reportedAccount } from '../../../kit/reports/report-query.ts';
 import { ReportRunner } from '../report-runner.ts';
+import { whenAbandoned } from './abandoned.ts';
 
 interface ReportOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;

@@ -1,11 +1,11 @@
 import { dayMs } from '../../../core/durations.ts';
-import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { formatShare } from '../../../core/format/numbers.ts';
 import { compileRule } from '../../../core/segments/rule.ts';
 import { RuleError } from '../../../core/segments/rule-error.ts';
 import { isUsable } from '../../../core/store/control/control-store.ts';
 import type { AskedOfAccount } from '../../../kit/console/page.ts';
 import { nameOf } from '../../../kit/console/page-table.ts';
+import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may, type Right } from '../../../kit/person.ts';
 import { latestEvents } from '../../../kit/reading/events.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';

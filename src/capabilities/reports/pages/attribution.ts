@@ -1,9 +1,9 @@
-import { html } from '../../../core/format/html.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { hiddenFields } from '../../../kit/console/form.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
+import { html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { type AttributionModel, attributionModels, defaultModel } from '../../../kit/reports/model.ts';
 

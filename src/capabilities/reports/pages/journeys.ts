@@ -1,6 +1,6 @@
-import { html } from '../../../core/format/html.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
+import { html } from '../../../kit/format/html.ts';
 
 /** How visitors came to subscribe, step by step, and who did not. */
 export const journeysPage = accountPage({

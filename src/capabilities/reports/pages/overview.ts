@@ -1,5 +1,4 @@
 import { touchDimensions } from '../../../core/domain/touch.ts';
-import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
 import { aboveTables, answerOf, sectionOf } from '../../../kit/console/figures.ts';
@@ -8,6 +7,7 @@ import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { linksOf, rowsPath } from '../../../kit/console/rows.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../../../kit/console/view.ts';
+import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import type { FlatRow, Report } from '../../../kit/reports/report.ts';
 import { sparkline } from '../../../kit/reports/report-curves.ts';

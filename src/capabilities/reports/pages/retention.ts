@@ -1,6 +1,6 @@
-import { html } from '../../../core/format/html.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { html } from '../../../kit/format/html.ts';
 import { addMonths } from '../../../kit/reports/calendar.ts';
 
 const leastMonths = 12;

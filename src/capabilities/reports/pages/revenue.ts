@@ -1,7 +1,7 @@
-import { html } from '../../../core/format/html.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
+import { html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 

@@ -1,10 +1,10 @@
 import { eventKinds } from '../../../core/domain/event-kind.ts';
 import { touchDimensions } from '../../../core/domain/touch.ts';
-import { html } from '../../../core/format/html.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { queryText } from '../../../kit/console/view.ts';
+import { html } from '../../../kit/format/html.ts';
 
 const havingNames = {
 	trial: 'Trials',

@@ -1,8 +1,8 @@
-import { wholeNumber } from '../../../core/format/values.ts';
 import { command } from '../../../kit/cli/command.ts';
 import { printJson, printLine, printTable } from '../../../kit/cli/output.ts';
 import { writeOutputFile } from '../../../kit/cli/output-file.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
+import { wholeNumber } from '../../../kit/format/values.ts';
 import { historyReader } from '../../../kit/reading/histories.ts';
 import type { BacktestReport } from '../follow/backtest.ts';
 import { requireGoal } from '../judge/model-versions.ts';

@@ -1,5 +1,5 @@
-import { csvCell } from '../../../core/format/csv.ts';
 import type { GoalScore } from '../../../core/scoring/serve/score-reference.ts';
+import { csvCell } from '../../../kit/format/csv.ts';
 import type { VisitorRef } from '../serve/batch-scores.ts';
 
 type Line = VisitorRef & GoalScore & { readonly sid?: string; readonly at?: string };

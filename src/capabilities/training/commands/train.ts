@@ -1,10 +1,10 @@
-import { wholeNumber } from '../../../core/format/values.ts';
 import { noteDone } from '../../../kit/cli/act-command.ts';
 import { aidText, command } from '../../../kit/cli/command.ts';
 import { type CommonOptions, print, withStore } from '../../../kit/cli/output.ts';
 import { writeOutputFile } from '../../../kit/cli/output-file.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { moment } from '../../../kit/config.ts';
+import { wholeNumber } from '../../../kit/format/values.ts';
 import type { ComputeJobs } from '../../../kit/jobs/compute-jobs.ts';
 
 interface TrainOptions extends CommonOptions {

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../core/format/html.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import type { BacktestReport } from '../follow/backtest.ts';
 import { backtestRows, backtestVerdict } from './backtest-text.ts';
 import { blue, calibrationFigure, figure, page, paragraphs, placeIn, point, table } from './page-drawing.ts';

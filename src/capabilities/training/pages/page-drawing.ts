@@ -1,4 +1,4 @@
-import { type Html, type HtmlValue, html, htmlPage } from '../../../core/format/html.ts';
+import { type Html, type HtmlValue, html, htmlPage } from '../../../kit/format/html.ts';
 import type { CalibrationBin } from '../fit/measure.ts';
 import type { FigureRows } from './report-figures.ts';
 import { percent } from './report-text.ts';

@@ -1,4 +1,4 @@
-import { type Html, html } from '../../../core/format/html.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import type { TrainedGoal } from '../judge/account-training.ts';
 import type { LaterMeasures } from '../judge/report.ts';
 import {

@@ -1,5 +1,4 @@
 import { dayMs, minuteMs } from '../../../core/durations.ts';
-import { type Html, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import type { MeasuredFigure } from '../../../core/metrics.ts';
@@ -10,6 +9,7 @@ import { formOf } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
 import { factList, pageTable, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { checkErasures } from '../../visitors/store/erasing-again.ts';
 import { waitingIn } from '../store/waiting-work.ts';
 

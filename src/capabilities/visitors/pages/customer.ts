@@ -1,5 +1,4 @@
 import { OperatorError } from '../../../core/errors.ts';
-import { type Html, html } from '../../../core/format/html.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import { download } from '../../../kit/console/exchange.ts';
 import { json } from '../../../kit/console/files.ts';
@@ -7,6 +6,7 @@ import { checkField, formOf } from '../../../kit/console/form.ts';
 import { customerPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf } from '../../../kit/console/page-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { eraseOneCustomer } from '../acts.ts';
 import { type Erasable, erasable } from '../store/erasure.ts';

@@ -1,6 +1,5 @@
 import type { Touch } from '../../../core/domain/touch.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { type Html, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
@@ -8,6 +7,7 @@ import { filePage, tableFiles } from '../../../kit/console/files.ts';
 import { customerPath, eventPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { commaed, factList, nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { eventsOfUpload, eventsWith, type TracedEvent } from '../../../kit/reading/events.ts';
 import { visitorsWith } from '../../../kit/reading/visitor-finding.ts';
 import { apportion } from '../../../kit/reports/apportion.ts';

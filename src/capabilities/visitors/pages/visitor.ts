@@ -1,7 +1,5 @@
 import type { Profile } from '../../../core/domain/profile.ts';
 import { OperatorError } from '../../../core/errors.ts';
-import { withoutHidden } from '../../../core/format/hidden-characters.ts';
-import { type Html, type HtmlValue, html } from '../../../core/format/html.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { counted, formatNumber, formatShare } from '../../../core/format/numbers.ts';
@@ -12,6 +10,8 @@ import { formOf } from '../../../kit/console/form.ts';
 import { customerPath, eventPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { commaed, factList, nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { withoutHidden } from '../../../kit/format/hidden-characters.ts';
+import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { noteList } from '../../../kit/reports/day-notes.ts';
 import { type Lane, lifeLine } from '../../../kit/reports/life-line.ts';

@@ -1,5 +1,4 @@
 import { touchDimensions, touchNames } from '../../../core/domain/touch.ts';
-import { type Html, html } from '../../../core/format/html.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { compileRule } from '../../../core/segments/rule.ts';
@@ -10,6 +9,7 @@ import { customerPath, eventPath, visitorPath } from '../../../kit/console/links
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { eventsWith, type TracedEvent } from '../../../kit/reading/events.ts';
 import { gatewaysOf } from '../../../kit/reading/gateways.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';

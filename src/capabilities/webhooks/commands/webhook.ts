@@ -1,9 +1,9 @@
 import { dayMs } from '../../../core/durations.ts';
-import { wholeNumber } from '../../../core/format/values.ts';
 import { actCommand } from '../../../kit/cli/act-command.ts';
 import { command, group } from '../../../kit/cli/command.ts';
 import { listCommand } from '../../../kit/cli/list-command.ts';
 import { print } from '../../../kit/cli/output.ts';
+import { wholeNumber } from '../../../kit/format/values.ts';
 import {
 	createWebhook,
 	deleteWebhook,

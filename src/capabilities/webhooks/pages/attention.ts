@@ -1,5 +1,5 @@
-import { type HtmlValue, html } from '../../../core/format/html.ts';
 import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import { type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 
 /** Whether messages arrive. */

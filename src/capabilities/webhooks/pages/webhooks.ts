@@ -1,10 +1,10 @@
 import { dayMs } from '../../../core/durations.ts';
-import { type Html, html } from '../../../core/format/html.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type Actions, type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import {
 	createWebhook,

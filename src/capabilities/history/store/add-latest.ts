@@ -1,8 +1,8 @@
-import { type HistoryHit, hitEntry } from '../../../domain/hit.ts';
-import { apply, compareEntries, type Profile } from '../../../domain/profile.ts';
-import type { Row } from '../../steps.ts';
-import { LoadedProfiles } from '../profiles/stored-profiles.ts';
-import { type StoredTouch, storedTouch } from '../profiles/touches.ts';
+import { type HistoryHit, hitEntry } from '../../../core/domain/hit.ts';
+import { apply, compareEntries, type Profile } from '../../../core/domain/profile.ts';
+import { LoadedProfiles } from '../../../core/store/account/profiles/stored-profiles.ts';
+import { type StoredTouch, storedTouch } from '../../../core/store/account/profiles/touches.ts';
+import type { Row } from '../../../core/store/steps.ts';
 
 /** A hit in its visit. */
 type PlacedHit = HistoryHit & { readonly sid: string; readonly text: string };

@@ -1,4 +1,4 @@
-import { OperatorError } from '../errors.ts';
+import { OperatorError } from '../../core/errors.ts';
 
 /** What people write in flags and parameters. Each parser throws an OperatorError that tells what would be right. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { html } from '../../../src/core/format/html.ts';
+import { html } from '../../../src/kit/format/html.ts';
 
 test('texts are escaped, markup is not, lists are joined, and nothing is shown for what is missing', () => {
 	const row = (name: string) => html`<li>${name}</li>`;
