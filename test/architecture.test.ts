@@ -10,6 +10,7 @@ const capabilities = [
 	...[
 		'documentation',
 		'demo',
+		'receipts',
 		'upkeep',
 		'visitors',
 		'webhooks',

@@ -54,7 +54,16 @@ export async function appOver(
 	const reader = store.startReading();
 	const metrics = new Metrics();
 	const counter = new RequestCounter((counts) => writer.recordCounts(counts), ignore);
-	const server = { store, directory, reader, counter, metrics, background: undefined, roles: serverRoles };
+	const server = {
+		store,
+		directory,
+		reader,
+		quota,
+		counter,
+		metrics,
+		background: undefined,
+		roles: serverRoles,
+	};
 	const parts = await Promise.all(
 		serving.map((capability) =>
 			capability.serving?.({ ...server, isDemo: options.demo ?? false, now: Date.now }),
@@ -69,7 +78,6 @@ export async function appOver(
 			onError: () => {},
 		}),
 		directory,
-		usageOf: (keyId) => store.control.usageOf(keyId),
 		schemas: store.schemas,
 		counter,
 		parts: parts.filter((part) => part !== undefined),

@@ -4,6 +4,7 @@ import { documentation } from '../capabilities/documentation/index.ts';
 import { experiments } from '../capabilities/experiments/index.ts';
 import { history } from '../capabilities/history/index.ts';
 import { people } from '../capabilities/people/index.ts';
+import { receipts } from '../capabilities/receipts/index.ts';
 import { reports } from '../capabilities/reports/index.ts';
 import { training } from '../capabilities/training/index.ts';
 import { upkeep } from '../capabilities/upkeep/index.ts';
@@ -15,6 +16,7 @@ import type { Capability, ConsolePart } from '../kit/capability.ts';
 /** All that this Caskade can do besides its core, in the order of the help. */
 export const capabilities: readonly Capability[] = [
 	auditing,
+	receipts,
 	accounts,
 	history,
 	reports,

@@ -29,7 +29,6 @@ import type { Metrics } from '../metrics.ts';
 import { createServer } from '../node-http.ts';
 import type { VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import { VisitorReads } from '../segments/visitor-reads.ts';
-import type { KeyUsage } from '../store/control/control-store.ts';
 import type { Schemas } from '../store/migrations.ts';
 import type { RequestWriter, ServingReader } from '../store/serving.ts';
 import { docs } from './docs.ts';
@@ -37,8 +36,6 @@ import { health } from './health.ts';
 import { hit } from './hit.ts';
 import { hitGif } from './hit-gif.ts';
 import { HitHandler } from './hit-handler.ts';
-import { receipt } from './receipt.ts';
-import { receipts } from './receipts.ts';
 import { root } from './root.ts';
 import { securityText } from './security-text.ts';
 import { segments } from './segments.ts';
@@ -46,7 +43,6 @@ import type { ServingPart } from './serving-part.ts';
 import { type SitePaths, sitePaths } from './site-paths.ts';
 import { countUpload, subscription, type UploadResult, uploadOperation } from './subscription.ts';
 import { tag, tagVersions } from './tag.ts';
-import { usage } from './usage.ts';
 import { visscores } from './visscores.ts';
 
 export interface AppOptions extends SitePaths {
@@ -54,8 +50,6 @@ export interface AppOptions extends SitePaths {
 	readonly quota: Quota;
 	readonly writer: RequestWriter;
 	readonly reader: ServingReader;
-	/** A key's usage this month, over all servers. */
-	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 	readonly scorer: VisitorScorer;
 	/** Records what is counted of requests. It is stopped with the service. */
 	readonly counter: RequestCounter;
@@ -266,9 +260,6 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			const guard = { admission, onTimeout };
 			if (roles.includes('api')) {
 				subscription(operations, { ...guard, directory, writer, now, onUpload });
-				receipts(operations, { ...guard, directory, reader });
-				receipt(operations, { ...guard, directory, reader });
-				usage(operations, { ...guard, directory, quota, usageOf: options.usageOf });
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });
 			}

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { AccessDirectory } from '../access/directory.ts';
+import type { Quota } from '../access/quota.ts';
 import type { RequestCounter } from '../access/request-counter.ts';
 import type { StoreCapability } from '../capability.ts';
 import type { ServerRole } from '../domain/server-role.ts';
@@ -30,6 +31,7 @@ export interface Server {
 	readonly store: OpenStore;
 	readonly directory: AccessDirectory;
 	readonly reader: ServingReader;
+	readonly quota: Quota;
 	readonly counter: RequestCounter;
 	readonly metrics: Metrics;
 	/** Undefined where this process does none. */

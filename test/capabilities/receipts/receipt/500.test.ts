@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loseTables } from '../../../core/store/damage.ts';
 import { startService } from '../../../support.ts';
-import { loseTables } from '../../store/damage.ts';
 import { askReceipt } from './ask.ts';
 
 test('a failure of the store reveals nothing', async (t) => {

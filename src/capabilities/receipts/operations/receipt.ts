@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../errors.ts';
-import { sendJson } from '../http/answer.ts';
-import { describeErrors, describeJson } from '../http/openapi.ts';
-import { describeProblems } from '../schema/problems.ts';
+import { type Admitted, accountOf, keyOperation, readErrors } from '../../../core/api/key-operation.ts';
+import { ApiError } from '../../../core/errors.ts';
+import { sendJson } from '../../../core/http/answer.ts';
+import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
+import { describeProblems } from '../../../core/schema/problems.ts';
+import { Type } from '../../../core/schema/type.ts';
 import {
 	oneReceiptCheck,
 	oneReceiptProblems,
 	receiptPathSchema,
 	receiptQuerySchema,
-} from '../schema/receipt-request.ts';
-import { Type } from '../schema/type.ts';
-import { type Admitted, accountOf, keyOperation, readErrors } from './key-operation.ts';
+} from './receipt-request.ts';
 import {
 	describeReceipt,
 	exampleReceipt,
@@ -20,7 +20,7 @@ import {
 } from './receipts.ts';
 
 /** `GET /subscription/{tid}`: the receipt of one event. */
-export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
+export function oneReceipt(app: FastifyInstance, options: ReceiptOptions): void {
 	const { directory, reader } = options;
 	async function handle(
 		request: FastifyRequest,

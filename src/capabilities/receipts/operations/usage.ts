@@ -1,14 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessDirectory } from '../access/directory.ts';
-import type { Quota } from '../access/quota.ts';
-import { ApiError } from '../errors.ts';
-import { decimalsOf } from '../format/currencies.ts';
-import { sendJson } from '../http/answer.ts';
-import { describeErrors, describeJson } from '../http/openapi.ts';
-import { Type } from '../schema/type.ts';
-import type { KeyUsage } from '../store/control/control-store.ts';
-import { type Admitted, accountOf, type KeyOperationOptions, keyOperation } from './key-operation.ts';
-import { storeFailed } from './store-failed.ts';
+import type { AccessDirectory } from '../../../core/access/directory.ts';
+import type { Quota } from '../../../core/access/quota.ts';
+import {
+	type Admitted,
+	accountOf,
+	type KeyOperationOptions,
+	keyOperation,
+} from '../../../core/api/key-operation.ts';
+import { storeFailed } from '../../../core/api/store-failed.ts';
+import { ApiError } from '../../../core/errors.ts';
+import { decimalsOf } from '../../../core/format/currencies.ts';
+import { sendJson } from '../../../core/http/answer.ts';
+import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
+import { Type } from '../../../core/schema/type.ts';
+import type { KeyUsage } from '../../../core/store/control/control-store.ts';
 
 export interface UsageOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;

@@ -1,6 +1,6 @@
-import { compileProblems } from './problems.ts';
-import { text, textLimits, textRule } from './texts.ts';
-import { compileCheck, Type } from './type.ts';
+import { compileProblems } from '../../../core/schema/problems.ts';
+import { text, textLimits, textRule } from '../../../core/schema/texts.ts';
+import { compileCheck, Type } from '../../../core/schema/type.ts';
 
 /** Maximum number of `tid`s in one request. */
 export const maxReceipts = 100;

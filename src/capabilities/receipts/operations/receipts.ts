@@ -1,16 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessDirectory } from '../access/directory.ts';
-import { ApiError } from '../errors.ts';
-import { sendJson } from '../http/answer.ts';
-import { parseJson } from '../http/body.ts';
-import { describeErrors, describeJson } from '../http/openapi.ts';
-import { describeProblems } from '../schema/problems.ts';
-import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from '../schema/receipt-request.ts';
-import { exampleEvent, storedEventSchema } from '../schema/subscription-request.ts';
-import { Type } from '../schema/type.ts';
-import type { Receipt } from '../store/account/reading/receipts.ts';
-import type { KnownAccount } from '../store/control/control-store.ts';
-import type { ServingReader } from '../store/serving.ts';
+import type { AccessDirectory } from '../../../core/access/directory.ts';
 import {
 	type Admitted,
 	accountOf,
@@ -18,8 +7,19 @@ import {
 	type KeyOperationOptions,
 	keyOperation,
 	readErrors,
-} from './key-operation.ts';
-import { storeFailed } from './store-failed.ts';
+} from '../../../core/api/key-operation.ts';
+import { storeFailed } from '../../../core/api/store-failed.ts';
+import { ApiError } from '../../../core/errors.ts';
+import { sendJson } from '../../../core/http/answer.ts';
+import { parseJson } from '../../../core/http/body.ts';
+import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
+import { describeProblems } from '../../../core/schema/problems.ts';
+import { exampleEvent, storedEventSchema } from '../../../core/schema/subscription-request.ts';
+import { Type } from '../../../core/schema/type.ts';
+import type { Receipt } from '../../../core/store/account/reading/receipts.ts';
+import type { KnownAccount } from '../../../core/store/control/control-store.ts';
+import type { ServingReader } from '../../../core/store/serving.ts';
+import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from './receipt-request.ts';
 
 export interface ReceiptOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
@@ -27,7 +27,7 @@ export interface ReceiptOptions extends KeyOperationOptions {
 }
 
 /** `POST /subscription/receipts`: the receipts of several `tid`s. */
-export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
+export function severalReceipts(app: FastifyInstance, options: ReceiptOptions): void {
 	const { directory, reader } = options;
 	async function handle(
 		request: FastifyRequest,
