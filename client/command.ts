@@ -7,9 +7,8 @@ import { runProgram } from '../src/kit/cli/run-program.ts';
 export function run(argv: readonly string[]): Promise<void> {
 	return runProgram(async () => {
 		const { version } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8'));
-		return bare('caskade-client', 'Uploads files of subscription events to a Caskade server.')
+		return bare('caskade-client', 'upload files of subscription events to a Caskade server')
 			.version(version)
-			.showHelpAfterError('(add --help for usage)')
 			.addCommand(clientUploadCommand.build());
 	}, argv);
 }

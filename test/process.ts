@@ -148,7 +148,7 @@ export function assertRefused(ended: Ended, sentence: RegExp): void {
 /** Asserts that a command line was invalid: exit code 1, no output, and the error on standard error. */
 export function assertMisused(ended: Ended, error: RegExp): void {
 	assert.match(ended.stderr, error);
-	assert.match(ended.stderr, /^caskade: [^\n]+\n(\(add --help[^\n]+\)\n)?$/);
+	assert.match(ended.stderr, /^caskade: [^\n]+[.?]\n$/);
 	assert.equal(ended.stdout, '');
 	assert.equal(ended.code, 1);
 }

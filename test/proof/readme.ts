@@ -76,7 +76,7 @@ function compare({ command, output }: Shown, printed: string, isWhole: boolean):
 		? known
 		: known.filter(
 				(line) =>
-					!/^(Of visitors who are present, it|It) ranks|^(Version|Visitors who converted|The base rate)|^By linear, |^[a-z ]+( {2}0( %)?)+$/.test(
+					!/^In .+ pairs, the|^(Version|Visitors who converted|The base rate)|^By linear, |^[a-z ]+( {2}0( %)?)+$/.test(
 						line,
 					),
 			);

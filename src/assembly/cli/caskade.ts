@@ -28,21 +28,24 @@ const commands: Readonly<Record<string, () => Promise<Buildable>>> = Object.assi
 export async function program(name = ''): Promise<Command> {
 	const command = bare(
 		'caskade',
-		`Caskade stores the subscription events that clients upload, durably and once.
+		'',
+		`Caskade joins what visitors do on a site with the subscription events that its back end uploads, tells pages how likely
+their visitor is to subscribe, and reports which visits led to which subscriptions.
 
 A client owns accounts and API keys. Each account (c-a-acme-uk) has its own database. A key may write to the accounts
 of its client. The limits of a key come from its usage plan.
+
+To try it:
+  caskade serve --demo --open
 
 To let a client upload:
   caskade account create c-a-acme-uk --client acme
   caskade key issue --client acme
   caskade serve
 
-Commands may run while a server runs. Servers apply a change within a second.`,
-	)
-		.version(fullVersion())
-		.configureHelp({ showGlobalOptions: true })
-		.showHelpAfterError('(add --help for usage)');
+Commands may run while a server runs. Servers apply a change within a second. A running server has the documentation at
+/docs/, where docs/how-to/install.md is the page /docs/how-to/install.`,
+	).version(fullVersion());
 	const asked = Object.hasOwn(commands, name) ? [commands[name]] : Object.values(commands);
 	for (const load of asked) if (load) command.addCommand((await load()).build());
 	return command;

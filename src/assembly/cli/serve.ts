@@ -110,15 +110,23 @@ async function start(settings: ServerSettings, log: Log, background: 'all' | 'sh
 	return server;
 }
 
-/** Lets capabilities say what they offer. @returns the page to begin with, if one has any */
+/** Says how to begin, and lets capabilities say what they offer. @returns the page to begin with, if one has any */
 async function offered(
-	{ url, consoleUrl, parts }: Serving,
+	{ url, consoleUrl, parts, store }: Serving,
 	{ database }: ServeSettings,
 	own: Command,
 ): Promise<string | undefined> {
+	const at = place(own);
 	let page: string | undefined;
-	for (const part of parts)
-		page = (await part.offer?.({ url, consoleUrl, database, flags: place(own) })) ?? page;
+	for (const part of parts) page = (await part.offer?.({ url, consoleUrl, database, flags: at })) ?? page;
+	if (!(await store.control.hasClients()))
+		printLine(`
+There are no clients yet. To create one, with an account, a key to upload with, and somebody who may use the console:
+
+bin/caskade account create c-a-acme-uk --client acme${at}
+bin/caskade key issue --client acme${at}
+bin/caskade user create you@example.com --role admin${at}
+`);
 	return page;
 }
 

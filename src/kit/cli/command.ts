@@ -12,7 +12,9 @@ import {
 	stageSetting,
 	type Takes,
 } from '../config.ts';
+import { capitalised } from '../format/capitalised.ts';
 import { type Begin, type CommonOptions, withStore } from './output.ts';
+import { inPlainWords } from './plain-words.ts';
 
 type Step = (command: Commander) => unknown;
 /** What an argument is: `[id]` may be left out, `<file...>` are several. */
@@ -196,12 +198,8 @@ export class Declaration<Options, Given extends readonly unknown[]> {
 }
 
 /** A command without options and arguments. */
-export function bare(name: string, text: string, description?: string): Commander {
-	const command = new Commander(name)
-		// The prefix of every other error on the command line.
-		.configureOutput({ outputError: (error, write) => write(error.replace(/^error: /, 'caskade: ')) });
-	if (description === undefined) return command.description(joined(text));
-	return command.summary(text).description(joined(description));
+export function bare(name: string, text: string, description = `${capitalised(text)}.`): Commander {
+	return inPlainWords(new Commander(name)).summary(text).description(joined(description));
 }
 
 /** Joins the lines of each paragraph, because Commander wraps line by line. Lines that begin with a space stay as they are. */

@@ -39,7 +39,7 @@ test('what a command acts on is not taken from the environment', async (t) => {
 		await caskade(['webhook', 'create', 'c-a-x', '--events', 'segment.entered', ...at], {
 			CASKADE_URL: 'https://api.example.com',
 		}),
-		/required option '--url <url>' not specified/,
+		/--url <url> is missing/,
 	);
 	assert.deepEqual(JSON.parse((await caskade(['webhook', 'list', 'c-a-x', '--json', ...at])).stdout), []);
 	assertRefused(
@@ -48,7 +48,7 @@ test('what a command acts on is not taken from the environment', async (t) => {
 	);
 	assertMisused(
 		await caskade(['key', 'issue', ...at], { CASKADE_CLIENT: 'acme' }),
-		/required option '--client <name>' not specified/,
+		/--client <name> is missing/,
 	);
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Command as CommanderCommand } from 'commander';
 import { program } from '../../../src/assembly/cli/caskade.ts';
+import { webhookEvents } from '../../../src/capabilities/webhooks/domain/webhook.ts';
 import { assertMisused, caskade, emptyInstallation } from '../../process.ts';
 
 /** Every command, with words that its help must have. */
@@ -129,6 +130,7 @@ function helpOf(name: string) {
 }
 
 test("every command's help describes it", async () => {
+	const known = await allCommands();
 	for (const [name, words] of Object.entries(commands)) {
 		const { code, stdout, stderr } = await helpOf(name);
 		assert.equal(code, 0, name);
@@ -137,9 +139,11 @@ test("every command's help describes it", async () => {
 		// What follows the line of usage, so that a name of a flag does not pass for a description.
 		assert.match(
 			text.slice(text.indexOf(' ', 'Usage: caskade'.length)).split(' Options: ')[0] as string,
-			words,
+			new RegExp(words, 'i'),
 			name,
 		);
+		for (const { flags, mandatory } of (known.get(name) as CommanderCommand).options)
+			if (mandatory) assert.match(text, new RegExp(`${flags}[^-]+ .*?\\(required\\)`), `${name} ${flags}`);
 	}
 });
 
@@ -162,9 +166,9 @@ test("every command's help is wrapped: no tab, no line broken in the middle", as
 			const isProse = (text: string) => /^\S/.test(text) && !/^[A-Z]\w+:$/.test(text);
 			if (isProse(line) && isProse(next))
 				assert.ok(line.length + 1 + (next.split(' ')[0] as string).length > columns, `${name}: ${line}`);
-			// A command line of an example is not wrapped, so that it can be copied.
 			if (isProse(line)) assert.ok(line.length <= columns, `${name}: ${line}`);
 		}
+		assert.doesNotMatch(stdout, /preset:/, name);
 	}
 });
 
@@ -222,10 +226,53 @@ test('what a command acts on has no variable', async () => {
 	}
 });
 
-test('an unknown command or flag is an error, with no help on standard output', async () => {
-	assertMisused(await caskade(['nonsense']), /unknown command 'nonsense'/);
-	assertMisused(await caskade(['usage', '--nonsense']), /unknown option '--nonsense'/);
-	assertMisused(await caskade(['backup']), /missing required argument 'dir'/);
+test('a command line that is wrong is told in one line, which says where to read what is right', async () => {
+	const cases: readonly (readonly [string, string])[] = [
+		['nonsense', "unknown command 'nonsense'. See 'caskade --help'."],
+		['key isue', "unknown command 'isue'. Did you mean issue? See 'caskade key --help'."],
+		['usage --nonsense', "unknown option '--nonsense'. See 'caskade usage --help'."],
+		['--json doctor', "unknown option '--json'. Options follow the command, as in 'caskade status --json'."],
+		['backup', "<dir> is missing. See 'caskade backup --help'."],
+		[
+			'backup a b',
+			"too many arguments for 'backup'. Expected 1 argument but got 2. See 'caskade backup --help'.",
+		],
+		['key issue', "--client <name> is missing. See 'caskade key issue --help'."],
+		[
+			'segment create c-a-acme-uk id',
+			"--name <text> and --rule <cel> are missing. See 'caskade segment create --help'.",
+		],
+		['account create --client acme', "<aid> is missing. See 'caskade account create --help'."],
+		[
+			'visitor show c-a-acme-uk abc',
+			"'abc' is invalid as <vid>. It must be 32 lower-case hexadecimal digits. See 'caskade visitor show --help'.",
+		],
+		[
+			'serve --port x',
+			"'x' is invalid as --port. It must be a whole number from 0 to 65535. See 'caskade serve --help'.",
+		],
+	];
+	for (const [typed, said] of cases) {
+		const ended = await caskade(typed.split(' '));
+		assert.equal(ended.stderr, `caskade: ${said}\n`);
+		assertMisused(ended, /./);
+	}
+	const { stderr } = await caskade(['usage'], { CASKADE_PORT: 'x', CASKADE_JSON: 'maybe' });
+	assert.equal(stderr, 'caskade: CASKADE_JSON must be true or false.\n');
+});
+
+test('an example is one line, and what is long in a list stays in its column', async () => {
+	const { stdout } = await helpOf('account update');
+	assert.match(stdout, /\n {2}caskade account update [^\n]+ 'podcast=[^\n]+'\n/);
+	assert.match((await helpOf('report')).stdout, /\n {2}forecast +what [^\n]+\n {17}came\n {2}sub/);
+});
+
+test('the help of webhooks names every message', async () => {
+	const { stdout } = await helpOf('webhook');
+	for (const name of [...webhookEvents, 'segments.recomputed']) assert.ok(stdout.includes(name), name);
+});
+
+test('without a command there is the help, on standard error', async () => {
 	const bare = await caskade([]);
 	assert.deepEqual({ code: bare.code, stdout: bare.stdout }, { code: 1, stdout: '' });
 	assert.match(bare.stderr, /^Usage: caskade/);

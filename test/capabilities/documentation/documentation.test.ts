@@ -119,3 +119,15 @@ test('axe finds nothing, on a telephone and in the dark either', {
 		}
 	}
 });
+
+test('a page that there is not is told as a page; with a slash at its end, it is found', async (t) => {
+	const { url } = await startService(t);
+	const missing = await fetch(`${url}/docs/how-to/nothing`);
+	assert.equal(missing.status, 404);
+	const page = await missing.text();
+	assert.match(page, /<h1>There is no such page<.h1>/);
+	assert.deepEqual(await faultsOf(page), []);
+	assert.match(page, /href="\.\.\/how-to\/install"/);
+	const found = await fetch(`${url}/docs/how-to/install/`);
+	assert.deepEqual([found.status, found.url], [200, `${url}/docs/how-to/install`]);
+});

@@ -126,7 +126,10 @@ export function documentationPages(app: FastifyInstance): void {
 		if (source && path.endsWith('.md')) return send(reply, 'text/markdown', source.text);
 		const picture = await readPicture(path);
 		if (picture) return send(reply, 'image/png', picture);
-		return reply.callNotFound();
+		if (documents.has(path.replace(/\/$/, ''))) return reply.redirect(`../${posix.basename(path)}`);
+		const nothing =
+			'<h1>There is no such page</h1>\n<p>The search and the list of all pages may have it.</p>';
+		return send(reply.code(404), 'text/html', pageOf(documents, path, 'There is no such page', nothing));
 	});
 	app.get('/llms.txt', async (_request, reply) =>
 		send(reply, 'text/plain', llmsText(await all(), app.prefix)),

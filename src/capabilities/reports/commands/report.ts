@@ -9,7 +9,7 @@ export const reportCommand = (all: readonly ReportDefinition[]) =>
 		.description(
 			`Print a report of an account as a table; with --json, --csv or --html for programs, spreadsheets or browsers.
 
-${all.map(({ kind, summary }) => `  ${kind.padEnd(12)}  ${summary}`).join('\n')}
+${all.map(({ kind, summary }) => `  ${kind.padEnd(13)}  ${summary}`).join('\n')}
 
 Days are in the account's time zone; --from is inclusive, --to exclusive. A flag that the report does not use is refused.
 docs/reference/reports.md has every figure's formula. 'caskade spend import' stores what was spent, for the report spend.`,

@@ -47,9 +47,9 @@ export function verdictOf(trained: TrainedGoal): [string, string] {
 
 /** Pages ask about visitors who are present. That most others have left for good is easily told. */
 function rankingOf({ auc, present }: LaterMeasures): string {
-	const of100 = (share: number) => `${Math.round(share * 100)} of 100 pairs`;
-	if (present?.auc == null) return `It ranks ${of100(auc.value)} correctly.`;
-	return `Of visitors who are present, it ranks ${of100(present.auc)} correctly (of all rows ${Math.round(auc.value * 100)}).`;
+	const of100 = (share: number) => `${Math.round(share * 100)} of 100`;
+	const counted = present?.auc == null ? '' : ` (${of100(auc.value)}, counting those who have left)`;
+	return `In ${of100(present?.auc ?? auc.value)} pairs, the one who reached the goal scores higher than the one who did not${counted}.`;
 }
 
 /** What is served from now on, and why. */
@@ -61,7 +61,7 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 		case 'base rate':
 			return report.later === undefined
 				? 'The base rate is in use.'
-				: `Version ${version} is not in use, but the base rate: ${lowered(whyNotServed(report))}`;
+				: `The base rate is in use, not version ${version}: ${lowered(whyNotServed(report))}`;
 		case 'nothing stored':
 			return `Nothing was stored, and ${before} stays in use.`;
 		case 'waits':
@@ -101,7 +101,7 @@ function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }
 		case 'no rows':
 			if ('counts' in report && report.counts === 'renewal')
 				return 'No subscription has been due and its time to renew is over.';
-			return `No hit lies ${'horizonDays' in report ? `${report.horizonDays} days` : 'a horizon'} before the end of what is known.`;
+			return `No hit is old enough: what followed is known after ${'horizonDays' in report ? `${report.horizonDays} days` : 'a horizon'}.`;
 		case 'few conversions':
 			return conversions < minConversions
 				? `Visitors who converted: ${conversions}, in ${convertedRows} rows. A model needs ${minConversions}.`
@@ -111,7 +111,9 @@ function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }
 		case 'no signal':
 			if (choice?.losesOn)
 				return `It makes what visitors do who ${choice.losesOn === 'present' ? 'are present' : 'have left'} less likely than the base rate does.`;
-			return `Its predictions correlate with later outcomes by ${(choice?.standardErrors ?? 0).toFixed(1)} standard errors${(choice?.standardErrors ?? 0) > minStandardErrors ? ', but make them no more likely' : `, and up to ${minStandardErrors} may be chance`}.`;
+			return (choice?.standardErrors ?? 0) > minStandardErrors
+				? 'It is no nearer to later outcomes than the base rate.'
+				: `It may be right by chance only: its predictions correlate with later outcomes by ${(choice?.standardErrors ?? 0).toFixed(1)} standard errors, and more than ${minStandardErrors} are needed.`;
 	}
 }
 

@@ -38,8 +38,10 @@ Standard Webhooks 1.0.0; docs/how-to/webhooks.md shows how to verify them.
 
   segment.entered, segment.left   a visitor has entered or left a segment
   score.band.changed              a score is now low, medium or high
+  score.promise.broken            outcomes were outside what scores predicted, two weeks running
   goal.reached                    a visitor has reached a goal
   subscription.conflict           an upload repeats a tid with other content
+  segments.recomputed             many visitors may have changed at once; sent with any segment.… or score.band.changed
 
 A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that
 answers 410, or fails for three days, is disabled.`,

@@ -60,5 +60,5 @@ test('client list shows clients with their accounts and keys', async (t) => {
 test('an unknown client is refused', async (t) => {
 	const at = await emptyInstallation(t);
 	assertRefused(await caskade(['client', 'disable', 'nobody', ...at]), /There is no client nobody/);
-	assertMisused(await caskade(['client', 'disable', ...at]), /missing required argument 'name'/);
+	assertMisused(await caskade(['client', 'disable', ...at]), /<name> is missing/);
 });

@@ -368,7 +368,7 @@ test('files that cannot be imported are refused before anything is stored', asyn
 		await caskade(['import', 'c-a-nobody', path, '--database', database]),
 		/There is no account c-a-nobody/,
 	);
-	assertMisused(await caskade(['import', 'c-a-acme-uk']), /missing required argument 'file'/);
+	assertMisused(await caskade(['import', 'c-a-acme-uk']), /<file> is missing/);
 });
 
 for (const engine of enginesAboveContract)

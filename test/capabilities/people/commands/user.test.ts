@@ -46,7 +46,7 @@ test('roles are given on all accounts or on some, and taken away; an admin is on
 		await caskade(['account', 'create', aid, '--client', 'acme', ...at]);
 	const create = (...flags: string[]) =>
 		caskade(['user', 'create', 'bob@example.com', ...flags, ...there, ...at]);
-	assertMisused(await create(), /required option '--role <role>' not specified/);
+	assertMisused(await create(), /--role <role> is missing/);
 	assertMisused(await create('--role', 'root'), /Allowed choices are viewer, analyst, operator, admin/);
 	assertRefused(await create('--role', 'admin', '--account', 'c-a-one'), /An admin is one of all accounts/);
 	assertRefused(await create('--role', 'viewer', '--account', 'c-a-none'), /There is no account c-a-none/);

@@ -55,7 +55,7 @@ test('what cannot be back-tested is refused', async (t) => {
 	const backtest = (...args: string[]) => caskade(['backtest', ...args, ...at]);
 	assertRefused(await backtest('c-a-nobody', '--goal', 'return'), /There is no account c-a-nobody/);
 	assertRefused(await backtest('c-a-acme-uk', '--goal', 'x'), /has no goal x/);
-	assertMisused(await backtest('c-a-acme-uk'), /required option '--goal/);
+	assertMisused(await backtest('c-a-acme-uk'), /--goal <name> is missing/);
 	assertMisused(
 		await backtest('c-a-acme-uk', '--goal', 'return', '--cuts', '51'),
 		/whole number from 1 to 50/,
