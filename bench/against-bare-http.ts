@@ -3,7 +3,15 @@ import { cpuByJob, cpuDuring, describeSplit } from './cpu.ts';
 import { growthRows } from './growth.ts';
 import { memoryMiB } from './memory.ts';
 import { type BenchmarkName, firstRun } from './options.ts';
-import { type Answer, type Caskade, type Population, pidsOf, type RunningCaskade, type RunningProcess, serveBare } from './servers.ts';
+import {
+	type Answer,
+	type Caskade,
+	type Population,
+	pidsOf,
+	type RunningCaskade,
+	type RunningProcess,
+	serveBare,
+} from './servers.ts';
 import { checkAnswers, countedAnswers } from './stored-count.ts';
 import { compareRates, median, type Row, verdict, whole } from './table.ts';
 import { type Script, wrkScript } from './wrk.ts';

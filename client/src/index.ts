@@ -4,12 +4,43 @@ import { type Reports, reportsWith } from './reports.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { type CallOptions, type CaskadeOptions, Transport } from './transport.ts';
 
-export type { MissingReceipt, Report, ReportQuery, StoredReceipt, SubscriptionEvent, Usage } from './api-types.ts';
-export { BadGatewayError, BadRequestError, CaskadeError, ConnectionError, ForbiddenError, InternalServerError, InvalidAccountError, InvalidRequestError, NotFoundError, OverloadedError, PayloadTooLargeError, QuotaExceededError, RateLimitError, RequestTimedOutError, type RowProblem, UnexpectedAnswerError, UnsupportedMediaTypeError } from './errors.ts';
+export type {
+	MissingReceipt,
+	Report,
+	ReportQuery,
+	StoredReceipt,
+	SubscriptionEvent,
+	Usage,
+} from './api-types.ts';
+export {
+	BadGatewayError,
+	BadRequestError,
+	CaskadeError,
+	ConnectionError,
+	ForbiddenError,
+	InternalServerError,
+	InvalidAccountError,
+	InvalidRequestError,
+	NotFoundError,
+	OverloadedError,
+	PayloadTooLargeError,
+	QuotaExceededError,
+	RateLimitError,
+	RequestTimedOutError,
+	type RowProblem,
+	UnexpectedAnswerError,
+	UnsupportedMediaTypeError,
+} from './errors.ts';
 export type { Receipt, Receipts } from './receipts.ts';
 export type { ReportOptions, Reports } from './reports.ts';
 export { signId } from './sign-id.ts';
-export type { BatchOutcome, Subscriptions, UploadAllOptions, UploadOptions, UploadResult } from './subscriptions.ts';
+export type {
+	BatchOutcome,
+	Subscriptions,
+	UploadAllOptions,
+	UploadOptions,
+	UploadResult,
+} from './subscriptions.ts';
 export type { CallOptions, CaskadeOptions, Retry } from './transport.ts';
 export type { UnfinishedUpload, UploadSummary } from './upload-summary.ts';
 export { WebhookVerificationError, webhooks } from './webhooks.ts';
