@@ -20,86 +20,89 @@ import {
 	type Steps,
 	select,
 	sql,
-	type Value,
 } from '../steps.ts';
 import { insertGoal } from './goals.ts';
 import { insertNote } from './notes.ts';
 import { insertSegment } from './segments.ts';
 import type { ControlDoors, ControlTable } from './tables.ts';
 
-/** Settings that the operator can change at any time. */
-export interface AccountSettings {
-	/** Web origins whose pages may read scores; empty for all. */
-	readonly origins: readonly string[];
-	/** Whether pages may ask for the reasons of a score. */
-	readonly explains: boolean;
-	/** Whether pages may ask which group of an experiment their visitor is in. */
-	readonly tellsExperiments: boolean;
-	readonly channelRules: readonly ChannelRule[];
-	/** For days and months in reports, for example `Europe/London`. */
-	readonly timezone: string;
-	/** Hosts of payment pages besides the known ones. A return from one of them is not an arrival. */
-	readonly paymentProviders: readonly string[];
-	/** Days from one renewal to the next, by `evt`. Those of other subscriptions are learned. */
-	readonly renewalDays: RenewalDays;
-	/** How many days after its due day a renewal is in time, by `evt`. Of other subscriptions, it is by their cadence, or learned. */
-	readonly graceDays: Readonly<Record<string, number>>;
-	/** An event of no pence with this `evt` cancels its subscription; null if nothing is uploaded that does. */
-	readonly cancellationEvt: CancellationEvt;
-	/** Amounts are in its minor unit, for example `GBP`. */
-	readonly currency: string;
-	/** What is believed of the `cid`s and `tid`s that hits show. */
-	readonly idTrust: IdTrust;
+/** A setting: how it is stored, and what new accounts have. */
+interface Setting<Value> {
+	toColumn(value: Value): string | number | null;
+	fromColumn(column: string): Value;
+	readonly usual: Value;
 }
 
-/** How a setting is stored. */
-const kinds = {
-	json: { toColumn: JSON.stringify, of: (column: Value) => JSON.parse(String(column)) },
-	flag: { toColumn: (setting: unknown) => (setting ? 1 : 0), of: (column: Value) => column === 1 },
-	text: { toColumn: (setting: unknown) => setting as string | null, of: (column: Value) => column },
+const json = <Value>(usual: Value): Setting<Value> => ({
+	toColumn: JSON.stringify,
+	fromColumn: JSON.parse,
+	usual,
+});
+const yesOrNo = (usual: boolean): Setting<boolean> => ({
+	toColumn: Number,
+	fromColumn: (column) => Number(column) === 1,
+	usual,
+});
+const text = <Value extends string | null>(usual: Value): Setting<Value> => ({
+	toColumn: (value) => value,
+	fromColumn: (column) => column as Value,
+	usual,
+});
+
+/** What the operator can change at any time. Each is in the column of its name. */
+const settings = {
+	/** Web origins whose pages may read scores; empty for all. */
+	origins: json<readonly string[]>([]),
+	/** Whether pages may ask for the reasons of a score. */
+	explains: yesOrNo(false),
+	/** Whether pages may ask which group of an experiment their visitor is in. */
+	tellsExperiments: yesOrNo(false),
+	channelRules: json<readonly ChannelRule[]>([]),
+	/** For days and months in reports, for example `Europe/London`. */
+	timezone: text<string>('UTC'),
+	/** Hosts of payment pages besides the known ones. A return from one of them is not an arrival. */
+	paymentProviders: json<readonly string[]>([]),
+	/** Days from one renewal to the next, by `evt`. Those of other subscriptions are learned. */
+	renewalDays: json<RenewalDays>({}),
+	/** How many days after its due day a renewal is in time, by `evt`. Of other subscriptions, it is by their cadence, or learned. */
+	graceDays: json<Readonly<Record<string, number>>>({}),
+	/** An event of no pence with this `evt` cancels its subscription; null if nothing is uploaded that does. */
+	cancellationEvt: text<CancellationEvt>(null),
+	/** Amounts are in its minor unit, for example `GBP`. */
+	currency: text<string>('GBP'),
+	/** What is believed of the `cid`s and `tid`s that hits show. */
+	idTrust: text<IdTrust>('claimed'),
 };
 
-/** The column of each setting, how it is stored there, and what new accounts have. */
-const settingColumns: {
-	readonly [Name in keyof AccountSettings]: readonly [
-		column: string,
-		kind: keyof typeof kinds,
-		usual: AccountSettings[Name],
-	];
-} = {
-	origins: ['origins', 'json', []],
-	explains: ['explains', 'flag', false],
-	tellsExperiments: ['tells_experiments', 'flag', false],
-	channelRules: ['channel_rules', 'json', []],
-	timezone: ['timezone', 'text', 'UTC'],
-	paymentProviders: ['payment_providers', 'json', []],
-	renewalDays: ['renewal_days', 'json', {}],
-	graceDays: ['grace_days', 'json', {}],
-	cancellationEvt: ['cancellation_evt', 'text', null],
-	currency: ['currency', 'text', 'GBP'],
-	idTrust: ['id_trust', 'text', 'claimed'],
+export type AccountSettings = {
+	readonly [Name in keyof typeof settings]: (typeof settings)[Name]['usual'];
 };
+
+/** Each with its name and column. */
+const storedSettings = Object.entries(settings as Readonly<Record<string, Setting<unknown>>>).map(
+	([name, setting]) =>
+		[
+			name as keyof AccountSettings,
+			name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+			setting,
+		] as const,
+);
 
 export const defaultSettings = Object.fromEntries(
-	Object.entries(settingColumns).map(([name, [, , usual]]) => [name, usual]),
+	storedSettings.map(([name, , { usual }]) => [name, usual]),
 ) as unknown as AccountSettings;
 
 /** The settings in a row of `account`. */
 export function accountSettings(row: Row): AccountSettings {
-	const settings: Record<string, unknown> = {};
-	for (const [name, [column, kind]] of Object.entries(settingColumns))
-		settings[name] = kinds[kind].of(row[column] ?? null);
-	return settings as unknown as AccountSettings;
+	return Object.fromEntries(
+		storedSettings.map(([name, column, { fromColumn }]) => [name, fromColumn(row[column] as string)]),
+	) as unknown as AccountSettings;
 }
 
 /** The columns of those that are given. */
-function columnsOf(settings: Partial<AccountSettings>): ColumnValues {
-	const columns: Record<string, Value> = {};
-	for (const [name, [column, kind]] of Object.entries(settingColumns)) {
-		const setting = settings[name as keyof AccountSettings];
-		if (setting !== undefined) columns[column] = kinds[kind].toColumn(setting);
-	}
-	return columns;
+function columnsOf(given: Partial<AccountSettings>): ColumnValues {
+	const changed = storedSettings.filter(([name]) => given[name] !== undefined);
+	return Object.fromEntries(changed.map(([name, column, { toColumn }]) => [column, toColumn(given[name])]));
 }
 
 export interface Account extends AccountSettings {
