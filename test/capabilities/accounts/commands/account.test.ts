@@ -132,7 +132,7 @@ test('names with a meaning to a file system or a shell are refused, and nothing 
 	const refused = wrong.map((aid) => caskade(['account', 'create', aid, '--client', 'x', ...at]));
 	for (const ended of await Promise.all(refused)) assertMisused(ended, /is invalid/);
 	assertMisused(await caskade(['account', 'create', 'c-a-x', '--client', 'a/b', ...at]), /is invalid/);
-	assertMisused(await caskade(['account', 'create', 'c-a-x', ...at]), /--client <name>' not specified/);
+	assertMisused(await caskade(['account', 'create', 'c-a-x', ...at]), /--client <name> is missing/);
 	assert.deepEqual(readdirSync(folder), []);
 });
 

@@ -48,7 +48,7 @@ test('an account starts with three goals; others can be added and deleted', asyn
 test('an invalid goal is refused', async (t) => {
 	const at = await withAccount(t);
 	const create = (...args: string[]) => caskade(['goal', 'create', ...args, ...at]);
-	assertMisused(await create('c-a-x', 'g'), /--evt <names\.\.\.>' not specified/);
+	assertMisused(await create('c-a-x', 'g'), /--evt <names\.\.\.> is missing/);
 	for (const bands of ['90,50', '50', '50,50', '50,100', 'low,high', '-1,5'])
 		assertMisused(await create('c-a-x', 'g', '--evt', 'e', `--bands=${bands}`), /must be two percentiles/);
 	assertMisused(
