@@ -17,6 +17,7 @@ const project = join(import.meta.dirname, '..');
 /** What is shipped with the service, besides its code. */
 const files = [
 	...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'docs', 'migrations', 'demo'],
+	...['deploy/prometheus', 'deploy/systemd'],
 	// Pages of the documentation, too.
 	...['client/README.md', 'client/tag/README.md'],
 ];

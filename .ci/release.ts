@@ -69,7 +69,7 @@ export function release(folder: string, version: string, day: string): void {
 /** Whatever else names the version. */
 const namesVersion = [
 	...['README.md', 'docs', 'Dockerfile', 'compose.yaml', 'deploy'],
-	...['client/package.json', 'client/tag'],
+	...['client/package.json', 'client/README.md', 'client/tag'],
 ];
 
 /** In a process of its own, which finds the new version. */

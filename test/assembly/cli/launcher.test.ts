@@ -28,25 +28,22 @@ test("the nightly backup's line of the crontab runs as a user who does not own t
 	const folder = temporaryFolder(t);
 	chmodSync(folder, 0o755);
 	chownSync(folder, stranger.uid, stranger.gid);
+	const page = readFileSync(join(root, 'docs/how-to/operating.md'), 'utf8');
+	symlinkSync(launcher, join(folder, 'caskade'));
+	const PATH = /^PATH=(.+)$/m.exec(page)?.[1]?.replace('/usr/local/bin', folder);
 	const asStranger = (line: string) => {
 		const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', line], {
 			...stranger,
 			cwd: '/',
-			env: { PATH: '/usr/bin:/bin', HOME: '/nonexistent' },
+			env: { PATH, HOME: '/nonexistent' },
 			encoding: 'utf8',
 		});
 		assert.equal(status, 0, stderr);
 		return stdout;
 	};
 	const here = (line: string) =>
-		line
-			.replaceAll('/opt/caskade', root)
-			.replaceAll('/var/lib/caskade', join(folder, 'data'))
-			.replaceAll('/var/backups/caskade', folder);
-	asStranger(
-		here('CASKADE_DATABASE=sqlite:/var/lib/caskade /opt/caskade/bin/caskade account create c-a-x --client x'),
-	);
-	const page = readFileSync(join(root, 'docs/how-to/operating.md'), 'utf8');
+		line.replaceAll('/var/lib/caskade', join(folder, 'data')).replaceAll('/var/backups/caskade', folder);
+	asStranger(here('CASKADE_DATABASE=sqlite:/var/lib/caskade caskade account create c-a-x --client x'));
 	const [, line = ''] = /^0 3 \* \* \* (.+)$/m.exec(page) ?? [];
 	// As cron does: a bare % would end the line.
 	assert.match(asStranger(here(line).replaceAll('\\%', '%')), /^Backup complete in .+\/\d{4}-\d\d-\d\d\.$/m);
