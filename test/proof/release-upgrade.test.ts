@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { buildService } from '../../.ci/build.ts';
 import { ServeProcess, TestProcess } from '../process.ts';
@@ -38,11 +38,18 @@ test(`a server installed from a packed file takes over what ${earlier} has store
 	t.diagnostic(`from ${earlier}`);
 	const before = await install(t, 'caskade', (folder) => buildEarlier(t, folder));
 	const after = await install(t, 'caskade', buildService);
-	const environment = { NODE_OPTIONS: '', CASKADE_DATABASE: `sqlite:${join(temporaryFolder(t), 'data')}` };
+	const environment = {
+		NODE_OPTIONS: '',
+		// The program begins with the first Node on it.
+		PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+		CASKADE_DATABASE: `sqlite:${join(temporaryFolder(t), 'data')}`,
+	};
 	const order = { tid: 'order-1', subid: 'sub-1', cid: 'customer-1', evt: 'newsletter', rvn: 499 };
 
 	const old = await serve(before.program, environment);
 	const [, key = ''] = await old.printed(/x-api-key: (\S+)'/);
+	const running = (await (await fetch(old.url)).json()) as { version: string };
+	if (earlier !== 'HEAD') assert.equal(`v${running.version}`, earlier);
 	const hit = await fetch(`${old.url}/hit`, {
 		method: 'POST',
 		headers: { 'content-type': 'application/json', 'user-agent': browserUserAgent },
