@@ -31,7 +31,7 @@ export const reports: Capability = {
 	},
 	async pages() {
 		const { accountCard, overviewPage } = await import('./pages/overview.ts');
-		const { attributionPage } = await import('./pages/attribution.ts');
+		const { attributionPage, campaignsPage } = await import('./pages/attribution.ts');
 		const { journeysPage } = await import('./pages/journeys.ts');
 		const { revenuePage } = await import('./pages/revenue.ts');
 		const { retentionPage } = await import('./pages/retention.ts');
@@ -40,6 +40,7 @@ export const reports: Capability = {
 		const shown = [
 			overviewPage,
 			attributionPage,
+			campaignsPage,
 			journeysPage,
 			revenuePage,
 			retentionPage,

@@ -13,6 +13,7 @@ export type Demand = 'session' | 'proof' | 'code';
 const demands: Readonly<Record<string, Readonly<Record<string, Demand>>>> = {
 	':aid/': { get: 'session' },
 	':aid/attribution': { get: 'session' },
+	':aid/campaigns': { get: 'session' },
 	':aid/journeys': { get: 'session' },
 	':aid/revenue': { get: 'session' },
 	':aid/retention': { get: 'session' },

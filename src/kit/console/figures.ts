@@ -1,17 +1,16 @@
 import { moneyOf } from '../../core/format/money.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { reportOf } from '../reports/all-reports.ts';
-import type { Cell, FlatRow, Report, ReportDefinition } from '../reports/report.ts';
-import { htmlTable, type SortOfColumn } from '../reports/report-drawing.ts';
+import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
+import { htmlTable } from '../reports/report-drawing.ts';
 import { shownTables, tableOf } from '../reports/report-table.ts';
 import type { ConsoleRequest } from './exchange.ts';
 import type { AskedOfAccount } from './page.ts';
+import { arranged, maxRows } from './page-table.ts';
 import { linksOf } from './rows.ts';
 import { queryText, reportQueryOf } from './view.ts';
 
-/** Rows of a table on a page. There may be thousands of campaigns. */
-const maxRows = 50;
-/** And of a page whose other tables have used up its elements. */
+/** Rows of a page whose other tables have used up its elements. */
 const leastRows = 10;
 /** Elements of all pictures and tables of a page, so that it has at most 3,000 with what is around them. */
 const figureElements = 2500;
@@ -165,51 +164,19 @@ function tables(
 		const most = Math.min(maxRows, Math.max(leastRows, fitting));
 		const isSeries = isInTime(report, rows);
 		const name = `${id}.${place}`;
-		const { sorted, from, sortOf, pageOf } = arranged(asked, name, isSeries ? rows.toReversed() : rows);
-		const cut = sorted.slice(from, from + most);
-		const table = show(cut, columns, { caption: title || definition.title, sortOf });
+		const ordered = isSeries ? rows.toReversed() : rows;
+		const { shown, sortOf, note } = arranged(asked, name, ordered, (row, column) => row[column], most);
+		const table = show(shown, columns, { caption: title || definition.title, sortOf });
 		take(asked, table);
-		const isWhole = cut.length === rows.length;
 		return html`<div class="table" id="${name}">${lines.map((line) => html`<p>${line}</p>`)}
-${!isFolded && cut.length > skippedRows && html`<a class="skip" href="#${name}-end">Past the table</a>`}${table}
-${!isWhole && html`<p class="note">Rows ${from + 1} to ${from + cut.length} of ${rows.length}. ${from > 0 && html`<a href="${pageOf(Math.max(0, from - most))}">Before</a> `}${from + cut.length < rows.length && html`<a href="${pageOf(from + cut.length)}">Next</a> `}The CSV has all.</p>`}<span id="${name}-end"></span></div>
+${!isFolded && shown.length > skippedRows && html`<a class="skip" href="#${name}-end">Past the table</a>`}${table}
+${note}<span id="${name}-end"></span></div>
 `;
 	});
 }
 
 /** From so many rows on there is a way past a table. */
 const skippedRows = 5;
-
-/** The rows of a table as the address says: sorted by a column, upwards or with `-` down, from a row on. */
-function arranged({ request, query }: AskedOfAccount, name: string, rows: readonly FlatRow[]) {
-	const isOwn = query.get('table') === name;
-	const sort = (isOwn && query.get('sort')) || '';
-	const column = sort.replace(/^-/, '');
-	const from = Math.max(0, (isOwn && Math.trunc(Number(query.get('row')))) || 0);
-	const address = (own: Readonly<Record<string, string>>) => {
-		const others = [...query].filter(([key]) => !['table', 'sort', 'row'].includes(key));
-		return `${request.path}?${new URLSearchParams([...others, ['table', name], ...Object.entries(own)])}#${name}`;
-	};
-	const isKnown = rows.some((row) => column in row);
-	const sorted = isKnown ? rows.toSorted((a, b) => compareCells(a[column], b[column])) : rows;
-	const sortOf: SortOfColumn = (each) => ({
-		href: address({ sort: sort === `-${each}` ? each : `-${each}` }),
-		order: each !== column ? undefined : sort.startsWith('-') ? 'descending' : 'ascending',
-	});
-	return {
-		sorted: sort.startsWith('-') ? sorted.toReversed() : sorted,
-		from: Math.min(from, rows.length - 1),
-		sortOf,
-		pageOf: (row: number) => address({ ...(sort && { sort }), row: String(row) }),
-	};
-}
-
-/** What is empty is least. */
-function compareCells(a: Cell = null, b: Cell = null): number {
-	if (typeof a === 'number' && typeof b === 'number') return a - b;
-	if (a === null || b === null) return Number(a !== null) - Number(b !== null);
-	return String(a).localeCompare(String(b), 'en', { numeric: true });
-}
 
 /** Whether there is one row for each day, week or month. The latest one is what people look for first. */
 function isInTime({ every }: Report, rows: readonly FlatRow[]): boolean {

@@ -1,25 +1,109 @@
 import { formatNumber } from '../../core/format/numbers.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
+import type { Cell } from '../reports/report.ts';
+import { columnHeading, type SortOfColumn } from '../reports/report-drawing.ts';
+import type { Asked } from './page.ts';
 
 /** Cells by the heading of their column; `#` before it where they are numbers, `…` after it where texts may be of any length. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => HtmlValue>>;
 
+/** Rows of a table on a page. */
+export const maxRows = 50;
+
+/** Rows of a table as the address says: sorted by a column, upwards or with `-` down, from a row on. @param most rows of a page */
+export function arranged<Row>(
+	{ request, query }: Pick<Asked, 'request' | 'query'>,
+	name: string,
+	rows: readonly Row[],
+	sortedValue: (row: Row, column: string) => Cell | undefined,
+	most = maxRows,
+) {
+	const isOwn = query.get('table') === name;
+	const sort = (isOwn && query.get('sort')) || '';
+	const column = sort.replace(/^-/, '');
+	const given = Math.trunc(Number(isOwn && query.get('row'))) || 0;
+	const from = Math.max(0, Math.min(given, rows.length - 1));
+	const address = (own: Readonly<Record<string, string>>) => {
+		const others = [...query].filter(([key]) => !['table', 'sort', 'row'].includes(key));
+		return `${request.path}?${new URLSearchParams([...others, ['table', name], ...Object.entries(own)])}#${name}`;
+	};
+	const values = new Map(column === '' ? [] : rows.map((row) => [row, sortedValue(row, column)] as const));
+	const isKnown = [...values.values()].some((value) => value !== undefined);
+	const direction = sort.startsWith('-') ? -1 : 1;
+	const compare = (a: Row, b: Row) => direction * compareCells(values.get(a), values.get(b));
+	const sorted = isKnown ? rows.toSorted(compare) : rows;
+	const sortOf: SortOfColumn = (each) => ({
+		href: address({ sort: sort === `-${each}` ? each : `-${each}` }),
+		order: !isKnown || each !== column ? undefined : sort.startsWith('-') ? 'descending' : 'ascending',
+	});
+	const to = Math.min(from + most, rows.length);
+	const page = (row: number, text: string) =>
+		html` <a href="${address({ ...(sort && { sort }), row: String(row) })}">${text}</a>`;
+	const note =
+		to - from < rows.length &&
+		html`<p class="note">Rows ${formatNumber(from + 1)} to ${formatNumber(to)} of ${formatNumber(rows.length)}.${from > 0 && page(Math.max(0, from - most), 'Before')}${to < rows.length && page(to, 'Next')}</p>`;
+	return { shown: sorted.slice(from, to), sortOf, note };
+}
+
+/** What is empty is least. */
+function compareCells(a: Cell = null, b: Cell = null): number {
+	if (typeof a === 'number' && typeof b === 'number') return a - b;
+	if (a === null || b === null) return Number(a !== null) - Number(b !== null);
+	return String(a).localeCompare(String(b), 'en', { numeric: true });
+}
+
+/** What a cell is sorted by. */
+function sortedBy(cell: HtmlValue, isNumber: boolean): Cell {
+	if (typeof cell === 'number') return cell;
+	const text = String(html`${cell}`)
+		.replaceAll(/<[^>]*>/g, '')
+		.trim();
+	if (!isNumber) return text === '' || text === '-' ? null : text;
+	const [, minus, digits] = /^([−-]?)\D*?([\d,]*\.?\d+)/.exec(text) ?? [];
+	return digits === undefined ? null : Number(`${minus && '-'}${digits.replaceAll(',', '')}`);
+}
+
 /** A table whose cells may be links. Where it is wider than the page, it scrolls by itself. */
 export function pageTable<Row>(label: string, rows: readonly Row[], columns: Columns<Row>): Html {
-	const shown = Object.entries(columns).map(([heading, cellOf]) => ({
+	return sortedTable(undefined, label, rows, columns);
+}
+
+/** The same, sorted by its headings, and a page at a time. */
+export function sortedTable<Row>(
+	asked: Pick<Asked, 'request' | 'query'> | undefined,
+	label: string,
+	rows: readonly Row[],
+	columns: Columns<Row>,
+): Html {
+	const all = Object.entries(columns).map(([heading, cellOf]) => ({
 		name: heading.replace(/^#|…$/gu, ''),
-		look: heading.startsWith('#') ? html` class="number"` : heading.endsWith('…') && html` class="long"`,
+		isNumber: heading.startsWith('#'),
+		look: heading.startsWith('#') ? 'number' : heading.endsWith('…') ? 'long' : '',
 		cellOf,
 	}));
+	const classed = (look: string) => look !== '' && html` class="${look}"`;
+	const id = label.toLowerCase().replaceAll(/\W+/g, '-');
+	const sortedValue = (row: Row, name: string) => {
+		const column = all.find((each) => each.name === name);
+		return column && sortedBy(column.cellOf(row), column.isNumber);
+	};
+	const { shown, sortOf, note } = asked
+		? arranged(asked, id, rows, sortedValue)
+		: { shown: rows, sortOf: undefined, note: null };
 	const cell = (value: HtmlValue) => (typeof value === 'number' ? formatNumber(value) : value);
-	return html`<div class="wide" tabindex="0" role="group" aria-label="${label}"><table><caption class="unseen">${label}</caption>
-<thead><tr>${shown.map(({ name, look }) => html`<th scope="col"${look}>${name}</th>`)}</tr></thead>
-<tbody>${rows.map(
+	const headOf = ({ name, look, cellOf }: (typeof all)[number]) => {
+		// Buttons have no order.
+		const isSorted = rows.length > 1 && !`${html`${cellOf(rows[0] as Row)}`}`.includes('<form');
+		return columnHeading(name, look, isSorted ? sortOf?.(name) : undefined);
+	};
+	return html`<div class="wide" tabindex="0" role="group" aria-label="${label}"${asked && html` id="${id}"`}><table><caption class="unseen">${label}</caption>
+<thead><tr>${all.map(headOf)}</tr></thead>
+<tbody>${shown.map(
 		(
 			row,
-		) => html`<tr>${shown.map(({ look, cellOf }, place) => (place === 0 ? html`<th scope="row"${look}>${cell(cellOf(row))}</th>` : html`<td${look}>${cell(cellOf(row))}</td>`))}</tr>
+		) => html`<tr>${all.map(({ look, cellOf }, place) => (place === 0 ? html`<th scope="row"${classed(look)}>${cell(cellOf(row))}</th>` : html`<td${classed(look)}>${cell(cellOf(row))}</td>`))}</tr>
 `,
-	)}</tbody></table></div>`;
+	)}</tbody></table></div>${note}`;
 }
 
 /** Names with their values; where there is none, the name is left out. */

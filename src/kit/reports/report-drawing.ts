@@ -100,14 +100,8 @@ export function htmlTable(
 		Number.MIN_VALUE,
 		...rows.flatMap((row) => shaded.map(({ name }) => Number(row[name] ?? 0))),
 	);
-	const headOf = (column: ShownColumn) => {
-		const { href, order } = sortOf?.(column.name) ?? {};
-		const text =
-			href === undefined
-				? column.heading
-				: html`<a href="${href}">${column.heading}</a>${order && (order === 'ascending' ? ' ▲' : ' ▼')}`;
-		return html`<th class="${classOf(column)}" scope="col"${order && html` aria-sort="${order}"`}>${text}</th>`;
-	};
+	const headOf = (column: ShownColumn) =>
+		columnHeading(column.heading, classOf(column), sortOf?.(column.name));
 	const tableWith = (some: readonly ShownColumn[], place: string) => {
 		const body = rows.map(
 			(
@@ -125,6 +119,13 @@ export function htmlTable(
 		amounts.slice(part * paperColumns, (part + 1) * paperColumns),
 	);
 	return html`${tableWith(columns, ' screen')}${parts.map((some) => tableWith([...names, ...some], ' paper'))}`;
+}
+
+/** The heading of a column, which sorts. */
+export function columnHeading(text: string, look: string, sorting?: ReturnType<SortOfColumn>): Html {
+	const { href, order } = sorting ?? {};
+	const link = href === undefined ? text : html`<a class="sort" href="${href}">${text}</a>`;
+	return html`<th class="${look}" scope="col"${order && html` aria-sort="${order}"`}>${link}${order && (order === 'ascending' ? ' ▲' : ' ▼')}</th>`;
 }
 
 interface CellLook {

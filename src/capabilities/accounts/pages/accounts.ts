@@ -2,7 +2,7 @@ import { actFields, actGiven, questionOf } from '../../../kit/console/act-form.t
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
-import { nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { nameOf, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
 import { createAccount, deleteAccount, disableAccount, enableAccount } from '../acts/accounts.ts';
 import { deleteClient, disableClient, enableClient } from '../acts/clients.ts';
@@ -20,7 +20,7 @@ export const accountsPage: ConsolePage = {
 		return html`${
 			accounts.length === 0
 				? html`<p class="empty">No accounts yet. Add the first one below.</p>`
-				: pageTable('Accounts', accounts, {
+				: sortedTable(asked, 'Accounts', accounts, {
 						Account: ({ aid, disabledAt }) =>
 							disabledAt === null ? html`<a href="/console/${aid}/">${nameOf(aid)}</a>` : nameOf(aid),
 						Client: ({ client }) => nameOf(client),
@@ -38,7 +38,7 @@ export const accountsPage: ConsolePage = {
 <p>Clients upload to accounts, and each has its own database. Its settings can be changed later.</p>
 ${formOf(asked, 'create', actFields(firstFields), 'Add')}</section>
 <section class="section"><h2>Clients</h2>
-${pageTable('Clients', clients, {
+${sortedTable(asked, 'Clients', clients, {
 	Client: ({ client }) => nameOf(client),
 	'#Accounts': ({ accounts }) => accounts,
 	'#Usable keys': ({ keys }) => keys,

@@ -7,7 +7,7 @@ import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
-import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { factList, nameOf, pageTable, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
@@ -162,7 +162,7 @@ async function keySection(asked: AskedOfAccount): Promise<Html> {
 	return html`<section class="section">${heading}
 <p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
 ${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}
-${ended.length > 0 && html`<details><summary>${ended.length} ended</summary>${endedTable(ended.slice(-100))}</details>`}
+${ended.length > 0 && html`<details><summary>${ended.length} ended</summary>${endedTable(asked, ended)}</details>`}
 <details><summary>Issue a key</summary>
 ${formOf(asked, 'issue key', fields, 'Issue, and show it once')}</details>
 ${planTable(plans)}</section>`;
@@ -171,7 +171,7 @@ ${planTable(plans)}</section>`;
 async function keyTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Promise<Html> {
 	const { store, account } = asked;
 	const used = new Map((await store.control.usage(account.client)).map((usage) => [usage.key, usage]));
-	return pageTable('Keys', keys, {
+	return sortedTable(asked, 'Keys', keys, {
 		Key: ({ id }) => html`<code>${id}</code>`,
 		Name: ({ name }) => nameOf(name),
 		Scope: ({ scope }) => scope,
@@ -187,8 +187,8 @@ async function keyTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Promise
 	});
 }
 
-function endedTable(keys: readonly ApiKey[]): Html {
-	return pageTable('Keys that have ended', keys, {
+function endedTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Html {
+	return sortedTable(asked, 'Keys that have ended', keys, {
 		Key: ({ id }) => html`<code>${id}</code>`,
 		Name: ({ name }) => nameOf(name),
 		Scope: ({ scope }) => scope,

@@ -4,14 +4,11 @@ import { actFields, doing } from '../../../kit/console/act-form.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
-import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { createExperiment, stopExperiment, usualGoal } from '../acts.ts';
 import { stateOf } from '../domain/experiment.ts';
-
-/** Bounds the elements of the page. */
-const maxShown = 50;
 
 /** The account's experiments, and what serving the segment of one of them earned. */
 export const experimentsPage = accountPage({
@@ -51,10 +48,9 @@ ${formOf(asked, 'create', actFields({ ...takes, ...others }, { goal: usualGoal(g
 
 function listOf(asked: AskedOfAccount, experiments: readonly Experiment[], chosen: Experiment): Html {
 	const { request, now } = asked;
-	const shown = experiments.slice(0, maxShown);
 	const linkOf = (experiment: Experiment) =>
 		html`<a href="${request.path}?experiment=${encodeURIComponent(experiment.name)}"${experiment === chosen && html` aria-current="true"`}>${experiment.name}</a>`;
-	const table = pageTable('Experiments', shown, {
+	const table = sortedTable(asked, 'Experiments', experiments, {
 		Experiment: linkOf,
 		Segment: ({ segment }) => segment,
 		Goal: ({ goal }) => goal,
@@ -70,6 +66,5 @@ function listOf(asked: AskedOfAccount, experiments: readonly Experiment[], chose
 		}),
 	});
 	return html`<section class="section" aria-labelledby="all"><h2 id="all">Experiments</h2>
-${table}
-${shown.length < experiments.length && html`<p class="note">These are the latest ${shown.length} of ${experiments.length}.</p>`}</section>`;
+${table}</section>`;
 }

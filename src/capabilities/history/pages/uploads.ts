@@ -1,24 +1,35 @@
+import { OperatorError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
-import { counted, formatNumber } from '../../../core/format/numbers.ts';
+import { counted, formatNumber, listed } from '../../../core/format/numbers.ts';
 import { isUsable, type KeyUsage } from '../../../core/store/control/control-store.ts';
 import { aboveTables } from '../../../kit/console/figures.ts';
 import { filePage, tableFiles } from '../../../kit/console/files.ts';
 import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { eventPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
-import { nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { nameOf, sortedTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
+import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
+import { day } from '../../../kit/format/values.ts';
 import { latestEvents, type TracedEvent } from '../../../kit/reading/events.ts';
 import { addDays } from '../../../kit/reports/calendar.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
+import { bars } from '../../../kit/reports/report-rows.ts';
 
 const readEvents = 500;
-const shownUploads = 50;
-const shownKeys = 100;
 
-/** What keys have used of their quotas, and what came last. */
+/** Answers are counted by day of UTC, for so many days. */
+const answerDays = 28;
+const periods = [
+	['today', 'Today'],
+	['yesterday', 'Yesterday'],
+	['7', '7 days'],
+	['28', '28 days'],
+] as const;
+
+/** Which uploads failed, what came, and what keys have used of their quotas. */
 export const uploadsPage = accountPage({
 	path: ':aid/uploads',
 	title: 'Uploads',
@@ -26,10 +37,19 @@ export const uploadsPage = accountPage({
 	place: 12,
 	right: 'operate',
 	isLive: true,
-	get: async (asked) => html`${await quotas(asked)}
-${await answers(asked)}
-${await problems(asked)}
-${await latest(asked)}`,
+	async get(asked) {
+		const { request, query, now } = asked;
+		const { days, period, when } = chosenDays(asked);
+		const links = periods.map(
+			([name, text]) => [`${request.path}?days=${name}`, text, name === period] as const,
+		);
+		return html`${tabs(links)}
+<form class="choice" method="get" action="${request.path}"><label>Day <input type="date" name="day" value="${query.get('day')}" max="${dayOf(now())}" required></label>
+<button>Show</button> <span class="zone">Days and times are in UTC</span></form>
+${await answers(asked, days, when)}
+${await latest(asked, days)}
+${await quotas(asked)}`;
+	},
 });
 
 /** Answers by day and cause, as a file. */
@@ -37,20 +57,40 @@ export const uploadFilePage = filePage(
 	':aid/uploads',
 	'operate',
 	'Answers to uploads',
-	tableFiles('answers', async (asked) => (await answersByDay(asked)).rows),
+	tableFiles('answers', async (asked) => (await answersByDay(asked, chosenDays(asked).days)).rows),
 );
 
-/** Days of answers that are shown. */
-const answerDays = 28;
+const dayOf = (ms: number) => isoTime(ms).slice(0, 10);
 
-/** Requests by day of UTC, a column for each cause. */
-async function answersByDay(asked: AskedOfAccount): Promise<{ rows: FlatRow[]; causes: string[] }> {
-	const { store, account, now } = asked;
-	const today = isoTime(now()).slice(0, 10);
-	const days = Array.from({ length: answerDays }, (_, place) => addDays(today, place - answerDays + 1));
+/** The days that the address asks for, and how a sentence begins about them. */
+function chosenDays({ query, now }: AskedOfAccount) {
+	const today = dayOf(now());
+	const given = query.get('day')?.trim();
+	if (given) return { days: [day(given)], period: undefined, when: `On ${given}` };
+	const names = periods.map(([name]) => name);
+	const text = query.get('days') || String(answerDays);
+	const period = names.find((name) => name === text);
+	if (!period) throw new OperatorError(`days must be ${names.join(', ')}; or day a day, such as ${today}.`);
+	if (period === 'today') return { days: [today], period, when: 'Today' };
+	if (period === 'yesterday') return { days: [addDays(today, -1)], period, when: 'Yesterday' };
+	const length = Number(period);
+	const days = Array.from({ length }, (_, place) => addDays(today, place - length + 1));
+	return { days, period, when: `In the last ${length} days` };
+}
+
+/** Whether a moment is in days that follow each other. */
+const isIn = (days: readonly string[], ms: number) =>
+	dayOf(ms) >= (days[0] as string) && dayOf(ms) <= (days.at(-1) as string);
+
+/** Requests by day, a column for each cause. */
+async function answersByDay(
+	asked: AskedOfAccount,
+	days: readonly string[],
+): Promise<{ rows: FlatRow[]; causes: string[] }> {
+	const { store, account } = asked;
 	const all = await store.control.uploadAnswers.byDay(account.clientId, account.aid, days[0] as string);
 	const seesClient = await mayKeys(asked);
-	const own = all.filter(({ aid }) => aid !== null || seesClient);
+	const own = all.filter(({ aid, day }) => (aid !== null || seesClient) && days.includes(day));
 	const causes = [...new Set(own.map(({ cause }) => cause))].sort();
 	const rows = days.map((day) => {
 		const counts = causes.map((cause) => {
@@ -63,54 +103,79 @@ async function answersByDay(asked: AskedOfAccount): Promise<{ rows: FlatRow[]; c
 	return { rows: rows.slice(Math.max(0, first)), causes };
 }
 
+/** Of requests that have not failed. */
 const causeTexts: Readonly<Record<string, string>> = {
 	stored: 'stored',
 	simulated: 'simulated',
 	conflict: 'stored, with conflicts',
 };
 
+const words = (cause: string) => cause.replaceAll('_', ' ').replace('json', 'JSON');
+
 function causeText(cause: string): string {
-	return causeTexts[cause] ?? cause.replaceAll('_', ' ');
+	return causeTexts[cause] ?? capitalised(words(cause));
 }
 
-async function answers(asked: AskedOfAccount): Promise<Html> {
+/** How many requests failed, and why. */
+function answerText(rows: readonly FlatRow[], causes: readonly string[], when: string): string {
+	const counts = causes
+		.map((cause) => ({ cause, count: rows.reduce((sum, row) => sum + Number(row[cause]), 0) }))
+		.toSorted((a, b) => b.count - a.count);
+	const all = counts.reduce((sum, { count }) => sum + count, 0);
+	if (all === 0) return `${when}, no upload came.`;
+	const failed = counts.filter(({ cause }) => !(cause in causeTexts));
+	const sum = failed.reduce((total, { count }) => total + count, 0);
+	const conflicts = counts.find(({ cause }) => cause === 'conflict')?.count ?? 0;
+	const why = failed.map(({ cause, count }) => `${formatNumber(count)} ${words(cause)}`);
+	return `${when}, ${sum === 0 ? 'none' : formatNumber(sum)} of ${counted(all, 'upload')} failed${sum > 0 ? `: ${listed(why)}` : ''}.${conflicts > 0 ? ` ${counted(conflicts, 'other')} had conflicts.` : ''}`;
+}
+
+async function answers(asked: AskedOfAccount, days: readonly string[], when: string): Promise<Html> {
 	const { account, request, dayNotes } = asked;
-	const { rows, causes } = await answersByDay(asked);
-	const lines = causes.map((cause) => ({
-		name: causeText(cause),
-		points: rows.map((row) => ({ x: String(row.day), y: Number(row[cause]) })),
-	}));
-	const table = pageTable('Answers to uploads', rows.toReversed(), {
+	const { rows, causes } = await answersByDay(asked, days);
+	const table = sortedTable(asked, 'Answers to uploads', rows.toReversed(), {
 		Day: ({ day = '' }) => day,
 		...Object.fromEntries(
-			causes.map((cause) => [`#${causeText(cause)}`, (row: FlatRow) => Number(row[cause])]),
+			causes.map((cause) => [`#${capitalised(causeText(cause))}`, (row: FlatRow) => Number(row[cause])]),
 		),
 	});
-	const noted = { notes: await dayNotes(), every: 'day' } as const;
-	const picture = curves(lines, { title: 'Requests by answer', noted });
-	return html`<section class="figure" aria-labelledby="answers"><h2 id="answers">Answers to uploads</h2>
-${causes.length === 0 ? html`<p class="empty">No request was counted in the last ${answerDays} days. Uploads are counted within some seconds.</p>` : aboveTables(picture, table)}
-<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where events of another content were stored before under their tid; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts. Days are of UTC. Who sends no key that is known is not counted.</p></details>
-<a href="${request.path}/answers.csv">CSV</a> <a href="${request.path}/answers.json">JSON</a></footer></section>`;
+	const title = 'Uploads by answer';
+	const picture =
+		rows.length > 1
+			? curves(
+					causes.map((cause) => ({
+						name: causeText(cause),
+						points: rows.map((row) => ({ x: String(row.day), y: Number(row[cause]) })),
+					})),
+					{ title, noted: { notes: await dayNotes(), every: 'day' } },
+				)
+			: bars(
+					causes.map((cause) => ({ answer: causeText(cause), uploads: rows[0]?.[cause] ?? 0 })),
+					'uploads',
+					{ title },
+				);
+	return html`<section class="figure" aria-labelledby="answers"><h2 id="answers">Which uploads failed</h2>
+<div data-part="answer"><p class="answer">${answerText(rows, causes, when)}</p>
+${await problems(asked, days)}</div>
+${causes.length > 0 && aboveTables(picture, table)}
+<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with other content; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts, for operators of all of them. They are counted within some seconds, and kept for 400 days.</p></details>
+<a href="${request.path}/answers.csv?${request.query}">CSV</a> <a href="${request.path}/answers.json?${request.query}">JSON</a></footer></section>`;
 }
 
-const shownProblems = 50;
-
-async function problems(asked: AskedOfAccount): Promise<Html | null> {
-	const { store, account, calendar } = asked;
+async function problems(asked: AskedOfAccount, days: readonly string[]): Promise<Html | null> {
+	const { store, account } = asked;
 	const all = await store.control.uploadAnswers.problems(account.clientId, account.aid);
 	const seesClient = await mayKeys(asked);
-	const own = all.filter(({ aid }) => aid !== null || seesClient).slice(0, shownProblems);
+	const own = all.filter(({ aid, atMs }) => (aid !== null || seesClient) && isIn(days, atMs));
 	if (own.length === 0) return null;
-	return html`<section class="section" aria-labelledby="problems"><h2 id="problems">Refused lately, or with conflicts</h2>
-${pageTable('Refused lately, or with conflicts', own, {
-	When: ({ atMs }) => calendar.timeOf(atMs),
-	Answer: ({ cause }) => causeText(cause),
-	'Rows and fields…': ({ detail }) => nameOf(detail || null),
-	'Key…': ({ keyId }) => html`<code>${keyId}</code>`,
-	'Request…': ({ requestId }) => html`<code>${requestId}</code>`,
-})}
-<p class="note">Times are in ${calendar.timezone}. Nothing of what was sent is kept. Of each client the latest 100 are; refusals by rate, quota and scope are only counted.</p></section>`;
+	return html`${sortedTable(asked, 'Failed uploads, and those with conflicts', own, {
+		When: ({ atMs }) => timeOf(isoTime(atMs)),
+		Answer: ({ cause }) => causeText(cause),
+		'What was wrong, by row and field…': ({ detail }) => nameOf(detail || null),
+		'Key…': ({ keyId }) => html`<code>${keyId}</code>`,
+		'Request…': ({ requestId }) => html`<code>${requestId}</code>`,
+	})}
+<p class="note">Nothing of what was sent is kept. Details are of the client's latest 100; what was refused by rate, quota or scope is only counted.</p>`;
 }
 
 async function quotas(asked: AskedOfAccount): Promise<Html> {
@@ -121,8 +186,7 @@ async function quotas(asked: AskedOfAccount): Promise<Html> {
 <p>${notOnAll(asked)}</p></section>`;
 	const keys = new Map((await store.control.keys(account.client)).map((key) => [key.id, key]));
 	const usage = await store.control.usage(account.client);
-	const shown = usage.slice(-shownKeys);
-	const table = pageTable('Keys and quotas', shown, {
+	const table = sortedTable(asked, 'Keys and quotas', usage, {
 		'Key…': ({ key: id }) => {
 			const key = keys.get(id);
 			return html`<code>${id}</code>${key?.name && html` ${nameOf(key.name)}`}${key && !isUsable(key, now()) && ' (ended)'}`;
@@ -138,8 +202,7 @@ async function quotas(asked: AskedOfAccount): Promise<Html> {
 		Reset: ({ resetsAt }) => timeOf(resetsAt),
 	});
 	return html`<section class="section" aria-labelledby="quotas">${heading}
-${shown.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : table}
-${shown.length < usage.length && html`<p class="note">These are the latest ${shown.length} of ${usage.length} keys.</p>`}
+${usage.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : table}
 <details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>bin/caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
 }
 
@@ -150,16 +213,18 @@ export function forecastOf({ month, used, resetsAt }: KeyUsage, nowMs: number): 
 	return part > 0 && part < 1 ? Math.round(used / part) : used;
 }
 
-async function latest({ store, account, calendar, now }: AskedOfAccount): Promise<Html> {
-	const events = await store.read(account.id, latestEvents(now(), readEvents));
+async function latest(asked: AskedOfAccount, days: readonly string[]): Promise<Html> {
+	const { store, account, now } = asked;
+	const endMs = Date.parse(addDays(days.at(-1) as string, 1));
+	const events = await store.read(account.id, latestEvents(Math.min(now(), endMs - 1), readEvents));
 	const money = moneyOf(account.currency);
 	const nameOfUpload = ({ receivedAtMs, requestId }: TracedEvent) => `${receivedAtMs} ${requestId}`;
 	const uploads = [...Map.groupBy(events, nameOfUpload).values()];
 	// The last one may go on among events that were not read.
 	const whole = events.length < readEvents || uploads.length === 1 ? uploads : uploads.slice(0, -1);
-	const shown = whole.slice(0, shownUploads);
-	const table = pageTable('Latest uploads', shown, {
-		Received: ([one]) => one && calendar.timeOf(one.receivedAtMs),
+	const shown = whole.filter(([one]) => one && isIn(days, one.receivedAtMs));
+	const table = sortedTable(asked, 'Stored uploads', shown, {
+		Received: ([one]) => one && timeOf(isoTime(one.receivedAtMs)),
 		'Request…': ([one]) => (one?.requestId ? html`<code>${nameOf(one.requestId)}</code>` : 'imported'),
 		'Key…': ([one]) => (one?.keyId ? html`<code>${one.keyId}</code>` : '-'),
 		'#Events stored': (own) => own.length,
@@ -167,7 +232,13 @@ async function latest({ store, account, calendar, now }: AskedOfAccount): Promis
 		'One of them…': ([one]) =>
 			one && html`<a href="${eventPath(account.aid, one.tid)}">${nameOf(one.tid)}</a>`,
 	});
-	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Latest uploads</h2>
-${shown.length === 0 ? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>bin/caskade upload FILE --aid ${account.aid}</code>.</p>` : table}
-<p class="note">Times are in ${calendar.timezone}. ${shown.length > 0 && `These are the latest ${counted(shown.length, 'upload')}. `}Requests that stored nothing, repeats among them, are not here.</p></section>`;
+	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Stored uploads</h2>
+${
+	events.length === 0
+		? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>bin/caskade upload FILE --aid ${account.aid}</code>.</p>`
+		: shown.length === 0
+			? html`<p class="empty">Nothing was stored in these days.</p>`
+			: table
+}
+<p class="note">${whole.length === shown.length && shown.length > 0 && `These are the latest ${counted(shown.length, 'upload')}. `}Uploads that stored nothing new are not here.</p></section>`;
 }

@@ -2,7 +2,7 @@ import { encode } from 'uqr';
 import { OperatorError } from '../../../core/errors.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage, Once } from '../../../kit/console/page.ts';
-import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import {
 	disconnectOwnSingleSignOn,
@@ -143,7 +143,7 @@ ${way}</section>`;
 export function sessionTable(asked: Asked, sessions: readonly ListedSession[]): Html {
 	if (sessions.length === 0) return html`<p>Not signed in anywhere.</p>`;
 	const own = sessionId(asked.session.hash);
-	return pageTable('Sessions', sessions, {
+	return sortedTable(asked, 'Sessions', sessions, {
 		Browser: ({ agent, id }) => [agent, id === own && ' (this one)'],
 		By: ({ method }) => method,
 		Since: ({ createdAt }) => timeOf(createdAt),

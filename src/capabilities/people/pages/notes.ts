@@ -3,13 +3,10 @@ import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
 import { accountPage } from '../../../kit/console/page.ts';
-import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
 
 import { addNote, removeNote } from '../acts/notes.ts';
-
-/** Bounds the elements of the page. */
-const maxShown = 200;
 
 /** What pictures of time tell of days: written by people and by the service itself, and removed again. */
 export const notesPage = accountPage({
@@ -21,17 +18,15 @@ export const notesPage = accountPage({
 		const notes = (await store.control.notes.list(account.id))
 			.map((note) => ({ ...note, day: note.day ?? calendar.dayOf(note.createdAtMs) }))
 			.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
-		const shown = notes.slice(0, maxShown);
-		const table = pageTable('Notes', shown, {
+		const table = sortedTable(asked, 'Notes', notes, {
 			Day: ({ day }) => day,
 			'Note…': ({ text }) => nameOf(text),
-			By: ({ who }) => who ?? 'itself',
+			By: ({ who }) => who ?? 'the service',
 			Remove: ({ id }) => formOf(asked, 'remove note', hiddenFields({ id }), 'Remove', { look: 'danger' }),
 		});
 		return html`<p>Pictures of time show notes as marks, and list them beneath. The service writes some itself: when scores come from another model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag. Experiments are shown as well.</p>
 ${noteForm(asked)}
 ${notes.length === 0 ? html`<p class="empty">No notes yet. Write the first one above.</p>` : table}
-${shown.length < notes.length && html`<p class="note">These are the latest ${shown.length} of ${notes.length}.</p>`}
 <p class="note">Days are in ${calendar.timezone}. Who writes and removes notes is in the audit log.</p>`;
 	},
 	actions: {

@@ -2,7 +2,7 @@ import { questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
-import { pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { emailAddress, oneOf } from '../../../kit/format/values.ts';
 import { personRoles } from '../../../kit/person.ts';
@@ -32,7 +32,7 @@ export const peoplePage: ConsolePage = {
 		const sessions = Map.groupBy(await control.sessions.list(), ({ email }) => email);
 		const fields = html`<p><label>Email address <input type="email" name="email" required></label></p>
 ${grantFields(asked)}`;
-		return html`${pageTable('People', people, {
+		return html`${sortedTable(asked, 'People', people, {
 			Address: ({ email }) => html`<a href="${pathOf(email)}">${email}</a>`,
 			Roles: ({ grants }) => rolesOf(grants),
 			'Signs in with': waysOf,
@@ -109,7 +109,7 @@ ${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</
 
 const emailOf = ({ parts }: Asked) => ({ email: parts.email as string });
 
-const maxEntries = 200;
+const maxListed = 1000;
 
 /** Who looked at whom, and who changed what. */
 export const auditPage: ConsolePage = {
@@ -118,14 +118,15 @@ export const auditPage: ConsolePage = {
 	menu: 'Audit log',
 	place: 18,
 	right: 'administer',
-	async get({ store, query, request }) {
+	async get(asked) {
+		const { store, query, request } = asked;
 		const filter = (name: string) => query.get(name) || undefined;
 		const [aid, who, about] = [filter('account'), filter('user'), filter('about')];
-		const entries = await store.control.audit.list({ aid, who, about, limit: maxEntries });
+		const entries = await store.control.audit.list({ aid, who, about, limit: maxListed });
 		const field = (name: string, label: string) =>
 			html`<label>${label} <input name="${name}" value="${query.get(name)}"></label>
 `;
-		const table = pageTable('What people did', entries, {
+		const table = sortedTable(asked, 'What people did', entries, {
 			When: ({ at }) => timeOf(at),
 			Who: ({ who }) => who,
 			What: ({ action }) => action,
@@ -137,7 +138,7 @@ ${field('user', 'Who')}${field('account', 'Account')}${field('about', 'Visitor, 
 <button>Show</button> <a href="${request.path}">Reset</a>
 </form>
 ${entries.length === 0 ? html`<p class="empty">Nothing yet.</p>` : table}
-${entries.length === maxEntries && html`<p class="note">These are the latest ${maxEntries}; earlier ones are listed by <code>bin/caskade audit list --limit 1000</code>.</p>`}
+${entries.length === maxListed && html`<p class="note">These are the latest 1,000; earlier ones are listed by <code>bin/caskade audit list --limit 10000</code>.</p>`}
 <p class="note">Entries are kept for 400 days. Of an erased visitor only stays that somebody did something with one.</p>`;
 	},
 };

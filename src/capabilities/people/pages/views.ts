@@ -3,7 +3,7 @@ import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { viewPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
-import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { removeSharedView, removeView, saveView, shareView } from '../acts/views.ts';
@@ -19,7 +19,7 @@ export const viewsPage = accountPage({
 		if (views.length === 0)
 			return html`<p class="empty">No views yet. Each page of figures has “Save this view”, which keeps its period, comparison and filters under a name.</p>`;
 		return html`<p>A view is an address with its period, comparison and filters. It shows what there is now.</p>
-${pageTable('Named views', views, {
+${sortedTable(asked, 'Named views', views, {
 	'View…': (view) => html`<a href="${viewPath(account.aid, view)}">${nameOf(view.name)}</a>`,
 	Page: ({ page }) => page || 'overview',
 	For: ({ isShared }) => (isShared ? 'everybody' : 'you'),

@@ -16,43 +16,52 @@ const groupings = {
 } as const;
 
 /** What each channel is credited with by one model, and by a second one beside it. */
-export const attributionPage = accountPage({
-	path: ':aid/attribution',
-	title: 'Attribution',
-	menu: 'Attribution',
-	place: 2,
-	right: 'aggregates',
-	takesView: true,
-	async get(asked) {
-		const { query, view, request, now, account, person } = asked;
-		const by = Object.keys(groupings).find((name) => name === query.get('by')) ?? 'channel';
-		const [model = defaultModel, other] = ['model', 'with'].map((name) =>
-			attributionModels.find((one) => one === query.get(name)),
-		);
-		const chosen = other && other !== model ? `${model},${other}` : model;
-		const every = spanLengthOf(view, now());
-		const links = Object.entries(groupings).map(
-			([name, title]) =>
-				[
-					request.path + queryText(view, { by: name, model, with: other ?? null }),
-					title,
-					name === by,
-				] as const,
-		);
-		const option = (name: string, text: string, isChosen: boolean) =>
-			html`<option value="${name}"${isChosen && html` selected`}>${text}</option>`;
-		return html`${tabs(links)}
+export const attributionPage = creditPage('attribution', 'Attribution', 2, 'channel');
+/** The same of campaigns, which people look for by this name. */
+export const campaignsPage = creditPage('campaigns', 'Campaigns', 2.5, 'campaign');
+
+function creditPage(name: string, title: string, place: number, usual: keyof typeof groupings) {
+	return accountPage({
+		path: `:aid/${name}`,
+		title,
+		menu: title,
+		place,
+		right: 'aggregates',
+		takesView: true,
+		async get(asked) {
+			const { query, view, request, now, account, person } = asked;
+			const by = Object.keys(groupings).find((name) => name === query.get('by')) ?? usual;
+			const [model = defaultModel, other] = ['model', 'with'].map((name) =>
+				attributionModels.find((one) => one === query.get(name)),
+			);
+			const chosen = other && other !== model ? `${model},${other}` : model;
+			const every = spanLengthOf(view, now());
+			const links = Object.entries(groupings).map(
+				([name, title]) =>
+					[
+						request.path + queryText(view, { by: name, model, with: other ?? null }),
+						title,
+						name === by,
+					] as const,
+			);
+			const option = (name: string, text: string, isChosen: boolean) =>
+				html`<option value="${name}"${isChosen && html` selected`}>${text}</option>`;
+			return html`${tabs(links)}
 <form class="choice" method="get" action="${request.path}">${hiddenFields({ ...view.texts, by })}
 <label>Credited by <select name="model">${attributionModels.map((one) => option(one, modelNames[one], one === model))}</select></label>
 <label>beside <select name="with">${option('', 'no other', other === undefined)}${attributionModels.map((one) => option(one, modelNames[one], one === other))}</select></label>
 <button>Show</button></form>
 ${await reportSection(asked, 'attribution', { title: `Which ${groupings[by as keyof typeof groupings].toLowerCase()} brought subscriptions`, texts: { by, model: chosen } })}
 ${may(person, account.aid, 'visitors') && html`<p><a href="/console/${account.aid}/visitors${queryText(view, { period: view.period, compare: null })}">Visitors of this period</a></p>`}
-${by === 'channel' && (await reportSection(asked, 'attribution', { title: `Credited subscriptions by ${every}`, texts: { by, every, model, compare: null } }))}
+${
+	by === 'channel' &&
+	html`${await reportSection(asked, 'attribution', { title: `New subscriptions by ${every}`, texts: { by, every, model, compare: null }, isAnswered: false })}
 ${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false })}
-${await reportSection(asked, 'hosts', { title: 'What begins on each host', texts: { compare: null }, isDrawn: false })}`;
-	},
-});
+${await reportSection(asked, 'hosts', { title: 'What begins on each host', texts: { compare: null }, isDrawn: false })}`
+}`;
+		},
+	});
+}
 
 const modelNames: Readonly<Record<AttributionModel, string>> = {
 	first: 'the first touch',

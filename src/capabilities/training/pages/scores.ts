@@ -11,7 +11,7 @@ import { aboveTables, reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields, optionalField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
-import { nameOf, pageTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
+import { nameOf, pageTable, sortedTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
@@ -211,7 +211,7 @@ function versionTable(
 	models: readonly ComparedModel[],
 	mayChange: boolean,
 ): Html {
-	return pageTable('Versions', models, {
+	return sortedTable(asked, 'Versions', models, {
 		Version: ({ version }) => version,
 		Scores: ({ scope }) => scopeText(scope),
 		Made: ({ createdAt }) => timeOf(createdAt),

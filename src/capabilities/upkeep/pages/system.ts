@@ -7,7 +7,7 @@ import { commit, version } from '../../../core/version.ts';
 import { systemPath } from '../../../kit/console/exchange.ts';
 import { formOf } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
-import { factList, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { factList, pageTable, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { checkErasures } from '../../visitors/store/erasing-again.ts';
@@ -93,21 +93,18 @@ ${pageTable('Measured', all, {
 })}`;
 }
 
-const shownModels = 200;
-
-function models({ directory }: Asked): Html {
-	const all = directory.accounts.flatMap(({ aid, models: active }) =>
+function models(asked: Asked): Html {
+	const all = asked.directory.accounts.flatMap(({ aid, models: active }) =>
 		active.map((model) => ({ aid, ...model })),
 	);
 	if (all.length === 0)
 		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>bin/caskade train AID</code>.</p>`;
-	return html`${pageTable('Active models', all.slice(0, shownModels), {
+	return sortedTable(asked, 'Active models', all, {
 		Account: ({ aid }) => html`<a href="/console/${aid}/">${aid}</a>`,
 		Goal: ({ goal }) => goal,
 		Scores: ({ scope }) => (scope === 'vid' ? 'visitors' : 'visits'),
 		'Version, by its day': ({ version: of }) => of,
 		State: ({ isOutside }) =>
 			isOutside ? html`<span class="bad">another rate was observed lately</span>` : 'as observed',
-	})}
-${all.length > shownModels && html`<p class="note">These are the first ${shownModels} of ${all.length}.</p>`}`;
+	});
 }

@@ -20,6 +20,8 @@ import { arrivalsOf } from '../visitor-life.ts';
 import { eventTable } from './visitors.ts';
 
 const maxRows = 40;
+/** Of an upload, which by default has at most 30. */
+const maxEvents = 1000;
 
 /** One subscription event: follow the penny. */
 export const eventPage = accountPage({
@@ -125,7 +127,7 @@ async function uploadSection(asked: AskedOfAccount, event: TracedEvent): Promise
 	const { requestId, keyId, receivedAt } = event;
 	const known = keyId === null ? [] : await store.control.keys(account.client);
 	const key = known.find(({ id }) => id === keyId);
-	const others = (await store.read(account.id, eventsOfUpload(event, maxRows + 1))).filter(
+	const others = (await store.read(account.id, eventsOfUpload(event, maxEvents))).filter(
 		({ tid }) => tid !== event.tid,
 	);
 	return html`<section class="section"><h2>Came with this upload</h2>
@@ -141,8 +143,7 @@ ${factList({
 			: html`<code>${keyId}</code>${key?.name && html`, ${nameOf(key.name)}`}${key?.revokedAt && ', revoked since'}`,
 })}
 ${others.length > 0 && html`<h3>With it</h3>`}
-${others.length > 0 && eventTable(asked, others.slice(0, maxRows))}
-${others.length > maxRows && html`<p class="note">These are ${maxRows} of the upload's events.</p>`}</section>`;
+${others.length > 0 && eventTable(asked, others)}</section>`;
 }
 
 const reasons = {

@@ -9,7 +9,7 @@ import { filePage, json } from '../../../kit/console/files.ts';
 import { formOf } from '../../../kit/console/form.ts';
 import { customerPath, eventPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
-import { commaed, factList, nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { arranged, commaed, factList, nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { withoutHidden } from '../../../kit/format/hidden-characters.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
@@ -26,8 +26,8 @@ import { eventTable } from './visitors.ts';
 
 /** Of a visitor's hits and visits, the latest are read. The files have all. */
 const maxRead = 2000;
-/** Rows of a table. */
-const maxRows = 40;
+/** Ids in a list. */
+const maxIds = 40;
 const maxLanes = 6;
 
 /** One visitor: one life, one line. */
@@ -139,7 +139,7 @@ ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 });
 
 function customersOf({ record }: VisitorLife): string[] {
-	return record.identityLinks.flatMap(({ kind, value }) => (kind === 'cid' ? value : [])).slice(0, maxRows);
+	return record.identityLinks.flatMap(({ kind, value }) => (kind === 'cid' ? value : [])).slice(0, maxIds);
 }
 
 function facts({ account, calendar }: AskedOfAccount, { record }: VisitorLife): Html {
@@ -147,7 +147,7 @@ function facts({ account, calendar }: AskedOfAccount, { record }: VisitorLife): 
 	const shown = (kind: 'cid' | 'tid', path: typeof searchPath) => {
 		const values = identityLinks.flatMap((link) => (link.kind === kind ? link.value : []));
 		const links = values.map((value) => html`<a href="${path(account.aid, value)}">${nameOf(value)}</a>`);
-		return commaed(links.slice(0, maxRows));
+		return commaed(links.slice(0, maxIds));
 	};
 	const segments = memberships.map(
 		({ segment, since }) => html`${nameOf(segment)} since ${calendar.timeOf(Date.parse(since))}`,
@@ -223,13 +223,13 @@ function segmentLanes(changes: VisitorChanges['segments'], nowMs: number): Lane[
 }
 
 function scoreSection(
-	{ calendar }: AskedOfAccount,
+	asked: AskedOfAccount,
 	{ scores, moments, looks, without }: VisitorChanges,
 	path: string,
 ): HtmlValue {
+	const { calendar } = asked;
 	const jumps = scores.filter(({ change, reasons }) => change === null || reasons.length > 0).toReversed();
-	const shown = jumps.slice(0, maxRows);
-	const table = pageTable('Why the score jumped', shown, {
+	const table = sortedTable(asked, 'Why the score jumped', jumps, {
 		When: ({ atMs }) => calendar.timeOf(atMs),
 		Goal: ({ goal }) => nameOf(goal),
 		'#Score': ({ score }) => formatShare(score),
@@ -239,35 +239,30 @@ function scoreSection(
 			commaed([first, ...more.map((reason) => reason.replace(lowering, ''))].filter(Boolean).map(nameOf)),
 	});
 	return html`<section class="figure" aria-labelledby="jumps"><h2 id="jumps">Why the score jumped</h2>
-${shown.length === 0 ? html`<p class="empty">No model is trained, so everybody is served the base rate.</p>` : table}
-${jumps.length > shown.length && html`<p class="note">These are the latest ${shown.length} of ${jumps.length} jumps by more than a tenth; the CSV has all.</p>`}
+${jumps.length === 0 ? html`<p class="empty">No model is trained, so everybody is served the base rate.</p>` : table}
+<p class="note">Changes by more than a tenth.</p>
 ${looks < moments && html`<p class="note">Scores and segments are of ${looks} of ${formatNumber(moments)} moments, evenly chosen.</p>`}
-${without.length > 0 && shown.length > 0 && html`<p class="note">Without a model: ${commaed(without.map(nameOf))}.</p>`}
+${without.length > 0 && jumps.length > 0 && html`<p class="note">Without a model: ${commaed(without.map(nameOf))}.</p>`}
 <footer><a href="${path}/scores.csv">CSV</a> <a href="${path}/scores.json">JSON</a></footer></section>`;
 }
 
 /** The latest first, a page at a time. */
 function timelineSection(
-	{ account, calendar, query, request }: AskedOfAccount,
+	asked: AskedOfAccount,
 	{ timeline, record, journeys }: VisitorLife,
 	path: string,
 ): Html {
-	const pages = Math.max(1, Math.ceil(timeline.length / maxRows));
-	const page = Math.min(pages, Math.max(1, Math.trunc(Number(query.get('page')) || 1)));
-	const latest = timeline.toReversed().slice((page - 1) * maxRows, page * maxRows);
+	const { account, calendar } = asked;
 	const local = (text: unknown) =>
 		String(text ?? '').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => calendar.timeOf(Date.parse(iso)));
-	const rows = timelineRows(latest, journeys.length > 1).map((row) => ({
-		...row,
-		at: local(row.at),
-		about: local(row.about),
-	}));
-	const link = (to: number, name: string) => html`<a href="${request.path}?page=${to}#timeline">${name}</a> `;
-	const isCut = record.visits.length === maxRead;
+	const rows = timelineRows(timeline.toReversed(), journeys.length > 1);
+	const { shown, sortOf, note } = arranged(asked, 'timeline', rows, (row, column) => row[column]);
+	const inZone = shown.map((row) => ({ ...row, at: local(row.at), about: local(row.about) }));
 	return html`<section class="figure" aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
-${htmlTable(rows, moneyOf(account.currency), timelineColumns, { fitsPaper: false })}
-<p class="note">${counted(timeline.length, 'entry').replace(/entrys$/, 'entries')}, the latest first${pages > 1 && html`; page ${page} of ${pages}: ${page > 1 && link(page - 1, 'later')}${page < pages && link(page + 1, 'earlier')}`}.
-${isCut && `Of the visits, the latest ${formatNumber(maxRead)} are here; the CSV has all.`} Shares are of the subscription that a touch led to, by model.</p>
+${htmlTable(inZone, moneyOf(account.currency), timelineColumns, { fitsPaper: false, caption: 'What happened', sortOf })}
+${note}
+${record.visits.length === maxRead && html`<p class="note">Of the visits, the latest ${formatNumber(maxRead)} are here; the CSV has all.</p>`}
+<p class="note">Shares are of the subscription that a touch led to, by model.</p>
 <footer><a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
 }
 
@@ -275,22 +270,21 @@ function eventsSection(asked: AskedOfAccount, { record }: VisitorLife): HtmlValu
 	const events = record.subscriptionEvents.toReversed();
 	if (events.length === 0) return null;
 	return html`<section class="section"><h2>Subscription events</h2>
-${eventTable(asked, events.slice(0, maxRows))}
-${events.length > maxRows && html`<p class="note">These are the latest ${maxRows} of ${formatNumber(events.length)}.</p>`}</section>`;
+${eventTable(asked, events)}</section>`;
 }
 
-function hitsSection({ calendar }: AskedOfAccount, { record }: VisitorLife): HtmlValue {
+function hitsSection(asked: AskedOfAccount, { record }: VisitorLife): HtmlValue {
 	const { hits, profile } = record;
 	if (hits.length === 0) return null;
-	const latest = hits.slice(-maxRows).toReversed();
+	const latest = hits.toReversed();
 	const all = profile?.hits ?? hits.length;
 	return html`<section class="section"><h2>Hits</h2>
-${pageTable('Hits', latest, {
-	When: ({ at }) => calendar.timeOf(Date.parse(at)),
+${sortedTable(asked, 'Hits', latest, {
+	When: ({ at }) => asked.calendar.timeOf(Date.parse(at)),
 	'Page…': ({ page }) => nameOf(page),
 	Channel: ({ channel }) => nameOf(channel),
 	'Page events…': ({ events }) => nameOf(events.map(({ name }) => name).join(', ') || null),
 	'Referrer…': ({ referrer }) => nameOf(referrer),
 })}
-${all > latest.length && html`<p class="note">These are the latest ${latest.length} of ${formatNumber(all)}; the export has all that are stored.</p>`}</section>`;
+${all > latest.length && html`<p class="note">These are the latest ${formatNumber(latest.length)} of ${formatNumber(all)}; the export has all that are stored.</p>`}</section>`;
 }

@@ -7,9 +7,10 @@ import { redirect } from '../../../kit/console/exchange.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { customerPath, eventPath, visitorPath } from '../../../kit/console/links.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
-import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
+import { may } from '../../../kit/person.ts';
 import { eventsWith, type TracedEvent } from '../../../kit/reading/events.ts';
 import { gatewaysOf } from '../../../kit/reading/gateways.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';
@@ -18,8 +19,8 @@ import { addDays } from '../../../kit/reports/calendar.ts';
 import { visitorsMatching, visitorsWhoCame } from '../visitor-lists.ts';
 
 /** Of the latest hits, the visitors are recent. */
-const recentHits = 1000;
-const maxShown = 50;
+const recentHits = 2000;
+const maxListed = 1000;
 
 /** Visitors that somebody looks for, or the recent ones. */
 export const visitorsPage = accountPage({
@@ -50,12 +51,12 @@ async function recent(asked: AskedOfAccount): Promise<Html> {
 	const gateways = await gatewaysOf(store, account, { asOfMs: now(), period, include: includeOf(view) });
 	const vids = [...new Set(hits.map(({ vid }) => vid))]
 		.filter((vid) => !gateways.has(vid))
-		.slice(0, maxShown);
+		.slice(0, maxListed);
 	if (hits.length === 0)
 		return html`<p class="empty">Nobody has visited yet. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`;
 	return html`<section class="section"><h2>Recent visitors</h2>
 ${await visitorTable(asked, vids)}
-${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Others are found by what is known of them.</p>`}
+${hits.length === recentHits && html`<p class="note">These are the latest ${formatNumber(vids.length)}. Others are found by what is known of them, or by when they came.</p>`}
 ${gatewaysNote(asked, gateways.size)}</section>`;
 }
 
@@ -66,7 +67,7 @@ function isOfPeriod({ query }: AskedOfAccount): boolean {
 
 async function cameIn(asked: AskedOfAccount): Promise<Html> {
 	const { account, view, calendar, now, request } = asked;
-	const { vids, lookedThrough, gatewayVisitors } = await visitorsWhoCame(asked, maxShown);
+	const { vids, lookedThrough, gatewayVisitors } = await visitorsWhoCame(asked, maxListed);
 	const days =
 		view.from === null
 			? 'at any time'
@@ -77,8 +78,8 @@ async function cameIn(asked: AskedOfAccount): Promise<Html> {
 	return html`<section class="section"><h2>Who came ${days}${by}</h2>
 <p><a href="${request.path}">Recent visitors</a> <a href="/console/${account.aid}/subscriptions${queryText(view)}">Subscriptions with these filters</a></p>
 ${vids.length === 0 ? html`<p class="empty">Nobody, as far as hits are kept.</p>` : await visitorTable(asked, vids)}
-${vids.length === maxShown && html`<p class="note">These are the ${maxShown} who came last. Shorter periods show others.</p>`}
-${vids.length < maxShown && lookedThrough !== undefined && html`<p class="note">The latest ${formatNumber(lookedThrough)} arrivals were looked through. Shorter periods show others.</p>`}
+${vids.length === maxListed && html`<p class="note">These are the latest ${formatNumber(maxListed)}. Shorter periods show others.</p>`}
+${vids.length < maxListed && lookedThrough !== undefined && html`<p class="note">The latest ${formatNumber(lookedThrough)} arrivals were looked through. Shorter periods show others.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
@@ -117,11 +118,11 @@ async function members(
 		rule,
 		account.goals.map((goal) => goal.name),
 	);
-	const { vids, lookedThrough, gatewayVisitors } = await visitorsMatching(asked, compiled, maxShown);
+	const { vids, lookedThrough, gatewayVisitors } = await visitorsMatching(asked, compiled, maxListed);
 	return html`<section class="section"><h2>Who is in <bdi>${name}</bdi> now</h2>
 <p><a href="${request.path}">Recent visitors</a></p>
 ${vids.length === 0 ? html`<p class="empty">Nobody${lookedThrough !== undefined && ` of ${formatNumber(lookedThrough)} visitors who were looked through`}.</p>` : await visitorTable(asked, vids)}
-<p class="note">${vids.length === maxShown && `These are ${maxShown} of them. `}All are listed by <code>${command}</code>.</p>
+<p class="note">${vids.length === maxListed && `These are ${formatNumber(maxListed)} of them. `}All are listed by <code>${command}</code>.</p>
 ${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
@@ -130,8 +131,8 @@ async function found(asked: AskedOfAccount, text: string): Promise<Html> {
 	const matches = await Promise.all(
 		(['cid', 'tid', 'subid'] as const).map(async (kind) => ({
 			kind,
-			visitors: await store.read(account.id, visitorsWith({ kind, value: text }, maxShown + 1)),
-			events: await store.read(account.id, eventsWith({ kind, value: text }, maxShown + 1)),
+			visitors: await store.read(account.id, visitorsWith({ kind, value: text }, maxListed + 1)),
+			events: await store.read(account.id, eventsWith({ kind, value: text }, maxListed + 1)),
 		})),
 	);
 	const isCustomer = matches.some(
@@ -144,26 +145,29 @@ async function found(asked: AskedOfAccount, text: string): Promise<Html> {
 	);
 	if (vids.length + events.size === 0)
 		return html`<p class="empty">No visitor, customer id, transaction or subscription is ${nameOf(text)}. Ids must be whole, with capitals as they are.</p>`;
-	return html`${isCustomer && html`<p><a href="${customerPath(account.aid, text)}">Everything of the customer ${nameOf(text)}, to export or erase</a></p>`}
+	const path = customerPath(account.aid, text);
+	return html`${
+		isCustomer &&
+		html`<section class="section"><h2>Customer ${nameOf(text)}</h2>
+<p><a href="${path}">Everything stored, and its export</a>${may(asked.person, account.aid, 'operate') && html` · <a href="${path}/erase">Erase this customer</a>`}</p></section>`
+	}
 <section class="section"><h2>Visitors</h2>
-${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : await visitorTable(asked, vids.slice(0, maxShown))}
-${vids.length > maxShown && html`<p class="note">These are the first ${maxShown}. <code>bin/caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
+${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : await visitorTable(asked, vids.slice(0, maxListed))}
+${vids.length > maxListed && html`<p class="note">These are the first ${formatNumber(maxListed)}. <code>bin/caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
 ${
 	events.size > 0 &&
 	html`<section class="section"><h2>Subscription events</h2>
-${eventTable(asked, [...events.values()].slice(0, maxShown))}
-${events.size > maxShown && html`<p class="note">These are the latest ${maxShown}.</p>`}</section>`
+${eventTable(asked, [...events.values()].slice(0, maxListed))}
+${events.size > maxListed && html`<p class="note">These are the latest ${formatNumber(maxListed)}.</p>`}</section>`
 }`;
 }
 
-async function visitorTable(
-	{ store, account, calendar }: AskedOfAccount,
-	vids: readonly string[],
-): Promise<Html> {
+async function visitorTable(asked: AskedOfAccount, vids: readonly string[]): Promise<Html> {
+	const { store, account, calendar } = asked;
 	const profiles = await store.read(account.id, profilesOf(vids));
 	const money = moneyOf(account.currency);
 	const shown = vids.map((vid) => ({ vid, ...profiles.get(vid) }));
-	return pageTable('Visitors', shown, {
+	return sortedTable(asked, 'Visitors', shown, {
 		Visitor: ({ vid }) => html`<a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`,
 		'Last seen': ({ lastAtMs }) => (lastAtMs === undefined ? 'hits deleted' : calendar.timeOf(lastAtMs)),
 		'First seen': ({ firstAtMs }) => firstAtMs && calendar.timeOf(firstAtMs),
@@ -178,13 +182,14 @@ async function visitorTable(
 
 /** Subscription events, each with a link to its page. */
 export function eventTable(
-	{ account, calendar }: AskedOfAccount,
+	asked: AskedOfAccount,
 	events: readonly Pick<TracedEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'at' | 'receivedAt'>[],
 ): Html {
+	const { account, calendar } = asked;
 	const money = moneyOf(account.currency);
 	const timeOf = (time: string) => calendar.timeOf(Date.parse(time));
 	const happened = { Happened: ({ at, receivedAt }: (typeof events)[number]) => timeOf(at ?? receivedAt) };
-	return pageTable('Subscription events', events, {
+	return sortedTable(asked, 'Subscription events', events, {
 		...(events.some(({ at }) => at !== undefined) && happened),
 		Received: ({ receivedAt }) => timeOf(receivedAt),
 		'Transaction…': ({ tid }) => html`<a href="${eventPath(account.aid, tid)}">${nameOf(tid)}</a>`,

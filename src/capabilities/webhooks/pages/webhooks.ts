@@ -3,7 +3,7 @@ import { formatNumber } from '../../../core/format/numbers.ts';
 import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type Actions, type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
-import { factList, nameOf, pageTable, timeOf } from '../../../kit/console/page-table.ts';
+import { factList, nameOf, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import {
@@ -20,7 +20,7 @@ import { keepMessagesMs } from '../retry.ts';
 import { type Delivery, deliveries } from '../store/outbox.ts';
 import type { StoredWebhook, WebhookSecret } from '../store/webhooks.ts';
 
-const shownDeliveries = 50;
+const maxListed = 1000;
 
 /** The webhook that a form names. */
 const idOf = ({ form }: AskedOfAccount) => form.get('webhook') ?? '';
@@ -61,10 +61,7 @@ export const webhooksPage = accountPage({
 		const webhooks = await store.control.webhooks(account.id);
 		const chosen = query.get('webhook') || undefined;
 		const failed = query.has('failed');
-		const found = await store.read(
-			account.id,
-			deliveries({ webhook: chosen, failed, limit: shownDeliveries }),
-		);
+		const found = await store.read(account.id, deliveries({ webhook: chosen, failed, limit: maxListed }));
 		return html`<p>URLs that are notified when visitors of the account change. A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that answers 410, or fails for three days, is disabled.</p>
 ${webhooks.length === 0 && html`<p class="empty">No webhooks. Add one below, or with <code>bin/caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`}
 ${webhooks.map((webhook) => webhookSection(asked, webhook))}
@@ -76,8 +73,8 @@ ${formOf(asked, 'create', settingFields(asked), 'Add, and show its secret once')
 <label><input type="checkbox" name="failed"${failed && html` checked`}> only those that were attempted and not delivered</label>
 <button>Show</button>
 </form>
-${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(found)}
-<p class="note">These are the latest ${shownDeliveries} at most; messages are kept for ${keepMessagesMs / dayMs} days. All: <code>bin/caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
+${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(asked, found)}
+<p class="note">${found.length === maxListed && `These are the latest ${formatNumber(maxListed)}. `}Messages are kept for ${keepMessagesMs / dayMs} days. All: <code>bin/caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
 	},
 	actions,
 	questions: {
@@ -132,9 +129,9 @@ function stateOf({ disabledAt, disabledWhy, failingSince }: StoredWebhook): Html
 	return html`<span class="good">enabled</span>`;
 }
 
-function deliveryTable(found: readonly Delivery[]): Html {
+function deliveryTable(asked: AskedOfAccount, found: readonly Delivery[]): Html {
 	const looks = { delivered: 'good', waiting: '', failed: 'bad' } as const;
-	return pageTable('Latest deliveries', found, {
+	return sortedTable(asked, 'Latest deliveries', found, {
 		Created: ({ createdAt }) => timeOf(createdAt),
 		Type: ({ type }) => type,
 		Webhook: ({ webhook }) => webhook,

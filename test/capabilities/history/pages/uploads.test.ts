@@ -71,9 +71,25 @@ for (const engine of enginesAboveContract)
 			{ day, rate_limit_exceeded: 7, stored: 5 },
 		]);
 		const { body } = await ada.whole(path);
-		for (const part of ['Requests by answer', 'rate limit exceeded', 'data[0].tid is required', 'refused-49'])
+		for (const part of [
+			'In the last 28 days, 7 of 25 uploads failed: 7 rate limit exceeded.',
+			'Uploads by answer',
+			'data[0].tid is required',
+			'refused-49',
+			'Rows 1 to 50 of 100.',
+		])
 			assert.ok(body.includes(part), part);
 		assert.doesNotMatch(body, /refused-50/);
+		const about = async (query: string) => (await ada.whole(`${path}?${query}`)).body;
+		assert.match(await about('days=today'), /Today, 7 of 12 uploads failed: 7 rate limit exceeded\./);
+		const yesterday = await about('days=yesterday');
+		assert.match(yesterday, /Yesterday, none of 13 uploads failed\./);
+		assert.doesNotMatch(yesterday, /refused-|r-1/);
+		assert.match(await about('day=2026-11-19'), /On 2026-11-19, no upload came\./);
+		assert.match(await about('days=3'), /days must be today, yesterday, 7, 28; or day a day/);
+		const last = await about('table=failed-uploads-and-those-with-conflicts&row=50');
+		assert.match(last, /refused-99/);
+		assert.match(await about('table=stored-uploads&sort=Amount'), /r-2.*r-1/s);
 		for (const part of ['r-1', 'r-2', key.id, 'billing', '£10.00', '£0.05', '1,000,000'])
 			assert.ok(body.includes(part), part);
 		assert.ok(body.indexOf('r-2') < body.indexOf('r-1'), 'the latest first');
