@@ -1,3 +1,4 @@
+import type { Profile } from '../../core/domain/profile.ts';
 import {
 	isFromPayment,
 	isWanted,
@@ -10,19 +11,39 @@ import { openScorer } from '../../core/scoring/serve/visitor-scorer.ts';
 import type { Rule } from '../../core/segments/rule.ts';
 import { scoredFacts } from '../../core/segments/rule-facts.ts';
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
-import { profilePages } from '../../core/store/account/reading/visitors.ts';
+import { profilePages, profilesOf } from '../../core/store/account/reading/visitors.ts';
 import type { AskedOfAccount } from '../../kit/console/page.ts';
 import { includeOf } from '../../kit/console/view.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
 import { latestTouches, type TouchRow } from '../../kit/reading/journey-rows.ts';
 
+/** What a list shows of a visitor. Nothing but the `vid` is known where the hits are deleted. */
+export type ListedVisitor = { readonly vid: string } & Partial<
+	Pick<Profile, 'firstAtMs' | 'lastAtMs' | 'visits' | 'hits' | 'lastChannel' | 'subscriptions'>
+>;
+
 /** Some visitors of whom a page asks. */
 export interface VisitorList {
-	readonly vids: readonly string[];
+	readonly visitors: readonly ListedVisitor[];
 	/** How many arrivals or visitors were looked through; undefined if that were all. */
 	readonly lookedThrough?: number;
 	/** How many of those were mail gateways, who are left out. */
 	readonly gatewayVisitors: number;
+}
+
+function listedOf(vid: string, profile: Profile | undefined): ListedVisitor {
+	if (!profile) return { vid };
+	const { firstAtMs, lastAtMs, visits, hits, lastChannel, subscriptions } = profile;
+	return { vid, firstAtMs, lastAtMs, visits, hits, lastChannel, subscriptions };
+}
+
+/** What lists show of visitors, in their order. */
+export async function listedVisitors(
+	{ store, account }: AskedOfAccount,
+	vids: readonly string[],
+): Promise<ListedVisitor[]> {
+	const profiles = await store.read(account.id, profilesOf(vids));
+	return vids.map((vid) => listedOf(vid, profiles.get(vid)));
 }
 
 /** Touches that are looked through for visitors, at most. */
@@ -30,10 +51,8 @@ const maxTouches = 50_000;
 const touchesAtOnce = 1000;
 
 /** Who came in the view's period, by a touch that it wants, the latest first. */
-export async function visitorsWhoCame(
-	{ store, account, view, calendar, now }: AskedOfAccount,
-	limit: number,
-): Promise<VisitorList> {
+export async function visitorsWhoCame(asked: AskedOfAccount, limit: number): Promise<VisitorList> {
+	const { store, account, view, calendar, now } = asked;
 	const texts = touchDimensions.map((name) => [name, view.texts[name] ?? null] as const);
 	const wanted = wantedTouch(Object.fromEntries(texts) as Record<TouchDimension, string | null>);
 	const providers = paymentSitesOf(account);
@@ -55,33 +74,36 @@ export async function visitorsWhoCame(
 		}
 		read += touches.length;
 		last = touches.at(-1);
-		if (touches.length < touchesAtOnce) return { vids: [...vids], gatewayVisitors: left.size };
+		if (touches.length < touchesAtOnce) break;
 	}
-	return { vids: [...vids], lookedThrough: read, gatewayVisitors: left.size };
+	const isAll = vids.size < limit && read < maxTouches;
+	return {
+		visitors: await listedVisitors(asked, [...vids]),
+		...(!isAll && { lookedThrough: read }),
+		gatewayVisitors: left.size,
+	};
 }
 
+/** Those of whom the numbers of members and the bands of scores are, or lists would not add up to them. */
 const maxVisitors = 10_000;
 
 /** Who matches a rule now. */
 export async function visitorsMatching(
 	{ store, account, view, now }: AskedOfAccount,
 	rule: Rule,
-	limit: number,
 ): Promise<VisitorList> {
 	const nowMs = now();
 	const gateways = await gatewaysOf(store, account, { asOfMs: nowMs, include: includeOf(view) });
-	const found: string[] = [];
+	const visitors: ListedVisitor[] = [];
 	let [looked, left] = [0, 0];
 	await using scorer = openScorer(store, nowMs);
-	for await (const profiles of profilePages(store, account.id)) {
+	for await (const profiles of profilePages(store, account.id, maxVisitors)) {
 		looked += profiles.size;
 		for (const [vid, profile] of profiles) {
 			if (!rule.matches(await scoredFacts(rule, scorer, account, profile, nowMs))) continue;
 			if (gateways.has(vid)) left++;
-			else found.push(vid);
+			else visitors.push(listedOf(vid, profile));
 		}
-		if (found.length >= limit || looked >= maxVisitors)
-			return { vids: found.slice(0, limit), lookedThrough: looked, gatewayVisitors: left };
 	}
-	return { vids: found, gatewayVisitors: left };
+	return { visitors, ...(looked === maxVisitors && { lookedThrough: looked }), gatewayVisitors: left };
 }

@@ -96,7 +96,7 @@ export function sortedTable<Row>(
 		const isSorted = rows.length > 1 && !`${html`${cellOf(rows[0] as Row)}`}`.includes('<form');
 		return columnHeading(name, look, isSorted ? sortOf?.(name) : undefined);
 	};
-	return html`<div class="wide" tabindex="0" role="group" aria-label="${label}"${asked && html` id="${id}"`}><table><caption class="unseen">${label}</caption>
+	return html`<div class="wide"${asked && html` id="${id}"`} tabindex="0" role="group" aria-label="${label}"><table><caption class="unseen">${label}</caption>
 <thead><tr>${all.map(headOf)}</tr></thead>
 <tbody>${shown.map(
 		(

@@ -25,6 +25,7 @@ const pages = [
 	'retention',
 	'scores',
 	'experiments',
+	'segments',
 	'?channel=email',
 	'attribution?channel=email',
 	'revenue?evt=membership',
@@ -56,7 +57,7 @@ function sumOf(rows: readonly Row[], query: URLSearchParams, isMoney: boolean): 
 	return sum((row) => row[`${having}Pence` as 'renewalPence']);
 }
 
-test('every figure of every page that leads to subscriptions is the sum of exactly these', async (t) => {
+test('every figure of every page that leads to subscriptions or visitors is the sum of exactly these', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
 	assert.equal((await caskade(['demo', '--visitors', quick ? '400' : '2000', ...at])).code, 0);
 	const store = await openStore(at[1] as string, {});
@@ -85,12 +86,33 @@ test('every figure of every page that leads to subscriptions is the sum of exact
 	const wrong: string[] = [];
 	const followed = new Map<string, number>();
 	const rowsOf = new Map<string, readonly Row[]>();
+	const sizes = new Map<string, number>();
+	/** How many visitors a page lists, on all of its pages. */
+	const visitorsAt = async (address: string) => {
+		const vids = new Set<string>();
+		for (let next: string | undefined = address; next; ) {
+			const { body } = await browser.whole(next);
+			for (const [, vid = ''] of body.matchAll(/\/visitors\/([0-9a-f]{32})"/g)) vids.add(vid);
+			next = / <a href="([^"]*)">Next</.exec(body)?.[1]?.replaceAll('&#38;', '&').split('#')[0];
+		}
+		return vids.size;
+	};
 	for (const page of pages)
 		for (const period of periods) {
 			const { status, body } = await browser.whole(
 				`/console/${aid}/${page}${page.includes('?') ? '&' : '?'}period=${period}`,
 			);
 			assert.equal(status, 200, page);
+			for (const [, href = '', text = ''] of body.matchAll(
+				/<a href="([^"]*\/visitors\?[^"]*)"[^>]*>([\d,]+)<\/a>/g,
+			)) {
+				const address = href.replaceAll('&#38;', '&');
+				const listed = sizes.get(address) ?? (await visitorsAt(address));
+				sizes.set(address, listed);
+				if (String(listed) !== text.replaceAll(',', ''))
+					wrong.push(`${page} ${period}: ${text} leads to ${listed} visitors: ${address}`);
+				followed.set(page, (followed.get(page) ?? 0) + 1);
+			}
 			for (const [, href = '', content = ''] of body.matchAll(
 				/<a href="([^"]*\/subscriptions\?[^"]*)"[^>]*>(.*?)<\/a>/gs,
 			)) {
@@ -116,6 +138,8 @@ test('every figure of every page that leads to subscriptions is the sum of exact
 	assert.deepEqual(wrong.slice(0, 20), [], `${wrong.length} figures`);
 	for (const page of ['', 'attribution', 'attribution?by=campaign', 'revenue', 'retention'])
 		assert.ok((followed.get(page) ?? 0) > 5, `${page}: ${followed.get(page)} links`);
+	for (const page of ['scores', 'segments'])
+		assert.ok((followed.get(page) ?? 0) > 1, `${page}: ${followed.get(page)} links`);
 	t.diagnostic(`${[...followed.values()].reduce((sum, count) => sum + count, 0)} figures followed`);
 	assert.deepEqual(errors, []);
 });

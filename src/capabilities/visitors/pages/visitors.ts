@@ -16,7 +16,7 @@ import { gatewaysOf } from '../../../kit/reading/gateways.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';
 import { visitorsWith } from '../../../kit/reading/visitor-finding.ts';
 import { addDays } from '../../../kit/reports/calendar.ts';
-import { visitorsMatching, visitorsWhoCame } from '../visitor-lists.ts';
+import { type ListedVisitor, listedVisitors, visitorsMatching, visitorsWhoCame } from '../visitor-lists.ts';
 
 /** Of the latest hits, the visitors are recent. */
 const recentHits = 2000;
@@ -55,7 +55,7 @@ async function recent(asked: AskedOfAccount): Promise<Html> {
 	if (hits.length === 0)
 		return html`<p class="empty">Nobody has visited yet. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`;
 	return html`<section class="section"><h2>Recent visitors</h2>
-${await visitorTable(asked, vids)}
+${visitorTable(asked, await listedVisitors(asked, vids))}
 ${hits.length === recentHits && html`<p class="note">These are the latest ${formatNumber(vids.length)}. Others are found by what is known of them, or by when they came.</p>`}
 ${gatewaysNote(asked, gateways.size)}</section>`;
 }
@@ -67,7 +67,7 @@ function isOfPeriod({ query }: AskedOfAccount): boolean {
 
 async function cameIn(asked: AskedOfAccount): Promise<Html> {
 	const { account, view, calendar, now, request } = asked;
-	const { vids, lookedThrough, gatewayVisitors } = await visitorsWhoCame(asked, maxListed);
+	const { visitors, lookedThrough, gatewayVisitors } = await visitorsWhoCame(asked, maxListed);
 	const days =
 		view.from === null
 			? 'at any time'
@@ -77,9 +77,9 @@ async function cameIn(asked: AskedOfAccount): Promise<Html> {
 		.map((name) => html`, ${touchNames[name]} <bdi>${view.texts[name]}</bdi>`);
 	return html`<section class="section"><h2>Who came ${days}${by}</h2>
 <p><a href="${request.path}">Recent visitors</a> <a href="/console/${account.aid}/subscriptions${queryText(view)}">Subscriptions with these filters</a></p>
-${vids.length === 0 ? html`<p class="empty">Nobody, as far as hits are kept.</p>` : await visitorTable(asked, vids)}
-${vids.length === maxListed && html`<p class="note">These are the latest ${formatNumber(maxListed)}. Shorter periods show others.</p>`}
-${vids.length < maxListed && lookedThrough !== undefined && html`<p class="note">The latest ${formatNumber(lookedThrough)} arrivals were looked through. Shorter periods show others.</p>`}
+${visitors.length === 0 ? html`<p class="empty">Nobody, as far as hits are kept.</p>` : visitorTable(asked, visitors)}
+${visitors.length === maxListed && html`<p class="note">These are the latest ${formatNumber(maxListed)}. Shorter periods show others.</p>`}
+${visitors.length < maxListed && lookedThrough !== undefined && html`<p class="note">The latest ${formatNumber(lookedThrough)} arrivals were looked through. Shorter periods show others.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
@@ -113,16 +113,19 @@ async function members(
 	asked: AskedOfAccount,
 	{ name, rule, command }: NonNullable<ReturnType<typeof chosenRule>>,
 ): Promise<Html> {
-	const { account, request } = asked;
+	const { account, request, view, kept } = asked;
 	const compiled = compileRule(
 		rule,
 		account.goals.map((goal) => goal.name),
 	);
-	const { vids, lookedThrough, gatewayVisitors } = await visitorsMatching(asked, compiled, maxListed);
-	return html`<section class="section"><h2>Who is in <bdi>${name}</bdi> now</h2>
+	const { visitors, lookedThrough, gatewayVisitors } = await kept(
+		['members', rule, account.models, includeOf(view)],
+		() => visitorsMatching(asked, compiled),
+	);
+	return html`<section class="section"><h2>Who is in <bdi>${name}</bdi> now: ${formatNumber(visitors.length)}</h2>
 <p><a href="${request.path}">Recent visitors</a></p>
-${vids.length === 0 ? html`<p class="empty">Nobody${lookedThrough !== undefined && ` of ${formatNumber(lookedThrough)} visitors who were looked through`}.</p>` : await visitorTable(asked, vids)}
-<p class="note">${vids.length === maxListed && `These are ${formatNumber(maxListed)} of them. `}All are listed by <code>${command}</code>.</p>
+${visitors.length > 0 && visitorTable(asked, visitors)}
+${lookedThrough !== undefined && html`<p class="note">These are of a random sample of ${formatNumber(lookedThrough)} visitors, as their number is. All are listed by <code>${command}</code>.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
@@ -152,7 +155,7 @@ async function found(asked: AskedOfAccount, text: string): Promise<Html> {
 <p><a href="${path}">Everything stored, and its export</a>${may(asked.person, account.aid, 'operate') && html` · <a href="${path}/erase">Erase this customer</a>`}</p></section>`
 	}
 <section class="section"><h2>Visitors</h2>
-${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : await visitorTable(asked, vids.slice(0, maxListed))}
+${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : visitorTable(asked, await listedVisitors(asked, vids.slice(0, maxListed)))}
 ${vids.length > maxListed && html`<p class="note">These are the first ${formatNumber(maxListed)}. <code>bin/caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
 ${
 	events.size > 0 &&
@@ -162,12 +165,10 @@ ${events.size > maxListed && html`<p class="note">These are the latest ${formatN
 }`;
 }
 
-async function visitorTable(asked: AskedOfAccount, vids: readonly string[]): Promise<Html> {
-	const { store, account, calendar } = asked;
-	const profiles = await store.read(account.id, profilesOf(vids));
+function visitorTable(asked: AskedOfAccount, visitors: readonly ListedVisitor[]): Html {
+	const { account, calendar } = asked;
 	const money = moneyOf(account.currency);
-	const shown = vids.map((vid) => ({ vid, ...profiles.get(vid) }));
-	return sortedTable(asked, 'Visitors', shown, {
+	return sortedTable(asked, 'Visitors', visitors, {
 		Visitor: ({ vid }) => html`<a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`,
 		'Last seen': ({ lastAtMs }) => (lastAtMs === undefined ? 'hits deleted' : calendar.timeOf(lastAtMs)),
 		'First seen': ({ firstAtMs }) => firstAtMs && calendar.timeOf(firstAtMs),
