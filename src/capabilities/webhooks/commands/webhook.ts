@@ -15,6 +15,7 @@ import {
 	updateWebhook,
 	webhookList,
 } from '../acts.ts';
+import { messageTexts } from '../domain/webhook.ts';
 import { keepMessagesMs } from '../retry.ts';
 import { deliveries } from '../store/outbox.ts';
 
@@ -36,12 +37,9 @@ export const webhookCommand = group(
 	`Manage webhooks: URLs that are notified when visitors of an account change. Messages are signed according to
 Standard Webhooks 1.0.0; docs/how-to/webhooks.md shows how to verify them.
 
-  segment.entered, segment.left   a visitor has entered or left a segment
-  score.band.changed              a score is now low, medium or high
-  score.promise.broken            outcomes were outside what scores predicted, two weeks running
-  goal.reached                    a visitor has reached a goal
-  subscription.conflict           an upload repeats a tid with other content
-  segments.recomputed             many visitors may have changed at once; sent with any segment.… or score.band.changed
+${Object.entries(messageTexts)
+	.map(([type, text]) => `  ${type.padEnd(22)}  ${text}`)
+	.join('\n')}
 
 A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that
 answers 410, or fails for three days, is disabled.`,

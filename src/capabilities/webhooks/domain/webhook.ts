@@ -1,16 +1,24 @@
 import { OperatorError } from '../../../core/errors.ts';
 
-/** Types of messages that a webhook may subscribe to. */
-export const webhookEvents = [
-	'segment.entered',
-	'segment.left',
-	'score.band.changed',
-	'score.promise.broken',
-	'goal.reached',
-	'subscription.conflict',
-] as const;
+/** Types of messages that a webhook may subscribe to, and what each tells. */
+const texts = {
+	'segment.entered': 'a visitor has entered a segment',
+	'segment.left': 'a visitor has left a segment',
+	'score.band.changed': 'a score is now low, medium or high',
+	'score.promise.broken': 'outcomes were outside what scores predicted, two weeks running',
+	'goal.reached': 'a visitor has reached a goal',
+	'subscription.conflict': 'an upload repeats a tid with other content',
+} as const;
 
-export type WebhookEvent = (typeof webhookEvents)[number];
+export type WebhookEvent = keyof typeof texts;
+export const webhookEvents = Object.keys(texts) as WebhookEvent[];
+
+/** All that is sent unasked, as the help lists it. */
+export const messageTexts: Readonly<Record<string, string>> = {
+	...texts,
+	'segments.recomputed':
+		'many visitors may have changed at once; sent with any segment.… or score.band.changed',
+};
 
 /**
  * `segments.recomputed` is sent to webhooks for segments or bands, in place of a message for each visitor.
@@ -66,7 +74,7 @@ export function receiverUrl(value: string): string {
 /** Parses what a webhook is notified of, as people write it. @throws OperatorError */
 export function webhookEventsOf(value: string): WebhookEvent[] {
 	const names = [...new Set(value.trim().split(/[\s,]+/))];
-	if (!names.every((name) => (webhookEvents as readonly string[]).includes(name)))
+	if (!names.every((name) => Object.hasOwn(texts, name)))
 		throw new OperatorError(`It must be a list of ${webhookEvents.join(', ')}.`);
 	return names as WebhookEvent[];
 }
