@@ -87,6 +87,13 @@ export interface Warning {
 }
 
 /**
+ * What it takes besides a session of who may do it: nothing; a proof of who one is, by having just signed in or otherwise; or a code of
+ * the second factor, however lately one has signed in. From the least to the most.
+ */
+export const demands = ['session', 'proof', 'code'] as const;
+export type Demand = (typeof demands)[number];
+
+/**
  * Something that changes what is kept. Its command, its form and its entry in the audit log are made of it.
  * @typeParam About undefined where it is about the installation or a client, so that its command names no account
  */
@@ -100,6 +107,11 @@ export interface Act<Of extends Fields, Result, About = ActAccount, Prepared = u
 	readonly description?: string;
 	/** Null where it is of whoever has signed in, about themselves. */
 	readonly right: Right | null;
+	/**
+	 * What its form takes: a proof, unless it says otherwise. A proof is for what hands out access (keys, people, roles, links, passwords,
+	 * second factors, origins), says where data of persons goes, or cannot be undone.
+	 */
+	readonly demand?: Demand;
 	readonly isOfAll?: About extends undefined ? true : never;
 	/** Whether its command begins a store where there is none. */
 	readonly begins?: boolean;

@@ -3,7 +3,7 @@ import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { OperatorError, QueueFullError } from '../../core/errors.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
-import { concerned, refusedOf, runAct } from '../../kit/act.ts';
+import { concerned, demands, refusedOf, runAct } from '../../kit/act.ts';
 import type { ConsolePart } from '../../kit/capability.ts';
 import { asset } from '../../kit/console/assets.ts';
 import type { Entrance, EntranceSettings } from '../../kit/console/entrance.ts';
@@ -15,6 +15,7 @@ import {
 	type AskedOfAccount,
 	type ComputeInBackground,
 	type ConsolePage,
+	demandOf,
 	type Got,
 	NotAllowedError,
 } from '../../kit/console/page.ts';
@@ -177,6 +178,9 @@ export function createConsole(options: ConsoleOptions): Console {
 		};
 		const act: Asked['act'] = async (of, given, acted = account) => {
 			notes++;
+			const taken = demandOf(page, unnoted.form.get('action') ?? '');
+			if (demands.indexOf(taken) < demands.indexOf(of.demand ?? 'proof'))
+				throw new Error(`${page.path} does ${of.noun} ${of.verb} for less than that takes`);
 			const aid = acted?.aid ?? null;
 			if (!may(person, aid, of.right)) {
 				await note(refusedOf(of), concerned(of.takes, given) ?? undefined, aid);

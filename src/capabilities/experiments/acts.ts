@@ -15,6 +15,7 @@ const experiment = { flag: '<name>', text: 'name of the experiment', parse: plai
 export const createExperiment = act({
 	noun: 'experiment',
 	verb: 'create',
+	demand: 'session',
 	summary: 'begin an experiment',
 	description: `Hold some visitors out of a segment. The segment's rule cannot change until the experiment has ended; the name of an
 experiment is never used again.`,
@@ -67,6 +68,7 @@ experiment is never used again.`,
 export const stopExperiment = act({
 	noun: 'experiment',
 	verb: 'stop',
+	demand: 'session',
 	summary: 'end an experiment: all visitors get the segment again',
 	right: 'operate',
 	takes: { experiment },

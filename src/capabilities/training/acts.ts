@@ -7,6 +7,7 @@ export const modelScopes = ['vid', 'sid', 'lift'] as const;
 export const activateModel = act({
 	noun: 'model',
 	verb: 'use',
+	demand: 'session',
 	done: 'model used',
 	summary: 'activate a version',
 	description: `Activate a version, for example to go back to an earlier one. 'prior' activates none, so that the base rate is

@@ -103,6 +103,7 @@ const setDisabled = (verb: string, summary: string, why: 'operator' | null) =>
 	act({
 		noun: 'webhook',
 		verb,
+		demand: 'session',
 		summary,
 		right: 'operate',
 		takes: { webhook },
@@ -166,6 +167,8 @@ They are kept for ${keepMessagesMs / dayMs} days.`,
 export const testWebhook = act({
 	noun: 'webhook',
 	verb: 'test',
+	// To the address that it has, without data of a person.
+	demand: 'session',
 	summary: 'send a test message',
 	description: 'Send a message of the type webhook.test from this machine, once, and print the answer.',
 	right: 'operate',

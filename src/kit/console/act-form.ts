@@ -15,7 +15,7 @@ import {
 import { type Html, html } from '../format/html.ts';
 import type { ConsoleAnswer } from './exchange.ts';
 import { checkField, choiceField, fieldOf, linesField, linesOf, textField } from './form.ts';
-import type { AskedOfAccount, Once, Question } from './page.ts';
+import type { Action, AskedOfAccount, Once, Question } from './page.ts';
 import { nameOf } from './page-table.ts';
 
 /** What fields show, by their names: texts, lines, whether a box is ticked. */
@@ -64,11 +64,16 @@ function readField(name: string, field: Field, form: URLSearchParams): unknown {
 export function doing<Of extends Fields, Result>(
 	of: Act<Of, Result>,
 	then?: (asked: AskedOfAccount, result: Result) => Once | ConsoleAnswer | undefined,
-) {
-	return async (asked: AskedOfAccount) => {
+): Action<AskedOfAccount> {
+	return acting(of, async (asked: AskedOfAccount) => {
 		const result = await asked.act(of, actGiven(of.takes, asked.form));
 		return then?.(asked, result);
-	};
+	});
+}
+
+/** An action that does an act in its own way, or another act that takes no more. */
+export function acting<Of>(of: AnyAct, run: Action<Of>): Action<Of> {
+	return Object.assign(run, { of });
 }
 
 /** What is asked before an act that cannot be undone. */

@@ -30,7 +30,7 @@ export function filePage(
 		title,
 		right,
 		get,
-		...(isOfPersons && { actions: { download: get } }),
+		...(isOfPersons && { actions: { download: get }, demands: { get: 'proof' } }),
 	});
 }
 

@@ -2,7 +2,7 @@ import type { AccessDirectory } from '../../core/access/directory.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
-import type { Act, ActAccount, Fields, Given } from '../act.ts';
+import type { Act, ActAccount, AnyAct, Demand, Fields, Given } from '../act.ts';
 import type { Html, HtmlValue } from '../format/html.ts';
 import type { ComputeJobs } from '../jobs/compute-jobs.ts';
 import type { JobOptions } from '../jobs/run-job.ts';
@@ -30,8 +30,10 @@ export interface ConsolePage {
 	/** Whether it takes a period and filters. */
 	readonly takesView?: boolean;
 	get?(asked: Asked): Promise<Got>;
-	/** What its forms can do, by their field `action`. What each takes stands in `acts.ts`. */
+	/** What its forms can do, by their field `action`. */
 	readonly actions?: Actions<Asked>;
+	/** What is taken by actions that are no acts (a proof, unless it says otherwise), and to look at it (`get`: nothing). */
+	readonly demands?: Readonly<Record<string, Demand>>;
 	/** What is asked before an action that cannot be undone; undefined where that one can. */
 	readonly questions?: Questions<Asked>;
 }
@@ -43,9 +45,17 @@ export type Got = Html | ConsoleAnswer | { readonly unfinished: Html };
  * Changes something, and leads to a page, back to its own where it names none, or shows once what cannot be seen again.
  * Markup instead says what is wrong with the form; it is shown with status 400.
  */
-export type Actions<Of> = Readonly<
-	Record<string, (asked: Of) => Promise<Html | ConsoleAnswer | Once | undefined>>
->;
+export type Action<Of> = ((asked: Of) => Promise<Html | ConsoleAnswer | Once | undefined>) & {
+	/** The act that it does, or one that takes as much. */
+	readonly of?: AnyAct;
+};
+export type Actions<Of> = Readonly<Record<string, Action<Of>>>;
+
+/** What an action of a page takes, or to look at it: `get`. */
+export function demandOf({ actions, demands }: ConsolePage, name: string): Demand {
+	if (name === 'get') return demands?.get ?? 'session';
+	return actions?.[name]?.of?.demand ?? demands?.[name] ?? 'proof';
+}
 
 /** A page that cannot be seen again. */
 export interface Once {

@@ -7,7 +7,7 @@ import { AccessDirectory } from '../../../src/core/access/directory.ts';
 import { QueueFullError } from '../../../src/core/errors.ts';
 import type { OpenStore, StorePlace } from '../../../src/core/store/store.ts';
 import type { SsoSettings } from '../../../src/kit/console/exchange.ts';
-import type { ComputeInBackground } from '../../../src/kit/console/page.ts';
+import type { ComputeInBackground, ConsolePage } from '../../../src/kit/console/page.ts';
 import { compute } from '../../../src/kit/jobs/compute.ts';
 import type { Grant } from '../../../src/kit/person.ts';
 import type { ReportJob } from '../../../src/kit/reports/report-job.ts';
@@ -40,7 +40,13 @@ export const computeAt = (place: StorePlace, makeReport: (job: ReportJob) => Pro
 export async function consoleHere(
 	t: Lasting,
 	engine: Engine,
-	settings: { sso?: SsoSettings; consoleUrl?: string; tagUrl?: string; makesReports?: boolean } = {},
+	settings: {
+		sso?: SsoSettings;
+		consoleUrl?: string;
+		tagUrl?: string;
+		makesReports?: boolean;
+		pages?: readonly ConsolePage[];
+	} = {},
 ): Promise<ConsoleHere> {
 	const clock = { now: Date.UTC(2026, 10, 21, 10), monotonicMs: 0 };
 	const database = await engine.installedAddress(t);
@@ -59,7 +65,7 @@ export async function consoleHere(
 		now: () => clock.now,
 		...settings,
 		monotonicMs: () => clock.monotonicMs,
-		parts,
+		parts: [...parts, { pages: settings.pages ?? [] }],
 		compute: computeAt({ database }, async ({ account, query }) => {
 			if (!settings.makesReports) throw new QueueFullError('no figures are made here');
 			return runReport(store, account, query, []);

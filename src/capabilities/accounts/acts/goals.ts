@@ -19,6 +19,7 @@ const counts = {
 export const createGoal = act({
 	noun: 'goal',
 	verb: 'create',
+	demand: 'session',
 	summary: 'add a goal',
 	description:
 		"Add a goal. Until a model is trained, its score is the rate at which the account's visitors reach the goal.",
@@ -58,6 +59,7 @@ export const createGoal = act({
 export const updateGoal = act({
 	noun: 'goal',
 	verb: 'update',
+	demand: 'session',
 	summary: 'change the bands of a goal, or what it counts',
 	description: `Change the percentiles at which the bands of a goal begin; its models stay. Or change which upload events it counts: its
 models are deleted, because they were trained on others. Its events and horizon cannot change; create another goal.`,

@@ -14,6 +14,7 @@ const rule = { flag: '--rule <cel>', text: 'the rule' } as const;
 export const createSegment = act({
 	noun: 'segment',
 	verb: 'create',
+	demand: 'session',
 	summary: 'add a segment',
 	description:
 		'Add a segment. The rule is checked first. `caskade segment test` counts the visitors that it would match.',
@@ -29,6 +30,7 @@ export const createSegment = act({
 export const updateSegment = act({
 	noun: 'segment',
 	verb: 'update',
+	demand: 'session',
 	summary: 'change the name or the rule of a segment',
 	description: `Change a segment. What is left out stays. Servers apply a new rule within a second; webhooks are told once, with
 segments.recomputed.`,

@@ -1,4 +1,5 @@
-import { actFields, actGiven, questionOf } from '../../../kit/console/act-form.ts';
+import type { Act } from '../../../kit/act.ts';
+import { actFields, actGiven, acting, questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
@@ -51,16 +52,16 @@ ${sortedTable(asked, 'Clients', clients, {
 })}</section>`;
 	},
 	actions: {
-		async create(asked) {
+		create: acting(createAccount, async (asked: Asked) => {
 			const { aid } = await asked.act(createAccount, actGiven(createAccount.takes, asked.form));
 			return redirect(`/console/${aid}/settings`);
-		},
-		disable: async (asked) => void (await asked.act(disableAccount, {}, await accountOf(asked))),
-		enable: async (asked) => void (await asked.act(enableAccount, {}, await accountOf(asked))),
-		delete: async (asked) => void (await asked.act(deleteAccount, {}, await accountOf(asked))),
-		'disable client': async (asked) => void (await asked.act(disableClient, clientOf(asked))),
-		'enable client': async (asked) => void (await asked.act(enableClient, clientOf(asked))),
-		'delete client': async (asked) => void (await asked.act(deleteClient, clientOf(asked))),
+		}),
+		disable: ofAccount(disableAccount),
+		enable: ofAccount(enableAccount),
+		delete: ofAccount(deleteAccount),
+		'disable client': ofClient(disableClient),
+		'enable client': ofClient(enableClient),
+		'delete client': ofClient(deleteClient),
 	},
 	questions: {
 		async delete(asked) {
@@ -78,4 +79,11 @@ const firstFields = { aid, client, timezone, currency, ownDatabase };
 /** The account that a form names, disabled or not. */
 const accountOf = ({ store, form }: Asked) => store.control.account(form.get('aid') ?? '');
 
-const clientOf = ({ form }: Asked) => ({ client: form.get('client') ?? '' });
+function ofAccount<Result>(of: Act<(typeof disableAccount)['takes'], Result>) {
+	return acting(of, async (asked: Asked) => void (await asked.act(of, {}, await accountOf(asked))));
+}
+
+function ofClient<Result>(of: Act<(typeof disableClient)['takes'], Result, undefined>) {
+	const given = ({ form }: Asked) => ({ client: form.get('client') ?? '' });
+	return acting(of, async (asked: Asked) => void (await asked.act(of, given(asked))));
+}

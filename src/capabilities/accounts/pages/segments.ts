@@ -3,6 +3,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { compileRule, type Rule } from '../../../core/segments/rule.ts';
 import { RuleError } from '../../../core/segments/rule-error.ts';
+import { acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields, textField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
@@ -31,7 +32,7 @@ export const segmentsPage = accountPage({
 		return page(asked, draftOf(query, chosen), query.has('rule'));
 	},
 	actions: {
-		async 'save segment'(asked) {
+		'save segment': acting(updateSegment, async (asked: AskedOfAccount) => {
 			const { form, store, account, request } = asked;
 			const draft = draftOf(form);
 			const { id, name, rule } = draft;
@@ -39,13 +40,13 @@ export const segmentsPage = accountPage({
 			const isKnown = (await store.control.segments(account.id)).some((known) => known.id === id);
 			await asked.act(isKnown ? updateSegment : createSegment, { segment: id, name, rule });
 			return redirect(`${request.path}?segment=${id}`);
-		},
-		async 'delete segment'(asked) {
+		}),
+		'delete segment': acting(deleteSegment, async (asked: AskedOfAccount) => {
 			const segment = asked.form.get('id') ?? '';
 			if (asked.form.get('again')?.trim() !== segment)
 				throw new OperatorError(`To delete the segment, write its id: ${segment}.`);
 			await asked.act(deleteSegment, { segment });
-		},
+		}),
 	},
 });
 

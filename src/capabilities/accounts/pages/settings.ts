@@ -3,7 +3,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { isCurrency } from '../../../core/format/currencies.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { type ApiKey, isUsable } from '../../../core/store/control/control-store.ts';
-import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
+import { actFields, actGiven, acting, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
@@ -18,22 +18,22 @@ import { issueKey, revokeKey } from '../acts/keys.ts';
 import { relabelledAmounts } from '../store/stored-amounts.ts';
 
 const actions: Actions<AskedOfAccount> = {
-	async account(asked) {
+	account: acting(updateAccount, async (asked: AskedOfAccount) => {
 		// Whether amounts are called by another name has been asked.
 		await asked.act(updateAccount, {
 			...actGiven(settingFields, asked.form),
 			relabelAmounts: asked.form.has('confirm'),
 		});
-	},
+	}),
 	'create goal': doing(createGoal),
 	'update goal': doing(updateGoal),
-	async 'delete goal'(asked) {
+	'delete goal': acting(deleteGoal, async (asked: AskedOfAccount) => {
 		const name = asked.form.get('goal') ?? '';
 		if (asked.form.get('again') !== name)
 			throw new OperatorError(`To delete the goal with its models, write its name: ${name}.`);
 		await doing(deleteGoal)(asked);
-	},
-	async 'issue key'(asked) {
+	}),
+	'issue key': acting(issueKey, async (asked: AskedOfAccount) => {
 		await requireKeys(asked);
 		const { client } = asked.account;
 		const given = actGiven(issuing(await plansOf(asked)), asked.form);
@@ -43,10 +43,10 @@ const actions: Actions<AskedOfAccount> = {
 <p><code class="secret">${key}</code></p>
 <p><a href="${asked.request.path}">I have saved it</a></p>`,
 		};
-	},
-	async 'revoke key'(asked) {
+	}),
+	'revoke key': acting(revokeKey, async (asked: AskedOfAccount) => {
 		await asked.act(revokeKey, await keyOf(asked));
-	},
+	}),
 };
 
 /** What a form says of a key, whose client is the account's. */

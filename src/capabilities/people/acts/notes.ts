@@ -6,6 +6,7 @@ import { listing } from '../../../kit/listing.ts';
 export const addNote = act({
 	noun: 'note',
 	verb: 'add',
+	demand: 'session',
 	done: 'note added',
 	summary: 'note something on a day, for pictures of time',
 	right: 'visitors',
@@ -23,6 +24,7 @@ export const addNote = act({
 export const removeNote = act({
 	noun: 'note',
 	verb: 'remove',
+	demand: 'session',
 	done: 'note removed',
 	summary: 'remove a note',
 	right: 'visitors',

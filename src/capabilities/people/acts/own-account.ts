@@ -1,5 +1,5 @@
 import type { ControlStore } from '../../../core/store/control/control-store.ts';
-import { type ActPlace, actOfAll } from '../../../kit/act.ts';
+import { type ActPlace, actOfAll, type Demand } from '../../../kit/act.ts';
 import { hashPassword } from '../access/passwords.ts';
 import { hashRecoveryCode, newRecoveryCodes, newTotpSecret, otpauthLink } from '../access/second-factor.ts';
 import type { StoredPerson } from '../store/people.ts';
@@ -36,11 +36,13 @@ function ofOneself<Result>(
 	[verb, done]: readonly [verb: string, done: string],
 	summary: string,
 	run: (control: ControlStore, person: StoredPerson) => Promise<Result>,
+	demand: Demand = 'proof',
 ) {
 	return actOfAll({
 		...own,
 		verb,
 		done,
+		demand,
 		summary,
 		takes: {},
 		run: async (control, place) => run(control, await asker(control, place)),
@@ -72,18 +74,22 @@ export const setSecondFactor = ofOneself(
 	['set-second-factor', 'second factor set'],
 	'sign in with the app from now on',
 	makeRecoveryCodes,
+	// It takes a code of the key, which was shown once, to who had given a proof.
+	'session',
 );
 
 export const renewRecoveryCodes = ofOneself(
 	['make-recovery-codes', 'recovery codes made'],
 	'make new recovery codes',
 	makeRecoveryCodes,
+	'code',
 );
 
 export const removeOwnSecondFactor = ofOneself(
 	['remove-second-factor', 'second factor removed'],
 	'sign in without a second factor from now on',
 	(control, { id }) => control.people.removeSecondFactor(id),
+	'code',
 );
 
 export const withdrawSecondFactor = ofOneself(
@@ -92,6 +98,7 @@ export const withdrawSecondFactor = ofOneself(
 	async (control, { id, hasSecondFactor }) => {
 		if (!hasSecondFactor) await control.people.removeSecondFactor(id);
 	},
+	'session',
 );
 
 export const disconnectOwnSingleSignOn = ofOneself(
@@ -103,6 +110,7 @@ export const disconnectOwnSingleSignOn = ofOneself(
 export const endOwnSessions = actOfAll({
 	...own,
 	verb: 'end-sessions',
+	demand: 'session',
 	done: ({ session }) => (session === undefined ? 'other sessions ended' : 'session ended'),
 	summary: 'sign out elsewhere',
 	takes: {

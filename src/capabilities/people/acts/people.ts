@@ -171,6 +171,8 @@ export const revokeRole = actOfAll({
 export const endSessions = actOfAll({
 	...ofPeople,
 	verb: 'end-sessions',
+	// Takes access away, in a hurry perhaps; to sign in again gives it back.
+	demand: 'session',
 	done: ({ session }) => (session === undefined ? 'signed out everywhere' : 'session ended'),
 	summary: 'sign a person out',
 	noCommand: "'user sessions --end' does it, beside the list",

@@ -26,6 +26,7 @@ const named = { view: { flag: '<id>', text: 'the view' } } as const;
 
 const ofViews = {
 	noun: 'view',
+	demand: 'session',
 	noCommand: 'views are of the console: each page of figures saves itself',
 } as const;
 

@@ -1,5 +1,6 @@
 import { encode } from 'uqr';
 import { OperatorError } from '../../../core/errors.ts';
+import { acting } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage, Once } from '../../../kit/console/page.ts';
 import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
@@ -41,12 +42,12 @@ ${sessionTable(asked, sessions)}
 ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere else')}</section>`;
 	},
 	actions: {
-		async password({ act, form, session }) {
+		password: acting(setPassword, async ({ act, form, session }: Asked) => {
 			const password = form.get('new') ?? '';
 			if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
 			await act(setPassword, { password, session: session.hash });
-		},
-		async offer(asked) {
+		}),
+		offer: acting(offerSecondFactor, async (asked: Asked) => {
 			const { secret, link } = await asked.act(offerSecondFactor, {});
 			return {
 				once: html`<p>Scan this picture with your app, type the key, or open the link on your telephone. They are shown this once. Then enter the code that the app shows.</p>
@@ -55,14 +56,16 @@ ${qrCode(link)}
 <p><a href="${link}"><code>${link}</code></a></p>
 ${offeredForms(asked)}`,
 			};
-		},
-		async prove(asked) {
+		}),
+		prove: acting(setSecondFactor, async (asked: Asked) => {
 			await requireCode(asked);
 			return recoveryCodes(asked, await asked.act(setSecondFactor, {}));
-		},
-		codes: async (asked) => recoveryCodes(asked, await asked.act(renewRecoveryCodes, {})),
-		'remove second factor': async ({ act }) => void (await act(removeOwnSecondFactor, {})),
-		'remove offer': async ({ act }) => void (await act(withdrawSecondFactor, {})),
+		}),
+		codes: acting(renewRecoveryCodes, async (asked: Asked) =>
+			recoveryCodes(asked, await asked.act(renewRecoveryCodes, {})),
+		),
+		'remove second factor': ofOneself(removeOwnSecondFactor),
+		'remove offer': ofOneself(withdrawSecondFactor),
 		async 'connect single sign-on'(asked) {
 			const { address, cookie } = await asked.connect();
 			await asked.note('single sign-on begun');
@@ -71,12 +74,22 @@ ${offeredForms(asked)}`,
 				headers: { 'set-cookie': cookie },
 			};
 		},
-		'disconnect single sign-on': async ({ act }) => void (await act(disconnectOwnSingleSignOn, {})),
-		'end session': async ({ act, form }) =>
-			void (await act(endOwnSessions, { session: form.get('session') ?? '' })),
-		'end others': async ({ act, session }) => void (await act(endOwnSessions, { except: session.hash })),
+		'disconnect single sign-on': ofOneself(disconnectOwnSingleSignOn),
+		'end session': acting(
+			endOwnSessions,
+			async ({ act, form }: Asked) =>
+				void (await act(endOwnSessions, { session: form.get('session') ?? '' })),
+		),
+		'end others': acting(
+			endOwnSessions,
+			async ({ act, session }: Asked) => void (await act(endOwnSessions, { except: session.hash })),
+		),
 	},
 };
+
+function ofOneself(of: typeof withdrawSecondFactor) {
+	return acting(of, async ({ act }: Asked) => void (await act(of, {})));
+}
 
 /** Black on white in every theme, since scanners need it. The border is what the standard (ISO/IEC 18004) asks for, in modules. */
 function qrCode(text: string): Html {

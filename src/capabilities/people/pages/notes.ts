@@ -1,8 +1,8 @@
-import { actGiven } from '../../../kit/console/act-form.ts';
+import { actGiven, acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
-import { accountPage } from '../../../kit/console/page.ts';
+import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
 
@@ -30,11 +30,14 @@ ${notes.length === 0 ? html`<p class="empty">No notes yet. Write the first one a
 <p class="note">Days are in ${calendar.timezone}. Who writes and removes notes is in the audit log.</p>`;
 	},
 	actions: {
-		'remove note': async ({ act, form }) => void (await act(removeNote, { note: form.get('id') ?? '' })),
-		async 'add note'({ act, form, account, request }) {
+		'remove note': acting(
+			removeNote,
+			async ({ act, form }: AskedOfAccount) => void (await act(removeNote, { note: form.get('id') ?? '' })),
+		),
+		'add note': acting(addNote, async ({ act, form, account, request }: AskedOfAccount) => {
 			await act(addNote, actGiven(addNote.takes, form));
 			const back = form.get('back');
 			return redirect(back === null ? request.path : `/console/${account.aid}/?${new URLSearchParams(back)}`);
-		},
+		}),
 	},
 });

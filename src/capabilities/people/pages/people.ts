@@ -1,4 +1,4 @@
-import { questionOf } from '../../../kit/console/act-form.ts';
+import { acting, questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
 import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
@@ -46,11 +46,11 @@ ${grantFields(asked)}`;
 ${formOf(asked, 'create', fields, 'Add, and make a link to sign in')}</section>`;
 	},
 	actions: {
-		async create(asked) {
+		create: acting(createUser, async (asked: Asked) => {
 			const { form, consoleUrl } = asked;
 			const email = fieldOf(form, 'email', 'Email address', emailAddress);
 			return onceLink(await asked.act(createUser, { email, ...grantOf(form), consoleUrl }));
-		},
+		}),
 	},
 };
 
@@ -87,25 +87,36 @@ ${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</
 <p><a href="/console/audit?user=${encodeURIComponent(person.email)}">What ${person.email} did</a></p>`;
 	},
 	actions: {
-		grant: async (asked) => void (await asked.act(grantRole, { ...emailOf(asked), ...grantOf(asked.form) })),
-		async revoke(asked) {
+		grant: acting(
+			grantRole,
+			async (asked: Asked) =>
+				void (await asked.act(grantRole, { ...emailOf(asked), ...grantOf(asked.form) })),
+		),
+		revoke: acting(revokeRole, async (asked: Asked) => {
 			await asked.act(revokeRole, { ...emailOf(asked), account: accountsOf(asked.form) });
-		},
-		'end session': async (asked) =>
-			void (await asked.act(endSessions, { ...emailOf(asked), session: asked.form.get('session') ?? '' })),
-		'end sessions': async (asked) => void (await asked.act(endSessions, emailOf(asked))),
-		'remove second factor': async (asked) => void (await asked.act(removeSecondFactor, emailOf(asked))),
-		'disconnect single sign-on': async (asked) =>
-			void (await asked.act(disconnectSingleSignOn, emailOf(asked))),
-		link: async (asked) =>
+		}),
+		'end session': acting(
+			endSessions,
+			async (asked: Asked) =>
+				void (await asked.act(endSessions, { ...emailOf(asked), session: asked.form.get('session') ?? '' })),
+		),
+		'end sessions': ofPerson(endSessions),
+		'remove second factor': ofPerson(removeSecondFactor),
+		'disconnect single sign-on': ofPerson(disconnectSingleSignOn),
+		link: acting(makeLink, async (asked: Asked) =>
 			onceLink(await asked.act(makeLink, { ...emailOf(asked), consoleUrl: asked.consoleUrl })),
-		async remove(asked) {
+		),
+		remove: acting(removeUser, async (asked: Asked) => {
 			await asked.act(removeUser, emailOf(asked));
 			return redirect('/console/people');
-		},
+		}),
 	},
 	questions: { remove: (asked) => questionOf(removeUser, { ...asked, account: undefined }, emailOf(asked)) },
 };
+
+function ofPerson(of: typeof endSessions | typeof removeSecondFactor) {
+	return acting(of, async (asked: Asked) => void (await asked.act(of, emailOf(asked))));
+}
 
 const emailOf = ({ parts }: Asked) => ({ email: parts.email as string });
 

@@ -1,8 +1,7 @@
 import { OperatorError } from '../../../core/errors.ts';
-import { demandOf } from '../../../kit/console/acts.ts';
 import { signInClientOf } from '../../../kit/console/exchange.ts';
 import { hiddenFields } from '../../../kit/console/form.ts';
-import type { Asked, ConsolePage, Question } from '../../../kit/console/page.ts';
+import { type Asked, type ConsolePage, demandOf, type Question } from '../../../kit/console/page.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { linkTokenOf, type SignIn } from '../access/sign-in.ts';
 import type { SingleSignOn } from '../access/single-sign-on.ts';

@@ -1,4 +1,4 @@
-import { actGiven } from '../../../kit/console/act-form.ts';
+import { actGiven, acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { viewPath } from '../../../kit/console/links.ts';
@@ -31,12 +31,15 @@ ${sortedTable(asked, 'Named views', views, {
 })}`;
 	},
 	actions: {
-		'remove view': async ({ act, form }) =>
-			void (await act(form.has('shared') ? removeSharedView : removeView, { view: form.get('id') ?? '' })),
-		async 'save view'({ act, form, account }) {
+		'remove view': acting(
+			removeView,
+			async ({ act, form }: AskedOfAccount) =>
+				void (await act(form.has('shared') ? removeSharedView : removeView, { view: form.get('id') ?? '' })),
+		),
+		'save view': acting(saveView, async ({ act, form, account }: AskedOfAccount) => {
 			const view = await act(form.has('shared') ? shareView : saveView, actGiven(saveView.takes, form));
 			return redirect(viewPath(account.aid, view));
-		},
+		}),
 	},
 });
 

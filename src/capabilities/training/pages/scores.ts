@@ -5,7 +5,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { decimalsOf } from '../../../core/format/currencies.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
-import { actGiven } from '../../../kit/console/act-form.ts';
+import { actGiven, acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { aboveTables, reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields, optionalField } from '../../../kit/console/form.ts';
@@ -71,6 +71,7 @@ export const modelsPage = accountPage({
 	path: ':aid/scores/models',
 	title: 'Models',
 	right: 'operate',
+	demands: { train: 'session' },
 	actions: {
 		async train(asked) {
 			const { form, account, person, note, now } = asked;
@@ -80,10 +81,10 @@ export const modelsPage = accountPage({
 			await note('training started', isOfAll ? 'all goals' : goal);
 			return toScores(account.aid, goal);
 		},
-		async use(asked) {
+		use: acting(activateModel, async (asked: AskedOfAccount) => {
 			const { goal } = await asked.act(activateModel, actGiven(activateModel.takes, asked.form));
 			return toScores(asked.account.aid, goal);
-		},
+		}),
 	},
 });
 

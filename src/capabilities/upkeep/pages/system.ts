@@ -34,6 +34,7 @@ ${models(asked)}</section>
 ${planTable(await store.control.plans())}
 <p class="note">A plan is added with <code>bin/caskade plan create NAME --rate 20</code>, and an account with <code>bin/caskade account create AID --client NAME</code>.</p></section>`;
 	},
+	demands: { doctor: 'session' },
 	actions: {
 		async doctor({ store, note }) {
 			const checks: Check[] = [];

@@ -1,6 +1,6 @@
 import { dayMs } from '../../../core/durations.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
-import { actFields, actGiven, doing, warningOf } from '../../../kit/console/act-form.ts';
+import { actFields, actGiven, acting, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type Actions, type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { factList, nameOf, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
@@ -26,13 +26,13 @@ const maxListed = 1000;
 const idOf = ({ form }: AskedOfAccount) => form.get('webhook') ?? '';
 
 const actions: Actions<AskedOfAccount> = {
-	async create(asked) {
-		return onceSecret(asked, await asked.act(createWebhook, settingsOf(asked)));
-	},
-	async update(asked) {
+	create: acting(createWebhook, async (asked: AskedOfAccount) =>
+		onceSecret(asked, await asked.act(createWebhook, settingsOf(asked))),
+	),
+	update: acting(updateWebhook, async (asked: AskedOfAccount) => {
 		const stored = await asked.store.control.webhook(asked.account.id, idOf(asked));
 		await asked.act(updateWebhook, { webhook: stored.id, ...settingsOf(asked, stored) });
-	},
+	}),
 	test: doing(testWebhook, ({ request }, { status, problem, tookMs, url }) => ({
 		once: html`<p class="${problem === null ? 'empty' : 'problem'}" role="status">${url} has answered ${status ?? 'nothing'} after ${formatNumber(tookMs)} ms. ${problem === null ? 'The test message is delivered.' : `The test message is not delivered: ${problem}.`}</p>
 <p><a href="${request.path}">To the webhooks</a></p>`,

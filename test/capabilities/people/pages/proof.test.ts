@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newTotpSecret, stepAt, totpCode } from '../../../../src/capabilities/people/access/second-factor.ts';
 import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in.ts';
+import { endSessions, removeUser } from '../../../../src/capabilities/people/acts/people.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
-import { demandOf, listedActs } from '../../../../src/kit/console/acts.ts';
+import { acting } from '../../../../src/kit/console/act-form.ts';
+import { type Asked, demandOf } from '../../../../src/kit/console/page.ts';
 import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
 import { type ConsoleHere, consoleHere } from '../../../assembly/console/here.ts';
 import { base32 } from '../../../base32.ts';
@@ -20,16 +22,31 @@ const acts = allPages.flatMap((page) => [
 	...Object.keys(page.actions ?? {}).map((act) => ({ page, act })),
 ]);
 
-test('every act has its entry in the list of what it takes, and every entry an act', () => {
-	assert.deepEqual(
-		listedActs()
-			.map((pair) => pair.join(' '))
-			.sort(),
-		acts.map(({ page, act }) => `${page.path} ${act}`).sort(),
-	);
-	assert.equal(demandOf({ path: 'account' }, 'an act that nobody has listed'), 'proof');
+test('what a page does without saying what it takes, takes a proof, and so does what asks first', () => {
+	const run = async () => undefined;
+	const page = { path: 'p', title: 'P', right: null, actions: { export: run } };
+	assert.equal(demandOf(page, 'export'), 'proof');
 	for (const { page } of acts)
 		for (const act of Object.keys(page.questions ?? {})) assert.equal(demandOf(page, act), 'proof', act);
+});
+
+/** Pages that take a proof to look at, and actions that are no acts and take none. */
+test('what takes more to look at, and less to do, is known', () => {
+	assert.deepEqual(
+		acts
+			.filter(({ page, act }) =>
+				act === 'get' ? demandOf(page, act) !== 'session' : page.demands?.[act] === 'session',
+			)
+			.map(({ page, act }) => `${page.path} ${act}`)
+			.sort(),
+		[
+			':aid/events/:tid/:file get',
+			':aid/scores/models train',
+			':aid/subscriptions/:file get',
+			':aid/visitors/:vid/:file get',
+			'system doctor',
+		],
+	);
 });
 
 /** What hands out access or data, or cannot be undone: as docs/reference/console.md promises it. */
@@ -50,8 +67,11 @@ const promised: Readonly<Record<string, string>> = {
 
 test('what hands out access or data of persons, or cannot be undone, takes a proof', () => {
 	for (const [path, names] of Object.entries(promised))
-		for (const act of names.split(', '))
-			assert.notEqual(demandOf({ path }, act), 'session', `${path} ${act}`);
+		for (const name of names.split(', ')) {
+			const found = acts.find(({ page, act }) => page.path === path && act === name);
+			assert.ok(found, `${path} ${name}`);
+			assert.notEqual(demandOf(found.page, name), 'session', `${path} ${name}`);
+		}
 });
 
 /** Something for each named part of a path. */
@@ -251,4 +271,17 @@ for (const engine of enginesAboveContract)
 		// Figures are not made here, so it goes as far as to ask for them.
 		const given = await ada?.post(address, { action: 'download', password });
 		assert.doesNotMatch(String(given?.body), asking);
+	});
+
+for (const engine of enginesAboveContract)
+	test(`an action cannot do more than what it says takes, on ${engine.name}`, async (t) => {
+		const run = async ({ act, person }: Asked) => void (await act(removeUser, { email: person.email }));
+		const page = { path: 'odd', title: 'Odd', right: null, actions: { less: acting(endSessions, run) } };
+		const here = await consoleHere(t, engine, { pages: [page] });
+		await here.link('bob@example.com', admin);
+		const ada = await here.person('ada@example.com', admin);
+		here.clock.now += 15 * minuteMs;
+		assert.equal((await ada.post('/console/odd', { action: 'less' })).status, 500);
+		assert.equal((await here.store.control.people.list()).length, 2);
+		assert.match(String(here.errors), /odd does user remove for less than that takes/);
 	});
