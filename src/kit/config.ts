@@ -88,11 +88,22 @@ const stageName = matching(
 	'It must be 1 to 30 lower-case letters, digits and hyphens, for example staging.',
 );
 
+/** @throws OperatorError which does not quote the value: it may hold a password */
+export function databaseAddress(value: string): string {
+	if (/^sqlite:./.test(value)) return value;
+	if (!/^postgres(ql)?:./.test(value))
+		throw new OperatorError('It must be sqlite:FOLDER or postgres://user:password@host:port/database.');
+	if (URL.canParse(value)) return value;
+	throw new OperatorError(
+		'It must be like postgres://user:password@host:port/database; in a password write %23 for #, %2F for /, %3F for ? and %25 for %, or keep it in PGPASSWORD.',
+	);
+}
+
 /** The location of the data; an option of every command. */
 export const databaseSetting = [
 	'--database <address>',
 	'where the data is: sqlite:FOLDER or postgres://…',
-	undefined,
+	databaseAddress,
 	'sqlite:./data',
 ] as const;
 /** One of several deployments that share a database address; an option of every command. */

@@ -41,11 +41,23 @@ function misuse(command: Command, error: string): string {
 			() => `${missing.map(({ flags }) => flags).join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`,
 		)
 		.replace(/^missing required argument '(.+)'$/, '<$1> is missing')
-		.replace(/^command-argument value '(.*)' is invalid for argument '(.*?)'\./s, "'$1' is invalid as <$2>.")
-		.replace(/^option '(--\S+)[^']*' argument '(.*?)' is invalid\./s, "'$2' is invalid as $1.")
-		.replace(/^option '--.*?' value '(.*)' from env '(\w+)' is invalid\./s, "'$1' is invalid as $2.")
+		.replace(/^command-argument value ('.*') is invalid for argument '(.*?)'\./s, (_, value, name) =>
+			invalid(value, `<${name}>`),
+		)
+		.replace(/^option '(--\S+)[^']*' argument ('.*?') is invalid\./s, (_, flag, value) =>
+			invalid(value, flag),
+		)
+		.replace(/^option '--.*?' value ('.*') from env '(\w+)' is invalid\./s, (_, value, name) =>
+			invalid(value, name),
+		)
+		.replace(/^(unknown (?:option|command) '.*?\/\/).*@/s, '$1…@')
 		.replace(/\n\((.*)\)$/, '. $1');
 	return /[.?]$/.test(words) ? words : `${words}.`;
+}
+
+/** An address may hold a password. */
+function invalid(value: string, name: string): string {
+	return `${value.replace(/\/\/.*@/s, '//…@')} is invalid as ${name}.`;
 }
 
 function whatIsRight(command: Command, error: string): string {

@@ -109,7 +109,39 @@ test('a wrong value in the environment is an error that names it, never a silent
 		await caskadeWithin(['serve', ...at], { CASKADE_LOG_LEVEL: 'loud' }),
 		/CASKADE_LOG_LEVEL.*debug, info/,
 	);
-	assertRefused(await caskade(['usage'], { CASKADE_DATABASE: 'data' }), /'data' is not a database address/);
+	assertMisused(
+		await caskade(['usage'], { CASKADE_DATABASE: 'data' }),
+		/'data' is invalid as CASKADE_DATABASE\. It must be sqlite:FOLDER or postgres:/,
+	);
+});
+
+test('an address that cannot be read is told without its password, and how to write it', async () => {
+	const encode =
+		/in a password write %23 for #, %2F for \/, %3F for \? and %25 for %, or keep it in PGPASSWORD/;
+	for (const password of ['se#cret', 'se/cret', 'se?cret', "se'cr#et"]) {
+		const address = `postgres://me:${password}@db.invalid:5432/caskade`;
+		for (const [args, variable] of [
+			[['usage', '--database', address]],
+			[['usage'], { CASKADE_DATABASE: address }],
+			[['copy', '--from', 'sqlite:x', '--to', address]],
+		] as const) {
+			const ended = await caskade([...args], variable);
+			assertMisused(ended, encode);
+			assert.doesNotMatch(ended.stderr, /se.?c|cr.?et/);
+		}
+	}
+	for (const args of [
+		// An environment file of Docker keeps quotes.
+		['usage', '--database', '"postgres://me:secret@db.invalid/x"'],
+		['usage', '--database', 'jdbc:postgresql://me:secret@db.invalid/x'],
+		['usage', '--databse=postgres://me:secret@db.invalid/x'],
+		['postgres://me:secret@db.invalid/x'],
+		['user', 'link', 'a@example.com', '--console-url', 'https://me:secret@console.example'],
+	]) {
+		const ended = await caskade(args);
+		assertMisused(ended, /…@/);
+		assert.doesNotMatch(ended.stderr, /secret/);
+	}
 });
 
 test('a Node that is too old exits with one sentence', async (t) => {

@@ -2,7 +2,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { command } from '../../../kit/cli/command.ts';
 import { print, printLine, printTable, withStore } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
-import { jsonSetting, stageSetting } from '../../../kit/config.ts';
+import { databaseAddress, jsonSetting, stageSetting } from '../../../kit/config.ts';
 import { copyStore } from '../store/copy.ts';
 
 export const copyCommand = command('copy', 'copy everything to another database, and verify it')
@@ -16,8 +16,8 @@ To keep a password out of the command line, leave it out of the address, and set
 
   caskade copy --from sqlite:./data --to postgres://user:password@host/database`,
 	)
-	.required('--from <address>', 'what to copy: sqlite:FOLDER or postgres://…')
-	.required('--to <address>', 'the empty target: sqlite:FOLDER or postgres://…')
+	.required('--from <address>', 'what to copy: sqlite:FOLDER or postgres://…', databaseAddress)
+	.required('--to <address>', 'the empty target: sqlite:FOLDER or postgres://…', databaseAddress)
 	.setting(...stageSetting)
 	.setting(...jsonSetting)
 	.action(async (options) => {

@@ -35,9 +35,13 @@ if something needs attention.`,
 			if (!options.json) printLine(`${check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
 		};
 		const readable = new Set<string>();
+		let isServed = false;
 		for await (const check of store.runChecks()) {
-			show(check);
-			if (check.ok && !check.detail.includes("run 'caskade migrate'")) readable.add(check.check);
+			isServed ||= check.check === 'server' && check.detail.startsWith('a server runs on this data folder');
+			const isOlder = check.detail.includes("run 'caskade migrate'");
+			if (check.ok && !isOlder) readable.add(check.check);
+			const detail = `${check.detail}. The server has not migrated it: unless it has just started, 'caskade migrate' says why`;
+			show(isOlder && isServed ? { ...check, ok: false, detail } : check);
 		}
 		// What cannot be read was told above, and reading an older schema would migrate it.
 		const isReadable = (aid: string) => readable.has(`account ${aid}`);

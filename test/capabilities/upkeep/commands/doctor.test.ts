@@ -243,3 +243,15 @@ test('a missing data folder is refused and not created, because it may be mistyp
 		assert.equal(existsSync(folder), false, command.join(' '));
 	}
 });
+
+test('doctor names an account that a server of this version could not bring to its schema', async (t) => {
+	const { at, account } = await soundFolder(t);
+	// It has what the migrations would add.
+	setSchemaVersion(account(1), 5);
+	await using server = await serveHere(at);
+	assert.equal((await fetch(`${server.url}/readyz`)).status, 200);
+	const care = careOf(await caskade(['doctor', '--json', ...at]));
+	assert.deepEqual(Object.keys(care), ['account c-a-x']);
+	assert.match(care['account c-a-x'] ?? '', /The server has not migrated it: .*'caskade migrate' says why/);
+	assert.match((await caskade(['migrate', ...at])).stderr, /except c-a-x \(.+\); restore a backup/);
+});
