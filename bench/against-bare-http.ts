@@ -25,6 +25,8 @@ export interface LoadKind {
 	readonly sample: Answer;
 	/** Minimum throughput, as a share of bare http's. */
 	readonly aim?: number;
+	/** Maximum CPU time of a request in microseconds, on a quiet machine. */
+	readonly aimUs?: number;
 }
 
 /** The load for one server, prepared once that is running. */
@@ -160,7 +162,7 @@ function loadKindsOf(points: readonly Point[]): readonly LoadKind[] {
 }
 
 function rowsOf(points: readonly Point[], bare: Runs, index: number, maxGrowth: number | undefined): Row[] {
-	const { title, aim } = loadKindsOf(points)[index] as LoadKind;
+	const { title, aim, aimUs } = loadKindsOf(points)[index] as LoadKind;
 	const of = (point: Point) => point.runs[index] as Runs;
 	const rows = points.flatMap((point) => [
 		compareRates({
@@ -176,8 +178,8 @@ function rowsOf(points: readonly Point[], bare: Runs, index: number, maxGrowth: 
 			baseline: `${median(bare.costsUs).toFixed(1)} µs`,
 			comparedWith: 'bare http, same answer',
 			ratio: (median(bare.costsUs) / median(of(point).costsUs)).toFixed(2),
-			aim: '',
-			result: '',
+			aim: aimUs === undefined ? '' : `${whole(aimUs)} µs or less`,
+			result: aimUs === undefined ? '' : verdict(median(of(point).costsUs) <= aimUs),
 		},
 	]);
 	if (points.length < 2) return rows;

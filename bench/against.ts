@@ -12,8 +12,8 @@ import { PostgresServer } from './postgres-server.ts';
 import { run } from './processes.ts';
 import { Caskade, ownProgram, type Program, pidsOf, type RunningCaskade } from './servers.ts';
 import { SqliteBenchDatabase } from './sqlite-database.ts';
-import { bodyMaker, eventsPerUpload, nextPrefix } from './upload-bodies.ts';
-import { hits, type KnownVisitor, makeVisitors, post, reads } from './visitors-by-hits.ts';
+import { aidOf, bodyMaker, eventOf, eventsPerUpload, nextPrefix } from './upload-bodies.ts';
+import { customerOf, hits, type KnownVisitor, makeVisitors, post, reads } from './visitors-by-hits.ts';
 import { connections } from './wrk.ts';
 
 const repository = join(import.meta.dirname, '..');
@@ -42,6 +42,7 @@ const lines: readonly Line[] = [
 		make: ({ caskade }) => uploads(caskade, eventsPerUpload),
 	},
 	{ name: 'one event', status: 201, make: ({ caskade }) => uploads(caskade, 1) },
+	{ name: `joined uploads of ${eventsPerUpload}`, status: 201, make: joinedUploads },
 	{ name: 'hits', status: 200, make: ({ visitors }) => hits(visitors) },
 	{ name: 'scores', status: 200, make: ({ visitors }) => reads('/visscores', visitors) },
 	{ name: 'segments', status: 200, make: ({ visitors }) => reads('/visscores/segments', visitors) },
@@ -52,8 +53,25 @@ const visitorCount = 4000;
 function uploads({ key }: Caskade, rows: number): RequestMaker {
 	const body = bodyMaker(nextPrefix(), rows);
 	let request = 0;
-	return () =>
-		post('/subscription', `Content-Type: application/json\r\nx-api-key: ${key}\r\n`, body(request++));
+	return () => postUpload(key, body(request++));
+}
+
+/** Every event is of a random visitor's subscription. */
+function joinedUploads({ caskade: { key }, visitors }: Prepared): RequestMaker {
+	const prefix = nextPrefix();
+	let request = 0;
+	return () => {
+		request++;
+		const data = Array.from({ length: eventsPerUpload }, (_, row) => {
+			const visitor = Math.floor(Math.random() * visitors.length);
+			return { ...eventOf(prefix, request, row), subid: `sub-${visitor}`, cid: customerOf(visitor) };
+		});
+		return postUpload(key, JSON.stringify({ aid: aidOf(1), data }));
+	};
+}
+
+function postUpload(key: string, body: string): string {
+	return post('/subscription', `Content-Type: application/json\r\nx-api-key: ${key}\r\n`, body);
 }
 
 /** Of a slice of work that is long enough for its CPU to be read, and short enough for the machine to stay the same. */

@@ -9,7 +9,7 @@ import { eventsPerUpload } from './upload-bodies.ts';
 import { type Load, uploads } from './wrk.ts';
 
 /** Uploads in which every event is joined to a visitor, so that it becomes part of a profile. */
-const joined = (name: BenchmarkName, engine: 'SQLite' | 'PostgreSQL'): Benchmark =>
+const joined = (name: BenchmarkName, engine: 'SQLite' | 'PostgreSQL', aimUs: number): Benchmark =>
 	againstBareHttp(name, engine, (bench) => ({
 		parse: true,
 		visitorCounts: engine === 'SQLite' ? bench.options.visitorCounts : [bench.options.pgVisitors],
@@ -25,6 +25,7 @@ const joined = (name: BenchmarkName, engine: 'SQLite' | 'PostgreSQL'): Benchmark
 						title: `${eventsPerUpload} new events a request, all joined`,
 						script: () => uploads(load),
 						sample,
+						aimUs,
 					},
 				],
 				async finish() {
@@ -46,5 +47,5 @@ const joined = (name: BenchmarkName, engine: 'SQLite' | 'PostgreSQL'): Benchmark
 		},
 	}));
 
-export const joinedBenchmark = joined('joined-uploads', 'SQLite');
-export const pgJoinedBenchmark = joined('pg-joined-uploads', 'PostgreSQL');
+export const joinedBenchmark = joined('joined-uploads', 'SQLite', 2500);
+export const pgJoinedBenchmark = joined('pg-joined-uploads', 'PostgreSQL', 3400);

@@ -12,6 +12,9 @@ export interface KnownVisitor {
 const lanes = 32;
 const pages = 200;
 
+/** Who a visitor says that it is. */
+export const customerOf = (visitor: number) => `visitor-${visitor}`;
+
 /** Makes visitors who came by a campaign, looked at two pages and said who they are, so that uploads look for whose events are. */
 export async function makeVisitors(url: string, count: number): Promise<KnownVisitor[]> {
 	const visitors: KnownVisitor[] = [];
@@ -19,7 +22,7 @@ export async function makeVisitors(url: string, count: number): Promise<KnownVis
 	const visit = async () => {
 		while (next < count) {
 			const visitor = next++;
-			const cid = `visitor-${visitor}`;
+			const cid = customerOf(visitor);
 			const { vid, sid } = await sendHit(url, hitBody({ path: '/?utm_source=news&utm_medium=email' }));
 			visitors.push(
 				await sendHit(url, hitBody({ vid, sid, cid, path: `/articles/page-${visitor % pages}` })),
