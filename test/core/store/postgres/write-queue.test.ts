@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Deadline } from '../../../../src/core/deadline.ts';
+import type { SubscriptionEvent } from '../../../../src/core/domain/subscription-event.ts';
 import type { UploadOutcome } from '../../../../src/core/store/account/arriving/events.ts';
+import { storeHits } from '../../../../src/core/store/account/arriving/hits.ts';
 import { PostgresPool, SchemaNames } from '../../../../src/core/store/postgres/engine/connection.ts';
 import { uploadGroups } from '../../../../src/core/store/postgres/queue/upload-group.ts';
 import { waitingUpload } from '../../../../src/core/store/postgres/queue/waiting-upload.ts';
 import { WriteQueue } from '../../../../src/core/store/postgres/queue/write-queue.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
+import { hit } from '../made-hits.ts';
 import { installedPostgresDatabase } from '../postgres-server.ts';
 import { freshCitusLike } from './citus-like.ts';
 import { becomes, sessionOn } from './service.ts';
@@ -39,10 +42,12 @@ async function start(t: TestContext, address: string) {
 		await queue.idle();
 		await pool.end();
 	});
-	const upload = (accountId: number, tid: string, fields: object = {}) => {
+	const upload = (accountId: number, tid: string, fields: object = {}) =>
+		uploadAll(accountId, [subscriptionEvent({ tid, ...fields })]);
+	const uploadAll = (accountId: number, events: readonly SubscriptionEvent[]) => {
 		const deadline = new Deadline(20_000, () => {});
 		const sent = {
-			events: [subscriptionEvent({ tid, ...fields })],
+			events,
 			receivedAtMs: 1,
 			simulate: false,
 		};
@@ -56,7 +61,7 @@ async function start(t: TestContext, address: string) {
 	groups.length = 0;
 	const session = await sessionOn(t, address);
 	const stored = async (accountId: number) => (await storedEvents(store, accountId)).map(({ tid }) => tid);
-	return { accountIds, upload, groups, session, stored };
+	return { store, accountIds, upload, uploadAll, groups, session, stored };
 }
 
 const engines = {
@@ -71,6 +76,25 @@ for (const [name, { address, groups: expected }] of Object.entries(engines))
 		assert.deepEqual(groups, expected);
 		for (const accountId of accountIds) assert.deepEqual(await stored(accountId), ['first', 'together']);
 	});
+
+test('of uploads that join events at once, none leaves subscriptions to the background', async (t) => {
+	const { store, accountIds, uploadAll, session } = await start(t, await installedPostgresDatabase());
+	const [accountId] = accountIds as [number];
+	await store.transact(accountId, () => storeHits([hit({ atMs: 1 }, { cid: 'C-1' })]));
+	const upload = (name: string) =>
+		uploadAll(
+			accountId,
+			Array.from({ length: 30 }, (_, row) =>
+				subscriptionEvent({ tid: `${name} ${row}`, subid: `S-${name}-${row}`, cid: 'C-1' }),
+			),
+		);
+	await upload('before');
+	await Promise.all(Array.from({ length: 150 }, (_, number) => upload(`${number}`)));
+	const { rows } = await session.query(
+		`SELECT (SELECT count(*)::int FROM caskade_account_${accountId}.task) AS tasks, count(*)::int AS joined FROM caskade_account_${accountId}.subscription_event WHERE named = 1`,
+	);
+	assert.deepEqual(rows, [{ tasks: 0, joined: 151 * 30 }]);
+});
 
 test('an upload that the database refuses fails alone in its group', async (t) => {
 	const { accountIds, upload, session, stored } = await start(t, await installedPostgresDatabase());

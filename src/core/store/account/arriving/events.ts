@@ -1,5 +1,5 @@
 import { hasSharedKey, type Owner, ownerOf } from '../../../domain/ownership.ts';
-import { apply, compareEntries } from '../../../domain/profile.ts';
+import { apply, compareEntries, type Profile, type SubscriptionEntry } from '../../../domain/profile.ts';
 import { noSharedKeys, type SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	allEventColumns,
@@ -268,6 +268,22 @@ function* newlyOwnedBy(
 	return new Set(subidsOf(named).filter(isNew));
 }
 
+/** A visitor's profile with events that are later than everything in it; null where one is not. @param row of `loadVisitors` */
+function withEvents(
+	row: Row,
+	joined: readonly { readonly owner: Owner; readonly entry: SubscriptionEntry }[],
+): Profile | null {
+	const vid = String(row.vid);
+	const loaded = new LoadedProfiles([row]);
+	let profile = loaded.profiles.get(vid) ?? null;
+	for (const { owner, entry } of joined.toSorted((a, b) => compareEntries(a.entry, b.entry))) {
+		// What follows a subscription is seen with what names its owner. Entries of one moment keep their order, so they are compared with the profile as it was loaded.
+		if (!loaded.isLatest(vid, entry) || (owner.named > 0 && loaded.hidden.get(vid) === 2)) return null;
+		profile = apply(profile, entry);
+	}
+	return profile;
+}
+
 /**
  * Joins subscription events that have just been stored to the visitors who hold their `tid` or `cid`, or whom their
  * subscriptions belong to.
@@ -284,36 +300,33 @@ export function* joinEvents(
 		subscribers,
 	);
 	const followed = yield* followSubscriptions([...newlyOwned]);
-	const joined = events
-		.flatMap((event) => {
-			const { tid, subid } = event;
-			const subscriber = newlyOwned.has(subid) ? undefined : subscribers.get(subid);
-			const owner = ownerOf(event, owners.get(tid), subscriber, isAnothers);
-			return owner ? [{ owner, vid: owner.vid, entry: subscriptionEntry(event) }] : [];
-		})
-		.sort((a, b) => compareEntries(a.entry, b.entry));
-	const vids = unique([...joined.map(({ vid }) => vid), ...followed]);
+	const joined = events.flatMap((event) => {
+		const { tid, subid } = event;
+		const subscriber = newlyOwned.has(subid) ? undefined : subscribers.get(subid);
+		const owner = ownerOf(event, owners.get(tid), subscriber, isAnothers);
+		return owner ? [{ owner, entry: subscriptionEntry(event) }] : [];
+	});
+	const joinedTo = Map.groupBy(joined, ({ owner }) => owner.vid);
+	const vids = unique([...joinedTo.keys(), ...followed]);
 	const { rows, busy } = hasVisitors
 		? yield* loadFreeVisitors(vids)
 		: { rows: yield* loadVisitors(vids), busy: [] };
-	const loaded = new LoadedProfiles(rows);
-	const visitors = new Map(loaded.profiles);
 	const stale = new Set([...followed, ...busy]);
-	for (const { vid, entry, owner } of joined) {
-		// Retention has deleted the hits of some visitors and kept their links; they have no profile.
-		if (!visitors.has(vid)) continue;
-		// What follows a subscription is seen with what names its owner. Entries of one moment keep their order, so they are compared with the profile as it was loaded.
-		if (loaded.isLatest(vid, entry) && !(owner.named > 0 && loaded.hidden.get(vid) === 2))
-			visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
-		else stale.add(vid);
-	}
 	yield [
 		setOwners(
 			joined
 				.filter(({ owner, entry }) => owner.named === 0 && !owned?.has(entry.tid))
 				.map(({ owner, entry }) => [entry.tid, owner]),
 		),
-		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
+		// One by one: many profiles at once would outlive the young generation. Retention has deleted the hits of some visitors and kept their links; they have no profile.
+		saveVisitors(
+			rows.values().flatMap((row) => {
+				const vid = String(row.vid);
+				const profile = stale.has(vid) ? null : withEvents(row, joinedTo.get(vid) ?? []);
+				if (!profile) stale.add(vid);
+				return profile ? [[vid, profile]] : [];
+			}),
+		),
 	];
 	if (stale.size > 0) yield* refold([...stale]);
 }

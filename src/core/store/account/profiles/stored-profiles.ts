@@ -86,8 +86,8 @@ export function loadVisits(sids: readonly string[]): Askable<Query> {
 	return select`sid, vid, profile, folded_to FROM @visit WHERE sid IN ${sids} /* load visits */`;
 }
 
-export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
-	const rows = visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]);
+export function saveVisitors(visitors: Iterable<readonly [vid: string, profile: Profile | null]>): Query {
+	const rows = Array.from(visitors, ([vid, profile]) => [vid, JSON.stringify(profile)]);
 	return sql`INSERT INTO @visitor (vid, profile) ${values(rows)} ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */`;
 }
 

@@ -50,6 +50,8 @@ export interface FairSchedulerOptions {
 	readonly length: number;
 	/** The maximum number of accounts that may share a turn; 1 by default. */
 	readonly maxAccounts?: () => number;
+	/** Whether an account takes one turn at a time. */
+	readonly isAlone?: (accountId: number) => boolean;
 	/** Handles the waiting requests of the turn's accounts; never rejects. */
 	readonly work: (turn: Turn) => Promise<void>;
 }
@@ -149,8 +151,9 @@ export class FairScheduler<Item> {
 		const running = [...this.#running];
 		if (running.length === this.#options.places) return undefined;
 		const slow = running.filter(({ isSlow }) => isSlow).length;
+		const maxTurns = (accountId: number) => (this.#options.isAlone?.(accountId) ? 1 : this.#half);
 		const mayRun = (accountId: number) =>
-			running.filter(({ accountIds }) => accountIds.includes(accountId)).length < this.#half &&
+			running.filter(({ accountIds }) => accountIds.includes(accountId)).length < maxTurns(accountId) &&
 			(slow < this.#half || !this.#isSlow(accountId));
 		const first = this.#waiting.keys().find(mayRun);
 		if (first === undefined) return undefined;

@@ -68,6 +68,8 @@ export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
 	return {
 		maxGroup: 32,
 		maxAccounts: 32,
+		// Two that join events would leave nearly every subscription to the background, since neither has its lock alone.
+		isAlone: (accountId) => seen.joining.has(accountId),
 		// Simulated uploads go alone, because they are rolled back.
 		fits: (group, { upload }) =>
 			!upload.simulate &&

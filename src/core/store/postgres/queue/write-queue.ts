@@ -30,6 +30,8 @@ export interface WriteKind<Waiting extends WaitingWrite> {
 	readonly maxGroup: number;
 	/** The maximum number of accounts in a transaction. */
 	readonly maxAccounts: number;
+	/** Whether an account's transactions would be in each other's way, so that it has one at a time. */
+	isAlone(accountId: number): boolean;
 	/** Whether a write may join a group of at least one. */
 	fits(group: readonly Waiting[], next: Waiting): boolean;
 	/** How long a group may wait for a connection. */
@@ -77,7 +79,13 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		const { connections: places, length, pool } = options;
 		// Unknown until the first connection is open.
 		const maxAccounts = () => (pool.capabilities?.canSpanSchemas ? kind.maxAccounts : 1);
-		this.#turns = new FairScheduler({ places, length, maxAccounts, work: (turn) => this.#work(turn) });
+		this.#turns = new FairScheduler({
+			places,
+			length,
+			maxAccounts,
+			isAlone: (accountId) => kind.isAlone(accountId),
+			work: (turn) => this.#work(turn),
+		});
 	}
 
 	get depth(): number {
