@@ -7,7 +7,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { freePort } from '../free-port.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/tutorial/first-steps.md'), 'utf8');
@@ -92,24 +91,19 @@ function compare({ command, output }: Shown, printed: string, isWhole: boolean):
 export async function proveReadme(visitors?: number): Promise<number> {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-readme-'));
 	const environment: Record<string, string> = { CASKADE_DATABASE: `sqlite:${join(folder, 'data')}` };
-	const metricsPort = await freePort();
 	let proven = 0;
 	try {
-		await using server = await ServeProcess.start(
-			['--demo', '--metrics-port', `${metricsPort}`],
-			environment,
-		);
+		await using server = await ServeProcess.start(['--demo'], environment);
 		for (const shown of shownCommands()) {
 			const { command } = shown;
 			let printed: string;
 			if (command === 'npm ci') continue;
-			if (/^npm start /.test(command)) printed = (await server.printed(/.*bin\/caskade demo.*link=.*\n/s))[0];
+			if (command === 'npm start') printed = (await server.printed(/.*bin\/caskade demo.*link=.*\n/s))[0];
 			// What a person pastes is what was printed last.
 			else if (/^(KEY|CASK)=/.test(command)) continue;
 			else {
 				const words = command
 					.replaceAll('http://127.0.0.1:8080', server.url)
-					.replaceAll('http://127.0.0.1:9464', `http://127.0.0.1:${metricsPort}`)
 					.replace(/caskade_key_[\w-]+/, '$KEY')
 					.replace(/x-api-key: \$KEY'/, `x-api-key: '"$KEY"`)
 					.replace(/^bin\/caskade demo$/, `bin/caskade demo${visitors ? ` --visitors ${visitors}` : ''}`)
