@@ -137,17 +137,13 @@ export const duration = durationIn(
 
 const port = wholeNumber(0, 65_535);
 const pathPattern = /^(\/(?!\.)[A-Za-z0-9._~-]+)+$/;
-/** `/` means none, so that the variable can always be set. */
-const basePath = (value: string) => (value === '/' ? '' : prefix(value));
-const prefix = matching(
-	pathPattern,
-	'It must be a path such as /api or /events/v1: letters, digits, dots, underscores, tildes and hyphens, without a slash at the end.',
-);
-/** A path that a site chooses for hits or for the tag. Whether it is free is known once there are routes. */
+/** Whether it is free is known once there are routes. */
 const sitePath = matching(
 	pathPattern,
-	'It must be a path such as /js/shop.js, of letters, digits, dots, underscores, tildes and hyphens.',
+	'It must be a path such as /api or /js/shop.js: letters, digits, dots, underscores, tildes and hyphens, without a slash at the end.',
 );
+/** `/` means none, so that the variable can always be set. */
+const basePath = (value: string) => (value === '/' ? '' : sitePath(value));
 
 export const serveOptions = () => [
 	setting(...databaseSetting),
@@ -229,10 +225,10 @@ export const serveOptions = () => [
 	),
 	setting(
 		'--roles <list>',
-		'what this server does: api (uploads and reads), collect (hits), or both: api,collect',
+		'what this server does, such as api,collect: api (uploads and reads), collect (hits), manage (changes of accounts)',
 		roles,
 		[...serverRoles],
-		'api,collect',
+		serverRoles.join(),
 	),
 	setting(
 		'--hits-per-address <number>',
@@ -289,7 +285,7 @@ function contact(value: string): string {
 function roles(value: string): readonly ServerRole[] {
 	const names = value.split(',');
 	if (!names.every((name) => (serverRoles as readonly string[]).includes(name)))
-		throw new InvalidArgumentError('It must be api, collect, or api,collect.');
+		throw new InvalidArgumentError('It must be api, collect or manage, or several, such as api,collect.');
 	return names as ServerRole[];
 }
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import type { Account } from '../../core/store/control/control-store.ts';
 import type { OlderSchema, OpenStore } from '../../core/store/store.ts';
 import { assembled } from '../assembled.ts';
 import { textTable } from '../format/text-table.ts';
@@ -38,15 +37,6 @@ export async function withStore<T>(
 	} finally {
 		await store.close();
 	}
-}
-
-/** The same for a command about an account. @throws OperatorError where there is none */
-export function withAccount<T>(
-	options: CommonOptions,
-	aid: string,
-	fn: (store: OpenStore, account: Account) => Promise<T>,
-): Promise<T> {
-	return withStore(options, async (store) => fn(store, await store.control.account(aid)));
 }
 
 /**

@@ -33,37 +33,27 @@ function misuse(command: Command, error: string): string {
 	const missing = command.options.filter(
 		(option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined,
 	);
+	const are = `${missing.map(({ flags }) => flags).join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`;
 	const words = error
 		.trim()
 		.replace(/^error: /, '')
-		.replace(
-			/^required option .+ not specified$/,
-			() => `${missing.map(({ flags }) => flags).join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`,
-		)
+		.replace(/^required option .+ not specified$/, () => are)
 		.replace(/^missing required argument '(.+)'$/, '<$1> is missing')
-		.replace(/^command-argument value ('.*') is invalid for argument '(.*?)'\./s, (_, value, name) =>
-			invalid(value, `<${name}>`),
+		.replace(
+			/^(?:command-argument|option '(--\S+).*?') (?:argument|value) ('.*?') (?:from env '(\w+)' )?is invalid(?: for argument '(.*?)')?\./s,
+			(_, flag, value, variable, argument) =>
+				`${value} is invalid as ${argument ? `<${argument}>` : (variable ?? flag)}.`,
 		)
-		.replace(/^option '(--\S+)[^']*' argument ('.*?') is invalid\./s, (_, flag, value) =>
-			invalid(value, flag),
-		)
-		.replace(/^option '--.*?' value ('.*') from env '(\w+)' is invalid\./s, (_, value, name) =>
-			invalid(value, name),
-		)
-		.replace(/^(unknown (?:option|command) '.*?\/\/).*@/s, '$1…@')
+		// An address may hold a password.
+		.replace(/^((?:unknown \w+ )?'.*?\/\/).*@(?=\S*')/s, '$1…@')
 		.replace(/\n\((.*)\)$/, '. $1');
 	return /[.?]$/.test(words) ? words : `${words}.`;
-}
-
-/** An address may hold a password. */
-function invalid(value: string, name: string): string {
-	return `${value.replace(/\/\/.*@/s, '//…@')} is invalid as ${name}.`;
 }
 
 function whatIsRight(command: Command, error: string): string {
 	const names: string[] = [];
 	for (let each: Command | null = command; each; each = each.parent) names.unshift(each.name());
-	if (names.length === 1 && error.includes('unknown option'))
-		return `Options follow the command, as in '${names[0]} status --json'.`;
-	return `See '${names.join(' ')} --help'.`;
+	return names.length === 1 && error.includes('unknown option')
+		? `Options follow the command, as in '${names[0]} status --json'.`
+		: `See '${names.join(' ')} --help'.`;
 }

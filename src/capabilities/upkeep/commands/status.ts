@@ -118,14 +118,14 @@ function parsed(answer: string): unknown {
 	}
 }
 
-/** For example `2 d 3 h` or `41 min 7 s`. */
+/** For example `2 d 3 h 41 min`. */
 function readable(seconds: number): string {
-	const parts: readonly (readonly [count: number, unit: string])[] = [
-		[Math.floor(seconds / 86_400), 'd'],
-		[Math.floor(seconds / 3600) % 24, 'h'],
-		[Math.floor(seconds / 60) % 60, 'min'],
-		[seconds % 60, 's'],
-	];
-	const shown = parts.filter(([count]) => count > 0).slice(0, 2);
-	return shown.map(([count, unit]) => `${count} ${unit}`).join(' ') || '0 s';
+	const {
+		days,
+		hours,
+		minutes,
+		seconds: rest,
+	} = Temporal.Duration.from({ seconds }).round({ largestUnit: 'days' });
+	const parts = [days && `${days} d`, hours && `${hours} h`, minutes && `${minutes} min`];
+	return parts.filter(Boolean).join(' ') || `${rest} s`;
 }
