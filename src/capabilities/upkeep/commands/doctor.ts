@@ -45,10 +45,8 @@ if something needs attention.`,
 		}
 		// What cannot be read was told above, and reading an older schema would migrate it.
 		const isReadable = (aid: string) => readable.has(`account ${aid}`);
-		for await (const check of checkDays(store, isReadable)) show(check);
-		for await (const check of checkMissingKeys(store, isReadable)) show(check);
-		for await (const check of checkRenewals(store, isReadable)) show(check);
-		for await (const check of checkErasures(store, isReadable)) show(check);
+		for (const look of [checkDays, checkMissingKeys, checkRenewals, checkErasures])
+			for await (const check of look(store, isReadable)) show(check);
 		for (const check of await checkIdTrust(store)) show(check);
 		for (const [aid, models] of Map.groupBy(await unusableModels(store), (model) => model.aid))
 			show({ check: `models of ${aid}`, ok: false, detail: unusableSentence(aid, models) });
