@@ -1,4 +1,3 @@
-import type { CopyTarget } from './copy-target.ts';
 import type { Schemas } from './migrations.ts';
 
 export interface MigrationProgress {
@@ -68,9 +67,4 @@ export interface Maintenance {
 	 * @throws OperatorError where a server runs
 	 */
 	blockServers(): () => void;
-	/**
-	 * Prepares to receive another store's content.
-	 * @throws OperatorError where the store is in use for anything else
-	 */
-	copyTarget(): Promise<CopyTarget>;
 }

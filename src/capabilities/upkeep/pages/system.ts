@@ -2,7 +2,6 @@ import { dayMs, minuteMs } from '../../../core/durations.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import type { MeasuredFigure } from '../../../core/metrics.ts';
-import type { Check } from '../../../core/store/maintenance.ts';
 import { commit, version } from '../../../core/version.ts';
 import { systemPath } from '../../../kit/console/exchange.ts';
 import { formOf } from '../../../kit/console/form.ts';
@@ -10,7 +9,7 @@ import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
 import { factList, pageTable, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
-import { checkErasures } from '../../visitors/store/erasing-again.ts';
+import { checkInstallation } from '../checks.ts';
 import { waitingIn } from '../store/waiting-work.ts';
 
 /** What `caskade status`, `doctor` and `GET /metrics` know. */
@@ -24,7 +23,7 @@ export const systemPage: ConsolePage = {
 		const { store, request } = asked;
 		return html`${await status(asked)}
 <section class="section"><h2>Checks</h2>
-<p>Disk space, keys, and the integrity and schema of every database, as <code>bin/caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
+<p>Disk space, keys, the integrity and schema of every database, the figures kept of past days and missing erasures, as <code>bin/caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
 ${formOf(asked, 'doctor', null, 'Check now')}</section>
 <section class="section"><h2>Measured since the start</h2>
 ${request.serving ? figures(request.serving.figures) : html`<p class="empty">The serving process has not told.</p>`}</section>
@@ -37,9 +36,7 @@ ${planTable(await store.control.plans())}
 	demands: { doctor: 'session' },
 	actions: {
 		async doctor({ store, note }) {
-			const checks: Check[] = [];
-			for await (const check of store.runChecks()) checks.push(check);
-			for await (const check of checkErasures(store)) checks.push(check);
+			const checks = await Array.fromAsync(checkInstallation(store));
 			await note('doctor run');
 			const table = pageTable('Checks', checks, {
 				State: ({ ok }) => (ok ? html`<span class="good">ok</span>` : html`<span class="bad">CARE</span>`),

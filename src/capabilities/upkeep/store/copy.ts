@@ -3,10 +3,11 @@ import { OperatorError } from '../../../core/errors.ts';
 import { countRows, tableRows } from '../../../core/store/account/reading/rows.ts';
 import { type ClientTable, clientTableNames, clientTables } from '../../../core/store/account/tables.ts';
 import type { ControlContent } from '../../../core/store/control/control-store.ts';
-import { type CopyTarget, controlRows } from '../../../core/store/copy-target.ts';
 import { settleAll } from '../../../core/store/settle-all.ts';
 import type { Value } from '../../../core/store/steps.ts';
 import type { OpenStore } from '../../../core/store/store.ts';
+import { type CopyTarget, controlRows } from './copy-target.ts';
+import { openCopyTarget } from './open-copy-target.ts';
 
 /** Bounds memory, and the work that an interruption repeats. */
 const pageRows = 5000;
@@ -60,7 +61,7 @@ export async function copyStore(
 		const content = await source.control.content();
 		if (content.client.length === 0)
 			throw new OperatorError('There is nothing to copy: the source has no clients.');
-		const copyTarget = await target.copyTarget();
+		const copyTarget = await openCopyTarget(target.place);
 		try {
 			return await copyContent(source, target, { content, copyTarget, onProgress });
 		} finally {

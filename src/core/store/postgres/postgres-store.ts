@@ -1,12 +1,10 @@
 import type { StoreCapability } from '../../capability.ts';
-import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError, UnavailableError } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { type ClientTable, clientTableNames } from '../account/tables.ts';
 import { checkControl } from '../check-control.ts';
 import type { Account } from '../control/accounts.ts';
 import { type ControlDatabase, type ControlStore, controlStore } from '../control/control-store.ts';
-import type { CopyTarget } from '../copy-target.ts';
 import { ErasureList } from '../erasure-list.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
 import { migrationFiles, newestSchemas, SchemaTooOldError } from '../migrations.ts';
@@ -24,6 +22,7 @@ import {
 	isConcurrentChange,
 	isStatementTimeout,
 	isTransient,
+	maintenancePool,
 	type PoolOptions,
 	PostgresPool,
 	pauseBeforeRetry,
@@ -32,7 +31,6 @@ import {
 } from './engine/connection.ts';
 import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
 import { controlDatabase } from './engine/control-database.ts';
-import { PostgresCopyTarget } from './engine/copy-target.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
 import { type Migrated, migrate, schemaVersion } from './engine/migrate.ts';
 import { NewestSchemas } from './engine/newest-schemas.ts';
@@ -60,15 +58,6 @@ const quickPool: Omit<PoolOptions, 'size'> = {
 };
 /** For checks of accounts on the home server: silent nodes of a cluster do not wait for each other. */
 const quickConnections = 4;
-/** For migrations and exports, which may take long. */
-const maintenancePool: Omit<PoolOptions, 'size'> = {
-	connectTimeoutMs: 10_000,
-	statementTimeoutMs: hourMs,
-	idleInTransactionMs: 60_000,
-	// Rounds of background work meet all accounts.
-	maxUses: 500,
-};
-
 /** Whatever makes work is written to one of these. */
 const markedTables: readonly ClientTable[] = [
 	'hit',
@@ -544,10 +533,6 @@ export class PostgresStore implements OpenStore {
 	/** Servers on other machines cannot be blocked. A copy detects what they change meanwhile. */
 	blockServers(): () => void {
 		return () => {};
-	}
-
-	copyTarget(): Promise<CopyTarget> {
-		return PostgresCopyTarget.open(this.#home, this.#schemas);
 	}
 
 	async close(): Promise<void> {

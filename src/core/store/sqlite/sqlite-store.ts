@@ -6,7 +6,6 @@ import { OperatorError, reasonOf } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { type ControlStore, controlStore } from '../control/control-store.ts';
-import type { CopyTarget } from '../copy-target.ts';
 import { ErasureList } from '../erasure-list.ts';
 import { lendHandles, openClosing } from '../file-handles.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
@@ -32,16 +31,13 @@ import { checkFolder } from './engine/check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree, saveRemovedLog } from './engine/checkpoint.ts';
 import { BusyError, Connection, openDatabase, undoInMemory, withoutWaiting } from './engine/connection.ts';
 import { controlDatabase } from './engine/control-database.ts';
-import { SqliteCopyTarget } from './engine/copy-target.ts';
 import {
-	atAddress,
 	DataFolder,
-	type FolderLock,
 	isServed,
-	lockFolder,
 	readLine,
 	readNotes,
 	requireNoOlderServer,
+	takeFolder,
 	writeLine,
 } from './engine/data-folder.ts';
 import { fileError } from './engine/file-error.ts';
@@ -281,7 +277,8 @@ export class SqliteStore implements OpenStore {
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
-		const lock = this.#lock(
+		const lock = takeFolder(
+			this.#folder,
 			(folder) =>
 				`Another 'caskade serve' runs on ${folder}; stop it first, or give this one a folder of its own with --database.`,
 		);
@@ -320,27 +317,12 @@ export class SqliteStore implements OpenStore {
 	}
 
 	blockServers(): () => void {
-		const lock = this.#lock(
+		const lock = takeFolder(
+			this.#folder,
 			(folder) =>
 				`A server runs on ${folder}; stop it first, since what arrives meanwhile would not be copied.`,
 		);
 		return () => lock.release();
-	}
-
-	async copyTarget(): Promise<CopyTarget> {
-		const lock = this.#lock(
-			(folder) => `A server, or a copy from or to it, runs on ${folder}; stop it first.`,
-		);
-		return new SqliteCopyTarget(this.#folder, lock);
-	}
-
-	/** @throws OperatorError with this sentence if another process has the folder */
-	#lock(sentence: (folder: string) => string): FolderLock {
-		const lock = lockFolder(this.#folder);
-		if (!lock)
-			throw new OperatorError(sentence(`the data folder ${this.#folder.path}${atAddress(this.#folder)}`));
-		lock.note();
-		return lock;
 	}
 
 	async close(): Promise<void> {

@@ -5,12 +5,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../../../../src/assembly/open.ts';
 import { copyStore } from '../../../../src/capabilities/upkeep/store/copy.ts';
+import type { CopyTarget } from '../../../../src/capabilities/upkeep/store/copy-target.ts';
+import { openCopyTarget } from '../../../../src/capabilities/upkeep/store/open-copy-target.ts';
 import { prune } from '../../../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { insertMessages } from '../../../../src/capabilities/webhooks/store/outbox.ts';
 import { storeHits } from '../../../../src/core/store/account/arriving/hits.ts';
 import { tableRows } from '../../../../src/core/store/account/reading/rows.ts';
-import type { CopyTarget } from '../../../../src/core/store/copy-target.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { assertAsTheLogSays } from '../../../core/store/contract/visitors.ts';
 import { engines, openFor, receivedAtMs, storedEvents } from '../../../core/store/engines.ts';
@@ -168,7 +169,7 @@ async function recordUsage(store: OpenStore, keyId: string, usedKeyId: string): 
 
 /** Whatever happens, it is closed: its connections would keep the process of the tests alive. */
 async function onCopyTarget(store: OpenStore, act: (target: CopyTarget) => Promise<unknown>): Promise<void> {
-	const target = await store.copyTarget();
+	const target = await openCopyTarget(store.place);
 	try {
 		await act(target);
 	} finally {

@@ -1,5 +1,6 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
+import { hourMs } from '../../../durations.ts';
 import {
 	asStorageError,
 	ConcurrentChangeError,
@@ -48,6 +49,15 @@ export interface PoolOptions {
 	 */
 	readonly maxUses?: number;
 }
+
+/** For migrations and exports, which may take long. */
+export const maintenancePool: Omit<PoolOptions, 'size'> = {
+	connectTimeoutMs: 10_000,
+	statementTimeoutMs: hourMs,
+	idleInTransactionMs: 60_000,
+	// Rounds of background work meet all accounts.
+	maxUses: 500,
+};
 
 /** Begins a transaction that may write, whatever the session's default. */
 export const beginWriting = 'BEGIN READ WRITE';

@@ -144,6 +144,14 @@ export function lockFolder(folder: DataFolder, waitMs = patienceMs): FolderLock 
 	};
 }
 
+/** Locks it, and notes it for who finds it locked. @throws OperatorError with this sentence if another process has the folder */
+export function takeFolder(folder: DataFolder, sentence: (folder: string) => string): FolderLock {
+	const lock = lockFolder(folder);
+	if (!lock) throw new OperatorError(sentence(`the data folder ${folder.path}${atAddress(folder)}`));
+	lock.note();
+	return lock;
+}
+
 /** On a full disk commands do without. */
 function tell(path: string, line: string): void {
 	try {

@@ -1,11 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { OperatorError } from '../../../errors.ts';
-import { type ClientTable, clientTableNames, clientTables, isNumbered } from '../../account/tables.ts';
-import type { ControlContent } from '../../control/control-store.ts';
-import { type CopyTarget, checkCopyTarget, controlRows } from '../../copy-target.ts';
-import type { Value } from '../../steps.ts';
-import { commitTransaction, type SchemaNames } from './connection.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import {
+	type ClientTable,
+	clientTableNames,
+	clientTables,
+	isNumbered,
+} from '../../../core/store/account/tables.ts';
+import type { ControlContent } from '../../../core/store/control/control-store.ts';
+import {
+	commitTransaction,
+	maintenancePool,
+	PostgresPool,
+	SchemaNames,
+} from '../../../core/store/postgres/engine/connection.ts';
+import type { Value } from '../../../core/store/steps.ts';
+import { type CopyTarget, checkCopyTarget, controlRows } from './copy-target.ts';
 
 /** Prevents a second copy into the same schemas. The number is the ASCII of "copy". */
 const advisoryLock = 0x636f7079;
@@ -15,16 +25,20 @@ const maxParameters = 65_535;
 
 /** Copies another store's content into the schemas of one stage. */
 export class PostgresCopyTarget implements CopyTarget {
+	readonly #pool: PostgresPool;
 	readonly #client: pg.PoolClient;
 	readonly #schemas: SchemaNames;
 
-	private constructor(client: pg.PoolClient, schemas: SchemaNames) {
+	private constructor(pool: PostgresPool, client: pg.PoolClient, schemas: SchemaNames) {
+		this.#pool = pool;
 		this.#client = client;
 		this.#schemas = schemas;
 	}
 
 	/** @throws OperatorError where another copy into the same schemas runs */
-	static async open(pool: pg.Pool, schemas: SchemaNames): Promise<PostgresCopyTarget> {
+	static async open(address: string, stage: string | undefined): Promise<PostgresCopyTarget> {
+		const schemas = new SchemaNames(stage);
+		const pool = new PostgresPool(address, { ...maintenancePool, size: 1 }, () => {});
 		const client = await pool.connect();
 		// The lock belongs to the session, so it ends with the process. The server notices that a moment later.
 		const giveUpAtMs = performance.now() + lockPatienceMs;
@@ -33,10 +47,11 @@ export class PostgresCopyTarget implements CopyTarget {
 				advisoryLock,
 				schemas.control,
 			]);
-			if (rows[0].locked) return new PostgresCopyTarget(client, schemas);
+			if (rows[0].locked) return new PostgresCopyTarget(pool, client, schemas);
 			await sleep(50);
 		} while (performance.now() < giveUpAtMs);
 		client.release();
+		await pool.close();
 		throw new OperatorError('Another copy to the same target is running; wait until it ends.');
 	}
 
@@ -160,5 +175,6 @@ export class PostgresCopyTarget implements CopyTarget {
 	async close(): Promise<void> {
 		// Closed rather than returned to the pool, because the lock belongs to the session.
 		this.#client.release(true);
+		await this.#pool.close();
 	}
 }

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type ClientTable, clientTables } from '../../account/tables.ts';
-import type { ControlContent } from '../../control/control-store.ts';
-import { type CopyTarget, checkCopyTarget, controlRows } from '../../copy-target.ts';
-import type { Value } from '../../steps.ts';
-import { migrateAccountFile } from './account-file.ts';
-import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
-import { openDatabase, undoInMemory } from './connection.ts';
-import type { DataFolder, FolderLock } from './data-folder.ts';
+import { type ClientTable, clientTables } from '../../../core/store/account/tables.ts';
+import type { ControlContent } from '../../../core/store/control/control-store.ts';
+import { migrateAccountFile } from '../../../core/store/sqlite/engine/account-file.ts';
+import { checkpointLongLog, emptyLogIfFree } from '../../../core/store/sqlite/engine/checkpoint.ts';
+import { openDatabase, undoInMemory } from '../../../core/store/sqlite/engine/connection.ts';
+import { DataFolder, type FolderLock, takeFolder } from '../../../core/store/sqlite/engine/data-folder.ts';
+import type { Value } from '../../../core/store/steps.ts';
+import { type CopyTarget, checkCopyTarget, controlRows } from './copy-target.ts';
 
 const busyTimeoutMs = 5000;
 /** Holds much of the index of tids, which is written at random places. */
@@ -23,7 +23,17 @@ export class SqliteCopyTarget implements CopyTarget {
 	/** The account that is being copied. Accounts are copied one after another. */
 	#open: { accountId: number; database: DatabaseSync } | undefined;
 
-	constructor(folder: DataFolder, lock: FolderLock) {
+	/** @throws OperatorError where another process has the folder */
+	static open(path: string): SqliteCopyTarget {
+		const folder = new DataFolder(path);
+		const lock = takeFolder(
+			folder,
+			(named) => `A server, or a copy from or to it, runs on ${named}; stop it first.`,
+		);
+		return new SqliteCopyTarget(folder, lock);
+	}
+
+	private constructor(folder: DataFolder, lock: FolderLock) {
 		this.#folder = folder;
 		this.#lock = lock;
 		this.#control = openDatabase(folder.controlPath, { busyTimeoutMs });

@@ -1,7 +1,7 @@
-import { OperatorError } from '../errors.ts';
-import { type ClientTable, clientTableNames } from './account/tables.ts';
-import type { ControlContent } from './control/control-store.ts';
-import type { Value } from './steps.ts';
+import { OperatorError } from '../../../core/errors.ts';
+import { type ClientTable, clientTableNames } from '../../../core/store/account/tables.ts';
+import type { ControlContent } from '../../../core/store/control/control-store.ts';
+import type { Value } from '../../../core/store/steps.ts';
 
 /**
  * Receives another store's content. Accounts come first and the control tables last, in one transaction. Until then the

@@ -1,10 +1,10 @@
-import { maxSharing } from '../../../core/domain/shared-key.ts';
-import { dayMs } from '../../../core/durations.ts';
-import { counted, formatNumber, listed } from '../../../core/format/numbers.ts';
-import type { Check } from '../../../core/store/maintenance.ts';
-import type { Store } from '../../../core/store/store.ts';
-import { withoutHidden } from '../../../kit/format/hidden-characters.ts';
-import { missingKeysShown, sharedKeys, unjoinableKeysOfEvents } from '../../../kit/reading/missing-keys.ts';
+import { maxSharing } from '../../core/domain/shared-key.ts';
+import { dayMs } from '../../core/durations.ts';
+import { counted, formatNumber, listed } from '../../core/format/numbers.ts';
+import type { Check } from '../../core/store/maintenance.ts';
+import type { Store } from '../../core/store/store.ts';
+import { withoutHidden } from '../../kit/format/hidden-characters.ts';
+import { missingKeysShown, sharedKeys, unjoinableKeysOfEvents } from '../../kit/reading/missing-keys.ts';
 
 /** What was sent earlier has been mended, or never will be. */
 const lookedAtMs = 90 * dayMs;

@@ -1,6 +1,6 @@
-import type { Check } from '../../../core/store/maintenance.ts';
-import type { Store } from '../../../core/store/store.ts';
-import { assumedRenewals } from '../../../kit/reports/courses.ts';
+import type { Check } from '../../core/store/maintenance.ts';
+import type { Store } from '../../core/store/store.ts';
+import { assumedRenewals } from '../../kit/reports/courses.ts';
 
 /** Tells of event types that nobody has renewed yet how often reports take them to be paid. */
 export async function* checkRenewals(
