@@ -98,7 +98,7 @@ export const settingFields = {
 	},
 	idTrust: {
 		flag: '--id-trust <standing>',
-		text: "whose cid and tid in hits are believed. claimed: everybody's, for reports, but a page that shows one without a signature of your back end is not told what was uploaded before; signed: only those that have one; trusted: everybody's, so that whoever guesses one is taken for its customer. A new account is claimed",
+		text: 'which cid and tid of hits are believed, see docs/how-to/trust.md. signed: those that your back end has signed; claimed: all, but pages are told of earlier uploads only for signed ones; trusted: all, so that whoever guesses an id is taken for its customer. A new account has claimed',
 		choices: idTrusts,
 		isOptional: true,
 		label: 'Ids in hits',

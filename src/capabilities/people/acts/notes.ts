@@ -8,7 +8,7 @@ export const addNote = act({
 	verb: 'add',
 	demand: 'session',
 	done: 'note added',
-	summary: 'note something on a day, for pictures of time',
+	summary: 'add a note to a day, which charts over time show',
 	right: 'visitors',
 	takes: {
 		day: { flag: '<day>', text: 'the day, such as 2026-03-29', parse: day, label: 'Day' },

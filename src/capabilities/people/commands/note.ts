@@ -5,8 +5,8 @@ import { addNote, notedList, removeNote } from '../acts/notes.ts';
 
 export const noteCommand = group(
 	'note',
-	'what happened on days, for pictures of time',
-	`Manage notes on days, which pictures of time show as marks. The service writes some itself: when scores come from another
+	'notes on days, which charts over time show',
+	`Manage notes on days, which charts over time show as marks. The service writes some itself: when scores come from another
 model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag.`,
 	[actCommand(addNote), listCommand(notedList), actCommand(removeNote)],
 );

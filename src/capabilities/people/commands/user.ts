@@ -62,8 +62,8 @@ const sessions = command('sessions', 'where a person is signed in')
 export const userCommand = group(
 	'user',
 	'who may use the console',
-	`Manage who may use the console. There is no first password: a link signs in once, within ${linkLifetimeMs / minuteMs} minutes, and
-then one chooses a password.
+	`Manage who may use the console. Nobody is given a password: a person signs in by a link, once and within
+${linkLifetimeMs / minuteMs} minutes, and then chooses one.
 
   viewer     figures about many visitors
   analyst    also single visitors, segments and exports
