@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashApiKey } from '../src/core/domain/api-key.ts';
 import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
-import { cpuDuring } from './cpu.ts';
+import { cpuDuring, endedChildrenUs } from './cpu.ts';
 import { type BenchmarkName, firstRun } from './options.ts';
 import { pgbench } from './pgbench.ts';
 import { PostgresBenchDatabase } from './postgres-database.ts';
@@ -50,6 +50,7 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 	const store = await StoredCount.begin(service, expected);
 	const rates: Record<'bare' | 'caskade' | 'raw', number[]> = { bare: [], caskade: [], raw: [] };
 	const costs: number[][] = [];
+	const rawCosts: number[][] = [];
 	const perSecond = ({ requests, seconds }: WrkResult) => requests / seconds;
 	let rawTransactions = 0;
 	for (let run = firstRun(options); run <= options.runs; run++) {
@@ -59,13 +60,12 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 		const { result: stored, usedUs } = await cpuDuring([service.pid, postgres.pid], () =>
 			store.during(() => load(service.url)),
 		);
-		const rawResult = await pgbench({
-			address: raw.address,
-			rows: eventsPerUpload,
-			tids,
-			seconds,
-			folder: caskade.folder,
-		});
+		const endedUs = endedChildrenUs(postgres.pid);
+		const { result: rawResult, usedUs: rawUs } = await cpuDuring([postgres.pid], () =>
+			pgbench({ address: raw.address, rows: eventsPerUpload, tids, seconds, folder: caskade.folder }),
+		);
+		// pgbench's connections have ended with it.
+		rawUs.push(endedChildrenUs(postgres.pid) - endedUs);
 		for (const baseline of baselines) {
 			const { result, usedUs } = await cpuDuring([baseline.pid, postgres.pid], () => load(baseline.url));
 			checkAnswers(result, expected);
@@ -80,6 +80,7 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 		rates.caskade.push(perSecond(stored.result));
 		rates.raw.push(rawResult.perSecond);
 		costs.push(usedUs.map((us) => us / stored.uploads));
+		rawCosts.push(rawUs.map((us) => us / rawResult.transactions));
 		progress(
 			`${name}, run ${run} of ${options.runs}: ${whole(perSecond(stored.result))} requests/s, bare http ${whole(perSecond(bareResult))}, pgbench ${whole(rawResult.perSecond)}, baselines ${baselines.map((baseline) => whole(baseline.rates.at(-1) as number)).join(' and ')}`,
 		);
@@ -115,6 +116,13 @@ async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Pr
 				measure: `${title}: events/s`,
 				caskade: events(rates.caskade),
 				baseline: events(rates.raw),
+				comparedWith: 'pgbench, same INSERT',
+				aim: 1.5,
+			}),
+			compareRates({
+				measure: `${title}: requests by a second of PostgreSQL's CPU`,
+				caskade: costs.map(([, engineUs = Number.NaN]) => perCpuSecond([engineUs])),
+				baseline: rawCosts.map(perCpuSecond),
 				comparedWith: 'pgbench, same INSERT',
 				aim: 1.5,
 			}),

@@ -1,6 +1,6 @@
 /**
  * A baseline: the throughput of `node:sqlite` alone. Runs as a separate process that takes its input as JSON and prints
- * events per second as JSON. Only the inserts are timed, not the generation of the events.
+ * a `RawOutput` as JSON. Only the inserts are timed, not the generation of the events.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +15,12 @@ export interface RawInput {
 	readonly inserts: number;
 	readonly rowsPerInsert: number;
 	readonly insertsPerTransaction: number;
+}
+
+export interface RawOutput {
+	readonly eventsPerSecond: number;
+	/** CPU of an INSERT in microseconds. */
+	readonly costUs: number;
 }
 
 const { path, prefix, tids, inserts, rowsPerInsert, insertsPerTransaction }: RawInput = JSON.parse(
@@ -49,13 +55,21 @@ function insertGroup(uploads: ReturnType<typeof eventOf>[][]): void {
 }
 
 let elapsedMs = 0;
+let usedUs = 0;
 for (let done = 0; done < inserts; done += insertsPerTransaction) {
 	const uploads = Array.from({ length: Math.min(insertsPerTransaction, inserts - done) }, (_, request) =>
 		Array.from({ length: rowsPerInsert }, (_, row) => eventOf(prefix, done + request + 1, row + 1, tids)),
 	);
+	const before = process.threadCpuUsage();
 	const startedAtMs = performance.now();
 	insertGroup(uploads);
 	elapsedMs += performance.now() - startedAtMs;
+	const used = process.threadCpuUsage(before);
+	usedUs += used.user + used.system;
 }
 database.close();
-process.stdout.write(JSON.stringify({ eventsPerSecond: ((inserts * rowsPerInsert) / elapsedMs) * 1000 }));
+const output: RawOutput = {
+	eventsPerSecond: ((inserts * rowsPerInsert) / elapsedMs) * 1000,
+	costUs: usedUs / inserts,
+};
+process.stdout.write(JSON.stringify(output));

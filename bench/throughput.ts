@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
+import { cpuByJob } from './cpu.ts';
 import { type BenchmarkName, firstRun } from './options.ts';
 import { runProgram } from './processes.ts';
-import type { RawInput } from './raw-sqlite.ts';
+import type { RawInput, RawOutput } from './raw-sqlite.ts';
 import { serveBare, upload } from './servers.ts';
 import { checkAnswers, StoredCount } from './stored-count.ts';
 import { compareRates, median, type Row, whole } from './table.ts';
@@ -16,8 +17,8 @@ interface Throughput {
 	readonly status: number;
 	/** Minimum throughput, as a share of bare http's. */
 	readonly aim?: number;
-	/** Compares with raw SQLite; `aim` is the minimum share of its throughput. */
-	readonly raw?: { readonly aim?: number };
+	/** Compares with raw SQLite; the aims are the minimum shares of its throughput, and of its requests by CPU. */
+	readonly raw?: { readonly aim?: number; readonly cpuAim?: number };
 }
 
 /** Requests per transaction of raw SQLite. */
@@ -39,26 +40,34 @@ async function measure(bench: BenchContext, line: Throughput): Promise<Benchmark
 	const bare = await serveBare({ ...answer, parse: line.status < 400 });
 	const store = await StoredCount.begin(server, line);
 	const rawPath = join(caskade.folder, `${line.name}.raw.sqlite`);
-	const rates: { bare: number[]; caskade: number[]; events: number[]; raw: number[] } = {
+	const rates: Record<'bare' | 'caskade' | 'events' | 'raw' | 'cpu' | 'rawCpu', number[]> = {
 		bare: [],
 		caskade: [],
 		events: [],
 		raw: [],
+		cpu: [],
+		rawCpu: [],
 	};
 	for (let run = firstRun(options); run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
 		const bareResult = await wrk(bare.url, line.load, seconds);
 		checkAnswers(bareResult, line);
+		const before = writingUs(server.pid);
 		const { result, uploads } = await store.during(() => wrk(server.url, line.load, seconds));
+		const usedUs = writingUs(server.pid) - before;
 		// The same number of rows, into a database that has grown as much.
-		const raw = line.raw ? await rawEventsPerSecond(rawPath, line.load, uploads) : 0;
+		const raw = line.raw && (await rawSqlite(rawPath, line.load, uploads));
 		if (run === 0) continue;
 		rates.bare.push(bareResult.requests / bareResult.seconds);
 		rates.caskade.push(result.requests / result.seconds);
 		rates.events.push((result.requests * line.load.rows) / result.seconds);
-		rates.raw.push(raw);
+		if (raw) {
+			rates.raw.push(raw.eventsPerSecond);
+			rates.rawCpu.push(1e6 / raw.costUs);
+			rates.cpu.push((1e6 * uploads) / usedUs);
+		}
 		progress(
-			`${line.name}, run ${run} of ${options.runs}: ${whole(rates.caskade.at(-1) ?? 0)} requests/s, bare http ${whole(rates.bare.at(-1) ?? 0)}${line.raw ? `, raw SQLite ${whole(raw)} events/s` : ''}`,
+			`${line.name}, run ${run} of ${options.runs}: ${whole(rates.caskade.at(-1) ?? 0)} requests/s, bare http ${whole(rates.bare.at(-1) ?? 0)}${raw ? `, raw SQLite ${whole(raw.eventsPerSecond)} events/s` : ''}`,
 		);
 	}
 	const notes = [await store.check()];
@@ -81,11 +90,24 @@ async function measure(bench: BenchContext, line: Throughput): Promise<Benchmark
 				comparedWith: 'raw SQLite, same rows',
 				aim: line.raw.aim,
 			}),
+			compareRates({
+				measure: `${line.title}: requests by a second of the writer's CPU`,
+				caskade: rates.cpu,
+				baseline: rates.rawCpu,
+				comparedWith: 'raw SQLite, same rows',
+				aim: line.raw.cpuAim,
+			}),
 		);
 	return { rows, notes };
 }
 
-async function rawEventsPerSecond(path: string, load: Load, uploads: number): Promise<number> {
+/** CPU of the threads that write, in microseconds so far. */
+function writingUs(pid: number): number {
+	const jobs = cpuByJob(pid);
+	return (jobs.get('writing') ?? 0) + (jobs.get('checkpointing') ?? 0);
+}
+
+function rawSqlite(path: string, load: Load, uploads: number): Promise<RawOutput> {
 	const input: RawInput = {
 		path,
 		prefix: nextPrefix(),
@@ -94,7 +116,7 @@ async function rawEventsPerSecond(path: string, load: Load, uploads: number): Pr
 		rowsPerInsert: load.rows,
 		insertsPerTransaction: rawRequestsPerTransaction,
 	};
-	return (await runProgram<{ eventsPerSecond: number }>('raw-sqlite.ts', input)).eventsPerSecond;
+	return runProgram<RawOutput>('raw-sqlite.ts', input);
 }
 
 export const throughputBenchmarks: readonly Benchmark[] = [
@@ -103,7 +125,7 @@ export const throughputBenchmarks: readonly Benchmark[] = [
 		load: { rows: eventsPerUpload, key: caskade.key, tids: 'rising' },
 		status: 201,
 		aim: 0.6,
-		raw: { aim: 0.5 },
+		raw: { aim: 0.5, cpuAim: 0.85 },
 	})),
 	throughput('random', ({ caskade }) => ({
 		title: `${eventsPerUpload} with random tids`,
