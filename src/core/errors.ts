@@ -245,5 +245,5 @@ export class QueueFullError extends Error {
 
 /** A command that cannot be carried out. The message says why, and what would be right. */
 export class OperatorError extends Error {
-	override readonly name = 'OperatorError';
+	override readonly name: string = 'OperatorError';
 }

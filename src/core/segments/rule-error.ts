@@ -1,5 +1,8 @@
+import { OperatorError } from '../errors.ts';
+
 /** An invalid rule. The message shows the line, with a caret under the place. */
-export class RuleError extends Error {
+export class RuleError extends OperatorError {
+	override readonly name = 'RuleError';
 	/** Both count from 1. */
 	readonly line: number;
 	readonly column: number;
@@ -13,7 +16,6 @@ export class RuleError extends Error {
 		super(
 			`${problem} (line ${line}, column ${lead.length + 1})\n  ${shown}\n  ${lead.replaceAll(/[^\t]/g, ' ')}^`,
 		);
-		this.name = 'RuleError';
 		this.line = line;
 		this.column = lead.length + 1;
 	}

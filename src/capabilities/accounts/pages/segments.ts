@@ -2,7 +2,6 @@ import type { Segment } from '../../../core/domain/segment.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { compileRule, type Rule } from '../../../core/segments/rule.ts';
-import { RuleError } from '../../../core/segments/rule-error.ts';
 import { acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields, textField } from '../../../kit/console/form.ts';
@@ -70,7 +69,7 @@ function checked({ account }: AskedOfAccount, { id, name, rule }: Segment): Chec
 		try {
 			return parse();
 		} catch (error) {
-			if (!(error instanceof RuleError || error instanceof OperatorError)) throw error;
+			if (!(error instanceof OperatorError)) throw error;
 			problems.push({ of, text: error.message });
 			return undefined;
 		}

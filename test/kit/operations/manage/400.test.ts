@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { capabilities } from '../../../../src/assembly/capabilities.ts';
+import { type Field, isYes, takesMany } from '../../../../src/kit/act.ts';
+import { loadAct, managedActsOf } from '../../../../src/kit/operations/manage.ts';
 import { openAccount } from '../../../shared-server.ts';
 import { ask, manageKeyOf } from './manage.ts';
 
@@ -44,4 +47,47 @@ test('an account of another client is not available', async () => {
 	const answer = await ask(service, key, 'goal/delete', { aid: other.aid, goal: 'return' });
 	assert.equal(answer.status, 400);
 	assert.match(await answer.text(), /No account .* is available to this API key/);
+});
+
+test('whatever an act is given, the answer is what it made or what is wrong', async () => {
+	const service = await openAccount();
+	const key = await manageKeyOf(service);
+	let refused = 0;
+	for (const [noun, of] of Object.entries(managedActsOf(capabilities)))
+		for (const verb of of.verbs) {
+			const { takes } = await loadAct(of, noun, verb);
+			for (const text of [
+				'x',
+				'((',
+				'💥\u0000',
+				'-1',
+				'2026-02-30',
+				'visitor.nothing > 1',
+				'y'.repeat(5000),
+			]) {
+				const given = Object.entries<Field>(takes).map(([name, field]) => [
+					name,
+					isYes(field) ? true : takesMany(field) ? [text] : (field.choices?.[0] ?? text),
+				]);
+				const answer = await ask(service, key, `${noun}/${verb}`, {
+					aid: service.aid,
+					...Object.fromEntries(given),
+				});
+				assert.ok(answer.status < 500, `${noun} ${verb} of ${text.slice(0, 20)}: ${await answer.text()}`);
+				if (answer.status === 400) refused++;
+			}
+		}
+	assert.ok(refused > 100, `only ${refused} were refused`);
+});
+
+test('a wrong rule of a segment is told with its place, and is in the audit log as refused', async () => {
+	const service = await openAccount();
+	const key = await manageKeyOf(service);
+	const rule = 'visitor.visits >= 3 &&\n\tvisitor.nothing > 1';
+	const segment = { aid: service.aid, segment: 's', name: 'S', rule };
+	const answer = await ask(service, key, 'segment/create', segment);
+	assert.equal(answer.status, 400);
+	assert.match(await answer.text(), /nothing.*line 2, column/);
+	const [entry] = await service.store.control.audit.list({ aid: service.aid, limit: 1 });
+	assert.equal(entry?.action, 'refused: segment create');
 });
