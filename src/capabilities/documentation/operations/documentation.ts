@@ -66,7 +66,7 @@ ${menu(documents, path)}
 function resultsOf(documents: Documents, query: string): string {
 	const found = search(documents, query);
 	return html`<h1>Search</h1>
-<p role="status">${found.length === 0 ? `Nothing has all of: ${query}` : `${found.length === maxFoundPages ? `The first ${maxFoundPages}` : found.length} for: ${query}`}</p>
+<p role="status">${found.length === 0 ? `Nothing has any of: ${query}` : `${found.length === maxFoundPages ? `The first ${maxFoundPages}` : found.length} for: ${query}`}</p>
 <ol>
 ${found.map(
 	({
