@@ -2,7 +2,7 @@ import { OperatorError } from '../core/errors.ts';
 import type { Account, ControlStore } from '../core/store/control/control-store.ts';
 import type { OpenStore } from '../core/store/store.ts';
 import { capitalised } from './format/capitalised.ts';
-import { oneOf } from './format/values.ts';
+import { oneOf, storableText } from './format/values.ts';
 import type { Right } from './person.ts';
 
 /** Something that an act takes: a flag or an argument of its command, and a field of its form. */
@@ -62,8 +62,10 @@ export const takesMany = ({ flag }: Field): boolean => flag.includes('...');
 export const isYes = ({ flag }: Field): boolean => !flag.includes('<');
 
 /** Parses one value of a field. @throws OperatorError */
-export const parserOf = ({ parse = String, choices }: Field): ((text: string) => unknown) =>
-	choices ? oneOf(choices) : parse;
+export const parserOf = ({ parse = String, choices }: Field): ((text: string) => unknown) => {
+	const of = choices ? oneOf(choices) : parse;
+	return (text) => of(storableText(text));
+};
 
 /** The account that an act is about. */
 export type ActAccount = Pick<Account, 'id' | 'aid' | 'client' | 'timezone'>;

@@ -85,6 +85,12 @@ export function createConsole(options: ConsoleOptions): Console {
 	const late = new Map<string, Promise<Got>>();
 
 	async function answer(request: ConsoleRequest): Promise<ConsoleAnswer> {
+		// Nothing is stored or found by the character 0.
+		if (/%00|\0/.test([request.path, request.query, request.form].join(' ')))
+			return pageAnswer(400, {
+				title: 'Error',
+				body: html`<p class="problem">No field can have a character of the code 0.</p>`,
+			});
 		const forAll = asset(request.path) ?? (await entrance?.answer(request));
 		if (forAll) return forAll;
 		if (!entrance)

@@ -31,6 +31,12 @@ function isDay(value: string): boolean {
 	}
 }
 
+/** PostgreSQL stores no text with this character, and looks for none. */
+export function storableText(text: string): string {
+	if (text.includes('\0')) throw new OperatorError('It must have no character of the code 0.');
+	return text;
+}
+
 export function wholeNumber(min: number, max: number): (value: string) => number {
 	return (value) => {
 		const number = Number(value);

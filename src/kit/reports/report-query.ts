@@ -4,7 +4,7 @@ import { type EventLabel, eventLabelNames, eventLabels } from '../../core/domain
 import { type TouchDimension, touchDimensions, touchNames } from '../../core/domain/touch.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { Account } from '../../core/store/control/accounts.ts';
-import { day, pastMoment, positiveNumber, wholeNumber } from '../format/values.ts';
+import { day, pastMoment, positiveNumber, storableText, wholeNumber } from '../format/values.ts';
 import { type SpanLength, spanLengths } from './calendar.ts';
 import type { Basis } from './journey.ts';
 import { type Dimension, type Grouping, isOfTouches, planDimensions } from './label.ts';
@@ -289,7 +289,7 @@ function readParameter(
 	if (!own.includes(known)) throw new OperatorError(`The report ${kind} does not use it.`);
 	if (typeof text !== 'string') throw new OperatorError('It must be given only once.');
 	if (text === '') throw new OperatorError('It must not be empty.');
-	return { [known]: parameters[known].parse(text, nowMs) };
+	return { [known]: parameters[known].parse(storableText(text), nowMs) };
 }
 
 /** One or two dimensions separated by a comma, or `none`. */

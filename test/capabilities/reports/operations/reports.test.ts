@@ -79,6 +79,10 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	assert.equal(((await segment.json()) as { segment: string }).segment, 'subscriber');
 	const unknown = await get(`ltv?aid=${aid}&segment=none`);
 	assert.match(await unknown.text(), /The account has no segment none;/);
+	// PostgreSQL looks for no such text.
+	const zero = await get(`ltv?aid=${aid}&segment=%00`);
+	assert.equal(zero.status, 400);
+	assert.match(await zero.text(), /segment: It must have no character of the code 0/);
 	const period = await get(`renewals?aid=${aid}&period=newsletter`);
 	assert.match(
 		await period.text(),
