@@ -1,7 +1,7 @@
 /**
  * `node bench/console-clicks.ts [FOLDER] [VISITORS] [SECONDS]` measures uploads and reads of scores while ten people click through
  * the console of an account with a million visitors, in turn with nobody clicking. A FOLDER that already holds the account is used
- * again. Prints the percentiles of latency, and how many pages were shown.
+ * again. Prints the percentiles of latency, how many pages were shown, and the 95th percentile of each page.
  */
 
 import { spawn } from 'node:child_process';
@@ -34,13 +34,18 @@ const pages = [
 	'?period=91',
 	'?compare=year',
 	'attribution',
+	'campaigns',
 	'journeys',
 	'revenue',
 	'retention',
 	'scores',
+	'experiments',
 	'segments',
+	'subscriptions',
 	'visitors',
 	'uploads',
+	'webhooks',
+	'settings',
 ];
 
 const givenFolder = process.argv[2];
@@ -71,8 +76,13 @@ async function prepare() {
 	return { store, key, casks };
 }
 
-/** Signs in, and clicks until the signal is aborted. @returns how long each page took */
-async function click(url: string, link: string, isOver: () => boolean): Promise<number[]> {
+interface Took {
+	readonly page: string;
+	readonly ms: number;
+}
+
+/** Signs in, and clicks until the signal is aborted. @returns how long each page took, and which it was */
+async function click(url: string, link: string, isOver: () => boolean): Promise<Took[]> {
 	const token = new URL(link).searchParams.get('link') as string;
 	const signedIn = await fetch(`${url}/console/sign-in`, {
 		method: 'POST',
@@ -81,15 +91,16 @@ async function click(url: string, link: string, isOver: () => boolean): Promise<
 		headers: { 'sec-fetch-site': 'same-origin', origin: url },
 	});
 	const cookie = (signedIn.headers.getSetCookie()[0] ?? '').split(';')[0] as string;
-	const took: number[] = [];
-	for (let page = Math.floor(Math.random() * pages.length); !isOver(); page++) {
+	const took: Took[] = [];
+	for (let place = Math.floor(Math.random() * pages.length); !isOver(); place++) {
+		const page = pages[place % pages.length] as string;
 		const beganMs = performance.now();
-		const answer = await fetch(`${url}/console/${aid}/${pages[page % pages.length]}`, {
+		const answer = await fetch(`${url}/console/${aid}/${page}`, {
 			headers: { cookie },
 		});
 		await answer.text();
 		if (answer.status !== 200) throw new Error(`a page was answered with ${answer.status}`);
-		took.push(performance.now() - beganMs);
+		took.push({ page, ms: performance.now() - beganMs });
 		await delay(lookMs * 2 * Math.random());
 	}
 	return took;
@@ -149,13 +160,23 @@ try {
 			return { loaded, took: (await clicks).flat() };
 		});
 		const [reads, uploads] = result.loaded;
+		const all = result.took.map((one) => one.ms);
 		const shown =
 			result.took.length === 0
 				? ''
-				: `; ${result.took.length} pages, p50 ${ms(percentile(result.took, 0.5))}, p99 ${ms(percentile(result.took, 0.99))}`;
+				: `; ${result.took.length} pages, p50 ${ms(percentile(all, 0.5))}, p95 ${ms(percentile(all, 0.95))}, p99 ${ms(percentile(all, 0.99))}`;
 		print(
 			`${clicking} people click: reads p50 ${ms(reads.p50Ms)}, p99 ${ms(reads.p99Ms)}; uploads p50 ${ms(uploads.p50Ms)}, p99 ${ms(uploads.p99Ms)} (the generator's own delay, p99: ${ms(reads.generatorDelayP99Ms)})${shown}; the server used ${((usedUs[0] ?? 0) / 1e6).toFixed(1)} s of CPU`,
 		);
+		for (const [page, own] of Map.groupBy(result.took, (one) => one.page))
+			print(
+				`  /${page}: ${own.length} times, p95 ${ms(
+					percentile(
+						own.map((one) => one.ms),
+						0.95,
+					),
+				)}`,
+			);
 	}
 } finally {
 	server.kill('SIGTERM');
