@@ -21,6 +21,10 @@ export interface Field {
 	readonly parse?: (text: string) => unknown;
 	/** All that may be chosen. */
 	readonly choices?: readonly string[];
+	/** Of what some may be chosen, separated by commas. */
+	readonly someOf?: readonly string[];
+	/** What it mostly is; anything else that can be parsed is good, too. */
+	readonly suggestions?: readonly string[];
 	/** What it is where it is left out, as somebody would write it. */
 	readonly usual?: string;
 	/** Whether it may be left out without being anything then. */

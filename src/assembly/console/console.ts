@@ -7,9 +7,10 @@ import { concerned, demands, refusedOf, runAct } from '../../kit/act.ts';
 import type { ConsolePart } from '../../kit/capability.ts';
 import { asset } from '../../kit/console/assets.ts';
 import type { Entrance, EntranceSettings } from '../../kit/console/entrance.ts';
-import { type ConsoleAnswer, type ConsoleRequest, redirect } from '../../kit/console/exchange.ts';
+import { addressOf, type ConsoleAnswer, type ConsoleRequest, redirect } from '../../kit/console/exchange.ts';
 import { type Frame, pageAnswer } from '../../kit/console/layout.ts';
 import type { NamedView } from '../../kit/console/links.ts';
+import { nameSuggestions } from '../../kit/console/name-suggestions.ts';
 import {
 	type Asked,
 	type AskedOfAccount,
@@ -62,7 +63,7 @@ const alwaysHeaders = {
 	'cross-origin-resource-policy': 'same-origin',
 } as const;
 
-const waitMsByDefault = 900;
+const waitMsByDefault = 600;
 /** A page that is being made is asked for again after so long, and one whose figures change. */
 const busyMs = 1000;
 const liveMs = 15_000;
@@ -223,11 +224,12 @@ export function createConsole(options: ConsoleOptions): Console {
 			if (missing) return pageAnswer(403, { title, page, asked, view, body: missing });
 			// What is written must be known to be written.
 			const made = await (action
-				? action.act(full).then((done) => done ?? redirect(request.path))
+				? action.act(full).then((done) => done ?? redirect(addressOf(request)))
 				: madeInTime(page, full));
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
-			const frame = { title, page, asked, view, namedViews: await namedViewsOf(entrance, asked) };
+			const known = page.takesView && view ? await nameSuggestions(full as AskedOfAccount) : undefined;
+			const frame = { title, page, asked, view, known, namedViews: await namedViewsOf(entrance, asked) };
 			if (made === undefined) return shownAgain({ ...frame, body: beingMade });
 			if ('unfinished' in made) return shownAgain({ ...frame, body: made.unfinished });
 			const isRefused = isWrite && !('status' in made || 'once' in made);

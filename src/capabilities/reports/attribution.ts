@@ -18,9 +18,16 @@ import {
 	type Terms,
 	totalOf,
 } from '../../kit/reports/journey.ts';
-import { dimensionsOf, type Grouping, isOfTouches, none, touchLabelsOf } from '../../kit/reports/label.ts';
+import {
+	dimensionsOf,
+	type Grouping,
+	isOfTouches,
+	none,
+	notSet,
+	touchLabelsOf,
+} from '../../kit/reports/label.ts';
 import type { LostLabels, LostPaths } from '../../kit/reports/lost-paths.ts';
-import { type AttributionModel, oneTouchModels } from '../../kit/reports/model.ts';
+import { type AttributionModel, creditedTo, oneTouchModels } from '../../kit/reports/model.ts';
 import { type Cell, type FlatRow, reportThat, type SideTable, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
@@ -280,6 +287,9 @@ function nameOf(row: AttributionRow, by: Grouping): string {
 	return [...new Set(values)].join(' / ');
 }
 
+/** Whether a row is of something that has a name. */
+const isNamed = (name: string) => ![none, notSet].includes(name);
+
 /** Fixed, so that a report is repeatable to the last digit. */
 const seed = 1;
 
@@ -313,10 +323,10 @@ export const attributionReport = reportThat({
 	answer({ rows, models: [model], totals, by, compared }, money) {
 		if (!model || by.length === 0 || totals.subscriptions + totals.netPence === 0) return null;
 		const named = rows.map((row) => ({ name: nameOf(row, by), ...row, ...row.models[model] }));
-		const most = named.find(({ name, subscriptions = 0 }) => name !== none && subscriptions > 0);
+		const most = named.find(({ name, subscriptions = 0 }) => isNamed(name) && subscriptions > 0);
 		const first = most
-			? `By ${model}, ${most.name} is credited with most new subscriptions: ${formatNumber(most.subscriptions ?? 0)} of ${formatNumber(totals.subscriptions)} (${formatPercent((most.subscriptions ?? 0) / totals.subscriptions, 1)}).`
-			: `No new subscription is credited, by ${model}.`;
+			? `Where credit goes to ${creditedTo[model]}, ${most.name} has most new subscriptions: ${formatNumber(most.subscriptions ?? 0)} of ${formatNumber(totals.subscriptions)} (${formatPercent((most.subscriptions ?? 0) / totals.subscriptions, 1)}).`
+			: `No new subscription is credited to ${creditedTo[model]}.`;
 		const before = new Map(
 			compared?.rows.map((row) => [nameOf(row, by), row.models[model]?.netPence ?? 0] as const),
 		);
@@ -332,7 +342,9 @@ export const attributionReport = reportThat({
 			.map(({ name, pence }) => `${name} ${signed(pence, money)}`);
 		const isOfOneTouch = oneTouchModels.some((one) => one === model);
 		// Parts of a subscription are no people.
-		const cameBy = isOfOneTouch ? named.filter(({ visitors }) => (visitors ?? 0) > 0) : [];
+		const cameBy = isOfOneTouch
+			? named.filter(({ name, visitors }) => isNamed(name) && (visitors ?? 0) > 0)
+			: [];
 		const rates = cameBy.flatMap(({ name, visitors, conversionRate }) =>
 			(visitors ?? 0) >= leastVisitors && (conversionRate ?? 2) <= 1
 				? [{ name, ...withBounds(conversionRate as number, visitors as number) }]
@@ -374,7 +386,7 @@ export const attributionReport = reportThat({
 						told.map((model) => [model, value(row.models[model] as NonNullable<typeof row.models.last>)]),
 					),
 				}));
-			const columns = told.slice(0, 2).map((model) => ({ name: model, column: model }));
+			const columns = told.slice(0, 2).map((model) => ({ name: creditedTo[model], column: model }));
 			const [one] = told;
 			const credited = drawn(({ subscriptions }) => subscriptions);
 			const net = drawn(({ netPence: pence }) => pence);
@@ -385,8 +397,8 @@ export const attributionReport = reportThat({
 						dots(net, columns, { title: 'Net revenue, by two models', money }),
 					]
 				: [
-						bars(credited, one, { title: `New subscriptions, credited by ${one}` }),
-						bars(net, one, { title: `Net revenue, credited by ${one}`, money }),
+						bars(credited, one, { title: `New subscriptions, with credit to ${creditedTo[one]}` }),
+						bars(net, one, { title: `Net revenue, with credit to ${creditedTo[one]}`, money }),
 					];
 		}
 		const lines = curvesByGroup(series, by, (row) => ({
@@ -395,7 +407,7 @@ export const attributionReport = reportThat({
 			part: row.part,
 		}));
 		return curves(lines, {
-			title: `Subscriptions by ${every}, credited by ${seriesModel}`,
+			title: `New subscriptions by ${every}, with credit to ${creditedTo[seriesModel as AttributionModel]}`,
 			noted: { notes, every },
 		});
 	},

@@ -113,7 +113,7 @@ export function valueByAge(rows: readonly Earnings[]) {
 
 /** A mean of fewer says little. */
 const leastSubscriptions = 20;
-const valueTitle = 'Revenue per subscription, up to the end of each month after that of the first payment';
+const valueTitle = 'Revenue per subscription, up to the end of each month since the first payment';
 /** Besides the mean of all. */
 const drawnCohorts = 7;
 

@@ -403,7 +403,9 @@ export const movementReport = reportThat({
 			({ span, values, row }) => ({ [every]: span.name, part: span.part, ...values, ...row }) as NamedRow,
 		);
 		const isLatest = isIn(period, asOfMs);
-		const warnings = [...provisionalWarnings(rows, every), ...warningsOf(journeys, { isLatest })];
+		const open = provisionalWarnings(rows, every);
+		// Who is at risk is said once.
+		const warnings = [...open, ...warningsOf(journeys, { isLatest: isLatest && open.length === 0 })];
 		return { by, every, rows, warnings, notes: notesOf(journeys) };
 	},
 	answer({ rows, every }, money) {
@@ -543,7 +545,7 @@ function provisionalWarnings(rows: readonly NamedRow[], every: string): string[]
 	const shown = names.length > 3 ? `${names.slice(0, 2).join(', ')} … ${names.at(-1)}` : names.join(', ');
 	const [were, have] = pastDue === 1 ? ['was', 'has'] : ['were', 'have'];
 	return [
-		`Provisional: ${shown}. ${counted(pastDue, 'subscription')} that ${were} due then ${have} not renewed yet, and may until the grace is over. The figures count them as there; beside them is what they become at worst (none renews), and what is likely.`,
+		`Provisional: ${shown}. ${counted(pastDue, 'subscription')} that ${were} due then ${have} not renewed yet, and may until the days of grace are over. The figures count them as still there; beside them is what they become at worst, if none renews, and what is likely.`,
 	];
 }
 

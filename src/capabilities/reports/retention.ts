@@ -135,7 +135,7 @@ const maxAnsweredAge = 12;
 /** Fewer that have reached an age say little. */
 const [leastOfAll, leastOfGroup] = [20, 10];
 
-const tableTitle = 'Still subscribed at the end of each month after that of the first payment';
+const tableTitle = 'Still subscribed at the end of each month since the first payment';
 
 export const retentionReport = reportThat({
 	kind: 'retention',
@@ -163,7 +163,7 @@ export const retentionReport = reportThat({
 		if (by.length === 0) {
 			const at = known(all, leastOfAll);
 			return at
-				? `${boundedText(at)} are still subscribed ${counted(at.age, 'month')} after that of their first payment.`
+				? `${boundedText(at)} are still subscribed ${counted(at.age, 'month')} after the month of their first payment.`
 				: null;
 		}
 		const groups = retentionByGroup(rows, by.map(columnOf));
@@ -203,7 +203,7 @@ export const retentionReport = reportThat({
 				]
 			: []),
 		{
-			title: 'Paid in each month after that of the first payment',
+			title: 'Paid in each month since the first payment',
 			rows: rows.map((row) => ({
 				...namesOf(row),
 				subscriptions: row.subscriptions,
@@ -215,7 +215,7 @@ export const retentionReport = reportThat({
 			? []
 			: [
 					{
-						title: `Still subscribed by ${by.join(' and ')}, at the end of each month after that of the first payment`,
+						title: `Still subscribed by ${by.join(' and ')}, at the end of each month since the first payment`,
 						rows: retentionByGroup(rows, by.map(columnOf)).map(({ values, subscriptions, ages }) => ({
 							...values,
 							subscriptions,
@@ -238,8 +238,7 @@ export const retentionReport = reportThat({
 				}),
 			),
 			{
-				title:
-					'Still subscribed at the end of each month after that of the first payment, with the 95 % interval',
+				title: 'Still subscribed at the end of each month since the first payment, with the 95 % interval',
 				isShare: true,
 				across: monthsAcross,
 			},

@@ -28,7 +28,7 @@ import {
 	touchLabelsOf,
 } from '../../kit/reports/label.ts';
 import type { LostPaths } from '../../kit/reports/lost-paths.ts';
-import { type AttributionModel, defaultModel } from '../../kit/reports/model.ts';
+import { type AttributionModel, creditedTo, defaultModel } from '../../kit/reports/model.ts';
 import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
 import { curves } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
@@ -120,7 +120,7 @@ export function describeSpending(
 				netPence,
 				costPerSubscriptionPence: subscriptions === 0 ? null : ratio(spentPence, credited, 2),
 				returnRatio: ratio(netPence, spentPence),
-				// In calendar months after that of the acquisition, from 0, as in `recovered`; null if it is not recovered.
+				// In calendar months since the acquisition, from 0, as in `recovered`; null if it is not recovered.
 				paybackMonth: payback < 0 ? null : payback,
 				recovered: byAge.map((_, age) => ratio(netAt(age, label), spentPence)),
 			};
@@ -194,12 +194,12 @@ export const spendReport = reportThat({
 		const subscriptions = sumOf(rows, (row) => row.subscriptions);
 		if (spent === 0) return null;
 		const each = subscriptions > 0 ? `, ${money(Math.round(spent / subscriptions))} each` : '';
-		return `${money(spent)} was spent. What it was spent on is credited, by ${model}, with ${counted(subscriptions, 'new subscription')}${each}, and with ${money(net)} since, ${formatNumber(net / spent)} times the spending. It does not prove cause.`;
+		return `${money(spent)} was spent. Where credit goes to ${creditedTo[model]}, what it was spent on has ${counted(subscriptions, 'new subscription')}${each}, and ${money(net)} since, ${formatNumber(net / spent)} times the spending. It does not prove cause.`;
 	},
 	table: ({ rows }) => rows.map(({ recovered: _, ...row }) => row as FlatRow),
 	sideTables: ({ rows }) => [
 		{
-			title: 'Recovered of the spending by the end of each month after that of the acquisition',
+			title: 'Recovered of the spending by the end of each month since the acquisition',
 			rows: rows.map(({ recovered, ...row }) => ({
 				...namesOf(row as FlatRow),
 				spentPence: row.spentPence,
@@ -217,7 +217,7 @@ export const spendReport = reportThat({
 			{
 				title: 'Share of the spending that was recovered',
 				isShare: true,
-				across: 'months after that of the acquisition',
+				across: 'months since the acquisition',
 			},
 		),
 	],

@@ -15,9 +15,16 @@ import {
 import { creditedPlace } from '../../kit/reports/model.ts';
 import { reportThat } from '../../kit/reports/report.ts';
 import { commonParameters, type ReportQuery } from '../../kit/reports/report-query.ts';
+import { withColumns } from '../../kit/reports/report-table.ts';
 
 /** More are for a program, by smaller periods. */
 const maxRows = 10_000;
+
+/** For people. */
+const shownColumns = [
+	...(['subid', 'evt', 'acquired', 'state', 'renewals', 'refunds'] as const),
+	...(['acquisitionPence', 'renewalPence', 'refundPence', 'netPence', 'movedPence', 'channel'] as const),
+];
 
 /** By how much the recurring revenue of each has moved in a way, of those that have. What is at risk is so now. */
 function movedBy(
@@ -131,5 +138,19 @@ export const subscriptionsReport = reportThat({
 		rows.length === 0
 			? null
 			: `${money(totals.netPence)} net: ${counted(totals.subscriptions, 'new subscription')} (${money(totals.acquisitionPence)}), renewals ${money(totals.renewalPence)}, refunds ${money(totals.refundPence)}.`,
+	// The rest is in the files, and on the page of each.
+	parts: ({ rows }) => [
+		{
+			title: '',
+			rows: withColumns(
+				rows.map((row) => ({
+					...row,
+					channel: [row.channel, row.campaign].filter(Boolean).join(' / ') || null,
+				})),
+				shownColumns,
+			),
+			columns: { channel: { isLong: true } },
+		},
+	],
 	draw: () => null,
 });

@@ -1,5 +1,6 @@
 import type { Check } from '../../core/store/maintenance.ts';
 import type { Store } from '../../core/store/store.ts';
+import { learnedCadences } from '../../kit/reading/payments.ts';
 import { assumedRenewals } from '../../kit/reports/courses.ts';
 
 /** Tells of event types that nobody has renewed yet how often reports take them to be paid. */
@@ -9,7 +10,10 @@ export async function* checkRenewals(
 ): AsyncIterable<Check> {
 	for (const account of await store.control.accounts()) {
 		if (!isReadable(account.aid)) continue;
-		const detail = await store.read(account.id, assumedRenewals(account, store.now()));
+		const detail = assumedRenewals(
+			account,
+			await store.read(account.id, learnedCadences(store.now(), account.cancellationEvt)),
+		);
 		if (detail !== null) yield { check: `renewals of ${account.aid}`, ok: true, detail };
 	}
 }

@@ -21,7 +21,7 @@ const events = {
 	flag: '--events <list>',
 	text: `what it is notified of, for example ${webhookEvents[0]},${webhookEvents[1]}`,
 	parse: webhookEventsOf,
-	hint: `what it is notified of, separated by commas: some of ${webhookEvents.join(', ')}`,
+	someOf: webhookEvents,
 } as const;
 const withCid = {
 	flag: '--with-cid',

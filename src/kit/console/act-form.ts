@@ -13,8 +13,9 @@ import {
 	takesMany,
 } from '../act.ts';
 import { type Html, html } from '../format/html.ts';
+import { day } from '../format/values.ts';
 import type { ConsoleAnswer } from './exchange.ts';
-import { checkField, choiceField, fieldOf, linesField, linesOf, textField } from './form.ts';
+import { boxesField, checkField, choiceField, fieldOf, linesField, linesOf, textField } from './form.ts';
 import type { Action, AskedOfAccount, Once, Question } from './page.ts';
 import { nameOf } from './page-table.ts';
 
@@ -25,16 +26,31 @@ type Values = Readonly<Record<string, unknown>>;
 export function actFields(takes: Fields, values: Values = {}, form?: string): Html {
 	return html`${Object.entries(takes).map(([name, field]) => {
 		const label = formLabelOf(name, field);
-		const { text, hint = text, choices, usual = '', isOptional = false, negation } = field;
+		const {
+			text,
+			hint = text,
+			choices,
+			someOf,
+			suggestions,
+			usual = '',
+			isOptional = false,
+			negation,
+		} = field;
 		const value = values[name];
 		if (label === undefined) return null;
 		if (isYes(field)) return checkField(name, label, value === true);
 		if (takesMany(field)) return linesField(name, label, Array.isArray(value) ? value : [], hint, form);
+		if (someOf) return boxesField(name, label, someOf, Array.isArray(value) ? value : []);
 		const shown = typeof value === 'string' ? value : usual;
 		if (choices) return choiceField(name, label, choices, { chosen: shown, hint: field.hint });
 		// What there is can be changed, but not taken away.
 		const isRequired = !isOptional || (shown !== '' && !negation);
-		return textField(name, label, shown, { isRequired, hint });
+		return textField(name, label, shown, {
+			isRequired,
+			hint,
+			suggestions,
+			isDay: field.parse === day,
+		});
 	})}`;
 }
 
@@ -47,7 +63,7 @@ export function actGiven<Of extends Fields>(takes: Of, form: URLSearchParams): G
 
 function readField(name: string, field: Field, form: URLSearchParams): unknown {
 	const label = formLabelOf(name, field) ?? name;
-	const { isOptional, negation } = field;
+	const { isOptional, negation, someOf } = field;
 	const parse = parserOf(field);
 	if (isYes(field)) return form.has(name);
 	if (takesMany(field)) {
@@ -56,6 +72,7 @@ function readField(name: string, field: Field, form: URLSearchParams): unknown {
 		if (values.length === 0) throw new OperatorError(`${label}: Name at least one, each on a line.`);
 		return [...new Set(values)];
 	}
+	if (someOf) form.set(name, form.getAll(name).join(','));
 	if (isOptional && !form.get(name)?.trim()) return negation && null;
 	return fieldOf(form, name, label, parse);
 }

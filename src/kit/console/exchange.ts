@@ -41,6 +41,11 @@ export interface ConsoleRequest {
 	readonly serving?: ServingState;
 }
 
+/** What a request asks for, with its query. */
+export function addressOf({ path, query }: Pick<ConsoleRequest, 'path' | 'query'>): string {
+	return query === '' ? path : `${path}?${query}`;
+}
+
 export interface ConsoleAnswer {
 	/** Who has asked, where somebody has signed in. It is not sent. */
 	readonly personId?: string;

@@ -1,5 +1,6 @@
 import { OperatorError } from '../../core/errors.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
+import { addressOf } from './exchange.ts';
 import type { Asked } from './page.ts';
 
 /**
@@ -13,7 +14,7 @@ export function formOf(
 	action: string,
 	fields: HtmlValue,
 	button: string,
-	{ look, path = request.path }: { look?: 'danger'; path?: string } = {},
+	{ look, path = addressOf(request) }: { look?: 'danger'; path?: string } = {},
 ): Html {
 	return html`<form method="post" action="${path}">
 ${hiddenFields({ token: formToken, action })}${fields}
@@ -73,14 +74,38 @@ function parsed<Value>(text: string, label: string, parse: (text: string) => Val
 	}
 }
 
+interface TextLook {
+	readonly isRequired?: boolean;
+	readonly hint?: string | undefined;
+	readonly isDay?: boolean;
+	/** To choose from, or not. */
+	readonly suggestions?: readonly string[] | undefined;
+}
+
 /** A field for one line of text. */
 export function textField(
 	name: string,
 	label: string,
 	value: HtmlValue,
-	{ isRequired = false, hint }: { isRequired?: boolean; hint?: string } = {},
+	{ isRequired = false, hint, isDay = false, suggestions }: TextLook = {},
 ): Html {
-	return html`<p><label>${label} <input name="${name}" value="${value}"${isRequired && html` required`}></label>${hint && html` <span class="hint">${hint}</span>`}</p>
+	return html`<p><label>${label} <input${isDay && html` type="date"`} name="${name}" value="${value}"${isRequired && html` required`}${suggestions && html` list="${name}-names"`}></label>${hint && html` <span class="hint">${hint}</span>`}${suggestions && namesList(name, suggestions)}</p>
+`;
+}
+
+/** What a field offers to choose. */
+export function namesList(name: string, names: readonly string[]): Html {
+	return html`<datalist id="${name}-names">${names.map((one) => html`<option value="${one}"></option>`)}</datalist>`;
+}
+
+/** A box to tick for each of some values. */
+export function boxesField(
+	name: string,
+	label: string,
+	values: readonly string[],
+	chosen: readonly unknown[],
+): Html {
+	return html`<fieldset><legend>${label}</legend>${values.map((value) => html`<label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}> ${value}</label> `)}</fieldset>
 `;
 }
 

@@ -7,8 +7,9 @@ import { addDays } from '../reports/calendar.ts';
 import { periodText } from '../reports/report-table.ts';
 import { scriptPaths, stylePath } from './assets.ts';
 import type { ConsoleAnswer } from './exchange.ts';
-import { hiddenFields } from './form.ts';
+import { hiddenFields, namesList } from './form.ts';
 import { type NamedView, viewPath } from './links.ts';
+import type { NameSuggestions } from './name-suggestions.ts';
 import type { Asked, ConsolePage } from './page.ts';
 import { nameOf, timeOf } from './page-table.ts';
 import { saveViewForm } from './save-view-form.ts';
@@ -23,6 +24,8 @@ export interface Frame {
 	readonly view?: View | undefined;
 	/** Pages of the account under a name. */
 	readonly namedViews?: readonly NamedView[];
+	/** What filters can be chosen from. */
+	readonly known?: NameSuggestions | undefined;
 	/** Figures of it are still being made. */
 	readonly isBusy?: boolean;
 	readonly body: HtmlValue;
@@ -51,8 +54,9 @@ ${
 ${asked && menu(asked, frame)}
 <main id="main"${isBusy && html` aria-busy="true"`}${(isBusy || page?.isLive) && html` data-live`}>
 <div class="head"><h1>${title}</h1>
-${view && asked && page?.takesView && [viewForm(asked, view), printedHead(asked, view)]}</div>
+${view && asked && page?.takesView && [viewForm(asked, view, frame.known), printedHead(asked, view)]}</div>
 ${body}
+${view && asked && page?.takesView && saveViewForm(asked)}
 </main>
 </body>
 </html>
@@ -115,17 +119,7 @@ ${hiddenFields({ token: asked.formToken })}
 `;
 }
 
-/** What people most often look for; a channel or a zone may be any other. */
-const usualChannels = [
-	'direct',
-	'email',
-	'organic search',
-	'paid search',
-	'referral',
-	'social',
-	'paid social',
-	'affiliates',
-];
+/** A zone may be any other. */
 const usualTimezones = [
 	'UTC',
 	'Europe/London',
@@ -139,31 +133,32 @@ const usualTimezones = [
 /** The other properties of touches are shown where a link has chosen one. */
 const usualFilters: ReadonlySet<string> = new Set(['channel', 'campaign']);
 
-function viewForm(asked: Asked, view: View): Html {
+function viewForm(asked: Asked, view: View, known: Frame['known']): Html {
 	const { request, account } = asked;
 	const preset = (period: string, name: string) =>
 		html`<a href="${request.path}${queryText(view, { from: null, to: null, period })}"${view.period === period && html` aria-current="true"`}>${name}</a> `;
 	const field = (name: string, label: string, value: string | null | undefined, type = 'text') =>
 		html`<label>${label} <input type="${type}" name="${name}" value="${value ?? ''}"${type === 'text' && html` list="${name}-names"`}></label>
 `;
-	const names = (name: string, all: readonly string[]) =>
-		html`<datalist id="${name}-names">${all.map((one) => html`<option value="${one}"></option>`)}</datalist>`;
 	const compared = view.texts.compare ?? '';
 	const option = (value: string, name: string) =>
 		html`<option value="${value}"${value === compared && html` selected`}>${name}</option>`;
-	const channels = [...new Set(account?.channelRules.map(({ channel }) => channel) ?? [])];
+	const shown = [
+		...touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]),
+		'evt',
+	] as const;
+	const labels = { ...touchNames, evt: 'event type' };
 	return html`<form class="view" method="get" action="${request.path}">
-<p class="presets">${periodDays.map((days) => preset(String(days), `${days} days`))}${preset('this-month', 'This month')}${preset('last-month', 'Last month')}${preset('all', 'All time')}<span class="zone">Days are in ${view.timezone}</span></p>
+<p class="presets">${periodDays.map((days) => preset(String(days), `${days} days`))}${preset('this-month', 'This month')}${preset('last-month', 'Last month')}${preset('all', 'All time')}<span class="zone">Days in ${view.timezone}</span></p>
 <details${view.period === null && html` open`}><summary>Period and filters</summary>
 ${field('from', 'From', view.from, 'date')}${field('until', 'Last day', view.to && addDays(view.to, -1), 'date')}
 <label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
-${touchDimensions.filter((name) => usualFilters.has(name) || view.texts[name]).map((name) => field(name, capitalised(touchNames[name]), view.texts[name]))}${field('evt', 'Event type', view.texts.evt)}
+${shown.map((name) => [field(name, capitalised(labels[name]), view.texts[name]), namesList(name, known?.[name] ?? [])])}
 <label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
 <label>Mail gateways <select name="include"><option value="">left out</option><option value="gateways"${view.texts.include && html` selected`}>counted</option></select></label>
 ${field('timezone', 'Time zone', view.texts.timezone)}
 <button>Show</button> <a href="${request.path}">Reset</a>
-${names('channel', [...channels, ...usualChannels])}${names('timezone', [account?.timezone ?? 'UTC', ...usualTimezones])}
+${namesList('timezone', [account?.timezone ?? 'UTC', ...usualTimezones])}
 </details>
-</form>
-${saveViewForm(asked)}`;
+</form>`;
 }

@@ -22,7 +22,8 @@ export function arranged<Row>(
 	const sort = (isOwn && query.get('sort')) || '';
 	const column = sort.replace(/^-/, '');
 	const given = Math.trunc(Number(isOwn && query.get('row'))) || 0;
-	const from = Math.max(0, Math.min(given, rows.length - 1));
+	const last = Math.floor((rows.length - 1) / most) * most;
+	const from = Math.max(0, Math.min(given, last));
 	const address = (own: Readonly<Record<string, string>>) => {
 		const others = [...query].filter(([key]) => !['table', 'sort', 'row'].includes(key));
 		return `${request.path}?${new URLSearchParams([...others, ['table', name], ...Object.entries(own)])}#${name}`;

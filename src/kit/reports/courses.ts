@@ -167,11 +167,10 @@ export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = tru
 }
 
 /** How often each `evt` is taken to be paid that nobody has renewed yet, why, and how to change it. Null if there is none. */
-export function* assumedRenewals(
-	{ aid, renewalDays, cancellationEvt }: Pick<Account, 'aid' | 'renewalDays' | 'cancellationEvt'>,
-	nowMs: number,
-): Reading<string | null> {
-	const { evts, prices, all } = yield* learnedCadences(nowMs, cancellationEvt);
+export function assumedRenewals(
+	{ aid, renewalDays }: Pick<Account, 'aid' | 'renewalDays'>,
+	{ evts, prices, all }: CadenceTable,
+): string | null {
 	const unrenewed = evts.filter(([, days]) => days.length === 0).map(([evt]) => evt);
 	if (unrenewed.length === 0) return null;
 	const assumed = unrenewed.slice(0, maxAssumed).map((evt) => {

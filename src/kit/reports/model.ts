@@ -20,6 +20,17 @@ export const attributionModels = [...pathModels, 'markov'] as const;
 export type AttributionModel = (typeof attributionModels)[number];
 export const defaultModel: AttributionModel = 'last-non-direct';
 
+/** To what each gives credit, in words. */
+export const creditedTo: Readonly<Record<AttributionModel, string>> = {
+	first: 'the first touch',
+	last: 'the last touch',
+	'last-non-direct': 'the last touch that is not direct',
+	linear: 'all touches alike',
+	decay: 'all touches, later ones more',
+	position: 'mostly the first and the last touch',
+	markov: 'what would be missing without it',
+};
+
 export const defaultHalfLifeDays = 7;
 
 /** The weights of a path's touches, which add up to 1. An empty path has none. */

@@ -45,7 +45,7 @@ interface CurveTitles {
 	readonly noted?: { readonly notes: readonly DayNote[]; readonly every: SpanLength };
 }
 
-export const monthsAcross = 'months after that of the first payment';
+export const monthsAcross = 'months since the first payment';
 
 const [width, height, top, bottom] = [pictureWidth, 280, 14, 30];
 /** Of names at the ends of curves, in characters, and their distance from each other. */
@@ -167,7 +167,7 @@ export function curves(
 		title,
 		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
 ${noteMarks}${lines}${mark}${labelled}</svg>`,
-		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a part of the ${given?.every ?? 'span'}, or not over yet.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}${noteList([...noted.values()].flat())}`,
+		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: only a part of the ${given?.every ?? 'span'}.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}${noteList([...noted.values()].flat())}`,
 	);
 }
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { type Console, createConsole } from '../../../src/assembly/console/console.ts';
 import { openStore } from '../../../src/assembly/open.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
@@ -13,7 +14,8 @@ import type { Grant } from '../../../src/kit/person.ts';
 import type { ReportJob } from '../../../src/kit/reports/report-job.ts';
 import { addAccount, type Engine } from '../../core/store/engines.ts';
 import { parts } from '../../pages.ts';
-import type { Lasting } from '../../support.ts';
+import { caskade } from '../../process.ts';
+import { type Lasting, temporaryFolder } from '../../support.ts';
 import { Browser, consoleUrl } from './browser.ts';
 
 export interface ConsoleHere {
@@ -89,4 +91,32 @@ export async function consoleHere(
 			return browser;
 		},
 	};
+}
+
+/** The console in this process with the account of the demo, at one moment for all pages, and an operator who has signed in. */
+export async function consoleOfDemo(t: Lasting, visitors: number) {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
+	assert.equal((await caskade(['demo', '--visitors', String(visitors), ...at])).code, 0);
+	const store = await openStore(at[1] as string, {});
+	t.after(() => store.close());
+	const errors: unknown[] = [];
+	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
+	t.after(() => directory.stop());
+	const now = Date.now();
+	const console = createConsole({
+		store,
+		directory,
+		consoleUrl,
+		now: () => now,
+		monotonicMs: () => performance.now(),
+		parts,
+		onError: (error) => errors.push(error),
+		compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query, [])),
+		waitMs: 60_000,
+	});
+	t.after(() => console.stop());
+	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'operator' }]);
+	const browser = new Browser(console);
+	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+	return { browser, store, errors, now };
 }

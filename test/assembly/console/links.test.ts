@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createConsole } from '../../../src/assembly/console/console.ts';
-import { openStore } from '../../../src/assembly/open.ts';
-import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
-import { runReport } from '../../../src/capabilities/reports/run-report.ts';
-import { AccessDirectory } from '../../../src/core/access/directory.ts';
-import { parts } from '../../pages.ts';
-import { caskade } from '../../process.ts';
 import { quick } from '../../quick.ts';
-import { temporaryFolder } from '../../support.ts';
-import { Browser, consoleUrl } from './browser.ts';
-import { computeAt } from './here.ts';
+import { consoleOfDemo } from './here.ts';
 
 const aid = 'c-a-demo-local';
 const pages = [
@@ -58,31 +49,7 @@ function sumOf(rows: readonly Row[], query: URLSearchParams, isMoney: boolean): 
 }
 
 test('every figure of every page that leads to subscriptions or visitors is the sum of exactly these', async (t) => {
-	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
-	assert.equal((await caskade(['demo', '--visitors', quick ? '400' : '2000', ...at])).code, 0);
-	const store = await openStore(at[1] as string, {});
-	t.after(() => store.close());
-	const errors: unknown[] = [];
-	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
-	t.after(() => directory.stop());
-	// One moment for all, or what is due changes between a figure and its rows.
-	const now = Date.now();
-	const console = createConsole({
-		store,
-		directory,
-		consoleUrl,
-		now: () => now,
-		monotonicMs: () => performance.now(),
-		parts,
-		onError: (error) => errors.push(error),
-		compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query, [])),
-		waitMs: 60_000,
-	});
-	t.after(() => console.stop());
-	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'operator' }]);
-	const browser = new Browser(console);
-	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
-
+	const { browser, errors } = await consoleOfDemo(t, quick ? 400 : 2000);
 	const wrong: string[] = [];
 	const followed = new Map<string, number>();
 	const rowsOf = new Map<string, readonly Row[]>();

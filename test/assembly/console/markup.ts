@@ -17,6 +17,8 @@ const validator = new HtmlValidate({
 		'prefer-native-element': 'off',
 		'valid-id': ['error', { relaxed: true }],
 		'require-sri': 'off',
+		// Boxes of one field have one name.
+		'form-dup-name': ['error', { shared: ['radio', 'checkbox', 'button', 'reset', 'submit'] }],
 	},
 });
 

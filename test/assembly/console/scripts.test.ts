@@ -58,7 +58,7 @@ test('scripts show what is new, and read curves by keyboard and pointer, within 
 	});
 	await page.goto(settings);
 	await page.evaluate('globalThis.isSamePage = true');
-	await page.getByRole('heading', { name: 'Keys and limits' }).waitFor();
+	await page.getByRole('heading', { name: 'Account' }).waitFor();
 	await delay(1200);
 	assert.equal(await page.evaluate('globalThis.isSamePage'), true);
 

@@ -53,6 +53,7 @@ export const settingFields = {
 		isOptional: true,
 		label: 'Time zone',
 		hint: 'of days and months in reports, such as Europe/London',
+		suggestions: Intl.supportedValuesOf('timeZone'),
 	},
 	paymentProviders: {
 		flag: '--payment-provider <host...>',
@@ -86,7 +87,7 @@ export const settingFields = {
 		parse: eventName,
 		isOptional: true,
 		negation: ['--no-cancellation-evt', 'no event cancels a subscription'],
-		label: 'Cancellation',
+		label: 'Event type of cancellations',
 		hint: 'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected; empty for none',
 	},
 	currency: {
@@ -95,14 +96,16 @@ export const settingFields = {
 		parse: currencyCode,
 		isOptional: true,
 		label: 'Currency',
+		hint: 'of all amounts; they are sent and stored in its smallest unit, such as pence',
+		suggestions: Intl.supportedValuesOf('currency'),
 	},
 	idTrust: {
 		flag: '--id-trust <standing>',
 		text: 'which cid and tid of hits are believed, see docs/how-to/trust.md. signed: those that your back end has signed; claimed: all, but pages are told of earlier uploads only for signed ones; trusted: all, so that whoever guesses an id is taken for its customer. A new account has claimed',
 		choices: idTrusts,
 		isOptional: true,
-		label: 'Ids in hits',
-		hint: 'whose cid and tid in a hit are believed: claimed, of everybody for reports, but a page is not told what was uploaded before it showed one without the signature of your back end; signed, of those alone that have it; trusted, of everybody, so that whoever guesses one is taken for its customer',
+		label: 'Ids that pages show',
+		hint: 'which customer and transaction ids of pages are believed. claimed: all, in reports; but without a signature of your back end, a page is not told what was uploaded before. signed: only those with a signature. trusted: all, so that whoever guesses an id is taken for that customer',
 	},
 } as const;
 

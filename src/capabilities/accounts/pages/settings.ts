@@ -6,8 +6,9 @@ import { type ApiKey, isUsable } from '../../../core/store/control/control-store
 import { actFields, actGiven, acting, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
+import { nameSuggestions } from '../../../kit/console/name-suggestions.ts';
 import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
-import { factList, nameOf, pageTable, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
+import { factList, nameOf, pageTable, sortedTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
@@ -41,7 +42,7 @@ const actions: Actions<AskedOfAccount> = {
 		return {
 			once: html`<p>The key <code>${id}</code> of ${client}, for ${scope}. Save it now; it cannot be shown again. It works within a second.</p>
 <p><code class="secret">${key}</code></p>
-<p><a href="${asked.request.path}">I have saved it</a></p>`,
+<p><a href="${asked.request.path}?part=keys">I have saved it</a></p>`,
 		};
 	}),
 	'revoke key': acting(revokeKey, async (asked: AskedOfAccount) => {
@@ -62,11 +63,21 @@ export const settingsPage = accountPage({
 	menu: 'Settings',
 	place: 14,
 	right: 'operate',
-	get: async (
-		asked,
-	) => html`${accountForm(asked, await asked.store.read(asked.account.id, assumedRenewals(asked.account, asked.now())))}
-${goalSection(asked)}
-${await keySection(asked)}`,
+	async get(asked) {
+		const { account, query, request, store } = asked;
+		const part = query.get('part') ?? '';
+		const tab = (name: string, text: string) =>
+			[name === '' ? request.path : `${request.path}?part=${name}`, text, name === part] as const;
+		const shown = async () => {
+			if (part === 'goals') return goalSection(asked);
+			if (part === 'keys') return keySection(asked);
+			// What servers last learned: to learn it anew takes long where there are many events.
+			const learned = await store.control.cadences(account.id);
+			return accountForm(asked, learned && assumedRenewals(account, learned));
+		};
+		return html`${tabs([tab('', 'Account'), tab('goals', 'Goals'), tab('keys', 'Keys and limits')])}
+${await shown()}`;
+	},
 	actions,
 	questions: { 'revoke key': warningOf(revokeKey, keyOf), account: whatIsRelabelled },
 });
@@ -95,12 +106,17 @@ async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
 }
 
 /** @param assumed what is taken of event types that nobody has renewed */
-function accountForm(asked: AskedOfAccount, assumed: string | null): Html {
+async function accountForm(asked: AskedOfAccount, assumed: string | null): Promise<Html> {
 	const { account } = asked;
 	const { aid, client } = account;
-	const fields = html`${actFields(settingFields, typedSettings(account), 'account')}
+	const { cancellationEvt, ...others } = settingFields;
+	const takes = {
+		...others,
+		cancellationEvt: { ...cancellationEvt, suggestions: (await nameSuggestions(asked)).evt },
+	};
+	const fields = html`${actFields(takes, typedSettings(account), 'account')}
 ${assumed !== null && html`<p class="hint">${assumed}</p>`}`;
-	return html`${factList({ aid, client })}
+	return html`${factList({ 'Account token': aid, Client: client })}
 <section class="section"><h2>Account</h2>
 ${formOf(asked, 'account', fields, 'Save')}</section>`;
 }
@@ -117,7 +133,7 @@ ${formOf(asked, 'create goal', actFields(createGoal.takes), 'Add')}</details></s
 function goalTable(asked: AskedOfAccount): Html {
 	return pageTable('Goals', asked.account.goals, {
 		Goal: ({ name }) => nameOf(name),
-		Events: ({ evts }) => nameOf(evts.join(' ')),
+		'Event types': ({ evts }) => (evts.includes('*') ? 'all' : nameOf(evts.join(', '))),
 		Counts: ({ counts }) => counts,
 		'#Days': ({ horizonDays }) => horizonDays,
 		'Bands, from percentile': ({ name, mediumFrom, highFrom }) => {

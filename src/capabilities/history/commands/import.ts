@@ -5,6 +5,7 @@ import { noteDone } from '../../../kit/cli/act-command.ts';
 import { aidText, command } from '../../../kit/cli/command.ts';
 import { print, printLine, printTable } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
+import { learnedCadences } from '../../../kit/reading/payments.ts';
 import { assumedRenewals } from '../../../kit/reports/courses.ts';
 import { asWrittenOption } from '../as-written.ts';
 import type { FileReport } from '../history-import.ts';
@@ -73,7 +74,10 @@ because its tid is stored with other content. Nothing is stored twice: to resume
 			);
 		const assumed =
 			stored.events > 0 && !options.json
-				? await store.read(accountId, assumedRenewals(account, store.now()))
+				? assumedRenewals(
+						account,
+						await store.read(accountId, learnedCadences(store.now(), account.cancellationEvt)),
+					)
 				: null;
 		print(options, { aid, files: reports, stored }, () => {
 			printTable(reports, 'No files.');

@@ -202,7 +202,7 @@ async function quotas(asked: AskedOfAccount): Promise<Html> {
 		Reset: ({ resetsAt }) => timeOf(resetsAt),
 	});
 	return html`<section class="section" aria-labelledby="quotas">${heading}
-${usage.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : table}
+${usage.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings?part=keys">Settings</a>, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : table}
 <details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>bin/caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
 }
 

@@ -1,5 +1,5 @@
 import { OperatorError } from '../../../core/errors.ts';
-import { signInClientOf } from '../../../kit/console/exchange.ts';
+import { addressOf, signInClientOf } from '../../../kit/console/exchange.ts';
 import { hiddenFields } from '../../../kit/console/form.ts';
 import { type Asked, type ConsolePage, demandOf, type Question } from '../../../kit/console/page.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
@@ -114,7 +114,7 @@ function askingPage(
 ): Html {
 	const { request, form, formToken } = asked;
 	const kept = [...form].filter(([name]) => !notRepeated.has(name));
-	const path = request.query === '' ? request.path : `${request.path}?${request.query}`;
+	const path = addressOf(request);
 	const isFile = act === 'get';
 	return html`${problem && html`<p class="problem" role="alert">${problem}</p>`}
 ${question?.what}

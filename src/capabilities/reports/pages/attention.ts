@@ -82,7 +82,7 @@ async function ofOperation({ store, account, now, person }: AskedOfAccount): Pro
 	const items: HtmlValue[] = [];
 	if (may(person, account.aid, 'operate')) {
 		const keys = (await store.control.keys(account.client)).filter((key) => isUsable(key, now()));
-		const settings = html`<a href="/console/${account.aid}/settings">Settings</a>`;
+		const settings = html`<a href="/console/${account.aid}/settings?part=keys">Settings</a>`;
 		if (keys.length === 0)
 			items.push(
 				html`No API key is usable, so nobody can upload. Issue one: ${settings}, or <code>bin/caskade key issue --client ${account.client}</code>.`,

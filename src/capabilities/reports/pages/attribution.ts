@@ -5,7 +5,7 @@ import { tabs } from '../../../kit/console/page-table.ts';
 import { queryText, spanLengthOf } from '../../../kit/console/view.ts';
 import { html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
-import { type AttributionModel, attributionModels, defaultModel } from '../../../kit/reports/model.ts';
+import { attributionModels, creditedTo, defaultModel } from '../../../kit/reports/model.ts';
 
 const groupings = {
 	channel: 'Channels',
@@ -48,27 +48,17 @@ function creditPage(name: string, title: string, place: number, usual: keyof typ
 				html`<option value="${name}"${isChosen && html` selected`}>${text}</option>`;
 			return html`${tabs(links)}
 <form class="choice" method="get" action="${request.path}">${hiddenFields({ ...view.texts, by })}
-<label>Credited by <select name="model">${attributionModels.map((one) => option(one, modelNames[one], one === model))}</select></label>
-<label>beside <select name="with">${option('', 'no other', other === undefined)}${attributionModels.map((one) => option(one, modelNames[one], one === other))}</select></label>
+<label>Credit goes to <select name="model">${attributionModels.map((one) => option(one, creditedTo[one], one === model))}</select></label>
+<label>compare with <select name="with">${option('', 'nothing', other === undefined)}${attributionModels.map((one) => option(one, creditedTo[one], one === other))}</select></label>
 <button>Show</button></form>
 ${await reportSection(asked, 'attribution', { title: `Which ${groupings[by as keyof typeof groupings].toLowerCase()} brought subscriptions`, texts: { by, model: chosen } })}
 ${may(person, account.aid, 'visitors') && html`<p><a href="/console/${account.aid}/visitors${queryText(view, { period: view.period, compare: null })}">Visitors of this period</a></p>`}
 ${
 	by === 'channel' &&
 	html`${await reportSection(asked, 'attribution', { title: `New subscriptions by ${every}`, texts: { by, every, model, compare: null }, isAnswered: false })}
-${await reportSection(asked, 'coverage', { title: 'How events were joined to their visitors', isDrawn: false })}
-${await reportSection(asked, 'hosts', { title: 'What begins on each host', texts: { compare: null }, isDrawn: false })}`
+${await reportSection(asked, 'coverage', { title: 'How subscription events found their visitor', isDrawn: false })}
+${query.has('hosts') ? await reportSection(asked, 'hosts', { title: 'Where visits begin', texts: { compare: null }, isDrawn: false }) : html`<p><a href="${request.path}${queryText(view, { hosts: '1' })}#hosts">Where visits begin, by the host of the page</a></p>`}`
 }`;
 		},
 	});
 }
-
-const modelNames: Readonly<Record<AttributionModel, string>> = {
-	first: 'the first touch',
-	last: 'the last touch',
-	'last-non-direct': 'the last touch that is not direct',
-	linear: 'all touches alike',
-	decay: 'all touches, later ones more',
-	position: 'mostly the first and the last touch',
-	markov: 'what would be missing without it (markov)',
-};

@@ -67,7 +67,7 @@ ${status('first-hit', 'hit', present.hit)}
 <details${!present.hit && html` open`}><summary>The tag, for every page</summary>
 <pre tabindex="0"><code>${asWritten(tagSnippet(aid, tagUrl ?? `${unknownOrigin}/tag.js`))}</code></pre></details>
 ${status('first-upload', 'upload', present.event)}
-<p class="note">Each of these stores one event of 0 pence. An API key is issued in <a href="/console/${aid}/settings">Settings</a>, or by <code>bin/caskade key issue --client ${account.client}</code>; put it into <code>CASKADE_KEY</code>.${!tagUrl && html` Write the server's address instead of <code>${unknownOrigin}</code>.`}</p>
+<p class="note">Each of these stores one event of 0 pence. An API key is issued in <a href="/console/${aid}/settings?part=keys">Settings</a>, or by <code>bin/caskade key issue --client ${account.client}</code>; put it into <code>CASKADE_KEY</code>.${!tagUrl && html` Write the server's address instead of <code>${unknownOrigin}</code>.`}</p>
 ${uploads(aid, url).map(
 	(
 		[language, text],

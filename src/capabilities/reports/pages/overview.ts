@@ -66,7 +66,7 @@ ${
 }
 ${await sectionOf(asked, activityReport, activity, { title: 'What came in', texts: { every }, tabled: shownActivity, isAnswered: false })}
 ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
-<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are against ${compare === 'year' ? 'the same weekdays a year before' : 'as many whole weeks before'}.`}</p>`;
+<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are from ${compare === 'year' ? 'the same weekdays a year before' : 'the time before, of the same length'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
 	},
 });
@@ -87,8 +87,8 @@ function comparisons({ request, view }: AskedOfAccount, compare: 'previous' | 'y
 	const tab = (name: 'previous' | 'year', text: string) =>
 		[request.path + queryText(view, { compare: name }), text, name === compare] as const;
 	return tabs([
-		tab('previous', 'Against the weeks before'),
-		tab('year', 'Against the same weekdays a year before'),
+		tab('previous', 'Compared with the weeks before'),
+		tab('year', 'Compared with a year before'),
 	]);
 }
 
@@ -116,7 +116,7 @@ function totals(asked: AskedOfAccount, activity: Report, coverage: Report | unde
 `;
 	})}${
 		joined !== null &&
-		html`<li><a href="/console/${account.aid}/attribution${queryText(view)}#coverage"><span class="name">Events joined to a visitor</span> <span class="value">${formatShare(joined)}</span> ${joinedBefore !== null && html`<span class="change">from ${formatShare(joinedBefore)}</span>`}</a></li>
+		html`<li><a href="/console/${account.aid}/attribution${queryText(view)}#coverage"><span class="name">Events with a known visitor</span> <span class="value">${formatShare(joined)}</span> ${joinedBefore !== null && html`<span class="change">from ${formatShare(joinedBefore)}</span>`}</a></li>
 `
 	}</ul>`;
 }

@@ -6,9 +6,9 @@ import { may } from '../../../kit/person.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 
 const paid = [
-	['renewed', 'renewalPence'],
-	['refunded', 'refundPence'],
-	['acquired', 'acquisitionPence'],
+	['renewals', 'renewalPence'],
+	['refunds', 'refundPence'],
+	['first payments', 'acquisitionPence'],
 ] as const;
 
 /** What subscriptions bring, how recurring revenue moves, and what a subscription is worth over its life. */
@@ -24,10 +24,10 @@ export const revenuePage = accountPage({
 		const span = every === 'day' ? 'week' : every;
 		const { account, person, view } = asked;
 		const atRisk = `/console/${account.aid}/subscriptions${queryText(view, { from: null, to: null, period: 'all', compare: null, moved: 'at-risk' })}`;
-		return html`${await reportSection(asked, 'movement', { title: 'Movement of subscriptions and recurring revenue', texts: { every: span } })}
+		return html`${await reportSection(asked, 'movement', { title: 'How recurring revenue changed', texts: { every: span } })}
 ${may(person, account.aid, 'visitors') && html`<p><a href="${atRisk}">Subscriptions that are at risk now</a></p>`}
 ${await reportSection(asked, 'activity', {
-	title: 'Acquired, renewed and refunded',
+	title: 'What was paid',
 	texts: { every },
 	draw: (_, rows, money, notes) =>
 		curves(
@@ -39,7 +39,12 @@ ${await reportSection(asked, 'activity', {
 					part: typeof row.part === 'string' ? row.part : null,
 				})),
 			})),
-			{ title: `What was paid, by ${every}`, isStacked: true, money, noted: { notes, every } },
+			{
+				title: `First payments, renewals and refunds by ${every}`,
+				isStacked: true,
+				money,
+				noted: { notes, every },
+			},
 		),
 })}
 ${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of the first payment', texts: { by: 'none', months: '6' } })}

@@ -15,17 +15,19 @@ const havingNames = {
 } as const;
 
 const movedTitles: Readonly<Record<string, string>> = {
-	new: 'That began in this period',
-	reactivated: 'That came back in this period',
-	expansion: 'That pay more since this period',
-	contraction: 'That pay less since this period',
-	ended: 'That ended in this period',
-	'at-risk': 'At risk: due, not renewed, and not lost yet',
+	new: 'Subscriptions that began in this period',
+	reactivated: 'Subscriptions that came back in this period',
+	expansion: 'Subscriptions that began to pay more in this period',
+	contraction: 'Subscriptions that began to pay less in this period',
+	ended: 'Subscriptions that ended in this period',
+	'at-risk': 'Subscriptions at risk: due, not renewed, and not lost yet',
 };
 
 function titleOf(moved: string | null, basis: string | null): string {
-	if (moved !== null) return movedTitles[moved] ?? 'Moved in this period';
-	return basis === 'cohort' ? 'Acquired in this period, with all their events' : 'With events in this period';
+	if (moved !== null) return movedTitles[moved] ?? 'Subscriptions that changed in this period';
+	return basis === 'cohort'
+		? 'Subscriptions that began in this period, with all their events'
+		: 'Subscriptions with events in this period';
 }
 
 /** The rows behind figures: subscriptions with an event in a period, by channel, campaign or the like. */

@@ -42,7 +42,7 @@ export const scoresPage = accountPage({
 		const name = query.get('goal');
 		const goal = account.goals.find((one) => one.name === name) ?? account.goals[0];
 		if (!goal)
-			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings">Settings</a>, or with <code>bin/caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
+			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings?part=goals">Settings</a>, or with <code>bin/caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
 		if (training && isUnderWay(training)) return { unfinished: progressOf(training) };
 		const links = account.goals.map(
 			(one) => [request.path + queryText(view, { goal: one.name }), one.name, one === goal] as const,
@@ -141,7 +141,7 @@ async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 		'#Lowest score': ({ lowest }) => percent(lowest),
 		'#Mean': (band) => percent(band.predicted / band.visitors),
 		'#Highest score': ({ highest }) => percent(highest),
-		'#To reach the goal': ({ predicted }) => predicted.toFixed(1),
+		'#Expected to reach the goal': ({ predicted }) => predicted.toFixed(1),
 	});
 	const byScore = pageTable('Visitors by score', rows, {
 		Score: ({ score }) => score,
@@ -178,7 +178,7 @@ async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> 
 	const amount = amountIn(account.currency);
 	const cost = optionalField(query, 'treating', 'Cost', amount);
 	const value = optionalField(query, 'worth', 'Value', amount);
-	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score on it pays</h2>
+	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score treating pays</h2>
 <form method="get" action="${request.path}" class="view">
 ${hiddenFields({ ...view.texts, goal: goal.name })}
 <label>Cost of treating a visitor, in ${account.currency} <input name="treating" inputmode="decimal" size="8" value="${query.get('treating')}" required></label>

@@ -98,7 +98,7 @@ function settingsOf({ form, person }: AskedOfAccount, stored?: StoredWebhook) {
 
 function settingFields({ person }: AskedOfAccount, webhook?: StoredWebhook): Html {
 	const takes = may(person, null, 'administer') ? createWebhook.takes : ofEverybody;
-	return actFields(takes, webhook && { ...webhook, events: webhook.events.join(', ') });
+	return actFields(takes, webhook && { ...webhook });
 }
 
 function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook): Html {

@@ -86,7 +86,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	assert.equal((await compared('year')).from, '2025-07-02', 'the same weekdays');
 	assert.match(
 		(await browser.get(`/console/${aid}/${query}&compare=year`)).body,
-		/aria-current="true">Against the same weekdays a year before/,
+		/aria-current="true">Compared with a year before/,
 	);
 
 	for (const page of ['', 'attribution', 'journeys', 'revenue', 'retention', 'subscriptions']) {
