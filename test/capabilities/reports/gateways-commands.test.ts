@@ -75,7 +75,7 @@ test('other values, and reports that count no visitors, are refused by the name 
 	])
 		assertMisused(
 			await caskade([...args, '--include', 'machines', ...at]),
-			/'--include <whom>' argument 'machines' is invalid\. .*gateways/,
+			/'machines' is invalid as --include\. .*gateways/,
 		);
 	assertRefused(
 		await caskade(['report', 'ltv', aid, '--include', 'gateways', ...at]),
