@@ -46,3 +46,15 @@ test('a tid may contain any characters, up to the maximum length', async () => {
 		assert.equal(((await answer.json()) as { tid: string }).tid, tid);
 	}
 });
+
+test('an event may tell when it happened, and its receipt has both times', async (t) => {
+	const service = await startService(t, { now: () => Date.UTC(2026, 10, 21, 10) });
+	const { aid } = service;
+	const data = [event({ tid: 'T-1', at: '2026-11-01T12:00:00+02:00' }), event({ tid: 'T-2', at: '' })];
+	assert.equal((await service.upload({ aid, data })).status, 201);
+	const receipt = async (tid: string) => (await askReceipt(service, tid)).json();
+	const told = (await receipt('T-1')) as { receivedAt: string; event: { at?: string } };
+	assert.equal(told.receivedAt, '2026-11-21T10:00:00.000Z');
+	assert.equal(told.event.at, '2026-11-01T10:00:00.000Z');
+	assert.equal('at' in ((await receipt('T-2')) as { event: object }).event, false);
+});

@@ -98,15 +98,12 @@ test('after a rotation, both secrets sign', async () => {
 	assert.equal(told.ignored, 'cid must have a right signature');
 });
 
-test('an image takes signed ids, too', async () => {
+test('an image takes signed ids, too', async (t) => {
 	const account = await openSigning('signed');
 	const signed = signId(account.secret, 'tid', 'order-2');
-	const joined = async () => {
-		const answer = await fetch(`${account.url}/subscription/order-2?aid=${account.aid}`, {
-			headers: { 'x-api-key': account.key },
-		});
-		return ((await answer.json()) as { joined: boolean }).joined;
-	};
+	const reader = account.store.startReading();
+	t.after(() => reader.close());
+	const joined = async () => (await reader.receipts(account.id, ['order-2']))[0]?.joined;
 	for (const [tid, isJoined] of [
 		['order-2', false],
 		[signed, true],
