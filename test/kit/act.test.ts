@@ -110,7 +110,7 @@ test('every act has a command and a form, or a reason to have none', async () =>
 /** Commands that are no acts: they only look, or say in `noteDone` what they did. */
 const looking = [
 	...['account list', 'audit list', 'backtest', 'client list', 'doctor', 'events', 'experiment list'],
-	...['experiment plan', 'experiment report', 'export', 'goal list', 'key list', 'model list', 'model show'],
+	...['experiment plan', 'export', 'goal list', 'key list', 'model list', 'model show'],
 	...[
 		'note list',
 		'plan list',

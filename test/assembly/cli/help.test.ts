@@ -65,7 +65,6 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'experiment create': /rule cannot change until/,
 	'experiment list': /an account's experiments/,
 	'experiment plan': /seen in four of\s+five experiments/,
-	'experiment report': /same as 'caskade report lift'/,
 	'experiment stop': /all visitors get the segment again/,
 	'segment create': /Add a segment/,
 	'segment update': /What is left out stays/,

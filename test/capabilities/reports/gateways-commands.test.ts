@@ -59,7 +59,7 @@ test('commands that count visitors leave mail gateways out, say so, and count th
 	const dated = ['--from', addDays(today, -20), '--to', addDays(today, 1)];
 	const [activity, activityOfAll] = await both('report', 'activity', aid, '--every', 'month', ...dated);
 	assert.notEqual(activity.stdout, activityOfAll.stdout);
-	const [lift] = await both('experiment', 'report', aid, 'none');
+	const [lift] = await both('report', 'lift', aid, 'none');
 	assertRefused(lift, /There is no experiment none/);
 });
 
@@ -71,7 +71,7 @@ test('other values, and reports that count no visitors, are refused by the name 
 		['segment', 'test', aid, 'new'],
 		['segment', 'members', aid, 'new'],
 		['experiment', 'plan', aid, '--segment', 'new'],
-		['experiment', 'report', aid, 'offer'],
+		['report', 'lift', aid, 'offer'],
 	])
 		assertMisused(
 			await caskade([...args, '--include', 'machines', ...at]),

@@ -1,17 +1,13 @@
 import { leftOutText } from '../../../core/domain/mail-gateways.ts';
 import { counted, formatNumber, formatShare } from '../../../core/format/numbers.ts';
 import { actCommand } from '../../../kit/cli/act-command.ts';
-import { aidText, command, group, includeOption } from '../../../kit/cli/command.ts';
+import { command, group, includeOption } from '../../../kit/cli/command.ts';
 import { listCommand } from '../../../kit/cli/list-command.ts';
 import { print, printLine, printTable } from '../../../kit/cli/output.ts';
-import { csvOutput, htmlOutput, optionOf, printReport } from '../../../kit/cli/print-report.ts';
-import { plainName } from '../../../kit/format/values.ts';
 import { reportedAccount } from '../../../kit/reports/report-query.ts';
 import { chosenGoal, createExperiment, experimentList, stopExperiment } from '../acts.ts';
 import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';
-import { liftReport } from '../reports/lift.ts';
 
-const nameArgument = ['<name>', 'name of the experiment', plainName] as const;
 const segmentOption = ['--segment <id>', 'the segment to measure'] as const;
 const goalOption = [
 	'--goal <name>',
@@ -39,33 +35,14 @@ in four of five experiments, with 5, 10, 20 and 50 % held out, by the account's 
 		print(options, { segment, ...planned }, () => printPlan(planned));
 	});
 
-const report = command('report', 'what serving the segment earned, and how sure that is')
-	.description(
-		"Print an experiment's report: the same as 'caskade report lift'. docs/how-to/experiments.md explains it.",
-	)
-	.argument('<aid>', aidText)
-	.argument(...nameArgument)
-	.with<{ asOf?: number; timezone?: string }>((own) =>
-		own.addOption(optionOf('asOf')).addOption(optionOf('timezone')),
-	)
-	.option(...includeOption)
-	.option(...csvOutput)
-	.conflicts('json')
-	.option(...htmlOutput)
-	.common()
-	.action((options, _, aid, experiment) => {
-		const { asOf = null, timezone = null, include = null } = options;
-		return printReport(liftReport, aid, { experiment, asOf, timezone, include }, options);
-	});
-
 export const experimentCommand = group(
 	'experiment',
 	'measure what serving a segment brings, with a control group',
 	`Measure what serving a segment brings. While an experiment runs, a share of the visitors is held out: pages and webhooks do
-not see the segment for them.
+not see the segment for them. 'caskade report lift AID NAME' compares the groups.
 
 docs/how-to/experiments.md says what that changes, and for whom.`,
-	[actCommand(createExperiment), plan, listCommand(experimentList), actCommand(stopExperiment), report],
+	[actCommand(createExperiment), plan, listCommand(experimentList), actCommand(stopExperiment)],
 );
 
 function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentPlan): void {

@@ -17,7 +17,7 @@ const list = command('list', 'list what people did')
 
 export const auditCommand = group(
 	'audit',
-	'who looked at whom',
-	'Read who looked at whom in the console, and who changed what. It is kept for 400 days.',
+	'who changed what, and who looked at whom',
+	'Read who changed what, by command, form or program, and who looked at whom in the console. It is kept for 400 days.',
 	[list],
 );

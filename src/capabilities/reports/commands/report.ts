@@ -1,8 +1,8 @@
 import { OperatorError } from '../../../core/errors.ts';
 import { aidText, command } from '../../../kit/cli/command.ts';
-import { csvOutput, htmlOutput, optionOf, printReport } from '../../../kit/cli/print-report.ts';
 import type { ReportDefinition } from '../../../kit/reports/report.ts';
 import { checkGiven, parameterNames } from '../../../kit/reports/report-query.ts';
+import { csvOutput, htmlOutput, optionOf, printReport } from './print-report.ts';
 
 export const reportCommand = (all: readonly ReportDefinition[]) =>
 	command('report', 'which visits led to which subscriptions, and what they were worth')

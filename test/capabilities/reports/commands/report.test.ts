@@ -94,15 +94,6 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	const trial = { tid: 'T-trial', subid: 'S-trial', cid: null, evt: 'membership', rvn: 0 };
 	await store.transact(id, () => storeHistory([], [{ ...trial, receivedAtMs: Date.now() - 86_400_000 }]));
 	await foldAll(store, id);
-	const lift = await caskadeJson(['report', 'lift', aid, 'welcome-back', ...at]);
-	assert.deepEqual(
-		{ ...(lift as object), asOf: null, notes: null },
-		{
-			...((await caskadeJson(['experiment', 'report', aid, 'welcome-back', ...at])) as object),
-			asOf: null,
-			notes: null,
-		},
-	);
 	assertRefused(await caskade(['report', 'ltv', aid, 'offer', ...at]), /ltv is not about an experiment/);
 	for (const { kind, title } of allReports) {
 		const page = join(folder, 'page.html');

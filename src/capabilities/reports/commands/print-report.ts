@@ -1,19 +1,19 @@
 import { Option } from 'commander';
-import { filled } from '../config.ts';
-import { madeReport } from '../reports/all-reports.ts';
-import { calendarOf } from '../reports/calendar.ts';
-import type { ReportDefinition } from '../reports/report.ts';
+import { merged } from '../../../kit/cli/command.ts';
+import { type CommonOptions, print, withStore } from '../../../kit/cli/output.ts';
+import { writeOutputFile } from '../../../kit/cli/output-file.ts';
+import { filled } from '../../../kit/config.ts';
+import { madeReport } from '../../../kit/reports/all-reports.ts';
+import { calendarOf } from '../../../kit/reports/calendar.ts';
+import type { ReportDefinition } from '../../../kit/reports/report.ts';
 import {
 	parameters,
 	queryOf,
 	type ReportParameter,
 	type ReportQuery,
 	reportedAccount,
-} from '../reports/report-query.ts';
-import { reportCsv, reportText } from '../reports/report-table.ts';
-import { merged } from './command.ts';
-import { type CommonOptions, print, withStore } from './output.ts';
-import { writeOutputFile } from './output-file.ts';
+} from '../../../kit/reports/report-query.ts';
+import { reportCsv, reportText } from '../../../kit/reports/report-table.ts';
 
 export const csvOutput = ['--csv', 'print CSV, with whole pence'] as const;
 export const htmlOutput = ['--html <file>', 'write the report as one HTML page, with charts'] as const;
@@ -30,8 +30,8 @@ export function printReport(
 		const account = await store.control.account(aid);
 		const report = await madeReport(store, reportedAccount(account), queryOf(definition, given));
 		if (options.html !== undefined) {
-			const { reportPage } = await import('../reports/report-page.ts');
-			const { dayNotes } = await import('../reports/day-notes.ts');
+			const { reportPage } = await import('../../../kit/reports/report-page.ts');
+			const { dayNotes } = await import('../../../kit/reports/day-notes.ts');
 			const notes = await dayNotes(store.control, account.id, calendarOf(report.timezone));
 			writeOutputFile(options.html, reportPage(definition, report, { isLong, notes }));
 		}
