@@ -64,5 +64,5 @@ test('a server that is told so does not start, and says why', async (t) => {
 		await serve('--tag-path', '/reports/ltv'),
 		/^caskade: --tag-path must not be \/reports\/ltv, because \/reports is the service's own; choose another/,
 	);
-	assertMisused(await serve('--hit-path', '/a/'), /It must be a path such as \/js\/shop\.js/);
+	assertMisused(await serve('--hit-path', '/a/'), /It must be a path such as \/api or \/js\/shop\.js/);
 });
