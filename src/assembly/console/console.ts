@@ -231,6 +231,7 @@ export function createConsole(options: ConsoleOptions): Console {
 			const known = page.takesView && view ? await nameSuggestions(full as AskedOfAccount) : undefined;
 			const frame = { title, page, asked, view, known, namedViews: await namedViewsOf(entrance, asked) };
 			if (made === undefined) return shownAgain({ ...frame, body: beingMade });
+			if ('missing' in made) return pageAnswer(404, { ...frame, body: made.missing });
 			if ('unfinished' in made) return shownAgain({ ...frame, body: made.unfinished });
 			const isRefused = isWrite && !('status' in made || 'once' in made);
 			// Whatever a page forgets to say of what it changed, that it did is known.

@@ -211,7 +211,7 @@ function namesOf(row: AttributionRow, by: Grouping): FlatRow {
 /** What is asked of a row most often. */
 function ofOneModel(rows: readonly AttributionRow[], model: AttributionModel, by: Grouping): SideTable {
 	return {
-		title: `Credited by ${model}`,
+		title: `With credit to ${creditedTo[model]}`,
 		rows: rows.map((row) => {
 			const {
 				trials,

@@ -42,7 +42,7 @@ export function timelineOf({ record, touches, journeys, changes, asOfMs }: Timel
 			journeys.filter(({ subscription: { owner } }) => owner !== null && owner === record?.vid),
 		),
 		...journeys.flatMap(stepEntries),
-		...(changes ? changeEntries(changes) : []),
+		...(changes ? changeEntries(changes, asOfMs) : []),
 		...messageEntries(record?.messages ?? []),
 	]
 		.filter(({ at }) => at <= asOf)
@@ -141,8 +141,10 @@ function stepEntries({ subscription: { subid, steps }, trial, course }: CoursedJ
 	});
 }
 
-/** Scores that have jumped, and the first one; segments. */
-function changeEntries({ scores, segments }: VisitorChanges) {
+/** Scores that have jumped, and the first one; segments. To look at them now is no event. */
+function changeEntries(changes: VisitorChanges, asOfMs: number) {
+	const isPast = ({ atMs }: { readonly atMs: number }) => atMs < asOfMs;
+	const [scores, segments] = [changes.scores.filter(isPast), changes.segments.filter(isPast)];
 	return [
 		...scores.flatMap(({ atMs, ...score }) =>
 			score.change === null || score.reasons.length > 0

@@ -60,7 +60,7 @@ export async function sectionOf(
 		isDrawn = true,
 		draw = definition.draw,
 		isAlone = false,
-		empty = nothingHere,
+		empty = nothingIn(asked),
 		tabled = report,
 		isAnswered = true,
 	}: SectionOptions,
@@ -135,7 +135,10 @@ function daysOf({ from, to }: Report): Record<string, string | null> {
 	return from === null ? {} : { from, to, period: null };
 }
 
-const nothingHere = 'Nothing happened in this period. Choose a longer one above.';
+function nothingIn({ account, view }: AskedOfAccount): HtmlValue {
+	if (view.from !== null) return 'Nothing happened in this period. Choose a longer one above.';
+	return html`Nothing has come in yet. <a href="/console/${account.aid}/">The overview</a> says what to do first.`;
+}
 
 type ShowTable = (
 	rows: readonly FlatRow[],

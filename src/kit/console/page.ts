@@ -38,8 +38,8 @@ export interface ConsolePage {
 	readonly questions?: Questions<Asked>;
 }
 
-/** What is unfinished is shown, and asked for again. */
-export type Got = Html | ConsoleAnswer | { readonly unfinished: Html };
+/** What is unfinished is shown, and asked for again; of what is not there, the page says so with status 404. */
+export type Got = Html | ConsoleAnswer | { readonly unfinished: Html } | { readonly missing: Html };
 
 /**
  * Changes something, and leads to a page, back to its own where it names none, or shows once what cannot be seen again.

@@ -62,7 +62,7 @@ test('one model is one table, and so are several in the long form and in CSV', (
 	const long = reportText(definition, attribution(['first', 'linear']), true);
 	assert.match(
 		one,
-		/\nCredited by linear\nchannel +visitors +arrivals +new subscriptions +share of subscriptions +conversion rate +net /,
+		/\nWith credit to all touches alike\nchannel +visitors +arrivals +new subscriptions +share of subscriptions +conversion rate +net /,
 	);
 	assert.match(long, /\nchannel +visitors +arrivals +assist ratio +model +new subscriptions +acquisition /);
 	for (const text of [one, long]) assert.doesNotMatch(text, /\nNet revenue\n/);

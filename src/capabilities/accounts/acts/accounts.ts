@@ -28,12 +28,14 @@ export const settingFields = {
 	explains: {
 		flag: '--explain',
 		text: "let pages, and so everybody, read a score's reasons",
+		label: 'Pages, and so everybody, may read the reasons of scores',
 		isOptional: true,
 		negation: ['--no-explain', 'do not show reasons'],
 	},
 	tellsExperiments: {
 		flag: '--experiments',
 		text: 'let pages, and so everybody, read the group of an experiment that a visitor is in',
+		label: 'Pages, and so everybody, may read in which group of an experiment a visitor is',
 		isOptional: true,
 		negation: ['--no-experiments', 'do not tell groups'],
 	},

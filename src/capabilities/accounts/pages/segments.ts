@@ -142,14 +142,14 @@ async function outcomes(asked: AskedOfAccount, draft: Segment, tried: Rule | und
 		const path = html`<a href="${request.path}?segment=${encodeURIComponent(id)}">${id}</a>`;
 		// One that is valid no more matches nobody.
 		if (!rules[place]) return [path, nameOf(name), '-', '-', '-', '-', 'not valid', codeOf(rule)];
-		const [matching, ...others] = cells(left.next().value as RuleOutcome, base);
+		const [matching, ...others] = cells(left.next().value as RuleOutcome, base, rules[place]?.readsScores);
 		const members = html`<a href="/console/${account.aid}/visitors${queryText(undefined, { segment: id, include: includeOf(asked.view) })}">${matching}</a>`;
 		return [path, nameOf(name), members, ...others, codeOf(rule)];
 	});
 	const everybody = ['', 'All visitors', ...cells(base), ''];
 	const ofTried = tried && (await keptOutcomes(asked, [tried])).rules[0];
 	const preview = ofTried && [
-		['not saved', nameOf(draft.name), ...cells(ofTried, base), codeOf(draft.rule)],
+		['not saved', nameOf(draft.name), ...cells(ofTried, base, tried?.readsScores), codeOf(draft.rule)],
 		everybody,
 	];
 	return html`${triedPart(
@@ -194,13 +194,23 @@ const codeOf = (rule: string) => html`<code>${asWritten(rule)}</code>`;
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 /** @param base of everybody, where the ratio to all is shown */
-function cells({ matching, recent, subscribed }: RuleOutcome, base?: RuleOutcome): HtmlValue[] {
+function cells(
+	{ matching, recent, subscribed }: RuleOutcome,
+	base?: RuleOutcome,
+	readsScores = false,
+): HtmlValue[] {
 	const counts = [matching, recent, subscribed].map(formatNumber);
 	if (recent === 0) return [...counts, '-', '-'];
 	const { share, low, high } = withBounds(subscribed / recent, recent);
 	if (!base) return [...counts, percent(share), '1'];
 	if (base.subscribed === 0) return [...counts, percent(share), '-'];
 	const ratio = (of: number) => ((of * base.recent) / base.subscribed).toFixed(2);
+	if (readsScores)
+		return [
+			...counts,
+			percent(share),
+			[ratio(share), html` <span class="hint">by a model that knows these days</span>`],
+		];
 	// Everybody includes the members, so these bounds are rather too wide than too narrow.
 	return [...counts, percent(share), `${ratio(share)} (${ratio(low)}–${ratio(high)})`];
 }

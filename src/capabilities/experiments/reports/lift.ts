@@ -428,8 +428,8 @@ export const liftReport = reportThat({
 	draw({ lift, rows }, _, money) {
 		if (!lift) return null;
 		const looks = (figures: Lift) => [
-			{ of: 'at every look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
-			{ of: 'one look, planned ahead', ...figures },
+			{ of: 'however often you look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
+			{ of: 'one look, as planned', ...figures },
 		];
 		const bounds = ['low', 'high'] as const;
 		const difference = { name: 'difference', column: 'difference' };

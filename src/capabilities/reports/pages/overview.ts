@@ -112,7 +112,7 @@ function totals(asked: AskedOfAccount, activity: Report, coverage: Report | unde
 			seesRows && rows
 				? rowsPath(asked, rows, { row: {}, report: activity })
 				: `/console/${account.aid}/${page}${queryText(view)}`;
-		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, shown(name, before), name === 'refundPence')}${sparkline(wholeDays(activity).map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
+		return html`<li><a href="${path}"><span class="name">${title}</span> <span class="value">${shown(name, value)}</span> ${before !== null && change(value, before, (of) => shown(name, of), name === 'refundPence')}${sparkline(wholeDays(activity).map((row) => Math.abs(Number(row[name] ?? 0))))}</a></li>
 `;
 	})}${
 		joined !== null &&
@@ -131,14 +131,22 @@ function unbroken(text: string): string {
 	return text.replace('−', '−\u2060');
 }
 
+/** As a count, or in minor units: fewer are told as they are. */
+const fewBefore = 30;
+
 /** @param isLoss whether amounts are negative: then more of it is no gain */
-function change(value: number, before: number, shownBefore: string, isLoss = false): Html {
-	if (before === 0) return html`<span class="change">before: ${shownBefore}</span>`;
+function change(value: number, before: number, shown: (of: number) => string, isLoss = false): Html {
+	if (before === 0) return html`<span class="change">before: ${shown(before)}</span>`;
 	const share = (value - before) / Math.abs(before);
 	const more = isLoss ? -share : share;
 	const percent = Math.round(100 * Math.abs(more));
 	const direction = percent === 0 ? '' : (isLoss ? share >= 0 : share > 0) ? 'up' : 'down';
-	return html`<span class="change ${direction}">${percent === 0 ? '±' : more > 0 ? '+' : '−'}${percent} %</span> <span class="change">from ${shownBefore}</span>`;
+	// A per cent of a few says little.
+	const isOfFew = Math.abs(before) < fewBefore || percent > 100;
+	const difference = `${shown(Math.abs(value - before))} ${more > 0 ? 'more' : 'less'}`;
+	const text =
+		percent > 0 && isOfFew ? difference : `${percent === 0 ? '±' : more > 0 ? '+' : '−'}${percent} %`;
+	return html`<span class="change ${direction}">${text}</span> <span class="change">from ${shown(before)}</span>`;
 }
 
 const shownChannels = 8;

@@ -23,7 +23,7 @@ export const customerPage = accountPage({
 		const { account, person } = asked;
 		const cid = cidOf(asked);
 		const found = await erasable(asked.store, account.id, { cid });
-		if (isNothing(found)) return html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
+		if (isNothing(found)) return { missing: nothingOf(cid) };
 		await asked.note('customer viewed', cid);
 		return html`<p>Stored of the customer <strong>${nameOf(cid)}</strong>:</p>
 ${contents(asked, found)}
@@ -53,7 +53,7 @@ export const eraseCustomerPage = accountPage({
 		const cid = cidOf(asked);
 		const found = await erasable(store, account.id, { cid });
 		const path = customerPath(account.aid, cid);
-		if (isNothing(found)) return html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
+		if (isNothing(found)) return { missing: nothingOf(cid) };
 		const { shared = [], events } = found;
 		return html`<p>Of the customer <strong>${nameOf(cid)}</strong> this would go:</p>
 ${contents(asked, found)}
@@ -78,6 +78,8 @@ ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase 
 });
 
 const cidOf = ({ parts }: AskedOfAccount) => parts.cid as string;
+
+const nothingOf = (cid: string) => html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
 
 function isNothing({ vids, events, links }: Erasable): boolean {
 	return vids.length + events + links === 0;

@@ -5,7 +5,7 @@ import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { filePage, tableFiles } from '../../../kit/console/files.ts';
 import { customerPath, eventPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
 import { commaed, factList, nameOf, pageTable } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { eventsOfUpload, eventsWith, type TracedEvent } from '../../../kit/reading/events.ts';
@@ -112,14 +112,16 @@ async function noteViewed(
 		if (vid !== null) await note(action, vid);
 }
 
-async function unknownEvent({ store, account }: AskedOfAccount, tid: string): Promise<Html> {
+async function unknownEvent({ store, account }: AskedOfAccount, tid: string): Promise<Got> {
 	const shown = await store.read(account.id, visitorsWith({ kind: 'tid', value: tid }, maxRows));
 	const visitors = shown.map(
 		({ vid }) => html`<a href="${visitorPath(account.aid, vid)}">visitor ${vid.slice(0, 12)}…</a>`,
 	);
-	return html`<p class="empty">No subscription event with the transaction ${nameOf(tid)} is stored.
+	const missing = html`<p class="empty">No subscription event with the transaction ${nameOf(tid)} is stored.
 ${shown.length > 0 && html`A page has shown it to ${commaed(visitors)}, so an upload is missing.`}
-Whether it was ever uploaded, an API key asks with <code>GET /subscription/${nameOf(tid)}</code>.</p>`;
+Whether it was ever uploaded, an API key asks with <code>GET /subscription/${nameOf(tid)}</code>.</p>
+<p><a href="/console/${account.aid}/visitors">Find another</a></p>`;
+	return { missing };
 }
 
 async function uploadSection(asked: AskedOfAccount, event: TracedEvent): Promise<Html> {

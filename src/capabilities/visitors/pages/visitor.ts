@@ -13,6 +13,7 @@ import { arranged, commaed, factList, nameOf, sortedTable } from '../../../kit/c
 import { withoutHidden } from '../../../kit/format/hidden-characters.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
+import { visitorRecord } from '../../../kit/reading/visitor-record.ts';
 import { noteList } from '../../../kit/reports/day-notes.ts';
 import { type Lane, lifeLine } from '../../../kit/reports/life-line.ts';
 import { htmlTable } from '../../../kit/reports/report-drawing.ts';
@@ -36,7 +37,13 @@ export const visitorPage = accountPage({
 	title: 'Visitor',
 	right: 'visitors',
 	async get(asked) {
-		const { account, parts, person, calendar } = asked;
+		const { account, parts, person, calendar, store } = asked;
+		const known = await store.read(account.id, visitorRecord(parts.vid as string, 1));
+		if (!known) {
+			const missing = html`<p class="empty">Nothing is stored of a visitor ${nameOf(parts.vid as string)}.</p>
+<p><a href="/console/${account.aid}/visitors">Find another</a></p>`;
+			return { missing };
+		}
 		const life = await lifeOf(asked);
 		const path = visitorPath(account.aid, parts.vid as string);
 		return html`${facts(asked, life)}
@@ -113,7 +120,7 @@ export const eraseVisitorPage = accountPage({
 		const { hits, visits, events, links, customers } = await erasable(store, account.id, { vid });
 		const path = visitorPath(account.aid, vid);
 		if (hits + visits + events + links === 0)
-			return html`<p class="empty">Nothing is stored of a visitor ${nameOf(vid)}.</p>`;
+			return { missing: html`<p class="empty">Nothing is stored of a visitor ${nameOf(vid)}.</p>` };
 		const fields = html`<p><label><input type="checkbox" name="sure" value="yes" required> Erase all of this</label></p>`;
 		return html`<p><a href="${path}">Visitor ${vid}</a></p>
 <p>This would go:</p>
@@ -142,16 +149,18 @@ function customersOf({ record }: VisitorLife): string[] {
 	return record.identityLinks.flatMap(({ kind, value }) => (kind === 'cid' ? value : [])).slice(0, maxIds);
 }
 
-function facts({ account, calendar }: AskedOfAccount, { record }: VisitorLife): Html {
-	const { vid, profile, memberships, identityLinks } = record;
+function facts({ account, calendar, now }: AskedOfAccount, { record, changes }: VisitorLife): Html {
+	const { vid, profile, identityLinks } = record;
 	const shown = (kind: 'cid' | 'tid', path: typeof searchPath) => {
 		const values = identityLinks.flatMap((link) => (link.kind === kind ? link.value : []));
 		const links = values.map((value) => html`<a href="${path(account.aid, value)}">${nameOf(value)}</a>`);
 		return commaed(links.slice(0, maxIds));
 	};
-	const segments = memberships.map(
-		({ segment, since }) => html`${nameOf(segment)} since ${calendar.timeOf(Date.parse(since))}`,
-	);
+	// As the line below tells it. What only today's look tells began at no moment that is known.
+	const latest = new Map(changes?.segments.map((change) => [change.segment, change]));
+	const segments = [...latest.values()]
+		.filter(({ isIn }) => isIn)
+		.map(({ name, atMs }) => html`${nameOf(name)}${atMs < now() && ` since ${calendar.timeOf(atMs)}`}`);
 	const seen = (of: Profile) => ({
 		'First seen': calendar.timeOf(of.firstAtMs),
 		'Last seen': calendar.timeOf(of.lastAtMs),

@@ -95,7 +95,7 @@ for (const engine of enginesAboveContract)
 			const lines = (await file('timeline.csv')).trim().split('\r\n');
 			assert.equal(lines.length, timeline.length + 1);
 			assert.match(await file('none.csv'), /There is no file none\.csv/);
-			assert.equal((await ada.whole(`${base}/visitors/${'0'.repeat(32)}`)).status, 400);
+			assert.equal((await ada.whole(`${base}/visitors/${'0'.repeat(32)}`)).status, 404);
 			assert.deepEqual(errors, []);
 		});
 
@@ -213,6 +213,8 @@ for (const engine of enginesAboveContract)
 			const { status, body } = await ada.get(address);
 			assert.equal(status, 200);
 			assert.match(body, /£10\.01<\/strong>, acquisition/);
+			assert.equal((await ada.get(`${base}/events/nothing`)).status, 404);
+			assert.equal((await ada.get(`${base}/customers/nobody`)).status, 404);
 			for (const part of ['r-1', keyId, 'billing', `${base}/visitors/${vid}`, `${base}/events/T-other`])
 				assert.ok(body.includes(part), part);
 			assert.match(body, /A page has shown the transaction to this visitor first/);
