@@ -161,6 +161,7 @@ ${outcomeTable('Preview', preview)}</section>`,
 ${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
 ${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>bin/caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable('Segments', [...rows, everybody])}
 ${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
+${rules.some((rule) => rule?.readsScores) && html`<p class="note">* Their rules read scores, whose model has learned from these days: the ratio is better than it will be.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
 <details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>bin/caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the ratio to all is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their ratio looks better than it will be.</p></details></section>`;
@@ -205,12 +206,7 @@ function cells(
 	if (!base) return [...counts, percent(share), '1'];
 	if (base.subscribed === 0) return [...counts, percent(share), '-'];
 	const ratio = (of: number) => ((of * base.recent) / base.subscribed).toFixed(2);
-	if (readsScores)
-		return [
-			...counts,
-			percent(share),
-			[ratio(share), html` <span class="hint">by a model that knows these days</span>`],
-		];
+	if (readsScores) return [...counts, percent(share), `${ratio(share)}*`];
 	// Everybody includes the members, so these bounds are rather too wide than too narrow.
 	return [...counts, percent(share), `${ratio(share)} (${ratio(low)}–${ratio(high)})`];
 }

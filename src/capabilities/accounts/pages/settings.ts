@@ -135,8 +135,8 @@ function goalTable(asked: AskedOfAccount): Html {
 		Goal: ({ name }) => nameOf(name),
 		'Event types': ({ evts }) => (evts.includes('*') ? 'all' : nameOf(evts.join(', '))),
 		Counts: ({ counts }) => counts,
-		'#Days': ({ horizonDays }) => horizonDays,
-		'Bands, from percentile': ({ name, mediumFrom, highFrom }) => {
+		'#Within days': ({ horizonDays }) => horizonDays,
+		'Medium and high from percentile': ({ name, mediumFrom, highFrom }) => {
 			const field = html`<input name="bands" value="${mediumFrom},${highFrom}" size="6" aria-label="Bands of ${name}" required>`;
 			return formOf(asked, 'update goal', [hiddenFields({ goal: name }), field], 'Change');
 		},

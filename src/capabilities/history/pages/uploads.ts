@@ -195,7 +195,7 @@ async function quotas(asked: AskedOfAccount): Promise<Html> {
 		'#Used this month': ({ used }) => used,
 		'#Left': ({ remaining }) => remaining,
 		'#Quota': ({ quota }) => quota,
-		'#Month at this pace': (one) => {
+		'#This month at this pace': (one) => {
 			const forecast = forecastOf(one, now());
 			return forecast > one.quota ? html`<span class="bad">${formatNumber(forecast)}</span>` : forecast;
 		},
@@ -229,7 +229,7 @@ async function latest(asked: AskedOfAccount, days: readonly string[]): Promise<H
 		'Key…': ([one]) => (one?.keyId ? html`<code>${one.keyId}</code>` : '-'),
 		'#Events stored': (own) => own.length,
 		'#Amount': (own) => money(own.reduce((sum, { rvn }) => sum + rvn, 0)),
-		'One of them…': ([one]) =>
+		'One of its events…': ([one]) =>
 			one && html`<a href="${eventPath(account.aid, one.tid)}">${nameOf(one.tid)}</a>`,
 	});
 	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Stored uploads</h2>

@@ -77,7 +77,7 @@ ${formOf(asked, 'grant', grantFields(asked), 'Give this role')}</section>
 <section class="section"><h2>Signed in</h2>
 ${sessionTable(asked, sessions)}
 ${sessions.length > 1 && formOf(asked, 'end sessions', null, 'Sign out everywhere')}</section>
-<section class="section"><h2>Another link</h2>
+<section class="section"><h2>A new link to sign in</h2>
 <p>It signs ${person.email} in once, within 15 minutes, for example where the password is forgotten.</p>
 ${formOf(asked, 'link', null, 'Make a link')}
 ${person.hasSecondFactor && formOf(asked, 'remove second factor', null, 'Remove the second factor, which is lost')}
@@ -148,7 +148,7 @@ export const auditPage: ConsolePage = {
 ${field('user', 'Who')}${field('account', 'Account')}${field('about', 'Visitor, key or person')}
 <button>Show</button> <a href="${request.path}">Reset</a>
 </form>
-${entries.length === 0 ? html`<p class="empty">Nothing yet.</p>` : table}
+${entries.length === 0 ? html`<p class="empty">Nobody has done such a thing.</p>` : table}
 ${entries.length === maxListed && html`<p class="note">These are the latest 1,000; earlier ones are listed by <code>bin/caskade audit list --limit 10000</code>.</p>`}
 <p class="note">Entries are kept for 400 days. Of an erased visitor only stays that somebody did something with one.</p>`;
 	},

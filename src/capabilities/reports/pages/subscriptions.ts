@@ -52,6 +52,6 @@ ${await reportSection(asked, 'subscriptions', {
 	texts: { basis, having, credited, moved, compare: null },
 	isAlone: true,
 })}
-${isOfTouch && credited === null && html`<p class="note">These have such a touch in their path. What a model credits it with is their parts: each is shared among all its touches.</p>`}`;
+${isOfTouch && credited === null && html`<p class="note">These have such a touch in their path. A model may credit it with a part of each only.</p>`}`;
 	},
 });

@@ -139,7 +139,7 @@ async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
 		'#Visitors': (band) => visitorsOf(asked, goal, band),
 		'#Share': (band) => percent(band.visitors / visitors),
 		'#Lowest score': ({ lowest }) => percent(lowest),
-		'#Mean': (band) => percent(band.predicted / band.visitors),
+		'#Mean score': (band) => percent(band.predicted / band.visitors),
 		'#Highest score': ({ highest }) => percent(highest),
 		'#Expected to reach the goal': ({ predicted }) => predicted.toFixed(1),
 	});
@@ -217,9 +217,9 @@ function versionTable(
 		Scores: ({ scope }) => scopeText(scope),
 		Made: ({ createdAt }) => timeOf(createdAt),
 		Model: ({ kind }) => (kind === 'prior' ? 'none found' : kind),
-		'#AUC': ({ auc }) => auc?.toFixed(3) ?? '-',
+		'#Ranked rightly (AUC)': ({ auc }) => auc?.toFixed(3) ?? '-',
 		'#Log loss': ({ logLoss }) => logLoss?.toFixed(4) ?? '-',
-		'#Of the base rate': ({ baseRateLogLoss }) => baseRateLogLoss?.toFixed(4) ?? '-',
+		'#Log loss of the base rate': ({ baseRateLogLoss }) => baseRateLogLoss?.toFixed(4) ?? '-',
 		State: ({ active }) => active && html`<span class="good">in use</span>`,
 		...(mayChange && {
 			Use: ({ version, scope, kind, active }: ComparedModel) =>

@@ -26,7 +26,7 @@ export const systemPage: ConsolePage = {
 <p>Disk space, keys, the integrity and schema of every database, the figures kept of past days and missing erasures, as <code>bin/caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
 ${formOf(asked, 'doctor', null, 'Check now')}</section>
 <section class="section"><h2>Measured since the start</h2>
-${request.serving ? figures(request.serving.figures) : html`<p class="empty">The serving process has not told.</p>`}</section>
+${request.serving ? figures(request.serving.figures) : html`<p class="empty">The server has not told its figures yet.</p>`}</section>
 <section class="section"><h2>Active models</h2>
 ${models(asked)}</section>
 <section class="section"><h2>Usage plans</h2>

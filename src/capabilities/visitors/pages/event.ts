@@ -132,7 +132,7 @@ async function uploadSection(asked: AskedOfAccount, event: TracedEvent): Promise
 	const others = (await store.read(account.id, eventsOfUpload(event, maxEvents))).filter(
 		({ tid }) => tid !== event.tid,
 	);
-	return html`<section class="section"><h2>Came with this upload</h2>
+	return html`<section class="section"><h2>The upload that brought it</h2>
 ${factList({
 	Received: calendar.timeOf(Date.parse(receivedAt)),
 	'Request id':
@@ -144,7 +144,7 @@ ${factList({
 			? 'not known: it was imported, or stored before keys were recorded'
 			: html`<code>${keyId}</code>${key?.name && html`, ${nameOf(key.name)}`}${key?.revokedAt && ', revoked since'}`,
 })}
-${others.length > 0 && html`<h3>With it</h3>`}
+${others.length > 0 && html`<h3>Other events of this upload</h3>`}
 ${others.length > 0 && eventTable(asked, others)}</section>`;
 }
 
@@ -156,7 +156,7 @@ const reasons = {
 
 function visitorSection({ account }: AskedOfAccount, { vid, named }: TracedEvent): Html {
 	const { aid } = account;
-	return html`<section class="section"><h2>Belongs to</h2>
+	return html`<section class="section"><h2>Whose it is</h2>
 ${vid === null && html`<p class="empty">Nobody: no page has shown its transaction or its customer id, nor those of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are joined</a></p>`}
 ${vid !== null && html`<p><a href="${visitorPath(aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`}</section>`;
 }

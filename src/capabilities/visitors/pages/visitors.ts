@@ -175,7 +175,7 @@ function visitorTable(asked: AskedOfAccount, visitors: readonly ListedVisitor[])
 		'#Visits': ({ visits }) => visits,
 		'#Hits': ({ hits }) => hits,
 		'Came by': ({ lastChannel }) => lastChannel !== undefined && nameOf(lastChannel),
-		'#Events': ({ visits, subscriptions }) => subscriptions?.count ?? (visits && 0),
+		'#Subscription events': ({ visits, subscriptions }) => subscriptions?.count ?? (visits && 0),
 		'#Revenue': ({ visits, subscriptions }) =>
 			subscriptions ? money(subscriptions.revenuePence) : visits && '-',
 	});

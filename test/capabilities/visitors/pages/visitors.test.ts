@@ -261,7 +261,7 @@ for (const engine of enginesAboveContract)
 			const timeOf = (ms: number) => isoTime(ms).slice(0, 19).replace('T', ' ');
 			const received = timeOf(late.atMs);
 			assert.ok(text.includes(`Happened ${timeOf(atMs - hourMs)} Subscription`), text);
-			assert.ok(text.includes(`Came with this upload Received ${received} Request`), text);
+			assert.ok(text.includes(`The upload that brought it Received ${received} Request`), text);
 			assert.match(
 				text,
 				new RegExp(`Happened Received Transaction .* ${timeOf(atMs)} ${received} T-renewal`),
