@@ -97,9 +97,9 @@ async function look(browser: Browser, parts: Readonly<Record<string, string>>): 
 	for (const address of [...addressesOf(aid, parts), ...more]) {
 		const { status, body: shown } = await browser.whole(address);
 		const what = address.slice(0, 80);
-		// Of nobody there is no page.
-		const isKnown = parts.vid !== undefined || !address.includes('/visitors/');
-		if (isKnown && status !== 200) faults.push(`${what}: ${status}`);
+		// What a part of the address names that is not given.
+		const isUnknown = /\/(visitors|customers|events)\/x(\/|$)/.test(address);
+		if (status !== (isUnknown ? 404 : 200)) faults.push(`${what}: ${status}`);
 		const elements = (shown.match(/<\w/g) ?? []).length;
 		if (elements > maxElements) faults.push(`${what}: ${elements} elements`);
 		const [broken] = brokenOut.exec(shown) ?? [];

@@ -36,8 +36,12 @@ export async function faultsOf(source: string): Promise<string[]> {
 /** Every page that is shown, from the console's own list, so that none that is added later is forgotten. */
 export function addressesOf(account: string, parts: Readonly<Record<string, string>>): string[] {
 	const shown = allPages.filter(({ path, get }) => get && !/\.json|\.csv|:file|export/.test(path));
-	return shown.map(
-		({ path }) =>
+	const paths = [
+		...shown.map(({ path }) => path),
+		...['goals', 'keys'].map((part) => `:aid/settings?part=${part}`),
+	];
+	return paths.map(
+		(path) =>
 			`/console/${path.replace(':aid', account).replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(parts[name] ?? 'x'))}`,
 	);
 }
