@@ -96,7 +96,7 @@ export async function storeTogether<Stored, Outcome>(
 	timeoutMs?: number,
 ): Promise<Outcome[]> {
 	const running = all.map(({ tables, insert }) => ({ tables, insert, step: insert.next() }));
-	let before = () => [begin(), holdPlaces(client, all, timeoutMs)];
+	let before = () => [begin(), ...all.map(({ tables }) => holdPlace(client, tables, timeoutMs))];
 	for (;;) {
 		const live = running.filter(({ step }) => !step.done);
 		const steps = live.map(({ step }) => step.value as readonly WriteStep[]);
@@ -194,14 +194,6 @@ function* withLocksJoined<Outcome>(steps: Steps<Outcome>): Steps<Outcome> {
 	}
 	if (locks.length > 0) yield locks;
 	return step.value;
-}
-
-async function holdPlaces(
-	client: pg.PoolClient,
-	all: readonly { readonly tables: AccountTables }[],
-	timeoutMs: number | undefined,
-): Promise<void> {
-	await Promise.all(all.map(({ tables }) => holdPlace(client, tables, timeoutMs)));
 }
 
 /** Connections whose transactions have left work to the background. */

@@ -51,7 +51,7 @@ export interface FairSchedulerOptions {
 	/** The maximum number of accounts that may share a turn; 1 by default. */
 	readonly maxAccounts?: () => number;
 	/** Whether an account takes one turn at a time. */
-	readonly isAlone?: (accountId: number) => boolean;
+	readonly isAlone?: ((accountId: number) => boolean) | undefined;
 	/** Handles the waiting requests of the turn's accounts; never rejects. */
 	readonly work: (turn: Turn) => Promise<void>;
 }

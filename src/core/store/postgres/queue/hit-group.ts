@@ -46,7 +46,6 @@ export function hitGroups(tablesOf: TablesOf): WriteKind<WaitingHit> {
 		maxGroup: 64,
 		// A hit's statements need the rows of earlier ones, so two accounts would wait for each other's round trips.
 		maxAccounts: 1,
-		isAlone: () => false,
 		fits: () => true,
 		acquireWithinMs: () => acquireWithinMs,
 		store: (client, group, committing) =>

@@ -76,9 +76,8 @@ export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
 			group.every((other) => !other.upload.simulate) &&
 			group.reduce((rows, other) => rows + other.upload.events.length, upload.events.length) <= maxRows,
 		acquireWithinMs: (group) => lastDeadlineMs(group) - monotonicMs() + graceMs,
-		store: (client, group, committing) => {
-			return store(client, { parts: partsOf(group, tablesOf, seen), group, seen }, committing);
-		},
+		store: (client, group, committing) =>
+			store(client, { parts: partsOf(group, tablesOf, seen), group, seen }, committing),
 	};
 }
 

@@ -31,7 +31,7 @@ export interface WriteKind<Waiting extends WaitingWrite> {
 	/** The maximum number of accounts in a transaction. */
 	readonly maxAccounts: number;
 	/** Whether an account's transactions would be in each other's way, so that it has one at a time. */
-	isAlone(accountId: number): boolean;
+	readonly isAlone?: (accountId: number) => boolean;
 	/** Whether a write may join a group of at least one. */
 	fits(group: readonly Waiting[], next: Waiting): boolean;
 	/** How long a group may wait for a connection. */
@@ -83,7 +83,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 			places,
 			length,
 			maxAccounts,
-			isAlone: (accountId) => kind.isAlone(accountId),
+			isAlone: kind.isAlone,
 			work: (turn) => this.#work(turn),
 		});
 	}
