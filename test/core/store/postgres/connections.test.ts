@@ -140,3 +140,25 @@ test('while the database refuses connections, requests get 503 and /readyz too; 
 	assert.equal((await upload()).status, 201);
 	assert.equal((await hit()).status, 200);
 });
+
+test('an address may name the socket of a server on the same machine', async (t) => {
+	const url = new URL(await freshPostgresDatabase());
+	const session = await sessionOn(t, url.href);
+	const [shown] = (await session.query('SHOW unix_socket_directories')).rows;
+	const [folder] = String(shown?.unix_socket_directories).split(', ');
+	url.search = `?host=${folder}`;
+	const store = await openStore(url.href);
+	t.after(() => store.close());
+	const { aid, key } = await addClient(store);
+	await using server = await ServeProcess.start(['--database', url.href]);
+	const upload = await fetch(`${server.url}/subscription`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json', 'x-api-key': key },
+		body: JSON.stringify({ aid, data: [event()] }),
+	});
+	assert.equal(upload.status, 201);
+	const { rows } = await session.query(
+		"SELECT count(*)::int AS clients FROM pg_stat_activity WHERE application_name = 'caskade' AND datname = current_database() AND client_addr IS NULL",
+	);
+	assert.ok(rows[0].clients > 0);
+});
