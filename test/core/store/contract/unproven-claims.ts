@@ -134,6 +134,19 @@ export function unprovenClaimContract(engine: Engine): void {
 			await assertAsTheLogSays(account.store, account.accountId);
 		});
 
+		test('whoever claims an event that has followed a proven one sees it by the claim from then on', async () => {
+			const account = await openHours(engine);
+			await account.uploads({ tid: 'order-1', subid: 'S' }, { tid: 'order-2', subid: 'S' });
+			const buyer = await account.shows(provenTid('order-1'));
+			assert.equal(await account.told(buyer), 2);
+			await account.shows(claimedTid('order-2'), buyer);
+			assert.equal(await account.told(buyer), 1);
+			await assertAsTheLogSays(account.store, account.accountId);
+			await account.shows(provenTid('order-2'), buyer);
+			assert.equal(await account.told(buyer), 2);
+			await assertAsTheLogSays(account.store, account.accountId);
+		});
+
 		test('who proves a key holds it, whoever claimed it before, and a claim to an order yields to its customer', async () => {
 			const account = await openHours(engine);
 			await account.uploads({ tid: 'order-1', cid: 'customer-42' }, { tid: 'order-2' });

@@ -494,9 +494,15 @@ export function lockEvents(tids: readonly string[], erasing = true): Askable<Que
 	return sql`SELECT tid, subid, cid, vid, named FROM @subscription_event WHERE tid IN ${tids}${erasing ? raw('') : notErasing} ORDER BY tid FOR UPDATE /* lock events */`;
 }
 
+/** Which of some visitors have links that were not proven at once. Of all others, every event is seen. */
+export function unprovenAmong(vids: readonly string[]): Askable<Select> {
+	return select`DISTINCT vid FROM @claim WHERE vid IN ${vids} AND unproven_until IS NOT NULL /* unproven */`;
+}
+
 /**
  * Assigns events to their owners, and the events that follow them by `subid`.
- * @returns the visitors who gained or lost an event
+ * @returns the visitors who gained or lost an event, or whose profile may gain or lose one: whoever claims an event that has followed its
+ * subscription sees it by that claim from then on
  */
 export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
 	if (events.length === 0) return new Set();
@@ -520,5 +526,15 @@ export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<stri
 		return owner === event.vid ? [] : [owner, event.vid];
 	});
 	const followed = yield* followSubscriptions(renamed.map(({ subid }) => subid));
-	return new Set([...moved.filter((vid) => vid !== null), ...followed]);
+	const kept = renamed.flatMap((event) => {
+		const owner = newOwnerOf(event);
+		const isSame = owner?.vid === event.vid && owner.named > 0 !== event.named > 0;
+		return isSame && event.vid !== null ? [event.vid] : [];
+	});
+	const claiming = kept.length > 0 ? yield* unprovenAmong(unique(kept)) : [];
+	return new Set([
+		...moved.filter((vid) => vid !== null),
+		...followed,
+		...claiming.map(({ vid }) => String(vid)),
+	]);
 }

@@ -10,9 +10,10 @@ import {
 	type IdentityLink,
 	isUnproven,
 	lockContested,
+	unprovenAmong,
 } from '../owners/identity-links.ts';
 import { addTasks } from '../tasks.ts';
-import { saveHidden, unprovenAmong } from './hidden-events.ts';
+import { saveHidden } from './hidden-events.ts';
 import { foldOn, type LogSubject, readMoment } from './log-piece.ts';
 import { refold, waitToBeFolded } from './refold.ts';
 import { lockVisitors } from './stored-profiles.ts';

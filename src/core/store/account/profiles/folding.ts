@@ -10,11 +10,12 @@ import {
 	eventsOfVisitor,
 	isUnproven,
 	lockContested,
+	unprovenAmong,
 } from '../owners/identity-links.ts';
 import { followFew, followOn, sortedId } from '../owners/subscription-owners.ts';
 import { addTasks, beginTasks, leaveTasks } from '../tasks.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
-import { type Hidden, hiddenIn, saveHidden, unprovenAmong } from './hidden-events.ts';
+import { type Hidden, hiddenIn, saveHidden } from './hidden-events.ts';
 import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
 import { isFolded, nothingFolded, refold, replay, waitToBeFolded, withShortLogs } from './refold.ts';
 import { loadVisitors, lockVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';

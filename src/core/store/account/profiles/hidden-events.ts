@@ -1,16 +1,5 @@
 import { neverProven } from '../../../domain/ownership.ts';
-import {
-	type Askable,
-	ask,
-	type Query,
-	type Reading,
-	type Row,
-	raw,
-	type Select,
-	select,
-	sql,
-	values,
-} from '../../steps.ts';
+import { ask, type Query, type Reading, type Row, raw, select, sql, values } from '../../steps.ts';
 import { isProvenSql, linksToEventSql } from '../owners/identity-links.ts';
 
 /**
@@ -38,11 +27,6 @@ const namingLinks = raw(linksToEventSql('own', 'naming'));
 
 /** Columns of `@subscription_event` that `seenAmong` needs. */
 export const seenColumns = raw('vid, tid, subid, named, received_at, arrived_at');
-
-/** Which of some visitors have links that were not proven at once. Of all others, every event is seen. */
-export function unprovenAmong(vids: readonly string[]): Askable<Select> {
-	return select`DISTINCT vid FROM @claim WHERE vid IN ${vids} AND unproven_until IS NOT NULL /* unproven */`;
-}
 
 /** Events of visitors, and what of them is left out. */
 export interface SeenEvents {

@@ -2,8 +2,8 @@ import { hitEntry } from '../../../domain/hit.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../../domain/profile.ts';
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { ask, type Reading, type Row, raw, select } from '../../steps.ts';
-import { type IdentityLink, linksOfRow } from '../owners/identity-links.ts';
-import { type Hidden, seenAmong, seenColumns, unprovenAmong } from './hidden-events.ts';
+import { type IdentityLink, linksOfRow, unprovenAmong } from '../owners/identity-links.ts';
+import { type Hidden, seenAmong, seenColumns } from './hidden-events.ts';
 import type { LoggedHit } from './touches.ts';
 
 /** The most log entries that a piece reads. */

@@ -1,8 +1,9 @@
 import { profileOf } from '../../../domain/profile.ts';
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
+import { unprovenAmong } from '../owners/identity-links.ts';
 import { addTasks } from '../tasks.ts';
-import { type Hidden, hiddenIn, saveHidden, seenAmong, seenColumns, unprovenAmong } from './hidden-events.ts';
+import { type Hidden, hiddenIn, saveHidden, seenAmong, seenColumns } from './hidden-events.ts';
 import { loggedHit } from './log-piece.ts';
 import { loadFreeVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
 import { beginningsIn, correctTouches, loadTouches, touchesOf } from './touches.ts';
