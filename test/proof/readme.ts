@@ -48,7 +48,9 @@ function withoutChance(line: string): string {
 
 /** The same without numbers, where they depend on what visitors did until now. */
 function withoutNumbers(line: string): string {
-	return withoutChance(line).replace(/[-−]?£?\d[\d,.]*/g, '0');
+	return withoutChance(line)
+		.replace(/[-−]?£?\d[\d,.]*/g, '0')
+		.replace(/(?<=alike, ).+(?= has most)/, 'CHANNEL');
 }
 
 /** The form of a JSON document: the names of its fields, and the first item of each list. */
