@@ -26,8 +26,8 @@ test('what is about no account, or for administrators, has no address', async ()
 test('every act about an account that operators may do has one', async () => {
 	const src = join(import.meta.dirname, '../../../../src');
 	const all: string[] = [];
+	// Views are people's, and a key is nobody.
 	for (const file of globSync('capabilities/*/{acts,acts/*}.ts', { cwd: src }))
-		// Views are people's, and a key is nobody.
 		for (const made of Object.values(await import(join(src, file))) as AnyAct[])
 			if (made?.verb && !made.isOfAll && made.right !== 'administer' && made.noun !== 'view')
 				all.push(`${made.noun} ${made.verb}`);
