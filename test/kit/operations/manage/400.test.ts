@@ -52,10 +52,11 @@ test('an account of another client is not available', async () => {
 test('whatever an act is given, the answer is what it made or what is wrong', async () => {
 	const service = await openAccount();
 	const key = await manageKeyOf(service);
-	let refused = 0;
+	let [acts, refused] = [0, 0];
 	for (const [noun, of] of Object.entries(managedActsOf(capabilities)))
 		for (const verb of of.verbs) {
 			const { takes } = await loadAct(of, noun, verb);
+			acts++;
 			for (const text of [
 				'x',
 				'((',
@@ -77,7 +78,8 @@ test('whatever an act is given, the answer is what it made or what is wrong', as
 				if (answer.status === 400) refused++;
 			}
 		}
-	assert.ok(refused > 100, `only ${refused} were refused`);
+	// Some take nothing, or whatever is a name.
+	assert.ok(refused > 2 * acts, `only ${refused} were refused of ${acts} acts`);
 });
 
 test('a wrong rule of a segment is told with its place, and is in the audit log as refused', async () => {
