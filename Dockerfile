@@ -1,11 +1,11 @@
-# `npm ci && npm run build` makes the package that this image is made of, dist/caskade-0.1.0.tgz.
+# `npm ci && npm run build` makes the package that this image is made of, dist/caskade-1.0.0.tgz.
 #
 # The base is named by its exact version, not by its digest: no registry of images could be asked where this was written.
 # `docker buildx imagetools inspect node:26.10.0-trixie-slim` prints the digest, to be added here as node:26.10.0-trixie-slim@sha256:…
 ARG BASE=node:26.10.0-trixie-slim
 
 FROM $BASE AS package
-COPY dist/caskade-0.1.0.tgz /tmp/caskade.tgz
+COPY dist/caskade-1.0.0.tgz /tmp/caskade.tgz
 # Types and source maps are for those who develop.
 RUN npm install --global --ignore-scripts --no-audit --no-fund /tmp/caskade.tgz \
  && cd /usr/local/lib/node_modules/caskade \
