@@ -22,12 +22,10 @@ import {
 } from '../../kit/console/page.ts';
 import { type View, viewOf } from '../../kit/console/view.ts';
 import { html } from '../../kit/format/html.ts';
-import type { OpenSession } from '../../kit/person.ts';
-import { may } from '../../kit/person.ts';
+import { may, type OpenSession } from '../../kit/person.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
 import { type DayNote, dayNotes } from '../../kit/reports/day-notes.ts';
 import { FairQueue } from '../../kit/reports/fair-queue.ts';
-
 import { reportedAccount } from '../../kit/reports/report-query.ts';
 import { Kept } from './kept.ts';
 

@@ -3,7 +3,6 @@ import type { Store } from '../../core/store/store.ts';
 import { assembled } from '../assembled.ts';
 import type { ComputeJobs } from '../jobs/compute-jobs.ts';
 import type { Report, ReportDefinition } from './report.ts';
-
 import type { ReportedAccount, ReportQuery } from './report-query.ts';
 
 /** The kinds of all reports, in the order in which they are listed. What each is, is loaded when one is asked for. */

@@ -5,7 +5,6 @@ import { noteForm } from '../../../kit/console/note-form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
-
 import { addNote, removeNote } from '../acts/notes.ts';
 
 /** What pictures of time tell of days: written by people and by the service itself, and removed again. */

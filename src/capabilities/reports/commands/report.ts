@@ -1,8 +1,22 @@
+import { Option } from 'commander';
 import { OperatorError } from '../../../core/errors.ts';
-import { aidText, command } from '../../../kit/cli/command.ts';
+import { aidText, command, merged } from '../../../kit/cli/command.ts';
+import { type CommonOptions, print, withStore } from '../../../kit/cli/output.ts';
+import { writeOutputFile } from '../../../kit/cli/output-file.ts';
+import { filled } from '../../../kit/config.ts';
+import { madeReport } from '../../../kit/reports/all-reports.ts';
+import { calendarOf } from '../../../kit/reports/calendar.ts';
 import type { ReportDefinition } from '../../../kit/reports/report.ts';
-import { checkGiven, parameterNames } from '../../../kit/reports/report-query.ts';
-import { csvOutput, htmlOutput, optionOf, printReport } from './print-report.ts';
+import {
+	checkGiven,
+	parameterNames,
+	parameters,
+	queryOf,
+	type ReportParameter,
+	type ReportQuery,
+	reportedAccount,
+} from '../../../kit/reports/report-query.ts';
+import { reportCsv, reportText } from '../../../kit/reports/report-table.ts';
 
 export const reportCommand = (all: readonly ReportDefinition[]) =>
 	command('report', 'which visits led to which subscriptions, and what they were worth')
@@ -24,9 +38,9 @@ docs/reference/reports.md has every figure's formula. 'caskade spend import' sto
 		.with((own) => {
 			for (const name of parameterNames) if (name !== 'experiment') own.addOption(optionOf(name));
 		})
-		.option(...csvOutput)
+		.option('--csv', 'print CSV, with whole pence')
 		.conflicts('json')
-		.option(...htmlOutput)
+		.option('--html <file>', 'write the report as one HTML page, with charts')
 		.option(
 			'--long',
 			'one table, as in CSV, not several: in attribution with a row for each model, not a column',
@@ -54,3 +68,38 @@ docs/reference/reports.md has every figure's formula. 'caskade spend import' sto
 				options,
 			);
 		});
+
+/** Makes a report and prints it. */
+function printReport(
+	definition: ReportDefinition,
+	aid: string,
+	given: Partial<ReportQuery>,
+	options: CommonOptions & { readonly csv?: boolean; readonly html?: string; readonly long?: boolean },
+): Promise<void> {
+	return withStore(options, async (store) => {
+		const { long: isLong = false } = options;
+		const account = await store.control.account(aid);
+		const report = await madeReport(store, reportedAccount(account), queryOf(definition, given));
+		if (options.html !== undefined) {
+			const { reportPage } = await import('../../../kit/reports/report-page.ts');
+			const { dayNotes } = await import('../../../kit/reports/day-notes.ts');
+			const notes = await dayNotes(store.control, account.id, calendarOf(report.timezone));
+			writeOutputFile(options.html, reportPage(definition, report, { isLong, notes }));
+		}
+		const textOf = () =>
+			options.csv ? reportCsv(definition, report) : reportText(definition, report, isLong);
+		print(options, report, () => process.stdout.write(textOf()));
+	});
+}
+
+function optionOf(name: ReportParameter): Option {
+	const { text, otherwise, value, parse } = parameters[name];
+	const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+	const description = otherwise === undefined ? text : `${text} (default: ${otherwise})`;
+	if (value === undefined) return new Option(`--no-${flag}`, description);
+	const parseNow = (given: string) => parse(given, Date.now()) as object;
+	return filled(
+		new Option(`--${flag} <${value}>`, description),
+		value.endsWith('...') ? merged(parseNow) : parseNow,
+	);
+}

@@ -8,7 +8,6 @@ import { noGateways } from '../../../../src/core/domain/mail-gateways.ts';
 import { Cadences, monthDays } from '../../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
 import type { AccountHistory } from '../../../../src/kit/reading/histories.ts';
-
 import { logEndMs, type MadeUpVisitor, madeUpVisitors } from '../made-up-log.ts';
 
 const asOfMs = logEndMs - 10 * dayMs;
