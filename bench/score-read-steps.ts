@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '../src/assembly/open.ts';
+import type { Experiment } from '../src/capabilities/experiments/store/experiments.ts';
 import { Withholding } from '../src/capabilities/experiments/withholding.ts';
 import { storeHistory } from '../src/capabilities/history/store/past-history.ts';
 import { train } from '../src/capabilities/training/judge/train.ts';
@@ -16,7 +17,6 @@ import { profileFeatures, vocabularyOf } from '../src/capabilities/training/rows
 import { ServedSample } from '../src/capabilities/training/serve/served-sample.ts';
 import { RequestCounter } from '../src/core/access/request-counter.ts';
 import { monotonicMs } from '../src/core/clock.ts';
-import type { Experiment } from '../src/core/domain/experiment-group.ts';
 import type { Profile } from '../src/core/domain/profile.ts';
 import { dayMs } from '../src/core/durations.ts';
 import { logistic } from '../src/core/scoring/model/log-odds.ts';

@@ -13,11 +13,13 @@ import { assertRefuses, enginesAboveContract, openAccountOn } from '../core/stor
 
 const src = join(import.meta.dirname, '../../src');
 
-/** Every act, by the name of its export. */
+/** Every act, by the name of its export; and lists of acts that a page offers. */
 const acts = new Map<string, AnyAct>();
+const offered = new Map<string, readonly { readonly of: AnyAct }[]>();
 for (const file of globSync('capabilities/*/{acts,acts/*}.ts', { cwd: src }))
 	for (const [name, made] of Object.entries(await import(join(src, file))))
-		if (typeof made === 'object' && made !== null && 'verb' in made) acts.set(name, made as AnyAct);
+		if (Array.isArray(made)) offered.set(name, made);
+		else if (typeof made === 'object' && made !== null && 'verb' in made) acts.set(name, made as AnyAct);
 
 const goal = {
 	name: 'trial',
@@ -102,7 +104,9 @@ test('every act has a command and a form, or a reason to have none', async () =>
 			noCommand !== undefined,
 			`caskade ${noun} ${verb}, or why there is none`,
 		);
-		const hasForm = pages.some((page) => new RegExp(`\\b${name}\\b`).test(page));
+		const lists = [...offered].filter(([, list]) => list.some(({ of }) => of === acts.get(name)));
+		const names = [name, ...lists.map(([list]) => list)].join('|');
+		const hasForm = pages.some((page) => new RegExp(`\\b(${names})\\b`).test(page));
 		assert.notEqual(hasForm, noForm !== undefined, `${name}: a form, or why there is none`);
 	}
 });

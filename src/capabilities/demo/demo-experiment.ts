@@ -1,9 +1,9 @@
 import { RequestCounter } from '../../core/access/request-counter.ts';
-import type { Experiment } from '../../core/domain/experiment-group.ts';
 import { dayMs } from '../../core/durations.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { Store } from '../../core/store/store.ts';
-import { drawOf } from '../experiments/domain/experiment.ts';
+import { drawOf } from '../experiments/domain/draw.ts';
+import type { Experiment } from '../experiments/store/experiments.ts';
 import type { DemoEntry } from './entry.ts';
 import { isWelcomed } from './stream.ts';
 

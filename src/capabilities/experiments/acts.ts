@@ -1,13 +1,12 @@
-import type { Experiment } from '../../core/domain/experiment-group.ts';
 import type { Goal } from '../../core/domain/goal.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { isoTime } from '../../core/format/iso-time.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
-import { act } from '../../kit/act.ts';
+import { type AnyAct, act } from '../../kit/act.ts';
 import { day, plainName, positiveNumber } from '../../kit/format/values.ts';
 import { listing } from '../../kit/listing.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
-import { stateOf } from './domain/experiment.ts';
+import { type Experiment, endOf, stateOf } from './store/experiments.ts';
 
 const maxHoldoutPercent = 90;
 const experiment = { flag: '<name>', text: 'name of the experiment', parse: plainName } as const;
@@ -75,6 +74,12 @@ export const stopExperiment = act({
 	run: async (control, { store, account }, { experiment }) =>
 		shownExperiment(await control.stopExperiment(account.id, experiment), store.now()),
 });
+
+/** What the page offers beside each experiment, and until when. */
+export const actsOnExperiments: readonly {
+	readonly of: AnyAct;
+	isOffered(experiment: Experiment, nowMs: number): boolean;
+}[] = [{ of: stopExperiment, isOffered: (experiment, nowMs) => nowMs < endOf(experiment) }];
 
 /** Without the secret. */
 export function shownExperiment(experiment: Experiment, nowMs: number) {

@@ -1,7 +1,8 @@
-import { type Experiment, endOf } from '../../core/domain/experiment-group.ts';
 import { byAccount } from '../../core/store/control/snapshot.ts';
 import type { Capability } from '../../kit/capability.ts';
 import {
+	type Experiment,
+	endOf,
 	experimentStore,
 	requireNoExperiment,
 	selectExperimentRows,

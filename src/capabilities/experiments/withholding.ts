@@ -1,12 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { RequestCounter } from '../../core/access/request-counter.ts';
-import type { Assignment, Experiment, ExperimentGroup } from '../../core/domain/experiment-group.ts';
+import type { Assignment, ExperimentGroup } from '../../core/domain/experiment-group.ts';
 import type { Participant } from '../../core/domain/ownership.ts';
 import type { Segment } from '../../core/domain/segment.ts';
 import { hourMs } from '../../core/durations.ts';
 import { mapMaybePromise, type Subject, type Told } from '../../core/segments/visitor-reads.ts';
 import type { ServingReader } from '../../core/store/serving.ts';
-import { drawOf, isRunning, personIn } from './domain/experiment.ts';
+import { drawOf, personIn } from './domain/draw.ts';
+import type { Experiment } from './store/experiments.ts';
+import { isRunning } from './store/experiments.ts';
 
 /** Who a visitor in an experiment is. */
 interface Known {

@@ -9,7 +9,7 @@ import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { ServingStore } from '../../core/store/serving.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import type { Store } from '../../core/store/store.ts';
-import { heldOutOf } from '../experiments/domain/experiment.ts';
+import { heldOutOf } from '../experiments/domain/draw.ts';
 import type { Standing } from './domain/standing.ts';
 import { wants } from './domain/webhook.ts';
 import { dataOf, messagesTo } from './message.ts';

@@ -14,7 +14,8 @@ import {
 } from '../act.ts';
 import { filled, setting } from '../config.ts';
 import { capitalised } from '../format/capitalised.ts';
-import { type Buildable, command, type Declaration, repeated } from './command.ts';
+import type { Listing } from '../listing.ts';
+import { type Buildable, command, type Declaration, group, repeated } from './command.ts';
 import { askOnTerminal } from './confirm.ts';
 import { type CommonOptions, print, printLine, printRecord } from './output.ts';
 
@@ -35,8 +36,43 @@ export function noteDone(store: Pick<Store, 'control'>, action: string, aid: str
 	return store.control.audit.add({ who: commandLineUser(), action, aid, about: about ?? null });
 }
 
+/**
+ * The command of a noun: its acts and its list, and what else there is of it, by the alphabet.
+ * @param declared what the module of its acts exports
+ * @param others take the place of an act or list with the same name
+ */
+export function nounCommand(
+	noun: string,
+	summary: string,
+	description: string,
+	declared: object,
+	others: readonly Buildable[] = [],
+): Buildable {
+	const isOwn = ({ name }: Buildable) => !others.some((other) => other.name === name);
+	const made = Object.values(declared as Readonly<Record<string, AnyAct | Listing | undefined>>).flatMap(
+		(one) => {
+			if (one?.noun !== noun) return [];
+			if ('read' in one) return [listCommand(one)];
+			return one.noCommand === undefined ? [actCommand(one)] : [];
+		},
+	);
+	const all = [...made.filter(isOwn), ...others];
+	return group(
+		noun,
+		summary,
+		description,
+		all.sort((one, other) => (one.name < other.name ? -1 : 1)),
+	);
+}
+
+/** The command of a list. */
+const listCommand = ({ summary, read, empty }: Listing): Buildable =>
+	command('list', summary).onAccount(async (store, account, options) =>
+		print(options, await read(store, account), empty(account)),
+	);
+
 /** The command of an act. */
-export function actCommand(of: AnyAct): Buildable {
+function actCommand(of: AnyAct): Buildable {
 	const { verb, summary, description, takes, warning, begins = false } = of;
 	const declared = withFields(command(verb, summary), takes);
 	if (description !== undefined) declared.description(description);

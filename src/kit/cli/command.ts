@@ -25,7 +25,7 @@ type Argued<Usage extends string, Value> = Usage extends `${string}...${string}`
 		: Value;
 
 /** What can be added to the command line. */
-export type Buildable = Pick<Declaration<unknown, []>, 'build'>;
+export type Buildable = Pick<Declaration<unknown, []>, 'name' | 'build'>;
 
 export function command(name: string, text: string): Declaration<object, []> {
 	return new Declaration(name, text);
@@ -39,6 +39,7 @@ export function group(
 	commands: readonly Buildable[],
 ): Buildable {
 	return {
+		name,
 		build() {
 			const all = bare(name, summary, description);
 			for (const one of commands) all.addCommand(one.build());
@@ -66,19 +67,19 @@ export const aidText = 'account token, for example c-a-acme-uk';
  * @typeParam Given its arguments
  */
 export class Declaration<Options, Given extends readonly unknown[]> {
-	readonly #name: string;
+	readonly name: string;
 	/** Its summary, where it has a description, too. */
 	readonly #text: string;
 	#description: string | undefined;
 	#steps: Step[] = [];
 
 	constructor(name: string, text: string) {
-		this.#name = name;
+		this.name = name;
 		this.#text = text;
 	}
 
 	build(): Commander {
-		const command = bare(this.#name, this.#text, this.#description);
+		const command = bare(this.name, this.#text, this.#description);
 		for (const step of this.#steps) step(command);
 		return command;
 	}

@@ -1,5 +1,5 @@
+import type { Experiment } from '../../../src/capabilities/experiments/store/experiments.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import type { Experiment } from '../../../src/core/domain/experiment-group.ts';
 import type { HistoryHit } from '../../../src/core/domain/hit.ts';
 import { dayMs, hourMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';

@@ -1,10 +1,10 @@
-import { drawOf } from '../../../src/capabilities/experiments/domain/experiment.ts';
+import { drawOf } from '../../../src/capabilities/experiments/domain/draw.ts';
 import {
 	type Difference,
 	differenceOf,
 	GroupSums,
 } from '../../../src/capabilities/experiments/reports/lift-estimate.ts';
-import type { Experiment } from '../../../src/core/domain/experiment-group.ts';
+import type { Experiment } from '../../../src/capabilities/experiments/store/experiments.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 

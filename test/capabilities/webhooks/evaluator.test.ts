@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawOf } from '../../../src/capabilities/experiments/domain/experiment.ts';
+import { drawOf } from '../../../src/capabilities/experiments/domain/draw.ts';
 import { prune } from '../../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseVisitor } from '../../../src/capabilities/visitors/store/erasure.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/durations.ts';

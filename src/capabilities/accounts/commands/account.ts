@@ -3,22 +3,20 @@ import { countVisitors } from '../../../core/store/account/reading/visitors.ts';
 import { checkOwnDatabase } from '../../../core/store/own-database.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { runAct } from '../../../kit/act.ts';
-import { actCommand, commandLineUser, runCommand, withFields } from '../../../kit/cli/act-command.ts';
-import { command, group } from '../../../kit/cli/command.ts';
+import { commandLineUser, nounCommand, runCommand, withFields } from '../../../kit/cli/act-command.ts';
+import { command } from '../../../kit/cli/command.ts';
 import { confirm, requireTerminal } from '../../../kit/cli/confirm.ts';
 import { print, printTable, withStore } from '../../../kit/cli/output.ts';
 import { historyExtent } from '../../../kit/reading/histories.ts';
+import * as accounts from '../acts/accounts.ts';
 import {
 	createAccount,
 	deleteAccount,
-	disableAccount,
-	enableAccount,
 	firstSettingFields,
 	namedAccount,
 	readableAccount,
 	rotateIdentitySecret,
 	showIdentitySecret,
-	updateAccount,
 } from '../acts/accounts.ts';
 
 const { aid, client, ownDatabase } = createAccount.takes;
@@ -108,17 +106,10 @@ async function countsOf(store: Store, accountId: number) {
 	}
 }
 
-export const accountCommand = group(
+export const accountCommand = nounCommand(
 	'account',
 	'create, update, list, disable, delete accounts',
 	"Manage accounts. Clients upload to accounts. Each has its own database, which other clients' keys cannot reach.",
-	[
-		create,
-		actCommand(updateAccount),
-		list,
-		identitySecret,
-		actCommand(disableAccount),
-		actCommand(enableAccount),
-		remove,
-	],
+	accounts,
+	[create, list, identitySecret, remove],
 );

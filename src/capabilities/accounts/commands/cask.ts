@@ -3,12 +3,12 @@ import { type CaskSubject, issueCask } from '../../../core/access/cask.ts';
 import { caskLifetimeMs } from '../../../core/domain/signing-key.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import type { Store } from '../../../core/store/store.ts';
-import { actCommand, noteDone } from '../../../kit/cli/act-command.ts';
-import { aidText, command, group } from '../../../kit/cli/command.ts';
+import { noteDone, nounCommand } from '../../../kit/cli/act-command.ts';
+import { aidText, command } from '../../../kit/cli/command.ts';
 import { visitorId } from '../../../kit/cli/flag-values.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { durationIn } from '../../../kit/config.ts';
-import { rotateSigningKey } from '../acts/casks.ts';
+import * as casks from '../acts/casks.ts';
 
 const lifetimeMs = durationIn(
 	'smh',
@@ -35,13 +35,14 @@ const issue = command('issue', 'issue a cask for a visitor or a visit')
 		print(options, cask);
 	});
 
-export const caskCommand = group(
+export const caskCommand = nounCommand(
 	'cask',
 	'issue casks, rotate their signing key',
 	`Manage casks. A cask gives access to the scores and segments of one visitor or one visit, for 24 hours at most.
 Pages receive one with every hit. Operators can issue one for tests and support. Treat it as a secret: whoever holds
 it may read.`,
-	[issue, actCommand(rotateSigningKey)],
+	casks,
+	[issue],
 );
 
 /** Long enough to wait for the end of the second. */

@@ -1,7 +1,7 @@
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { command, group } from '../../../kit/cli/command.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import { command } from '../../../kit/cli/command.ts';
 import { print } from '../../../kit/cli/output.ts';
-import { deleteClient, disableClient, enableClient } from '../acts/clients.ts';
+import * as clients from '../acts/clients.ts';
 
 const list = command('list', 'list clients, with the number of their accounts and usable keys').onStore(
 	async (store, options) => {
@@ -10,9 +10,10 @@ const list = command('list', 'list clients, with the number of their accounts an
 	},
 );
 
-export const clientCommand = group(
+export const clientCommand = nounCommand(
 	'client',
 	'list, disable, delete clients',
 	'Manage clients. A client owns accounts and keys. It is created with its first account.',
-	[list, ...[disableClient, enableClient, deleteClient].map(actCommand)],
+	clients,
+	[list],
 );

@@ -1,9 +1,7 @@
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { group } from '../../../kit/cli/command.ts';
-import { listCommand } from '../../../kit/cli/list-command.ts';
-import { createGoal, deleteGoal, goalList, updateGoal } from '../acts/goals.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import * as goals from '../acts/goals.ts';
 
-export const goalCommand = group(
+export const goalCommand = nounCommand(
 	'goal',
 	'create, update, list, delete goals',
 	`Manage goals: actions of visitors whose probability is scored. Every account starts with 'subscription' and
@@ -13,5 +11,5 @@ Of upload events, an acquisition is a visitor's first event of a subscription ('
 first-payment is the first above nothing, a refund has a negative 'rvn', and a renewal is any other. A goal counts
 acquisitions unless it names others, or any of them, with --counts. A goal of
 renewals is scored for who subscribes now, whatever its --horizon-days.`,
-	[actCommand(createGoal), actCommand(updateGoal), listCommand(goalList), actCommand(deleteGoal)],
+	goals,
 );

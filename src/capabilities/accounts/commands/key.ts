@@ -1,7 +1,7 @@
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { command, group } from '../../../kit/cli/command.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import { command } from '../../../kit/cli/command.ts';
 import { print } from '../../../kit/cli/output.ts';
-import { issueKey, revokeKey } from '../acts/keys.ts';
+import * as keys from '../acts/keys.ts';
 
 const list = command('list', 'list keys')
 	.description(
@@ -14,10 +14,11 @@ expired or revoked is refused like one that does not exist.`,
 		print(options, keys, "No keys yet. 'caskade key issue --client NAME' issues one.");
 	});
 
-export const keyCommand = group(
+export const keyCommand = nounCommand(
 	'key',
 	'issue, list, revoke API keys',
 	`Manage API keys. A client's back end sends one in the x-api-key header. A key is shown once, when it is issued; only
 its SHA-256 is stored. To rotate a key, issue a second one, move the client to it, revoke the first.`,
-	[actCommand(issueKey), list, actCommand(revokeKey)],
+	keys,
+	[list],
 );

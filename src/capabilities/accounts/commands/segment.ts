@@ -4,13 +4,12 @@ import type { Rule } from '../../../core/segments/rule.ts';
 import type { Account } from '../../../core/store/control/control-store.ts';
 import type { PageReads } from '../../../core/store/serving.ts';
 import type { Store } from '../../../core/store/store.ts';
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { command, group, includeOption } from '../../../kit/cli/command.ts';
-import { listCommand } from '../../../kit/cli/list-command.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import { command, includeOption } from '../../../kit/cli/command.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { plainName } from '../../../kit/format/values.ts';
-import { createSegment, deleteSegment, segmentList, updateSegment } from '../acts/segments.ts';
+import * as segments from '../acts/segments.ts';
 import { type CountOptions, countMatches, type MatchCount } from '../count.ts';
 
 const idArgument = [
@@ -60,7 +59,7 @@ const members = command('members', 'list the visitors in a segment')
 		print(options, vids, () => process.stdout.write(vids.map((vid) => `${vid}\n`).join('')));
 	});
 
-export const segmentCommand = group(
+export const segmentCommand = nounCommand(
 	'segment',
 	'create, update, test, list, delete segments',
 	`Manage segments. A segment is the visitors that match a rule. Rules are written in CEL, over facts about a visitor:
@@ -69,14 +68,8 @@ export const segmentCommand = group(
   bands.subscription == "high" && visitor.subscriptions == 0
 
 docs/reference/segments.md lists all facts.`,
-	[
-		actCommand(createSegment),
-		actCommand(updateSegment),
-		test,
-		members,
-		listCommand(segmentList),
-		actCommand(deleteSegment),
-	],
+	segments,
+	[test, members],
 );
 
 /** Compiles the rule and checks its goals against the account's. */

@@ -1,4 +1,3 @@
-import { endOf } from '../../../core/domain/experiment-group.ts';
 import { caskLifetimeMs } from '../../../core/domain/signing-key.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import type { OpenStore } from '../../../core/store/store.ts';
@@ -9,6 +8,7 @@ import { showProgress } from '../../../kit/cli/progress.ts';
 import { accountToken, wholeNumber } from '../../../kit/format/values.ts';
 import { saveSpending, spendingRows } from '../../../kit/reading/spending.ts';
 import { newCask } from '../../accounts/commands/cask.ts';
+import { endOf } from '../../experiments/store/experiments.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo-account.ts';
 import { countReads, demoExperiment, isInGroup } from '../demo-experiment.ts';
 import { loadStream } from '../load-stream.ts';

@@ -1,11 +1,11 @@
 import { leftOutText } from '../../../core/domain/mail-gateways.ts';
 import { counted, formatNumber, formatShare } from '../../../core/format/numbers.ts';
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { command, group, includeOption } from '../../../kit/cli/command.ts';
-import { listCommand } from '../../../kit/cli/list-command.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import { command, includeOption } from '../../../kit/cli/command.ts';
 import { print, printLine, printTable } from '../../../kit/cli/output.ts';
 import { reportedAccount } from '../../../kit/reports/report-query.ts';
-import { chosenGoal, createExperiment, experimentList, stopExperiment } from '../acts.ts';
+import * as acts from '../acts.ts';
+import { chosenGoal } from '../acts.ts';
 import { type ExperimentPlan, planExperiment } from '../reports/experiment-plan.ts';
 
 const segmentOption = ['--segment <id>', 'the segment to measure'] as const;
@@ -35,14 +35,15 @@ in four of five experiments, with 5, 10, 20 and 50 % held out, by the account's 
 		print(options, { segment, ...planned }, () => printPlan(planned));
 	});
 
-export const experimentCommand = group(
+export const experimentCommand = nounCommand(
 	'experiment',
 	'measure what serving a segment brings, with a control group',
 	`Measure what serving a segment brings. While an experiment runs, a share of the visitors is held out: pages and webhooks do
 not see the segment for them. 'caskade report lift AID NAME' compares the groups.
 
 docs/how-to/experiments.md says what that changes, and for whom.`,
-	[actCommand(createExperiment), plan, listCommand(experimentList), actCommand(stopExperiment)],
+	acts,
+	[plan],
 );
 
 function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentPlan): void {

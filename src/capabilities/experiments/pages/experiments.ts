@@ -1,14 +1,14 @@
-import { type Experiment, endOf } from '../../../core/domain/experiment-group.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { actFields, doing } from '../../../kit/console/act-form.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
 import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
+import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
-import { createExperiment, stopExperiment, usualGoal } from '../acts.ts';
-import { stateOf } from '../domain/experiment.ts';
+import { actsOnExperiments, createExperiment, usualGoal } from '../acts.ts';
+import { type Experiment, endOf, stateOf } from '../store/experiments.ts';
 
 /** The account's experiments, and what serving the segment of one of them earned. */
 export const experimentsPage = accountPage({
@@ -28,7 +28,10 @@ ${beginning(asked)}`;
 ${listOf(asked, experiments, chosen)}
 ${beginning(asked)}`;
 	},
-	actions: { create: doing(createExperiment), stop: doing(stopExperiment) },
+	actions: {
+		create: doing(createExperiment),
+		...Object.fromEntries(actsOnExperiments.map(({ of }) => [of.verb, doing(of)])),
+	},
 });
 
 const mayBegin = ({ person, account }: AskedOfAccount) => may(person, account.aid, createExperiment.right);
@@ -59,11 +62,19 @@ function listOf(asked: AskedOfAccount, experiments: readonly Experiment[], chose
 		From: ({ fromMs }) => timeOf(isoTime(fromMs)),
 		To: (experiment) =>
 			Number.isFinite(endOf(experiment)) ? timeOf(isoTime(endOf(experiment))) : 'until it is stopped',
-		...(mayBegin(asked) && {
-			Stop: (experiment: Experiment) =>
-				now() < endOf(experiment) &&
-				formOf(asked, 'stop', hiddenFields({ experiment: experiment.name }), 'Stop', { look: 'danger' }),
-		}),
+		...(mayBegin(asked) &&
+			Object.fromEntries(
+				actsOnExperiments.map(({ of: { verb }, isOffered }) => [
+					capitalised(verb),
+					(experiment: Experiment) => {
+						const fields = hiddenFields({ experiment: experiment.name });
+						return (
+							isOffered(experiment, now()) &&
+							formOf(asked, verb, fields, capitalised(verb), { look: 'danger' })
+						);
+					},
+				]),
+			)),
 	});
 	return html`<section class="section" aria-labelledby="all"><h2 id="all">Experiments</h2>
 ${table}</section>`;

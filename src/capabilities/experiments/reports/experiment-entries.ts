@@ -24,7 +24,7 @@ import type { ReportedAccount } from '../../../kit/reports/report-query.ts';
 import { outcomesIn } from '../../training/follow/outcomes.ts';
 import { profilesAt } from '../../training/rows/snapshots.ts';
 import { endOfLog } from '../../training/serve/base-rate.ts';
-import { personIn } from '../domain/experiment.ts';
+import { personIn } from '../domain/draw.ts';
 
 /** A visitor's entry: the first moment at which the rule was fulfilled, and what was known then. */
 interface Entry {

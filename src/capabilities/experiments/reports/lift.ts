@@ -1,10 +1,5 @@
 import { compareTexts } from '../../../core/domain/compare-texts.ts';
-import {
-	type Experiment,
-	type ExperimentGroup,
-	endOf,
-	experimentGroups,
-} from '../../../core/domain/experiment-group.ts';
+import { type ExperimentGroup, experimentGroups } from '../../../core/domain/experiment-group.ts';
 import { dayMs } from '../../../core/durations.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { moneyOf } from '../../../core/format/money.ts';
@@ -28,7 +23,8 @@ import { readSubscriptions } from '../../../kit/reports/read-journeys.ts';
 import { reportThat, type SideTable, styled } from '../../../kit/reports/report.ts';
 import { dots } from '../../../kit/reports/report-rows.ts';
 import { goalsAsked } from '../../training/reports/promises.ts';
-import { drawOf } from '../domain/experiment.ts';
+import { drawOf } from '../domain/draw.ts';
+import { type Experiment, endOf } from '../store/experiments.ts';
 import { type Entrant, type Entrants, entrantsIn } from './experiment-entries.ts';
 import { type Difference, differenceOf, GroupSums, isMismatched } from './lift-estimate.ts';
 

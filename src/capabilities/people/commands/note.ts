@@ -1,12 +1,10 @@
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { group } from '../../../kit/cli/command.ts';
-import { listCommand } from '../../../kit/cli/list-command.ts';
-import { addNote, notedList, removeNote } from '../acts/notes.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import * as notes from '../acts/notes.ts';
 
-export const noteCommand = group(
+export const noteCommand = nounCommand(
 	'note',
 	'notes on days, which charts over time show',
 	`Manage notes on days, which charts over time show as marks. The service writes some itself: when scores come from another
 model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag.`,
-	[actCommand(addNote), listCommand(notedList), actCommand(removeNote)],
+	notes,
 );

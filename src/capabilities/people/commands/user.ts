@@ -1,22 +1,13 @@
 import { minuteMs } from '../../../core/durations.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import { runAct } from '../../../kit/act.ts';
-import { actCommand, commandLineUser, runCommand, withFields } from '../../../kit/cli/act-command.ts';
-import { command, group } from '../../../kit/cli/command.ts';
+import { commandLineUser, nounCommand, runCommand, withFields } from '../../../kit/cli/act-command.ts';
+import { command } from '../../../kit/cli/command.ts';
 import { print, printTable } from '../../../kit/cli/output.ts';
 import { emailAddress } from '../../../kit/format/values.ts';
 import { linkLifetimeMs } from '../access/sign-in.ts';
-import {
-	createUser,
-	disconnectSingleSignOn,
-	endSessions,
-	grantRole,
-	grantsInWords,
-	makeLink,
-	removeSecondFactor,
-	removeUser,
-	revokeRole,
-} from '../acts/people.ts';
+import * as people from '../acts/people.ts';
+import { endSessions, grantsInWords, makeLink, removeSecondFactor } from '../acts/people.ts';
 
 const list = command('list', 'list everybody, with their roles').onStore(async ({ control }, options) => {
 	const people = await control.people.list();
@@ -59,7 +50,7 @@ const sessions = command('sessions', 'where a person is signed in')
 		print(options, open, `${email} is not signed in.`);
 	});
 
-export const userCommand = group(
+export const userCommand = nounCommand(
 	'user',
 	'who may use the console',
 	`Manage who may use the console. Nobody is given a password: a person signs in by a link, once and within
@@ -71,14 +62,6 @@ ${linkLifetimeMs / minuteMs} minutes, and then chooses one.
   admin      also people, plans and all accounts
 
 Running servers apply a change within a second.`,
-	[
-		actCommand(createUser),
-		list,
-		link,
-		actCommand(grantRole),
-		actCommand(revokeRole),
-		actCommand(disconnectSingleSignOn),
-		sessions,
-		actCommand(removeUser),
-	],
+	people,
+	[list, link, sessions],
 );

@@ -1,6 +1,7 @@
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { command, group } from '../../../kit/cli/command.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import { command } from '../../../kit/cli/command.ts';
 import { print, printLine, printRecord, printTable } from '../../../kit/cli/output.ts';
+import * as acts from '../acts.ts';
 import { activateModel } from '../acts.ts';
 import {
 	type ComparedModel,
@@ -59,12 +60,13 @@ const show = command('show', 'how a model was trained and judged')
 		});
 	});
 
-export const modelCommand = group(
+export const modelCommand = nounCommand(
 	'model',
 	'list, compare, activate models',
 	`Manage the models that compute a goal's scores. Every training stores a version; one of them, or none, is active.
 Running servers use a newly activated version within two seconds. If none is active, they serve the base rate, 'prior'.`,
-	[list, show, actCommand(activateModel)],
+	acts,
+	[list, show],
 );
 
 function rounded({ auc, logLoss, baseRateLogLoss, active, ...model }: ComparedModel): object {

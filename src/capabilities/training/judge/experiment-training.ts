@@ -1,5 +1,4 @@
 import { compareTexts } from '../../../core/domain/compare-texts.ts';
-import { type Experiment, endOf } from '../../../core/domain/experiment-group.ts';
 import { type Goal, type GoalCounts, horizonMsOf } from '../../../core/domain/goal.ts';
 import type { Profile } from '../../../core/domain/profile.ts';
 import { OperatorError } from '../../../core/errors.ts';
@@ -49,7 +48,7 @@ export interface TrainedLift {
 export interface ExperimentTraining {
 	readonly account: Pick<Account, 'id' | 'aid'>;
 	readonly goal: Goal;
-	readonly experiment: Experiment;
+	readonly experiment: { readonly name: string };
 	readonly entrants: readonly LiftEntrant[];
 	readonly seed: number;
 	readonly onProgress: (progress: TrainingProgress) => void;
@@ -61,14 +60,6 @@ const minLiftConversions = 500;
 const maxRows = 100_000;
 const entrantsPerRead = 250;
 const stepsOfTraining = 100;
-
-/** @throws OperatorError where visitors may still enter */
-export function requireEnded(experiment: Experiment, { aid }: Pick<Account, 'aid'>, nowMs: number): void {
-	if (nowMs < endOf(experiment))
-		throw new OperatorError(
-			`The experiment ${experiment.name} has not ended; 'caskade experiment stop ${aid} ${experiment.name}' ends it.`,
-		);
-}
 
 /**
  * Learns from the visitors of an experiment that has ended for whom being treated changes most, and stores the model with its

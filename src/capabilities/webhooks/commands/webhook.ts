@@ -1,20 +1,9 @@
 import { dayMs } from '../../../core/durations.ts';
-import { actCommand } from '../../../kit/cli/act-command.ts';
-import { command, group } from '../../../kit/cli/command.ts';
-import { listCommand } from '../../../kit/cli/list-command.ts';
+import { nounCommand } from '../../../kit/cli/act-command.ts';
+import { command } from '../../../kit/cli/command.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { wholeNumber } from '../../../kit/format/values.ts';
-import {
-	createWebhook,
-	deleteWebhook,
-	disableWebhook,
-	enableWebhook,
-	replayWebhook,
-	rotateWebhook,
-	testWebhook,
-	updateWebhook,
-	webhookList,
-} from '../acts.ts';
+import * as acts from '../acts.ts';
 import { messageTexts } from '../domain/webhook.ts';
 import { keepMessagesMs } from '../retry.ts';
 import { deliveries } from '../store/outbox.ts';
@@ -31,7 +20,7 @@ const listDeliveries = command('deliveries', 'list the latest messages')
 		print(options, await store.read(id, deliveries({ webhook, failed, limit })), 'No messages.');
 	});
 
-export const webhookCommand = group(
+export const webhookCommand = nounCommand(
 	'webhook',
 	'notify a URL of changes of visitors',
 	`Manage webhooks: URLs that are notified when visitors of an account change. Messages are signed according to
@@ -43,13 +32,6 @@ ${Object.entries(messageTexts)
 
 A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that
 answers 410, or fails for three days, is disabled.`,
-	[
-		actCommand(createWebhook),
-		listCommand(webhookList),
-		...[updateWebhook, testWebhook, rotateWebhook, disableWebhook, enableWebhook, deleteWebhook].map(
-			actCommand,
-		),
-		listDeliveries,
-		actCommand(replayWebhook),
-	],
+	acts,
+	[listDeliveries],
 );

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawOf } from '../../../../src/capabilities/experiments/domain/experiment.ts';
+import { drawOf } from '../../../../src/capabilities/experiments/domain/draw.ts';
 import { keyedHash } from '../../../../src/capabilities/experiments/domain/keyed-hash.ts';
-import type { Experiment } from '../../../../src/core/domain/experiment-group.ts';
+import type { Experiment } from '../../../../src/capabilities/experiments/store/experiments.ts';
 
 /** `vectors_hsip64` of the authors' reference implementation, for keys and messages of 00 01 02 …, by their length in bytes. */
 const vectors: Readonly<Record<number, string>> = {

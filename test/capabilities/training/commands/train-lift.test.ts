@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../../../src/assembly/open.ts';
-import { drawOf } from '../../../../src/capabilities/experiments/domain/experiment.ts';
+import { drawOf } from '../../../../src/capabilities/experiments/domain/draw.ts';
 import { storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
 import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';

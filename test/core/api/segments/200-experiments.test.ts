@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { drawOf, personIn } from '../../../../src/capabilities/experiments/domain/experiment.ts';
+import { drawOf, personIn } from '../../../../src/capabilities/experiments/domain/draw.ts';
 import { openAccount } from '../../../shared-server.ts';
 
 interface Answer {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { drawOf } from '../../../../src/capabilities/experiments/domain/experiment.ts';
+import { drawOf } from '../../../../src/capabilities/experiments/domain/draw.ts';
 import { countedBits } from '../../../../src/core/domain/distinct-count.ts';
 import { dayMs } from '../../../../src/core/durations.ts';
 import { assertRefuses, type Engine, openAccountOn } from '../engines.ts';

@@ -1,16 +1,8 @@
 import { hash } from 'node:crypto';
-import { type Experiment, type ExperimentGroup, endOf } from '../../../core/domain/experiment-group.ts';
+import type { ExperimentGroup } from '../../../core/domain/experiment-group.ts';
 import type { Participant } from '../../../core/domain/ownership.ts';
+import { type Experiment, isRunning } from '../store/experiments.ts';
 import { type HashKey, keyedHash } from './keyed-hash.ts';
-
-export function isRunning(experiment: Experiment, nowMs: number): boolean {
-	return experiment.fromMs <= nowMs && nowMs < endOf(experiment);
-}
-
-export function stateOf(experiment: Experiment, nowMs: number): 'planned' | 'running' | 'ended' {
-	if (nowMs < experiment.fromMs) return 'planned';
-	return isRunning(experiment, nowMs) ? 'running' : 'ended';
-}
 
 /**
  * Who is drawn, as 32 hexadecimal digits: the customer whom a visitor had shown when the experiment began, on whatever device,
