@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { Command } from 'commander';
 import { serve } from '../src/assembly/serve.ts';
-import type { Serving } from '../src/core/serve.ts';
+import type { RunningServer } from '../src/core/serve.ts';
 import { type ServeSettings, serveOptions } from '../src/kit/config.ts';
 import { collectLog } from './support.ts';
 
 /** A server in this process. It is stopped at the end of the block that declares it. */
-export interface ServerHere extends Serving, AsyncDisposable {
+export interface ServerHere extends RunningServer, AsyncDisposable {
 	readonly port: number;
 	/** Every line that was logged. */
 	readonly logged: readonly string[];

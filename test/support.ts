@@ -7,7 +7,7 @@ import type { ServerOptions, ServerSettings } from '../src/assembly/serve.ts';
 import type { AccessDirectory } from '../src/core/access/directory.ts';
 import { standardPlan, type UsagePlan } from '../src/core/domain/usage-plan.ts';
 import { createLog, type Log, type WorkLog } from '../src/core/log.ts';
-import type { Serving } from '../src/core/serve.ts';
+import type { RunningServer } from '../src/core/serve.ts';
 import {
 	type StoredSubscriptionEvent,
 	subscriptionEvents,
@@ -76,7 +76,7 @@ export interface ServedAccount {
 /** An account on a server that nobody else uses. */
 export interface TestService extends ServedAccount {
 	readonly folder: string;
-	readonly server: Serving;
+	readonly server: RunningServer;
 	/** Every line that was logged, as text. */
 	readonly logged: string[];
 }
@@ -114,7 +114,7 @@ export function serveAt(
 	database: string,
 	{ now, store, ...settings }: TestSettings = {},
 	logged: string[] = [],
-): Promise<Serving> {
+): Promise<RunningServer> {
 	const onDeath = (error: Error) => {
 		throw error;
 	};
@@ -150,7 +150,7 @@ export async function startServiceOn(
 }
 
 /** What a test does with a client's account on a server. */
-export function servedAccount(server: Serving, store: OpenStore, client: Client): ServedAccount {
+export function servedAccount(server: RunningServer, store: OpenStore, client: Client): ServedAccount {
 	const { aid, key } = client;
 	const sendHit: TestService['sendHit'] = (body = {}, headers = {}, query = '') =>
 		fetch(`${server.url}/hit${query}`, {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { ServerOptions, ServerSettings } from '../src/assembly/serve.ts';
 import type { ServingCapability } from '../src/core/api/serving-part.ts';
-import { type Serving, serveStore } from '../src/core/serve.ts';
+import { type RunningServer, serveStore } from '../src/core/serve.ts';
 import { type OpenOptions, openDatabases } from '../src/core/store/open.ts';
 import type { OpenStore } from '../src/core/store/store.ts';
 
@@ -10,7 +10,7 @@ import type { OpenStore } from '../src/core/store/store.ts';
 
 interface Whole {
 	openStore(address: string, options?: OpenOptions): Promise<OpenStore>;
-	serve(settings: ServerSettings, options: ServerOptions): Promise<Serving>;
+	serve(settings: ServerSettings, options: ServerOptions): Promise<RunningServer>;
 	/** What takes part in a server besides the core. */
 	readonly serving: readonly ServingCapability[];
 }

@@ -8,9 +8,9 @@ import {
 	type HttpSettings,
 	type ListeningBeside,
 	originOf,
+	type RunningServer,
 	reachable,
 	requireFileHandles,
-	type Serving,
 	serveStore,
 } from '../core/serve.ts';
 import type { OpenStore } from '../core/store/store.ts';
@@ -58,7 +58,7 @@ export const serving: readonly ServingCapability[] = [
  * Runs the service with all that it can do.
  * @throws OperatorError if the store or a port is in use, or the address requires TLS
  */
-export async function serve(settings: ServerSettings, options: ServerOptions): Promise<Serving> {
+export async function serve(settings: ServerSettings, options: ServerOptions): Promise<RunningServer> {
 	const { log, onDeath, now, background: does = 'all' } = options;
 	requireFileHandles();
 	const store = options.store ?? (await openStore(settings.database, { ...settings, serves: true }));

@@ -70,7 +70,7 @@ export interface ServeOptions {
 	readonly listenBeside?: (beside: ListeningBeside) => Promise<string | undefined>;
 }
 
-export interface Serving {
+export interface RunningServer {
 	/** For example `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
 	readonly url: string;
 	/** Of the console; undefined where there is none. */
@@ -93,7 +93,7 @@ const sweepEveryMs = 50;
  * Runs the service. Everything that starts is stopped in reverse order, when the server stops or cannot start.
  * @throws OperatorError if the store or a port is in use, or the address requires TLS
  */
-export async function serveStore(settings: HttpSettings, options: ServeOptions): Promise<Serving> {
+export async function serveStore(settings: HttpSettings, options: ServeOptions): Promise<RunningServer> {
 	const { log, onDeath, store, capabilities = [] } = options;
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => store.close());

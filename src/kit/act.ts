@@ -56,7 +56,7 @@ type OptionalOf<Of extends Fields> = {
 }[keyof Of];
 
 /** What is given to an act that takes these fields. */
-export type Given<Of extends Fields> = {
+export type GivenFields<Of extends Fields> = {
 	readonly [Name in Exclude<keyof Of, OptionalOf<Of>>]: ValueOf<Of[Name]>;
 } & {
 	readonly [Name in OptionalOf<Of>]?: ValueOf<Of[Name]> | undefined;
@@ -107,7 +107,7 @@ export interface Act<Of extends Fields, Result, About = ActAccount, Prepared = u
 	readonly noun: string;
 	readonly verb: string;
 	/** What the audit log says that was done, where that is not the noun and the verb's past. */
-	readonly done?: string | ((given: Given<Of>) => string);
+	readonly done?: string | ((given: GivenFields<Of>) => string);
 	/** What the list of commands says of it. */
 	readonly summary: string;
 	readonly description?: string;
@@ -128,23 +128,28 @@ export interface Act<Of extends Fields, Result, About = ActAccount, Prepared = u
 	/** Why there is no command. */
 	readonly noCommand?: string;
 	/** What the audit log says that it concerned, where that is not its argument. Never a secret. */
-	about?(result: Result, given: Given<Of>, prepared: Prepared): string | undefined;
+	about?(result: Result, given: GivenFields<Of>, prepared: Prepared): string | undefined;
 	/** What it would take away; undefined where that is nothing. */
-	warning?(place: ActPlace<About>, given: Given<Of>): Promise<Warning | undefined>;
+	warning?(place: ActPlace<About>, given: GivenFields<Of>): Promise<Warning | undefined>;
 	/** What takes long, or waits for others, before the control database is locked. */
-	prepare?(place: ActPlace<About>, given: Given<Of>): Promise<Prepared>;
+	prepare?(place: ActPlace<About>, given: GivenFields<Of>): Promise<Prepared>;
 	/** Missing where all is done by `finish`. Changes the control database by `control` alone, in the transaction of the entry. What deletes gives nothing. */
-	run?(control: ControlStore, place: ActPlace<About>, given: Given<Of>, prepared: Prepared): Promise<Result>;
+	run?(
+		control: ControlStore,
+		place: ActPlace<About>,
+		given: GivenFields<Of>,
+		prepared: Prepared,
+	): Promise<Result>;
 	/** What is done outside of it, once that is decided. May be done again. What it gives is the result, if it is anything. */
-	finish?(place: ActPlace<About>, given: Given<Of>, prepared: Prepared): Promise<Result | undefined>;
+	finish?(place: ActPlace<About>, given: GivenFields<Of>, prepared: Prepared): Promise<Result | undefined>;
 	/** Whether the command ends with an error, though it was done. */
 	hasFailed?(result: Result): boolean;
 	/** The result as the command's table has it. */
 	record?(result: Result): object;
 	/** What the command says in place of a table. */
-	line?(given: Given<Of>, result: Result): string;
+	line?(given: GivenFields<Of>, result: Result): string;
 	/** What it says after the table. */
-	remark?(place: ActPlace<About>, given: Given<Of>): string | undefined;
+	remark?(place: ActPlace<About>, given: GivenFields<Of>): string | undefined;
 }
 
 /** Declares an act about an account. */
@@ -169,7 +174,7 @@ export async function runAct<Of extends Fields, Result, About extends ActAccount
 	of: Act<Of, Result, About>,
 	who: string,
 	asked: ActPlace<About>,
-	given: Given<Of>,
+	given: GivenFields<Of>,
 ): Promise<Result> {
 	const place = { ...asked, who };
 	const { control } = place.store;
@@ -207,7 +212,7 @@ export function concerned(takes: Fields, given: Readonly<Record<string, unknown>
 /** How the audit log says that an act was done, as `goal created`. */
 function doneOf<Of extends Fields>(
 	{ noun, verb, done }: Pick<Act<Of, unknown>, 'noun' | 'verb' | 'done'>,
-	given: Given<Of>,
+	given: GivenFields<Of>,
 ): string {
 	if (done !== undefined) return typeof done === 'string' ? done : done(given);
 	return `${noun} ${verb === 'stop' ? 'stopped' : verb.replace(/e?$/, 'ed')}`;

@@ -4,7 +4,7 @@ import type { RunComputeJob } from './jobs/compute-jobs.ts';
 import type { ReportDefinition } from './reports/report.ts';
 
 /** What the assembly has put together. */
-export interface Assembled {
+export interface Assembly {
 	/** By kind, in the order in which they are listed. */
 	readonly reports: Readonly<Record<string, () => Promise<ReportDefinition>>>;
 	/** Opens the databases at an address with all that they keep there. */
@@ -15,15 +15,15 @@ export interface Assembled {
 	readonly computeThread: URL;
 }
 
-const whole: Partial<Assembled> = {};
+const whole: Partial<Assembly> = {};
 
 /** Says once in each thread what all is made of: faces know no capability, and the assembly is above them. */
-export function assemble(parts: Partial<Assembled>): void {
+export function assemble(parts: Partial<Assembly>): void {
 	Object.assign(whole, parts);
 }
 
 /** A part of it. @throws Error where the assembly was not loaded */
-export function assembled<Name extends keyof Assembled>(name: Name): Assembled[Name] {
+export function assembled<Name extends keyof Assembly>(name: Name): Assembly[Name] {
 	const part = whole[name];
 	if (part === undefined) throw new Error(`the assembly has not said its ${name}`);
 	return part;

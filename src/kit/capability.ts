@@ -2,14 +2,14 @@ import type { ServingCapability } from '../core/api/serving-part.ts';
 import type { AnyAct } from './act.ts';
 import type { Buildable } from './cli/command.ts';
 import type { MakeEntrance } from './console/entrance.ts';
-import type { AskedOfAccount, ConsolePage } from './console/page.ts';
+import type { AccountRequest, ConsolePage } from './console/page.ts';
 import type { HtmlValue } from './format/html.ts';
 import type { BackgroundPart, BackgroundPlace } from './jobs/background.ts';
 import type { RunComputeJob } from './jobs/compute-jobs.ts';
 import type { ReportDefinition } from './reports/report.ts';
 
 /** By what somebody asks for: nothing is loaded before. */
-type Loaded<Of> = Readonly<Record<string, () => Promise<Of>>>;
+type Loaders<Of> = Readonly<Record<string, () => Promise<Of>>>;
 
 /** Acts of a noun that programs may do, too: those about an account that an operator of it may do. */
 export interface ManagedActs {
@@ -24,11 +24,11 @@ export interface ManagedActs {
 export interface ConsolePart {
 	readonly pages: readonly ConsolePage[];
 	/** What it tells of an account beside others. */
-	cardOf?(asked: AskedOfAccount): Promise<HtmlValue>;
+	cardOf?(asked: AccountRequest): Promise<HtmlValue>;
 	/** Lets people in. There is one. */
 	readonly entrance?: MakeEntrance;
 	/** What somebody who opens an account should look at, each with what to do. */
-	attention?(asked: AskedOfAccount): Promise<readonly HtmlValue[]>;
+	attention?(asked: AccountRequest): Promise<readonly HtmlValue[]>;
 }
 
 /** What a capability does beside requests. */
@@ -36,7 +36,7 @@ export interface Jobs {
 	/** Begins what it does on the thread of all background work. */
 	background?(at: BackgroundPlace): Promise<BackgroundPart | undefined>;
 	/** What it does on the thread of jobs, by the type of the job. */
-	readonly compute?: Loaded<RunComputeJob>;
+	readonly compute?: Loaders<RunComputeJob>;
 }
 
 /**
@@ -46,11 +46,11 @@ export interface Jobs {
 export interface Capability extends ServingCapability {
 	/** Of its folder. */
 	readonly name: string;
-	readonly commands?: Loaded<Buildable>;
+	readonly commands?: Loaders<Buildable>;
 	/** By noun. */
 	readonly acts?: Readonly<Record<string, ManagedActs>>;
 	/** By kind. */
-	readonly reports?: Loaded<ReportDefinition>;
+	readonly reports?: Loaders<ReportDefinition>;
 	pages?(): Promise<ConsolePart>;
 	readonly jobs?: Jobs;
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.ts';
 import { collectGarbage } from '../../core/garbage.ts';
 import type { Log } from '../../core/log.ts';
-import type { Serving } from '../../core/serve.ts';
+import type { RunningServer } from '../../core/serve.ts';
 import { commit, version } from '../../core/version.ts';
 import { command } from '../../kit/cli/command.ts';
 import { ignoreBrokenPipe, place, printLine } from '../../kit/cli/output.ts';
@@ -97,7 +97,11 @@ async function serveAsWorker(settings: ServeSettings, log: Log, own: Command): P
 
 const defaultConsolePort = 8081;
 
-async function start(settings: ServerSettings, log: Log, background: 'all' | 'shared'): Promise<Serving> {
+async function start(
+	settings: ServerSettings,
+	log: Log,
+	background: 'all' | 'shared',
+): Promise<RunningServer> {
 	const { serve } = await import('../serve.ts');
 	const onDeath = (error: Error) => {
 		log.fatal({ reason: error.message }, 'cannot go on');
@@ -112,7 +116,7 @@ async function start(settings: ServerSettings, log: Log, background: 'all' | 'sh
 
 /** Says how to begin, and lets capabilities say what they offer. @returns the page to begin with, if one has any */
 async function offered(
-	{ url, consoleUrl, parts, store }: Serving,
+	{ url, consoleUrl, parts, store }: RunningServer,
 	{ database }: ServeSettings,
 	own: Command,
 ): Promise<string | undefined> {

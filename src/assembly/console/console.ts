@@ -12,13 +12,13 @@ import { type Frame, pageAnswer } from '../../kit/console/layout.ts';
 import type { NamedView } from '../../kit/console/links.ts';
 import { nameSuggestions } from '../../kit/console/name-suggestions.ts';
 import {
-	type Asked,
-	type AskedOfAccount,
+	type AccountRequest,
 	type ComputeInBackground,
 	type ConsolePage,
 	demandOf,
-	type Got,
 	NotAllowedError,
+	type PageAnswer,
+	type PageRequest,
 } from '../../kit/console/page.ts';
 import { type View, viewOf } from '../../kit/console/view.ts';
 import { html } from '../../kit/format/html.ts';
@@ -27,7 +27,7 @@ import { calendarOf } from '../../kit/reports/calendar.ts';
 import { type DayNote, dayNotes } from '../../kit/reports/day-notes.ts';
 import { FairQueue } from '../../kit/reports/fair-queue.ts';
 import { reportedAccount } from '../../kit/reports/report-query.ts';
-import { Kept } from './kept.ts';
+import { KeptAnswers } from './kept-answers.ts';
 
 export interface ConsoleOptions extends EntranceSettings {
 	readonly store: OpenStore;
@@ -77,11 +77,11 @@ export function createConsole(options: ConsoleOptions): Console {
 	const { store, directory, parts, now, monotonicMs, onError, compute, waitMs = waitMsByDefault } = options;
 	const entrance = parts.find((part) => part.entrance)?.entrance?.({ ...options, control: store.control });
 	const { pages, routeOf } = routesOf(parts);
-	const kept = new Kept(monotonicMs);
+	const kept = new KeptAnswers(monotonicMs);
 	const making = new FairQueue<number>(maxWaitingReports);
 	const stopping = new AbortController();
 	/** Pages that were not ready in time, by who asked for which: the next request gets what this one has begun. */
-	const late = new Map<string, Promise<Got>>();
+	const late = new Map<string, Promise<PageAnswer>>();
 
 	async function answer(request: ConsoleRequest): Promise<ConsoleAnswer> {
 		// Nothing is stored or found by the character 0.
@@ -104,7 +104,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		request: ConsoleRequest,
 		open: OpenSession,
 	): Promise<ConsoleAnswer> {
-		const asked: Asked = {
+		const asked: PageRequest = {
 			request,
 			pages,
 			store,
@@ -135,7 +135,7 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	/** Leads to the account of a person who sees one; whoever sees several gets a card for each, the one that was opened last first. */
-	async function home(entrance: Entrance, asked: Asked): Promise<ConsoleAnswer> {
+	async function home(entrance: Entrance, asked: PageRequest): Promise<ConsoleAnswer> {
 		const last = await entrance.lastAid(asked.person);
 		const visible = directory.accounts.filter(({ aid }) => may(asked.person, aid, 'aggregates'));
 		const [first, ...others] = visible.toSorted(
@@ -148,7 +148,7 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	/** A card for each account, with what capabilities tell of it. */
-	async function cards(asked: Asked, accounts: readonly KnownAccount[]): Promise<ConsoleAnswer> {
+	async function cards(asked: PageRequest, accounts: readonly KnownAccount[]): Promise<ConsoleAnswer> {
 		const made = await Promise.all(
 			accounts.slice(0, maxCards).map((account) => {
 				const full = { ...asked, ...ofAccount(account, viewOf(new URLSearchParams(), account, now())) };
@@ -168,20 +168,24 @@ export function createConsole(options: ConsoleOptions): Console {
 		return made.includes(undefined) ? shownAgain(frame) : pageAnswer(200, frame);
 	}
 
-	function missing(asked: Asked): ConsoleAnswer {
+	function missing(asked: PageRequest): ConsoleAnswer {
 		const body = html`<p class="problem" role="alert">There is no such page, or you may not see it.</p>
 <p><a href="/console/">To your account</a></p>`;
 		return pageAnswer(404, { title: 'Not found', asked, body });
 	}
 
-	async function answerPage(entrance: Entrance, page: ConsolePage, unnoted: Asked): Promise<ConsoleAnswer> {
+	async function answerPage(
+		entrance: Entrance,
+		page: ConsolePage,
+		unnoted: PageRequest,
+	): Promise<ConsoleAnswer> {
 		const { request, account, person } = unnoted;
 		let notes = 0;
 		const note = async (action: string, about?: string, aid = account?.aid ?? null) => {
 			notes++;
 			await store.control.audit.add({ who: person.email, action, aid, about: about ?? null });
 		};
-		const act: Asked['act'] = async (of, given, acted = account) => {
+		const act: PageRequest['act'] = async (of, given, acted = account) => {
 			notes++;
 			const taken = demandOf(page, unnoted.form.get('action') ?? '');
 			if (demands.indexOf(taken) < demands.indexOf(of.demand ?? 'proof'))
@@ -226,7 +230,7 @@ export function createConsole(options: ConsoleOptions): Console {
 				: madeInTime(page, full));
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
-			const known = page.takesView && view ? await nameSuggestions(full as AskedOfAccount) : undefined;
+			const known = page.takesView && view ? await nameSuggestions(full as AccountRequest) : undefined;
 			const frame = { title, page, asked, view, known, namedViews: await namedViewsOf(entrance, asked) };
 			if (made === undefined) return shownAgain({ ...frame, body: beingMade });
 			if ('missing' in made) return pageAnswer(404, { ...frame, body: made.missing });
@@ -250,9 +254,9 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	/** @returns undefined where the page is not ready in time; the next request for it gets what is being made */
-	async function madeInTime(page: ConsolePage, asked: Asked): Promise<Got | undefined> {
+	async function madeInTime(page: ConsolePage, asked: PageRequest): Promise<PageAnswer | undefined> {
 		const name = `${asked.session.hash} ${asked.request.path}?${asked.request.query}`;
-		const making = late.get(name) ?? (page.get?.(asked) as Promise<Got>);
+		const making = late.get(name) ?? (page.get?.(asked) as Promise<PageAnswer>);
 		const made = await untilDue(making, waitMs);
 		late.delete(name);
 		if (made === undefined) {
@@ -264,9 +268,9 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	function ofAccount(
-		account: NonNullable<Asked['account']>,
+		account: NonNullable<PageRequest['account']>,
 		view: View,
-	): Omit<AskedOfAccount, Exclude<keyof Asked, 'account'>> {
+	): Omit<AccountRequest, Exclude<keyof PageRequest, 'account'>> {
 		const beganMs = monotonicMs();
 		const calendar = calendarOf(view.timezone);
 		const { signal } = stopping;
@@ -290,7 +294,7 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	/** Those that the person may see. */
-	async function namedViewsOf(entrance: Entrance, { account, person }: Asked): Promise<NamedView[]> {
+	async function namedViewsOf(entrance: Entrance, { account, person }: PageRequest): Promise<NamedView[]> {
 		if (!account) return [];
 		const views = await entrance.views(account.id, person);
 		return views.filter(({ page }) => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Listening, Server } from '../../core/api/serving-part.ts';
+import type { ListeningServer, Server } from '../../core/api/serving-part.ts';
 import { printLine } from '../../kit/cli/output.ts';
 import { demoAid, demoLink, demoPerson, openDemoAccount, uploadLine } from './demo-account.ts';
 
@@ -9,7 +9,7 @@ import { demoAid, demoLink, demoPerson, openDemoAccount, uploadLine } from './de
  */
 export async function offerDemo(
 	{ store, directory }: Server,
-	{ url, consoleUrl, database, flags: at }: Listening,
+	{ url, consoleUrl, database, flags: at }: ListeningServer,
 ): Promise<string | undefined> {
 	if (!(await store.control.hasClients())) {
 		const { account, key } = await openDemoAccount(store, demoAid);

@@ -4,7 +4,7 @@ import type { DemoEntry } from './entry.ts';
 /** What the shop pays for a click on an advertisement. */
 const pencePerClick = 40;
 
-interface Spent {
+interface ClickSpending {
 	readonly day: string;
 	readonly channel: string;
 	readonly campaign: string;
@@ -12,7 +12,10 @@ interface Spent {
 }
 
 /** What the shop has spent on the clicks that brought visitors, by day of UTC, besides what was spent before. */
-export function demoSpending(entries: readonly DemoEntry[], before: readonly Spent[]): Spent[] {
+export function demoSpending(
+	entries: readonly DemoEntry[],
+	before: readonly ClickSpending[],
+): ClickSpending[] {
 	const clicks = new Map<string, number>();
 	for (const entry of entries) {
 		if (entry.type !== 'hit') continue;

@@ -4,14 +4,14 @@ import type { Assignment, ExperimentGroup } from '../../core/domain/experiment-g
 import type { Participant } from '../../core/domain/ownership.ts';
 import type { Segment } from '../../core/domain/segment.ts';
 import { hourMs } from '../../core/durations.ts';
-import { mapMaybePromise, type Subject, type Told } from '../../core/segments/visitor-reads.ts';
+import { type AllowedSegments, mapMaybePromise, type Subject } from '../../core/segments/visitor-reads.ts';
 import type { ServingReader } from '../../core/store/serving.ts';
 import { drawOf, personIn } from './domain/draw.ts';
 import type { Experiment } from './store/experiments.ts';
 import { isRunning } from './store/experiments.ts';
 
 /** Who a visitor in an experiment is. */
-interface Known {
+interface KnownParticipant {
 	readonly accountId: number;
 	readonly readAtMs: number;
 	readonly participant: Participant;
@@ -27,7 +27,7 @@ const rememberMs = hourMs;
 export class Withholding {
 	readonly #reader: Pick<ServingReader, 'participant'>;
 	readonly #counter: Pick<RequestCounter, 'readExperiment'>;
-	readonly #visitors = new LRUCache<string, Known>({ max: maxKnown });
+	readonly #visitors = new LRUCache<string, KnownParticipant>({ max: maxKnown });
 
 	constructor(reader: Pick<ServingReader, 'participant'>, counter: Pick<RequestCounter, 'readExperiment'>) {
 		this.#reader = reader;
@@ -35,7 +35,11 @@ export class Withholding {
 	}
 
 	/** What a visitor is told of the segments whose rule it fulfils. Synchronous where the store is. @throws StorageError */
-	withhold(subject: Subject, matching: readonly Segment[], nowMs: number): Told | Promise<Told> {
+	withhold(
+		subject: Subject,
+		matching: readonly Segment[],
+		nowMs: number,
+	): AllowedSegments | Promise<AllowedSegments> {
 		const { experiments, tellsExperiments } = subject.account;
 		if (experiments.length === 0) return { segments: matching, experiments: [] };
 		const running = experiments.filter((experiment) => isRunning(experiment, nowMs));
@@ -55,7 +59,7 @@ export class Withholding {
 		});
 	}
 
-	#groupOf({ accountId, participant, groups }: Known, experiment: Experiment): ExperimentGroup {
+	#groupOf({ accountId, participant, groups }: KnownParticipant, experiment: Experiment): ExperimentGroup {
 		let group = groups.get(experiment.secret);
 		if (group === undefined) {
 			const draw = drawOf(experiment, personIn(experiment, participant));
@@ -71,7 +75,7 @@ export class Withholding {
 		{ account, scope, subject }: Subject,
 		readAtMs: number,
 		latestFromMs: number,
-	): Known | Promise<Known> {
+	): KnownParticipant | Promise<KnownParticipant> {
 		const before = this.#visitors.peek(subject);
 		const isKept =
 			before?.accountId === account.id &&

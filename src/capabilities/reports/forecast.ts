@@ -43,14 +43,14 @@ const parts = [
 type Part = (typeof parts)[number];
 
 /** An amount, with the bounds of 80 %. */
-interface Expected {
+interface ExpectedAmount {
 	readonly pence: number;
 	readonly lowPence: number;
 	readonly highPence: number;
 }
 
 export interface Forecast {
-	readonly parts: Readonly<Record<Part, Expected>>;
+	readonly parts: Readonly<Record<Part, ExpectedAmount>>;
 	readonly newBusiness: NewBusinessChoice;
 	readonly warnings: readonly string[];
 }
@@ -119,7 +119,7 @@ export function forecast(
 		.filter(({ isTried }) => isTried)
 		.map((one) => ({ told: toldOf(one), came: one.came, atMs: one.atMs }))
 		.filter((one) => one.told.returns.isKnown);
-	const expected = (part: Part): Expected => {
+	const expected = (part: Part): ExpectedAmount => {
 		if (part === 'renewals of present') return next.present;
 		const scale = scaleOf(
 			tried.map((one) => ({ atMs: one.atMs, surprise: surpriseOf(one.told[part], one.came[part]) })),
@@ -134,7 +134,7 @@ export function forecast(
 		};
 	};
 	return {
-		parts: Object.fromEntries(parts.map((part) => [part, expected(part)])) as Record<Part, Expected>,
+		parts: Object.fromEntries(parts.map((part) => [part, expected(part)])) as Record<Part, ExpectedAmount>,
 		newBusiness: choice,
 		warnings: unknownRates(present, next.renewals),
 	};
@@ -238,7 +238,7 @@ function pastOf(
 }
 
 /** What is told of a part, and how far below and above what comes may be, by the standard deviations that it is off. */
-interface Told {
+interface PartForecast {
 	readonly pence: number;
 	readonly distance: Distance;
 }
@@ -246,7 +246,7 @@ interface Told {
 type Distance = (deviations: number) => readonly [below: number, above: number];
 
 /** @param spread the standard deviation of the log */
-function logNormal(pence: number, spread: number): Told {
+function logNormal(pence: number, spread: number): PartForecast {
 	return {
 		pence,
 		distance: (deviations) => [
@@ -269,7 +269,7 @@ function partsOf(
 	{ ofNew, present, ended, refunds }: Outlook,
 	method: NewBusinessMethod,
 	earlier: readonly Past[],
-): Record<Part, Told> & { readonly returns: { readonly isKnown: boolean } } {
+): Record<Part, PartForecast> & { readonly returns: { readonly isKnown: boolean } } {
 	const { acquisitions, renewals, spread } = ofNew[method];
 	const [below, above] = [present.pence - present.lowPence, present.highPence - present.pence];
 	const back = returnsOf(
@@ -305,7 +305,7 @@ function partsOf(
 }
 
 /** How many standard deviations what came was off. */
-function surpriseOf({ pence, distance }: Told, came: number): number {
+function surpriseOf({ pence, distance }: PartForecast, came: number): number {
 	const [below, above] = distance(1);
 	const deviation = came < pence ? below : above;
 	return deviation > 0 ? Math.abs(came - pence) / deviation : 0;

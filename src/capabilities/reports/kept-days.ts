@@ -43,7 +43,7 @@ export interface CameIn extends Amounts {
 	readonly refunds: number;
 }
 
-type Counting = { -readonly [Name in keyof CameIn]: CameIn[Name] };
+type RunningCounts = { -readonly [Name in keyof CameIn]: CameIn[Name] };
 
 const nothing: CameIn = { ...noAmounts, hits: 0, arrivals: 0, renewals: 0, refunds: 0 };
 const counts = { acquisition: 'subscriptions', renewal: 'renewals', refund: 'refunds' } as const;
@@ -109,10 +109,10 @@ export function* readCameIn(
 	options: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders' | 'gateways' | 'cancellationEvt'>,
 ): Reading<CameIn[]> {
 	const { paymentProviders, gateways, cancellationEvt } = options;
-	const all = spans.map((): Counting => ({ ...nothing }));
+	const all = spans.map((): RunningCounts => ({ ...nothing }));
 	const [first, last] = [spans[0], spans.at(-1)];
 	if (!first || !last) return all;
-	const at = (atMs: number) => all[placeOf(spans, atMs)] as Counting;
+	const at = (atMs: number) => all[placeOf(spans, atMs)] as RunningCounts;
 	const sink: Sink = {
 		arrivals: (atMs, from, arrivals) => {
 			const isPayment = isFromPayment({ ...from, medium: null, campaign: null }, paymentProviders);

@@ -11,13 +11,13 @@ import { withoutHidden } from '../../kit/format/hidden-characters.ts';
 import type { ReportQuery } from '../../kit/reports/report-query.ts';
 
 /** What a report could be filtered by. */
-interface Known {
+interface KnownNames {
 	readonly events: readonly Pick<SubscriptionEvent, EventLabel>[];
 	readonly paths: readonly (readonly Touch[])[];
 }
 
 /** Sentences on names in a query that nothing has: a mistyped filter gives a report of nothing. */
-export function unknownNames({ events, paths }: Known, query: ReportQuery): string[] {
+export function unknownNames({ events, paths }: KnownNames, query: ReportQuery): string[] {
 	return [
 		...eventLabelNames.flatMap((label) =>
 			unknown(eventLabels[label], query[label], new Set(events.map((event) => event[label]))),

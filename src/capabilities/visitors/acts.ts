@@ -1,14 +1,14 @@
 import { type ActPlace, act } from '../../kit/act.ts';
 import { visitorId } from '../../kit/cli/flag-values.ts';
-import type { Erased } from './store/erasing.ts';
+import type { ErasedCounts } from './store/erasing.ts';
 import { eraseCustomerVisitors, eraseVisitor } from './store/erasure.ts';
 import { rebuildAll } from './store/rebuilding.ts';
 
 /** How much is erased, of what was counted before. */
-const erasedRows = ({ hits, events, links }: Erased) => hits + events + links;
+const erasedRows = ({ hits, events, links }: ErasedCounts) => hits + events + links;
 const erasing =
 	({ onProgress }: ActPlace) =>
-	(soFar: Erased) =>
+	(soFar: ErasedCounts) =>
 		onProgress?.(erasedRows(soFar), 0);
 
 const ofVisitors = { noun: 'visitor', right: 'operate' } as const;

@@ -12,7 +12,7 @@ import type { Rule } from '../../core/segments/rule.ts';
 import { scoredFacts } from '../../core/segments/rule-facts.ts';
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
 import { profilePages, profilesOf } from '../../core/store/account/reading/visitors.ts';
-import type { AskedOfAccount } from '../../kit/console/page.ts';
+import type { AccountRequest } from '../../kit/console/page.ts';
 import { includeOf } from '../../kit/console/view.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
 import { latestTouches, type TouchRow } from '../../kit/reading/journey-rows.ts';
@@ -39,7 +39,7 @@ function listedOf(vid: string, profile: Profile | undefined): ListedVisitor {
 
 /** What lists show of visitors, in their order. */
 export async function listedVisitors(
-	{ store, account }: AskedOfAccount,
+	{ store, account }: AccountRequest,
 	vids: readonly string[],
 ): Promise<ListedVisitor[]> {
 	const profiles = await store.read(account.id, profilesOf(vids));
@@ -51,7 +51,7 @@ const maxTouches = 50_000;
 const touchesAtOnce = 1000;
 
 /** Who came in the view's period, by a touch that it wants, the latest first. */
-export async function visitorsWhoCame(asked: AskedOfAccount, limit: number): Promise<VisitorList> {
+export async function visitorsWhoCame(asked: AccountRequest, limit: number): Promise<VisitorList> {
 	const { store, account, view, calendar, now } = asked;
 	const texts = touchDimensions.map((name) => [name, view.texts[name] ?? null] as const);
 	const wanted = wantedTouch(Object.fromEntries(texts) as Record<TouchDimension, string | null>);
@@ -89,7 +89,7 @@ const maxVisitors = 10_000;
 
 /** Who matches a rule now. */
 export async function visitorsMatching(
-	{ store, account, view, now }: AskedOfAccount,
+	{ store, account, view, now }: AccountRequest,
 	rule: Rule,
 ): Promise<VisitorList> {
 	const nowMs = now();

@@ -1,6 +1,6 @@
 import { dayMs } from '../../core/durations.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
-import { act, type Given } from '../../kit/act.ts';
+import { act, type GivenFields } from '../../kit/act.ts';
 import { moment } from '../../kit/config.ts';
 import { listing } from '../../kit/listing.ts';
 import { receiverUrl, type Webhook, webhookEvents, webhookEventsOf } from './domain/webhook.ts';
@@ -64,7 +64,7 @@ const changes = {
 async function changed(
 	control: ControlStore,
 	accountId: number,
-	{ webhook, ...given }: Given<typeof changes>,
+	{ webhook, ...given }: GivenFields<typeof changes>,
 ): Promise<Omit<Webhook, 'id'>> {
 	const known = await control.webhook(accountId, webhook);
 	const { url = known.url, events = known.events } = given;

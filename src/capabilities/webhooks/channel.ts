@@ -12,7 +12,7 @@ import { disableAfterMs, parseRetryAfter, retryPauseMs } from './retry.ts';
 import { deliveryTimeoutMs, send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 import {
-	type Attempted,
+	type DeliveryAttempt,
 	type DueMessage,
 	giveBack,
 	messageId,
@@ -58,7 +58,7 @@ export class Channel {
 	readonly #agent: Agent;
 	readonly #stopping = new AbortController();
 	readonly #waiting: (DueMessage & { readonly takenAtMs: number })[] = [];
-	readonly #attempted: Attempted[] = [];
+	readonly #attempted: DeliveryAttempt[] = [];
 	#inFlight = 0;
 	#limit = 8;
 	#pausedUntilMs = Number.NEGATIVE_INFINITY;

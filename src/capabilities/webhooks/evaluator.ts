@@ -5,7 +5,7 @@ import { type EvaluatorOptions, maxBreakMs, needsScores, Round, sweepEveryMs } f
 import {
 	type EvaluationState,
 	evaluation,
-	type Held,
+	type HeldEvaluation,
 	holdEvaluation,
 	releaseEvaluation,
 } from './store/evaluation.ts';
@@ -61,7 +61,7 @@ export class Evaluator {
 		}
 	}
 
-	async #hold(accountId: number, nowMs: number): Promise<Held | undefined> {
+	async #hold(accountId: number, nowMs: number): Promise<HeldEvaluation | undefined> {
 		const { store, holder } = this.#options;
 		// With a single server, nobody else can take the lease. A read is enough, and waits for no disk.
 		if (!store.takesManyServers) {
@@ -76,7 +76,7 @@ export class Evaluator {
 		);
 	}
 
-	async #work(account: KnownAccount, revision: number, held: Held, nowMs: number) {
+	async #work(account: KnownAccount, revision: number, held: HeldEvaluation, nowMs: number) {
 		const { state } = held;
 		if (state.revision > revision && Math.abs(nowMs - state.savedAtMs) < maxBehindMs)
 			return { againInMs: 500 };

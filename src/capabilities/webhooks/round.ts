@@ -17,10 +17,10 @@ import { pruneOldMessages } from './old-messages.ts';
 import { begunAgain, recounted, summaryOf } from './recount.ts';
 import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
 import {
-	type Evaluated,
+	type EvaluationResult,
 	type EvaluationState,
 	type EvaluationStep,
-	type Held,
+	type HeldEvaluation,
 	type Recount,
 	saveEvaluation,
 	waitingConflicts,
@@ -81,12 +81,17 @@ export class Round {
 	readonly #account: KnownAccount;
 	readonly #nowMs: number;
 	readonly #needsScores: boolean;
-	#held: Held;
+	#held: HeldEvaluation;
 	#sequence: number;
 	readonly state: { -readonly [Name in keyof EvaluationState]: EvaluationState[Name] };
 
 	/** @param state is changed by the round */
-	constructor(options: EvaluatorOptions, account: KnownAccount, held: Held, state: EvaluationState) {
+	constructor(
+		options: EvaluatorOptions,
+		account: KnownAccount,
+		held: HeldEvaluation,
+		state: EvaluationState,
+	) {
 		this.#options = options;
 		this.#account = account;
 		this.#nowMs = Math.floor(options.store.now());
@@ -253,7 +258,10 @@ export class Round {
 	}
 
 	/** Numbers the changes, equally in memberships and messages. */
-	#toEvaluated({ vid, before, after, isGone, transitions }: Comparison, cid: string | null): Evaluated {
+	#toEvaluated(
+		{ vid, before, after, isGone, transitions }: Comparison,
+		cid: string | null,
+	): EvaluationResult {
 		const { webhooks, aid } = this.#account;
 		const sequences = new Map<string, number>();
 		const messages = transitions.flatMap((transition) => {

@@ -1,4 +1,4 @@
-import { type Reached, reachedOf } from '../../core/domain/goal.ts';
+import { type ReachedCount, reachedOf } from '../../core/domain/goal.ts';
 import type { Profile } from '../../core/domain/profile.ts';
 import type { GoalScore } from '../../core/scoring/serve/visitor-scorer.ts';
 import { matchingSegments } from '../../core/segments/matching.ts';
@@ -82,7 +82,7 @@ export function transitionsOf(before: Standing, after: Standing) {
 }
 
 /** The numbers of new reachings. Counts of rare events may restart, because profiles keep the latest 50 names. */
-function reachings(before: Reached | undefined, { count, lastAtMs }: Reached): number[] {
+function reachings(before: ReachedCount | undefined, { count, lastAtMs }: ReachedCount): number[] {
 	if (!before) return numbersTo(count, count);
 	if (count > before.count) return numbersTo(count, count - before.count);
 	return count < before.count && lastAtMs > before.lastAtMs ? [count] : [];

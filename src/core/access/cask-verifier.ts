@@ -46,7 +46,7 @@ interface VerifyingKey extends ReadySigningKey {
 	readonly key: SigningKey;
 }
 
-interface Verified {
+interface VerifiedCask {
 	readonly claims: CaskClaims;
 	readonly key: SigningKey;
 }
@@ -57,7 +57,7 @@ export class CaskVerifier {
 	/** Keys by JWT header. A cask with any other header was not written by this service and is rejected unread. */
 	#byHeader = new Map<string, VerifyingKey>();
 	/** Keyed by SHA-256, so that no cask stays in memory. */
-	readonly #verified = new LRUCache<string, Verified>({ max: maxRemembered });
+	readonly #verified = new LRUCache<string, VerifiedCask>({ max: maxRemembered });
 
 	/**
 	 * @param keys the keys that casks may be signed with; they may change between calls
@@ -67,7 +67,7 @@ export class CaskVerifier {
 		if (cask.length > maxCharacters) return errors.malformed;
 		this.#use(keys);
 		const sha256 = hash('sha256', cask, 'base64url');
-		let verified: Verified | CaskError | undefined = this.#verified.get(sha256);
+		let verified: VerifiedCask | CaskError | undefined = this.#verified.get(sha256);
 		if (!verified) {
 			verified = this.#verifySignature(cask);
 			if (verified instanceof CaskError) return verified;
@@ -95,7 +95,7 @@ export class CaskVerifier {
 		this.#keys = keys;
 	}
 
-	#verifySignature(cask: string): Verified | CaskError {
+	#verifySignature(cask: string): VerifiedCask | CaskError {
 		if (!isJwt(cask)) return errors.malformed;
 		const { header } = jwtParts(cask);
 		const verifying = this.#byHeader.get(header);

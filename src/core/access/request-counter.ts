@@ -32,7 +32,7 @@ interface AnswerCount extends Omit<UploadAnswers, 'day' | 'requests'> {
 }
 
 /** What was counted since it was last recorded. */
-class Counted {
+class UnrecordedCounts {
 	/** When each key was used last. */
 	keyUses = new Map<string, number>();
 	experimentReads = new Map<string, ExperimentRead>();
@@ -48,7 +48,7 @@ class Counted {
 	}
 
 	/** Takes back what could not be recorded. Later uses and reads count. */
-	addEarlier(earlier: Counted): void {
+	addEarlier(earlier: UnrecordedCounts): void {
 		this.keyUses = new Map([...earlier.keyUses, ...this.keyUses]);
 		this.experimentReads = new Map([...earlier.experimentReads, ...this.experimentReads]);
 		for (const { clientId, aid, cause, dayNumber, requests } of earlier.uploadAnswers.values())
@@ -65,7 +65,7 @@ export class RequestCounter {
 	readonly #record: (counts: RequestCounts) => Promise<void>;
 	readonly #onError: (error: unknown) => void;
 	readonly #timer: NodeJS.Timeout;
-	#counted = new Counted();
+	#counted = new UnrecordedCounts();
 	/**
 	 * The highest rank of each register, by the experiment's secret: of treated visitors, then of those held out. Once most
 	 * visitors were counted, there is nothing new to tell.
@@ -119,7 +119,7 @@ export class RequestCounter {
 		const { keyUses, experimentReads, uploadAnswers, uploadProblems } = told;
 		// Each problem is among the answers.
 		if (keyUses.size + experimentReads.size + uploadAnswers.size === 0) return;
-		this.#counted = new Counted();
+		this.#counted = new UnrecordedCounts();
 		try {
 			await this.#record({
 				keyUses: Array.from(keyUses, ([keyId, atMs]) => ({ keyId, atMs })),

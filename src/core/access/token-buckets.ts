@@ -6,7 +6,7 @@ const candidates = 16;
 /** Two halves of a fingerprint, the tokens, and their time. */
 const slotBytes = 24;
 
-export interface Taken {
+export interface TokenGrant {
 	readonly granted: boolean;
 	/** Milliseconds until a token is available; 0 where one was granted. */
 	readonly retryAfterMs: number;
@@ -29,7 +29,7 @@ export class TokenBuckets {
 	}
 
 	/** @param nowMs on a monotonic clock */
-	take(name: string, limit: RateLimit, nowMs: number): Taken {
+	take(name: string, limit: RateLimit, nowMs: number): TokenGrant {
 		// As text, whose bytes are read at a fifth of what a buffer costs.
 		const digest = hash('sha256', this.#salt + name, 'latin1');
 		const first = wordAt(digest, 0) & (this.#slots - 1);

@@ -42,7 +42,7 @@ export interface HitOptions {
 	readonly onProxyProblem: (problem: ProxyProblem) => void;
 }
 
-export interface Collected extends StoredHit {
+export interface CollectedHit extends StoredHit {
 	readonly atMs: number;
 	readonly account: KnownAccount;
 	/** The answer sets the cookies of the visitor. */
@@ -93,7 +93,7 @@ export class HitHandler {
 	 * Stores a hit, unless it is a bot's or comes from an ignored address.
 	 * @throws ApiError
 	 */
-	async collect(request: FastifyRequest, reply: FastifyReply, sent: unknown): Promise<Collected> {
+	async collect(request: FastifyRequest, reply: FastifyReply, sent: unknown): Promise<CollectedHit> {
 		const { directory, writer, budget, now, onHit } = this.#options;
 		const { aid } = (sent ?? {}) as { aid?: unknown };
 		const account = typeof aid === 'string' ? directory.account(aid) : undefined;
@@ -171,7 +171,7 @@ export class HitHandler {
 
 	/** Builds the answer to a stored hit. A part that fails is left out. */
 	async answer(
-		{ account, vid, sid, firstVid, atMs, hasCookies, ignored }: Collected,
+		{ account, vid, sid, firstVid, atMs, hasCookies, ignored }: CollectedHit,
 		request: FastifyRequest,
 	): Promise<object> {
 		const { reads, onLeftOut } = this.#options;

@@ -16,7 +16,7 @@ export interface KeyOperationOptions {
 }
 
 /** The state of an admitted request with an API key. */
-export interface Admitted {
+export interface AdmittedRequest {
 	readonly key: KnownKey;
 	/** The deadline of the key's usage plan. It starts when the limits are requested, so it covers waiting for them. */
 	readonly deadline: Deadline;
@@ -43,14 +43,14 @@ interface KeyOperation {
 	readonly handle: (
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	) => Promise<FastifyReply>;
 }
 
 declare module 'fastify' {
 	interface FastifyRequest {
 		/** The deadline is null until the limits are requested. */
-		admitted: (Omit<Admitted, 'deadline'> & { deadline: Deadline | null }) | null;
+		admitted: (Omit<AdmittedRequest, 'deadline'> & { deadline: Deadline | null }) | null;
 	}
 	interface FastifyContextConfig {
 		/** The operation's name in metrics and logs. */
@@ -132,7 +132,7 @@ export function keyOperation(
 			}
 			done(null, payload);
 		},
-		handler: (request, reply) => operation.handle(request, reply, request.admitted as Admitted),
+		handler: (request, reply) => operation.handle(request, reply, request.admitted as AdmittedRequest),
 	});
 }
 
@@ -162,7 +162,7 @@ export const readErrors = {
  */
 export function accountOf(
 	aid: unknown,
-	admitted: Admitted,
+	admitted: AdmittedRequest,
 	directory: AccessDirectory,
 ): KnownAccount | undefined {
 	if (!accountCheck(aid)) return undefined;

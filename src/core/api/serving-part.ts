@@ -44,7 +44,7 @@ export interface Server {
 }
 
 /** A server that listens, as who has started it reaches it. */
-export interface Listening {
+export interface ListeningServer {
 	readonly url: string;
 	/** Of the console; undefined where there is none. */
 	readonly consoleUrl: string | undefined;
@@ -60,7 +60,7 @@ export interface ServingPart {
 	/** A visitor of an account that somebody follows may have changed. */
 	onVisitorChange?(accountId: number): void;
 	/** Tells who has started the server what to do with it. @returns the page to begin with, if it has one */
-	offer?(listening: Listening): Promise<string | undefined>;
+	offer?(listening: ListeningServer): Promise<string | undefined>;
 	/** The server is about to stop. */
 	stop?(): void;
 }

@@ -26,7 +26,7 @@ import type { UploadOutcome } from '../store/account/arriving/events.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { RequestWriter } from '../store/serving.ts';
 import {
-	type Admitted,
+	type AdmittedRequest,
 	accountOf,
 	bodyErrors,
 	type KeyOperationOptions,
@@ -62,7 +62,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 	async function handle(
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	): Promise<FastifyReply> {
 		const { account, simulate, events } = readUpload(request.body as Buffer, admitted, {
 			directory,
@@ -216,7 +216,7 @@ function outcomeHeaders(
  */
 function readUpload(
 	bytes: Buffer | undefined,
-	admitted: Admitted,
+	admitted: AdmittedRequest,
 	{ directory, nowMs }: { readonly directory: AccessDirectory; readonly nowMs: number },
 ): { account: KnownAccount; simulate: boolean; events: UploadedEvent[] } {
 	const body = parseJson(bytes);

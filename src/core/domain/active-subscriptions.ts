@@ -66,7 +66,7 @@ export function activeSubscriptions(
 }
 
 /** What a goal is scored for. */
-export interface Scored {
+export interface ScoringSubject {
 	/** The subscription that a goal of renewals is about: of the active ones, that which is due first. */
 	readonly renewing?: ActiveSubscription | undefined;
 }
@@ -77,7 +77,7 @@ export function scoredFor(
 	profile: Profile,
 	nowMs: number,
 	cadences: Cadences,
-): Scored | undefined {
+): ScoringSubject | undefined {
 	if (goal.counts !== 'renewal') return {};
 	const [first, ...others] = activeSubscriptions(profile, nowMs, cadences).filter(
 		({ evt, isCancelled }) => !isCancelled && namesUpload(goal, evt),

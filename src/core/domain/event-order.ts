@@ -1,7 +1,7 @@
 import { compareTexts } from './compare-texts.ts';
 
 /** What orders the events of a subscription. */
-export interface Ordered {
+export interface OrderedEvent {
 	readonly atMs: number;
 	readonly revenuePence: number;
 	readonly evt: string;
@@ -11,6 +11,6 @@ export interface Ordered {
  * The order of a subscription's events: by time. Of one moment, who pays more comes first, so that refunds come last. The order
  * of arrival decides nothing.
  */
-export function compareEvents(a: Ordered, b: Ordered): number {
+export function compareEvents(a: OrderedEvent, b: OrderedEvent): number {
 	return a.atMs - b.atMs || b.revenuePence - a.revenuePence || compareTexts(a.evt, b.evt);
 }

@@ -1,6 +1,6 @@
 import { dayMs, minuteMs } from '../durations.ts';
 import { activeSubscriptions } from './active-subscriptions.ts';
-import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
+import { type DecayedCounts, decay, type EventCount, type Profile } from './profile.ts';
 import { type Cadences, noCadences } from './subscription-cadence.ts';
 
 /** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
@@ -39,7 +39,7 @@ export function visitorNumbers(profile: Profile | null, nowMs: number) {
 	const sinceMs = (atMs: number | undefined) => (atMs === undefined ? 0 : Math.max(0, nowMs - atMs));
 	const lastHitAtMs = profile?.visit?.lastHitAtMs ?? profile?.lastAtMs;
 	const subscriptions = profile?.subscriptions;
-	const recent = (counts: Decayed | undefined, asOfMs: number | undefined) =>
+	const recent = (counts: DecayedCounts | undefined, asOfMs: number | undefined) =>
 		counts ? decay(counts, sinceMs(asOfMs)) : ([0, 0, 0] as const);
 	const [recentHits1d, recentHits7d, recentHits30d] = recent(profile?.recentHits, profile?.lastAtMs);
 	const [recentVisits1d, recentVisits7d, recentVisits30d] = recent(profile?.recentVisits, profile?.lastAtMs);

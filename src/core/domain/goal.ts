@@ -79,7 +79,7 @@ export function namesUpload(goal: ReachedBy, evt: string): boolean {
 }
 
 /** How often a visitor has reached a goal, and when last. */
-export interface Reached {
+export interface ReachedCount {
 	readonly count: number;
 	/** Milliseconds since 1970. */
 	readonly lastAtMs: number;
@@ -93,7 +93,7 @@ export function reachedOf(
 	{ events, subscriptions, visit, visits }: Profile,
 	goal: ReachedBy,
 	cancellationEvt: CancellationEvt,
-): Reached | undefined {
+): ReachedCount | undefined {
 	let count = 0;
 	let lastAtMs = Number.NEGATIVE_INFINITY;
 	const add = (number: number, atMs: number) => {

@@ -1,5 +1,5 @@
 import { compareTexts } from './compare-texts.ts';
-import { compareEvents, type Ordered } from './event-order.ts';
+import { compareEvents, type OrderedEvent } from './event-order.ts';
 import { isMissingKey } from './missing-key.ts';
 import type { SharedKeys } from './shared-key.ts';
 
@@ -77,7 +77,7 @@ export function eventKeys(events: readonly Joinable[]): string[] {
 }
 
 /** What is known of visitors when an event is joined. */
-export interface Known {
+export interface KnownVisitors {
 	/** The `vid` that holds a key. */
 	readonly holderOf: (key: string) => KeyHolder | undefined;
 	readonly isAnothers: IsAnothers;
@@ -125,7 +125,7 @@ function yields(byTid: KeyHolder, byCid: KeyHolder | undefined): boolean {
 }
 
 /** The visitor whom an event itself names. */
-export function namedOwner(event: Joinable, { holderOf, isAnothers }: Known): Owner | undefined {
+export function namedOwner(event: Joinable, { holderOf, isAnothers }: KnownVisitors): Owner | undefined {
 	const { tid, cid } = joiningKeys(event);
 	const byTid = tid === undefined ? undefined : holderOf(tidKey(tid));
 	const byCid = cid === undefined ? undefined : holderOf(cidKey(cid));
@@ -152,7 +152,7 @@ export function ownerOf(
 }
 
 /** What decides which event of a subscription gives it its owner. */
-export interface Deciding extends Ordered {
+export interface DecidingEvent extends OrderedEvent {
 	readonly tid: string;
 }
 
@@ -160,7 +160,7 @@ export interface Deciding extends Ordered {
  * A subscription is all events of one `subid`. It belongs to the visitor whom its acquisition names, else to the one whom
  * its earliest event with a name names; refunds come last. The order of arrival decides nothing.
  */
-function compareDeciding(a: Deciding, b: Deciding): number {
+function compareDeciding(a: DecidingEvent, b: DecidingEvent): number {
 	return (
 		Number(a.revenuePence < 0) - Number(b.revenuePence < 0) ||
 		compareEvents(a, b) ||
@@ -172,7 +172,7 @@ function compareDeciding(a: Deciding, b: Deciding): number {
 export const decidingOrder = '(rvn < 0), received_at, rvn DESC, evt, tid';
 
 /** The owners of all subscriptions among events. @param namedOf returns the visitor whom an event names */
-export function subscribersAmong<Event extends Deciding & { readonly subid: string }>(
+export function subscribersAmong<Event extends DecidingEvent & { readonly subid: string }>(
 	events: Iterable<Event>,
 	namedOf: (event: Event) => Owner | undefined,
 ): Map<string, string> {
@@ -239,7 +239,7 @@ export interface KnownOver {
 /**
  * The owners of a subscription's events over time, in the order of the events. The last owner of each is the owner today.
  */
-export function ownersOver<Event extends Deciding & Joinable & { readonly subid: string }>(
+export function ownersOver<Event extends DecidingEvent & Joinable & { readonly subid: string }>(
 	events: readonly Event[],
 	known: KnownOver,
 ): readonly (readonly PastOwnership[])[] {
@@ -290,7 +290,7 @@ function claim(
 }
 
 /** The claims of those whom an event names: the holders of its `tid`, then the holders of its `cid`. */
-function claimsOver(event: Deciding & Joinable, known: KnownOver): Claim[] {
+function claimsOver(event: DecidingEvent & Joinable, known: KnownOver): Claim[] {
 	const { holdersOf, shownBy, shared } = known;
 	const { tid } = joiningKeys(event);
 	const cid = customerOf(event, known);

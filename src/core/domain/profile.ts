@@ -32,10 +32,10 @@ export interface SubscriptionEntry {
 export type LogEntry = HitEntry | SubscriptionEntry;
 
 /** Decayed counts as of the profile's `lastAtMs`, one for each of `halfLivesDays`. */
-export type Decayed = readonly [number, number, number];
+export type DecayedCounts = readonly [number, number, number];
 
 /** Decayed counts, one for each of `longHalfLivesDays`. */
-export type LongDecayed = readonly [number, number];
+export type LongDecayedCounts = readonly [number, number];
 
 /** Count and last time of an event. Lists are ordered by that time. */
 export type EventCount = readonly [name: string, count: number, lastAtMs: number];
@@ -98,13 +98,13 @@ export interface Profile {
 		/** The 10 latest subscriptions, in that order. Unknown if the profile began with an earlier version; a rebuild adds it. */
 		readonly latest?: readonly LatestEvents[];
 		/** Decayed counts of subscriptions as of `lastAtMs`. */
-		readonly recent: Decayed;
+		readonly recent: DecayedCounts;
 		/** The same for `longHalfLivesDays`. Unknown if the profile began with an earlier version; a rebuild adds it. */
-		readonly longTerm?: LongDecayed;
+		readonly longTerm?: LongDecayedCounts;
 	} | null;
-	readonly recentHits: Decayed;
-	readonly recentVisits: Decayed;
-	readonly recentEvents: Decayed;
+	readonly recentHits: DecayedCounts;
+	readonly recentVisits: DecayedCounts;
+	readonly recentEvents: DecayedCounts;
 }
 
 const halfLivesDays = [1, 7, 30] as const;
@@ -195,7 +195,7 @@ function advance(profile: Profile, atMs: number): Profile {
  * Decays counts by `passedMs`. Rounded, to keep profiles short. Returns zeros for profiles of earlier versions, which
  * have no counts.
  */
-export function decay(counts: Decayed | undefined, passedMs: number): Decayed {
+export function decay(counts: DecayedCounts | undefined, passedMs: number): DecayedCounts {
 	if (!counts) return [0, 0, 0];
 	const [day, week, month] = halfLivesDays;
 	const passedDays = Math.max(0, passedMs) / dayMs;
@@ -207,7 +207,7 @@ export function decay(counts: Decayed | undefined, passedMs: number): Decayed {
 }
 
 /** Decays long-term counts by `passedMs`. */
-export function decayLongTerm([quarter, year]: LongDecayed, passedMs: number): LongDecayed {
+export function decayLongTerm([quarter, year]: LongDecayedCounts, passedMs: number): LongDecayedCounts {
 	const passedDays = Math.max(0, passedMs) / dayMs;
 	const [quarterDays, yearDays] = longHalfLivesDays;
 	return [round(quarter * 2 ** (-passedDays / quarterDays)), round(year * 2 ** (-passedDays / yearDays))];
@@ -217,7 +217,7 @@ function round(value: number): number {
 	return Math.round(value * 1e5) / 1e5;
 }
 
-function add(counts: Decayed, number: number): Decayed {
+function add(counts: DecayedCounts, number: number): DecayedCounts {
 	if (number === 0) return counts;
 	return [round(counts[0] + number), round(counts[1] + number), round(counts[2] + number)];
 }

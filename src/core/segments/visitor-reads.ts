@@ -17,14 +17,14 @@ export interface Subject {
 }
 
 /** What a page is told about its visitor. */
-export interface Served {
+export interface ServedSegments {
 	/** Without those that an experiment holds the visitor out of. */
 	readonly segments: readonly SegmentName[];
 	/** Running experiments whose segment's rule the visitor fulfils, where the account tells them. */
 	readonly experiments: readonly Assignment[];
 }
 
-const none: Served = { segments: [], experiments: [] };
+const none: ServedSegments = { segments: [], experiments: [] };
 
 /** A segment as pages read it. */
 type SegmentName = Pick<Segment, 'id' | 'name'>;
@@ -34,7 +34,11 @@ export interface ReadHooks {
 	readonly withholding?:
 		| {
 				/** Which of the segments whose rule a visitor fulfils are told, and what more. */
-				withhold(subject: Subject, matching: readonly Segment[], nowMs: number): Told | Promise<Told>;
+				withhold(
+					subject: Subject,
+					matching: readonly Segment[],
+					nowMs: number,
+				): AllowedSegments | Promise<AllowedSegments>;
 		  }
 		| undefined;
 	readonly sample?:
@@ -46,7 +50,7 @@ export interface ReadHooks {
 }
 
 /** What `withhold` lets through. */
-export interface Told {
+export interface AllowedSegments {
 	readonly segments: readonly Segment[];
 	readonly experiments: readonly Assignment[];
 }
@@ -82,7 +86,7 @@ export class VisitorReads {
 	}
 
 	/** Synchronous where the store is. @throws StorageError */
-	segments(subject: Subject): Served | Promise<Served> {
+	segments(subject: Subject): ServedSegments | Promise<ServedSegments> {
 		const { account, scope } = subject;
 		const scoresOf = (profile: Profile) =>
 			readScores(account.segments) ? this.#scorer.scores(account, scope, profile, false) : [];
@@ -109,7 +113,7 @@ export class VisitorReads {
 	}
 }
 
-function servedOf({ segments, experiments }: Told): Served {
+function servedOf({ segments, experiments }: AllowedSegments): ServedSegments {
 	return { segments: segments.map(nameOf), experiments };
 }
 

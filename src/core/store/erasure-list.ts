@@ -14,7 +14,7 @@ import { dirname } from 'node:path';
 import { customerMarkOf, markOf, secretNameOf } from '../domain/derived-vid.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
-import type { Marking } from './control/accounts.ts';
+import type { MarkingSecret } from './control/accounts.ts';
 import { sync } from './sync.ts';
 
 /** One visitor, or every visitor who has shown a customer id. */
@@ -47,7 +47,7 @@ export class ErasureList {
 	 * Appends an erasure, durably. To be called before anything is erased. Twice is no error.
 	 * @throws OperatorError where it cannot be written: nothing may be erased then
 	 */
-	append({ aid, secret }: Marking, erasee: Erasee, atMs: number): void {
+	append({ aid, secret }: MarkingSecret, erasee: Erasee, atMs: number): void {
 		if (this.path === undefined) return;
 		const line = JSON.stringify({
 			at: isoTime(atMs),

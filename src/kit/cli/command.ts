@@ -18,7 +18,7 @@ import { inPlainWords } from './plain-words.ts';
 
 type Step = (command: Commander) => unknown;
 /** What an argument is: `[id]` may be left out, `<file...>` are several. */
-type Argued<Usage extends string, Value> = Usage extends `${string}...${string}`
+type ArgumentValue<Usage extends string, Value> = Usage extends `${string}...${string}`
 	? readonly Value[]
 	: Usage extends `[${string}`
 		? Value | undefined
@@ -101,7 +101,7 @@ export class Declaration<Options, Given extends readonly unknown[]> {
 		text: string,
 		takes?: Takes<Value>,
 		usual?: Value,
-	): Declaration<Options, [...Given, Argued<Usage, Value>]> {
+	): Declaration<Options, [...Given, ArgumentValue<Usage, Value>]> {
 		this.#steps.push((command) => command.addArgument(filled(new Argument(usage, text), takes, usual)));
 		return this as never;
 	}

@@ -4,7 +4,7 @@ import { ConnectionError, type Retry } from '../../../client/src/index.ts';
 const everyMs = 1000;
 
 /** Tells how long a server has not answered. */
-export class Waiting implements Disposable {
+export class WaitingNotice implements Disposable {
 	readonly #timer: NodeJS.Timeout;
 	#retry: Retry | undefined;
 	#sinceMs = 0;

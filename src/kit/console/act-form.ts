@@ -7,7 +7,7 @@ import {
 	type Field,
 	type Fields,
 	formLabelOf,
-	type Given,
+	type GivenFields,
 	isYes,
 	parserOf,
 	takesMany,
@@ -16,7 +16,7 @@ import { type Html, html } from '../format/html.ts';
 import { day } from '../format/values.ts';
 import type { ConsoleAnswer } from './exchange.ts';
 import { boxesField, checkField, choiceField, fieldOf, linesField, linesOf, textField } from './form.ts';
-import type { Action, AskedOfAccount, Once, Question } from './page.ts';
+import type { AccountRequest, Action, Once, Question } from './page.ts';
 import { nameOf } from './page-table.ts';
 
 /** What fields show, by their names: texts, lines, whether a box is ticked. */
@@ -55,10 +55,10 @@ export function actFields(takes: Fields, values: Values = {}, form?: string): Ht
 }
 
 /** What a form says of an act. @throws OperatorError that names the field */
-export function actGiven<Of extends Fields>(takes: Of, form: URLSearchParams): Given<Of> {
+export function actGiven<Of extends Fields>(takes: Of, form: URLSearchParams): GivenFields<Of> {
 	return Object.fromEntries(
 		Object.entries(takes).map(([name, field]) => [name, readField(name, field, form)]),
-	) as Given<Of>;
+	) as GivenFields<Of>;
 }
 
 function readField(name: string, field: Field, form: URLSearchParams): unknown {
@@ -80,9 +80,9 @@ function readField(name: string, field: Field, form: URLSearchParams): unknown {
 /** What a form of a page does. @param then where it leads to, or what it shows once */
 export function doing<Of extends Fields, Result>(
 	of: Act<Of, Result>,
-	then?: (asked: AskedOfAccount, result: Result) => Once | ConsoleAnswer | undefined,
-): Action<AskedOfAccount> {
-	return acting(of, async (asked: AskedOfAccount) => {
+	then?: (asked: AccountRequest, result: Result) => Once | ConsoleAnswer | undefined,
+): Action<AccountRequest> {
+	return acting(of, async (asked: AccountRequest) => {
 		const result = await asked.act(of, actGiven(of.takes, asked.form));
 		return then?.(asked, result);
 	});
@@ -94,8 +94,8 @@ export function acting<Of>(of: AnyAct, run: Action<Of>): Action<Of> {
 }
 
 /** What is asked before an act that cannot be undone. */
-export function warningOf(of: AnyAct, given: (asked: AskedOfAccount) => Promise<Record<string, unknown>>) {
-	return async (asked: AskedOfAccount) => questionOf(of, asked, await given(asked));
+export function warningOf(of: AnyAct, given: (asked: AccountRequest) => Promise<Record<string, unknown>>) {
+	return async (asked: AccountRequest) => questionOf(of, asked, await given(asked));
 }
 
 /** The same of an act that is about something else than the page. */

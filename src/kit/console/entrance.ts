@@ -4,7 +4,7 @@ import type { Html } from '../format/html.ts';
 import type { OpenSession, Person } from '../person.ts';
 import type { ConsoleAnswer, ConsoleRequest, SsoSettings } from './exchange.ts';
 import type { NamedView } from './links.ts';
-import type { Asked, ConsolePage, KnownAtEntrance } from './page.ts';
+import type { ConsolePage, EntranceFacts, PageRequest } from './page.ts';
 
 /** What the console must know to let people in. */
 export interface EntranceSettings {
@@ -36,9 +36,9 @@ export interface Entrance {
 	/** Whether a form is from a page of the console that this person was shown. */
 	isOwnForm(request: ConsoleRequest, form: URLSearchParams, open: OpenSession): boolean;
 	/** What it adds to a request that a page sees. */
-	known(request: ConsoleRequest, open: OpenSession): KnownAtEntrance;
+	known(request: ConsoleRequest, open: OpenSession): EntranceFacts;
 	/** The one place that demands a proof. @returns undefined where the act may be done; else the page that asks */
-	missingProof(asked: Asked, page: ConsolePage, act: string): Promise<Html | undefined>;
+	missingProof(asked: PageRequest, page: ConsolePage, act: string): Promise<Html | undefined>;
 	/** The account that the person has opened last. */
 	lastAid(person: Person): Promise<string | null>;
 	rememberAid(person: Person, aid: string): Promise<void>;

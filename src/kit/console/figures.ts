@@ -5,7 +5,7 @@ import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
 import { htmlTable } from '../reports/report-drawing.ts';
 import { shownTables, tableOf } from '../reports/report-table.ts';
 import type { ConsoleRequest } from './exchange.ts';
-import type { AskedOfAccount } from './page.ts';
+import type { AccountRequest } from './page.ts';
 import { arranged, maxRows } from './page-table.ts';
 import { linksOf } from './rows.ts';
 import { queryText, reportQueryOf } from './view.ts';
@@ -39,7 +39,7 @@ interface SectionOptions {
 
 /** A report as a part of a page: pictures, their tables, what the figures mean, and the same as CSV and JSON. */
 export async function reportSection(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	kind: string,
 	options: SectionOptions = {},
 ): Promise<Html> {
@@ -51,7 +51,7 @@ export async function reportSection(
 
 /** The same of a report that is made already. */
 export async function sectionOf(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	definition: ReportDefinition,
 	report: Report,
 	{
@@ -111,7 +111,7 @@ export function answerOf({ answer }: Report): Html | null {
 const said = new WeakMap<ConsoleRequest, Set<string>>();
 
 /** Warnings that no section above has said. */
-function unsaid({ request }: AskedOfAccount, warnings: readonly string[]): string[] {
+function unsaid({ request }: AccountRequest, warnings: readonly string[]): string[] {
 	const known = said.get(request) ?? new Set<string>();
 	said.set(request, known.union(new Set(warnings)));
 	return warnings.filter((warning) => !known.has(warning));
@@ -135,7 +135,7 @@ function daysOf({ from, to }: Report): Record<string, string | null> {
 	return from === null ? {} : { from, to, period: null };
 }
 
-function nothingIn({ account, view }: AskedOfAccount): HtmlValue {
+function nothingIn({ account, view }: AccountRequest): HtmlValue {
 	if (view.from !== null) return 'Nothing happened in this period. Choose a longer one above.';
 	return html`Nothing has come in yet. <a href="/console/${account.aid}/">The overview</a> says what to do first.`;
 }
@@ -147,13 +147,13 @@ type ShowTable = (
 ) => Html;
 
 /** Counts the elements of a figure against those of its page. */
-function take({ request }: AskedOfAccount, figure: Html): void {
+function take({ request }: AccountRequest, figure: Html): void {
 	const elements = String(figure).match(/<[a-z]/g)?.length ?? 0;
 	left.set(request, (left.get(request) ?? figureElements) - elements);
 }
 
 function tables(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	definition: ReportDefinition,
 	report: Report,
 	{ id, isAlone, isFolded }: { readonly id: string; readonly isAlone: boolean; readonly isFolded: boolean },

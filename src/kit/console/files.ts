@@ -4,9 +4,9 @@ import type { Right } from '../person.ts';
 import type { FlatRow } from '../reports/report.ts';
 import { rowsCsv } from '../reports/report-table.ts';
 import { download } from './exchange.ts';
-import { type AskedOfAccount, accountPage, type ConsolePage } from './page.ts';
+import { type AccountRequest, accountPage, type ConsolePage } from './page.ts';
 
-type MakeText = (asked: AskedOfAccount) => Promise<string>;
+type MakeText = (asked: AccountRequest) => Promise<string>;
 
 /**
  * Files beneath a page of an account, by their names, which end with .csv or .json. Those of persons can be asked for by the
@@ -19,7 +19,7 @@ export function filePage(
 	files: Readonly<Record<string, MakeText>>,
 	{ isOfPersons = false } = {},
 ): ConsolePage {
-	const get = async (asked: AskedOfAccount) => {
+	const get = async (asked: AccountRequest) => {
 		const { vid, file = '' } = asked.parts;
 		const make = Object.hasOwn(files, file) && files[file];
 		if (!make) throw new OperatorError(`There is no file ${file}; there are ${listed(Object.keys(files))}.`);
@@ -41,7 +41,7 @@ export function json(value: unknown): string {
 /** Rows as two files of a name. */
 export function tableFiles(
 	name: string,
-	rowsOf: (asked: AskedOfAccount) => Promise<readonly FlatRow[]>,
+	rowsOf: (asked: AccountRequest) => Promise<readonly FlatRow[]>,
 ): Record<string, MakeText> {
 	return {
 		[`${name}.csv`]: async (asked) => rowsCsv(await rowsOf(asked)),

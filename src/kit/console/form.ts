@@ -1,7 +1,7 @@
 import { OperatorError } from '../../core/errors.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { addressOf } from './exchange.ts';
-import type { Asked } from './page.ts';
+import type { PageRequest } from './page.ts';
 
 /**
  * A form of one button.
@@ -10,7 +10,7 @@ import type { Asked } from './page.ts';
  * @param path of the page, if it is another one
  */
 export function formOf(
-	{ request, formToken }: Asked,
+	{ request, formToken }: PageRequest,
 	action: string,
 	fields: HtmlValue,
 	button: string,

@@ -1,10 +1,10 @@
 import { leftOutText } from '../../core/domain/mail-gateways.ts';
 import { type HtmlValue, html } from '../format/html.ts';
-import type { AskedOfAccount } from './page.ts';
+import type { AccountRequest } from './page.ts';
 import { includeOf } from './view.ts';
 
 /** Says beside a figure how many mail gateways it leaves out. The link counts them, or leaves them out again. */
-export function gatewaysNote({ request, query, view }: AskedOfAccount, visitors: number): HtmlValue {
+export function gatewaysNote({ request, query, view }: AccountRequest, visitors: number): HtmlValue {
 	const others = [...query].filter(([name]) => name !== 'include');
 	const path = (more: readonly [string, string][] = []) => {
 		const texts = new URLSearchParams([...others, ...more]).toString();

@@ -10,7 +10,7 @@ import type { ConsoleAnswer } from './exchange.ts';
 import { hiddenFields, namesList } from './form.ts';
 import { type NamedView, viewPath } from './links.ts';
 import type { NameSuggestions } from './name-suggestions.ts';
-import type { Asked, ConsolePage } from './page.ts';
+import type { ConsolePage, PageRequest } from './page.ts';
 import { nameOf, timeOf } from './page-table.ts';
 import { saveViewForm } from './save-view-form.ts';
 import { periodDays, queryText, type View } from './view.ts';
@@ -19,7 +19,7 @@ import { periodDays, queryText, type View } from './view.ts';
 export interface Frame {
 	readonly title: string;
 	/** Signed in; undefined on pages for everybody. */
-	readonly asked?: Asked | undefined;
+	readonly asked?: PageRequest | undefined;
 	readonly page?: ConsolePage | undefined;
 	readonly view?: View | undefined;
 	/** Pages of the account under a name. */
@@ -69,13 +69,13 @@ ${view && asked && page?.takesView && saveViewForm(asked)}
 }
 
 /** What is printed instead of forms. */
-function printedHead({ account, now }: Asked, view: View): Html {
+function printedHead({ account, now }: PageRequest, view: View): Html {
 	const { period: _, from: _from, to: _to, ...filters } = view.texts;
 	const chosen = Object.entries(filters).map(([name, value]) => `, ${name} ${value}`);
 	return html`<p class="paper">${account?.aid}, ${periodText(view.from, view.to)} (${view.timezone})${chosen}. Printed ${timeOf(isoTime(now()))}.</p>`;
 }
 
-function menu(asked: Asked, { page: current, view, namedViews = [] }: Frame): Html {
+function menu(asked: PageRequest, { page: current, view, namedViews = [] }: Frame): Html {
 	const { account, person, directory } = asked;
 	const shown = (isOfAccount: boolean) => {
 		const aid = isOfAccount ? account?.aid : null;
@@ -133,7 +133,7 @@ const usualTimezones = [
 /** The other properties of touches are shown where a link has chosen one. */
 const usualFilters: ReadonlySet<string> = new Set(['channel', 'campaign']);
 
-function viewForm(asked: Asked, view: View, known: Frame['known']): Html {
+function viewForm(asked: PageRequest, view: View, known: Frame['known']): Html {
 	const { request, account } = asked;
 	const preset = (period: string, name: string) =>
 		html`<a href="${request.path}${queryText(view, { from: null, to: null, period })}"${view.period === period && html` aria-current="true"`}>${name}</a> `;

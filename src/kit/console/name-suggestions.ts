@@ -2,7 +2,7 @@ import { type TouchDimension, touchDimensions } from '../../core/domain/touch.ts
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
 import { latestEvents } from '../reading/events.ts';
 import { latestTouches } from '../reading/journey-rows.ts';
-import type { AskedOfAccount } from './page.ts';
+import type { AccountRequest } from './page.ts';
 
 const readLatest = 2000;
 /** Of each kind, the most frequent ones. */
@@ -11,7 +11,7 @@ const maxNames = 40;
 /** What an account's arrivals and events were called lately, to choose from. */
 export type NameSuggestions = Readonly<Record<TouchDimension | 'evt', readonly string[]>>;
 
-export function nameSuggestions({ store, account, now, kept }: AskedOfAccount): Promise<NameSuggestions> {
+export function nameSuggestions({ store, account, now, kept }: AccountRequest): Promise<NameSuggestions> {
 	return kept('names', async () => {
 		const touches = await store.read(account.id, latestTouches({ fromMs: 0, toMs: now() + 1 }, readLatest));
 		const events = await store.read(account.id, latestEvents(now(), readLatest));

@@ -1,9 +1,9 @@
 import { type Html, html } from '../format/html.ts';
 import { formOf, hiddenFields } from './form.ts';
-import type { AskedOfAccount } from './page.ts';
+import type { AccountRequest } from './page.ts';
 
 /** A form for a note. From another page than that of notes, it leads back to the overview. */
-export function noteForm(asked: AskedOfAccount): Html {
+export function noteForm(asked: AccountRequest): Html {
 	const { request, account, calendar, now } = asked;
 	const path = `/console/${account.aid}/notes`;
 	const isHere = request.path === path;

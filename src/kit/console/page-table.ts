@@ -2,7 +2,7 @@ import { formatNumber } from '../../core/format/numbers.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { Cell } from '../reports/report.ts';
 import { columnHeading, type SortOfColumn } from '../reports/report-drawing.ts';
-import type { Asked } from './page.ts';
+import type { PageRequest } from './page.ts';
 
 /** Cells by the heading of their column; `#` before it where they are numbers, `…` after it where texts may be of any length. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => HtmlValue>>;
@@ -12,7 +12,7 @@ export const maxRows = 50;
 
 /** Rows of a table as the address says: sorted by a column, upwards or with `-` down, from a row on. @param most rows of a page */
 export function arranged<Row>(
-	{ request, query }: Pick<Asked, 'request' | 'query'>,
+	{ request, query }: Pick<PageRequest, 'request' | 'query'>,
 	name: string,
 	rows: readonly Row[],
 	sortedValue: (row: Row, column: string) => Cell | undefined,
@@ -71,7 +71,7 @@ export function pageTable<Row>(label: string, rows: readonly Row[], columns: Col
 
 /** The same, sorted by its headings, and a page at a time. */
 export function sortedTable<Row>(
-	asked: Pick<Asked, 'request' | 'query'> | undefined,
+	asked: Pick<PageRequest, 'request' | 'query'> | undefined,
 	label: string,
 	rows: readonly Row[],
 	columns: Columns<Row>,

@@ -2,7 +2,7 @@ import type { AccessDirectory } from '../../core/access/directory.ts';
 import { OperatorError } from '../../core/errors.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
-import type { Act, ActAccount, AnyAct, Demand, Fields, Given } from '../act.ts';
+import type { Act, ActAccount, AnyAct, Demand, Fields, GivenFields } from '../act.ts';
 import type { Html, HtmlValue } from '../format/html.ts';
 import type { ComputeJobs } from '../jobs/compute-jobs.ts';
 import type { JobOptions } from '../jobs/run-job.ts';
@@ -29,17 +29,17 @@ export interface ConsolePage {
 	readonly isLive?: boolean;
 	/** Whether it takes a period and filters. */
 	readonly takesView?: boolean;
-	get?(asked: Asked): Promise<Got>;
+	get?(asked: PageRequest): Promise<PageAnswer>;
 	/** What its forms can do, by their field `action`. */
-	readonly actions?: Actions<Asked>;
+	readonly actions?: Actions<PageRequest>;
 	/** What is taken by actions that are no acts (a proof, unless it says otherwise), and to look at it (`get`: nothing). */
 	readonly demands?: Readonly<Record<string, Demand>>;
 	/** What is asked before an action that cannot be undone; undefined where that one can. */
-	readonly questions?: Questions<Asked>;
+	readonly questions?: Questions<PageRequest>;
 }
 
 /** What is unfinished is shown, and asked for again; of what is not there, the page says so with status 404. */
-export type Got = Html | ConsoleAnswer | { readonly unfinished: Html } | { readonly missing: Html };
+export type PageAnswer = Html | ConsoleAnswer | { readonly unfinished: Html } | { readonly missing: Html };
 
 /**
  * Changes something, and leads to a page, back to its own where it names none, or shows once what cannot be seen again.
@@ -80,13 +80,13 @@ export type ComputeInBackground = <Type extends keyof ComputeJobs>(
 
 /** A page of an account. */
 export interface AccountPage extends Omit<ConsolePage, 'actions' | 'questions'> {
-	get?(asked: AskedOfAccount): Promise<Got>;
-	readonly actions?: Actions<AskedOfAccount>;
-	readonly questions?: Questions<AskedOfAccount>;
+	get?(asked: AccountRequest): Promise<PageAnswer>;
+	readonly actions?: Actions<AccountRequest>;
+	readonly questions?: Questions<AccountRequest>;
 }
 
 /** What whoever lets people in knows of who asks. */
-export interface KnownAtEntrance {
+export interface EntranceFacts {
 	/** Proves in a form that it is from a page of the console. */
 	readonly formToken: string;
 	/** Whether the person has just shown who they are in another way than by their password, in this browser. */
@@ -98,7 +98,7 @@ export interface KnownAtEntrance {
 }
 
 /** A request as a page sees it. */
-export interface Asked extends OpenSession, KnownAtEntrance {
+export interface PageRequest extends OpenSession, EntranceFacts {
 	readonly request: ConsoleRequest;
 	/** The named parts of the path. */
 	readonly parts: Readonly<Record<string, string>>;
@@ -116,7 +116,7 @@ export interface Asked extends OpenSession, KnownAtEntrance {
 	 */
 	act<Of extends Fields, Result, About extends ActAccount | undefined>(
 		of: Act<Of, Result, About>,
-		given: Given<Of>,
+		given: GivenFields<Of>,
 		account?: ActAccount,
 	): Promise<Result>;
 	/**
@@ -138,7 +138,7 @@ export interface Asked extends OpenSession, KnownAtEntrance {
 	readonly account?: KnownAccount;
 }
 
-export interface AskedOfAccount extends Asked {
+export interface AccountRequest extends PageRequest {
 	readonly account: KnownAccount;
 	readonly view: View;
 	/** Of the view's time zone. */
@@ -148,7 +148,7 @@ export interface AskedOfAccount extends Asked {
 	/** Makes a report of the account, on a thread. */
 	report(query: ReportQuery): Promise<Report>;
 	/** What capabilities say that somebody should look at. */
-	attention(asked: AskedOfAccount): Promise<readonly HtmlValue[]>;
+	attention(asked: AccountRequest): Promise<readonly HtmlValue[]>;
 	/** What the account's pages have made a short while ago, else what is made now. @param key all that it depends on, but for time */
 	kept<Made>(key: unknown, make: () => Promise<Made>): Promise<Made>;
 	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */

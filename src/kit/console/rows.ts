@@ -7,7 +7,7 @@ import { type OneTouchModel, oneTouchModels } from '../reports/model.ts';
 import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
 import type { LinkOfCell } from '../reports/report-drawing.ts';
 import { searchPath, visitorPath } from './links.ts';
-import type { AskedOfAccount } from './page.ts';
+import type { AccountRequest } from './page.ts';
 import { queryText } from './view.ts';
 
 /** The subscriptions behind a figure: what they have had, or how their recurring revenue has moved. */
@@ -63,7 +63,7 @@ const nextBy: Partial<Record<TouchDimension, TouchDimension>> = {
 
 /** Where the figures of a report lead to. Nowhere for who may not see single visitors, but to the figures below. */
 export function linksOf(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	{ kind }: Pick<ReportDefinition, 'kind'>,
 	report: Report,
 ): LinkOfCell {
@@ -101,7 +101,7 @@ function isDimension(column: string): column is TouchDimension {
 
 /** The same figures of one channel, source or campaign, told apart further. */
 function attributionOf(
-	{ account, view }: AskedOfAccount,
+	{ account, view }: AccountRequest,
 	row: FlatRow,
 	column: TouchDimension,
 ): string | undefined {
@@ -130,7 +130,7 @@ interface RowsOptions {
 
 /** The page with the rows of a figure, which add up to it; undefined where none shows them. */
 export function rowsPath(
-	{ account, view }: AskedOfAccount,
+	{ account, view }: AccountRequest,
 	{ having = null, moved = null }: Rows,
 	{ row, report, credited = null }: RowsOptions,
 ): string | undefined {

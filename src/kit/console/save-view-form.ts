@@ -1,10 +1,10 @@
 import { type Html, html } from '../format/html.ts';
 import { may } from '../person.ts';
 import { checkField, hiddenFields } from './form.ts';
-import type { Asked } from './page.ts';
+import type { PageRequest } from './page.ts';
 
 /** A form that keeps the address of the page under a name. */
-export function saveViewForm({ request, account, person, formToken }: Asked): Html | null {
+export function saveViewForm({ request, account, person, formToken }: PageRequest): Html | null {
 	if (!account) return null;
 	const page = request.path.slice(`/console/${account.aid}/`.length);
 	const path = `/console/${account.aid}/views`;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory } from '../../core/access/directory.ts';
 import {
-	type Admitted,
+	type AdmittedRequest,
 	accountOf,
 	bodyErrors,
 	type KeyOperationOptions,
@@ -81,7 +81,7 @@ function addActs(app: FastifyInstance, options: ManageOptions): void {
 		{ read }: Listing,
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	): Promise<FastifyReply> {
 		const { aid: named, ...others } = request.query as Readonly<Record<string, unknown>>;
 		const [unknown] = Object.keys(others);
@@ -96,7 +96,7 @@ function addActs(app: FastifyInstance, options: ManageOptions): void {
 		return reply;
 	}
 
-	function accountNamed(named: unknown, admitted: Admitted): KnownAccount {
+	function accountNamed(named: unknown, admitted: AdmittedRequest): KnownAccount {
 		const account = accountOf(named, admitted, options.directory);
 		if (!account) throw invalid('aid must be the token of one account');
 		return account;
@@ -106,7 +106,7 @@ function addActs(app: FastifyInstance, options: ManageOptions): void {
 		of: AnyAct,
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	): Promise<FastifyReply> {
 		const { aid: named, ...body } = objectOf(parseJson(request.body as Buffer | undefined));
 		const account = accountNamed(named, admitted);

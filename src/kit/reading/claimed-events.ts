@@ -5,7 +5,7 @@ import { eventsOfSubscriptions, type JourneyEvent } from './journey-rows.ts';
 /** Rows of a page. */
 const pageRows = 1000;
 
-type Owned = Pick<JourneyEvent, 'id' | 'subid' | 'vid' | 'named'>;
+type OwnedEvent = Pick<JourneyEvent, 'id' | 'subid' | 'vid' | 'named'>;
 
 /**
  * Which events only a claim joins to their visitors, as of a moment: nothing proves a link between the visitor and the event or, where it follows its
@@ -14,7 +14,7 @@ type Owned = Pick<JourneyEvent, 'id' | 'subid' | 'vid' | 'named'>;
  * @returns their ids
  */
 export function* claimedEvents(
-	events: readonly Owned[],
+	events: readonly OwnedEvent[],
 	{ asOfMs, isWhole }: { readonly asOfMs: number; readonly isWhole: boolean },
 ): Reading<ReadonlySet<number>> {
 	const claiming = yield* claimingVisitors(asOfMs);
@@ -27,7 +27,7 @@ export function* claimedEvents(
 		naming.filter(({ vid, named }) => named > 0 && vid !== null && claiming.has(vid)),
 		asOfMs,
 	);
-	const pairOf = ({ vid, subid }: Owned) => `${vid} ${subid}`;
+	const pairOf = ({ vid, subid }: OwnedEvent) => `${vid} ${subid}`;
 	const provenPairs = new Set(naming.filter(({ id }) => proven.has(id)).map(pairOf));
 	for (const event of theirs)
 		if (!(event.named > 0 ? proven.has(event.id) : provenPairs.has(pairOf(event)))) claimed.add(event.id);
@@ -42,7 +42,7 @@ function* claimingVisitors(asOfMs: number): Reading<Set<string>> {
 }
 
 /** Those of events that name their visitor of which a link is proven. */
-function* provenEvents(events: readonly Owned[], asOfMs: number): Reading<Set<number>> {
+function* provenEvents(events: readonly OwnedEvent[], asOfMs: number): Reading<Set<number>> {
 	const proven = new Set<number>();
 	for (let from = 0; from < events.length; from += pageRows) {
 		const pairs = events.slice(from, from + pageRows).map(({ id, vid }) => [id, vid]);

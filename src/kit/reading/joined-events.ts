@@ -1,5 +1,5 @@
 import {
-	type Deciding,
+	type DecidingEvent,
 	decidingOrder,
 	eventKeys,
 	ownersOver,
@@ -29,7 +29,7 @@ export interface JoinedEvent {
 	readonly knownUntilMs: number;
 }
 
-interface PastEvent extends Deciding {
+interface PastEvent extends DecidingEvent {
 	readonly tid: string;
 	readonly subid: string;
 	readonly cid: string | null;
@@ -79,7 +79,7 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 				shownBy: shown.by,
 				shared,
 			});
-			const seen = new Seen(linksOf, all, owners);
+			const seen = new SeenMoments(linksOf, all, owners);
 			return all.flatMap((event, index) => {
 				const holding = holders.get(tidKey(event.tid)) ?? [];
 				return (owners[index] ?? []).map((ownership) => {
@@ -101,7 +101,7 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 }
 
 /** Since when events are in their visitors' profiles, for all that links say; see `profiles/hidden-events.ts`. */
-class Seen {
+class SeenMoments {
 	readonly #linksOf: ReadonlyMap<string, ReadonlyMap<string, ShownKey>>;
 	/** The events that have ever named each visitor, and since when. */
 	readonly #naming = new Map<string, { readonly event: PastEvent; readonly fromMs: number }[]>();

@@ -91,7 +91,7 @@ const some = `some of ${attributionModels.join(', ')}, separated by commas`;
 
 /** What a subscription's recurring revenue has done, or may do. */
 const movements = ['new', 'reactivated', 'expansion', 'contraction', 'ended', 'at-risk'] as const;
-type Moved = (typeof movements)[number];
+type MovementKind = (typeof movements)[number];
 
 /** What a report is compared with. */
 const comparisons = ['previous', 'year'] as const;
@@ -149,7 +149,7 @@ export const parameters = {
 		null,
 		{ value: 'model', parse: oneOf(oneTouchModels) },
 	),
-	moved: parameter<Moved | null>(
+	moved: parameter<MovementKind | null>(
 		'only subscriptions that have moved so in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those that are so now',
 		null,
 		{ value: 'movement', parse: oneOf(movements) },

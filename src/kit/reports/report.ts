@@ -31,7 +31,7 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	 * What it says, in a sentence or two, with how sure that is. It claims nothing that its intervals leave open.
 	 * @returns null where there is nothing to say
 	 */
-	answer(report: Answered<Made>, money: ShowMoney): string | null;
+	answer(report: AnsweredReport<Made>, money: ShowMoney): string | null;
 	/** Above its table for people, where its columns say too little. */
 	readonly tableTitle?: string;
 	/** The rows of its table, where they are not those of the report. */
@@ -46,7 +46,7 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	 * @param linkOf where the sum of a column leads to
 	 */
 	draw(
-		report: Answered<Made>,
+		report: AnsweredReport<Made>,
 		table: readonly FlatRow[],
 		money: ShowMoney,
 		notes: readonly DayNote[],
@@ -55,7 +55,7 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 }
 
 /** A report that is made, with the same of an earlier period. */
-export type Answered<Made extends ReportBody> = Made &
+export type AnsweredReport<Made extends ReportBody> = Made &
 	Pick<Report, 'asOf'> & { readonly compared?: Made & Pick<Report, 'from' | 'to'> };
 
 /** A definition whose table and pictures are checked against what it makes. */

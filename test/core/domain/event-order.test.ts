@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compareEvents, type Ordered } from '../../../src/core/domain/event-order.ts';
+import { compareEvents, type OrderedEvent } from '../../../src/core/domain/event-order.ts';
 import { profileOf } from '../../../src/core/domain/profile.ts';
 import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 
@@ -14,7 +14,7 @@ const events = [
 test('of one moment, who pays more comes first, then by event type; refunds come last', () => {
 	const sorted = events.toSorted(compareEvents).map(({ tid }) => tid);
 	assert.deepEqual(sorted, ['a', 'b', 'small', 'refund']);
-	const refund: Ordered = { atMs: 999, revenuePence: -499, evt: 'newsletter' };
+	const refund: OrderedEvent = { atMs: 999, revenuePence: -499, evt: 'newsletter' };
 	assert.ok(
 		events.every((event) => compareEvents(refund, event) < 0),
 		'an earlier moment comes first',

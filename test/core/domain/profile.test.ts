@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import {
 	apply,
 	compareEntries,
-	type Decayed,
+	type DecayedCounts,
 	decay,
 	isLatest,
 	type LogEntry,
@@ -192,7 +192,7 @@ describe('recent counts', () => {
 	test('decay in one step as in many, except for rounding', () => {
 		fc.assert(
 			fc.property(fc.array(fc.integer({ min: 0, max: 20 * dayMs }), { maxLength: 20 }), (steps) => {
-				const stepwise = steps.reduce<Decayed>((counts, ms) => decay(counts, ms), [100, 100, 100]);
+				const stepwise = steps.reduce<DecayedCounts>((counts, ms) => decay(counts, ms), [100, 100, 100]);
 				const atOnce = decay(
 					[100, 100, 100],
 					steps.reduce((sum, ms) => sum + ms, 0),

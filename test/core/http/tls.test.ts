@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { UsagePlan } from '../../../src/core/domain/usage-plan.ts';
 import { selfSignedPair } from '../../../src/core/http/self-signed.ts';
-import type { Serving } from '../../../src/core/serve.ts';
+import type { RunningServer } from '../../../src/core/serve.ts';
 import { subscriptionEvents } from '../../../src/core/store/account/reading/events.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import { eventually } from '../../eventually.ts';
@@ -19,7 +19,7 @@ import { addClient, event, serveAt, temporaryFolder } from '../../support.ts';
 import { openStore } from '../../whole.ts';
 
 interface TlsService {
-	readonly server: Serving;
+	readonly server: RunningServer;
 	readonly store: OpenStore;
 	readonly aid: string;
 	readonly key: string;

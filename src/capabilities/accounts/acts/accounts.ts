@@ -5,7 +5,7 @@ import { currencyCode, decimalsOf } from '../../../core/format/currencies.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import { type Account, type AccountSettings, defaultSettings } from '../../../core/store/control/accounts.ts';
 import { checkOwnDatabase } from '../../../core/store/own-database.ts';
-import { act, actOfAll, type Given } from '../../../kit/act.ts';
+import { act, actOfAll, type GivenFields } from '../../../kit/act.ts';
 import { accountToken, eventName, hostName, plainName, webOrigin } from '../../../kit/format/values.ts';
 import { listing } from '../../../kit/listing.ts';
 import { forgetAllDays } from '../../../kit/reading/kept-days.ts';
@@ -117,7 +117,7 @@ export const firstSettingFields = Object.fromEntries(
 ) as unknown as typeof settingFields;
 
 /** What was given, without what was not; what was taken away is as in a new account. */
-function settingsOf(given: Given<typeof settingFields>): Partial<AccountSettings> {
+function settingsOf(given: GivenFields<typeof settingFields>): Partial<AccountSettings> {
 	const { renewalDays, graceDays } = given;
 	const settings = {
 		...given,

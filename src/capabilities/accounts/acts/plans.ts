@@ -1,5 +1,5 @@
 import { standardPlan, type UsagePlan } from '../../../core/domain/usage-plan.ts';
-import { actOfAll, type Given } from '../../../kit/act.ts';
+import { actOfAll, type GivenFields } from '../../../kit/act.ts';
 import { plainName, positiveNumber, wholeNumber } from '../../../kit/format/values.ts';
 import { letKeysSettle } from '../store/deletion.ts';
 
@@ -25,7 +25,7 @@ const limits = {
 };
 
 /** Applies flags to a plan. */
-function withLimits({ name, ...plan }: UsagePlan, given: Given<typeof limits>): UsagePlan {
+function withLimits({ name, ...plan }: UsagePlan, given: GivenFields<typeof limits>): UsagePlan {
 	const { rate: ratePerSecond = plan.ratePerSecond, quota: quotaPerMonth = plan.quotaPerMonth } = given;
 	const { burst = plan.burst, timeoutMs = plan.timeoutMs, maxEvents = plan.maxEvents } = given;
 	return { name, ratePerSecond, burst, quotaPerMonth, timeoutMs, maxEvents };

@@ -2,7 +2,7 @@ import type { Act } from '../../../kit/act.ts';
 import { actFields, actGiven, acting, questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
-import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
+import type { ConsolePage, PageRequest } from '../../../kit/console/page.ts';
 import { nameOf, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
 import { createAccount, deleteAccount, disableAccount, enableAccount } from '../acts/accounts.ts';
@@ -52,7 +52,7 @@ ${sortedTable(asked, 'Clients', clients, {
 })}</section>`;
 	},
 	actions: {
-		create: acting(createAccount, async (asked: Asked) => {
+		create: acting(createAccount, async (asked: PageRequest) => {
 			const { aid } = await asked.act(createAccount, actGiven(createAccount.takes, asked.form));
 			return redirect(`/console/${aid}/settings`);
 		}),
@@ -77,13 +77,13 @@ const { aid, client, ownDatabase, timezone, currency } = createAccount.takes;
 const firstFields = { aid, client, timezone, currency, ownDatabase };
 
 /** The account that a form names, disabled or not. */
-const accountOf = ({ store, form }: Asked) => store.control.account(form.get('aid') ?? '');
+const accountOf = ({ store, form }: PageRequest) => store.control.account(form.get('aid') ?? '');
 
 function ofAccount<Result>(of: Act<(typeof disableAccount)['takes'], Result>) {
-	return acting(of, async (asked: Asked) => void (await asked.act(of, {}, await accountOf(asked))));
+	return acting(of, async (asked: PageRequest) => void (await asked.act(of, {}, await accountOf(asked))));
 }
 
 function ofClient<Result>(of: Act<(typeof disableClient)['takes'], Result, undefined>) {
-	const given = ({ form }: Asked) => ({ client: form.get('client') ?? '' });
-	return acting(of, async (asked: Asked) => void (await asked.act(of, given(asked))));
+	const given = ({ form }: PageRequest) => ({ client: form.get('client') ?? '' });
+	return acting(of, async (asked: PageRequest) => void (await asked.act(of, given(asked))));
 }

@@ -6,7 +6,7 @@ import { acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields, textField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { asWritten, type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
@@ -31,7 +31,7 @@ export const segmentsPage = accountPage({
 		return page(asked, draftOf(query, chosen), query.has('rule'));
 	},
 	actions: {
-		'save segment': acting(updateSegment, async (asked: AskedOfAccount) => {
+		'save segment': acting(updateSegment, async (asked: AccountRequest) => {
 			const { form, store, account, request } = asked;
 			const draft = draftOf(form);
 			const { id, name, rule } = draft;
@@ -40,7 +40,7 @@ export const segmentsPage = accountPage({
 			await asked.act(isKnown ? updateSegment : createSegment, { segment: id, name, rule });
 			return redirect(`${request.path}?segment=${id}`);
 		}),
-		'delete segment': acting(deleteSegment, async (asked: AskedOfAccount) => {
+		'delete segment': acting(deleteSegment, async (asked: AccountRequest) => {
 			const segment = asked.form.get('id') ?? '';
 			if (asked.form.get('again')?.trim() !== segment)
 				throw new OperatorError(`To delete the segment, write its id: ${segment}.`);
@@ -56,14 +56,14 @@ function draftOf(fields: URLSearchParams, of?: Segment): Segment {
 	return { id: typed('id'), name: typed('name'), rule: typed('rule') };
 }
 
-interface Checked {
+interface RuleCheck {
 	/** Missing where it is not valid. */
 	readonly rule?: Rule;
 	readonly problems: readonly { readonly of: keyof Segment; readonly text: string }[];
 }
 
 /** Compiles the rule, and tells what is wrong with it and with the names. */
-function checked({ account }: AskedOfAccount, { id, name, rule }: Segment): Checked {
+function checked({ account }: AccountRequest, { id, name, rule }: Segment): RuleCheck {
 	const problems: { of: keyof Segment; text: string }[] = [];
 	const attempt = <Value>(of: keyof Segment, parse: () => Value): Value | undefined => {
 		try {
@@ -82,7 +82,7 @@ function checked({ account }: AskedOfAccount, { id, name, rule }: Segment): Chec
 }
 
 /** @param isTried whether the draft is shown with its outcome, or with what is wrong with it */
-async function page(asked: AskedOfAccount, draft: Segment, isTried: boolean): Promise<Html> {
+async function page(asked: AccountRequest, draft: Segment, isTried: boolean): Promise<Html> {
 	const { account, request } = asked;
 	const { rule, problems } = isTried ? checked(asked, draft) : { problems: [] };
 	const known = account.segments.find(({ id }) => id === draft.id);
@@ -110,12 +110,12 @@ ${known && deleteForm(asked, known)}</section>
 ${rule || !isTried ? await outcomes(asked, draft, rule) : triedPart(null)}`;
 }
 
-function saveForm(asked: AskedOfAccount, { id, name, rule }: Segment, known: Segment | undefined): Html {
+function saveForm(asked: AccountRequest, { id, name, rule }: Segment, known: Segment | undefined): Html {
 	const button = known ? `Save as ${id}, instead of what it is` : `Save as ${id}`;
 	return formOf(asked, 'save segment', hiddenFields({ id, name, rule: asWritten(rule) }), button);
 }
 
-function deleteForm(asked: AskedOfAccount, { id }: Segment): Html {
+function deleteForm(asked: AccountRequest, { id }: Segment): Html {
 	const again = textField('again', 'Its id, once more', '', { isRequired: true });
 	return html`<details><summary>Delete ${id}</summary>
 ${formOf(asked, 'delete segment', [hiddenFields({ id }), again], 'Delete', { look: 'danger' })}
@@ -123,7 +123,7 @@ ${formOf(asked, 'delete segment', [hiddenFields({ id }), again], 'Delete', { loo
 }
 
 /** @param tried the draft's rule, where it is tried */
-async function outcomes(asked: AskedOfAccount, draft: Segment, tried: Rule | undefined): Promise<Html> {
+async function outcomes(asked: AccountRequest, draft: Segment, tried: Rule | undefined): Promise<Html> {
 	const { account, request } = asked;
 	const shown = account.segments.slice(0, maxShown);
 	const rules = shown.map((segment) => checked(asked, segment).rule);
@@ -183,7 +183,7 @@ function triedPart(outcome: HtmlValue): Html {
 
 /** Whoever types a rule asks for its outcome again and again, beside those of all others. */
 function keptOutcomes(
-	{ account, store, view, kept }: AskedOfAccount,
+	{ account, store, view, kept }: AccountRequest,
 	rules: readonly Rule[],
 ): Promise<RuleOutcomes> {
 	const include = includeOf(view);

@@ -7,7 +7,7 @@ import { actFields, actGiven, acting, doing, warningOf } from '../../../kit/cons
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { nameSuggestions } from '../../../kit/console/name-suggestions.ts';
-import { type Actions, type AskedOfAccount, accountPage, type Question } from '../../../kit/console/page.ts';
+import { type AccountRequest, type Actions, accountPage, type Question } from '../../../kit/console/page.ts';
 import { factList, nameOf, pageTable, sortedTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
@@ -18,8 +18,8 @@ import { createGoal, deleteGoal, updateGoal } from '../acts/goals.ts';
 import { issueKey, revokeKey } from '../acts/keys.ts';
 import { relabelledAmounts } from '../store/stored-amounts.ts';
 
-const actions: Actions<AskedOfAccount> = {
-	account: acting(updateAccount, async (asked: AskedOfAccount) => {
+const actions: Actions<AccountRequest> = {
+	account: acting(updateAccount, async (asked: AccountRequest) => {
 		// Whether amounts are called by another name has been asked.
 		await asked.act(updateAccount, {
 			...actGiven(settingFields, asked.form),
@@ -28,13 +28,13 @@ const actions: Actions<AskedOfAccount> = {
 	}),
 	'create goal': doing(createGoal),
 	'update goal': doing(updateGoal),
-	'delete goal': acting(deleteGoal, async (asked: AskedOfAccount) => {
+	'delete goal': acting(deleteGoal, async (asked: AccountRequest) => {
 		const name = asked.form.get('goal') ?? '';
 		if (asked.form.get('again') !== name)
 			throw new OperatorError(`To delete the goal with its models, write its name: ${name}.`);
 		await doing(deleteGoal)(asked);
 	}),
-	'issue key': acting(issueKey, async (asked: AskedOfAccount) => {
+	'issue key': acting(issueKey, async (asked: AccountRequest) => {
 		await requireKeys(asked);
 		const { client } = asked.account;
 		const given = actGiven(issuing(await plansOf(asked)), asked.form);
@@ -45,7 +45,7 @@ const actions: Actions<AskedOfAccount> = {
 <p><a href="${asked.request.path}?part=keys">I have saved it</a></p>`,
 		};
 	}),
-	'revoke key': acting(revokeKey, async (asked: AskedOfAccount) => {
+	'revoke key': acting(revokeKey, async (asked: AccountRequest) => {
 		await asked.act(revokeKey, await keyOf(asked));
 	}),
 };
@@ -83,7 +83,7 @@ ${await shown()}`;
 });
 
 /** Reports show all amounts by the account's currency, and which were meant is not known afterwards. */
-async function whatIsRelabelled({ store, account, form }: AskedOfAccount): Promise<Question | undefined> {
+async function whatIsRelabelled({ store, account, form }: AccountRequest): Promise<Question | undefined> {
 	const currency = form.get('currency')?.trim() ?? '';
 	// The act says what is wrong with it.
 	if (!isCurrency(currency)) return undefined;
@@ -96,7 +96,7 @@ async function whatIsRelabelled({ store, account, form }: AskedOfAccount): Promi
 }
 
 /** The key of the client that a form names. */
-async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
+async function keyOf(asked: AccountRequest): Promise<{ key: string }> {
 	await requireKeys(asked);
 	const { client } = asked.account;
 	const key = asked.form.get('key') ?? '';
@@ -106,7 +106,7 @@ async function keyOf(asked: AskedOfAccount): Promise<{ key: string }> {
 }
 
 /** @param assumed what is taken of event types that nobody has renewed */
-async function accountForm(asked: AskedOfAccount, assumed: string | null): Promise<Html> {
+async function accountForm(asked: AccountRequest, assumed: string | null): Promise<Html> {
 	const { account } = asked;
 	const { aid, client } = account;
 	const { cancellationEvt, ...others } = settingFields;
@@ -121,7 +121,7 @@ ${assumed !== null && html`<p class="hint">${assumed}</p>`}`;
 ${formOf(asked, 'account', fields, 'Save')}</section>`;
 }
 
-function goalSection(asked: AskedOfAccount): Html {
+function goalSection(asked: AccountRequest): Html {
 	const { goals } = asked.account;
 	return html`<section class="section"><h2>Goals</h2>
 <p>Actions of visitors whose probability is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
@@ -130,7 +130,7 @@ ${goals.length === 0 ? html`<p class="empty">No goals.</p>` : goalTable(asked)}
 ${formOf(asked, 'create goal', actFields(createGoal.takes), 'Add')}</details></section>`;
 }
 
-function goalTable(asked: AskedOfAccount): Html {
+function goalTable(asked: AccountRequest): Html {
 	return pageTable('Goals', asked.account.goals, {
 		Goal: ({ name }) => nameOf(name),
 		'Event types': ({ evts }) => (evts.includes('*') ? 'all' : nameOf(evts.join(', '))),
@@ -149,19 +149,19 @@ function goalTable(asked: AskedOfAccount): Html {
 	});
 }
 
-async function requireKeys(asked: AskedOfAccount): Promise<void> {
+async function requireKeys(asked: AccountRequest): Promise<void> {
 	if (!(await mayKeys(asked))) throw new OperatorError(notOnAll(asked));
 }
 
 /** Administrators decide on plans; others stay with those that the client has. */
-async function plansOf({ store, account, person }: AskedOfAccount): Promise<string[]> {
+async function plansOf({ store, account, person }: AccountRequest): Promise<string[]> {
 	const plans = (await store.control.plans()).map(({ name }) => name);
 	if (may(person, null, 'administer')) return plans;
 	const keys = await store.control.keys(account.client);
 	return plans.filter((name) => name === standardPlan.name || keys.some(({ plan }) => plan === name));
 }
 
-async function keySection(asked: AskedOfAccount): Promise<Html> {
+async function keySection(asked: AccountRequest): Promise<Html> {
 	const { store, account, now } = asked;
 	const heading = html`<h2>Keys and limits</h2>`;
 	if (!(await mayKeys(asked)))
@@ -184,7 +184,7 @@ ${formOf(asked, 'issue key', fields, 'Issue, and show it once')}</details>
 ${planTable(plans)}</section>`;
 }
 
-async function keyTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Promise<Html> {
+async function keyTable(asked: AccountRequest, keys: readonly ApiKey[]): Promise<Html> {
 	const { store, account } = asked;
 	const used = new Map((await store.control.usage(account.client)).map((usage) => [usage.key, usage]));
 	return sortedTable(asked, 'Keys', keys, {
@@ -203,7 +203,7 @@ async function keyTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Promise
 	});
 }
 
-function endedTable(asked: AskedOfAccount, keys: readonly ApiKey[]): Html {
+function endedTable(asked: AccountRequest, keys: readonly ApiKey[]): Html {
 	return sortedTable(asked, 'Keys that have ended', keys, {
 		Key: ({ id }) => html`<code>${id}</code>`,
 		Name: ({ name }) => nameOf(name),

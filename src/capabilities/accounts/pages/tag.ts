@@ -1,5 +1,5 @@
 import { dayMs } from '../../../core/durations.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { tagSnippet, unknownOrigin } from '../../../kit/console/tag-snippet.ts';
 import { asWritten, type Html, html } from '../../../kit/format/html.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';
@@ -27,7 +27,7 @@ ${await arrival(asked)}
 });
 
 /** Whether hits come; it is made anew while somebody waits. */
-async function arrival({ store, account, now, calendar }: AskedOfAccount): Promise<Html> {
+async function arrival({ store, account, now, calendar }: AccountRequest): Promise<Html> {
 	const [last] = await store.read(account.id, hitsBefore(now(), 1));
 	const isRecent = last && now() - last.atMs <= dayMs;
 	const text = isRecent

@@ -2,7 +2,7 @@ import { isoTime } from '../../../core/format/iso-time.ts';
 import { actFields, doing } from '../../../kit/console/act-form.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
@@ -34,9 +34,9 @@ ${beginning(asked)}`;
 	},
 });
 
-const mayBegin = ({ person, account }: AskedOfAccount) => may(person, account.aid, createExperiment.right);
+const mayBegin = ({ person, account }: AccountRequest) => may(person, account.aid, createExperiment.right);
 
-function beginning(asked: AskedOfAccount): Html | null {
+function beginning(asked: AccountRequest): Html | null {
 	const { segments, goals } = asked.account;
 	if (!mayBegin(asked) || segments.length === 0 || goals.length === 0) return null;
 	const { segment, goal, ...others } = createExperiment.takes;
@@ -49,7 +49,7 @@ function beginning(asked: AskedOfAccount): Html | null {
 ${formOf(asked, 'create', actFields({ ...takes, ...others }, { goal: usualGoal(goals)?.name }), 'Begin')}</section>`;
 }
 
-function listOf(asked: AskedOfAccount, experiments: readonly Experiment[], chosen: Experiment): Html {
+function listOf(asked: AccountRequest, experiments: readonly Experiment[], chosen: Experiment): Html {
 	const { request, now } = asked;
 	const linkOf = (experiment: Experiment) =>
 		html`<a href="${request.path}?experiment=${encodeURIComponent(experiment.name)}"${experiment === chosen && html` aria-current="true"`}>${experiment.name}</a>`;

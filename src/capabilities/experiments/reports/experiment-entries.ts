@@ -61,7 +61,7 @@ export interface Entrants {
 }
 
 /** What is asked about entries. */
-export interface Entering {
+export interface EntryQuery {
 	readonly rule: string;
 	readonly goal: Goal;
 	/** Of entries. It begins with the experiment. */
@@ -89,7 +89,7 @@ const vidsPerRead = 250;
 export async function entrantsIn(
 	store: Reader,
 	account: ReportedAccount,
-	{ rule, goal, period, asOfMs, include = null }: Entering,
+	{ rule, goal, period, asOfMs, include = null }: EntryQuery,
 ): Promise<Entrants> {
 	const within = { fromMs: period.fromMs, toMs: Math.min(period.toMs, asOfMs + 1) };
 	const model = await modelBefore(store, account.id, goal, period.fromMs);

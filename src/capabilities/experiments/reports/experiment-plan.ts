@@ -6,7 +6,7 @@ import type { Store } from '../../../core/store/store.ts';
 import { historyExtent } from '../../../kit/reading/histories.ts';
 import { rounded } from '../../../kit/reports/journey.ts';
 import type { ReportedAccount } from '../../../kit/reports/report-query.ts';
-import { type Entering, type Entrants, entrantsIn } from './experiment-entries.ts';
+import { type Entrants, type EntryQuery, entrantsIn } from './experiment-entries.ts';
 import { GroupSums, visitorsNeeded } from './lift-estimate.ts';
 
 export type ExperimentPlan = Awaited<ReturnType<typeof planExperiment>>;
@@ -28,7 +28,7 @@ const liftPercents = [5, 10, 20] as const;
 export async function planExperiment(
 	store: Pick<Store, 'read' | 'control'> & PageReads,
 	account: ReportedAccount,
-	{ rule, goal, include = null }: Pick<Entering, 'rule' | 'goal' | 'include'>,
+	{ rule, goal, include = null }: Pick<EntryQuery, 'rule' | 'goal' | 'include'>,
 	nowMs: number,
 ) {
 	const extent = await store.read(account.id, historyExtent(nowMs));

@@ -170,7 +170,7 @@ function explored(units: readonly Unit[], holdoutShare: number) {
 	);
 }
 
-interface Found extends Pick<Entrants, 'leftOut' | 'leftOutConversions' | 'scoredBy' | 'readsScores'> {
+interface LiftFindings extends Pick<Entrants, 'leftOut' | 'leftOutConversions' | 'scoredBy' | 'readsScores'> {
 	readonly experiment: Experiment;
 	readonly groups: Readonly<Record<ExperimentGroup, GroupFigures>>;
 	readonly lift: { readonly conversionRate: Lift };
@@ -186,7 +186,7 @@ interface Found extends Pick<Entrants, 'leftOut' | 'leftOutConversions' | 'score
 const enteredOf = ({ visitors, waiting }: GroupFigures) => visitors + waiting;
 
 /** Whether the groups are not as they were drawn. */
-function isBroken({ treated, holdout }: Found['groups'], holdoutPercent: number): boolean {
+function isBroken({ treated, holdout }: LiftFindings['groups'], holdoutPercent: number): boolean {
 	return isMismatched(enteredOf(treated), enteredOf(holdout), holdoutPercent / 100);
 }
 
@@ -199,7 +199,7 @@ function warningsOf({
 	readsScores,
 	logBegins,
 	asOfMs,
-}: Found): string[] {
+}: LiftFindings): string[] {
 	const { treated, holdout } = groups;
 	const warnings: string[] = [];
 	const [ofTreated, ofHoldout] = [enteredOf(treated), enteredOf(holdout)];
@@ -229,7 +229,7 @@ function warningsOf({
 }
 
 /** What is left out, and what the figures mean. */
-function notesOf({ experiment, leftOut, gateways, scoredBy, lift, cap, asOfMs }: Found): string[] {
+function notesOf({ experiment, leftOut, gateways, scoredBy, lift, cap, asOfMs }: LiftFindings): string[] {
 	const notes: string[] = [];
 	const { anytimeLow, anytimeHigh, varianceReduction } = lift.conversionRate;
 	if (anytimeLow === null || anytimeHigh === null || varianceReduction === null)

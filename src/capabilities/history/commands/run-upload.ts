@@ -10,7 +10,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { counted, formatNumber } from '../../../core/format/numbers.ts';
 import { printJson, printLine } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
-import { Waiting } from '../../../kit/cli/waiting.ts';
+import { WaitingNotice } from '../../../kit/cli/waiting.ts';
 import { apiKeyFromEnvironment } from '../../../kit/config.ts';
 import { InputFile } from '../input-file.ts';
 import { decimalMarks } from '../upload/amounts.ts';
@@ -170,7 +170,7 @@ async function inspect(file: EventFile, json: boolean, onBad: (row: EventRow) =>
 	}
 }
 
-interface Sending {
+interface UploadRun {
 	readonly caskade: Caskade;
 	readonly file: EventFile;
 	readonly summary: FileSummary;
@@ -187,11 +187,11 @@ interface Failure {
 }
 
 /** Sends all rows whose outcome is unknown. @returns why it stopped; undefined if it did not, or if somebody stopped it */
-async function send(sending: Sending): Promise<Failure | undefined> {
+async function send(sending: UploadRun): Promise<Failure | undefined> {
 	const { caskade, file, summary, bad, outcomes, progress, options } = sending;
 	const { aid, simulate = false, json = false } = options;
 	const bar = showProgress(process.stderr, 'rows', json);
-	using waiting = new Waiting((line) => bar.waitFor(line));
+	using waiting = new WaitingNotice((line) => bar.waitFor(line));
 	const stop = new AbortController();
 	/** Ends what is in flight, too. */
 	const giveUp = new AbortController();

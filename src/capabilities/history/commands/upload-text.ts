@@ -14,7 +14,7 @@ import type { EventFile } from '../upload/event-file.ts';
 import type { WrittenReports } from '../upload/report-files.ts';
 import type { Outcome } from '../upload/row-outcomes.ts';
 
-export interface Planned {
+export interface UploadPlan {
 	readonly rows: number;
 	/** Invalid rows, which are skipped. */
 	readonly bad: number;
@@ -29,7 +29,7 @@ export interface Planned {
 const separatorNames: Readonly<Record<string, string>> = { ';': 'semicolons', '\t': 'tabs', '|': 'bars' };
 
 /** The requests, the quota and the time that an upload needs. */
-export function planText({ rows, bad, resumed, file, usage, batchSize }: Planned): string {
+export function planText({ rows, bad, resumed, file, usage, batchSize }: UploadPlan): string {
 	const events = rows - bad - resumed;
 	const requests = Math.ceil(events / batchSize);
 	const separator = file.header?.separator ?? ',';
@@ -48,7 +48,7 @@ export function planText({ rows, bad, resumed, file, usage, batchSize }: Planned
 Plan ${usage.plan}: at ${counted(usage.ratePerSecond, 'request')} per second this takes at least ${timeText(requests / usage.ratePerSecond)}, and ${quota} the ${counted(usage.remaining, 'request')} left until ${usage.resetsAt.slice(0, 10)}.`;
 }
 
-function amountsText({ currency, decimal }: Planned['file']): string {
+function amountsText({ currency, decimal }: UploadPlan['file']): string {
 	if (currency === undefined) return '';
 	const name = Object.entries(decimalMarks).find(([, mark]) => mark === decimal)?.[0];
 	return `, amounts in ${currency} with a decimal ${name}`;

@@ -7,7 +7,7 @@ import { aboveTables } from '../../../kit/console/figures.ts';
 import { filePage, tableFiles } from '../../../kit/console/files.ts';
 import { mayKeys, notOnAll } from '../../../kit/console/key-rights.ts';
 import { eventPath } from '../../../kit/console/links.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, sortedTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
 import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
@@ -63,7 +63,7 @@ export const uploadFilePage = filePage(
 const dayOf = (ms: number) => isoTime(ms).slice(0, 10);
 
 /** The days that the address asks for, and how a sentence begins about them. */
-function chosenDays({ query, now }: AskedOfAccount) {
+function chosenDays({ query, now }: AccountRequest) {
 	const today = dayOf(now());
 	const given = query.get('day')?.trim();
 	if (given) return { days: [day(given)], period: undefined, when: `On ${given}` };
@@ -84,7 +84,7 @@ const isIn = (days: readonly string[], ms: number) =>
 
 /** Requests by day, a column for each cause. */
 async function answersByDay(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	days: readonly string[],
 ): Promise<{ rows: FlatRow[]; causes: string[] }> {
 	const { store, account } = asked;
@@ -130,7 +130,7 @@ function answerText(rows: readonly FlatRow[], causes: readonly string[], when: s
 	return `${when}, ${sum === 0 ? 'none' : formatNumber(sum)} of ${counted(all, 'upload')} failed${sum > 0 ? `: ${listed(why)}` : ''}.${conflicts > 0 ? ` ${counted(conflicts, 'other')} had conflicts.` : ''}`;
 }
 
-async function answers(asked: AskedOfAccount, days: readonly string[], when: string): Promise<Html> {
+async function answers(asked: AccountRequest, days: readonly string[], when: string): Promise<Html> {
 	const { account, request, dayNotes } = asked;
 	const { rows, causes } = await answersByDay(asked, days);
 	const table = sortedTable(asked, 'Answers to uploads', rows.toReversed(), {
@@ -162,7 +162,7 @@ ${causes.length > 0 && aboveTables(picture, table)}
 <a href="${request.path}/answers.csv?${request.query}">CSV</a> <a href="${request.path}/answers.json?${request.query}">JSON</a></footer></section>`;
 }
 
-async function problems(asked: AskedOfAccount, days: readonly string[]): Promise<Html | null> {
+async function problems(asked: AccountRequest, days: readonly string[]): Promise<Html | null> {
 	const { store, account } = asked;
 	const all = await store.control.uploadAnswers.problems(account.clientId, account.aid);
 	const seesClient = await mayKeys(asked);
@@ -178,7 +178,7 @@ async function problems(asked: AskedOfAccount, days: readonly string[]): Promise
 <p class="note">Nothing of what was sent is kept. Details are of the client's latest 100; what was refused by rate, quota or scope is only counted.</p>`;
 }
 
-async function quotas(asked: AskedOfAccount): Promise<Html> {
+async function quotas(asked: AccountRequest): Promise<Html> {
 	const { store, account, now } = asked;
 	const heading = html`<h2 id="quotas">Keys and quotas</h2>`;
 	if (!(await mayKeys(asked)))
@@ -213,7 +213,7 @@ export function forecastOf({ month, used, resetsAt }: KeyUsage, nowMs: number): 
 	return part > 0 && part < 1 ? Math.round(used / part) : used;
 }
 
-async function latest(asked: AskedOfAccount, days: readonly string[]): Promise<Html> {
+async function latest(asked: AccountRequest, days: readonly string[]): Promise<Html> {
 	const { store, account, now } = asked;
 	const endMs = Date.parse(addDays(days.at(-1) as string, 1));
 	const events = await store.read(account.id, latestEvents(Math.min(now(), endMs - 1), readEvents));

@@ -4,7 +4,7 @@ import type { Store } from '../../../core/store/store.ts';
 import { type CrowdedMoment, isCrowded, readCrowded } from './crowded-moment.ts';
 import { type HistoryEvent, type StoredHistory, storeHistory } from './past-history.ts';
 
-type Stored<Event> = Omit<StoredHistory<never, Event>, 'left' | 'crowded'>;
+type StoredBatch<Event> = Omit<StoredHistory<never, Event>, 'left' | 'crowded'>;
 
 /** Stores hits and subscription events of the past into an account, in short transactions. */
 export class HistoryWriter {
@@ -30,7 +30,7 @@ export class HistoryWriter {
 		hits: readonly HistoryHit[],
 		events: readonly Event[],
 		onLines: (lines: number) => void = () => {},
-	): Promise<Stored<Event>> {
+	): Promise<StoredBatch<Event>> {
 		const first = await this.#transact(hits, events, onLines);
 		let stored = first.hits;
 		for (let { left } = first; left.length > 0; ) {

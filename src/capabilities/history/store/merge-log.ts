@@ -21,7 +21,7 @@ export interface PastHit extends HistoryHit {
 export type PlacedHit = PastHit & { readonly sid: string };
 
 /** The changes to a visitor's log where hits arrive. */
-export interface Merged {
+export interface LogChanges {
 	readonly added: readonly PlacedHit[];
 	/** Visits whose id changes, because they have a new first hit or were merged into another. */
 	readonly renamed: ReadonlyMap<string, string>;
@@ -87,7 +87,7 @@ export function* mergeLogs(
 		readonly long: ReadonlySet<string>;
 		readonly crowd: CrowdedMoment | undefined;
 	},
-): Steps<Merged[]> {
+): Steps<LogChanges[]> {
 	const logged = new Map<string, PlacedHit[]>();
 	const rows = history.filter(({ vid }) => known.has(String(vid)));
 	const near = yield* rowsOf(
@@ -156,7 +156,7 @@ function mergeLog(
 	logged: readonly PlacedHit[],
 	arriving: readonly PastHit[],
 	startOf: ReadonlyMap<string, number>,
-): Merged {
+): LogChanges {
 	const fresh = new Set<PastHit>(arriving);
 	if (fresh.size === 0) return { added: [], renamed: new Map() };
 	const cutSids = new Set(

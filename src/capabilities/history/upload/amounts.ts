@@ -14,7 +14,7 @@ const sign = '([-+−])?';
 const groupMarks = " \u00a0\u202f'’";
 
 /** An amount without its currency, digits with their separators. */
-interface Written {
+interface WrittenAmount {
 	readonly isNegative: boolean;
 	readonly digits: string;
 }
@@ -65,7 +65,7 @@ export class AmountReader {
 	}
 
 	/** Sign and digits, with their separators; undefined if it is no amount of this currency. */
-	#parse(text: string): Written | undefined {
+	#parse(text: string): WrittenAmount | undefined {
 		const trimmed = text.trim();
 		if (trimmed.length > maxCharacters) return undefined;
 		const [, open, before, after, inner, digits, innerClose, behind, close] = this.#form.exec(trimmed) ?? [];
@@ -76,7 +76,7 @@ export class AmountReader {
 		return { isNegative: signs.length === 1 && signs[0] !== '+', digits };
 	}
 
-	#scaled(parsed: Written | undefined, mark: DecimalMark): number | null {
+	#scaled(parsed: WrittenAmount | undefined, mark: DecimalMark): number | null {
 		const parts = parsed && partsOf(parsed.digits, mark);
 		if (!parsed || !parts) return null;
 		const { whole, fraction } = parts;

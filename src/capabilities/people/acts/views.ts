@@ -1,6 +1,6 @@
 import { OperatorError } from '../../../core/errors.ts';
 import type { ControlStore } from '../../../core/store/control/control-store.ts';
-import { type ActPlace, act, type Given } from '../../../kit/act.ts';
+import { type ActPlace, act, type GivenFields } from '../../../kit/act.ts';
 import { displayName } from '../../../kit/format/values.ts';
 
 /** Of an address. */
@@ -36,7 +36,7 @@ const asker: OwnerOf = async (control, { who = '' }) => (await control.people.fi
 const everybody: OwnerOf = async () => null;
 
 function saving(ownerOf: OwnerOf) {
-	return async (control: ControlStore, place: ActPlace, given: Given<typeof takes>) => {
+	return async (control: ControlStore, place: ActPlace, given: GivenFields<typeof takes>) => {
 		const { name, page = '', query = '' } = given;
 		await control.views.save(place.account.id, await ownerOf(control, place), { name, page, query });
 		return { page, query };
@@ -44,7 +44,7 @@ function saving(ownerOf: OwnerOf) {
 }
 
 function removing(ownerOf: OwnerOf) {
-	return async (control: ControlStore, place: ActPlace, { view }: Given<typeof named>) => {
+	return async (control: ControlStore, place: ActPlace, { view }: GivenFields<typeof named>) => {
 		await control.views.remove(place.account.id, await ownerOf(control, place), view);
 		return { removed: view };
 	};

@@ -2,7 +2,7 @@ import { encode } from 'uqr';
 import { OperatorError } from '../../../core/errors.ts';
 import { acting } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
-import type { Asked, ConsolePage, Once } from '../../../kit/console/page.ts';
+import type { ConsolePage, Once, PageRequest } from '../../../kit/console/page.ts';
 import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import {
@@ -42,12 +42,12 @@ ${sessionTable(asked, sessions)}
 ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere else')}</section>`;
 	},
 	actions: {
-		password: acting(setPassword, async ({ act, form, session }: Asked) => {
+		password: acting(setPassword, async ({ act, form, session }: PageRequest) => {
 			const password = form.get('new') ?? '';
 			if (password !== form.get('again')) throw new OperatorError('The two new passwords differ.');
 			await act(setPassword, { password, session: session.hash });
 		}),
-		offer: acting(offerSecondFactor, async (asked: Asked) => {
+		offer: acting(offerSecondFactor, async (asked: PageRequest) => {
 			const { secret, link } = await asked.act(offerSecondFactor, {});
 			return {
 				once: html`<p>Scan this picture with your app, type the key, or open the link on your telephone. They are shown this once. Then enter the code that the app shows.</p>
@@ -57,11 +57,11 @@ ${qrCode(link)}
 ${offeredForms(asked)}`,
 			};
 		}),
-		prove: acting(setSecondFactor, async (asked: Asked) => {
+		prove: acting(setSecondFactor, async (asked: PageRequest) => {
 			await requireCode(asked);
 			return recoveryCodes(asked, await asked.act(setSecondFactor, {}));
 		}),
-		codes: acting(renewRecoveryCodes, async (asked: Asked) =>
+		codes: acting(renewRecoveryCodes, async (asked: PageRequest) =>
 			recoveryCodes(asked, await asked.act(renewRecoveryCodes, {})),
 		),
 		'remove second factor': ofOneself(removeOwnSecondFactor),
@@ -77,18 +77,18 @@ ${offeredForms(asked)}`,
 		'disconnect single sign-on': ofOneself(disconnectOwnSingleSignOn),
 		'end session': acting(
 			endOwnSessions,
-			async ({ act, form }: Asked) =>
+			async ({ act, form }: PageRequest) =>
 				void (await act(endOwnSessions, { session: form.get('session') ?? '' })),
 		),
 		'end others': acting(
 			endOwnSessions,
-			async ({ act, session }: Asked) => void (await act(endOwnSessions, { except: session.hash })),
+			async ({ act, session }: PageRequest) => void (await act(endOwnSessions, { except: session.hash })),
 		),
 	},
 };
 
 function ofOneself(of: typeof withdrawSecondFactor) {
-	return acting(of, async ({ act }: Asked) => void (await act(of, {})));
+	return acting(of, async ({ act }: PageRequest) => void (await act(of, {})));
 }
 
 /** Black on white in every theme, since scanners need it. The border is what the standard (ISO/IEC 18004) asks for, in modules. */
@@ -100,7 +100,7 @@ function qrCode(text: string): Html {
 	return html`<svg role="img" aria-label="QR code of the link below" viewBox="0 0 ${size} ${size}" width="${4 * size}" height="${4 * size}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${modules.join('')}" fill="#000"/></svg>`;
 }
 
-function recoveryCodes({ request }: Asked, { codes }: { readonly codes: readonly string[] }): Once {
+function recoveryCodes({ request }: PageRequest, { codes }: { readonly codes: readonly string[] }): Once {
 	return {
 		once: html`<p>Each of these codes signs you in once where you have no telephone at hand. They are shown this once: print them, or keep them where you keep passwords.</p>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
@@ -108,7 +108,7 @@ function recoveryCodes({ request }: Asked, { codes }: { readonly codes: readonly
 	};
 }
 
-function passwordForm(asked: Asked, { hasPassword, email }: StoredPerson, proof: HtmlValue): Html {
+function passwordForm(asked: PageRequest, { hasPassword, email }: StoredPerson, proof: HtmlValue): Html {
 	const fields = html`<input type="email" name="username" value="${email}" autocomplete="username" readonly hidden>
 ${proof}${newPasswordFields}`;
 	return html`<section class="section"><h2>Password</h2>
@@ -119,12 +119,12 @@ ${formOf(asked, 'password', fields, hasPassword ? 'Change the password' : 'Set t
 const code = html`<p><label>Code <input name="code" autocomplete="one-time-code" required></label></p>`;
 
 /** What becomes of a second factor that was offered. */
-function offeredForms(asked: Asked): Html {
+function offeredForms(asked: PageRequest): Html {
 	return html`${formOf(asked, 'prove', code, 'Use it from now on')}
 ${formOf(asked, 'remove offer', null, 'Not now')}`;
 }
 
-async function secondFactor(asked: Asked, person: StoredPerson, codes: number): Promise<Html> {
+async function secondFactor(asked: PageRequest, person: StoredPerson, codes: number): Promise<Html> {
 	const secret = (await asked.store.control.people.credentials(person.email))?.totpSecret ?? null;
 	const parts = person.hasSecondFactor
 		? html`<p>Signing in takes a code from your app. ${codes} recovery codes are left.</p>
@@ -139,7 +139,7 @@ ${offeredForms(asked)}`;
 ${parts}</section>`;
 }
 
-function ssoForm(asked: Asked, { issuer }: StoredPerson): HtmlValue {
+function ssoForm(asked: PageRequest, { issuer }: StoredPerson): HtmlValue {
 	const { sso } = asked;
 	if (!sso && issuer === null) return null;
 	const way =
@@ -153,7 +153,7 @@ ${way}</section>`;
 }
 
 /** Sessions with a button each that ends one. */
-export function sessionTable(asked: Asked, sessions: readonly ListedSession[]): Html {
+export function sessionTable(asked: PageRequest, sessions: readonly ListedSession[]): Html {
 	if (sessions.length === 0) return html`<p>Not signed in anywhere.</p>`;
 	const own = sessionId(asked.session.hash);
 	return sortedTable(asked, 'Sessions', sessions, {
@@ -166,6 +166,6 @@ export function sessionTable(asked: Asked, sessions: readonly ListedSession[]): 
 }
 
 /** For example: operator of c-a-acme-uk, viewer of all accounts. */
-export function rolesOf(grants: Asked['person']['grants']): string {
+export function rolesOf(grants: PageRequest['person']['grants']): string {
 	return grants.map(({ aid, role }) => `${role} of ${aid ?? 'all accounts'}`).join(', ') || 'no role yet';
 }

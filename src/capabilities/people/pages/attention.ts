@@ -1,8 +1,8 @@
-import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import type { AccountRequest } from '../../../kit/console/page.ts';
 import { type HtmlValue, html } from '../../../kit/format/html.ts';
 
 /** Whether somebody can sign in again. */
-export async function withoutPassword({ store, person, session }: AskedOfAccount): Promise<HtmlValue[]> {
+export async function withoutPassword({ store, person, session }: AccountRequest): Promise<HtmlValue[]> {
 	if (session.method !== 'link') return [];
 	const { hasPassword, issuer } = await store.control.people.find(person.email);
 	if (hasPassword || issuer !== null) return [];

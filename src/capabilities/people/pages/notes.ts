@@ -2,7 +2,7 @@ import { actGiven, acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
 import { addNote, removeNote } from '../acts/notes.ts';
@@ -31,9 +31,9 @@ ${notes.length === 0 ? html`<p class="empty">No notes yet. Write the first one a
 	actions: {
 		'remove note': acting(
 			removeNote,
-			async ({ act, form }: AskedOfAccount) => void (await act(removeNote, { note: form.get('id') ?? '' })),
+			async ({ act, form }: AccountRequest) => void (await act(removeNote, { note: form.get('id') ?? '' })),
 		),
-		'add note': acting(addNote, async ({ act, form, account, request }: AskedOfAccount) => {
+		'add note': acting(addNote, async ({ act, form, account, request }: AccountRequest) => {
 			await act(addNote, actGiven(addNote.takes, form));
 			const back = form.get('back');
 			return redirect(back === null ? request.path : `/console/${account.aid}/?${new URLSearchParams(back)}`);

@@ -1,7 +1,7 @@
 import { acting, questionOf } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { fieldOf, formOf, hiddenFields } from '../../../kit/console/form.ts';
-import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
+import type { ConsolePage, PageRequest } from '../../../kit/console/page.ts';
 import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { emailAddress, oneOf } from '../../../kit/format/values.ts';
@@ -46,7 +46,7 @@ ${grantFields(asked)}`;
 ${formOf(asked, 'create', fields, 'Add, and make a link to sign in')}</section>`;
 	},
 	actions: {
-		create: acting(createUser, async (asked: Asked) => {
+		create: acting(createUser, async (asked: PageRequest) => {
 			const { form, consoleUrl } = asked;
 			const email = fieldOf(form, 'email', 'Email address', emailAddress);
 			return onceLink(await asked.act(createUser, { email, ...grantOf(form), consoleUrl }));
@@ -89,24 +89,24 @@ ${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</
 	actions: {
 		grant: acting(
 			grantRole,
-			async (asked: Asked) =>
+			async (asked: PageRequest) =>
 				void (await asked.act(grantRole, { ...emailOf(asked), ...grantOf(asked.form) })),
 		),
-		revoke: acting(revokeRole, async (asked: Asked) => {
+		revoke: acting(revokeRole, async (asked: PageRequest) => {
 			await asked.act(revokeRole, { ...emailOf(asked), account: accountsOf(asked.form) });
 		}),
 		'end session': acting(
 			endSessions,
-			async (asked: Asked) =>
+			async (asked: PageRequest) =>
 				void (await asked.act(endSessions, { ...emailOf(asked), session: asked.form.get('session') ?? '' })),
 		),
 		'end sessions': ofPerson(endSessions),
 		'remove second factor': ofPerson(removeSecondFactor),
 		'disconnect single sign-on': ofPerson(disconnectSingleSignOn),
-		link: acting(makeLink, async (asked: Asked) =>
+		link: acting(makeLink, async (asked: PageRequest) =>
 			onceLink(await asked.act(makeLink, { ...emailOf(asked), consoleUrl: asked.consoleUrl })),
 		),
-		remove: acting(removeUser, async (asked: Asked) => {
+		remove: acting(removeUser, async (asked: PageRequest) => {
 			await asked.act(removeUser, emailOf(asked));
 			return redirect('/console/people');
 		}),
@@ -115,10 +115,10 @@ ${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</
 };
 
 function ofPerson(of: typeof endSessions | typeof removeSecondFactor) {
-	return acting(of, async (asked: Asked) => void (await asked.act(of, emailOf(asked))));
+	return acting(of, async (asked: PageRequest) => void (await asked.act(of, emailOf(asked))));
 }
 
-const emailOf = ({ parts }: Asked) => ({ email: parts.email as string });
+const emailOf = ({ parts }: PageRequest) => ({ email: parts.email as string });
 
 const maxListed = 1000;
 
@@ -163,7 +163,7 @@ function waysOf({ hasPassword, hasSecondFactor, issuer }: StoredPerson): string 
 	return ways.filter(Boolean).join(', ') || 'only by a link';
 }
 
-function grantFields({ directory }: Asked): Html {
+function grantFields({ directory }: PageRequest): Html {
 	return html`<p><label>Role <select name="role">${personRoles.map((role) => html`<option>${role}</option>`)}</select></label>
 <label>Account <select name="account"><option value="">all accounts</option>${directory.accounts.map(({ aid }) => html`<option>${aid}</option>`)}</select></label></p>`;
 }

@@ -1,13 +1,13 @@
 import { OperatorError } from '../../../core/errors.ts';
 import { addressOf, signInClientOf } from '../../../kit/console/exchange.ts';
 import { hiddenFields } from '../../../kit/console/form.ts';
-import { type Asked, type ConsolePage, demandOf, type Question } from '../../../kit/console/page.ts';
+import { type ConsolePage, demandOf, type PageRequest, type Question } from '../../../kit/console/page.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { linkTokenOf, type SignIn } from '../access/sign-in.ts';
 import type { SingleSignOn } from '../access/single-sign-on.ts';
 
 declare module '../../../kit/console/page.ts' {
-	interface KnownAtEntrance {
+	interface EntranceFacts {
 		readonly signIn: SignIn;
 		/** Undefined where none is set up. */
 		readonly sso: SingleSignOn | undefined;
@@ -24,12 +24,12 @@ const fieldOfWay = { code: 'code', password: 'password', link: 'link' } as const
 const notRepeated = new Set(['token', 'code', 'password', 'link', 'confirm', 'new', 'again']);
 
 /** @throws OperatorError where the code of the form is not right */
-export async function requireCode({ signIn, person, form, request }: Asked): Promise<void> {
+export async function requireCode({ signIn, person, form, request }: PageRequest): Promise<void> {
 	const guess = await signIn.guessCode(person.email, form.get('code') ?? '', signInClientOf(request));
 	if (guess !== true) throw notRight(guess, 'The code');
 }
 
-async function requirePassword({ signIn, person, form, request }: Asked): Promise<void> {
+async function requirePassword({ signIn, person, form, request }: PageRequest): Promise<void> {
 	const guess = await signIn.guessPassword(person.email, form.get('password') ?? '', signInClientOf(request));
 	if (guess !== person.id) throw notRight(guess, 'The password');
 }
@@ -44,7 +44,7 @@ function notRight(guess: unknown, what: string): OperatorError {
 }
 
 /** Takes a link of that person, or what the way back from single sign-on has left. */
-async function requireLink({ signIn, person, form, shownIdentity }: Asked): Promise<void> {
+async function requireLink({ signIn, person, form, shownIdentity }: PageRequest): Promise<void> {
 	for (const token of [shownIdentity, linkTokenOf(form.get('link') ?? '')])
 		if (token !== undefined && (await signIn.spendLink(token, person.email))) return;
 	throw new OperatorError(
@@ -54,18 +54,18 @@ async function requireLink({ signIn, person, form, shownIdentity }: Asked): Prom
 	);
 }
 
-async function wayOf(asked: Asked): Promise<Way> {
+async function wayOf(asked: PageRequest): Promise<Way> {
 	if (asked.isFresh) return 'none';
 	const { hasSecondFactor, hasPassword } = await asked.store.control.people.find(asked.person.email);
 	return hasSecondFactor ? 'code' : hasPassword ? 'password' : 'link';
 }
 
 /** The field by which the person shows once more who they are, for a form that has it from the start. */
-export async function proofField(asked: Asked): Promise<HtmlValue> {
+export async function proofField(asked: PageRequest): Promise<HtmlValue> {
 	return fieldFor(await wayOf(asked), asked);
 }
 
-function fieldFor(way: Way, { sso, person }: Asked): HtmlValue {
+function fieldFor(way: Way, { sso, person }: PageRequest): HtmlValue {
 	if (way === 'code')
 		return html`<p><label>Code of your second factor <input name="code" autocomplete="one-time-code" required></label></p>`;
 	if (way === 'password')
@@ -80,7 +80,11 @@ function fieldFor(way: Way, { sso, person }: Asked): HtmlValue {
  * @param act the form's action, or `get`
  * @returns undefined where the act may be done; else the page that asks
  */
-export async function missingProof(asked: Asked, page: ConsolePage, act: string): Promise<Html | undefined> {
+export async function missingProof(
+	asked: PageRequest,
+	page: ConsolePage,
+	act: string,
+): Promise<Html | undefined> {
 	const demand = demandOf(page, act);
 	const question = act === 'get' ? undefined : await page.questions?.[act]?.(asked);
 	const way = demand === 'session' ? 'none' : demand === 'code' ? 'code' : await wayOf(asked);
@@ -104,7 +108,7 @@ export async function missingProof(asked: Asked, page: ConsolePage, act: string)
 }
 
 function askingPage(
-	asked: Asked,
+	asked: PageRequest,
 	{
 		act,
 		question,

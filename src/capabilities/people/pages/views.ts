@@ -2,7 +2,7 @@ import { actGiven, acting } from '../../../kit/console/act-form.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { viewPath } from '../../../kit/console/links.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
@@ -33,16 +33,16 @@ ${sortedTable(asked, 'Named views', views, {
 	actions: {
 		'remove view': acting(
 			removeView,
-			async ({ act, form }: AskedOfAccount) =>
+			async ({ act, form }: AccountRequest) =>
 				void (await act(form.has('shared') ? removeSharedView : removeView, { view: form.get('id') ?? '' })),
 		),
-		'save view': acting(saveView, async ({ act, form, account }: AskedOfAccount) => {
+		'save view': acting(saveView, async ({ act, form, account }: AccountRequest) => {
 			const view = await act(form.has('shared') ? shareView : saveView, actGiven(saveView.takes, form));
 			return redirect(viewPath(account.aid, view));
 		}),
 	},
 });
 
-function mayShare({ person, account }: AskedOfAccount): boolean {
+function mayShare({ person, account }: AccountRequest): boolean {
 	return may(person, account.aid, 'visitors');
 }

@@ -1,5 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Admitted, accountOf, keyOperation, readErrors } from '../../../core/api/key-operation.ts';
+import {
+	type AdmittedRequest,
+	accountOf,
+	keyOperation,
+	readErrors,
+} from '../../../core/api/key-operation.ts';
 import { ApiError } from '../../../core/errors.ts';
 import { sendJson } from '../../../core/http/answer.ts';
 import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
@@ -25,7 +30,7 @@ export function oneReceipt(app: FastifyInstance, options: ReceiptOptions): void 
 	async function handle(
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	): Promise<FastifyReply> {
 		const asked = { ...(request.query as object), ...(request.params as object) };
 		const account = accountOf((asked as { aid?: unknown }).aid, admitted, directory);

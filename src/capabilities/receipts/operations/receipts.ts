@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory } from '../../../core/access/directory.ts';
 import {
-	type Admitted,
+	type AdmittedRequest,
 	accountOf,
 	bodyErrors,
 	type KeyOperationOptions,
@@ -32,7 +32,7 @@ export function severalReceipts(app: FastifyInstance, options: ReceiptOptions): 
 	async function handle(
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	): Promise<FastifyReply> {
 		const body = parseJson(request.body as Buffer | undefined);
 		const { aid } = (body ?? {}) as { aid?: unknown };

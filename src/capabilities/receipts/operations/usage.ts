@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory } from '../../../core/access/directory.ts';
 import type { Quota } from '../../../core/access/quota.ts';
 import {
-	type Admitted,
+	type AdmittedRequest,
 	accountOf,
 	type KeyOperationOptions,
 	keyOperation,
@@ -31,7 +31,7 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 	async function handle(
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	): Promise<FastifyReply> {
 		const { id, plan } = admitted.key;
 		const { aid } = request.query as { aid?: unknown };

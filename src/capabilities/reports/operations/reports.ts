@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory } from '../../../core/access/directory.ts';
 import {
-	type Admitted,
+	type AdmittedRequest,
 	accountOf,
 	type KeyOperationOptions,
 	keyOperation,
@@ -48,7 +48,7 @@ export function reportOperations(app: FastifyInstance, options: ReportOptions): 
 		definition: ReportDefinition,
 		request: FastifyRequest,
 		reply: FastifyReply,
-		admitted: Admitted,
+		admitted: AdmittedRequest,
 	): Promise<FastifyReply> {
 		const { aid: named, ...texts } = request.query as Readonly<Record<string, string | readonly string[]>>;
 		if (named === undefined) throw invalid('aid is required');

@@ -3,7 +3,7 @@ import { formatShare } from '../../../core/format/numbers.ts';
 import { compileRule } from '../../../core/segments/rule.ts';
 import { RuleError } from '../../../core/segments/rule-error.ts';
 import { isUsable } from '../../../core/store/control/control-store.ts';
-import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import type { AccountRequest } from '../../../kit/console/page.ts';
 import { nameOf } from '../../../kit/console/page-table.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may, type Right } from '../../../kit/person.ts';
@@ -24,7 +24,7 @@ const usualUnjoined = 0.3;
 const leastEvents = 20;
 
 /** What somebody should look at, each with what to do. @param coverage how events of the period were joined; missing where it is not known yet */
-export async function attention(asked: AskedOfAccount, coverage: Report | undefined): Promise<Html | null> {
+export async function attention(asked: AccountRequest, coverage: Report | undefined): Promise<Html | null> {
 	const { account, directory } = asked;
 	const { aid, models, goals } = account;
 	const items: HtmlValue[] = [
@@ -61,7 +61,7 @@ export async function attention(asked: AskedOfAccount, coverage: Report | undefi
 }
 
 /** Whether hits and uploads come. */
-async function ofData({ store, account, now, calendar }: AskedOfAccount): Promise<HtmlValue[]> {
+async function ofData({ store, account, now, calendar }: AccountRequest): Promise<HtmlValue[]> {
 	const items: HtmlValue[] = [];
 	const [[lastHit], [lastEvent]] = await Promise.all([
 		store.read(account.id, hitsBefore(now(), 1)),
@@ -78,7 +78,7 @@ async function ofData({ store, account, now, calendar }: AskedOfAccount): Promis
 }
 
 /** What concerns those who run it. */
-async function ofOperation({ store, account, now, person }: AskedOfAccount): Promise<HtmlValue[]> {
+async function ofOperation({ store, account, now, person }: AccountRequest): Promise<HtmlValue[]> {
 	const items: HtmlValue[] = [];
 	if (may(person, account.aid, 'operate')) {
 		const keys = (await store.control.keys(account.client)).filter((key) => isUsable(key, now()));
@@ -103,7 +103,7 @@ async function ofOperation({ store, account, now, person }: AskedOfAccount): Pro
 	return items;
 }
 
-function invalidSegments({ account }: AskedOfAccount): string[] {
+function invalidSegments({ account }: AccountRequest): string[] {
 	const goals = account.goals.map(({ name }) => name);
 	return account.segments
 		.filter(({ rule }) => {

@@ -1,5 +1,5 @@
 import { dayMs } from '../../../core/durations.ts';
-import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import type { AccountRequest } from '../../../kit/console/page.ts';
 import { tagSnippet, unknownOrigin } from '../../../kit/console/tag-snippet.ts';
 import { asWritten, type Html, html } from '../../../kit/format/html.ts';
 import { latestEvents } from '../../../kit/reading/events.ts';
@@ -47,7 +47,7 @@ function status(part: string, what: string, hasArrived: boolean): Html {
 }
 
 /** What a new account waits for, with lines to paste, until both have come, and on the day on which they came. */
-export async function firstSteps({ store, account, now, tagUrl }: AskedOfAccount): Promise<Html | null> {
+export async function firstSteps({ store, account, now, tagUrl }: AccountRequest): Promise<Html | null> {
 	const { aid, id } = account;
 	const has = async (beforeMs: number) => {
 		const [hits, events] = await Promise.all([

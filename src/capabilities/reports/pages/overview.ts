@@ -3,7 +3,7 @@ import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
 import { aboveTables, answerOf, sectionOf } from '../../../kit/console/figures.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
 import { linksOf, rowsPath } from '../../../kit/console/rows.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../../../kit/console/view.ts';
@@ -72,7 +72,7 @@ ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
 });
 
 /** What came in lately, of an account beside others. */
-export async function accountCard(asked: AskedOfAccount): Promise<Html> {
+export async function accountCard(asked: AccountRequest): Promise<Html> {
 	const query = reportQueryOf(activityReport, asked.view, { compare: 'previous' }, asked.now());
 	return answerOf(await asked.report(query)) ?? html`<p>Nothing has come in lately.</p>`;
 }
@@ -83,7 +83,7 @@ function sum(report: Report | undefined, name: string): number | null {
 }
 
 /** What changes are against. */
-function comparisons({ request, view }: AskedOfAccount, compare: 'previous' | 'year'): Html {
+function comparisons({ request, view }: AccountRequest, compare: 'previous' | 'year'): Html {
 	const tab = (name: 'previous' | 'year', text: string) =>
 		[request.path + queryText(view, { compare: name }), text, name === compare] as const;
 	return tabs([
@@ -98,7 +98,7 @@ function joinedShare(report: Report | undefined): number | null {
 	return typeof events === 'number' && events > 0 ? 1 - Number(unjoined) / events : null;
 }
 
-function totals(asked: AskedOfAccount, activity: Report, coverage: Report | undefined): Html {
+function totals(asked: AccountRequest, activity: Report, coverage: Report | undefined): Html {
 	const [joined, joinedBefore] = [joinedShare(coverage), joinedShare(coverage?.compared)];
 	const { account, view, person } = asked;
 	const seesRows = may(person, account.aid, 'visitors');
@@ -152,7 +152,7 @@ function change(value: number, before: number, shown: (of: number) => string, is
 const shownChannels = 8;
 
 /** The channels that changed most. */
-function channels(asked: AskedOfAccount, credited: Report): HtmlValue {
+function channels(asked: AccountRequest, credited: Report): HtmlValue {
 	const { account, view } = asked;
 	const { compared } = credited;
 	const key = (row: FlatRow) => String(row.channel);

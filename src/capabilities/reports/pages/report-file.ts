@@ -1,5 +1,5 @@
 import { filePage, json } from '../../../kit/console/files.ts';
-import type { AskedOfAccount, ConsolePage } from '../../../kit/console/page.ts';
+import type { AccountRequest, ConsolePage } from '../../../kit/console/page.ts';
 import { reportQueryOf } from '../../../kit/console/view.ts';
 import type { ReportDefinition } from '../../../kit/reports/report.ts';
 import { reportCsv } from '../../../kit/reports/report-table.ts';
@@ -14,14 +14,14 @@ function filesOf(all: readonly ReportDefinition[], isOfPersons: boolean) {
 	const definitions = all.filter((each) => (each.isOfPersons ?? false) === isOfPersons);
 	const files = definitions.map((definition) => {
 		const { kind } = definition;
-		const report = async ({ query, view, now, report, note }: AskedOfAccount) => {
+		const report = async ({ query, view, now, report, note }: AccountRequest) => {
 			if (isOfPersons) await note(`${kind} exported`);
 			const { period: _, ...texts } = Object.fromEntries(query);
 			return report(reportQueryOf(definition, view, texts, now()));
 		};
 		return {
-			[`${kind}.csv`]: async (asked: AskedOfAccount) => reportCsv(definition, await report(asked)),
-			[`${kind}.json`]: async (asked: AskedOfAccount) => json(await report(asked)),
+			[`${kind}.csv`]: async (asked: AccountRequest) => reportCsv(definition, await report(asked)),
+			[`${kind}.json`]: async (asked: AccountRequest) => json(await report(asked)),
 		};
 	});
 	return Object.assign({}, ...files);

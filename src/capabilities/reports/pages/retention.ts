@@ -1,5 +1,5 @@
 import { reportSection } from '../../../kit/console/figures.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { html } from '../../../kit/format/html.ts';
 import { addMonths } from '../../../kit/reports/calendar.ts';
 
@@ -24,7 +24,7 @@ ${from !== null && html`<p class="note">Who stays takes months to tell: these ar
 });
 
 /** The same of whole months, so that no month of acquisition is cut, and of as many as tell something. */
-function ofWholeMonths(asked: AskedOfAccount): AskedOfAccount {
+function ofWholeMonths(asked: AccountRequest): AccountRequest {
 	const { view, calendar, now } = asked;
 	if (view.from === null) return asked;
 	const least = `${addMonths(calendar.monthOf(now()), -leastMonths)}-01`;

@@ -23,7 +23,7 @@ const weekMs = 7 * dayMs;
 const keptWeeks = 26;
 const minRows = 20;
 
-interface Scored {
+interface ScoredVisitor {
 	readonly vid: string;
 	readonly label: 0 | 1;
 	readonly score: number;
@@ -46,7 +46,7 @@ export async function followLevel(
 	const beganMs = levels?.measuredToMs ?? Math.max(trainedToMs - delayMs, toMs - keptWeeks * weekMs);
 	let measuredToMs = beganMs;
 	for (; measuredToMs + weekMs <= toMs; measuredToMs += weekMs) {
-		const rows: Scored[] = [];
+		const rows: ScoredVisitor[] = [];
 		const period = { fromMs: measuredToMs, toMs: measuredToMs + weekMs };
 		for await (const one of sampleOutcomes(reader, { goals: [goal], ...period, nowMs: knownToMs })) {
 			const { history, atMs, recency, profile, labels, renewing } = one;
@@ -61,7 +61,7 @@ export async function followLevel(
 	return measuredToMs === beganMs ? undefined : { weeks: weeks.slice(-keptWeeks), measuredToMs };
 }
 
-function compare(rows: readonly Scored[]): Omit<LevelWeek, 'fromMs' | 'toMs'> {
+function compare(rows: readonly ScoredVisitor[]): Omit<LevelWeek, 'fromMs' | 'toMs'> {
 	const [predicted, observed] = [mean(rows.map(({ score }) => score)), mean(rows.map(({ label }) => label))];
 	// A visitor's rows count together.
 	const misses = new Map<string, number>();

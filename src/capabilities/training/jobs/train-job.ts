@@ -2,7 +2,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { runJob } from '../../../kit/jobs/run-job.ts';
 import { type TrainModel, trainAccount } from '../judge/account-training.ts';
-import type { Trained } from '../judge/train.ts';
+import type { TrainedModel } from '../judge/train.ts';
 import { learnCadences } from './cadences.ts';
 import type { ModelJob, TrainingJob } from './training-jobs.ts';
 
@@ -30,5 +30,5 @@ export async function trainJob(
 const trainOnThread: TrainModel = (dataset, { onProgress, ...options }) => {
 	const job: ModelJob = { dataset, options };
 	const file = new URL('./model-thread.ts', import.meta.url);
-	return runJob<Trained, number>(file, 'model', job, { onProgress, isKept: true });
+	return runJob<TrainedModel, number>(file, 'model', job, { onProgress, isKept: true });
 };

@@ -11,7 +11,7 @@ import { accountRows, type GoalRows, type TrainingHistory } from '../rows/accoun
 import type { Dataset } from '../rows/dataset.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
 import type { LikelyLeak, TrainingReport } from './report.ts';
-import { type Trained, type TrainingOptions, train } from './train.ts';
+import { type TrainedModel, type TrainingOptions, train } from './train.ts';
 
 /** The report on one goal of an account, which is stored with the model. */
 export interface GoalReport extends TrainingReport {
@@ -100,7 +100,7 @@ const stepsOfModel = 100;
 const keptVersions = 10;
 
 /** Trains a model, here or on another thread. */
-export type TrainModel = (dataset: Dataset, options: TrainingOptions) => Trained | Promise<Trained>;
+export type TrainModel = (dataset: Dataset, options: TrainingOptions) => TrainedModel | Promise<TrainedModel>;
 
 /**
  * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A
@@ -139,7 +139,7 @@ export async function trainAccount(
 		const done = Math.floor(stepsOfModel * shares.reduce((sum, each) => sum + each, 0));
 		onProgress({ step: 'train', what: nameOf(first), done, total: stepsOfModel * rows.length });
 	};
-	const models: Trained[] = [];
+	const models: TrainedModel[] = [];
 	const left = rows.entries();
 	const trainNext = async () => {
 		for (const [place, { goal, horizonMs, dataset }] of left) {
@@ -156,7 +156,7 @@ export async function trainAccount(
 	await Promise.all(Array.from({ length: atOnce }, trainNext));
 	const trained: TrainedGoal[] = [];
 	for (const [place, { goal, scope }] of rows.entries()) {
-		const { model, report } = models[place] as Trained;
+		const { model, report } = models[place] as TrainedModel;
 		trained.push(
 			await keep(store, training, JSON.stringify(model), {
 				goal: goal.name,

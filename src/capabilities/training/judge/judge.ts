@@ -16,7 +16,7 @@ import type { BlockMeasures, Counts, LaterMeasures, RowMeasures, VisitMeasures }
 const choosingBlocks = 2;
 
 /** A judged row. */
-interface Judged {
+interface JudgedRow {
 	readonly label: number;
 	readonly group: number;
 	readonly score: number;
@@ -36,7 +36,7 @@ interface Judged {
  */
 export function judge(folds: readonly FoldModels[]): LaterMeasures {
 	const first = Math.min(choosingBlocks, folds.length - 1);
-	const blocks = folds.slice(first).map((fold, index): Judged[] => {
+	const blocks = folds.slice(first).map((fold, index): JudgedRow[] => {
 		const choice = choose(folds.slice(0, first + index));
 		const { judged, base } = fold;
 		const { served } = choice.kind === 'logistic' ? fold.logistic() : fold.boosting(choice.trees);
@@ -93,7 +93,7 @@ const visitKinds = [
 	['later', (count: number) => count > 2],
 ] as const;
 
-function measuresOfVisits(rows: readonly Judged[]): LaterMeasures['present'] {
+function measuresOfVisits(rows: readonly JudgedRow[]): LaterMeasures['present'] {
 	if (rows.length === 0) return undefined;
 	const { labels, scores, groups } = columnsOf(rows);
 	const { value } = auc(labels, scores);
@@ -108,7 +108,7 @@ function measuresOfVisits(rows: readonly Judged[]): LaterMeasures['present'] {
 	};
 }
 
-function columnsOf(rows: readonly Judged[]) {
+function columnsOf(rows: readonly JudgedRow[]) {
 	return {
 		labels: Uint8Array.from(rows, ({ label }) => label),
 		groups: Uint32Array.from(rows, ({ group }) => group),
@@ -118,7 +118,7 @@ function columnsOf(rows: readonly Judged[]) {
 
 /** @param weights how much each row counts; by default, all alike */
 function measuresOf(
-	rows: readonly Judged[],
+	rows: readonly JudgedRow[],
 	weights: Float64Array = new Float64Array(rows.length).fill(1),
 ): RowMeasures {
 	const { labels, scores } = columnsOf(rows);

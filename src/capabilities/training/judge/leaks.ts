@@ -40,7 +40,7 @@ interface Value extends Pick<LikelyLeak, 'feature' | 'text'> {
 	readonly has: (row: number) => boolean;
 }
 
-interface Known {
+interface LeakSearch {
 	readonly dataset: Dataset;
 	readonly sample: Dataset;
 	/** Of the sample's rows. */
@@ -56,7 +56,7 @@ function visitorMean({ groups, labels }: Dataset): number {
 }
 
 function leaksOf(
-	{ dataset, sample, weights, base }: Known,
+	{ dataset, sample, weights, base }: LeakSearch,
 	bins: ArrayLike<number>,
 	values: readonly Value[],
 ): LikelyLeak[] {

@@ -36,7 +36,7 @@ export interface TrainingOptions {
 }
 
 /** A model, and the report on its training. */
-export interface Trained {
+export interface TrainedModel {
 	readonly model: Model;
 	readonly report: TrainingReport;
 }
@@ -52,7 +52,7 @@ const shareOfStep = 0.02;
 export function train(
 	unordered: Dataset,
 	{ seed, horizonMs = 0, delayMs = horizonMs, onProgress }: TrainingOptions,
-): Trained {
+): TrainedModel {
 	let share = 0;
 	const onStep = () => {
 		share += (1 - share) * shareOfStep;
@@ -70,7 +70,7 @@ export function train(
 	const serveBaseRate = (
 		verdict: Verdict,
 		judged: Pick<Partial<TrainingReport>, 'choice' | 'later' | 'overlaps'> = {},
-	): Trained => ({
+	): TrainedModel => ({
 		model: prior,
 		report: {
 			...counts,

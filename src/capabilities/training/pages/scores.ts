@@ -10,7 +10,7 @@ import { redirect } from '../../../kit/console/exchange.ts';
 import { aboveTables, reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields, optionalField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
-import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage, type PageAnswer } from '../../../kit/console/page.ts';
 import { nameOf, pageTable, sortedTable, tabs, timeOf } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { capitalised } from '../../../kit/format/capitalised.ts';
@@ -36,7 +36,7 @@ export const scoresPage = accountPage({
 	place: 6,
 	right: 'aggregates',
 	takesView: true,
-	async get(asked): Promise<Got> {
+	async get(asked): Promise<PageAnswer> {
 		const { account, query, request, view } = asked;
 		const training = trainingsOf(asked).latest(account.aid);
 		const name = query.get('goal');
@@ -81,7 +81,7 @@ export const modelsPage = accountPage({
 			await note('training started', isOfAll ? 'all goals' : goal);
 			return toScores(account.aid, goal);
 		},
-		use: acting(activateModel, async (asked: AskedOfAccount) => {
+		use: acting(activateModel, async (asked: AccountRequest) => {
 			const { goal } = await asked.act(activateModel, actGiven(activateModel.takes, asked.form));
 			return toScores(asked.account.aid, goal);
 		}),
@@ -89,7 +89,7 @@ export const modelsPage = accountPage({
 });
 
 /** The goal that a form names. */
-function goalOf({ form, account }: AskedOfAccount): string {
+function goalOf({ form, account }: AccountRequest): string {
 	const goal = form.get('goal') ?? '';
 	if (account.goals.some(({ name }) => name === goal)) return goal;
 	throw new OperatorError(`The account has no goal ${goal}.`);
@@ -113,7 +113,7 @@ ${trained.map((one) => html`<p><strong>${headingOf(one.report)}.</strong> ${verd
 
 /** How many visitors are in a band, which leads to them. */
 function visitorsOf(
-	{ account, person, view }: AskedOfAccount,
+	{ account, person, view }: AccountRequest,
 	{ name }: Goal,
 	{ band, visitors }: { readonly band: string; readonly visitors: number },
 ): HtmlValue {
@@ -121,7 +121,7 @@ function visitorsOf(
 	return html`<a href="/console/${account.aid}/visitors${queryText(undefined, { goal: name, band, include: includeOf(view) })}">${formatNumber(visitors)}</a>`;
 }
 
-async function distribution(asked: AskedOfAccount, goal: Goal): Promise<Html> {
+async function distribution(asked: AccountRequest, goal: Goal): Promise<Html> {
 	const { store, account, view, kept } = asked;
 	const include = includeOf(view);
 	const { all, gatewayVisitors, drawn, knownToMs, bands, histogram } = await kept(
@@ -172,7 +172,7 @@ function amountIn(currency: string): (text: string) => number {
 }
 
 /** The report takes an active model. */
-async function threshold(asked: AskedOfAccount, goal: Goal): Promise<HtmlValue> {
+async function threshold(asked: AccountRequest, goal: Goal): Promise<HtmlValue> {
 	const { account, query, request, view } = asked;
 	if (goal.counts === 'renewal') return null;
 	const amount = amountIn(account.currency);
@@ -187,7 +187,7 @@ ${hiddenFields({ ...view.texts, goal: goal.name })}
 ${cost === undefined || value === undefined ? html`<p class="hint">For example, 1 for a voucher, and 50 for what a subscription is worth.</p>` : await reportSection(asked, 'threshold', { title: 'Threshold', texts: { goal: goal.name, cost: String(cost), value: String(value) } })}</section>`;
 }
 
-async function versions(asked: AskedOfAccount, goal: Goal): Promise<Html> {
+async function versions(asked: AccountRequest, goal: Goal): Promise<Html> {
 	const { store, account, person } = asked;
 	const models = (await comparedModels(store, account.id, goal.name)).toReversed();
 	const mayChange = may(person, account.aid, 'operate');
@@ -207,7 +207,7 @@ const scopeText = (scope: ModelScope) =>
 	({ vid: 'visitors', sid: 'visits', lift: 'lift of visitors' })[scope];
 
 function versionTable(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	goal: Goal,
 	models: readonly ComparedModel[],
 	mayChange: boolean,
@@ -231,7 +231,7 @@ function versionTable(
 }
 
 function modelForm(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	action: string,
 	fields: Readonly<Record<string, string>>,
 	button: string,
@@ -241,7 +241,7 @@ function modelForm(
 }
 
 /** How the model in use was trained and judged. */
-async function modelSection({ store, account }: AskedOfAccount, model: ComparedModel): Promise<Html> {
+async function modelSection({ store, account }: AccountRequest, model: ComparedModel): Promise<Html> {
 	const report = await modelReport(store, account.id, model);
 	if (report.kind === 'lift') throw new Error('only models of visitors are shown');
 	const heading = html`<h2 id="model">Version ${model.version}, which is in use</h2>`;

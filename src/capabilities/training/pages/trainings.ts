@@ -1,5 +1,5 @@
 import { OperatorError } from '../../../core/errors.ts';
-import type { Asked } from '../../../kit/console/page.ts';
+import type { PageRequest } from '../../../kit/console/page.ts';
 import type { TrainedGoal, TrainingProgress } from '../judge/account-training.ts';
 
 /** Trains the models of an account, or of one goal, as the command `train` does, on a thread. */
@@ -57,10 +57,10 @@ export class Trainings {
 	}
 }
 
-const ofConsoles = new WeakMap<Asked['store'], Trainings>();
+const ofConsoles = new WeakMap<PageRequest['store'], Trainings>();
 
 /** Those of a console, which has its own store. As `caskade train` does, but requests come first. */
-export function trainingsOf({ store, compute, onError }: Asked): Trainings {
+export function trainingsOf({ store, compute, onError }: PageRequest): Trainings {
 	return ofConsoles.getOrInsertComputed(
 		store,
 		() =>

@@ -5,7 +5,7 @@ import type { MeasuredFigure } from '../../../core/metrics.ts';
 import { commit, version } from '../../../core/version.ts';
 import { systemPath } from '../../../kit/console/exchange.ts';
 import { formOf } from '../../../kit/console/form.ts';
-import type { Asked, ConsolePage } from '../../../kit/console/page.ts';
+import type { ConsolePage, PageRequest } from '../../../kit/console/page.ts';
 import { factList, pageTable, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { planTable } from '../../../kit/console/plan-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
@@ -51,7 +51,7 @@ ${planTable(await store.control.plans())}
 	},
 };
 
-async function status({ store, request, now }: Asked): Promise<Html> {
+async function status({ store, request, now }: PageRequest): Promise<Html> {
 	const { servers, url, lastBackupAt } = await store.status();
 	const { control, accounts } = store.schemas;
 	const startedAtMs = request.serving?.startedAtMs;
@@ -91,7 +91,7 @@ ${pageTable('Measured', all, {
 })}`;
 }
 
-function models(asked: Asked): Html {
+function models(asked: PageRequest): Html {
 	const all = asked.directory.accounts.flatMap(({ aid, models: active }) =>
 		active.map((model) => ({ aid, ...model })),
 	);

@@ -72,14 +72,14 @@ export async function copyStore(
 	}
 }
 
-interface Copying {
+interface CopyTask {
 	/** Of the source. */
 	readonly content: ControlContent;
 	readonly copyTarget: CopyTarget;
 	readonly onProgress: OnProgress;
 }
 
-async function copyContent(source: OpenStore, target: OpenStore, copying: Copying): Promise<CopyReport> {
+async function copyContent(source: OpenStore, target: OpenStore, copying: CopyTask): Promise<CopyReport> {
 	const { content, copyTarget } = copying;
 	const { client, account, plan, api_key } = content;
 	const begun = await copyTarget.begin(
@@ -129,7 +129,7 @@ async function copyAccounts(
 	source: OpenStore,
 	target: OpenStore,
 	totalRows: number,
-	{ content, copyTarget, onProgress }: Copying,
+	{ content, copyTarget, onProgress }: CopyTask,
 ): Promise<Map<number, number>> {
 	const copied = new Map<number, number>();
 	let done = 0;
@@ -163,7 +163,7 @@ async function verifyAccounts(
 	source: OpenStore,
 	target: OpenStore,
 	totalRows: number,
-	{ content, onProgress }: Copying,
+	{ content, onProgress }: CopyTask,
 ): Promise<Map<number, Checksum>> {
 	const checksums = new Map<number, Checksum>();
 	let done = 0;

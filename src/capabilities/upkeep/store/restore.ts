@@ -27,7 +27,7 @@ import { latestSchema, schemaVersion } from '../../../core/store/sqlite/engine/m
 import { sync } from '../../../core/store/sync.ts';
 
 /** What a restore has done. */
-export interface Restored {
+export interface RestoreReport {
 	/** Files of accounts' databases. */
 	readonly accounts: number;
 	/** Where the databases are that were there before; null if there were none. */
@@ -40,7 +40,7 @@ export interface Restored {
  * then the folder has no control database, and nothing can use it.
  * @throws OperatorError where a server runs, or the backup is none, is damaged or of a newer version: nothing is changed then
  */
-export function restoreDatabases(path: string, backupPath: string, nowMs: number): Restored {
+export function restoreDatabases(path: string, backupPath: string, nowMs: number): RestoreReport {
 	const [folder, backup] = [new DataFolder(path), new DataFolder(backupPath)];
 	if (!existsSync(backup.controlPath) || !existsSync(backup.accountsPath))
 		throw new OperatorError(`${backupPath} is no backup: it has no control.sqlite and accounts.`);

@@ -11,7 +11,7 @@ import { erasureListSetting } from '../../../kit/config.ts';
 import {
 	type ErasedAgain,
 	eraseAgain,
-	type Found,
+	type FoundErasures,
 	foundAgain,
 	missingErasures,
 	unknownSentence,
@@ -33,7 +33,7 @@ are looked through. 'caskade doctor' says whether it is needed.`,
 		if (!dryRun && !yes) requireTerminal('--yes, or --dry-run to see whom it would erase');
 		const list = readList(store);
 		const accounts = aid === undefined ? await store.control.accounts() : [await store.control.account(aid)];
-		const found: ({ aid: string } & Found)[] = [];
+		const found: ({ aid: string } & FoundErasures)[] = [];
 		for (const account of accounts) {
 			const { erasures, unknown } = await missingErasures(store, account, list);
 			if (unknown > 0) process.stderr.write(`${unknownSentence(account.aid, unknown)}\n`);
@@ -41,7 +41,7 @@ are looked through. 'caskade doctor' says whether it is needed.`,
 				found.push({ aid: account.aid, ...(await foundAgain(store, account, erasures)) });
 		}
 		if (dryRun || found.length === 0) return print(options, found, nothingAgain);
-		const sum = (name: keyof Found) => found.reduce((total, one) => total + one[name], 0);
+		const sum = (name: keyof FoundErasures) => found.reduce((total, one) => total + one[name], 0);
 		if (!yes && sum('visitors') + sum('customers') > 0)
 			await confirm(
 				`${counted(sum('visitors'), 'visitor')} and ${counted(sum('customers'), 'customer')} are erased again. It cannot be undone.`,

@@ -12,7 +12,7 @@ import { showProgress } from '../../../kit/cli/progress.ts';
 import { erasureListSetting } from '../../../kit/config.ts';
 import { visitorsWith } from '../../../kit/reading/visitor-finding.ts';
 import { eraseOneCustomer, eraseOneVisitor, rebuildProfiles } from '../acts.ts';
-import type { Erased } from '../store/erasing.ts';
+import type { ErasedCounts } from '../store/erasing.ts';
 import { erasable } from '../store/erasure.ts';
 import { eraseAgainCommand } from './erase-again.ts';
 import { printTimeline } from './timeline.ts';
@@ -87,7 +87,7 @@ Earlier backups still contain the data: after a restore, 'caskade visitor erase-
 		if ((vid === undefined) === (cid === undefined))
 			throw new OperatorError('Name either a visitor, or a customer with --cid.');
 		const erasee = vid === undefined ? { cid: cid as string } : { vid };
-		const rows = ({ hits, events, links }: Erased) => hits + events + links;
+		const rows = ({ hits, events, links }: ErasedCounts) => hits + events + links;
 		if (!dryRun && !yes) requireTerminal('--yes, or --dry-run to see what it would erase');
 		const found = await erasable(store, id, erasee);
 		if (rows(found) === 0 && !options.json)

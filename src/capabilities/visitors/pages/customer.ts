@@ -4,7 +4,7 @@ import { download } from '../../../kit/console/exchange.ts';
 import { json } from '../../../kit/console/files.ts';
 import { checkField, formOf } from '../../../kit/console/form.ts';
 import { customerPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { nameOf } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
@@ -77,7 +77,7 @@ ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase 
 	},
 });
 
-const cidOf = ({ parts }: AskedOfAccount) => parts.cid as string;
+const cidOf = ({ parts }: AccountRequest) => parts.cid as string;
 
 const nothingOf = (cid: string) => html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
 
@@ -85,7 +85,7 @@ function isNothing({ vids, events, links }: Erasable): boolean {
 	return vids.length + events + links === 0;
 }
 
-function contents({ account }: AskedOfAccount, { vids, hits, visits, events, links }: Erasable): Html {
+function contents({ account }: AccountRequest, { vids, hits, visits, events, links }: Erasable): Html {
 	const visitors = vids
 		.slice(0, shownVisitors)
 		.map((vid) => html` <a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`);

@@ -5,7 +5,7 @@ import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { filePage, tableFiles } from '../../../kit/console/files.ts';
 import { customerPath, eventPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
-import { type AskedOfAccount, accountPage, type Got } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage, type PageAnswer } from '../../../kit/console/page.ts';
 import { commaed, factList, nameOf, pageTable } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { eventsOfUpload, eventsWith, type TracedEvent } from '../../../kit/reading/events.ts';
@@ -76,7 +76,7 @@ export const eventFilePage = filePage(
 	{ isOfPersons: true },
 );
 
-interface Traced {
+interface EventTrace {
 	readonly event: TracedEvent;
 	/** Its subscription. */
 	readonly journey: CoursedJourney | undefined;
@@ -89,7 +89,7 @@ interface Path {
 	readonly weights: Record<PathModel, readonly number[]>;
 }
 
-async function traceOf({ store, account, parts }: AskedOfAccount): Promise<Traced | undefined> {
+async function traceOf({ store, account, parts }: AccountRequest): Promise<EventTrace | undefined> {
 	const [event] = await store.read(account.id, eventsWith({ kind: 'tid', value: parts.tid as string }, 1));
 	if (!event) return undefined;
 	const asOfMs = store.now();
@@ -104,15 +104,15 @@ async function traceOf({ store, account, parts }: AskedOfAccount): Promise<Trace
 
 /** Whose touches and events are shown. */
 async function noteViewed(
-	{ note }: AskedOfAccount,
-	{ event, journey }: Traced,
+	{ note }: AccountRequest,
+	{ event, journey }: EventTrace,
 	action = 'visitor viewed',
 ): Promise<void> {
 	for (const vid of new Set([event.vid, journey?.subscription.owner ?? null]))
 		if (vid !== null) await note(action, vid);
 }
 
-async function unknownEvent({ store, account }: AskedOfAccount, tid: string): Promise<Got> {
+async function unknownEvent({ store, account }: AccountRequest, tid: string): Promise<PageAnswer> {
 	const shown = await store.read(account.id, visitorsWith({ kind: 'tid', value: tid }, maxRows));
 	const visitors = shown.map(
 		({ vid }) => html`<a href="${visitorPath(account.aid, vid)}">visitor ${vid.slice(0, 12)}…</a>`,
@@ -124,7 +124,7 @@ Whether it was ever uploaded, an API key asks with <code>GET /subscription/${nam
 	return { missing };
 }
 
-async function uploadSection(asked: AskedOfAccount, event: TracedEvent): Promise<Html> {
+async function uploadSection(asked: AccountRequest, event: TracedEvent): Promise<Html> {
 	const { store, account, calendar } = asked;
 	const { requestId, keyId, receivedAt } = event;
 	const known = keyId === null ? [] : await store.control.keys(account.client);
@@ -154,14 +154,14 @@ const reasons = {
 	0: 'It names nobody who is known, and follows its subscription, which belongs to this visitor.',
 } as const;
 
-function visitorSection({ account }: AskedOfAccount, { vid, named }: TracedEvent): Html {
+function visitorSection({ account }: AccountRequest, { vid, named }: TracedEvent): Html {
 	const { aid } = account;
 	return html`<section class="section"><h2>Whose it is</h2>
 ${vid === null && html`<p class="empty">Nobody: no page has shown its transaction or its customer id, nor those of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are joined</a></p>`}
 ${vid !== null && html`<p><a href="${visitorPath(aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`}</section>`;
 }
 
-function creditSection({ account, calendar }: AskedOfAccount, event: TracedEvent, path: Path): Html {
+function creditSection({ account, calendar }: AccountRequest, event: TracedEvent, path: Path): Html {
 	const money = moneyOf(account.currency);
 	const file = (name: string) => `${eventPath(account.aid, event.tid)}/${name}`;
 	const rows = creditRows(event, path);

@@ -8,7 +8,7 @@ import { download } from '../../../kit/console/exchange.ts';
 import { filePage, json } from '../../../kit/console/files.ts';
 import { formOf } from '../../../kit/console/form.ts';
 import { customerPath, eventPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { arranged, commaed, factList, nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { withoutHidden } from '../../../kit/format/hidden-characters.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
@@ -91,7 +91,7 @@ export const visitorFilePage = filePage(
 	{ isOfPersons: true },
 );
 
-async function lifeOf(asked: AskedOfAccount): Promise<VisitorLife> {
+async function lifeOf(asked: AccountRequest): Promise<VisitorLife> {
 	const { store, account, parts } = asked;
 	const life = await visitorLife(store, account, parts.vid as string, maxRead);
 	await asked.note('visitor viewed', parts.vid);
@@ -99,7 +99,7 @@ async function lifeOf(asked: AskedOfAccount): Promise<VisitorLife> {
 }
 
 /** For the files. */
-async function wholeLifeOf({ store, account, parts, note }: AskedOfAccount): Promise<VisitorLife> {
+async function wholeLifeOf({ store, account, parts, note }: AccountRequest): Promise<VisitorLife> {
 	const life = await visitorLife(store, account, parts.vid as string);
 	await note('visitor exported', parts.vid);
 	return life;
@@ -149,7 +149,7 @@ function customersOf({ record }: VisitorLife): string[] {
 	return record.identityLinks.flatMap(({ kind, value }) => (kind === 'cid' ? value : [])).slice(0, maxIds);
 }
 
-function facts({ account, calendar, now }: AskedOfAccount, { record, changes }: VisitorLife): Html {
+function facts({ account, calendar, now }: AccountRequest, { record, changes }: VisitorLife): Html {
 	const { vid, profile, identityLinks } = record;
 	const shown = (kind: 'cid' | 'tid', path: typeof searchPath) => {
 		const values = identityLinks.flatMap((link) => (link.kind === kind ? link.value : []));
@@ -182,7 +182,7 @@ function facts({ account, calendar, now }: AskedOfAccount, { record, changes }: 
 
 /** The picture: scores as step lines, and below them what happened. */
 async function lifeSection(
-	{ calendar, now, dayNotes }: AskedOfAccount,
+	{ calendar, now, dayNotes }: AccountRequest,
 	{ record, timeline, changes }: VisitorLife,
 	path: string,
 ): Promise<Html> {
@@ -232,7 +232,7 @@ function segmentLanes(changes: VisitorChanges['segments'], nowMs: number): Lane[
 }
 
 function scoreSection(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	{ scores, moments, looks, without }: VisitorChanges,
 	path: string,
 ): HtmlValue {
@@ -257,7 +257,7 @@ ${without.length > 0 && jumps.length > 0 && html`<p class="note">Without a model
 
 /** The latest first, a page at a time. */
 function timelineSection(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	{ timeline, record, journeys }: VisitorLife,
 	path: string,
 ): Html {
@@ -275,14 +275,14 @@ ${record.visits.length === maxRead && html`<p class="note">Of the visits, the la
 <footer><a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
 }
 
-function eventsSection(asked: AskedOfAccount, { record }: VisitorLife): HtmlValue {
+function eventsSection(asked: AccountRequest, { record }: VisitorLife): HtmlValue {
 	const events = record.subscriptionEvents.toReversed();
 	if (events.length === 0) return null;
 	return html`<section class="section"><h2>Subscription events</h2>
 ${eventTable(asked, events)}</section>`;
 }
 
-function hitsSection(asked: AskedOfAccount, { record }: VisitorLife): HtmlValue {
+function hitsSection(asked: AccountRequest, { record }: VisitorLife): HtmlValue {
 	const { hits, profile } = record;
 	if (hits.length === 0) return null;
 	const latest = hits.toReversed();

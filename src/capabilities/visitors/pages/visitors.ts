@@ -6,7 +6,7 @@ import { profilesOf } from '../../../core/store/account/reading/visitors.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { customerPath, eventPath, visitorPath } from '../../../kit/console/links.ts';
-import { type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
@@ -44,7 +44,7 @@ ${text !== '' ? await found(asked, text) : rule ? await members(asked, rule) : i
 	},
 });
 
-async function recent(asked: AskedOfAccount): Promise<Html> {
+async function recent(asked: AccountRequest): Promise<Html> {
 	const { store, account, view, now } = asked;
 	const hits = await store.read(account.id, hitsBefore(now(), recentHits));
 	const period = { fromMs: hits.at(-1)?.atMs ?? now(), toMs: now() + 1 };
@@ -61,11 +61,11 @@ ${gatewaysNote(asked, gateways.size)}</section>`;
 }
 
 /** Whether the address asks for who came in some days, or by some channel, campaign or the like. */
-function isOfPeriod({ query }: AskedOfAccount): boolean {
+function isOfPeriod({ query }: AccountRequest): boolean {
 	return ['from', 'period', ...touchDimensions].some((name) => query.has(name));
 }
 
-async function cameIn(asked: AskedOfAccount): Promise<Html> {
+async function cameIn(asked: AccountRequest): Promise<Html> {
 	const { account, view, calendar, now, request } = asked;
 	const { visitors, lookedThrough, gatewayVisitors } = await visitorsWhoCame(asked, maxListed);
 	const days =
@@ -89,7 +89,7 @@ const bands = ['high', 'medium', 'low'];
 function chosenRule({
 	query,
 	account,
-}: AskedOfAccount): { name: string; rule: string; command: string } | undefined {
+}: AccountRequest): { name: string; rule: string; command: string } | undefined {
 	const id = query.get('segment');
 	const segment = account.segments.find((one) => one.id === id);
 	if (segment)
@@ -110,7 +110,7 @@ function chosenRule({
 }
 
 async function members(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	{ name, rule, command }: NonNullable<ReturnType<typeof chosenRule>>,
 ): Promise<Html> {
 	const { account, request, view, kept } = asked;
@@ -129,7 +129,7 @@ ${lookedThrough !== undefined && html`<p class="note">These are of a random samp
 ${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
-async function found(asked: AskedOfAccount, text: string): Promise<Html> {
+async function found(asked: AccountRequest, text: string): Promise<Html> {
 	const { store, account } = asked;
 	const matches = await Promise.all(
 		(['cid', 'tid', 'subid'] as const).map(async (kind) => ({
@@ -165,7 +165,7 @@ ${events.size > maxListed && html`<p class="note">These are the latest ${formatN
 }`;
 }
 
-function visitorTable(asked: AskedOfAccount, visitors: readonly ListedVisitor[]): Html {
+function visitorTable(asked: AccountRequest, visitors: readonly ListedVisitor[]): Html {
 	const { account, calendar } = asked;
 	const money = moneyOf(account.currency);
 	return sortedTable(asked, 'Visitors', visitors, {
@@ -183,7 +183,7 @@ function visitorTable(asked: AskedOfAccount, visitors: readonly ListedVisitor[])
 
 /** Subscription events, each with a link to its page. */
 export function eventTable(
-	asked: AskedOfAccount,
+	asked: AccountRequest,
 	events: readonly Pick<TracedEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'at' | 'receivedAt'>[],
 ): Html {
 	const { account, calendar } = asked;

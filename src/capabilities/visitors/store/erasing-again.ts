@@ -13,21 +13,21 @@ import type { Check, Maintenance } from '../../../core/store/maintenance.ts';
 import type { Reading } from '../../../core/store/steps.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { everyCustomer, everyVisitor } from './erased-before.ts';
-import { type Erased, findAbandonedErasure } from './erasing.ts';
+import { type ErasedCounts, findAbandonedErasure } from './erasing.ts';
 import { eraseCustomer, eraseOne } from './erasure.ts';
 
 /** Marks of one statement. */
 const pageMarks = 500;
 
 /** What the list of erasures has of an account, and the account's database does not. */
-export interface Missing {
+export interface MissingErasures {
 	/** The earliest first, each mark once, with its latest time. */
 	readonly erasures: readonly ListedErasure[];
 	/** How many were made with another secret of the account: nobody can tell whose they are. */
 	readonly unknown: number;
 }
 
-const nothingMissing: Missing = { erasures: [], unknown: 0 };
+const nothingMissing: MissingErasures = { erasures: [], unknown: 0 };
 
 /**
  * What a restored database has to erase again.
@@ -37,7 +37,7 @@ export async function missingErasures(
 	store: Store,
 	{ id, aid, createdAt }: Account,
 	list: ReturnType<ErasureList['read']>,
-): Promise<Missing> {
+): Promise<MissingErasures> {
 	// Another account had the same token before.
 	const ofAccount = list.erasures.filter(
 		(erasure) => erasure.aid === aid && erasure.atMs >= Date.parse(createdAt),
@@ -128,7 +128,7 @@ export async function countMissing(store: Store): Promise<number> {
 }
 
 /** What was found of the missing erasures. */
-export interface Found {
+export interface FoundErasures {
 	readonly visitors: number;
 	readonly customers: number;
 	/** Whom the database does not have. */
@@ -140,7 +140,7 @@ export async function foundAgain(
 	store: Store,
 	account: Account,
 	missing: readonly ListedErasure[],
-): Promise<Found> {
+): Promise<FoundErasures> {
 	const erasees = await eraseesOf(store, account.id, missing);
 	const visitors = [...erasees.values()].filter((erasee) => 'vid' in erasee).length;
 	return { visitors, customers: erasees.size - visitors, absent: missing.length - erasees.size };
@@ -169,7 +169,7 @@ async function eraseesOf(
 }
 
 /** What was erased again. */
-export interface ErasedAgain extends Found, Erased {}
+export interface ErasedAgain extends FoundErasures, ErasedCounts {}
 
 /**
  * Erases whom a restored backup has brought back, in the order in which they were erased first. Whoever is not there is
@@ -184,7 +184,7 @@ export async function eraseAgain(
 ): Promise<ErasedAgain> {
 	const { id } = account;
 	const all = { visitors: 0, customers: 0, absent: 0, hits: 0, visits: 0, events: 0, links: 0 };
-	const add = (piece: Erased) => {
+	const add = (piece: ErasedCounts) => {
 		for (const name of ['hits', 'visits', 'events', 'links'] as const) all[name] += piece[name];
 	};
 	// Those of a killed run, whose marks are there already; and those that were under way when the backup was made.

@@ -31,7 +31,7 @@ const maxErased = 100;
 /** Rows of a page that is read without locks. */
 const pageRows = 500;
 
-export interface Erased {
+export interface ErasedCounts {
 	readonly hits: number;
 	readonly visits: number;
 	/** Subscription events that stay stored, without visitor and customer. */
@@ -72,13 +72,13 @@ export function* lastHitOf(vid: string): Reading<number> {
 }
 
 /** What the erasure of a visitor would erase. */
-export function* erasableOf(vid: string): Reading<Erased> {
+export function* erasableOf(vid: string): Reading<ErasedCounts> {
 	const [row] = yield* select`(SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
 				(SELECT count(*) FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = one.vid)) AS visits,
 				(SELECT count(*) FROM @subscription_event WHERE vid = one.vid) AS events,
 				(SELECT count(*) FROM @claim WHERE vid = one.vid AND key <> 'r:') AS links
 				FROM (SELECT CAST(${vid} AS TEXT) AS vid) AS one /* erasable */`;
-	const count = (name: keyof Erased) => Number(row?.[name] ?? 0);
+	const count = (name: keyof ErasedCounts) => Number(row?.[name] ?? 0);
 	return { hits: count('hits'), visits: count('visits'), events: count('events'), links: count('links') };
 }
 
@@ -176,7 +176,7 @@ export function* findAbandonedErasure(sinceMs: number): Reading<string | undefin
  * @param atMs see `beginErasing`
  * @returns undefined if nothing was left
  */
-export function* erasePiece(vid: string, nowMs: number, atMs: number): Steps<Erased | undefined> {
+export function* erasePiece(vid: string, nowMs: number, atMs: number): Steps<ErasedCounts | undefined> {
 	const { events, links, hits } = yield* ask({ settle: { settle: [vid] }, ...dataOf(vid) });
 	if (events.length + links.length + hits.length === 0)
 		return (yield* endErasing(vid)) ? undefined : { hits: 0, visits: 0, events: 0, links: 0 };

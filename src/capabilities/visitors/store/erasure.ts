@@ -12,7 +12,7 @@ import type { Store } from '../../../core/store/store.ts';
 import { messageLeaseMs, messagesUnderWay } from '../../webhooks/store/outbox.ts';
 import {
 	beginErasing,
-	type Erased,
+	type ErasedCounts,
 	erasableOf,
 	erasePiece,
 	erasureBegun,
@@ -32,13 +32,13 @@ const messagePauseMs = 20;
 /** While a server runs, it does the background work, too. */
 const foldMs = 5000;
 
-export interface Erasure extends Erased {
+export interface Erasure extends ErasedCounts {
 	readonly vids: readonly string[];
 	/** Number of visitors and visits whose casks were revoked. */
 	readonly revoked: number;
 }
 
-type OnProgress = (soFar: Erased) => void;
+type OnProgress = (soFar: ErasedCounts) => void;
 
 /** When an erasure was asked for. */
 export interface AskedFor {
@@ -59,7 +59,7 @@ const abandonedAfterMs = 60_000;
 const endMs = Number.MAX_SAFE_INTEGER;
 
 /** What an erasure would erase. */
-export interface Erasable extends Erased {
+export interface Erasable extends ErasedCounts {
 	readonly vids: readonly string[];
 	/**
 	 * Those of them who have shown other customers, too, if there are any. They are taken apart first: what is the others'
@@ -92,7 +92,12 @@ export async function erasable(store: Store, accountId: number, erasee: Erasee):
 }
 
 /** What would be erased of a visitor who has shown other customers, too. */
-async function erasablePart(store: Store, accountId: number, vid: string, cid: string): Promise<Erased> {
+async function erasablePart(
+	store: Store,
+	accountId: number,
+	vid: string,
+	cid: string,
+): Promise<ErasedCounts> {
 	const [first] = await store.read(accountId, customersShownBy(vid));
 	const sids = new Set<string>();
 	const keys = new Set<string>();
@@ -184,7 +189,7 @@ async function customersVids(
 	return vids;
 }
 
-function add(all: { -readonly [Name in keyof Erased]: number }, one: Erased): void {
+function add(all: { -readonly [Name in keyof ErasedCounts]: number }, one: ErasedCounts): void {
 	all.hits += one.hits;
 	all.visits += one.visits;
 	all.events += one.events;
@@ -200,7 +205,7 @@ async function eraseAll(
 ): Promise<Erasure> {
 	const all = { vids, revoked: 0, hits: 0, visits: 0, events: 0, links: 0 };
 	for (const vid of vids) {
-		const onPiece = (piece: Erased) => {
+		const onPiece = (piece: ErasedCounts) => {
 			add(all, piece);
 			onProgress(all);
 		};
@@ -230,7 +235,7 @@ export async function eraseOne(
 	store: Store,
 	accountId: number,
 	vid: string,
-	onPiece: (piece: Erased) => void = () => {},
+	onPiece: (piece: ErasedCounts) => void = () => {},
 	asked?: AskedFor,
 ): Promise<number> {
 	const marking = await store.control.marking(accountId);

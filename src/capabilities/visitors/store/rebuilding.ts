@@ -49,7 +49,7 @@ export async function rebuildAll(
 	accountId: number,
 	onProgress: (visitors: number, total: number) => void = () => {},
 ): Promise<RebuildReport> {
-	const rebuilding = new Rebuilding(store, accountId);
+	const rebuilding = new VisitorRebuild(store, accountId);
 	const total = await store.read(accountId, countVisitors());
 	await settleAll(store, accountId);
 	await findAllSharedKeys(store, accountId);
@@ -79,12 +79,12 @@ export async function rebuildAll(
  * shown, become those of the visitor that a hit of today would be given to. What came before anybody was named stays.
  */
 export async function takeVisitorApart(store: Store, accountId: number, vid: string): Promise<void> {
-	const rebuilding = new Rebuilding(store, accountId);
+	const rebuilding = new VisitorRebuild(store, accountId);
 	await rebuilding.takeApart(vid);
 	await rebuilding.end();
 }
 
-class Rebuilding {
+class VisitorRebuild {
 	readonly #store: Store;
 	readonly #accountId: number;
 	readonly #batchSizer = new BatchSizer(visitorsPerTransaction);

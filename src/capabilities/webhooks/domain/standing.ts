@@ -1,4 +1,4 @@
-import type { Band, Goal, Reached } from '../../../core/domain/goal.ts';
+import type { Band, Goal, ReachedCount } from '../../../core/domain/goal.ts';
 
 /** What webhooks know of a visitor. */
 export interface Standing {
@@ -6,7 +6,7 @@ export interface Standing {
 	/** By goal; only goals with a model, because without one everybody is in the middle. */
 	readonly bands: ReadonlyMap<string, Band>;
 	/** By goal; only goals that were reached. */
-	readonly goals: ReadonlyMap<string, Reached>;
+	readonly goals: ReadonlyMap<string, ReachedCount>;
 }
 
 /**

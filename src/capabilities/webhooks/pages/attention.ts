@@ -1,9 +1,9 @@
-import type { AskedOfAccount } from '../../../kit/console/page.ts';
+import type { AccountRequest } from '../../../kit/console/page.ts';
 import { type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 
 /** Whether messages arrive. */
-export async function failingWebhooks({ account, person }: AskedOfAccount): Promise<HtmlValue[]> {
+export async function failingWebhooks({ account, person }: AccountRequest): Promise<HtmlValue[]> {
 	const { aid, webhooks } = account;
 	if (webhooks.every(({ failingSinceMs }) => failingSinceMs === null)) return [];
 	const text = 'Which one, and why';

@@ -2,7 +2,7 @@ import { dayMs } from '../../../core/durations.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import { actFields, actGiven, acting, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
-import { type Actions, type AskedOfAccount, accountPage } from '../../../kit/console/page.ts';
+import { type AccountRequest, type Actions, accountPage } from '../../../kit/console/page.ts';
 import { factList, nameOf, sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
@@ -23,13 +23,13 @@ import type { StoredWebhook, WebhookSecret } from '../store/webhooks.ts';
 const maxListed = 1000;
 
 /** The webhook that a form names. */
-const idOf = ({ form }: AskedOfAccount) => form.get('webhook') ?? '';
+const idOf = ({ form }: AccountRequest) => form.get('webhook') ?? '';
 
-const actions: Actions<AskedOfAccount> = {
-	create: acting(createWebhook, async (asked: AskedOfAccount) =>
+const actions: Actions<AccountRequest> = {
+	create: acting(createWebhook, async (asked: AccountRequest) =>
 		onceSecret(asked, await asked.act(createWebhook, settingsOf(asked))),
 	),
-	update: acting(updateWebhook, async (asked: AskedOfAccount) => {
+	update: acting(updateWebhook, async (asked: AccountRequest) => {
 		const stored = await asked.store.control.webhook(asked.account.id, idOf(asked));
 		await asked.act(updateWebhook, { webhook: stored.id, ...settingsOf(asked, stored) });
 	}),
@@ -88,7 +88,7 @@ const { allowPrivate: _, ...ofEverybody } = createWebhook.takes;
  * What a form says. That the server may ask an address of a private network is said by those who run it, and of an origin:
  * whoever else moves the webhook to another one loses it.
  */
-function settingsOf({ form, person }: AskedOfAccount, stored?: StoredWebhook) {
+function settingsOf({ form, person }: AccountRequest, stored?: StoredWebhook) {
 	const given = actGiven(ofEverybody, form);
 	const isPermitted =
 		stored?.allowPrivate === true && new URL(stored.url).origin === new URL(given.url).origin;
@@ -96,12 +96,12 @@ function settingsOf({ form, person }: AskedOfAccount, stored?: StoredWebhook) {
 	return { ...given, allowPrivate: isAdmin ? form.has('allowPrivate') : isPermitted };
 }
 
-function settingFields({ person }: AskedOfAccount, webhook?: StoredWebhook): Html {
+function settingFields({ person }: AccountRequest, webhook?: StoredWebhook): Html {
 	const takes = may(person, null, 'administer') ? createWebhook.takes : ofEverybody;
 	return actFields(takes, webhook && { ...webhook });
 }
 
-function webhookSection(asked: AskedOfAccount, webhook: StoredWebhook): Html {
+function webhookSection(asked: AccountRequest, webhook: StoredWebhook): Html {
 	const { id, url, events, createdAt, disabledAt } = webhook;
 	const named = hiddenFields({ webhook: id });
 	return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">${id}</h2>
@@ -129,7 +129,7 @@ function stateOf({ disabledAt, disabledWhy, failingSince }: StoredWebhook): Html
 	return html`<span class="good">enabled</span>`;
 }
 
-function deliveryTable(asked: AskedOfAccount, found: readonly Delivery[]): Html {
+function deliveryTable(asked: AccountRequest, found: readonly Delivery[]): Html {
 	const looks = { delivered: 'good', waiting: '', failed: 'bad' } as const;
 	return sortedTable(asked, 'Latest deliveries', found, {
 		Created: ({ createdAt }) => timeOf(createdAt),
@@ -144,7 +144,7 @@ function deliveryTable(asked: AskedOfAccount, found: readonly Delivery[]): Html 
 	});
 }
 
-function onceSecret({ request }: AskedOfAccount, { id, secret }: WebhookSecret, more = ''): { once: Html } {
+function onceSecret({ request }: AccountRequest, { id, secret }: WebhookSecret, more = ''): { once: Html } {
 	return {
 		once: html`<p>The secret that signs the messages of <code>${id}</code>. Save it now; it cannot be shown again. ${more}</p>
 <p><code class="secret">${secret}</code></p>

@@ -47,7 +47,7 @@ export interface SegmentCount {
 }
 
 /** The process that holds an account's evaluation, and its progress. */
-export interface Held {
+export interface HeldEvaluation {
 	readonly holder: string;
 	/** The last sequence number used. */
 	readonly sequence: number;
@@ -66,7 +66,7 @@ export function* holdEvaluation(
 	nowMs: number,
 	untilMs: number,
 	{ begin, isAlone }: { begin: EvaluationState; isAlone: boolean },
-): Steps<Held | undefined> {
+): Steps<HeldEvaluation | undefined> {
 	// The clock may have stepped back: then it is held until a time that is too far away.
 	const [row] =
 		yield* sql`UPDATE @evaluation SET holder = ${holder}, held_until = ${untilMs} WHERE name = 'webhooks' AND (${raw(isAlone ? '1 = 1' : '1 = 0')} OR holder = ${holder} OR held_until < ${nowMs} OR held_until > ${2 * untilMs - nowMs}) RETURNING ${columns} /* hold evaluation */`;
@@ -78,12 +78,12 @@ export function* holdEvaluation(
 }
 
 /** The progress of the evaluation; undefined before the first. */
-export function* evaluation(): Reading<Held | undefined> {
+export function* evaluation(): Reading<HeldEvaluation | undefined> {
 	const [row] = yield* select`${columns} FROM @evaluation WHERE name = 'webhooks' /* evaluation */`;
 	return row && toHeld(row);
 }
 
-function toHeld({ holder, sequence, state }: Readonly<Record<string, unknown>>): Held {
+function toHeld({ holder, sequence, state }: Readonly<Record<string, unknown>>): HeldEvaluation {
 	return { holder: String(holder), sequence: Number(sequence), state: JSON.parse(String(state)) };
 }
 
@@ -93,7 +93,7 @@ export function* releaseEvaluation(holder: string): Steps<void> {
 }
 
 /** The result for a visitor. */
-export interface Evaluated {
+export interface EvaluationResult {
 	readonly vid: string;
 	/** Stored bands and goals; null if the visitor is gone. */
 	readonly standing: string | null;
@@ -104,11 +104,11 @@ export interface Evaluated {
 
 /** A step of the evaluation, stored at once. */
 export interface EvaluationStep {
-	readonly held: Held;
+	readonly held: HeldEvaluation;
 	readonly sequence: number;
 	readonly state: EvaluationState;
 	readonly nowMs: number;
-	readonly visitors: readonly Evaluated[];
+	readonly visitors: readonly EvaluationResult[];
 	/** Messages that are not about a visitor. */
 	readonly messages: readonly NewMessage[];
 	/** Conflicts that have become messages. */

@@ -36,7 +36,7 @@ export interface DueMessage {
 }
 
 /** The outcome of an attempt. */
-export interface Attempted {
+export interface DeliveryAttempt {
 	readonly webhook: string;
 	readonly sequence: number;
 	readonly atMs: number;
@@ -120,7 +120,7 @@ export function underWayUntil(messages: readonly Row[]): number {
 }
 
 /** Stores the outcomes of attempts. Ignores messages that were erased meanwhile. */
-export function* saveAttempts(attempts: readonly Attempted[]): Steps<void> {
+export function* saveAttempts(attempts: readonly DeliveryAttempt[]): Steps<void> {
 	const rows = attempts.map(({ webhook, sequence, atMs, status, problem, dueAtMs }) => [
 		...[webhook, sequence, atMs, status, problem, dueAtMs],
 		problem === null ? atMs : null,

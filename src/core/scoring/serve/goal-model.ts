@@ -1,4 +1,4 @@
-import type { Scored } from '../../domain/active-subscriptions.ts';
+import type { ScoringSubject } from '../../domain/active-subscriptions.ts';
 import { emptyProfile, type Profile } from '../../domain/profile.ts';
 import { reasonOf } from '../../errors.ts';
 import { type LiftModel, type Model, modelFormat } from '../model/model.ts';
@@ -11,14 +11,14 @@ import { strongestFacts, type Wording } from './reasons.ts';
 export interface GoalModel {
 	readonly version: string;
 	/** Of a model of lift, what being treated adds to it: from -1 to 1. */
-	probability(profile: Profile, nowMs: number, scored?: Scored): number;
+	probability(profile: Profile, nowMs: number, scored?: ScoringSubject): number;
 	/** What raises or lowers the score, in plain language, strongest first; at most three. */
 	reasons(
 		profile: Profile,
 		nowMs: number,
 		which: 'raise' | 'lower',
 		wording: Wording,
-		scored?: Scored,
+		scored?: ScoringSubject,
 	): string[];
 }
 

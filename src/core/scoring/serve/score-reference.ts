@@ -1,4 +1,4 @@
-import { type Scored, scoredFor } from '../../domain/active-subscriptions.ts';
+import { type ScoringSubject, scoredFor } from '../../domain/active-subscriptions.ts';
 import { type Band, type Goal, hasReachedSince, horizonMsOf } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Cadences } from '../../domain/subscription-cadence.ts';
@@ -120,7 +120,7 @@ export function scoreGoal(
 	model: GoalModel | undefined,
 	profile: Profile,
 	nowMs: number,
-	scored: Scored,
+	scored: ScoringSubject,
 	explain: Wording | null,
 	lift?: GoalModel | undefined,
 ): GoalScore {

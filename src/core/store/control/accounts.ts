@@ -116,7 +116,7 @@ export interface Account extends AccountSettings {
 }
 
 /** What the marks of an account's erasures are made with. */
-export interface Marking {
+export interface MarkingSecret {
 	readonly aid: string;
 	readonly secret: string;
 }
@@ -305,7 +305,7 @@ export function accountStore({ read, change, together, now }: ControlDoors, tabl
 		},
 
 		/** By what an account's erasures are marked: its secret for deriving visitors. */
-		async marking(id: number): Promise<Marking> {
+		async marking(id: number): Promise<MarkingSecret> {
 			const row = await rowOf(id);
 			if (!row) throw new OperatorError(`There is no account with the number ${id}.`);
 			return { aid: row.aid, secret: row.visitor_secret };

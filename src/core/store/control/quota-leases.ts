@@ -41,7 +41,7 @@ export function* settleQuotas(
 	return settled.map((outcome) => outcome && { ...outcome.lease, leasedByAll: outcome.total.leased });
 }
 
-interface Settled {
+interface SettledLease {
 	readonly keyId: string;
 	readonly month: string;
 	readonly lease: { readonly seq: number; readonly leased: number; readonly used: number };
@@ -53,7 +53,7 @@ function settle(
 	{ keyId, month, seq, used, ask }: QuotaSettlement,
 	leaseRow: Row | undefined,
 	totalRow: Row | undefined,
-): Settled | null {
+): SettledLease | null {
 	const isFirst = ask.kind === 'lease' && seq === 1;
 	if (!totalRow || (!leaseRow && !isFirst)) return null;
 	const before = {
@@ -80,7 +80,7 @@ function blockOf(left: number): number {
 	return Math.min(maxLease, Math.ceil(Math.max(0, left) / 20));
 }
 
-function saveLeases(serverId: string, settled: readonly (Settled | null)[]): Query {
+function saveLeases(serverId: string, settled: readonly (SettledLease | null)[]): Query {
 	return {
 		sql: 'INSERT INTO @quota_lease (server_id, key_id, month, seq, leased, used) ?rows ON CONFLICT (server_id, key_id, month) DO UPDATE SET seq = excluded.seq, leased = excluded.leased, used = excluded.used /* settle usage */',
 		rows: changed(settled).map(({ keyId, month, lease }) => [
@@ -94,15 +94,15 @@ function saveLeases(serverId: string, settled: readonly (Settled | null)[]): Que
 	};
 }
 
-function saveTotals(settled: readonly (Settled | null)[]): Query {
+function saveTotals(settled: readonly (SettledLease | null)[]): Query {
 	return {
 		sql: 'INSERT INTO @usage (key_id, month, leased, used) ?rows ON CONFLICT (key_id, month) DO UPDATE SET leased = excluded.leased, used = excluded.used /* settle usage */',
 		rows: changed(settled).map(({ keyId, month, total }) => [keyId, month, total.leased, total.used]),
 	};
 }
 
-function changed(settled: readonly (Settled | null)[]): Settled[] {
-	return settled.filter((outcome): outcome is Settled => outcome?.isChanged === true);
+function changed(settled: readonly (SettledLease | null)[]): SettledLease[] {
+	return settled.filter((outcome): outcome is SettledLease => outcome?.isChanged === true);
 }
 
 function nameOf({ key_id, month }: Row): string {

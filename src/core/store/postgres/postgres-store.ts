@@ -32,7 +32,7 @@ import {
 import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
 import { controlDatabase } from './engine/control-database.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
-import { type Migrated, migrate, schemaVersion } from './engine/migrate.ts';
+import { type MigrationReport, migrate, schemaVersion } from './engine/migrate.ts';
 import { NewestSchemas } from './engine/newest-schemas.ts';
 import { repeatsSetAside, sentenceOf } from './engine/repeated-events.ts';
 import { beginReading, runSteps, runTransaction } from './engine/run-steps.ts';
@@ -387,7 +387,7 @@ export class PostgresStore implements OpenStore {
 		const accounts = await this.control.accounts();
 		const failed: string[] = [];
 		for (const [index, { id, aid, ownDatabase }] of accounts.entries()) {
-			let migrated: Migrated = { migrations: 0 };
+			let migrated: MigrationReport = { migrations: 0 };
 			try {
 				migrated = await this.#migrateAccount(id);
 			} catch (error) {
@@ -403,7 +403,7 @@ export class PostgresStore implements OpenStore {
 			);
 	}
 
-	async #migrateAccount(accountId: number): Promise<Migrated> {
+	async #migrateAccount(accountId: number): Promise<MigrationReport> {
 		const [pool, schema] = [this.#ownerPoolOf(accountId), this.#servers.schemaOf(accountId)];
 		if ((await schemaVersion(pool, schema)) === 0)
 			throw new StorageError(`the schema of account ${accountId} is missing`);

@@ -5,7 +5,7 @@ import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in
 import { endSessions, removeUser } from '../../../../src/capabilities/people/acts/people.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
 import { acting } from '../../../../src/kit/console/act-form.ts';
-import { type Asked, demandOf } from '../../../../src/kit/console/page.ts';
+import { demandOf, type PageRequest } from '../../../../src/kit/console/page.ts';
 import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
 import { type ConsoleHere, consoleHere } from '../../../assembly/console/here.ts';
 import { base32 } from '../../../base32.ts';
@@ -275,7 +275,7 @@ for (const engine of enginesAboveContract)
 
 for (const engine of enginesAboveContract)
 	test(`an action cannot do more than what it says takes, on ${engine.name}`, async (t) => {
-		const run = async ({ act, person }: Asked) => void (await act(removeUser, { email: person.email }));
+		const run = async ({ act, person }: PageRequest) => void (await act(removeUser, { email: person.email }));
 		const page = { path: 'odd', title: 'Odd', right: null, actions: { less: acting(endSessions, run) } };
 		const here = await consoleHere(t, engine, { pages: [page] });
 		await here.link('bob@example.com', admin);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
 import type { UsagePlan } from '../../../../src/core/domain/usage-plan.ts';
-import type { Serving } from '../../../../src/core/serve.ts';
+import type { RunningServer } from '../../../../src/core/serve.ts';
 import { subscriptionEvents } from '../../../../src/core/store/account/reading/events.ts';
 import type { ServingWriter } from '../../../../src/core/store/serving.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
@@ -22,7 +22,7 @@ export interface ProxiedService {
 	readonly address: string;
 	readonly proxy: PostgresProxy;
 	readonly store: OpenStore;
-	readonly server: Serving;
+	readonly server: RunningServer;
 	readonly writer: ServingWriter;
 	readonly acme: ClientOfService;
 	readonly globex: ClientOfService;

@@ -41,7 +41,7 @@ import { addConflicts } from './conflicts.ts';
 import { forgetAcquisitionsOf, forgetDays } from './forget-days.ts';
 
 /** Subscription events that arrive together. */
-export interface Arriving {
+export interface ArrivingEvents {
 	readonly size: number;
 	readonly events: readonly StoredEvent[];
 	/** Whether conflicts are kept for somebody who tells of them. */
@@ -70,7 +70,7 @@ export interface Owners {
 }
 
 /** What is known once events are inserted. */
-export interface Inserted extends Owners {
+export interface InsertedEvents extends Owners {
 	/** The new `tid`s; `all` where no event repeats one. */
 	readonly fresh: ReadonlySet<string> | 'all';
 	/** The owners that the events were stored with, by `tid`; absent where they were stored without. */
@@ -90,14 +90,17 @@ export interface Inserted extends Owners {
  * @returns the outcome of each upload
  */
 export function* storeEvents(
-	uploads: readonly Arriving[],
-	insert: () => Steps<Inserted>,
+	uploads: readonly ArrivingEvents[],
+	insert: () => Steps<InsertedEvents>,
 ): Steps<UploadOutcome[]> {
 	return yield* followInserted(uploads, yield* insert());
 }
 
 /** Joins events that have just been stored. @returns the outcome of each upload */
-export function* followInserted(uploads: readonly Arriving[], inserted: Inserted): Steps<UploadOutcome[]> {
+export function* followInserted(
+	uploads: readonly ArrivingEvents[],
+	inserted: InsertedEvents,
+): Steps<UploadOutcome[]> {
 	const { fresh, owners, subscribers, shared = noSharedKeys } = inserted;
 	if (owners.size + subscribers.size > 0) yield* joinEvents(newAmong(uploads, fresh), inserted);
 	if (fresh === 'all')
@@ -114,14 +117,17 @@ export function* followInserted(uploads: readonly Arriving[], inserted: Inserted
 	return outcomes;
 }
 
-function sharedRowsOf(upload: Arriving, shared: SharedKeys): Pick<UploadOutcome, 'sharedRows'> {
+function sharedRowsOf(upload: ArrivingEvents, shared: SharedKeys): Pick<UploadOutcome, 'sharedRows'> {
 	if (shared.size === 0) return {};
 	const sharedRows = upload.events.flatMap((event, row) => (hasSharedKey(event, shared) ? [row] : []));
 	return sharedRows.length > 0 ? { sharedRows } : {};
 }
 
 /** The new events. Of several with one `tid` only the first is stored. */
-export function newAmong(uploads: readonly Arriving[], fresh: Inserted['fresh']): readonly StoredEvent[] {
+export function newAmong(
+	uploads: readonly ArrivingEvents[],
+	fresh: InsertedEvents['fresh'],
+): readonly StoredEvent[] {
 	const events = uploads.flatMap((upload) => upload.events);
 	return fresh === 'all' ? events : firstOfEach(events).filter(({ tid }) => fresh.has(tid));
 }
@@ -161,7 +167,10 @@ const insertNew = insertsInto(storedEventColumns);
 const insertNewTold = insertsInto(allEventColumns);
 
 /** Stores events of which some tell when they happened. @param insert stores them, and finds out which are new */
-export function* insertTold(events: readonly StoredEvent[], insert: () => Steps<Inserted>): Steps<Inserted> {
+export function* insertTold(
+	events: readonly StoredEvent[],
+	insert: () => Steps<InsertedEvents>,
+): Steps<InsertedEvents> {
 	const told = events.filter(isTold);
 	const forget = yield* forgetAcquisitionsOf(subidsOf(told));
 	const inserted = yield* insert();
@@ -213,7 +222,7 @@ export function ownersToStore(
 
 /** A new `tid` belongs to the first upload that has it. Repeats are compared with what is stored. */
 function* outcomesOf(
-	uploads: readonly Arriving[],
+	uploads: readonly ArrivingEvents[],
 	fresh: ReadonlySet<string>,
 	shared: SharedKeys,
 ): Reading<UploadOutcome[]> {
@@ -259,7 +268,7 @@ function eventsByTid(tids: readonly string[]): Askable<Select> {
  */
 function* newlyOwnedBy(
 	named: readonly StoredEvent[],
-	before: Inserted['subscribers'],
+	before: InsertedEvents['subscribers'],
 ): Reading<ReadonlySet<string>> {
 	const owned = named.filter(({ subid }) => before.has(subid));
 	if (owned.length === 0) return new Set(subidsOf(named));
@@ -290,7 +299,7 @@ function withEvents(
  */
 export function* joinEvents(
 	events: readonly StoredEvent[],
-	{ owners, subscribers, isAnothers, owned, hasVisitors }: Omit<Inserted, 'fresh'>,
+	{ owners, subscribers, isAnothers, owned, hasVisitors }: Omit<InsertedEvents, 'fresh'>,
 ): Steps<void> {
 	const named = events.filter(({ tid }) => owners.has(tid));
 	if (!owned) yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];

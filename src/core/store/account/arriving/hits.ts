@@ -47,7 +47,7 @@ import { customersOf, type WhoseHits, whoseHits } from './whose-hits.ts';
 const maxBehindMs = 60_000;
 
 /** The visitors and visits of a transaction. The lock of a visitor covers its visits. */
-interface Working {
+interface WorkingSet {
 	readonly loadedVisitors: LoadedProfiles;
 	readonly loadedVisits: LoadedProfiles;
 	/** Visitors that are not known and own events, see `findOwning`. */
@@ -163,7 +163,7 @@ function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[
 }
 
 /** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0009`. */
-function* load({ hits, gaining, known: before, shared: sharedCids }: WhoseHits): Steps<Working> {
+function* load({ hits, gaining, known: before, shared: sharedCids }: WhoseHits): Steps<WorkingSet> {
 	const vids = unique(hits.map(({ vid }) => vid));
 	const derived = derivedOf(hits);
 	const all = unique([
@@ -236,7 +236,7 @@ function firstVidWithoutCustomer({ firstVid = null, body }: ArrivingHit, shared:
 	return namesCustomer(body.cid, shared) ? null : firstVid;
 }
 
-function firstVidOf(hit: ArrivingHit, { visitors, shared }: Working): string | undefined {
+function firstVidOf(hit: ArrivingHit, { visitors, shared }: WorkingSet): string | undefined {
 	const first = firstVidWithoutCustomer(hit, shared);
 	return first !== null && visitors.has(first) ? first : undefined;
 }
@@ -252,7 +252,7 @@ function vidOf(
 }
 
 /** Finds the visitor and the visit of a hit, and adds the hit to both if it is their latest entry. */
-function place(working: Working, hit: ArrivingHit): VisitHit {
+function place(working: WorkingSet, hit: ArrivingHit): VisitHit {
 	const { loadedVisitors, loadedVisits } = working;
 	const vid = vidOf(hit, working.visitors, working.successors);
 	const profile = working.visitors.get(vid) ?? null;
@@ -290,7 +290,7 @@ function momentOf({ atMs }: ArrivingHit, knownMs: readonly (number | undefined)[
 	return atMs <= lastMs && lastMs - atMs < maxBehindMs ? lastMs + 1 : atMs;
 }
 
-function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
+function sidOf(working: WorkingSet, hit: ArrivingHit, vid: string, profile: Profile | null): string {
 	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
 	if (hit.sid !== null && presented?.vid === vid)
 		if (continuesVisit(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;

@@ -52,14 +52,18 @@ export interface IdentityLink extends ShownKey {
 	readonly key: string;
 }
 
-interface Shown {
+interface ShownIds {
 	readonly events: readonly { readonly tid?: string; readonly isTidUnproven?: true }[];
 	readonly cid: string | null;
 	readonly isCidUnproven?: true;
 }
 
 /** The identity links of a hit. */
-export function linksOfHit(vid: string, atMs: number, { events, cid, isCidUnproven }: Shown): IdentityLink[] {
+export function linksOfHit(
+	vid: string,
+	atMs: number,
+	{ events, cid, isCidUnproven }: ShownIds,
+): IdentityLink[] {
 	const linkTo = (key: string, isUnproven?: true) => ({
 		key,
 		atMs,

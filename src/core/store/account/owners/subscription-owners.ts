@@ -27,13 +27,13 @@ import { Anothers, isAnothersSql } from './customers.ts';
 import { isSharedSql } from './shared-keys.ts';
 
 /** Events, as far as it matters whose their subscriptions are. */
-type Following = Joinable & { readonly subid: string };
+type FollowingEvent = Joinable & { readonly subid: string };
 
 /**
  * The owners of the events' subscriptions that have one, and whether they are another customer's than an event names. A
  * `subid` that stands for a missing one, or that too many share, is no subscription.
  */
-export function ownersOfSubscriptions(events: readonly Following[]): Askable<Select> {
+export function ownersOfSubscriptions(events: readonly FollowingEvent[]): Askable<Select> {
 	const lastCid = new Map<string, string>();
 	const pairs: (readonly [subid: string, cid: string])[] = [];
 	for (const event of events) {
@@ -85,7 +85,7 @@ export function subscribersIn(rows: readonly Row[]): Subscribers {
 }
 
 /** The same for the subscriptions of events. */
-export function* subscriptionsOf(events: readonly Following[]): Reading<Subscribers> {
+export function* subscriptionsOf(events: readonly FollowingEvent[]): Reading<Subscribers> {
 	return subscribersIn(yield* ownersOfSubscriptions(events));
 }
 
@@ -161,7 +161,7 @@ function lockFollowing(by: 'subid' | 'tid', names: readonly string[], more = '')
 /** @param rows of `lockFollowing` */
 function* follow(rows: readonly Row[]): Steps<Set<string>> {
 	if (rows.length === 0) return new Set();
-	const events = rows.map((row) => row as unknown as Following & { readonly vid: string | null });
+	const events = rows.map((row) => row as unknown as FollowingEvent & { readonly vid: string | null });
 	const { subscribers, isAnothers } = yield* subscriptionsOf(events);
 	const moved = events.flatMap((event) => {
 		const owner = ownerOf(event, undefined, subscribers.get(event.subid), isAnothers);

@@ -15,7 +15,7 @@ import {
 import { followFew, followOn, sortedId } from '../owners/subscription-owners.ts';
 import { addTasks, beginTasks, leaveTasks } from '../tasks.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
-import { type Hidden, hiddenIn, saveHidden } from './hidden-events.ts';
+import { type HiddenLevel, hiddenIn, saveHidden } from './hidden-events.ts';
 import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
 import { isFolded, nothingFolded, refold, replay, waitToBeFolded, withShortLogs } from './refold.ts';
 import { loadVisitors, lockVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
@@ -138,7 +138,7 @@ function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const touches = yield* touchesWithin(read.hits);
 	yield* replaceTouches(vid, { fromMs, toMs: read.isEnd ? Number.NaN : read.toMs }, touches);
 	const before = hiddenIn(state?.hidden);
-	const hidden = Math.max(fromMs === nothingFolded ? 0 : before, read.hidden) as Hidden;
+	const hidden = Math.max(fromMs === nothingFolded ? 0 : before, read.hidden) as HiddenLevel;
 	yield [saveHidden(hidden === before ? [] : [[vid, hidden]])];
 	if (!read.isEnd)
 		yield* sql`UPDATE @visitor SET folded_to = ${read.toMs}, refolded = ${JSON.stringify(profile)} WHERE vid = ${vid} /* fold visitor */`;

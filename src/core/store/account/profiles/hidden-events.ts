@@ -13,10 +13,10 @@ import { isProvenSql, linksToEventSql } from '../owners/identity-links.ts';
  */
 
 /** What a profile leaves out: 0, nothing; 1, only events that name their visitor; 2, events that follow their subscription, too. */
-export type Hidden = 0 | 1 | 2;
+export type HiddenLevel = 0 | 1 | 2;
 
-export function hiddenIn(stored: Row[string] | undefined): Hidden {
-	return Number(stored ?? 0) as Hidden;
+export function hiddenIn(stored: Row[string] | undefined): HiddenLevel {
+	return Number(stored ?? 0) as HiddenLevel;
 }
 
 /** In SQL: from when on events are seen by links that have this name in the statement. */
@@ -32,10 +32,10 @@ export const seenColumns = raw('vid, tid, subid, named, received_at, arrived_at'
 export interface SeenEvents {
 	readonly events: readonly Row[];
 	/** By `vid`; visitors of whom everything is there are not in it. */
-	readonly hidden: ReadonlyMap<string, Hidden>;
+	readonly hidden: ReadonlyMap<string, HiddenLevel>;
 }
 
-const nothingHidden: ReadonlyMap<string, Hidden> = new Map();
+const nothingHidden: ReadonlyMap<string, HiddenLevel> = new Map();
 
 /**
  * Leaves out the events that are not in their visitors' profiles.
@@ -57,7 +57,7 @@ export function* seenAmong(all: readonly Row[], unproven: readonly Row[]): Readi
 	const fromMs = (row: Row) => Number(row.seen_from ?? neverProven);
 	const named = new Map(found.named.map((row) => [row.tid, fromMs(row)]));
 	const followed = new Map(found.subscriptions.map((row) => [pairOf(row), fromMs(row)]));
-	const hidden = new Map<string, Hidden>();
+	const hidden = new Map<string, HiddenLevel>();
 	const events = all.filter((row) => {
 		const vid = String(row.vid);
 		if (!claiming.has(vid)) return true;
@@ -70,7 +70,7 @@ export function* seenAmong(all: readonly Row[], unproven: readonly Row[]): Readi
 }
 
 /** Keeps what profiles leave out. */
-export function saveHidden(hidden: readonly (readonly [vid: string, hidden: Hidden])[]): Query {
+export function saveHidden(hidden: readonly (readonly [vid: string, hidden: HiddenLevel])[]): Query {
 	const rows = hidden.map(([vid, one]) => [vid, one || null]);
 	return sql`UPDATE @visitor SET hidden = CAST(changed.column2 AS integer) FROM (${values(rows)}) AS changed WHERE vid = changed.column1 /* hidden */`;
 }

@@ -3,7 +3,7 @@ import { apply, compareEntries, type LogEntry, type Profile } from '../../../dom
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { ask, type Reading, type Row, raw, select } from '../../steps.ts';
 import { type IdentityLink, linksOfRow, unprovenAmong } from '../owners/identity-links.ts';
-import { type Hidden, seenAmong, seenColumns } from './hidden-events.ts';
+import { type HiddenLevel, seenAmong, seenColumns } from './hidden-events.ts';
 import type { LoggedHit } from './touches.ts';
 
 /** The most log entries that a piece reads. */
@@ -23,7 +23,7 @@ export interface LogPart {
 	readonly links: readonly IdentityLink[];
 	readonly hits: readonly LoggedHit[];
 	/** What of the events is left out. */
-	readonly hidden: Hidden;
+	readonly hidden: HiddenLevel;
 }
 
 /** The next entries of a log, complete up to `toMs`. */

@@ -3,7 +3,7 @@ import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { ask, type Query, type Row, raw, type Steps, select, sql } from '../../steps.ts';
 import { unprovenAmong } from '../owners/identity-links.ts';
 import { addTasks } from '../tasks.ts';
-import { type Hidden, hiddenIn, saveHidden, seenAmong, seenColumns } from './hidden-events.ts';
+import { type HiddenLevel, hiddenIn, saveHidden, seenAmong, seenColumns } from './hidden-events.ts';
 import { loggedHit } from './log-piece.ts';
 import { loadFreeVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
 import { beginningsIn, correctTouches, loadTouches, touchesOf } from './touches.ts';
@@ -106,7 +106,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 	const changedVisits = visits.filter(([sid, { profile }]) => stored.get(sid) !== JSON.stringify(profile));
 	const waiting = (rows: readonly Row[]) => rows.filter(({ folded_to }) => folded_to !== null);
 	const gone = own.map(({ vid }) => String(vid)).filter((vid) => !hitsOf.has(vid));
-	const nowHidden = own.flatMap((row): [string, Hidden][] => {
+	const nowHidden = own.flatMap((row): [string, HiddenLevel][] => {
 		const now = seen.hidden.get(String(row.vid)) ?? 0;
 		return now === hiddenIn(row.hidden) ? [] : [[String(row.vid), now]];
 	});

@@ -11,7 +11,7 @@ import {
 	values,
 } from '../../steps.ts';
 import { withVid } from '../owners/subscription-owners.ts';
-import { type Hidden, hiddenIn } from './hidden-events.ts';
+import { type HiddenLevel, hiddenIn } from './hidden-events.ts';
 
 /** Profiles of visitors by `vid`, or of visits by `sid`, as they were loaded. */
 export class LoadedProfiles {
@@ -19,7 +19,7 @@ export class LoadedProfiles {
 	/** How far the background has replayed those that it is rebuilding. */
 	readonly foldedToMs = new Map<string, number>();
 	/** Visitors whose profile leaves events out, see `hidden-events.ts`. */
-	readonly hidden = new Map<string, Hidden>();
+	readonly hidden = new Map<string, HiddenLevel>();
 
 	/** @param rows of `loadVisitors` or `loadVisits` */
 	constructor(rows: readonly Row[]) {

@@ -16,7 +16,7 @@ const askAgainMs = 50;
 const maxTries = 5;
 
 /** What a migration did. */
-export interface Migrated {
+export interface MigrationReport {
 	/** The number of migrations that ran. */
 	readonly migrations: number;
 	/** What the operator should know. */
@@ -28,7 +28,7 @@ export interface Migrated {
  * that try at once, one does it and the others wait until it is done.
  * @throws SchemaTooNewError before any change
  */
-export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind): Promise<Migrated> {
+export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind): Promise<MigrationReport> {
 	const files = migrationFiles('postgres', kind);
 	if ((await checkedVersion(pool, schema, kind, files.length)) === files.length) return { migrations: 0 };
 	const client = await pool.connect();

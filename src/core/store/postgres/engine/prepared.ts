@@ -7,16 +7,16 @@ import type pg from 'pg';
  */
 const maxPrepared = 1000;
 
-interface Prepared {
+interface PreparedStatement {
 	readonly name: string;
 	readonly text: string;
 }
 
-const preparedOn = new WeakMap<pg.ClientBase, LRUCache<string, Prepared>>();
+const preparedOn = new WeakMap<pg.ClientBase, LRUCache<string, PreparedStatement>>();
 
 /** Makes a connection keep statements prepared. */
 export function keepPrepared(client: pg.ClientBase): void {
-	const dispose = ({ name }: Prepared) => {
+	const dispose = ({ name }: PreparedStatement) => {
 		// If this fails, the connection has failed, or the server keeps a statement that nobody uses.
 		client.query(`DEALLOCATE "${name}"`).catch(() => {});
 	};

@@ -79,7 +79,7 @@ async function runNumbered(
 }
 
 /** What stores events in the tables of an account, and what follows from that. */
-export interface Storing<Stored, Outcome> {
+export interface StorageTask<Stored, Outcome> {
 	readonly tables: AccountTables;
 	readonly insert: Steps<Stored>;
 	readonly follow: (stored: Stored) => Steps<Outcome>;
@@ -92,7 +92,7 @@ export interface Storing<Stored, Outcome> {
 export async function storeTogether<Stored, Outcome>(
 	client: pg.PoolClient,
 	begin: () => Promise<unknown>,
-	all: readonly Storing<Stored, Outcome>[],
+	all: readonly StorageTask<Stored, Outcome>[],
 	timeoutMs?: number,
 ): Promise<Outcome[]> {
 	const running = all.map(({ tables, insert }) => ({ tables, insert, step: insert.next() }));

@@ -15,7 +15,7 @@ import {
 } from '../../../domain/subscription-event.ts';
 import {
 	firstOfEach,
-	type Inserted,
+	type InsertedEvents,
 	insertsInto,
 	insertTold,
 	type Owners,
@@ -76,7 +76,7 @@ const kinds = [storedEventColumns, allEventColumns].map((columns) => ({
 	owned: statementsOf(insertsInto([...columns, ...ownerColumns])),
 }));
 
-export function* insertUploads(events: readonly StoredEvent[], insertion: Insertion): Steps<Inserted> {
+export function* insertUploads(events: readonly StoredEvent[], insertion: Insertion): Steps<InsertedEvents> {
 	if (!events.some(isTold)) return yield* insertAll(events, insertion);
 	return yield* insertTold(events, () => insertAll(events, insertion));
 }
@@ -84,7 +84,7 @@ export function* insertUploads(events: readonly StoredEvent[], insertion: Insert
 /**
  * Stores the events that are new and finds their owners. Locks keep visitors from showing the events' keys meanwhile.
  */
-function* insertAll(events: readonly StoredEvent[], insertion: Insertion): Steps<Inserted> {
+function* insertAll(events: readonly StoredEvent[], insertion: Insertion): Steps<InsertedEvents> {
 	const keys = { lock: 'shared', keys: keysToShare(events) } as const;
 	if (!insertion.hasKeys) {
 		const { stored, some } = yield* ask({ keys, stored: storing(events, insertion), some: someKeys() });
@@ -172,7 +172,7 @@ function lookUp(events: readonly StoredEvent[]): Select {
 function* ownersIn(
 	events: readonly StoredEvent[],
 	rows: readonly Row[],
-): Steps<Owners & Pick<Inserted, 'shared'>> {
+): Steps<Owners & Pick<InsertedEvents, 'shared'>> {
 	const ofKind = Map.groupBy(tuplesOf<Found>(rows), ([kind]) => kind);
 	const links = ofKind.get('link') ?? [];
 	const some = (ofKind.get('shared') ?? []).map(([, key]) => ({ key }));
@@ -191,7 +191,7 @@ function* ownersBy(
 	links: readonly Found[],
 	events: readonly StoredEvent[],
 	shared: SharedKeys,
-): Steps<Inserted['owners']> {
+): Steps<InsertedEvents['owners']> {
 	if (links.length > maxLinks) return ownersOf(events, yield* holdersOf(events));
 	const holders = holdersAmong(links);
 	const shown = new Set(links.map(([, key, vid]) => `${vid} ${key}`));
@@ -217,7 +217,7 @@ function holdersAmong(links: readonly Found[]): Map<string, ShownKey> {
 }
 
 /** @param rows of the statement that has stored them */
-function freshIn(rows: readonly Row[], { isHere, mayRepeat }: Insertion): Inserted['fresh'] {
+function freshIn(rows: readonly Row[], { isHere, mayRepeat }: Insertion): InsertedEvents['fresh'] {
 	if (!mayRepeat) return 'all';
 	if (!isHere) return new Set(rows.map(({ tid }) => String(tid)));
 	const [row] = rows;

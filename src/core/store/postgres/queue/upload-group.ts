@@ -3,9 +3,9 @@ import { monotonicMs } from '../../../clock.ts';
 import { type StoredEvent, uploadedEvent } from '../../../domain/subscription-event.ts';
 import { StorageError } from '../../../errors.ts';
 import {
-	type Arriving,
+	type ArrivingEvents,
 	followInserted,
-	type Inserted,
+	type InsertedEvents,
 	type UploadOutcome,
 } from '../../account/arriving/events.ts';
 import { type AccountTables, isHere, type TablesOf } from '../engine/account-tables.ts';
@@ -50,7 +50,7 @@ class OfLate {
 }
 
 /** What the uploads of accounts have shown. */
-interface Seen {
+interface SeenAccounts {
 	/** A transaction of other accounts takes all events for new, and fails where one is not. */
 	readonly repeating: OfLate;
 	readonly joining: OfLate;
@@ -91,7 +91,7 @@ interface Part {
 	readonly insertion: Omit<Insertion, 'isHere'>;
 	readonly tables: AccountTables;
 	readonly waiting: readonly WaitingUpload[];
-	readonly uploads: readonly Arriving[];
+	readonly uploads: readonly ArrivingEvents[];
 	readonly events: readonly StoredEvent[];
 }
 
@@ -99,7 +99,7 @@ interface Part {
 function partsOf(
 	group: readonly WaitingUpload[],
 	tablesOf: TablesOf,
-	{ repeating, joining, withKeys }: Seen,
+	{ repeating, joining, withKeys }: SeenAccounts,
 ): Part[] {
 	const ofAccounts = [...Map.groupBy(group, ({ accountId }) => accountId)].sort(([a], [b]) => a - b);
 	return ofAccounts.map(([accountId, waiting]) => {
@@ -115,15 +115,15 @@ function partsOf(
 	});
 }
 
-interface Storing {
+interface StoringGroup {
 	readonly parts: readonly Part[];
 	readonly group: readonly WaitingUpload[];
-	readonly seen: Seen;
+	readonly seen: SeenAccounts;
 }
 
 async function store(
 	client: pg.PoolClient,
-	{ parts, group, seen: { repeating, joining, withKeys } }: Storing,
+	{ parts, group, seen: { repeating, joining, withKeys } }: StoringGroup,
 	committing: () => void,
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
@@ -133,7 +133,7 @@ async function store(
 		parts.map(({ accountId, tables, uploads, events, insertion }) => ({
 			tables,
 			insert: insertUploads(events, { ...insertion, isHere: isHere(client, tables) }),
-			follow(inserted: Inserted) {
+			follow(inserted: InsertedEvents) {
 				if (inserted.hasKeys) withKeys.add(accountId);
 				if (inserted.owners.size + inserted.subscribers.size > 0) joining.add(accountId);
 				return followInserted(uploads, inserted);
@@ -221,7 +221,7 @@ async function isStored(
 					hasKeys: false,
 				}),
 				// biome-ignore lint/correctness/useYield: nothing follows
-				*follow(inserted: Inserted) {
+				*follow(inserted: InsertedEvents) {
 					return inserted.fresh;
 				},
 			},

@@ -115,7 +115,7 @@ export function restartLog(database: DatabaseSync): boolean {
 }
 
 /** The checkpointing thread's report on a log, with a reason if an I/O error prevented copying it. */
-export interface Checkpointed {
+export interface CheckpointReport {
 	readonly databaseId: number;
 	readonly reason: string | undefined;
 	/** Whether a reader has kept some of it from being copied: it sees the database as it was before. */

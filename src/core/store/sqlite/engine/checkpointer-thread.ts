@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../../errors.ts';
-import type { Checkpointed } from './checkpoint.ts';
+import type { CheckpointReport } from './checkpoint.ts';
 import { copyLog } from './checkpoint.ts';
 import { isIoError, openDatabase } from './connection.ts';
 
@@ -20,6 +20,6 @@ parentPort?.on('message', ({ databaseId, path }: { databaseId: number; path: str
 		// The writer meets and reports any other failure, such as a full disk, and the log is copied later.
 		if (isIoError(error)) reason = reasonOf(error);
 	}
-	const message: Checkpointed = { databaseId, reason, isHeld };
+	const message: CheckpointReport = { databaseId, reason, isHeld };
 	done.postMessage(message);
 });

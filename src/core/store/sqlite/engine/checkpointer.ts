@@ -1,6 +1,6 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { monotonicMs } from '../../../clock.ts';
-import { type Checkpointed, checkpoint, logBytes } from './checkpoint.ts';
+import { type CheckpointReport, checkpoint, logBytes } from './checkpoint.ts';
 import { type Connection, keptLogBytes } from './connection.ts';
 
 /**
@@ -130,7 +130,7 @@ export class Checkpointer {
 	}
 
 	#takeDone(): void {
-		const next = () => receiveMessageOnPort(this.#done.port1)?.message as Checkpointed | undefined;
+		const next = () => receiveMessageOnPort(this.#done.port1)?.message as CheckpointReport | undefined;
 		for (let done = next(); done; done = next()) {
 			const { databaseId, reason, isHeld } = done;
 			this.#busy.delete(databaseId);

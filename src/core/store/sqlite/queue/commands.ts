@@ -15,11 +15,11 @@ import {
 	valuesOf,
 } from '../../../domain/subscription-event.ts';
 import {
-	type Arriving,
+	type ArrivingEvents,
 	askOwners,
 	findOwners,
 	firstOfEach,
-	type Inserted,
+	type InsertedEvents,
 	insertEvents,
 	insertTold,
 	type Owners,
@@ -76,7 +76,7 @@ function insertStatement(columns: number, rows: number): string {
 }
 
 /** An upload in the writer thread. Objects of its events are only made where something is to be known of them. */
-class UnpackedUpload implements Arriving {
+class UnpackedUpload implements ArrivingEvents {
 	readonly size: number;
 	readonly keepsConflicts: boolean | undefined;
 	readonly values: readonly Value[];
@@ -135,7 +135,11 @@ function* storeTold(packed: PackedUpload, timesMs: readonly (number | null)[]): 
 }
 
 /** Inserts the events that are new, each with the visitor whom it names. The unique index on `tid` decides which are new. */
-function* insertUpload(connection: Connection, upload: UnpackedUpload, arrival: Arrival): Steps<Inserted> {
+function* insertUpload(
+	connection: Connection,
+	upload: UnpackedUpload,
+	arrival: Arrival,
+): Steps<InsertedEvents> {
 	const known = connection.statement(anythingKnown).get();
 	const found = known?.claims ? yield* findOwners(firstOfEach(upload.events)) : noOwners;
 	const owned = known?.claims ? ownersToStore(firstOfEach(upload.events), found) : found.owners;

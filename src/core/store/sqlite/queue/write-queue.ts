@@ -48,7 +48,7 @@ export interface WriteQueueOptions {
  */
 const messageLength = 32;
 
-interface Waiting {
+interface WaitingCommand {
 	readonly resolve: (value: unknown) => void;
 	readonly reject: (error: Error) => void;
 	readonly characters: number;
@@ -65,7 +65,7 @@ export class WriteQueue {
 	readonly #options: WriteQueueOptions;
 	readonly #cells: Int32Array;
 	readonly #freeSlots: number[];
-	readonly #waiting: (Waiting | undefined)[];
+	readonly #waiting: (WaitingCommand | undefined)[];
 	readonly #ended: Promise<void>;
 	#outbox: Work[] = [];
 

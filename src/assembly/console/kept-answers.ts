@@ -10,7 +10,7 @@ interface KeptValue {
 }
 
 /** Keeps what pages have made for a while: people go back, reload, and look at the same page together. */
-export class Kept {
+export class KeptAnswers {
 	readonly #monotonicMs: () => number;
 	readonly #values = new Map<string, KeptValue>();
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Kept } from '../../../src/assembly/console/kept.ts';
+import { KeptAnswers } from '../../../src/assembly/console/kept-answers.ts';
 
 test('what was made is shown again for five seconds, or for twenty times as long as it took; what failed is made anew', async () => {
 	const clock = { monotonicMs: 0 };
-	const kept = new Kept(() => clock.monotonicMs);
+	const kept = new KeptAnswers(() => clock.monotonicMs);
 	let made = 0;
 	const make = async (tookMs: number) => {
 		clock.monotonicMs += tookMs;
