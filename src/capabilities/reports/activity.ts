@@ -2,7 +2,7 @@ import type { EventKind } from '../../core/domain/event-kind.ts';
 import { noGateways } from '../../core/domain/mail-gateways.ts';
 import { touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { firstMomentMs } from '../../kit/reading/journey-rows.ts';
+import { firstMomentMs } from '../../kit/reading/hit-rows.ts';
 import { countChangeText, moreText, signed } from '../../kit/reports/answer.ts';
 import type { SpanLength } from '../../kit/reports/calendar.ts';
 import {

@@ -5,7 +5,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { counted, formatNumber, formatShare, listed } from '../../core/format/numbers.ts';
 import { withoutHidden } from '../../kit/format/hidden-characters.ts';
 import { claimedEvents } from '../../kit/reading/claimed-events.ts';
-import type { JourneyEvent } from '../../kit/reading/journey-rows.ts';
+import type { JourneyEvent } from '../../kit/reading/journey-events.ts';
 import { type UnjoinableKey, unjoinableKeysOfEvents } from '../../kit/reading/missing-keys.ts';
 import { requireExactSums } from '../../kit/reports/exact-sums.ts';
 import { isIn, type Terms } from '../../kit/reports/journey.ts';

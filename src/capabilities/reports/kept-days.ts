@@ -6,7 +6,7 @@ import type { Account } from '../../core/store/control/accounts.ts';
 import type { Check } from '../../core/store/maintenance.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import type { Store } from '../../core/store/store.ts';
-import { arrivalsIn, firstMomentMs, hitsByPart, hitsIn } from '../../kit/reading/journey-rows.ts';
+import { firstMomentMs, hitsByPart, hitsIn } from '../../kit/reading/hit-rows.ts';
 import {
 	beginDays,
 	daysKept,
@@ -16,6 +16,7 @@ import {
 	keptDays,
 	utcDay,
 } from '../../kit/reading/kept-days.ts';
+import { arrivalsIn } from '../../kit/reading/touch-rows.ts';
 import { requireExactSums } from '../../kit/reports/exact-sums.ts';
 import { type Amounts, isIn, noAmounts, type Period, placeOf } from '../../kit/reports/journey.ts';
 import { type JourneyOptions, readSubscriptions } from '../../kit/reports/read-journeys.ts';

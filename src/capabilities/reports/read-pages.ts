@@ -2,7 +2,7 @@ import type { HitRecord } from '../../core/domain/hit.ts';
 import type { Subscription } from '../../core/domain/subscription.ts';
 import { dayMs } from '../../core/durations.ts';
 import type { Reading } from '../../core/store/steps.ts';
-import { hitsOfVisitors } from '../../kit/reading/journey-rows.ts';
+import { hitsOfVisitors } from '../../kit/reading/hit-rows.ts';
 import type { Journey } from '../../kit/reports/journey.ts';
 import { isInLookback } from '../../kit/reports/path.ts';
 import { byCount } from '../../kit/reports/sums.ts';

@@ -8,7 +8,7 @@ import type { Store } from '../../core/store/store.ts';
 import { withoutHidden } from '../../kit/format/hidden-characters.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
 import { historyReader } from '../../kit/reading/histories.ts';
-import { customersOfSubscriptions } from '../../kit/reading/journey-rows.ts';
+import { customersOfSubscriptions } from '../../kit/reading/journey-events.ts';
 import { reportOf } from '../../kit/reports/all-reports.ts';
 import {
 	addDays,

@@ -15,7 +15,7 @@ import { profilePages, profilesOf } from '../../core/store/account/reading/visit
 import type { AccountRequest } from '../../kit/console/page.ts';
 import { includeOf } from '../../kit/console/view.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
-import { latestTouches, type TouchRow } from '../../kit/reading/journey-rows.ts';
+import { latestTouches, type TouchRow } from '../../kit/reading/touch-rows.ts';
 
 /** What a list shows of a visitor. Nothing but the `vid` is known where the hits are deleted. */
 export type ListedVisitor = { readonly vid: string } & Partial<

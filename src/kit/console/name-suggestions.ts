@@ -1,7 +1,7 @@
 import { type TouchDimension, touchDimensions } from '../../core/domain/touch.ts';
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
 import { latestEvents } from '../reading/events.ts';
-import { latestTouches } from '../reading/journey-rows.ts';
+import { latestTouches } from '../reading/touch-rows.ts';
 import type { AccountRequest } from './page.ts';
 
 const readLatest = 2000;

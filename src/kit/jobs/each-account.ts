@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../../core/errors.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { Store } from '../../core/store/store.ts';
-import { firstMomentMs } from '../reading/journey-rows.ts';
+import { firstMomentMs } from '../reading/hit-rows.ts';
 
 /** What went wrong in a round, with one account or with all. */
 export interface RoundFailure {

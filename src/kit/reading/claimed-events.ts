@@ -1,6 +1,6 @@
 import { ofEventSql, provenAtSql } from '../../core/store/account/owners/identity-links.ts';
 import { type Reading, raw, select, values } from '../../core/store/steps.ts';
-import { eventsOfSubscriptions, type JourneyEvent } from './journey-rows.ts';
+import { eventsOfSubscriptions, type JourneyEvent } from './journey-events.ts';
 
 /** Rows of a page. */
 const pageRows = 1000;

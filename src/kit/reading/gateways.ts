@@ -13,7 +13,9 @@ import { isFromPayment, paymentSitesOf } from '../../core/domain/touch.ts';
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import type { Store } from '../../core/store/store.ts';
-import { crowdedParts, mailTouchesIn, quietVisitors, visitorsWithEvents } from './journey-rows.ts';
+import { quietVisitors } from './hit-rows.ts';
+import { visitorsWithEvents } from './journey-events.ts';
+import { crowdedParts, mailTouchesIn } from './touch-rows.ts';
 
 interface Span {
 	readonly fromMs: number;

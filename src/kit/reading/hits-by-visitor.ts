@@ -1,7 +1,7 @@
 import type { HitRecord } from '../../core/domain/hit.ts';
 import { rowsOfNames } from '../../core/store/account/reading/rows.ts';
 import { type Reading, raw, select } from '../../core/store/steps.ts';
-import { eventsUpTo } from './journey-rows.ts';
+import { eventsUpTo } from './journey-events.ts';
 
 /** Visitors of a page. */
 const pageVisitors = 500;

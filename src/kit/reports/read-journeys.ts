@@ -7,17 +7,19 @@ import { isFromPayment, isWanted, type Touch, type WantedTouch } from '../../cor
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import {
-	arrivalsIn,
-	eachTouch,
 	eventsIn,
 	eventsOfSubscriptions,
 	eventsUpTo,
 	type JourneyEvent,
+	visitorsWithEvents,
+} from '../reading/journey-events.ts';
+import {
+	arrivalsIn,
+	eachTouch,
 	type TouchRow,
 	touchesOfVisitors,
 	visitorsTouchedIn,
-	visitorsWithEvents,
-} from '../reading/journey-rows.ts';
+} from '../reading/touch-rows.ts';
 import { Arrivals } from './arrivals.ts';
 import { isIn, type Journey, type Period, startedIn } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';

@@ -18,7 +18,7 @@ import {
 	historyReader,
 	type VisitorHistory,
 } from '../../../kit/reading/histories.ts';
-import { eventsIn } from '../../../kit/reading/journey-rows.ts';
+import { eventsIn } from '../../../kit/reading/journey-events.ts';
 import { isIn, type Period } from '../../../kit/reports/journey.ts';
 import type { ReportedAccount } from '../../../kit/reports/report-query.ts';
 import { outcomesIn } from '../../training/follow/outcomes.ts';

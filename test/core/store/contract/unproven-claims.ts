@@ -8,7 +8,7 @@ import { profilesOf } from '../../../../src/core/store/account/reading/visitors.
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { claimedEvents } from '../../../../src/kit/reading/claimed-events.ts';
 import { profilesAsOf } from '../../../../src/kit/reading/histories.ts';
-import { eventsUpTo } from '../../../../src/kit/reading/journey-rows.ts';
+import { eventsUpTo } from '../../../../src/kit/reading/journey-events.ts';
 import { type Engine, openAccountOn, type Serving, subscriptionEvent, upload } from '../engines.ts';
 import { hit, startMs } from '../made-hits.ts';
 import { rowsIn } from '../rows.ts';
