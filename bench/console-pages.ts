@@ -14,7 +14,6 @@ import { newLoginLink } from '../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../src/core/access/directory.ts';
 import { monotonicMs } from '../src/core/clock.ts';
-import { paymentProviders } from '../src/core/domain/touch.ts';
 import type { OpenStore } from '../src/core/store/store.ts';
 import { Browser, consoleUrl } from '../test/assembly/console/browser.ts';
 import { computeAt } from '../test/assembly/console/here.ts';
@@ -43,7 +42,7 @@ async function askForPages(store: OpenStore, note: string): Promise<void> {
 		onError: (error, path) => print(`${path}: ${error}`),
 		compute: computeAt(store.place, async ({ account, query }) => {
 			const before = process.cpuUsage();
-			const made = await runReport(store, account, query, paymentProviders);
+			const made = await runReport(store, account, query);
 			sections.push(`${query.kind}${query.every ? ` by ${query.every}` : ''} ${cpuMs(before)}`);
 			return made;
 		}),

@@ -140,7 +140,7 @@ export async function serveStore(settings: HttpSettings, options: ServeOptions):
 		: undefined;
 	const counter = new RequestCounter(
 		(counts) => writer.recordCounts(counts),
-		(error) => log.error({ reason: reasonOf(error) }, 'what was counted of requests is not recorded'),
+		(error) => log.error({ reason: reasonOf(error) }, 'request counts could not be recorded'),
 	);
 	const server: Server = {
 		store,

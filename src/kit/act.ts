@@ -157,7 +157,7 @@ export const act = <const Of extends Fields, Result, Prepared>(
 	declared: Act<Of, Result, ActAccount, Prepared>,
 ): Act<Of, Result> => declared as Act<Of, Result>;
 
-/** The same about the installation or a client. */
+/** Declares an act about the installation or a client. */
 export const actOfAll = <const Of extends Fields, Result, Prepared>(
 	declared: Act<Of, Result, undefined, Prepared>,
 ): Act<Of, Result, undefined> => declared as Act<Of, Result, undefined>;
@@ -218,7 +218,7 @@ function doneOf<Of extends Fields>(
 	return `${noun} ${verb === 'stop' ? 'stopped' : verb.replace(/e?$/, 'ed')}`;
 }
 
-/** The same of one that was not. */
+/** How the audit log says that an act was refused. */
 export function refusedOf({ noun, verb }: Pick<AnyAct, 'noun' | 'verb'>): string {
 	return `refused: ${noun} ${verb}`;
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runReport } from '../../src/capabilities/reports/run-report.ts';
-import { paymentProviders } from '../../src/core/domain/touch.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
 import { saveSpending } from '../../src/kit/reading/spending.ts';
 import { isOfTouches } from '../../src/kit/reports/label.ts';
@@ -117,7 +116,7 @@ export async function checkReports(
 			cancellationEvt,
 			currency: 'GBP',
 		};
-		const report = await runReport(store, account, query, paymentProviders);
+		const report = await runReport(store, account, query);
 		const asked = { ...askedOf(query, Date.parse(String(report.asOf))), cancellationEvt, graceDays };
 		const what = `the figures of ${JSON.stringify({ ...question, cancellationEvt, graceDays })}`;
 		compared += compare(report, log, query, asked, what);

@@ -21,7 +21,7 @@ export interface Section {
 	readonly heading: string;
 	/** Without markup. */
 	readonly text: string;
-	/** The same in lower case, for the search. */
+	/** The text without markup in lower case, for the search. */
 	readonly searched: string;
 }
 

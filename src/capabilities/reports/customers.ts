@@ -8,9 +8,9 @@ export interface Mover {
 	/** Its first subscription, which says to which group it belongs. */
 	readonly journey: CoursedJourney;
 	readonly movements: readonly Movement[];
-	/** The same if nothing is renewed that is due and may still be. */
+	/** The movements if nothing is renewed that is due and may still be. */
 	readonly worst: readonly Movement[];
-	/** How likely that is. */
+	/** How likely it is that nothing of it is renewed. */
 	readonly chance: number;
 }
 

@@ -228,7 +228,7 @@ export interface NewPence {
 	readonly renewals: number;
 }
 
-/** The same as it is told. */
+/** Revenue of new subscriptions, as the report tells it. */
 export interface ToldNewPence extends NewPence {
 	/** What chance makes of it, as the standard deviation of the log. */
 	readonly spread: number;

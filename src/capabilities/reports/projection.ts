@@ -16,7 +16,7 @@ export const zOf = { '95 %': 1.96, '80 %': 1.2816 } as const;
 
 /** Before anybody was due, so many count as having been, and this share of them as renewed. */
 const [assumedDues, assumedShare] = [4, 0.8];
-/** The same of subscriptions that nobody has renewed after more than a month: they may be no subscriptions. */
+/** The share assumed of subscriptions that nobody has renewed after more than a month: they may be no subscriptions. */
 const doubtfulShare = 0.4;
 /** All plans together count as so many of a plan's dues that are as late; and a half as one of all these. */
 const assumedLate = 10;
@@ -30,7 +30,7 @@ interface Dues {
 	renewed: number;
 	/** How long after they were due renewals came, or before. From the earliest. */
 	readonly lateMs: number[];
-	/** The same until they came or were cancelled, whichever was first: of those that were renewed, and of those that were not. */
+	/** How long after they were due renewals came or were cancelled, whichever was first: of those renewed, and of the others. */
 	readonly decidedMs: { readonly renewed: number[]; readonly lost: number[] };
 }
 

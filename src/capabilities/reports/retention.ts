@@ -118,7 +118,7 @@ export function retentionByAge(
 	);
 }
 
-/** The same by group, the one with most subscriptions first. */
+/** Retention by age of each group, the group with most subscriptions first. */
 function retentionByGroup(rows: readonly NamedRow[], by: readonly string[]) {
 	return [...Map.groupBy(rows, (row) => by.map((name) => String(row[name])).join(' / '))]
 		.map(([name, own]) => ({

@@ -1,6 +1,6 @@
 import { leftOutText, noGateways } from '../../core/domain/mail-gateways.ts';
 import { hasLabels } from '../../core/domain/subscription-event.ts';
-import { isWanted, wantedTouch } from '../../core/domain/touch.ts';
+import { isWanted, paymentProviders, wantedTouch } from '../../core/domain/touch.ts';
 import { OperatorError } from '../../core/errors.ts';
 import { moneyOf } from '../../core/format/money.ts';
 import type { PageReads } from '../../core/store/serving.ts';
@@ -36,13 +36,12 @@ export async function runReport(
 	store: Store & PageReads,
 	account: ReportedAccount,
 	query: ReportQuery,
-	knownProviders: readonly string[],
 ): Promise<Report> {
 	const calendar = calendarOf(query.timezone ?? account.timezone);
 	const asOfMs = query.asOf ?? store.now();
 	const earlier = earlierQuery(query, calendar, asOfMs);
 	const definition = await reportOf(query.kind);
-	const made = { definition, calendar, knownProviders };
+	const made = { definition, calendar };
 	const report = await makeReport(store, account, query, { ...made, asOfMs });
 	if (!earlier) return answered(definition, report);
 	const compared = await makeReport(store, account, earlier, { ...made, asOfMs: earlier.asOf });
@@ -96,14 +95,13 @@ interface MadeOf {
 	readonly definition: ReportDefinition;
 	readonly calendar: Calendar;
 	readonly asOfMs: number;
-	readonly knownProviders: readonly string[];
 }
 
 async function makeReport(
 	store: Store & PageReads,
 	account: ReportedAccount,
 	query: ReportQuery,
-	{ definition, calendar, asOfMs, knownProviders }: MadeOf,
+	{ definition, calendar, asOfMs }: MadeOf,
 ): Promise<Report> {
 	const { segment } = query;
 	const warnings: string[] = [];
@@ -115,7 +113,7 @@ async function makeReport(
 		isPast: query.asOf !== null,
 		lookbackDays: query.lookbackDays,
 		arrivalsBy: null,
-		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
+		paymentProviders: new Set([...paymentProviders, ...account.paymentProviders]),
 		gateways: noGateways,
 		cancellationEvt: account.cancellationEvt,
 	};

@@ -99,7 +99,7 @@ export function weightsOfPath(
 	return byModel((model) => weightsOf(model, labelled));
 }
 
-/** The same, a touch at a time, as people see it. */
+/** What each touch of a path is credited with, by model, rounded as people see it. */
 function sharesOf(path: readonly Touch[], subscription: Subscription): readonly Record<PathModel, number>[] {
 	const weights = weightsOfPath(path, subscription);
 	return path.map((_, place) => byModel((model) => rounded(weights[model][place] as number, 4)));

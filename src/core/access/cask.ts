@@ -13,7 +13,7 @@ export interface CaskSubject {
 export interface CaskClaims extends CaskSubject {
 	readonly issuedAtMs: number;
 	readonly expiresAtMs: number;
-	/** The same as text, which every read tells. */
+	/** The end as text, which every read tells. */
 	readonly expiresAt: string;
 }
 

@@ -15,7 +15,7 @@ const recordEveryMs = 5000;
 /** Of the problems of that time. The counts have all. */
 const maxProblems = 100;
 
-/** Answers of which nobody learns anything but their number. */
+/** Outcomes that are only counted. */
 const onlyCounted: ReadonlySet<string> = new Set([
 	'stored',
 	'simulated',

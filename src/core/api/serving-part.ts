@@ -16,7 +16,7 @@ export interface Background {
 	fold(accountId: number): void;
 	/** Tells the background work of a capability. */
 	post(to: string, message: unknown): void;
-	/** The same, and again whenever that work is started anew. */
+	/** Tells the background work of a capability, and again whenever that work is started anew. */
 	keepPosting(to: string, message: unknown): void;
 	/** How often something has happened there. */
 	count(name: string): number;

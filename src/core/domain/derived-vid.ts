@@ -26,7 +26,7 @@ export function markOf(secret: string, vid: string): string {
 	return keyedId(secret, ['erased', vid]);
 }
 
-/** The same of an erased customer. */
+/** An erased customer is recognised by its mark, from which nobody learns the `cid`. */
 export function customerMarkOf(secret: string, cid: string): string {
 	return keyedId(secret, ['erased customer', cid]);
 }

@@ -28,7 +28,7 @@ interface HitEvent {
 	readonly name: string;
 	/** Starts a sale that an upload with the same `tid` completes. */
 	readonly tid?: string;
-	/** The same of the `tid`. */
+	/** The `tid` came without a right signature, and nothing proves it. */
 	readonly isTidUnproven?: true;
 	/** In the smallest unit of `currency`. */
 	readonly rvn?: number;

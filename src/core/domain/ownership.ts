@@ -28,7 +28,7 @@ export function tidKey(tid: string): string {
 	return `t:${tid}`;
 }
 
-/** The same of a `cid`. */
+/** The key by which a `cid` is shown and looked up. */
 export function cidKey(cid: string): string {
 	return `c:${cid}`;
 }
@@ -93,7 +93,7 @@ export interface KeyHolder {
 	readonly isProven: boolean;
 }
 
-/** The same with when the visitor first showed it, and since when it holds it. */
+/** The visitor who holds a key, with when it first showed the key, and since when it holds it. */
 export interface Holder extends KeyHolder {
 	readonly atMs: number;
 	readonly fromMs: number;
@@ -168,7 +168,7 @@ function compareDeciding(a: DecidingEvent, b: DecidingEvent): number {
 	);
 }
 
-/** The same order in SQL; both engines store the fields in these columns. */
+/** The order of `compareDeciding` in SQL; both engines store the fields in these columns. */
 export const decidingOrder = '(rvn < 0), received_at, rvn DESC, evt, tid';
 
 /** The owners of all subscriptions among events. @param namedOf returns the visitor whom an event names */

@@ -87,7 +87,7 @@ export interface Profile {
 		/** By `evt`; the 50 most recent. */
 		readonly evts: readonly EventCount[];
 		/**
-		 * The same of each kind. Without what an earlier version added, or with trials among acquisitions, and conversions and free
+		 * By `evt` of each kind. Without what an earlier version added, or with trials among acquisitions, and conversions and free
 		 * ones among renewals; a rebuild mends it.
 		 */
 		readonly kinds?: Readonly<Partial<Record<LoggedKind, readonly EventCount[]>>>;
@@ -99,7 +99,7 @@ export interface Profile {
 		readonly latest?: readonly LatestEvents[];
 		/** Decayed counts of subscriptions as of `lastAtMs`. */
 		readonly recent: DecayedCounts;
-		/** The same for `longHalfLivesDays`. Unknown if the profile began with an earlier version; a rebuild adds it. */
+		/** Decayed counts of subscriptions, one for each of `longHalfLivesDays`. Unknown if the profile began with an earlier version; a rebuild adds it. */
 		readonly longTerm?: LongDecayedCounts;
 	} | null;
 	readonly recentHits: DecayedCounts;

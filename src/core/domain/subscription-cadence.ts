@@ -41,7 +41,7 @@ export interface Cadence {
 	readonly isUnclear?: boolean;
 }
 
-/** Times of which one is at most so many times the other are of one cadence: 21 and 30 days, but not 30 and 45. */
+/** Two intervals count as one cadence if the longer is at most this multiple of the shorter: 21 and 30 days, but not 30 and 45. */
 export const sameCadence = 1.45;
 /** With payments missing, a time is a multiple of the cadence, but for this part of it. */
 export const multipleTolerance = 0.25;

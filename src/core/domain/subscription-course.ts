@@ -274,7 +274,7 @@ export function courseOf(
 	let runs = 0;
 	/** Of all payments so far, whatever was paid back. */
 	let paid = noCover;
-	/** The same, but until they were paid back. */
+	/** Of payments until they were paid back. */
 	let kept = paid;
 	const move = (kind: Movement['kind'], atMs: number, pence: number) => {
 		movements.push({ kind, atMs, recurringPence: pence });

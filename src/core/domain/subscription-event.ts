@@ -73,7 +73,7 @@ export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 	...(['received_at', 'request_id'] as const),
 ];
 
-/** The same with the arrival of events that told when they happened. */
+/** All columns, with the arrival of events that told when they happened. */
 export const allEventColumns: readonly (keyof StoredEvent)[] = [...storedEventColumns, 'arrived_at'];
 
 /** The values of the arrival columns, which follow the fields. */
@@ -99,7 +99,7 @@ export function storedEvent({ tid, subid, cid, evt, rvn }: SubscriptionEvent, ar
 	return { tid, subid, cid, evt, rvn, received_at, request_id };
 }
 
-/** The same for an event that may tell when it happened. */
+/** The row of a newly arrived event that may tell when it happened. */
 export function uploadedEvent(event: UploadedEvent, arrival: Arrival): StoredEvent {
 	const stored = storedEvent(event, arrival);
 	if (event.atMs === undefined) return stored;

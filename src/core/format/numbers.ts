@@ -18,7 +18,7 @@ export function formatShare(share: number): string {
 	return formatPercent(share, Math.abs(share) < 0.1 ? 2 : 1);
 }
 
-/** The same with as many decimals as others have. */
+/** Formats a share with this many decimals, such as those that others beside it have. */
 export function formatPercent(share: number, decimals: number): string {
 	return `${withMinus((100 * share).toFixed(decimals))} %`;
 }

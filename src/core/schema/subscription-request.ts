@@ -82,7 +82,7 @@ export const uploadSchema = Type.Object(uploadFields, {
 });
 
 export const uploadCheck = compileCheck(uploadSchema);
-/** The same for a body of plain texts. */
+/** Checks a body whose texts are plain, see `plainText`. */
 export const plainUploadCheck = compileCheck(uploadSchema, plainText);
 export const accountCheck = compileCheck(uploadFields.aid);
 /** Checks the request as a whole; its events are checked one by one. */
@@ -106,7 +106,7 @@ export function findTimeProblems(events: readonly SentEvent[], nowMs: number): s
 	return events.flatMap((event, index) => timeProblems(event, nowMs).map((one) => `data[${index}].${one}`));
 }
 
-/** The same of one event. */
+/** What is wrong with the time of one event. */
 export function timeProblems({ at }: Pick<SentEvent, 'at'>, nowMs: number): string[] {
 	return !at || isTime(at, nowMs) ? [] : [`at must be ${timeRule}`];
 }

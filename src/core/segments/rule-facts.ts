@@ -27,7 +27,7 @@ export function ruleFacts(
 }
 
 /**
- * The same for a rule, with the scores that it reads.
+ * The facts that a rule reads of a visitor, with the visitor's scores if the rule reads them.
  * @param account none where it is disabled: then nothing is scored
  */
 export async function scoredFacts(

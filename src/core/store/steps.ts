@@ -78,7 +78,7 @@ export interface AnyReading<Outcome> {
 	[Symbol.iterator](): Reading<Outcome>;
 }
 
-/** The same of steps. */
+/** Steps, or a statement that is all of them by itself. */
 export interface AnySteps<Outcome> {
 	[Symbol.iterator](): Steps<Outcome>;
 }
@@ -156,7 +156,7 @@ export function sql<Found = Row>(
 	return new Statement('', texts, fillings) as unknown as Askable<Query, Found>;
 }
 
-/** The same of a statement that only reads: `SELECT` is put in front. */
+/** A statement that only reads, with its values in their places. `SELECT` is put in front. */
 export function select<Found = Row>(
 	texts: TemplateStringsArray,
 	...fillings: readonly Filling[]

@@ -180,7 +180,7 @@ export class Declaration<Options, Given extends readonly unknown[]> {
 		return this;
 	}
 
-	/** The same of a command about an account, which its first argument names. @throws OperatorError where there is none */
+	/** What it does with the store and an account, which its first argument names. @throws OperatorError where there is none */
 	onAccount(
 		act: (
 			store: OpenStore,
@@ -225,7 +225,7 @@ export function repeated<Value>(parse: (value: string) => Value) {
 	];
 }
 
-/** The same of a flag whose values are objects, which are put together. */
+/** Parses a flag that may be repeated and whose values are objects, which are put together. */
 export function merged<Value extends object>(parse: (value: string) => Value) {
 	return (value: string, earlier: Value | false = {} as Value): Value => ({
 		...(earlier || {}),

@@ -98,7 +98,7 @@ export function warningOf(of: AnyAct, given: (asked: AccountRequest) => Promise<
 	return async (asked: AccountRequest) => questionOf(of, asked, await given(asked));
 }
 
-/** The same of an act that is about something else than the page. */
+/** What is asked before an act that is about something else than the page. */
 export async function questionOf(
 	of: AnyAct,
 	place: ActPlace<ActAccount | undefined>,

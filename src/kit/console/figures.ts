@@ -49,7 +49,7 @@ export async function reportSection(
 	return sectionOf(asked, definition, report, options);
 }
 
-/** The same of a report that is made already. */
+/** A report that is made already, as a part of a page. */
 export async function sectionOf(
 	asked: AccountRequest,
 	definition: ReportDefinition,

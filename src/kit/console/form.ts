@@ -44,7 +44,7 @@ export function fieldOf<Value>(
 	return parsed(form.get(name)?.trim() ?? '', label, parse);
 }
 
-/** The same of a field that may be empty. */
+/** Reads a field that may be empty. */
 export function optionalField<Value>(
 	form: URLSearchParams,
 	name: string,
@@ -54,7 +54,7 @@ export function optionalField<Value>(
 	return form.get(name)?.trim() ? fieldOf(form, name, label, parse) : undefined;
 }
 
-/** The same of a field with a value on each line. */
+/** Reads a field with a value on each line. */
 export function linesOf<Value>(
 	form: URLSearchParams,
 	name: string,

@@ -69,7 +69,7 @@ export function pageTable<Row>(label: string, rows: readonly Row[], columns: Col
 	return sortedTable(undefined, label, rows, columns);
 }
 
-/** The same, sorted by its headings, and a page at a time. */
+/** A table that is sorted by its headings, and shown a page at a time. */
 export function sortedTable<Row>(
 	asked: Pick<PageRequest, 'request' | 'query'> | undefined,
 	label: string,

@@ -99,7 +99,7 @@ function isDimension(column: string): column is TouchDimension {
 	return touchDimensions.some((name) => name === column);
 }
 
-/** The same figures of one channel, source or campaign, told apart further. */
+/** Where the figures of one channel, source or campaign are told apart further. */
 function attributionOf(
 	{ account, view }: AccountRequest,
 	row: FlatRow,

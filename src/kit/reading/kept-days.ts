@@ -49,7 +49,7 @@ export function* keptDays(fromDay: string, toDay: string): Reading<KeptDay[]> {
 	}));
 }
 
-/** The same without the figures of those that have some. */
+/** Which days are kept, without their figures. */
 export function* daysKept(fromDay: string, toDay: string): Reading<(KeptDay & { isMade: boolean })[]> {
 	const rows =
 		yield* select`day, since, figures IS NOT NULL AS made FROM @kept_day WHERE day >= ${fromDay} AND day <= ${toDay} ORDER BY day /* days kept */`;

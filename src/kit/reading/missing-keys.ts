@@ -65,7 +65,7 @@ export function* unjoinableKeysOfEvents({
 	}));
 }
 
-/** The same of what visitors have shown that stands for a missing key: how many visitors have shown each. */
+/** What visitors have shown that stands for a missing key, and how many visitors have shown each. */
 export function* missingKeysShown(): Reading<{ field: 'tid' | 'cid'; value: string; visitors: number }[]> {
 	const rows =
 		yield* select`key, count(*) AS visitors FROM @claim WHERE key <> 'r:' AND ${raw(isMissing('substr(key, 3)'))} GROUP BY key ORDER BY 2 DESC, 1 LIMIT ${raw(maxNamed)} /* missing keys */`;

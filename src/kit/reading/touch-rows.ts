@@ -14,7 +14,7 @@ export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Rea
 	);
 }
 
-/** The same for some visitors. */
+/** Passes on the touches of some visitors up to a moment. */
 export function* touchesOfVisitors(
 	vids: readonly string[],
 	asOfMs: number,

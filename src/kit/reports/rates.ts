@@ -13,7 +13,7 @@ export function rateWarnings(rows: readonly FlatRow[]): string[] {
 	return rows.some(isAboveOne) ? [aboveOne] : [];
 }
 
-/** The same in a column of its own, for rows of files, which have nothing beside them. */
+/** Adds the sentence in a column of its own, for rows of files, which have nothing beside them. */
 export function withRateWarnings(rows: readonly FlatRow[]): readonly FlatRow[] {
 	if (!rows.some(isAboveOne)) return rows;
 	return rows.map((row) => ({ ...row, warning: isAboveOne(row) ? aboveOne : null }));

@@ -142,7 +142,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	return { journeys, lost, arrivals };
 }
 
-/** The same subscriptions without their touches. */
+/** Reads subscriptions without their touches. */
 export function* readSubscriptions(options: SubscriptionOptions): Reading<Journey[]> {
 	return withoutTouches(yield* readSubscriptionsOf(options));
 }
@@ -217,7 +217,7 @@ export function* readTouches(
 	return read.get(vid) ?? [];
 }
 
-/** The same of several visitors. */
+/** All touches of several visitors up to a moment, by time. */
 export function* readTouchesOf(
 	vids: readonly string[],
 	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,

@@ -244,7 +244,7 @@ export function queryOf({ kind, initial }: TakesParameters, given: Partial<Repor
 	return { ...(Object.fromEntries(general) as ReportQuery), kind, ...initial, ...given };
 }
 
-/** Refuses values of which a report can make nothing. @throws OperatorError */
+/** Refuses values that a report cannot use. @throws OperatorError */
 export function checkGiven(report: TakesParameters, given: Partial<ReportQuery>): void {
 	const plans = given.by?.filter((name) => !isOfTouches(name)) ?? [];
 	if (plans.length > 0 && !report.knowsPlans)

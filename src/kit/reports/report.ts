@@ -87,7 +87,7 @@ export interface Report extends ReportBody {
 	/** What it says, in a sentence or two. Of an earlier period, there is none. */
 	readonly answer?: string | null;
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
-	/** The same of an earlier period. */
+	/** The report of an earlier period. */
 	readonly compared?: Report;
 	readonly [field: string]: unknown;
 }
@@ -109,11 +109,11 @@ export interface ReportSource {
 	 * @param needs `arrivals`: also those, and the paths of visitors who did not subscribe
 	 */
 	journeys(needs?: 'arrivals' | 'touches'): Promise<ReadJourneys>;
-	/** The same subscriptions, with touches only where these choose them. */
+	/** Subscriptions that the query chooses, with touches only where these choose them. */
 	subscriptions(): Promise<readonly Journey[]>;
-	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
+	/** Subscriptions with how each has gone. Of all time, since their cadences are learned from all. */
 	courses(): Promise<readonly CoursedJourney[]>;
-	/** The same of other moments, of subscriptions that were read. */
+	/** How subscriptions that were read had gone at other moments. */
 	readonly coursesAt: CoursesAt;
 	/** Tells the customer of a subscription: the `cid` of its first event that names one. */
 	customers(): Promise<(subid: string) => string | undefined>;
@@ -139,7 +139,7 @@ export interface SideTable {
 /** How columns are shown, by name. Several of one name have a number each, as `ltvPence_3`: the number is left out here. */
 export type ColumnStyles = Readonly<Record<string, ColumnStyle>>;
 
-/** The same style for several columns. */
+/** One style for several columns. */
 export function styled(names: readonly string[], style: ColumnStyle): ColumnStyles {
 	return Object.fromEntries(names.map((name) => [name, style]));
 }
@@ -155,6 +155,6 @@ export interface ColumnStyle {
 	readonly isLong?: boolean;
 	/** Left out of tables for people where all its cells are empty. */
 	readonly isOptional?: boolean;
-	/** The same where they are all empty or zero. */
+	/** Left out of tables for people where all its cells are empty or zero. */
 	readonly hidesZero?: boolean;
 }

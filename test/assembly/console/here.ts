@@ -70,7 +70,7 @@ export async function consoleHere(
 		parts: [...parts, { pages: settings.pages ?? [] }],
 		compute: computeAt({ database }, async ({ account, query }) => {
 			if (!settings.makesReports) throw new QueueFullError('no figures are made here');
-			return runReport(store, account, query, []);
+			return runReport(store, account, query);
 		}),
 	});
 	t.after(() => console.stop());
@@ -111,7 +111,7 @@ export async function consoleOfDemo(t: Lasting, visitors: number) {
 		monotonicMs: () => performance.now(),
 		parts,
 		onError: (error) => errors.push(error),
-		compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query, [])),
+		compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query)),
 		waitMs: 60_000,
 	});
 	t.after(() => console.stop());

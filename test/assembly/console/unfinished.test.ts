@@ -28,7 +28,7 @@ for (const engine of enginesAboveContract)
 			onError: (error) => assert.fail(String(error)),
 			compute: computeAt(store.place, async ({ account, query }) => {
 				if (query.kind === 'attribution') await late.promise;
-				return runReport(store, account, query, []);
+				return runReport(store, account, query);
 			}),
 			waitMs: 3000,
 		});

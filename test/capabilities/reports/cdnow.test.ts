@@ -34,6 +34,6 @@ test('cohorts of a tenth of CDNOW match those of a script over the raw file', {
 		cancellationEvt: null,
 		currency: 'GBP',
 	};
-	const { rows } = await runReport(store, account, query, []);
+	const { rows } = await runReport(store, account, query);
 	assert.equal(assertAsAwkSays(cdnowSample, rows), 18 + 17 + 16);
 });

@@ -1,7 +1,6 @@
 import { type HistoryEvent, storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import type { HistoryHit } from '../../../src/core/domain/hit.ts';
-import { paymentProviders } from '../../../src/core/domain/touch.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
@@ -75,5 +74,5 @@ export function report(
 		cancellationEvt,
 		currency: 'GBP',
 	};
-	return runReport(store, account, query, paymentProviders);
+	return runReport(store, account, query);
 }

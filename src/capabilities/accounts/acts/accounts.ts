@@ -111,7 +111,7 @@ export const settingFields = {
 	},
 } as const;
 
-/** The same of a new account, of which there is nothing to take away. */
+/** The settings of a new account, without the flags that take a setting away. */
 export const firstSettingFields = Object.fromEntries(
 	Object.entries(settingFields).map(([name, field]) => [name, { ...field, negation: undefined }]),
 ) as unknown as typeof settingFields;

@@ -67,7 +67,7 @@ export const uploadCommand = declared('caskade', ' (default: that of the server 
 	.common()
 	.action(async (options, _, path) => run(path, options, options.url ?? (await localUrl(options))));
 
-/** The same of the package of the client, which has no data folder. */
+/** `upload` as the client's own package has it, which has no data folder. */
 export const clientUploadCommand = declared('caskade-client', '')
 	.setting(...jsonSetting)
 	.action(async (options, _, path) => run(path, options, options.url ?? nameServer('.')));

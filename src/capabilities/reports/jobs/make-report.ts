@@ -1,4 +1,3 @@
-import { paymentProviders } from '../../../core/domain/touch.ts';
 import type { PageReads } from '../../../core/store/serving.ts';
 import type { Store } from '../../../core/store/store.ts';
 import type { ReportJob } from '../../../kit/reports/report-job.ts';
@@ -9,5 +8,5 @@ export async function makeReportJob(
 	store: Store & PageReads,
 	{ account, query }: ReportJob,
 ): Promise<string> {
-	return JSON.stringify(await runReport(store, account, query, paymentProviders));
+	return JSON.stringify(await runReport(store, account, query));
 }

@@ -17,7 +17,7 @@ const groupings = {
 
 /** What each channel is credited with by one model, and by a second one beside it. */
 export const attributionPage = creditPage('attribution', 'Attribution', 2, 'channel');
-/** The same of campaigns, which people look for by this name. */
+/** The page of attribution by campaign, which people look for by this name. */
 export const campaignsPage = creditPage('campaigns', 'Campaigns', 2.5, 'campaign');
 
 function creditPage(name: string, title: string, place: number, usual: keyof typeof groupings) {

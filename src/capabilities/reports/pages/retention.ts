@@ -23,7 +23,7 @@ ${from !== null && html`<p class="note">Who stays takes months to tell: these ar
 	},
 });
 
-/** The same of whole months, so that no month of acquisition is cut, and of as many as tell something. */
+/** The request with a period of whole months, so that no month of acquisition is cut, and of as many as tell something. */
 function ofWholeMonths(asked: AccountRequest): AccountRequest {
 	const { view, calendar, now } = asked;
 	if (view.from === null) return asked;

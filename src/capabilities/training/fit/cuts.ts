@@ -18,7 +18,7 @@ export function cutsBetween(values: ArrayLike<number>, counts: ArrayLike<number>
 	return cuts;
 }
 
-/** The same for sorted numbers. */
+/** Cuts sorted numbers into bins, see `cutsBetween`. */
 export function quantileCuts(sorted: ArrayLike<number>, bins: number): number[] {
 	const values: number[] = [];
 	const counts: number[] = [];

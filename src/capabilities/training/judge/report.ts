@@ -62,7 +62,7 @@ export interface LaterMeasures extends Counts, RowMeasures {
 	readonly present?: Omit<VisitMeasures, 'visit'> | undefined;
 	/** The measures of visitors who have left, in the latest block, as batches meet them; who has left becomes more with time. */
 	readonly absent?: Omit<VisitMeasures, 'visit'> | undefined;
-	/** The same by number of visits so far. */
+	/** The measures by number of visits so far. */
 	readonly byVisits: readonly VisitMeasures[];
 }
 

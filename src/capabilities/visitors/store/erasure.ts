@@ -148,7 +148,7 @@ export async function eraseCustomerVisitors(
 	return erasure;
 }
 
-/** The same, but what was deleted may stay on the disk, see `Maintenance.purge`. */
+/** Erases the visitors of a customer; what was deleted may stay on the disk, see `Maintenance.purge`. */
 export async function eraseCustomer(
 	store: Store,
 	accountId: number,

@@ -40,7 +40,7 @@ export async function findSharedKeys(
 	if (lookedTo > from) await store.transact(accountId, () => saveLookedTo(lookedTo));
 }
 
-/** The same among all that is stored, visitors included. */
+/** Finds shared keys among all events and visitors, from the beginning. */
 export async function findAllSharedKeys(store: Store, accountId: number): Promise<void> {
 	const keys = await store.read(accountId, sharedByVisitors());
 	if (keys.length > 0) await store.transact(accountId, () => saveShared(keys));

@@ -64,7 +64,7 @@ export function runPromises({
 			if (broken.some((goal) => !last?.broken.includes(goal)))
 				log.warn(
 					{ aid: account.aid, goals: broken },
-					'scores have not kept what they promised, two weeks running',
+					'predicted and observed rates differed in two consecutive weeks',
 				);
 			show(
 				promisesBroken.name,

@@ -113,7 +113,7 @@ export function deleteMessagesAbout(vid: string): Query {
 	return sql`DELETE FROM @outbox WHERE vid = ${vid} RETURNING due_at, attempts, problem /* erase */`;
 }
 
-/** The same of messages that were read. */
+/** Until when one of these messages may be under way; 0 if none is. */
 export function underWayUntil(messages: readonly Row[]): number {
 	const taken = messages.filter(({ attempts, problem }) => Number(attempts) > 0 && problem === null);
 	return Math.max(0, ...taken.map(({ due_at }) => Number(due_at)));

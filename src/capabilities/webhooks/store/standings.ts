@@ -35,7 +35,7 @@ export function* evaluatedVisitors(vids: readonly string[]): Reading<EvaluatedVi
 	return yield* withStandings(vids.map((vid) => ({ vid, profile: profiles.get(vid) ?? 'null' })));
 }
 
-/** The same of the next visitors in order of arrival. @returns the id of the last one; undefined at the end */
+/** A page of visitors in order of arrival, with what webhooks know of them. @returns the id of the last one; undefined at the end */
 export function* evaluatedPage(
 	afterId: number,
 	limit: number,

@@ -36,7 +36,7 @@ export function isUsable({ revokedAt, expiresAt }: ApiKey, nowMs: number): boole
 	return revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > nowMs);
 }
 
-/** The same, in SQL. */
+/** `isUsable` in SQL. */
 export function areUsable(nowMs: number): Raw {
 	return raw(
 		'(api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > ?))',

@@ -75,7 +75,7 @@ interface WorkingSet {
 interface VisitHit extends StoredHit {
 	readonly atMs: number;
 	readonly body: HitRecord;
-	/** The same as JSON text. */
+	/** `body` as JSON text. */
 	readonly text: string;
 	readonly isFirstOfVisit: boolean;
 }

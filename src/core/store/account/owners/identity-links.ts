@@ -77,7 +77,7 @@ export function linksOfHit(
 	return links;
 }
 
-/** The same of a stored hit. @param row `vid`, `at`, `body` */
+/** The identity links of a stored hit. @param row `vid`, `at`, `body` */
 export function linksOfRow({ vid, at, body }: Row): IdentityLink[] {
 	return linksOfHit(String(vid), Number(at), JSON.parse(String(body)));
 }
@@ -100,7 +100,7 @@ export function linksToEventSql(own: string, event: string): string {
 	return `${own}.vid = ${event}.vid AND ${ofEventSql(own, event)}`;
 }
 
-/** The same of links of somebody. */
+/** In SQL: the condition of anybody's links to an event. */
 export function ofEventSql(own: string, event: string): string {
 	return `${own}.key IN ('t:' || ${event}.tid, 'c:' || ${event}.cid) AND NOT (${isMissingSql(`substr(${own}.key, 3)`)})`;
 }
@@ -206,7 +206,7 @@ export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): 
 	return namedAmong(events, (key) => proven(holderOf.get(key)), test);
 }
 
-/** The same. */
+/** The visitor that each event names, by `tid`, for holders that were read before. */
 export function namedAmong(
 	events: readonly Joinable[],
 	holderOf: (key: string) => KeyHolder | undefined,
@@ -257,7 +257,7 @@ const earlierAt = 'CASE WHEN excluded.at < claim.at THEN excluded.at ELSE claim.
 const earlierProof = `CASE WHEN ${saved} <= ${stored} THEN CASE WHEN excluded.unproven_until IS NULL AND excluded.at <= claim.at THEN NULL ELSE ${saved} END WHEN claim.unproven_until IS NULL AND claim.at <= excluded.at THEN NULL ELSE ${stored} END`;
 /** In SQL, where a link is saved again: the earlier of both times, and of both proofs. */
 export const earlierLink = `at = ${earlierAt}, unproven_until = ${earlierProof}`;
-/** The same; a link that has lost its hit is only of the one that is saved. */
+/** In SQL, `earlierLink` where a stored link that has lost its hit counts for nothing. */
 const savedLink = raw(
 	`at = CASE WHEN claim.unfounded IS NULL THEN ${earlierAt} ELSE excluded.at END, unproven_until = CASE WHEN claim.unfounded IS NULL THEN ${earlierProof} ELSE excluded.unproven_until END, unfounded = NULL WHERE excluded.at < claim.at OR ${saved} < ${stored} OR claim.unfounded IS NOT NULL`,
 );
@@ -267,7 +267,7 @@ export function saveLinks(links: readonly IdentityLink[], shared: SharedKeys): Q
 	return savingLinks(links, shared, '/* save links */');
 }
 
-/** The same. @returns whether a link is new or has changed */
+/** Saves links. @returns whether one is new or has changed */
 export function* changeLinks(links: readonly IdentityLink[], shared: SharedKeys): Steps<boolean> {
 	return (yield* savingLinks(links, shared, 'RETURNING vid /* save links */')).length > 0;
 }
@@ -480,7 +480,7 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 	yield* addTasks(won.map(({ key }) => String(key)));
 }
 
-/** The same for events that are already locked. @param rows of `lockEvents` */
+/** Events that are already locked, and the visitors whom they may move between. @param rows of `lockEvents` */
 export function* contestedAmong(rows: readonly Row[]): Steps<Pick<ContestedEvents, 'events' | 'vids'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));

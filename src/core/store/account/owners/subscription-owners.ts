@@ -53,7 +53,7 @@ export function ownersOfSubscriptions(events: readonly FollowingEvent[]): Askabl
  * engines would look up once for the condition, and once more for the row.
  */
 export const withVid = raw('LIMIT 1000000) AS found WHERE vid IS NOT NULL');
-/** The same for two look-ups. */
+/** Of pairs of look-ups, those of which one finds a `vid`; see `withVid`. */
 export const withAny = raw('LIMIT 1000000) AS found WHERE by_tid IS NOT NULL OR by_cid IS NOT NULL');
 
 /**
@@ -84,7 +84,7 @@ export function subscribersIn(rows: readonly Row[]): Subscribers {
 	return { subscribers, isAnothers: new Anothers(rows).test };
 }
 
-/** The same for the subscriptions of events. */
+/** The owners of the events' subscriptions. */
 export function* subscriptionsOf(events: readonly FollowingEvent[]): Reading<Subscribers> {
 	return subscribersIn(yield* ownersOfSubscriptions(events));
 }

@@ -45,7 +45,7 @@ export function issuedVid({ vid, mark }: DerivedVisitor, successors: ReadonlyMap
 	return successors.get(mark) ?? vid;
 }
 
-/** The same, of those among derived visitors that were erased. */
+/** Whom the marks of those derived visitors lead to that were erased. */
 export function* successorsOf(derived: readonly DerivedVisitor[]): Reading<ReadonlyMap<string, string>> {
 	return successorsAmong(yield* findErased(derived));
 }
@@ -82,7 +82,7 @@ export function saveMarks(marks: readonly ErasedMark[]): Query {
 	return sql`INSERT INTO @erased (mark, successor, at) ${values(marks.map(({ mark, successor, atMs }) => [mark, successor, atMs]))} ON CONFLICT (mark) DO UPDATE SET at = excluded.at WHERE erased.at IS NULL OR excluded.at > erased.at /* erase */`;
 }
 
-/** The same of a visitor, so that nothing leads to its `vid` again. */
+/** Keeps that a visitor was erased, so that nothing leads to its `vid` again. */
 export function saveErased(vid: string, mark: ErasedMark): Query[] {
 	return [
 		sql`UPDATE @erased SET successor = ${mark.successor} WHERE successor = ${vid} /* erase */`,

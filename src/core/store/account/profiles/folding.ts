@@ -297,7 +297,7 @@ function* forgetShown({ id, name }: Task): Steps<void> {
 	yield* addTasks(key.startsWith('t:') ? [] : [key]);
 }
 
-/** The same of a visitor whose customers have changed. */
+/** Assigns a page of the events of a visitor whose customers have changed. */
 function* assignVisitorOn(vid: string, position: number): Steps<number | undefined> {
 	const page = yield* eventsOfVisitor(vid, position);
 	const { events, vids } = yield* lockContested(page.map(({ tid }) => `t:${tid}`));

@@ -70,7 +70,7 @@ export function returningAmong(owning: readonly Row[], loaded: readonly Row[]): 
 }
 
 /**
- * The same as `loadVisitors` for a transaction that may have locked other visitors, so that waiting could be a deadlock.
+ * Locks and loads visitors where the transaction may have locked others, so that waiting could be a deadlock.
  * @returns also the visitors that others have locked
  */
 export function* loadFreeVisitors(vids: readonly string[]): Steps<{ rows: readonly Row[]; busy: string[] }> {

@@ -7,7 +7,7 @@ import { capabilitiesOf } from './capabilities.ts';
 export interface AccountTables {
 	readonly schema: string;
 	/**
-	 * The same tables as the cluster's node has them, for transactions on that node that hold the account in its place, see
+	 * The tables as the cluster's node names them, for transactions on that node that hold the account in its place, see
 	 * `holdPlace`. To Citus they are tables like any other: it neither plans anew nor writes anew what names them.
 	 */
 	readonly node?: NodeTables | undefined;

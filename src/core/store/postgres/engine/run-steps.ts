@@ -174,7 +174,7 @@ export async function beginSteps<Outcome>(
 }
 
 /**
- * The same steps, where locks share the round trip of what follows: nothing depends on their rows, and a server runs one
+ * Steps whose locks share the round trip of what follows: nothing depends on their rows, and a server runs one
  * statement after the other.
  */
 function* withLocksJoined<Outcome>(steps: Steps<Outcome>): Steps<Outcome> {

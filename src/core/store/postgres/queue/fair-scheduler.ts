@@ -3,7 +3,7 @@ import { QueueFullError, UnavailableError } from '../../../errors.ts';
 
 /** A transaction that takes longer waits for a lock, or for a server that does not answer. */
 const slowAfterMs = 400;
-/** The same for a transaction of several accounts. Its `lock_timeout` is shorter, so it waits for something else. */
+/** A transaction of several accounts has a shorter `lock_timeout`, so one that takes this long waits for something else. */
 const slowSharedAfterMs = 2000;
 /** An account counts as slow for this long afterwards, unless a transaction of it is quick in between. */
 const slowForMs = 5000;

@@ -30,7 +30,7 @@ import { waitingUpload } from './waiting-upload.ts';
 
 /** The maximum number of waiting uploads, and of waiting hits, on a shared server. */
 const queueLength = 8192;
-/** The same on the server of one account. If it is lost, little memory is spent on what waits for it. */
+/** The maximum of each on the server of one account. If that server is lost, little memory is spent on what waits for it. */
 const ownQueueLength = 1024;
 /** For tokens, leases and probes, so that they and uploads do not wait for each other. */
 const limitsPool: Omit<PoolOptions, 'size'> = {

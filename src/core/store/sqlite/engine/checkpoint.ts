@@ -104,7 +104,7 @@ export function emptyLogIfFree(database: DatabaseSync): void {
 }
 
 /**
- * The same after a failed COMMIT, on another connection. A commit that changes nothing replaces what the failed one
+ * Empties the log after a failed COMMIT, on another connection. A commit that changes nothing replaces what the failed one
  * left in the log, so that it can never count as committed. It also proves that the log can be written.
  */
 export function restartLog(database: DatabaseSync): boolean {

@@ -17,7 +17,7 @@ const finishAtPages = 512;
 const stopAtPages = 131_072;
 
 const examineEveryMs = 20;
-/** The same of a log that a reader has kept from being copied for a while. */
+/** How often a log is examined that a reader has kept from being copied for a while. */
 const heldEveryMs = 1000;
 const heldAfterMs = 2000;
 /** The other thread ends after so long without work. */

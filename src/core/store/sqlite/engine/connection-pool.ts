@@ -11,7 +11,7 @@ import { migrate } from './migrate.ts';
 
 /** Page cache between transactions. Uploads that join 30 visitors cost 11 % less with 32 MiB than with 8; hits and other uploads cost the same. */
 const maxCacheKiB = 32 * 1024;
-/** The same when the maximum number of databases is open: all caches together must fit into memory. */
+/** Page cache where the maximum number of databases is open: all caches together must fit into memory. */
 const minCacheKiB = 512;
 /** Pages of a transaction that stay in memory until COMMIT. Further ones may be written more than once. */
 const spillKiB = 16 * 1024;
@@ -31,7 +31,7 @@ export class ConnectionPool {
 	readonly #open = new Map<number, Connection>();
 	/** Identifies each database's file as of just before it was opened, see `fileAt`. */
 	readonly #files = new Map<number, string | undefined>();
-	/** The same of the open databases' write-ahead logs. */
+	/** Identifies each open database's write-ahead log as of then. */
 	readonly #logs = new Map<number, string | undefined>();
 	/** Databases whose log this process has restarted, and which have had no I/O error since. */
 	readonly #recovered = new Set<number>();
