@@ -40,7 +40,7 @@ async function askForPages(store: OpenStore, note: string): Promise<void> {
 		parts: await consoleParts(),
 		waitMs: 600_000,
 		onError: (error, path) => print(`${path}: ${error}`),
-		compute: computeAt(store.place, async ({ account, query }) => {
+		compute: computeAt(store, async ({ account, query }) => {
 			const before = process.cpuUsage();
 			const made = await runReport(store, account, query);
 			sections.push(`${query.kind}${query.every ? ` by ${query.every}` : ''} ${cpuMs(before)}`);

@@ -6,13 +6,15 @@ import { crc32, deflateSync } from 'node:zlib';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
 // Takes docs/tutorial/demo.png and docs/reference/console/*.png from a running server with a trained demo:
-// npm start, bin/caskade demo, bin/caskade train c-a-demo-local, npm run screenshot.
+// npm start, bin/caskade demo, bin/caskade train c-a-demo-local, npm run screenshot. With --looks FOLDER, it takes every page in
+// light, dark, 360 px wide and printed instead, to be looked at.
 
 const { values } = parseArgs({
 	options: {
 		shop: { type: 'string', default: 'http://127.0.0.1:8080/demo/' },
 		console: { type: 'string', default: 'http://127.0.0.1:8081' },
 		database: { type: 'string', default: 'sqlite:./data' },
+		looks: { type: 'string' },
 	},
 });
 const docs = join(import.meta.dirname, '../docs');
@@ -157,8 +159,31 @@ const pages: readonly (readonly [name: string, path: string, height?: number])[]
 	['account', 'account'],
 ];
 
-async function ofConsole(): Promise<void> {
-	mkdirSync(join(docs, 'reference/console'), { recursive: true });
+/** Looked at, and not in the docs. */
+const otherPages: typeof pages = [
+	['campaigns', `${aid}/campaigns?period=last-month`],
+	['threshold', `${aid}/scores?treating=1&worth=50`],
+	['model', `${aid}/scores?part=model`],
+	['tag', `${aid}/tag`],
+	['notes', `${aid}/notes`],
+	['views', `${aid}/views`],
+	['keys', `${aid}/settings?part=keys`],
+	['goals', `${aid}/settings?part=goals`],
+	['came', `${aid}/visitors?period=28&channel=email`],
+	['accounts', 'accounts'],
+	['missing', `${aid}/none`],
+	['sign-in', 'sign-in'],
+];
+
+const looks = [
+	['light', { width: 1280, height: 860 }, { colorScheme: 'light', media: 'screen' }],
+	['dark', { width: 1280, height: 860 }, { colorScheme: 'dark', media: 'screen' }],
+	['narrow', { width: 360, height: 740 }, { colorScheme: 'light', media: 'screen' }],
+	// What fits on A4 at 96 points to the inch, within its margins.
+	['print', { width: 718, height: 1000 }, { colorScheme: 'light', media: 'print' }],
+] as const;
+
+async function signedIn(): Promise<Page> {
 	const main = join(import.meta.dirname, '../src/main.js');
 	const args = ['user', 'link', person, '--console-url', values.console, '--database', values.database];
 	const { link } = JSON.parse(
@@ -168,6 +193,12 @@ async function ofConsole(): Promise<void> {
 	const page = await context.newPage();
 	await page.goto(link);
 	await page.getByRole('button', { name: 'Sign in' }).click();
+	return page;
+}
+
+async function ofConsole(): Promise<void> {
+	mkdirSync(join(docs, 'reference/console'), { recursive: true });
+	const page = await signedIn();
 	for (const [name, path, height = 860] of pages) {
 		await take(page, name, `${values.console}/console/${path}`, height);
 		if (name === 'visitors') await ofVisitor(page);
@@ -176,11 +207,38 @@ async function ofConsole(): Promise<void> {
 
 /** A visitor who has paid, and what they paid. */
 async function ofVisitor(page: Page): Promise<void> {
-	const paid = page.getByRole('row').filter({ hasText: '£' }).getByRole('link').first();
-	const address = await paid.getAttribute('href');
+	const address = await paidVisitor(page);
 	await take(page, 'visitor', `${values.console}${address}`, 1200);
 	const event = await page.locator('a[href*="/events/"]').first().getAttribute('href');
 	await take(page, 'event', `${values.console}${event}`, 860);
+}
+
+const paidVisitor = (page: Page) =>
+	page.getByRole('row').filter({ hasText: '£' }).getByRole('link').first().getAttribute('href');
+
+/** Every page in every look, whole. */
+async function ofLooks(folder: string): Promise<void> {
+	mkdirSync(folder, { recursive: true });
+	const page = await signedIn();
+	const console = `${values.console}/console`;
+	await page.goto(`${console}/${aid}/visitors`);
+	const visitor = await paidVisitor(page);
+	await page.goto(`${values.console}${visitor}`);
+	const event = await page.locator('a[href*="/events/"]').first().getAttribute('href');
+	const all = [...pages, ...otherPages].map(([name, path]) => [name, `${console}/${path}`] as const);
+	for (const [name, address] of [
+		...all,
+		['visitor', `${values.console}${visitor}`] as const,
+		['event', `${values.console}${event}`] as const,
+	]) {
+		await page.goto(address);
+		await page.locator('main:not([aria-busy])').waitFor({ timeout: 60_000 });
+		for (const [look, viewport, media] of looks) {
+			await page.setViewportSize(viewport);
+			await page.emulateMedia(media);
+			await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
+		}
+	}
 }
 
 async function take(page: Page, name: string, address: string, height: number): Promise<void> {
@@ -191,8 +249,10 @@ async function take(page: Page, name: string, address: string, height: number): 
 }
 
 try {
-	await ofShop();
-	await ofConsole();
+	if (values.looks === undefined) {
+		await ofShop();
+		await ofConsole();
+	} else await ofLooks(values.looks);
 } finally {
 	await browser.close();
 }

@@ -61,7 +61,7 @@ const alwaysHeaders = {
 	'cross-origin-resource-policy': 'same-origin',
 } as const;
 
-const waitMsByDefault = 600;
+const waitMsByDefault = 450;
 /** A page that is being made is asked for again after so long, and one whose figures change. */
 const busyMs = 1000;
 const liveMs = 15_000;
@@ -179,6 +179,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		page: ConsolePage,
 		unnoted: PageRequest,
 	): Promise<ConsoleAnswer> {
+		const beganMs = monotonicMs();
 		const { request, account, person } = unnoted;
 		let notes = 0;
 		const note = async (action: string, about?: string, aid = account?.aid ?? null) => {
@@ -227,7 +228,7 @@ export function createConsole(options: ConsoleOptions): Console {
 			// What is written must be known to be written.
 			const made = await (action
 				? action.act(full).then((done) => done ?? redirect(addressOf(request)))
-				: madeInTime(page, full));
+				: madeInTime(page, full, beganMs));
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
 			const known = page.takesView && view ? await nameSuggestions(full as AccountRequest) : undefined;
@@ -254,10 +255,14 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	/** @returns undefined where the page is not ready in time; the next request for it gets what is being made */
-	async function madeInTime(page: ConsolePage, asked: PageRequest): Promise<PageAnswer | undefined> {
+	async function madeInTime(
+		page: ConsolePage,
+		asked: PageRequest,
+		beganMs: number,
+	): Promise<PageAnswer | undefined> {
 		const name = `${asked.session.hash} ${asked.request.path}?${asked.request.query}`;
 		const making = late.get(name) ?? (page.get?.(asked) as Promise<PageAnswer>);
-		const made = await untilDue(making, waitMs);
+		const made = await untilDue(making, Math.max(0, beganMs + waitMs - monotonicMs()));
 		late.delete(name);
 		if (made === undefined) {
 			late.set(name, making);
@@ -276,16 +281,19 @@ export function createConsole(options: ConsoleOptions): Console {
 		const { signal } = stopping;
 		let notes: Promise<DayNote[]> | undefined;
 		const reported = reportedAccount(account);
+		const { models, goals } = account;
+		const inTurn: ComputeInBackground = (job) =>
+			making.run(account.id, signal, () => compute(job, { signal, isKept: true }));
 		return {
 			account,
 			view,
 			calendar,
 			dayNotes: () => (notes ??= dayNotes(store.control, account.id, calendar)),
 			report: (query) =>
-				kept.value(['report', reported, query], async () => {
-					const make = () => compute({ type: 'report', account: reported, query }, { signal, isKept: true });
-					return JSON.parse(await making.run(account.id, signal, make));
-				}),
+				kept.value(['report', reported, query], async () =>
+					JSON.parse(await inTurn({ type: 'report', account: reported, query })),
+				),
+			computed: (job) => kept.value([job, models, goals], () => inTurn(job)),
 			attention: async (asked) =>
 				(await Promise.all(parts.map((part) => part.attention?.(asked) ?? []))).flat(),
 			kept: (key, make) => kept.value([account.id, key], make),

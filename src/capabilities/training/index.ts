@@ -32,6 +32,8 @@ export const training: Capability = {
 		background: async (at) => (await import('./jobs/background.ts')).followScores(at),
 		compute: {
 			training: async () => (await import('./jobs/train-job.ts')).trainJob,
+			outcomes: async () => (await import('./outcomes.ts')).outcomesJob,
+			distribution: async () => (await import('./serve/score-bands.ts')).distributionJob,
 		},
 	},
 };

@@ -1,7 +1,7 @@
 import type { Profile } from '../../core/domain/profile.ts';
 import { dayMs } from '../../core/durations.ts';
 import { openScorer } from '../../core/scoring/serve/visitor-scorer.ts';
-import type { Rule } from '../../core/segments/rule.ts';
+import { compileRule, type Rule } from '../../core/segments/rule.ts';
 import { scoredFacts } from '../../core/segments/rule-facts.ts';
 import { countVisitors, profilePages } from '../../core/store/account/reading/visitors.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
@@ -9,7 +9,30 @@ import type { PageReads } from '../../core/store/serving.ts';
 import type { Store } from '../../core/store/store.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
 import { type VisitorHistory, visitorHistories } from '../../kit/reading/histories.ts';
+import { knownAccount } from '../../kit/reading/known-account.ts';
 import { profilesAt } from './rows/snapshots.ts';
+
+declare module '../../kit/jobs/compute-jobs.ts' {
+	interface ComputeJobs {
+		outcomes: { job: OutcomesJob; progress: never; result: RuleOutcomes };
+	}
+}
+
+/** Does `ruleOutcomes` on the thread of jobs. */
+interface OutcomesJob {
+	readonly type: 'outcomes';
+	readonly aid: string;
+	readonly rules: readonly string[];
+	readonly include: 'gateways' | null;
+}
+
+export async function outcomesJob(
+	store: Store & PageReads,
+	{ aid, rules, include }: OutcomesJob,
+): Promise<RuleOutcomes> {
+	const compiled = rules.map((rule) => compileRule(rule));
+	return ruleOutcomes(store, await knownAccount(store, aid), compiled, include);
+}
 
 /** What became of those who matched a rule. */
 export interface RuleOutcome {

@@ -20,5 +20,6 @@ export const visitors: Capability = {
 	},
 	jobs: {
 		background: async (at) => (await import('./jobs/background.ts')).followErasures(at),
+		compute: { members: async () => (await import('./visitor-lists.ts')).membersJob },
 	},
 };

@@ -8,13 +8,16 @@ import {
 	wantedTouch,
 } from '../../core/domain/touch.ts';
 import { openScorer } from '../../core/scoring/serve/visitor-scorer.ts';
-import type { Rule } from '../../core/segments/rule.ts';
+import { compileRule } from '../../core/segments/rule.ts';
 import { scoredFacts } from '../../core/segments/rule-facts.ts';
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
 import { profilePages, profilesOf } from '../../core/store/account/reading/visitors.ts';
+import type { PageReads } from '../../core/store/serving.ts';
+import type { Store } from '../../core/store/store.ts';
 import type { AccountRequest } from '../../kit/console/page.ts';
 import { includeOf } from '../../kit/console/view.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
+import { knownAccount } from '../../kit/reading/known-account.ts';
 import { latestTouches, type TouchRow } from '../../kit/reading/touch-rows.ts';
 
 /** What a list shows of a visitor. Nothing but the `vid` is known where the hits are deleted. */
@@ -87,13 +90,28 @@ export async function visitorsWhoCame(asked: AccountRequest, limit: number): Pro
 /** Those of whom the numbers of members and the bands of scores are, or lists would not add up to them. */
 const maxVisitors = 10_000;
 
-/** Who matches a rule now. */
-export async function visitorsMatching(
-	{ store, account, view, now }: AccountRequest,
-	rule: Rule,
-): Promise<VisitorList> {
-	const nowMs = now();
-	const gateways = await gatewaysOf(store, account, { asOfMs: nowMs, include: includeOf(view) });
+declare module '../../kit/jobs/compute-jobs.ts' {
+	interface ComputeJobs {
+		members: { job: MembersJob; progress: never; result: VisitorList };
+	}
+}
+
+/** Finds who matches a rule now, on the thread of jobs. */
+interface MembersJob {
+	readonly type: 'members';
+	readonly aid: string;
+	readonly rule: string;
+	readonly include: 'gateways' | null;
+}
+
+export async function membersJob(store: Store & PageReads, job: MembersJob): Promise<VisitorList> {
+	const account = await knownAccount(store, job.aid);
+	const rule = compileRule(
+		job.rule,
+		account.goals.map(({ name }) => name),
+	);
+	const nowMs = store.now();
+	const gateways = await gatewaysOf(store, account, { asOfMs: nowMs, include: job.include });
 	const visitors: ListedVisitor[] = [];
 	let [looked, left] = [0, 0];
 	await using scorer = openScorer(store, nowMs);

@@ -72,9 +72,13 @@ export interface Question {
 
 export type Questions<Of> = Readonly<Record<string, (asked: Of) => Promise<Question | undefined>>>;
 
+type BackgroundJob<Type extends keyof ComputeJobs> = Omit<ComputeJobs[Type]['job'], 'isInBackground'> & {
+	readonly type: Type;
+};
+
 /** Does a job on a thread, as `compute` does, at the place of the console. */
 export type ComputeInBackground = <Type extends keyof ComputeJobs>(
-	job: Omit<ComputeJobs[Type]['job'], 'isInBackground'> & { readonly type: Type },
+	job: BackgroundJob<Type>,
 	options?: JobOptions<ComputeJobs[Type]['progress']>,
 ) => Promise<ComputeJobs[Type]['result']>;
 
@@ -149,6 +153,8 @@ export interface AccountRequest extends PageRequest {
 	report(query: ReportQuery): Promise<Report>;
 	/** What capabilities say that somebody should look at. */
 	attention(asked: AccountRequest): Promise<readonly HtmlValue[]>;
+	/** Does a job of the account on the thread of reports, unless it was done a short while ago with the same models and goals. */
+	computed<Type extends keyof ComputeJobs>(job: BackgroundJob<Type>): Promise<ComputeJobs[Type]['result']>;
 	/** What the account's pages have made a short while ago, else what is made now. @param key all that it depends on, but for time */
 	kept<Made>(key: unknown, make: () => Promise<Made>): Promise<Made>;
 	/** What a page can be without, if it is made soon; else undefined, and the page says so and is `unfinished`. */

@@ -10,7 +10,7 @@ export interface JobOptions<Progress> {
 
 /** V8's default lets the young objects of each thread take some 50 MiB, and a training has three. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8 };
-/** A kept thread waits so long. There is at most one of each name. */
+/** A kept thread waits so long. There is at most one of each module, for jobs of whatever name. */
 const keptMs = 30_000;
 const kept = new Map<string, { readonly thread: Thread<unknown>; readonly timer: NodeJS.Timeout }>();
 
@@ -22,7 +22,7 @@ export async function runJob<Result, Progress>(
 	{ signal, onProgress, isKept }: JobOptions<Progress>,
 ): Promise<Result> {
 	signal?.throwIfAborted();
-	const thread = (isKept && takeKept(name)) || new Thread<unknown>({ file, name, resourceLimits });
+	const thread = (isKept && takeKept(file.href)) || new Thread<unknown>({ file, name, resourceLimits });
 	const cut = () => thread.cut();
 	signal?.addEventListener('abort', cut, { once: true });
 	try {
@@ -31,21 +31,21 @@ export async function runJob<Result, Progress>(
 		throw signal?.aborted ? signal.reason : error;
 	} finally {
 		signal?.removeEventListener('abort', cut);
-		if (isKept && !kept.has(name)) keep(name, thread);
+		if (isKept && !kept.has(file.href)) keep(file.href, thread);
 		else cut();
 	}
 }
 
-function takeKept(name: string): Thread<unknown> | undefined {
-	const { thread, timer } = kept.get(name) ?? {};
-	kept.delete(name);
+function takeKept(file: string): Thread<unknown> | undefined {
+	const { thread, timer } = kept.get(file) ?? {};
+	kept.delete(file);
 	clearTimeout(timer);
 	return thread?.hasEnded ? undefined : thread;
 }
 
 /** The process may end meanwhile. */
-function keep(name: string, thread: Thread<unknown>): void {
+function keep(file: string, thread: Thread<unknown>): void {
 	thread.unref();
-	const timer = setTimeout(() => takeKept(name)?.cut(), keptMs).unref();
-	kept.set(name, { thread, timer });
+	const timer = setTimeout(() => takeKept(file)?.cut(), keptMs).unref();
+	kept.set(file, { thread, timer });
 }

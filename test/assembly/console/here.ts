@@ -6,10 +6,12 @@ import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import type { TrainingJob } from '../../../src/capabilities/training/jobs/training-jobs.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';
 import { QueueFullError } from '../../../src/core/errors.ts';
-import type { OpenStore, StorePlace } from '../../../src/core/store/store.ts';
+import type { OpenStore } from '../../../src/core/store/store.ts';
+import { assembled } from '../../../src/kit/assembled.ts';
 import type { SsoSettings } from '../../../src/kit/console/exchange.ts';
 import type { ComputeInBackground, ConsolePage } from '../../../src/kit/console/page.ts';
 import { compute } from '../../../src/kit/jobs/compute.ts';
+import type { ComputeJob } from '../../../src/kit/jobs/compute-jobs.ts';
 import type { Grant } from '../../../src/kit/person.ts';
 import type { ReportJob } from '../../../src/kit/reports/report-job.ts';
 import { addAccount, type Engine } from '../../core/store/engines.ts';
@@ -31,12 +33,17 @@ export interface ConsoleHere {
 	person(email: string, grants: readonly Grant[]): Promise<Browser>;
 }
 
-/** Does the jobs of a console as its thread does, but for reports, which the test makes itself. */
-export const computeAt = (place: StorePlace, makeReport: (job: ReportJob) => Promise<object>) =>
-	(async (job: ReportJob | TrainingJob, options: object) =>
-		job.type === 'report'
-			? JSON.stringify(await makeReport(job))
-			: compute(place, { ...job, isInBackground: true }, options)) as unknown as ComputeInBackground;
+/**
+ * Does the jobs of a console: trainings as its thread does, reports as the test makes them itself, and all others here, at the
+ * time of the test.
+ */
+export const computeAt = (store: OpenStore, makeReport: (job: ReportJob) => Promise<object>) =>
+	(async (job: ReportJob | TrainingJob, options: object) => {
+		if (job.type === 'report') return JSON.stringify(await makeReport(job));
+		if (job.type === 'training') return compute(store.place, { ...job, isInBackground: true }, options);
+		const run = await assembled('computeJobs')[(job as ComputeJob).type]?.();
+		return structuredClone(await run?.(store, structuredClone(job) as never, () => {}));
+	}) as unknown as ComputeInBackground;
 
 /** The console in this process, with the accounts `c-a-one` and `c-a-two`, and a clock that tests move. Figures are not made unless asked for. */
 export async function consoleHere(
@@ -68,7 +75,7 @@ export async function consoleHere(
 		...settings,
 		monotonicMs: () => clock.monotonicMs,
 		parts: [...parts, { pages: settings.pages ?? [] }],
-		compute: computeAt({ database }, async ({ account, query }) => {
+		compute: computeAt(store, async ({ account, query }) => {
 			if (!settings.makesReports) throw new QueueFullError('no figures are made here');
 			return runReport(store, account, query);
 		}),
@@ -111,7 +118,7 @@ export async function consoleOfDemo(t: Lasting, visitors: number) {
 		monotonicMs: () => performance.now(),
 		parts,
 		onError: (error) => errors.push(error),
-		compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query)),
+		compute: computeAt(store, ({ account, query }) => runReport(store, account, query)),
 		waitMs: 60_000,
 	});
 	t.after(() => console.stop());

@@ -5,7 +5,8 @@ import { openStore } from '../../../src/assembly/open.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';
-import { addAccount, enginesAboveContract } from '../../core/store/engines.ts';
+import { OperatorError } from '../../../src/core/errors.ts';
+import { addAccount, engines, enginesAboveContract } from '../../core/store/engines.ts';
 import { parts } from '../../pages.ts';
 import { Browser, consoleUrl } from './browser.ts';
 import { computeAt } from './here.ts';
@@ -26,7 +27,7 @@ for (const engine of enginesAboveContract)
 			monotonicMs: () => performance.now(),
 			parts,
 			onError: (error) => assert.fail(String(error)),
-			compute: computeAt(store.place, async ({ account, query }) => {
+			compute: computeAt(store, async ({ account, query }) => {
 				if (query.kind === 'attribution') await late.promise;
 				return runReport(store, account, query);
 			}),
@@ -47,3 +48,35 @@ for (const engine of enginesAboveContract)
 		assert.equal(finished.headers.refresh, undefined);
 		assert.doesNotMatch(finished.body, /aria-busy|is being made/);
 	});
+
+test('what takes a look at thousands of visitors is no work of the thread that answers', async (t) => {
+	const store = await openStore(await (engines[0] as (typeof engines)[number]).installedAddress(t), {});
+	t.after(() => store.close());
+	await addAccount(store, 'c-a-one');
+	const { id } = await store.control.account('c-a-one');
+	await store.control.createSegment(id, { id: 'all', name: 'All', rule: 'true' });
+	const directory = await AccessDirectory.load(store.control, () => {});
+	t.after(() => directory.stop());
+	const later = Promise.withResolvers<void>();
+	const pages = createConsole({
+		store,
+		directory,
+		consoleUrl,
+		now: store.now,
+		monotonicMs: () => performance.now(),
+		parts,
+		onError: (error) => assert.fail(String(error)),
+		compute: (async () => {
+			await later.promise;
+			throw new OperatorError('nothing is made here');
+		}) as never,
+		waitMs: 300,
+	});
+	t.after(() => pages.stop());
+	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'analyst' }]);
+	const browser = new Browser(pages);
+	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+	for (const page of ['segments', 'scores', 'visitors?segment=all', 'visitors?goal=subscription&band=high'])
+		assert.equal((await browser.get(`/console/c-a-one/${page}`)).headers.refresh, '1', page);
+	later.resolve();
+});

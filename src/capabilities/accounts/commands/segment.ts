@@ -9,6 +9,7 @@ import { command, includeOption } from '../../../kit/cli/command.ts';
 import { print } from '../../../kit/cli/output.ts';
 import { showProgress } from '../../../kit/cli/progress.ts';
 import { plainName } from '../../../kit/format/values.ts';
+import { knownAccount } from '../../../kit/reading/known-account.ts';
 import * as segments from '../acts/segments.ts';
 import { type CountOptions, countMatches, type MatchCount } from '../count.ts';
 
@@ -95,8 +96,7 @@ async function countIn(
 	rule: Rule,
 	{ quiet, ...counting }: { quiet: boolean } & Omit<CountOptions, 'onProgress'>,
 ): Promise<MatchCount> {
-	const account = (await store.control.accessSnapshot()).accounts.get(aid);
-	if (!account) throw new OperatorError(`The account ${aid} is disabled, or its client is.`);
+	const account = await knownAccount(store, aid);
 	const progress = showProgress(process.stderr, 'visitors', quiet);
 	const onProgress = (done: number, total: number) => progress.update(`testing ${aid}`, done, total);
 	try {

@@ -12,7 +12,7 @@ import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { asWritten, type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { displayName, plainName } from '../../../kit/format/values.ts';
 import { withBounds } from '../../../kit/reports/share-interval.ts';
-import { outcomeDays, type RuleOutcome, type RuleOutcomes, ruleOutcomes } from '../../training/outcomes.ts';
+import { outcomeDays, type RuleOutcome, type RuleOutcomes } from '../../training/outcomes.ts';
 import { createSegment, deleteSegment, updateSegment } from '../acts/segments.ts';
 
 /** Bounds the elements of the page. */
@@ -183,12 +183,11 @@ function triedPart(outcome: HtmlValue): Html {
 
 /** Whoever types a rule asks for its outcome again and again, beside those of all others. */
 function keptOutcomes(
-	{ account, store, view, kept }: AccountRequest,
+	{ account, view, computed }: AccountRequest,
 	rules: readonly Rule[],
 ): Promise<RuleOutcomes> {
-	const include = includeOf(view);
-	const key = ['outcomes', rules.map(({ text }) => text), account.models, include];
-	return kept(key, () => ruleOutcomes(store, account, rules, include));
+	const texts = rules.map(({ text }) => text);
+	return computed({ type: 'outcomes', aid: account.aid, rules: texts, include: includeOf(view) });
 }
 
 const codeOf = (rule: string) => html`<code>${asWritten(rule)}</code>`;

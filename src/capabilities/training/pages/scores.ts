@@ -19,7 +19,6 @@ import { may } from '../../../kit/person.ts';
 import { bars } from '../../../kit/reports/report-rows.ts';
 import { activateModel } from '../acts.ts';
 import { type ComparedModel, comparedModels, modelReport } from '../judge/model-versions.ts';
-import { scoreDistribution } from '../serve/score-bands.ts';
 import { logEndedText } from './log-end.ts';
 import { type FigureRows, figuresOf, tablesOf } from './report-figures.ts';
 import { laterFigures } from './report-page.ts';
@@ -122,12 +121,13 @@ function visitorsOf(
 }
 
 async function distribution(asked: AccountRequest, goal: Goal): Promise<Html> {
-	const { store, account, view, kept } = asked;
-	const include = includeOf(view);
-	const { all, gatewayVisitors, drawn, knownToMs, bands, histogram } = await kept(
-		['distribution', goal, account.models, include],
-		() => scoreDistribution(store, account, goal.name, include),
-	);
+	const { account, view } = asked;
+	const { all, gatewayVisitors, drawn, knownToMs, bands, histogram } = await asked.computed({
+		type: 'distribution',
+		aid: account.aid,
+		goal: goal.name,
+		include: includeOf(view),
+	});
 	const visitors = bands.reduce((sum, band) => sum + band.visitors, 0);
 	const end = (score: number) => Number((100 * score).toPrecision(2));
 	const rows = histogram.map(({ from, to, visitors: number }) => ({

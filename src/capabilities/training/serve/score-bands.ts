@@ -6,7 +6,29 @@ import type { PageReads } from '../../../core/store/serving.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { gatewaysOf } from '../../../kit/reading/gateways.ts';
 import { historyReader } from '../../../kit/reading/histories.ts';
+import { knownAccount } from '../../../kit/reading/known-account.ts';
 import { endOfLog } from './base-rate.ts';
+
+declare module '../../../kit/jobs/compute-jobs.ts' {
+	interface ComputeJobs {
+		distribution: { job: DistributionJob; progress: never; result: ScoreDistribution };
+	}
+}
+
+/** Does `scoreDistribution` on the thread of jobs. */
+interface DistributionJob {
+	readonly type: 'distribution';
+	readonly aid: string;
+	readonly goal: string;
+	readonly include: 'gateways' | null;
+}
+
+export async function distributionJob(
+	store: Store & PageReads,
+	{ aid, goal, include }: DistributionJob,
+): Promise<ScoreDistribution> {
+	return scoreDistribution(store, await knownAccount(store, aid), goal, include);
+}
 
 /** The scores of the visitors of one band of a goal. */
 export interface BandScores {

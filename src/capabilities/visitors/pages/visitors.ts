@@ -1,7 +1,6 @@
 import { touchDimensions, touchNames } from '../../../core/domain/touch.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
-import { compileRule } from '../../../core/segments/rule.ts';
 import { profilesOf } from '../../../core/store/account/reading/visitors.ts';
 import { redirect } from '../../../kit/console/exchange.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
@@ -16,7 +15,7 @@ import { gatewaysOf } from '../../../kit/reading/gateways.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';
 import { visitorsWith } from '../../../kit/reading/visitor-finding.ts';
 import { addDays } from '../../../kit/reports/calendar.ts';
-import { type ListedVisitor, listedVisitors, visitorsMatching, visitorsWhoCame } from '../visitor-lists.ts';
+import { type ListedVisitor, listedVisitors, visitorsWhoCame } from '../visitor-lists.ts';
 
 /** Of the latest hits, the visitors are recent. */
 const recentHits = 2000;
@@ -113,15 +112,13 @@ async function members(
 	asked: AccountRequest,
 	{ name, rule, command }: NonNullable<ReturnType<typeof chosenRule>>,
 ): Promise<Html> {
-	const { account, request, view, kept } = asked;
-	const compiled = compileRule(
+	const { account, request, view, computed } = asked;
+	const { visitors, lookedThrough, gatewayVisitors } = await computed({
+		type: 'members',
+		aid: account.aid,
 		rule,
-		account.goals.map((goal) => goal.name),
-	);
-	const { visitors, lookedThrough, gatewayVisitors } = await kept(
-		['members', rule, account.models, includeOf(view)],
-		() => visitorsMatching(asked, compiled),
-	);
+		include: includeOf(view),
+	});
 	return html`<section class="section"><h2>Who is in <bdi>${name}</bdi> now: ${formatNumber(visitors.length)}</h2>
 <p><a href="${request.path}">Recent visitors</a></p>
 ${visitors.length > 0 && visitorTable(asked, visitors)}

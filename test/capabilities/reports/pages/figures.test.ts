@@ -31,7 +31,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 		monotonicMs: () => performance.now(),
 		parts,
 		onError: (error) => errors.push(error),
-		compute: computeAt(store.place, async ({ account, query }) => runReport(store, account, query)),
+		compute: computeAt(store, async ({ account, query }) => runReport(store, account, query)),
 		waitMs: 60_000,
 	});
 	t.after(() => pages.stop());

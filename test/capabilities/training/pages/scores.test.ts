@@ -58,7 +58,7 @@ async function withDemo(t: Lasting) {
 		monotonicMs: () => performance.now(),
 		onError: (error) => errors.push(error),
 		parts,
-		compute: computeAt({ database }, ({ account, query }) => runReport(store, account, query)),
+		compute: computeAt(store, ({ account, query }) => runReport(store, account, query)),
 	});
 	t.after(() => console.stop());
 	const person = async (role: PersonRole, of: string | null = aid) => {
@@ -209,7 +209,7 @@ test('the page of scores says when the log has ended, and only then', async (t) 
 			monotonicMs: () => performance.now(),
 			onError: (error) => errors.push(error),
 			parts,
-			compute: computeAt(store.place, ({ account, query }) => runReport(store, account, query)),
+			compute: computeAt(store, ({ account, query }) => runReport(store, account, query)),
 		});
 		t.after(() => console.stop());
 		const made = await store.control.people.create(`${nowMs}@example.com`, [{ aid, role: 'viewer' }]);
