@@ -21,12 +21,12 @@ const jobs = [
 	{
 		job: 'which uploads failed today',
 		clicks: ['Uploads', 'Today'],
-		answer: 'Today, 1 of 2 uploads failed: 1 invalid request.',
+		answer: 'Today, 1 of 2 API uploads failed: 1 invalid request.',
 	},
 	{
 		job: 'which uploads failed yesterday',
 		clicks: ['Uploads', 'Yesterday'],
-		answer: 'Yesterday, no upload came.',
+		answer: 'Yesterday, no upload came through the API.',
 	},
 	{ job: 'erase customer-42', clicks: ['Visitors', 'Find'], answer: 'Erase this customer' },
 ] as const;

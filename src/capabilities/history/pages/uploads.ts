@@ -45,7 +45,7 @@ export const uploadsPage = accountPage({
 		);
 		return html`${tabs(links)}
 <form class="choice" method="get" action="${request.path}"><label>Day <input type="date" name="day" value="${query.get('day')}" max="${dayOf(now())}" required></label>
-<button>Show</button> <span class="zone">Days and times are in UTC</span></form>
+<button>Show</button> <span class="zone">Uploads are counted by days of UTC</span></form>
 ${await answers(asked, days, when)}
 ${await latest(asked, days)}
 ${await quotas(asked)}`;
@@ -122,12 +122,12 @@ function answerText(rows: readonly FlatRow[], causes: readonly string[], when: s
 		.map((cause) => ({ cause, count: rows.reduce((sum, row) => sum + Number(row[cause]), 0) }))
 		.toSorted((a, b) => b.count - a.count);
 	const all = counts.reduce((sum, { count }) => sum + count, 0);
-	if (all === 0) return `${when}, no upload came.`;
+	if (all === 0) return `${when}, no upload came through the API.`;
 	const failed = counts.filter(({ cause }) => !(cause in causeTexts));
 	const sum = failed.reduce((total, { count }) => total + count, 0);
 	const conflicts = counts.find(({ cause }) => cause === 'conflict')?.count ?? 0;
 	const why = failed.map(({ cause, count }) => `${formatNumber(count)} ${words(cause)}`);
-	return `${when}, ${sum === 0 ? 'none' : formatNumber(sum)} of ${counted(all, 'upload')} failed${sum > 0 ? `: ${listed(why)}` : ''}.${conflicts > 0 ? ` ${counted(conflicts, 'other')} had conflicts.` : ''}`;
+	return `${when}, ${sum === 0 ? 'none' : formatNumber(sum)} of ${counted(all, 'API upload')} failed${sum > 0 ? `: ${listed(why)}` : ''}.${conflicts > 0 ? ` ${counted(conflicts, 'other')} had conflicts.` : ''}`;
 }
 
 async function answers(asked: AccountRequest, days: readonly string[], when: string): Promise<Html> {
@@ -171,12 +171,24 @@ async function problems(asked: AccountRequest, days: readonly string[]): Promise
 	return html`${sortedTable(asked, 'Failed uploads, and those with conflicts', own, {
 		When: ({ atMs }) => timeOf(isoTime(atMs)),
 		Answer: ({ cause }) => causeText(cause),
-		'What was wrong, by row and field…': ({ detail }) => nameOf(detail || null),
+		'What was wrong…': ({ detail }) => nameOf(problemText(detail) || null),
 		'Key…': ({ keyId }) => html`<code>${keyId}</code>`,
 		'Request…': ({ requestId }) => html`<code>${requestId}</code>`,
 	})}
-<p class="note">Nothing of what was sent is kept. Details are of the client's latest 100; what was refused by rate, quota or scope is only counted.</p>`;
+<p class="note">The content of failed uploads is not stored. These are the client's latest 100. Refusals by rate, quota or scope are only counted.</p>`;
 }
+
+/** Details count events from 0, as programs do. */
+function problemText(detail: string): string {
+	return detail
+		.replace(
+			/^rows (.*) of data$/,
+			(_, rows: string) => `event ${counting(rows)}: its tid is stored with other content, which stays`,
+		)
+		.replaceAll(/data\[(\d+)\]\.?/g, (_, row) => `event ${counting(row)}: `);
+}
+
+const counting = (rows: string) => rows.replaceAll(/\d+/g, (row) => String(Number(row) + 1));
 
 async function quotas(asked: AccountRequest): Promise<Html> {
 	const { store, account, now } = asked;
@@ -195,7 +207,7 @@ async function quotas(asked: AccountRequest): Promise<Html> {
 		'#Used this month': ({ used }) => used,
 		'#Left': ({ remaining }) => remaining,
 		'#Quota': ({ quota }) => quota,
-		'#This month at this pace': (one) => {
+		'#Forecast for the month': (one) => {
 			const forecast = forecastOf(one, now());
 			return forecast > one.quota ? html`<span class="bad">${formatNumber(forecast)}</span>` : forecast;
 		},
@@ -223,7 +235,7 @@ async function latest(asked: AccountRequest, days: readonly string[]): Promise<H
 	// The last one may go on among events that were not read.
 	const whole = events.length < readEvents || uploads.length === 1 ? uploads : uploads.slice(0, -1);
 	const shown = whole.filter(([one]) => one && isIn(days, one.receivedAtMs));
-	const table = sortedTable(asked, 'Stored uploads', shown, {
+	const table = sortedTable(asked, 'Stored uploads and imports', shown, {
 		Received: ([one]) => one && timeOf(isoTime(one.receivedAtMs)),
 		'Request…': ([one]) => (one?.requestId ? html`<code>${nameOf(one.requestId)}</code>` : 'imported'),
 		'Key…': ([one]) => (one?.keyId ? html`<code>${one.keyId}</code>` : '-'),
@@ -232,7 +244,7 @@ async function latest(asked: AccountRequest, days: readonly string[]): Promise<H
 		'One of its events…': ([one]) =>
 			one && html`<a href="${eventPath(account.aid, one.tid)}">${nameOf(one.tid)}</a>`,
 	});
-	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Stored uploads</h2>
+	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Stored uploads and imports</h2>
 ${
 	events.length === 0
 		? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>bin/caskade upload FILE --aid ${account.aid}</code>.</p>`
@@ -240,5 +252,5 @@ ${
 			? html`<p class="empty">Nothing was stored in these days.</p>`
 			: table
 }
-<p class="note">${whole.length === shown.length && shown.length > 0 && `These are the latest ${counted(shown.length, 'upload')}. `}Uploads that stored nothing new are not here.</p></section>`;
+<p class="note">${whole.length === shown.length && shown.length > 0 && `These are the latest ${formatNumber(shown.length)}. `}Uploads that repeat what is stored are not listed.</p></section>`;
 }

@@ -6,7 +6,7 @@ import { checkField, formOf } from '../../../kit/console/form.ts';
 import { customerPath, searchPath, visitorPath } from '../../../kit/console/links.ts';
 import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { nameOf } from '../../../kit/console/page-table.ts';
-import { type Html, html } from '../../../kit/format/html.ts';
+import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { eraseOneCustomer } from '../acts.ts';
 import { type Erasable, erasable } from '../store/erasure.ts';
@@ -25,8 +25,8 @@ export const customerPage = accountPage({
 		const found = await erasable(asked.store, account.id, { cid });
 		if (isNothing(found)) return { missing: nothingOf(cid) };
 		await asked.note('customer viewed', cid);
-		return html`<p>Stored of the customer <strong>${nameOf(cid)}</strong>:</p>
-${contents(asked, found)}
+		return html`<p>Stored about customer <strong>${nameOf(cid)}</strong>:</p>
+${contents(asked, found, html`<li>${counted(found.events, 'subscription event')} with this customer id or of these visitors</li>`)}
 <p><a href="${searchPath(account.aid, cid)}">The visitors and subscription events</a></p>
 <section class="section"><h2>Everything stored</h2>
 <p>For a request of this person to see their data: one JSON document, with every visitor, hit and event.</p>
@@ -55,11 +55,11 @@ export const eraseCustomerPage = accountPage({
 		const path = customerPath(account.aid, cid);
 		if (isNothing(found)) return { missing: nothingOf(cid) };
 		const { shared = [], events } = found;
-		return html`<p>Of the customer <strong>${nameOf(cid)}</strong> this would go:</p>
+		return html`<p>To be deleted of customer <strong>${nameOf(cid)}</strong>:</p>
 ${contents(asked, found)}
-<p>${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id.</p>
-${shared.length > 0 && html`<p class="warning">${counted(shared.length, 'visitor')} of these ${shared.length === 1 ? 'has' : 'have'} shown other customers, too: what is the others' is taken apart first, and stays theirs.</p>`}
-<p>Running pages forget the visitors within a second. It cannot be undone. Earlier backups still contain the data.</p>
+<p>Kept without visitor and customer id: ${counted(events, 'subscription event')}.</p>
+${shared.length > 0 && html`<p class="warning">${counted(shared.length, 'visitor')} of these ${shared.length === 1 ? 'has' : 'have'} reported other customers, too. What belongs to those is split off first, and stays.</p>`}
+<p>This takes effect within a second, and cannot be undone. Earlier backups still contain the data.</p>
 ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase the customer', { look: 'danger' })}
 <p><a href="${path}">Leave everything as it is</a></p>`;
 	},
@@ -67,10 +67,11 @@ ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase 
 		async erase(asked) {
 			const { form } = asked;
 			const cid = cidOf(asked);
-			if (!form.has('sure')) throw new OperatorError('Say that you are sure: it cannot be undone.');
+			if (!form.has('sure'))
+				throw new OperatorError('Tick “Erase all of this” to confirm. It cannot be undone.');
 			const { vids, hits, visits, events } = await asked.act(eraseOneCustomer, { cid });
 			return {
-				once: html`<p class="warning" role="status">The customer is erased: ${counted(vids.length, 'visitor')}, ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. ${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id. Earlier backups still contain the data.</p>
+				once: html`<p class="warning" role="status">The customer is erased: ${counted(vids.length, 'visitor')}, ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. Kept without visitor and customer id: ${counted(events, 'subscription event')}. Earlier backups still contain the data.</p>
 <p><a href="/console/${asked.account.aid}/visitors">To the visitors</a></p>`,
 			};
 		},
@@ -79,18 +80,19 @@ ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase 
 
 const cidOf = ({ parts }: AccountRequest) => parts.cid as string;
 
-const nothingOf = (cid: string) => html`<p class="empty">Nothing is stored of a customer ${nameOf(cid)}.</p>`;
+const nothingOf = (cid: string) =>
+	html`<p class="empty">Nothing is stored about a customer ${nameOf(cid)}.</p>`;
 
 function isNothing({ vids, events, links }: Erasable): boolean {
 	return vids.length + events + links === 0;
 }
 
-function contents({ account }: AccountRequest, { vids, hits, visits, events, links }: Erasable): Html {
+function contents({ account }: AccountRequest, found: Erasable, more: HtmlValue = null): Html {
+	const { vids, hits, visits, links } = found;
 	const visitors = vids
 		.slice(0, shownVisitors)
 		.map((vid) => html` <a href="${visitorPath(account.aid, vid)}">${vid.slice(0, 12)}…</a>`);
 	return html`<ul><li>${counted(vids.length, 'visitor')}${vids.length > 0 && html`:${visitors}`}${vids.length > shownVisitors && ' and others'}</li>
 <li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with profiles and touches</li>
-<li>${counted(links, 'id')} of the customer and of transactions that pages have shown</li>
-<li>visitor and customer id of ${counted(events, 'subscription event')}</li></ul>`;
+<li>${counted(links, 'id')} of the customer and of transactions, reported by pages</li>${more}</ul>`;
 }

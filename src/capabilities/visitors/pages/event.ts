@@ -46,13 +46,13 @@ export const eventPage = accountPage({
 			'Event type': nameOf(event.evt),
 			Happened: [
 				calendar.timeOf(event.happenedAtMs),
-				event.at === undefined && ', when it arrived: it told no other time',
+				event.at === undefined && ', the time of the upload: no other was sent',
 			],
 			Subscription: [search(event.subid), journey?.course && `, ${journey.course.state}`],
 			'Customer id':
 				event.cid === null
-					? 'none was sent'
-					: html`${search(event.cid)} (<a href="${customerPath(account.aid, event.cid)}">everything of this customer</a>)`,
+					? 'none: not sent, or erased'
+					: html`${search(event.cid)} (<a href="${customerPath(account.aid, event.cid)}">all data of this customer</a>)`,
 		})}
 ${await uploadSection(asked, event)}
 ${visitorSection(asked, event)}
@@ -118,8 +118,7 @@ async function unknownEvent({ store, account }: AccountRequest, tid: string): Pr
 		({ vid }) => html`<a href="${visitorPath(account.aid, vid)}">visitor ${vid.slice(0, 12)}…</a>`,
 	);
 	const missing = html`<p class="empty">No subscription event with the transaction ${nameOf(tid)} is stored.
-${shown.length > 0 && html`A page has shown it to ${commaed(visitors)}, so an upload is missing.`}
-Whether it was ever uploaded, an API key asks with <code>GET /subscription/${nameOf(tid)}</code>.</p>
+${shown.length > 0 && html`A page of ${commaed(visitors)} has reported it, so its upload is missing.`}</p>
 <p><a href="/console/${account.aid}/visitors">Find another</a></p>`;
 	return { missing };
 }
@@ -149,15 +148,15 @@ ${others.length > 0 && eventTable(asked, others)}</section>`;
 }
 
 const reasons = {
-	2: 'A page has shown the transaction to this visitor first.',
-	1: 'A page has shown the customer id to this visitor first.',
-	0: 'It names nobody who is known, and follows its subscription, which belongs to this visitor.',
+	2: 'Matched by transaction: this visitor was the first whose page reported it.',
+	1: 'Matched by customer id: this visitor was the first whose page reported it.',
+	0: 'Matched through its subscription, which belongs to this visitor.',
 } as const;
 
 function visitorSection({ account }: AccountRequest, { vid, named }: TracedEvent): Html {
 	const { aid } = account;
-	return html`<section class="section"><h2>Whose it is</h2>
-${vid === null && html`<p class="empty">Nobody: no page has shown its transaction or its customer id, nor those of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are joined</a></p>`}
+	return html`<section class="section"><h2>Visitor</h2>
+${vid === null && html`<p class="empty">Not matched to a visitor: no page has reported its transaction or customer id, nor any of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are joined</a></p>`}
 ${vid !== null && html`<p><a href="${visitorPath(aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`}</section>`;
 }
 

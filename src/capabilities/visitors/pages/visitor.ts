@@ -40,7 +40,7 @@ export const visitorPage = accountPage({
 		const { account, parts, person, calendar, store } = asked;
 		const known = await store.read(account.id, visitorRecord(parts.vid as string, 1));
 		if (!known) {
-			const missing = html`<p class="empty">Nothing is stored of a visitor ${nameOf(parts.vid as string)}.</p>
+			const missing = html`<p class="empty">Nothing is stored about a visitor ${nameOf(parts.vid as string)}.</p>
 <p><a href="/console/${account.aid}/visitors">Find another</a></p>`;
 			return { missing };
 		}
@@ -56,7 +56,7 @@ ${hitsSection(asked, life)}
 <section class="section"><h2>Everything stored</h2>
 <p>For a request of this person to see their data: one JSON document, with every hit.</p>
 ${formOf(asked, 'export', null, 'Export')}
-${customersOf(life).map((cid) => html`<p><a href="${customerPath(account.aid, cid)}">Everything of the customer ${nameOf(cid)}, with all their visitors, to export or erase</a></p>`)}
+${customersOf(life).map((cid) => html`<p><a href="${customerPath(account.aid, cid)}">All data of customer ${nameOf(cid)}: export or erase</a></p>`)}
 ${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase this visitor</a></p>`}</section>
 <p class="note">Times are in ${calendar.timezone}. That you have looked at this visitor is in the audit log.</p>`;
 	},
@@ -120,25 +120,26 @@ export const eraseVisitorPage = accountPage({
 		const { hits, visits, events, links, customers } = await erasable(store, account.id, { vid });
 		const path = visitorPath(account.aid, vid);
 		if (hits + visits + events + links === 0)
-			return { missing: html`<p class="empty">Nothing is stored of a visitor ${nameOf(vid)}.</p>` };
+			return { missing: html`<p class="empty">Nothing is stored about a visitor ${nameOf(vid)}.</p>` };
 		const fields = html`<p><label><input type="checkbox" name="sure" value="yes" required> Erase all of this</label></p>`;
 		return html`<p><a href="${path}">Visitor ${vid}</a></p>
-<p>This would go:</p>
+<p>To be deleted:</p>
 <ul><li>${counted(hits, 'hit')} of ${counted(visits, 'visit')}, with the profile and the touches</li>
-<li>${counted(links, 'customer id')} and transactions that pages have shown</li>
-<li>visitor and customer id of ${counted(events, 'subscription event')}, which ${events === 1 ? 'stays' : 'stay'} as sales</li></ul>
-${customers && html`<p class="warning">The visitor has shown ${customers} customers, and what is theirs goes with it. <code>caskade visitor rebuild ${account.aid}</code> takes it apart.</p>`}
-<p>Running pages forget the visitor within a second. It cannot be undone. Earlier backups still contain the data.</p>
+<li>${counted(links, 'id')} of customers and transactions, reported by pages</li></ul>
+<p>Kept without visitor and customer id: ${counted(events, 'subscription event')}.</p>
+${customers && html`<p class="warning">This visitor has reported ${customers} customers, and their data goes with it. <code>caskade visitor rebuild ${account.aid}</code> splits it first.</p>`}
+<p>This takes effect within a second, and cannot be undone. Earlier backups still contain the data.</p>
 ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 <p><a href="${path}">Leave everything as it is</a></p>`;
 	},
 	actions: {
 		async erase(asked) {
 			const { account, parts, form } = asked;
-			if (form.get('sure') !== 'yes') throw new OperatorError('Say that you are sure: it cannot be undone.');
+			if (form.get('sure') !== 'yes')
+				throw new OperatorError('Tick “Erase all of this” to confirm. It cannot be undone.');
 			const { hits, visits, events } = await asked.act(eraseOneVisitor, { vid: parts.vid as string });
 			return {
-				once: html`<p class="warning" role="status">The visitor is erased: ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. ${counted(events, 'subscription event')} ${events === 1 ? 'stays as a sale' : 'stay as sales'}, without visitor and customer id. Other visitors of the same customer are as they were. Earlier backups still contain the data.</p>
+				once: html`<p class="warning" role="status">The visitor is erased: ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. Kept without visitor and customer id: ${counted(events, 'subscription event')}. Other visitors of the same customer are as they were. Earlier backups still contain the data.</p>
 <p><a href="/console/${account.aid}/visitors">To the visitors</a></p>`,
 			};
 		},
@@ -175,7 +176,7 @@ function facts({ account, calendar, now }: AccountRequest, { record, changes }: 
 		Visitor: html`<code>${vid}</code>`,
 		...(profile ? seen(profile) : { Hits: 'deleted: they are kept for a time only' }),
 		'Customer id': shown('cid', searchPath),
-		'Transactions shown': shown('tid', eventPath),
+		'Transactions seen on pages': shown('tid', eventPath),
 		Segments: commaed(segments),
 	});
 }
@@ -213,7 +214,7 @@ async function lifeSection(
 		name: `chance of ${withoutHidden(goal)}`,
 		points: own.map(({ atMs, score }) => [atMs, score] as const),
 	}));
-	const title = 'One life, one line';
+	const title = 'Timeline';
 	return html`<section class="figure" aria-labelledby="life"><h2 id="life">${title}</h2>
 ${lanes.length > 0 && lifeLine({ title, fromMs, toMs: nowMs, levels, lanes, dayOf: (ms) => calendar.dayOf(ms) })}
 ${noteList(notes)}
@@ -243,13 +244,15 @@ function scoreSection(
 		Goal: ({ goal }) => nameOf(goal),
 		'#Score': ({ score }) => formatShare(score),
 		'#Change': ({ change }) =>
-			change === null ? 'first' : `${change < 0 ? '−' : '+'}${formatShare(Math.abs(change))}`,
+			change === null
+				? 'first'
+				: `${change < 0 ? '−' : '+'}${formatShare(Math.abs(change)).replace('%', 'points')}`,
 		'Reasons…': ({ reasons: [first = '', ...more] }) =>
 			commaed([first, ...more.map((reason) => reason.replace(lowering, ''))].filter(Boolean).map(nameOf)),
 	});
 	return html`<section class="figure" aria-labelledby="jumps"><h2 id="jumps">Why the score jumped</h2>
 ${jumps.length === 0 ? html`<p class="empty">No model is trained, so everybody is served the base rate.</p>` : table}
-<p class="note">Changes by more than a tenth.</p>
+<p class="note">Only changes of more than 10 % of the score.</p>
 ${looks < moments && html`<p class="note">Scores and segments are of ${looks} of ${formatNumber(moments)} moments, evenly chosen.</p>`}
 ${without.length > 0 && jumps.length > 0 && html`<p class="note">Without a model: ${commaed(without.map(nameOf))}.</p>`}
 <footer><a href="${path}/scores.csv">CSV</a> <a href="${path}/scores.json">JSON</a></footer></section>`;
@@ -268,10 +271,10 @@ function timelineSection(
 	const { shown, sortOf, note } = arranged(asked, 'timeline', rows, (row, column) => row[column]);
 	const inZone = shown.map((row) => ({ ...row, at: local(row.at), about: local(row.about) }));
 	return html`<section class="figure" aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
+<p>The percentages say how much of a subscription each attribution model credits to a touch.</p>
 ${htmlTable(inZone, moneyOf(account.currency), timelineColumns, { fitsPaper: false, caption: 'What happened', sortOf })}
 ${note}
 ${record.visits.length === maxRead && html`<p class="note">Of the visits, the latest ${formatNumber(maxRead)} are here; the CSV has all.</p>`}
-<p class="note">Shares are of the subscription that a touch led to, by model.</p>
 <footer><a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
 }
 

@@ -144,15 +144,15 @@ async function found(asked: AccountRequest, text: string): Promise<Html> {
 		matches.flatMap((match) => match.events.map((event) => [event.tid, event] as const)),
 	);
 	if (vids.length + events.size === 0)
-		return html`<p class="empty">No visitor, customer id, transaction or subscription is ${nameOf(text)}. Ids must be whole, with capitals as they are.</p>`;
+		return html`<p class="empty">Nothing is found for ${nameOf(text)}. Write the whole id, with its capitals.</p>`;
 	const path = customerPath(account.aid, text);
 	return html`${
 		isCustomer &&
 		html`<section class="section"><h2>Customer ${nameOf(text)}</h2>
-<p><a href="${path}">Everything stored, and its export</a>${may(asked.person, account.aid, 'operate') && html` · <a href="${path}/erase">Erase this customer</a>`}</p></section>`
+<p><a href="${path}">All data of this customer</a>${may(asked.person, account.aid, 'operate') && html` · <a href="${path}/erase">Erase this customer</a>`}</p></section>`
 	}
 <section class="section"><h2>Visitors</h2>
-${vids.length === 0 ? html`<p>Nobody here has shown it: its events belong to no visitor.</p>` : visitorTable(asked, await listedVisitors(asked, vids.slice(0, maxListed)))}
+${vids.length === 0 ? html`<p>No visitor is linked to it.</p>` : visitorTable(asked, await listedVisitors(asked, vids.slice(0, maxListed)))}
 ${vids.length > maxListed && html`<p class="note">These are the first ${formatNumber(maxListed)}. <code>bin/caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
 ${
 	events.size > 0 &&

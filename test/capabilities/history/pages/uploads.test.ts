@@ -62,7 +62,7 @@ for (const engine of enginesAboveContract)
 				atMs: clock.now - number * 1000,
 				keyId: key.id,
 				requestId: `refused-${number}`,
-				detail: `data[${number}].tid is required ${hostile}`,
+				detail: number === 1 ? 'rows 0,2 of data' : `data[${number}].tid is required ${hostile}`,
 			})),
 		});
 		assert.equal((await store.control.uploadAnswers.problems(clientId, 'c-a-one')).length, 100);
@@ -72,28 +72,29 @@ for (const engine of enginesAboveContract)
 		]);
 		const { body } = await ada.whole(path);
 		for (const part of [
-			'In the last 28 days, 7 of 25 uploads failed: 7 rate limit exceeded.',
+			'In the last 28 days, 7 of 25 API uploads failed: 7 rate limit exceeded.',
 			'Uploads by answer',
-			'data[0].tid is required',
+			'event 1: tid is required',
+			'event 1,3: its tid is stored with other content, which stays',
 			'refused-49',
 			'Rows 1 to 50 of 100.',
 		])
 			assert.ok(body.includes(part), part);
 		assert.doesNotMatch(body, /refused-50/);
 		const about = async (query: string) => (await ada.whole(`${path}?${query}`)).body;
-		assert.match(await about('days=today'), /Today, 7 of 12 uploads failed: 7 rate limit exceeded\./);
+		assert.match(await about('days=today'), /Today, 7 of 12 API uploads failed: 7 rate limit exceeded\./);
 		const yesterday = await about('days=yesterday');
-		assert.match(yesterday, /Yesterday, none of 13 uploads failed\./);
+		assert.match(yesterday, /Yesterday, none of 13 API uploads failed\./);
 		assert.doesNotMatch(yesterday, /refused-|r-1/);
-		assert.match(await about('day=2026-11-19'), /On 2026-11-19, no upload came\./);
+		assert.match(await about('day=2026-11-19'), /On 2026-11-19, no upload came through the API\./);
 		assert.match(await about('days=3'), /days must be today, yesterday, 7, 28; or day a day/);
 		const last = await about('table=failed-uploads-and-those-with-conflicts&row=50');
 		assert.match(last, /refused-99/);
-		assert.match(await about('table=stored-uploads&sort=Amount'), /r-2.*r-1/s);
+		assert.match(await about('table=stored-uploads-and-imports&sort=Amount'), /r-2.*r-1/s);
 		for (const part of ['r-1', 'r-2', key.id, 'billing', '£10.00', '£0.05', '1,000,000'])
 			assert.ok(body.includes(part), part);
 		assert.ok(body.indexOf('r-2') < body.indexOf('r-1'), 'the latest first');
-		assert.match(body, /These are the latest 2 uploads/);
+		assert.match(body, /These are the latest 2\./);
 		assert.doesNotMatch(body, /<img| style=|<script(?! type="module" src=)/);
 		assert.ok((body.match(/<\w/g) ?? []).length < 3000);
 		await addAccount(store, 'c-a-three', client);
