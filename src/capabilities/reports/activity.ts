@@ -89,11 +89,16 @@ export const activityReport = reportThat({
 	answer({ rows, totals, compared }, money) {
 		if (rows.length === 0) return null;
 		const countOf = (of: typeof rows, name: 'renewals' | 'refunds') => sumOf(of, (row) => row[name]);
-		if (!compared)
-			return `Net revenue is ${money(totals.netPence)}: ${counted(totals.subscriptions, 'new subscription')} (${money(totals.acquisitionPence)}), ${counted(countOf(rows, 'renewals'), 'renewal')} (${money(totals.renewalPence)}) and ${counted(countOf(rows, 'refunds'), 'refund')} (${money(totals.refundPence)}).`;
+		const isNothing = compared?.totals.netPence === 0 && compared.totals.subscriptions === 0;
+		if (!compared || (isNothing && compared.rows.every(({ hits, netPence }) => !hits && netPence === 0)))
+			return `Net revenue is ${money(totals.netPence)}: ${counted(totals.subscriptions, 'new subscription')} (${money(totals.acquisitionPence)}), ${counted(countOf(rows, 'renewals'), 'renewal')} (${money(totals.renewalPence)}) and ${counted(countOf(rows, 'refunds'), 'refund')} (${money(totals.refundPence)}).${compared ? ` There is nothing from ${periodText(compared.from, compared.to)} to compare with.` : ''}`;
 		const { totals: before, from, to } = compared;
-		const change = (name: (typeof paid)[number]) => signed(totals[name] - before[name], money);
-		return `Net revenue is ${money(totals.netPence)}, ${moreText(totals.netPence, before.netPence, money)} ${periodText(from, to)}: first payments ${change('acquisitionPence')}, renewals ${change('renewalPence')}, refunds ${change('refundPence')}. ${countChangeText(totals.subscriptions, before.subscriptions, 'new subscription')}.`;
+		const change = (name: 'acquisitionPence' | 'renewalPence') => signed(totals[name] - before[name], money);
+		// Refunds are negative.
+		const more = before.refundPence - totals.refundPence;
+		const refunded =
+			more === 0 ? 'refunds as before' : `${money(Math.abs(more))} ${more > 0 ? 'more' : 'less'} in refunds`;
+		return `Net revenue is ${money(totals.netPence)}, ${moreText(totals.netPence, before.netPence, money)} ${periodText(from, to)}: first payments ${change('acquisitionPence')}, renewals ${change('renewalPence')}, ${refunded}. ${countChangeText(totals.subscriptions, before.subscriptions, 'new subscription')}.`;
 	},
 	draw({ every, rows, compared }, _, money, notes) {
 		const lineOf = (name: 'netPence' | 'subscriptions' | 'arrivals') =>
@@ -109,8 +114,6 @@ export const activityReport = reportThat({
 		];
 	},
 });
-
-const paid = ['acquisitionPence', 'renewalPence', 'refundPence'] as const;
 
 function upTo(spans: readonly Period[], asOfMs: number): Period[] {
 	return spans.map(({ fromMs, toMs }) => ({ fromMs, toMs: Math.min(toMs, asOfMs + 1) }));

@@ -325,7 +325,7 @@ export const attributionReport = reportThat({
 		const named = rows.map((row) => ({ name: nameOf(row, by), ...row, ...row.models[model] }));
 		const most = named.find(({ name, subscriptions = 0 }) => isNamed(name) && subscriptions > 0);
 		const first = most
-			? `Where credit goes to ${creditedTo[model]}, ${most.name} has most new subscriptions: ${formatNumber(most.subscriptions ?? 0)} of ${formatNumber(totals.subscriptions)} (${formatPercent((most.subscriptions ?? 0) / totals.subscriptions, 1)}).`
+			? `Crediting ${creditedTo[model]}, ${most.name} brought most new subscriptions: ${formatNumber(most.subscriptions ?? 0)} of ${formatNumber(totals.subscriptions)} (${formatPercent((most.subscriptions ?? 0) / totals.subscriptions, 1)}).`
 			: `No new subscription is credited to ${creditedTo[model]}.`;
 		const before = new Map(
 			compared?.rows.map((row) => [nameOf(row, by), row.models[model]?.netPence ?? 0] as const),
@@ -354,8 +354,7 @@ export const attributionReport = reportThat({
 			first,
 			...(changes.length > 0 ? [`Net revenue changed most for ${listed(changes)}.`] : []),
 			extremesText(rates, {
-				before: 'Of their visitors',
-				has: 'has converted',
+				share: 'Conversion rate',
 				left: cameBy.length - rates.length,
 			}),
 		]

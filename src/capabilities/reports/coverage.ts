@@ -100,18 +100,21 @@ export const coverageReport = reportThat({
 	answer({ rows }) {
 		const { events, unjoined, claimed } = totalCoverage(rows);
 		if (events === 0) return null;
-		const proven = claimed === 0 ? '' : ` ${formatNumber(claimed)} are joined by what nothing proves.`;
+		const proven =
+			claimed === 0
+				? ''
+				: ` ${formatNumber(claimed)} of the matches ${claimed === 1 ? 'is' : 'are'} proven by nothing.`;
 		return unjoined === 0
-			? `All ${counted(events, 'event')} belong to a visitor.${proven}`
-			: `${formatShare(unjoined / events)} of ${counted(events, 'event')} (${formatNumber(unjoined)}) belong to no visitor, so no channel is credited with them.${proven}`;
+			? `Every event is matched to a visitor, ${formatNumber(events)} in all.${proven}`
+			: `${formatNumber(unjoined)} of ${counted(events, 'event')} (${formatShare(unjoined / events)}) could not be matched to a visitor, so no channel gets credit for ${unjoined === 1 ? 'it' : 'them'}.${proven}`;
 	},
 	columns: {
-		tid: { heading: 'found by transaction' },
+		tid: { heading: 'matched by transaction' },
 		cid: { heading: 'by customer id' },
 		subid: { heading: 'by subscription' },
 		unjoined: { heading: 'no visitor' },
 		claimed: { heading: 'only claimed', hidesZero: true },
-		tidPence: { heading: 'found by transaction', hidesZero: true },
+		tidPence: { heading: 'matched by transaction', hidesZero: true },
 		cidPence: { heading: 'by customer id', hidesZero: true },
 		subidPence: { heading: 'by subscription', hidesZero: true },
 		unjoinedPence: { heading: 'no visitor', hidesZero: true },

@@ -137,7 +137,7 @@ export function markovSays(basis: MarkovBasis | undefined) {
 				: 'no visitor of this period is known to be lost yet';
 		return { isShown: false, warnings: [`The Markov model is not shown: ${why}.`], notes: [] };
 	}
-	const few = `The Markov model rests on ${counted(subscriptions, 'subscription')}; below ${fewConversions} it says little.`;
+	const few = `The Markov model rests on ${counted(subscriptions, 'subscription')}. With fewer than ${fewConversions}, do not rely on it.`;
 	const compares = `The Markov model compares ${counted(subscriptions, 'subscription')} with ${counted(lostPaths, 'lost path')}.`;
 	return {
 		isShown: true,
@@ -151,7 +151,7 @@ export function lostNotes(lostAfterDays: number | null): string[] {
 	return lostAfterDays === null
 		? []
 		: [
-				`A visitor is lost after ${counted(lostAfterDays, 'day')} without coming back, longer than 99 of 100 subscribers stayed away on their way.`,
+				`A visitor counts as lost after ${counted(lostAfterDays, 'day')} without coming back: 99 of 100 subscribers came back sooner.`,
 			];
 }
 

@@ -174,7 +174,7 @@ export const funnelReport = reportThat({
 			.toSorted((a, b) => b.visitors - a.visitors)[0];
 		if (!most || most.paidRate === null || most.low === null || most.high === null) return null;
 		const { page, visitors, paidRate: share, low, high } = most;
-		return `Of ${counted(visitors, 'visitor')} who saw ${page}, the page that most saw, ${boundedText({ share, low, high })} began to buy within ${counted(days, 'day')} and paid.`;
+		return `${page} was seen by most: of its ${counted(visitors, 'visitor')}, ${boundedText({ share, low, high })} began to buy within ${counted(days, 'day')} and paid.`;
 	},
 	parts: ({ rows }) => {
 		const figures = ['visitors', 'waiting', 'began', 'beganRate', 'paid', 'paidRate', 'low', 'high'] as const;

@@ -144,7 +144,7 @@ export const lifetimeValueReport = reportThat({
 		const last = all.findLast(({ subscriptions }) => subscriptions >= leastSubscriptions);
 		if (!last) return null;
 		const each = sumOf(rows, ({ projected }) => projected.pence) / sumOf(rows, (row) => row.subscriptions);
-		return `Until the end of the month ${last.age} after that of its first payment, a subscription has brought ${money(Math.round(last.ltvPence))}. In the next year, ${money(Math.round(each))} is expected of each that there was, the ended ones included.`;
+		return `A subscription has brought ${money(Math.round(last.ltvPence))} by the end of ${last.age === 0 ? 'the month of its first payment' : `month ${last.age} after its first payment`}. In the next 12 months each is expected to bring ${money(Math.round(each))}, ended ones included.`;
 	},
 	table: ({ rows, all, by }) => [
 		...rows.map(flatRow),
@@ -169,7 +169,7 @@ export const lifetimeValueReport = reportThat({
 						.slice(-drawnCohorts)
 						.map(({ month, ltvPence }) => curveOf(String(month), ltvPence));
 		const mean = meanOf('all', all);
-		const expected = 'Expected of a subscription in the next year, with its bounds';
+		const expected = 'Expected revenue per subscription in the next 12 months, with bounds';
 		const bounds = ['ltvProjectedLowPence', 'ltvProjectedHighPence'] as const;
 		return [
 			curves([mean, ...cohorts], {

@@ -415,8 +415,8 @@ export const movementReport = reportThat({
 		const told = changes
 			.filter(({ value }) => value !== 0)
 			.map(({ name, value }) => `${name} ${signed(value, money)}`);
-		const open = least < closing ? ` If nobody renews who is due and still may, it is ${money(least)}.` : '';
-		return `Recurring revenue is ${money(closing)} a month, of ${counted(subscriptions, 'subscription')}: ${signed(closing - sums.opening, money)} in the period${told.length > 0 ? ` (${told.join(', ')})` : ''}.${open}`;
+		const open = least < closing ? ` At worst, if no late payment comes, it is ${money(least)}.` : '';
+		return `At the end of the period, recurring revenue is ${money(closing)} a month, of ${counted(subscriptions, 'subscription')}: ${signed(closing - sums.opening, money)} in the period${told.length > 0 ? ` (${told.join(', ')})` : ''}.${open}`;
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	parts({ rows, by, every }) {
@@ -487,7 +487,10 @@ export const movementReport = reportThat({
 		];
 		return [
 			steps &&
-				waterfall(steps, { title: 'Recurring revenue a month, from the opening to the closing', money }),
+				waterfall(steps, {
+					title: 'Recurring revenue per month, from the start to the end of the period',
+					money,
+				}),
 			curves(drawn, {
 				title: `Recurring revenue a month, at the closing of each ${every}`,
 				money,
@@ -543,9 +546,8 @@ function provisionalWarnings(rows: readonly NamedRow[], every: string): string[]
 	if (names.length === 0) return [];
 	const pastDue = open.reduce((sum, row) => sum + (row.provisional?.pastDue ?? 0), 0);
 	const shown = names.length > 3 ? `${names.slice(0, 2).join(', ')} … ${names.at(-1)}` : names.join(', ');
-	const [were, have] = pastDue === 1 ? ['was', 'has'] : ['were', 'have'];
 	return [
-		`Provisional: ${shown}. ${counted(pastDue, 'subscription')} that ${were} due then ${have} not renewed yet, and may until the days of grace are over. The figures count them as still there; beside them is what they become at worst, if none renews, and what is likely.`,
+		`Provisional: the ${every}${names.length === 1 ? '' : 's'} ${every === 'week' ? 'from ' : ''}${shown}. ${counted(pastDue, 'subscription has', 'subscriptions have')} a late payment. The figures still count them; columns beside them say what is likely, and what it is at worst.`,
 	];
 }
 

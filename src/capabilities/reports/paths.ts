@@ -162,25 +162,25 @@ export const pathsReport = reportThat({
 		const half =
 			daysToConvert.p50 === null
 				? ''
-				: ` Half of all subscribed within ${counted(daysToConvert.p50, 'day')} of their first touch.`;
+				: ` Half of the subscribers did so within ${counted(daysToConvert.p50, 'day')} of their first touch.`;
 		return `The most frequent path to a subscription is ${pathText(most)}: ${formatNumber(most.subscriptions)} of ${formatNumber(totals.subscriptions)}.${half}`;
 	},
 	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages, distinct, steps }) {
 		const nodes = stepNodes(steps);
 		const days = [
-			{ days: 'to convert', ...daysToConvert },
-			{ days: 'to approval', ...approvalDays },
+			{ days: 'from the first touch to the subscription', ...daysToConvert },
+			{ days: 'from the page to the upload', ...approvalDays },
 		];
 		const first = (rows: readonly object[]) => rows.slice(0, maxSideRows) as FlatRow[];
 		const titled = (title: string, all: number) =>
 			all > maxSideRows ? `${title} (${maxSideRows} of ${all})` : title;
 		return [
 			{ title: 'Days', rows: days },
-			{ title: titled('Touches of paths', lengths.length), rows: first(lengths) },
-			{ title: titled('Steps, those who did not subscribe included', nodes.length), rows: first(nodes) },
+			{ title: titled('Touches before a subscription', lengths.length), rows: first(lengths) },
+			{ title: titled('Steps, with visitors who did not subscribe', nodes.length), rows: first(nodes) },
 			{ title: titled('Transitions', distinct.transitions), rows: first(transitions) },
 			{ title: titled('Pages before conversion', distinct.pages), rows: first(pages) },
 		].filter(({ rows }) => rows.length > 0);
 	},
-	draw: ({ steps }) => stepFlowDrawing(steps, 'Paths by steps, those who did not subscribe included'),
+	draw: ({ steps }) => stepFlowDrawing(steps, 'Paths step by step, with visitors who did not subscribe'),
 });

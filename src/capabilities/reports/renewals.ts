@@ -151,17 +151,16 @@ export const renewalsReport = reportThat({
 		if (!largest) return null;
 		// Plans of other lengths are renewed otherwise.
 		const alike = first.filter(({ evt, days }) => evt === largest.evt && days === largest.days);
-		const of = `Of ${quotedName(largest.evt)}, paid every ${counted(largest.days, 'day')}`;
+		const plan = `${quotedName(largest.evt)}, paid every ${counted(largest.days, 'day')}`;
 		return (
 			extremesText(alike, {
-				before: `${of}, the first time it was due`,
-				has: 'has renewed',
+				share: `Renewed when first due, of ${plan}`,
 				left:
 					rows.filter(
 						({ evt, periodDays }) =>
 							evt === largest.evt && periodDays !== null && Math.round(periodDays) === largest.days,
 					).length - alike.length,
-			}) ?? `${of}, ${boundedText(largest)} renewed the first time that it was due.`
+			}) ?? `Of ${plan}, ${boundedText(largest)} renewed when it was first due.`
 		);
 	},
 	table: ({ rows }) => rows.flatMap(rowPerAge),
@@ -181,7 +180,7 @@ export const renewalsReport = reportThat({
 				};
 			}),
 			{
-				title: 'Still subscribed after so many renewals, with the 95 % interval',
+				title: 'Still subscribed after each renewal, with the 95 % interval',
 				isShare: true,
 				across: 'renewals',
 			},

@@ -163,7 +163,7 @@ export const retentionReport = reportThat({
 		if (by.length === 0) {
 			const at = known(all, leastOfAll);
 			return at
-				? `${boundedText(at)} are still subscribed ${counted(at.age, 'month')} after the month of their first payment.`
+				? `${boundedText(at)} of ${at.subscriptions} are still subscribed ${counted(at.age, 'month')} after the month of their first payment.`
 				: null;
 		}
 		const groups = retentionByGroup(rows, by.map(columnOf));
@@ -177,8 +177,7 @@ export const retentionReport = reportThat({
 		return age === 0
 			? null
 			: extremesText(compared, {
-					before: `After ${counted(age, 'month')}`,
-					has: 'has kept',
+					share: `Still subscribed after ${counted(age, 'month')}`,
 					left: groups.length - compared.length,
 				});
 	},
@@ -193,8 +192,7 @@ export const retentionReport = reportThat({
 		...(rows.some(({ open }) => open.some((count) => Number(count) > 0))
 			? [
 					{
-						title:
-							'Provisional: of those still subscribed, who were due by then, have not renewed yet, and may until the grace is over',
+						title: 'Provisional: of those still subscribed, how many have a late payment',
 						rows: rows
 							.filter(({ open }) => open.some((count) => Number(count) > 0))
 							.map((row) => ({ ...namesOf(row), ...numbered('open', row.open) })),

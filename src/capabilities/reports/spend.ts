@@ -193,8 +193,8 @@ export const spendReport = reportThat({
 		const [spent, net] = [sumOf(rows, (row) => row.spentPence), sumOf(rows, (row) => row.netPence)];
 		const subscriptions = sumOf(rows, (row) => row.subscriptions);
 		if (spent === 0) return null;
-		const each = subscriptions > 0 ? `, ${money(Math.round(spent / subscriptions))} each` : '';
-		return `${money(spent)} was spent. Where credit goes to ${creditedTo[model]}, what it was spent on has ${counted(subscriptions, 'new subscription')}${each}, and ${money(net)} since, ${formatNumber(net / spent)} times the spending. It does not prove cause.`;
+		const each = subscriptions > 0 ? ` (cost: ${money(Math.round(spent / subscriptions))} each)` : '';
+		return `${money(spent)} was spent. Crediting ${creditedTo[model]}, it brought ${counted(subscriptions, 'new subscription')}${each}, which have paid ${money(net)} so far, ${formatNumber(net / spent)} times the cost. That does not prove that the spending caused them.`;
 	},
 	table: ({ rows }) => rows.map(({ recovered: _, ...row }) => row as FlatRow),
 	sideTables: ({ rows }) => [

@@ -71,7 +71,7 @@ export const subscriptionsReport = reportThat({
 	isOfPersons: true,
 	columns: {
 		subid: { isLong: true },
-		movedPence: { isOptional: true, heading: 'moved a month' },
+		movedPence: { isOptional: true, heading: 'change of recurring revenue' },
 		vid: { heading: 'visitor' },
 	},
 	async make({ account, query, period, calendar, asOfMs, journeys, courses: readCourses, read }) {

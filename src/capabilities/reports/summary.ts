@@ -120,7 +120,7 @@ export const summaryReport = reportThat({
 			pastDueSubscriptions === 0
 				? ''
 				: ` ${counted(pastDueSubscriptions, 'of them is', 'of them are')} past due and may still be lost${pastDuePence === null ? '' : ` (${money(pastDuePence)})`}.`;
-		return `${counted(payingSubscriptions, 'subscription pays', 'subscriptions pay')}${recurring}; in the week, ${leftByWill} left by will and ${lapsed} lapsed.${due}`;
+		return `${counted(payingSubscriptions, 'subscription pays', 'subscriptions pay')}${recurring}; in the week, ${leftByWill} cancelled and ${lapsed} lapsed.${due}`;
 	},
 	table: ({ rows }) => rows as readonly FlatRow[],
 	draw: ({ rows }, _, money) =>

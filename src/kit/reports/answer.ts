@@ -1,4 +1,4 @@
-import { counted, formatPercent } from '../../core/format/numbers.ts';
+import { counted, formatNumber, formatPercent } from '../../core/format/numbers.ts';
 import { logOddsOfProbability as logOdds } from '../../core/scoring/model/log-odds.ts';
 import type { ShareWithBounds } from './share-interval.ts';
 
@@ -49,13 +49,12 @@ function onLogOdds({ low, high }: ShareWithBounds): { readonly middle: number; r
 
 /**
  * Which of some groups has most and which least of what a sentence is about. Where that may be chance, it says so.
- * @param before what the shares are of
- * @param has what a group has done, such as `has kept`
+ * @param share what the shares are, such as `Conversion rate`
  * @param left how many are too small to be compared
  */
 export function extremesText(
 	groups: readonly NamedShare[],
-	{ before, has, left }: { readonly before: string; readonly has: string; readonly left: number },
+	{ share, left }: { readonly share: string; readonly left: number },
 ): string | null {
 	const found = extremesOf(groups);
 	if (!found) return null;
@@ -65,29 +64,28 @@ export function extremesText(
 	const [first, last] = [boundedText(most), boundedText(least)];
 	const told =
 		isMost && isLeast
-			? `${most.name} ${has} most: ${first}; ${least.name} least: ${last}`
+			? `highest for ${most.name}, ${first}; lowest for ${least.name}, ${last}`
 			: isMost
-				? `${most.name} ${has} most: ${first}`
+				? `highest for ${most.name}, ${first}`
 				: isLeast
-					? `${least.name} ${has} least: ${last}`
+					? `lowest for ${least.name}, ${last}`
 					: isMore
-						? `${most.name} ${has} more than ${least.name}: ${first}, against ${last}`
-						: `which one ${has} most is not sure: from ${most.name} with ${first} to ${least.name} with ${last}`;
-	const others = left > 0 ? ` ${counted(left, 'smaller one is', 'smaller ones are')} not compared.` : '';
-	return `${before}, ${told}.${others}`;
+						? `higher for ${most.name}, ${first}, than for ${least.name}, ${last}`
+						: `from ${first} for ${most.name} to ${last} for ${least.name}, which may be chance`;
+	const others = left > 0 ? ` ${counted(left, 'more has', 'more have')} too few to compare.` : '';
+	return `${share}: ${told}.${others}`;
 }
 
-/** For example: 66.0 % (95 %: 58.1 to 73.0 %). */
+/** With the interval of 95 %, for example: 66.0 % (likely 58.1 to 73.0 %). */
 export function boundedText({ share, low, high }: ShareWithBounds): string {
-	return `${formatPercent(share, 1)} (95 %: ${formatPercent(low, 1).slice(0, -2)} to ${formatPercent(high, 1)})`;
+	return `${formatPercent(share, 1)} (likely ${formatPercent(low, 1).slice(0, -2)} to ${formatPercent(high, 1)})`;
 }
 
 /** What two counts of equal times differ by, and whether a steady rate may have made it. */
 export function countChangeText(now: number, before: number, noun: string): string {
-	const counts = `${counted(now, noun)} instead of ${before}`;
 	if (now === before) return `${counted(now, noun)}, as before`;
 	const isSure = Math.abs(now - before) > sureDeviations * Math.sqrt(now + before);
-	return `${counts}, ${isSure ? 'more than chance explains' : 'which may be chance'}`;
+	return `${counted(now, noun)}, ${formatNumber(before)} before: ${isSure ? 'more than chance explains' : 'the difference may be chance'}`;
 }
 
 /** For example: £39.92 (4.0 %) less than in. */

@@ -139,7 +139,7 @@ export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = tru
 	const warnings: string[] = [];
 	if (isLatest && atRisk > 0)
 		warnings.push(
-			`${atRisk} of ${courses.length} subscriptions are at risk: due, not renewed, and not lost yet. The latest figures do not count them as ended.`,
+			`${atRisk} of ${counted(courses.length, 'subscription')} ${atRisk === 1 ? 'is' : 'are'} at risk: a payment is late. The latest figures still count ${atRisk === 1 ? 'it' : 'them'}.`,
 		);
 	if (unknown.length > 0) {
 		const evts = [...new Set(unknown.map(({ subscription: { evt } }) => quotedName(evt)))];
@@ -151,7 +151,7 @@ export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = tru
 	const borrowed = paid.filter(({ course: { isBorrowed } }) => isBorrowed);
 	for (const [evt, own] of [...Map.groupBy(borrowed, ({ subscription }) => subscription.evt)].slice(0, 3))
 		warnings.push(
-			`Nobody has renewed a subscription with the event type ${quotedName(evt)}: ${counted(own.length, 'subscription')} of it are taken to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Say how often, or that it is paid once: 'caskade account update --renewal-days ${quotedName(evt)}=never'. ${replacesAll}`,
+			`No subscription with the event type ${quotedName(evt)} has been renewed yet, so ${counted(own.length, 'subscription is', 'subscriptions are')} taken to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Set how often, or that it is paid once, among the settings or by 'caskade account update --renewal-days ${quotedName(evt)}=never'. ${replacesAll}`,
 		);
 	const skipped = paid.filter(hasSkipped).length;
 	if (skipped >= minWarned && skipped >= minWarnedShare * paid.length)

@@ -28,7 +28,7 @@ export const creditedTo: Readonly<Record<AttributionModel, string>> = {
 	linear: 'all touches alike',
 	decay: 'all touches, later ones more',
 	position: 'mostly the first and the last touch',
-	markov: 'what would be missing without it',
+	markov: 'each by what would be missing without it',
 };
 
 export const defaultHalfLifeDays = 7;

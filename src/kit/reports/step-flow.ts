@@ -76,7 +76,7 @@ export function stepFlows(journeys: readonly Pick<Journey, 'path'>[], lost: Lost
 			: [],
 	);
 	const longer = beyond.subscriptions + beyond.lost;
-	const goOn = `Paths are cut after ${maxSteps} steps: ${counted(longer, 'path')}, ${formatNumber(beyond.subscriptions)} of subscriptions.`;
+	const goOn = `${counted(longer, 'path has', 'paths have')} more than ${maxSteps} steps, ${formatNumber(beyond.subscriptions)} of them to a subscription. The rest of their steps is left out.`;
 	return {
 		flows: [...flows.values()].sort(
 			(a, b) =>

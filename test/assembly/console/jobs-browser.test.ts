@@ -11,12 +11,12 @@ import { temporaryFolder } from '../../support.ts';
 /** What people come for: what they click after signing in, and where the answer stands then. */
 const jobs = [
 	{ job: 'why has revenue fallen', clicks: [], answer: 'Net revenue is £' },
-	{ job: 'who stays, by channel', clicks: ['Retention'], answer: 'which one has kept most' },
+	{ job: 'who stays, by channel', clicks: ['Retention'], answer: 'Still subscribed after' },
 	{ job: 'is the experiment done', clicks: ['Experiments'], answer: 'welcome-back has ended' },
 	{
 		job: "last month's newsletter",
 		clicks: ['Campaigns', 'Last month'],
-		answer: 'Where credit goes to the last touch that is not direct, friday-letter has',
+		answer: 'Crediting the last touch that is not direct, friday-letter brought',
 	},
 	{
 		job: 'which uploads failed today',

@@ -270,7 +270,9 @@ test('a small example is right in every model', () => {
 			],
 		],
 	);
-	assert.deepEqual(warnings, ['The Markov model rests on 2 subscriptions; below 300 it says little.']);
+	assert.deepEqual(warnings, [
+		'The Markov model rests on 2 subscriptions. With fewer than 300, do not rely on it.',
+	]);
 });
 
 test('without dimensions there is one row', () => {

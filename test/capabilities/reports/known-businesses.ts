@@ -274,7 +274,7 @@ export const knownBusinesses: readonly KnownBusiness[] = [
 	},
 	{
 		name: 'a tenth lifetime, own evt, nothing said',
-		unknown: { figures: 'final', says: 'Nobody has renewed a subscription with the event type lifetime' },
+		unknown: { figures: 'final', says: 'No subscription with the event type lifetime has been renewed yet' },
 		live(person) {
 			if (person.happens(0.9)) return void person.subscribe(person.beginMs, monthly);
 			person.send(person.beginMs, 14_900, 'lifetime');

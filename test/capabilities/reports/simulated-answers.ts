@@ -115,11 +115,11 @@ function ofChannels(
 	const of = (name = '') => values.get(name) ?? Number.NaN;
 	const others = (name: string) => truth.filter(([other]) => other !== name).map(([, value]) => value);
 	const told: boolean[] = [];
-	for (const [, name = ''] of answer.matchAll(/(channel\d+) has \w+ most:/g))
+	for (const [, name = ''] of answer.matchAll(/highest for (channel\d+)/g))
 		told.push(others(name).every((value) => value < of(name)));
-	for (const [, name = ''] of answer.matchAll(/(channel\d+) (?:has \w+ )?least:/g))
+	for (const [, name = ''] of answer.matchAll(/lowest for (channel\d+)/g))
 		told.push(others(name).every((value) => value > of(name)));
-	for (const [, more, less] of answer.matchAll(/(channel\d+) has \w+ more than (channel\d+)/g))
+	for (const [, more, less] of answer.matchAll(/higher for (channel\d+), .*, than for (channel\d+)/g))
 		told.push(of(more) > of(less));
 	return { report, answer, ...(told.length > 0 && { isTrue: told.every(Boolean) }) };
 }

@@ -33,7 +33,7 @@ for (const engine of engines)
 		const text = reportText(reportOf('summary'), made);
 		assert.match(text, /\nnow +2026-04-06 +3 +1 +0 +£18\.00 +£216\.00 +£3\.00 +0 +0\n/);
 		assert.match(reportCsv(reportOf('summary'), made), /^change,,1,1,0,1000,12000,300,0,0\r?$/m);
-		assert.match(made.warnings?.join() ?? '', /1 of 3 subscriptions are at risk/);
+		assert.match(made.warnings?.join() ?? '', /1 of 3 subscriptions is at risk/);
 		// It is what the report of movement closes with, and the week before what it closed with then.
 		for (const day of [95, 99, 104, 108]) {
 			const [now, before] = (await asked(day)).rows;

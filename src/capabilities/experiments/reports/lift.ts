@@ -237,21 +237,19 @@ function notesOf({ experiment, leftOut, gateways, scoredBy, lift, cap, asOfMs }:
 	else {
 		notes.push(
 			anytimeLow > 0
-				? 'The treated reach the goal more often: the interval that holds at every look is above 0.'
+				? 'The treated reach the goal more often: the interval that holds whenever you look is above 0.'
 				: anytimeHigh < 0
-					? 'The treated reach the goal less often: the interval that holds at every look is below 0.'
-					: `The interval that holds at every look includes 0: no effect on the goal is shown${endOf(experiment) <= asOfMs ? '' : ' yet'}. The other interval is for whoever looks once, at a time that was chosen before.`,
+					? 'The treated reach the goal less often: the interval that holds whenever you look is below 0.'
+					: `The interval that holds whenever you look includes 0: no effect on the goal is shown${endOf(experiment) <= asOfMs ? '' : ' yet'}. The other interval is for whoever looks once, at a time chosen before.`,
 		);
 		const weeks = (Math.min(endOf(experiment), asOfMs) - experiment.fromMs) / (7 * dayMs);
 		const saved = (weeks * varianceReduction) / (1 - varianceReduction);
 		notes.push(
 			scoredBy === null
-				? 'No model is from before the experiment, so the score at entry is not used to shorten the intervals.'
+				? 'No model is older than the experiment, so scores at entry cannot make the intervals shorter.'
 				: `The score at entry, by model ${scoredBy}, takes away ${formatShare(varianceReduction)} of the variance. Without it, intervals as short would take ${counted(rounded(saved, 1), 'week')} more.`,
 		);
-		notes.push(
-			`Winsorised: the largest thousandth of the visitors' amounts counts as ${cap} each, the 99.9th percentile of both groups.`,
-		);
+		notes.push(`Winsorised: amounts above ${cap}, the 99.9th percentile of both groups, count as ${cap}.`);
 	}
 	if (leftOut > 0)
 		notes.push(
@@ -289,15 +287,15 @@ export const liftReport = reportThat({
 	title: 'Lift',
 	summary: 'what serving a segment earned, by an experiment, and how sure that is',
 	definition:
-		'Of an experiment, by group: visitors from the moment at which they first fulfilled the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is the treated less the held-out: of the conversion rate, and of net pence per visitor, plain and with the largest thousandth cut off (`winsorised`). `low` and `high` are the ordinary 95 % interval, of one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold at every look. `varianceReduction` is what the score at entry takes away of the variance. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
+		'Of an experiment, by group: visitors from the moment at which they first fulfilled the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is the treated less the held-out: of the conversion rate, and of net pence per visitor, plain and with the largest thousandth cut off (`winsorised`). `low` and `high` are the ordinary 95 % interval, of one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold whenever you look. `varianceReduction` is what the score at entry takes away of the variance. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
 	parameters: ['experiment', 'asOf', 'timezone', 'include'],
 	columns: {
 		...styled(['conversionRate', 'read', 'difference', 'low', 'high'], { isShare: true }),
 		...styled(['treatedRate', 'holdoutRate', 'rateDifference', 'rateLow', 'rateHigh'], { isShare: true }),
-		anytimeLow: { isShare: true, heading: 'low, at every look' },
-		anytimeHigh: { isShare: true, heading: 'high, at every look' },
-		anytimeLowPence: { heading: 'low, at every look' },
-		anytimeHighPence: { heading: 'high, at every look' },
+		anytimeLow: { isShare: true, heading: 'low, whenever you look' },
+		anytimeHigh: { isShare: true, heading: 'high, whenever you look' },
+		anytimeLowPence: { heading: 'low, whenever you look' },
+		anytimeHighPence: { heading: 'high, whenever you look' },
 		varianceReduction: { isShare: true, heading: 'less variance' },
 		netPerVisitorPence: { heading: 'net per visitor' },
 	},
@@ -377,18 +375,18 @@ export const liftReport = reportThat({
 		if (anytimeLow === null || anytimeHigh === null || difference === null)
 			return `${experiment} ${state}, and has too few visitors to tell anything: each group needs 100 whose time is over.`;
 		const points = (share: number) => formatPercent(share, 1).slice(0, -2);
-		const interval = `${anytimeLow > 0 || difference > 0 ? '+' : ''}${points(difference)} percentage points, between ${points(anytimeLow)} and ${points(anytimeHigh)} however often you looked`;
+		const interval = `${anytimeLow > 0 || difference > 0 ? '+' : ''}${points(difference)} percentage points (likely ${points(anytimeLow)} to ${points(anytimeHigh)}, whenever you look)`;
 		const verdict =
 			anytimeLow > 0
-				? `${isOver ? 'worked' : 'works'}: more of the treated reach ${goal}`
+				? `${isOver ? 'worked' : 'works'}: more of those who got the segment reach ${goal}`
 				: anytimeHigh < 0
-					? `${isOver ? 'did' : 'does'} harm: fewer of the treated reach ${goal}`
+					? `${isOver ? 'did' : 'does'} harm: fewer of those who got the segment reach ${goal}`
 					: `does not show${isOver ? '' : ' yet'} whether it works`;
 		const net = lift.netPencePerVisitor;
 		const ofMoney =
 			net.difference === null || net.anytimeLow === null || net.anytimeHigh === null
 				? ''
-				: ` Net per visitor ${signed(net.difference, money)} (${money(net.anytimeLow)} to ${money(net.anytimeHigh)})${net.anytimeLow <= 0 && net.anytimeHigh >= 0 ? ', which is not sure' : ''}.`;
+				: ` Net per visitor ${signed(net.difference, money)} (likely ${money(net.anytimeLow)} to ${money(net.anytimeHigh)})${net.anytimeLow <= 0 && net.anytimeHigh >= 0 ? ', which is not sure' : ''}.`;
 		return `${experiment} ${state}, and ${verdict}: ${interval}.${ofMoney}`;
 	},
 	parts({ groups, lift, rows }): readonly SideTable[] | null {
@@ -405,11 +403,11 @@ export const liftReport = reportThat({
 				rows: experimentGroups.map((group) => ({ group, ...groups[group] })),
 			},
 			{
-				title: 'Conversion rate: treated less held out, in percentage points',
+				title: 'Conversion rate: treated minus held out, in percentage points',
 				rows: [{ ...rate, varianceReduction }],
 			},
 			{
-				title: 'Net per visitor: treated less held out',
+				title: 'Net per visitor: treated minus held out',
 				rows: [
 					pence('plain', lift.netPencePerVisitor),
 					pence('winsorised', lift.winsorisedNetPencePerVisitor),
@@ -424,20 +422,20 @@ export const liftReport = reportThat({
 	draw({ lift, rows }, _, money) {
 		if (!lift) return null;
 		const looks = (figures: Lift) => [
-			{ of: 'however often you look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
-			{ of: 'one look, as planned', ...figures },
+			{ of: 'whenever you look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
+			{ of: 'if you look once, when planned', ...figures },
 		];
 		const bounds = ['low', 'high'] as const;
 		const difference = { name: 'difference', column: 'difference' };
 		const some = rows.filter(({ part, rateDifference }) => part !== 'all' && rateDifference !== null);
 		return [
 			dots(looks(lift.conversionRate), [difference], {
-				title: 'Conversion rate: treated less held out, 95 %',
+				title: 'Conversion rate: treated minus held out, 95 %',
 				isShare: true,
 				bounds,
 			}),
 			dots(looks(lift.netPencePerVisitor), [difference], {
-				title: 'Net per visitor: treated less held out, 95 %',
+				title: 'Net per visitor: treated minus held out, 95 %',
 				money,
 				bounds,
 			}),

@@ -56,7 +56,7 @@ ${may(person, account.aid, 'visitors') && html`<p><a href="/console/${account.ai
 ${
 	by === 'channel' &&
 	html`${await reportSection(asked, 'attribution', { title: `New subscriptions by ${every}`, texts: { by, every, model, compare: null }, isAnswered: false })}
-${await reportSection(asked, 'coverage', { title: 'How subscription events found their visitor', isDrawn: false })}
+${await reportSection(asked, 'coverage', { title: 'Events matched to a visitor', isDrawn: false })}
 ${query.has('hosts') ? await reportSection(asked, 'hosts', { title: 'Where visits begin', texts: { compare: null }, isDrawn: false }) : html`<p><a href="${request.path}${queryText(view, { hosts: '1' })}#hosts">Where visits begin, by the host of the page</a></p>`}`
 }`;
 		},

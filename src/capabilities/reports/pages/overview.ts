@@ -66,7 +66,7 @@ ${
 }
 ${await sectionOf(asked, activityReport, activity, { title: 'What came in', texts: { every }, tabled: shownActivity, isAnswered: false })}
 ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
-<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are from ${compare === 'year' ? 'the same weekdays a year before' : 'the time before, of the same length'}.`}</p>`;
+<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are from ${compare === 'year' ? 'the same weekdays a year before' : 'the period before'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
 	},
 });
@@ -87,7 +87,7 @@ function comparisons({ request, view }: AccountRequest, compare: 'previous' | 'y
 	const tab = (name: 'previous' | 'year', text: string) =>
 		[request.path + queryText(view, { compare: name }), text, name === compare] as const;
 	return tabs([
-		tab('previous', 'Compared with the weeks before'),
+		tab('previous', 'Compared with the period before'),
 		tab('year', 'Compared with a year before'),
 	]);
 }
@@ -116,7 +116,7 @@ function totals(asked: AccountRequest, activity: Report, coverage: Report | unde
 `;
 	})}${
 		joined !== null &&
-		html`<li><a href="/console/${account.aid}/attribution${queryText(view)}#coverage"><span class="name">Events with a known visitor</span> <span class="value">${formatShare(joined)}</span> ${joinedBefore !== null && html`<span class="change">from ${formatShare(joinedBefore)}</span>`}</a></li>
+		html`<li><a href="/console/${account.aid}/attribution${queryText(view)}#coverage"><span class="name">Events matched to a visitor</span> <span class="value">${formatShare(joined)}</span> ${joinedBefore !== null && html`<span class="change">from ${formatShare(joinedBefore)}</span>`}</a></li>
 `
 	}</ul>`;
 }

@@ -25,9 +25,9 @@ export const revenuePage = accountPage({
 		const { account, person, view } = asked;
 		const atRisk = `/console/${account.aid}/subscriptions${queryText(view, { from: null, to: null, period: 'all', compare: null, moved: 'at-risk' })}`;
 		return html`${await reportSection(asked, 'movement', { title: 'How recurring revenue changed', texts: { every: span } })}
-${may(person, account.aid, 'visitors') && html`<p><a href="${atRisk}">Subscriptions that are at risk now</a></p>`}
+${may(person, account.aid, 'visitors') && html`<p><a href="${atRisk}">Subscriptions with a late payment now</a></p>`}
 ${await reportSection(asked, 'activity', {
-	title: 'What was paid',
+	title: 'Payments received',
 	texts: { every },
 	draw: (_, rows, money, notes) =>
 		curves(
@@ -49,7 +49,7 @@ ${await reportSection(asked, 'activity', {
 })}
 ${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of the first payment', texts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', {
-	title: 'Spending, and when it is paid back',
+	title: 'Marketing cost and payback',
 	empty: html`No spending is known in this period. Bring it in: a CSV with <code>day,channel,pence</code>, and <code>bin/caskade spend import ${asked.account.aid} FILE</code>.`,
 })}`;
 	},

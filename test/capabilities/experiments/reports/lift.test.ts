@@ -259,7 +259,7 @@ for (const engine of enginesAboveContract)
 			await insert(fromMs + dayMs);
 			const without = await report(opened, accountId, 'lift', { asOf });
 			assert.equal(without.scoredBy, null);
-			assert.match(without.notes?.join('\n') ?? '', /No model is from before the experiment/);
+			assert.match(without.notes?.join('\n') ?? '', /No model is older than the experiment/);
 			const { version } = await insert(fromMs - dayMs);
 			const made = await report(opened, accountId, 'lift', { asOf });
 			assert.equal(made.scoredBy, version);

@@ -127,7 +127,10 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 			report.totals.netPence,
 		);
 	const { stdout: paths } = await caskade(['report', 'paths', aid, ...at]);
-	assert.match(paths, /\nDays\n.+\nTouches of paths\n.+\nTransitions\n.+\nPages before conversion\n/s);
+	assert.match(
+		paths,
+		/\nDays\n.+\nTouches before a subscription\n.+\nTransitions\n.+\nPages before conversion\n/s,
+	);
 	const { stdout: renewals } = await caskade(['report', 'renewals', aid, '--csv', ...at]);
 	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors,low,high\r\n/);
 	const { rows: moved } = (await caskadeJson(['report', 'movement', aid, ...at])) as {
