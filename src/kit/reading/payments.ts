@@ -7,9 +7,9 @@ import { type OfNames, rowsOfNames } from '../../core/store/account/reading/rows
 import { type Reading, rowsOf, select } from '../../core/store/steps.ts';
 import { cadenceTableOf } from './learned-cadences.ts';
 
-/** The sample: so many places among the events in order of arrival, and the subscriptions of so many events at each. */
+/** The sample: the subscriptions of so many events, at so many places in order of arrival. */
 const places = 40;
-const eventsPerPlace = 50;
+const maxEvents = 2000;
 const subidsPerRead = 100;
 
 function eventsWhere(condition: 'named > 0' | 'named = 0', asOfMs: number): OfNames {
@@ -27,11 +27,14 @@ function* sampledPayments(asOfMs: number, cancellationEvt: CancellationEvt): Rea
 	const [extent] =
 		yield* select`min(id) AS first, max(id) AS last FROM @subscription_event WHERE received_at <= ${asOfMs} /* sampled payments */`;
 	if (!extent || extent.first === null) return [];
-	const [first, last] = [Number(extent.first), Number(extent.last)];
+	const first = Number(extent.first);
+	const count = Number(extent.last) + 1 - first;
+	// Of a few events, one statement has all.
+	const length = count <= maxEvents ? 1 : places;
 	const sampled = yield* rowsOf(
-		Array.from({ length: places }, (_, place) => {
-			const fromId = first + Math.floor(((last + 1 - first) * place) / places);
-			return select`subid FROM @subscription_event WHERE id >= ${fromId} AND received_at <= ${asOfMs} ORDER BY id LIMIT ${eventsPerPlace} /* sampled payments */`;
+		Array.from({ length }, (_, place) => {
+			const fromId = first + Math.floor((count * place) / length);
+			return select`subid FROM @subscription_event WHERE id >= ${fromId} AND received_at <= ${asOfMs} ORDER BY id LIMIT ${maxEvents / length} /* sampled payments */`;
 		}),
 	);
 	const subids = new Set(sampled.map(({ subid }) => String(subid)));

@@ -98,7 +98,10 @@ export class ScoreUpkeep {
 		const { id } = account;
 		const goals = await control.goals(id);
 		const before = await control.baseRates(id);
-		const rates = await measureBaseRates(historyReader(this.#store, account), goals, this.#options.now());
+		const reader = historyReader(this.#store, account);
+		// What is assumed is served then anyway.
+		if (before.size === 0 && (await reader.vidsAfter('', 1)).length === 0) return false;
+		const rates = await measureBaseRates(reader, goals, this.#options.now());
 		const counted = new Map(
 			[...rates].map(([name, { byRecency }]) => [name, byRecency.map((rate) => Number(rate.toPrecision(4)))]),
 		);

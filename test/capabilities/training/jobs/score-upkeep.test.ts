@@ -122,6 +122,23 @@ test('an account is measured once it has a visitor; until then nothing of it is 
 	assert.notEqual((await store.control.baseRates(empty)).size, 0);
 });
 
+test('a first look at an account with events of nobody takes few transactions, and sets no rates', async (t) => {
+	const { store, upkeep } = await place(t);
+	await upkeep.round();
+	const uploading = await addAccount(store, 'c-a-globex-uk', 'globex');
+	const writer = new HistoryWriter(store, uploading, { initial: 500, max: 500 });
+	await writer.add([], [{ ...subscriptionEvent(), receivedAtMs: startMs }]);
+	const read = store.read.bind(store);
+	let reads = 0;
+	store.read = ((id, reading) => {
+		if (id === uploading) reads++;
+		return read(id, reading);
+	}) as typeof read;
+	await upkeep.round();
+	assert.ok(reads > 0 && reads <= 5, `${reads} transactions`);
+	assert.equal((await store.control.baseRates(uploading)).size, 0);
+});
+
 test('disabled accounts are left alone, and nothing begins after the signal', async (t) => {
 	const { store, upkeep, ratesOf, stopping } = await place(t);
 	await store.control.setAccountDisabled('c-a-acme-uk', true);
