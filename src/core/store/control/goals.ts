@@ -31,7 +31,9 @@ export function toGoal(row: GoalRow): Goal {
 }
 
 /** The base rates last counted for goals without a model, by goal name. */
-export function baseRatesOf(rows: readonly GoalRow[]): ReadonlyMap<string, readonly number[]> {
+export function baseRatesOf(
+	rows: readonly Pick<GoalRow, 'name' | 'base_rates'>[],
+): ReadonlyMap<string, readonly number[]> {
 	return new Map(
 		rows.flatMap(({ name, base_rates }) => (base_rates === null ? [] : [[name, JSON.parse(base_rates)]])),
 	);

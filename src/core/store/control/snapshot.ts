@@ -114,30 +114,32 @@ function* selectUsableAccounts(
 	const segments = byAccount(found.segments);
 	const models = byAccount(found.models);
 	const revocations = byAccount(found.revocations);
+	const [same, ratesOf, cadencesOf, revokedAt] = [
+		keptOnce((value: unknown) => value) as <Value>(value: Value) => Value,
+		keptOnce(baseRatesOf),
+		keptOnce(toCadences),
+		keptOnce((rows: readonly RevocationRow[]) => new Map(rows.map((row) => [row.subject, row.revoked_at]))),
+	];
 	return new Map(
 		found.accounts.map((account) => {
-			const settings = accountSettings(account);
+			const settings = same(accountSettings(account));
+			const rates = goals(account.id).map(({ name, base_rates }) => ({ name, base_rates }));
 			return [
 				account.aid,
 				{
 					id: account.id,
 					clientId: account.client_id,
-					client: account.client,
+					client: same(account.client),
 					aid: account.aid,
 					visitorSecret: account.visitor_secret,
 					identitySecrets: identitySecretsOf(account),
 					...settings,
-					goals: goals(account.id).map(toGoal),
-					segments: segments(account.id).map(toSegment),
+					goals: same(goals(account.id).map(toGoal)),
+					segments: same(segments(account.id).map(toSegment)),
 					models: models(account.id).map(toActiveModel),
-					baseRates: baseRatesOf(goals(account.id)),
-					cadences: new Cadences(
-						account.cadences === null ? emptyCadenceTable : JSON.parse(account.cadences),
-						settings.renewalDays,
-						{ setDays: settings.graceDays },
-						settings.cancellationEvt,
-					),
-					revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
+					baseRates: ratesOf(rates),
+					cadences: cadencesOf([account.cadences, settings]),
+					revocations: revokedAt(revocations(account.id)),
 					keepsConflicts: false,
 					isFollowed: false,
 					...Object.assign({}, ...parts.map((part) => part.ofAccount?.(account.id))),
@@ -145,6 +147,18 @@ function* selectUsableAccounts(
 			];
 		}),
 	);
+}
+
+/** Most of thousands of accounts have what new ones have. What is made of equal values is kept once. */
+function keptOnce<Given, Made>(make: (given: Given) => Made): (given: Given) => Made {
+	const made = new Map<string, Made>();
+	return (given) => made.getOrInsertComputed(JSON.stringify(given), () => make(given));
+}
+
+function toCadences([table, settings]: readonly [table: string | null, settings: AccountSettings]): Cadences {
+	const { renewalDays, graceDays, cancellationEvt } = settings;
+	const learned = table === null ? emptyCadenceTable : JSON.parse(table);
+	return new Cadences(learned, renewalDays, { setDays: graceDays }, cancellationEvt);
 }
 
 interface RevocationRow {
