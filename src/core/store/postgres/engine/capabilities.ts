@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { UnavailableError } from '../../../errors.ts';
 
 /** A connection, or a pool of them. */
 export interface Queryable {
@@ -28,12 +29,14 @@ export async function isOnCluster(asked: Queryable): Promise<boolean> {
 
 const known = new WeakMap<pg.ClientBase, Capabilities>();
 
+/** @throws UnavailableError where the server takes no writes: after a failover, reads from it would stay those of before */
 export async function learnCapabilities(client: pg.ClientBase): Promise<Capabilities> {
-	const isPlain = !(await isOnCluster(client));
-	const capabilities = {
-		canSpanSchemas: isPlain,
-		isOnlyNode: isPlain,
-	};
+	const [onCluster, { rows }] = await Promise.all([
+		isOnCluster(client),
+		client.query('SELECT pg_is_in_recovery() AS standby /* capabilities */'),
+	]);
+	if (rows[0].standby) throw new UnavailableError('it is a standby, where nothing can be stored');
+	const capabilities = { canSpanSchemas: !onCluster, isOnlyNode: !onCluster };
 	known.set(client, capabilities);
 	return capabilities;
 }

@@ -431,7 +431,7 @@ export function connectionError(error: unknown, address: string): Error {
 	const reason =
 		reasons[code ?? ''] ??
 		tlsProblem(error as Error, server, host) ??
-		(error instanceof pg.DatabaseError
+		(error instanceof pg.DatabaseError || error instanceof UnavailableError
 			? `The PostgreSQL server at ${server} says: ${message}.`
 			: /timeout|terminated|^(connect|read|write) E/.test(message)
 				? `No PostgreSQL server answers at ${server}.`
