@@ -11,7 +11,7 @@ import {
 	UnavailableError,
 } from '../../../errors.ts';
 import { type Capabilities, learnCapabilities } from './capabilities.ts';
-import { keepPrepared, statementOn } from './prepared.ts';
+import { hasMetMany, keepPrepared, statementOn } from './prepared.ts';
 import { tlsOf, tlsProblem } from './tls.ts';
 
 /** Parses every integer as a number: all that are stored are safe integers. */
@@ -139,6 +139,7 @@ export class PostgresPool extends pg.Pool {
 		this.on('acquire', (client) => this.#idle.delete(client));
 		this.on('release', (error, client) => {
 			if (isConnectionLost(error)) this.#dropIdle();
+			else if (hasMetMany(client)) void client.end();
 			else if (!error) this.#idle.add(client);
 		});
 		this.on('remove', (client) => {
