@@ -6,6 +6,7 @@ import {
 	countedIn,
 	dayMs,
 	type Figures,
+	isAsked,
 	isIn,
 	labelOf,
 	labelsOf,
@@ -68,8 +69,9 @@ export function lostPaths(
 	const paths = [...touches].flatMap(([vid, own]) => {
 		const last = own.at(-1);
 		if (subscribers.has(vid) || !last || last.atMs > asked.asOfMs - afterMs) return [];
-		if (!isIn(asked, last.atMs)) return [];
-		return [asked.by.length === 0 ? [''] : within(vid, last.atMs).map((touch) => labelOf(touch, asked))];
+		const path = within(vid, last.atMs);
+		if (!isIn(asked, last.atMs) || !path.some((touch) => isAsked(touch, asked))) return [];
+		return [asked.by.length === 0 ? [''] : path.map((touch) => labelOf(touch, asked))];
 	});
 	return { paths, afterMs };
 }
@@ -173,6 +175,13 @@ function rateBy(
 	return (start.at(-1) as number) / (start[0] as number);
 }
 
+/** The arrivals in the period of each visitor who has one that is asked about. */
+function arrivedIn({ touches }: Pick<ReturnType<typeof readLog>, 'touches'>, asked: Asked) {
+	return [...touches.values()]
+		.map((own) => own.filter(({ atMs }) => isIn(asked, atMs)))
+		.filter((own) => own.some((touch) => isAsked(touch, asked)));
+}
+
 export function attribution(log: Log, asked: Asked): Figures {
 	const read = readLog(log, asked);
 	const counted = countedIn(read.subscriptions, asked).filter(({ events }) => events.length > 0);
@@ -187,10 +196,8 @@ export function attribution(log: Log, asked: Asked): Figures {
 		labels: labelsOf(subscription, asked),
 	}));
 	const { paths: lost, afterMs } = lostPaths(read, asked);
-	const came = [...read.touches.values()].map((own) =>
-		own
-			.filter(({ atMs }) => isIn(asked, atMs))
-			.map((touch) => (asked.by.length === 0 ? '' : labelOf(touch, asked))),
+	const came = arrivedIn(read, asked).map((own) =>
+		own.map((touch) => (asked.by.length === 0 ? '' : labelOf(touch, asked))),
 	);
 	const labels = new Set([
 		...came.flat(),
@@ -290,7 +297,7 @@ function addSeries(
 ): void {
 	const model = asked.models.find((each) => each !== 'markov') ?? 'last-non-direct';
 	const chosen = countedIn(subscriptions, asked).map(({ subscription }) => subscription);
-	const came = [...touches.values()].map((own) => own.filter(({ atMs }) => isIn(asked, atMs)));
+	const came = arrivedIn({ touches }, asked);
 	const times = [
 		...chosen.flatMap(({ events }) => events.map(({ atMs }) => atMs)),
 		...came.flat().map(({ atMs }) => atMs),

@@ -113,6 +113,7 @@ async function makeReport(
 		isPast: query.asOf !== null,
 		lookbackDays: query.lookbackDays,
 		arrivalsBy: null,
+		wanted,
 		paymentProviders: new Set([...paymentProviders, ...account.paymentProviders]),
 		gateways: noGateways,
 		cancellationEvt: account.cancellationEvt,

@@ -41,6 +41,8 @@ export interface JourneyOptions extends SubscriptionOptions {
 	readonly lookbackDays: number;
 	/** The grouping of arrivals and of lost paths; null if they are not needed. */
 	readonly arrivalsBy: Grouping | null;
+	/** Arrivals and lost paths are of visitors who have such a touch among them. */
+	readonly wanted: WantedTouch;
 	readonly paymentProviders: ReadonlySet<string>;
 	/** Visitors who are left out of arrivals and lost paths. They have no subscription. */
 	readonly gateways: Gateways;
@@ -60,7 +62,7 @@ const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
 export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
-	const { asOfMs, period, lookbackDays, arrivalsBy, gateways } = options;
+	const { asOfMs, period, lookbackDays, arrivalsBy, wanted, gateways } = options;
 	const isWhole = readsAll(options);
 	const { subscriptions, others } = yield* readSubscriptionsOf(options);
 	// Whoever has events of somebody else's subscription is not lost either.
@@ -94,8 +96,14 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		const origin = readOrigin(row[2]);
 		touches.add(row[1], origin, !origin.isPayment);
 	};
+	const hasWanted = (counts: (atMs: number) => boolean) => {
+		if (wanted.length === 0) return true;
+		for (let touch = 0; touch < touches.length; touch++)
+			if (counts(touches.atMs(touch)) && isWanted(touches.origin(touch), wanted)) return true;
+		return false;
+	};
 	const end = () => {
-		if (arrivalsBy) {
+		if (arrivalsBy && hasWanted((atMs) => isIn(period, atMs))) {
 			for (let touch = 0; touch < touches.length; touch++)
 				if (isIn(period, touches.atMs(touch))) arrivals.add(touches.origin(touch).label, touches.atMs(touch));
 			arrivals.end();
@@ -110,7 +118,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 			}
 		} else if (touches.length > 0 && !subscribed.has(visitor)) {
 			const lastAtMs = touches.atMs(touches.length - 1);
-			if (isIn(period, lastAtMs)) {
+			if (isIn(period, lastAtMs) && hasWanted((atMs) => isInLookback(atMs, lastAtMs, lookbackDays))) {
 				for (let touch = 0; touch < touches.length; touch++)
 					if (isInLookback(touches.atMs(touch), lastAtMs, lookbackDays))
 						lost.step(touches.origin(touch).label);

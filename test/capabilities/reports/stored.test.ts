@@ -193,6 +193,7 @@ test('a report of a month reads no more rows if other months have more', async (
 					readJourneys({
 						...read,
 						arrivalsBy: ['channel'],
+						wanted: [],
 						gateways: new Map(),
 						paymentProviders: new Set(),
 						cancellationEvt: null,

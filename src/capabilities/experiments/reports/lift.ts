@@ -198,7 +198,6 @@ function warningsOf({
 	leftOutConversions,
 	readsScores,
 	logBegins,
-	asOfMs,
 }: LiftFindings): string[] {
 	const { treated, holdout } = groups;
 	const warnings: string[] = [];
@@ -207,7 +206,6 @@ function warningsOf({
 		warnings.push(
 			`Do not trust this. ${formatNumber(ofHoldout)} of ${counted(ofTreated + ofHoldout, 'visitor')} are held out, ${formatShare(ofHoldout / (ofTreated + ofHoldout))} instead of ${experiment.holdoutPercent} %: by chance alone that comes in one of 1,000 experiments at a single look, and in about one of 60 that are looked at daily for 120 days. Something loses visitors of one group; find it first.`,
 		);
-	if (asOfMs < experiment.fromMs) warnings.push('The experiment has not begun.');
 	else if (logBegins !== null)
 		warnings.push(
 			`The log of hits begins on ${logBegins}, after the experiment. If earlier hits were deleted, visitors who entered before are missing, and keep hits for longer.`,
@@ -309,6 +307,7 @@ export const liftReport = reportThat({
 				lift: undefined,
 				goal: null,
 				holdoutPercent: 0,
+				beginsOn: null,
 				isOver: false,
 				rows: [],
 				warnings: ["The account has no experiment; 'caskade experiment create' begins one."],
@@ -354,6 +353,7 @@ export const liftReport = reportThat({
 			servedSegment: segment,
 			goal: goal.name,
 			holdoutPercent,
+			beginsOn: asOfMs < fromMs ? calendar.dayOf(fromMs) : null,
 			isOver: endOf(experiment) <= asOfMs,
 			...daysOf(experiment, calendar),
 			groups,
@@ -366,14 +366,15 @@ export const liftReport = reportThat({
 			notes: notesOf(found),
 		};
 	},
-	answer({ experiment, groups, lift, goal, holdoutPercent, isOver }, money) {
+	answer({ experiment, groups, lift, goal, holdoutPercent, beginsOn, isOver }, money) {
 		if (!experiment || !groups || !lift) return null;
+		if (beginsOn) return `${experiment} begins on ${beginsOn}.`;
 		if (isBroken(groups, holdoutPercent))
 			return `${experiment} tells nothing: visitors are not in its groups as they were drawn. Something loses those of one group.`;
 		const { difference, anytimeLow, anytimeHigh } = lift.conversionRate;
 		const state = isOver ? 'has ended' : 'is running';
 		if (anytimeLow === null || anytimeHigh === null || difference === null)
-			return `${experiment} ${state}, and has too few visitors to tell anything: each group needs 100 whose time is over.`;
+			return `${experiment} ${state}, and has too few visitors to tell anything: each group needs 100 whose outcome is known, and they have ${groups.treated.visitors} and ${groups.holdout.visitors}.`;
 		const points = (share: number) => formatPercent(share, 1).slice(0, -2);
 		const interval = `${anytimeLow > 0 || difference > 0 ? '+' : ''}${points(difference)} percentage points (likely ${points(anytimeLow)} to ${points(anytimeHigh)}, whenever you look)`;
 		const verdict =
@@ -428,6 +429,7 @@ export const liftReport = reportThat({
 		const bounds = ['low', 'high'] as const;
 		const difference = { name: 'difference', column: 'difference' };
 		const some = rows.filter(({ part, rateDifference }) => part !== 'all' && rateDifference !== null);
+		if (lift.conversionRate.difference === null) return null;
 		return [
 			dots(looks(lift.conversionRate), [difference], {
 				title: 'Conversion rate: treated minus held out, 95 %',
