@@ -66,6 +66,8 @@ test('no log at any level, no metric and no answer contains an API key, a cid or
 		{ ...good, aid: 'c-a-unknown' },
 	])
 		await upload(body);
+	// Whoever has pasted the key into the wrong field is told so; nobody else is.
+	assert.match(await (await service.upload({ ...good, aid: service.key })).text(), /caskade_key_/);
 	for (let count = 0; count < 3; count++)
 		await upload({ ...good, aid: limited.aid }, { 'x-api-key': limited.key });
 

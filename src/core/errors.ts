@@ -159,6 +159,10 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+/** What an error says, for the log and the console: a client may have sent a key in a field that its message repeats. */
+export const withoutKeys = (detail: string): string =>
+	detail.replaceAll(/caskade_(key|identity)_[\w-]+/g, 'caskade_$1_…');
+
 /** The JSON body of an error. `detail` goes to the client: it must not contain SQL, paths, keys, casks or a `cid`. */
 export function errorBody(code: ErrorCode, detail?: string): string {
 	return detail === undefined ? bodiesWithoutDetail[code] : writeBody(code, detail);

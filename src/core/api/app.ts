@@ -11,7 +11,7 @@ import { type BudgetLimits, HitBudget } from '../collect/hit-budget.ts';
 import { isProxyOf, type ProxyProblem, proxyProblems } from '../domain/client-address.ts';
 import type { Proxies } from '../domain/proxies.ts';
 import { type ServerRole, serverRoles } from '../domain/server-role.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, withoutKeys } from '../errors.ts';
 import { sendError, toApiError } from '../http/answer.ts';
 import { bodyLimitBytes } from '../http/body.ts';
 import { enforceBodyTimeout } from '../http/body-timeout.ts';
@@ -193,7 +193,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	});
 	app.addHook('onError', (request, _reply, error, done) => {
 		const { status, code, detail, aid } = toApiError(error);
-		const entry = { ...about(request, aid), code, detail };
+		const entry = { ...about(request, aid), code, detail: detail && withoutKeys(detail) };
 		if (code === 'overloaded') metrics.refusals.inc({ kind: 'queue' });
 		else if (code === 'timeout') onTimeout(request);
 		else if (status >= 500) {

@@ -3,7 +3,7 @@ import type { AccessDirectory } from '../access/directory.ts';
 import type { RequestCounter } from '../access/request-counter.ts';
 import { isUnjoinable } from '../domain/ownership.ts';
 import type { SubscriptionEvent, UploadedEvent } from '../domain/subscription-event.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError, withoutKeys } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
 import { hasPlainTexts, parseJson } from '../http/body.ts';
 import {
@@ -140,7 +140,7 @@ export function countUpload(
 		refusal?.code ?? (statusCode === 200 ? 'simulated' : conflictingRows.length > 0 ? 'conflict' : 'stored');
 	counter.answerUpload({ clientId: key.clientId, aid, cause, atMs }, () => {
 		const rows = conflictingRows.length > 0 ? `rows ${named(conflictingRows)} of data` : '';
-		const detail = (refusal?.detail ?? rows).slice(0, maxDetailLength);
+		const detail = withoutKeys(refusal?.detail ?? rows).slice(0, maxDetailLength);
 		return { requestId: request.id, keyId: key.id, detail };
 	});
 }

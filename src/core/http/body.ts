@@ -29,7 +29,7 @@ export function checkBodyHeaders(
 			detail: `content-type must be application/json${plainText ? ' or text/plain' : ''}, in UTF-8`,
 		});
 	const encoding = headers['content-encoding'];
-	if (encoding !== undefined && encoding !== 'identity')
+	if (encoding !== undefined && (typeof encoding !== 'string' || !/^(identity)?$/i.test(encoding.trim())))
 		throw new ApiError('unsupported_media_type', {
 			detail: 'the body must not be compressed: leave content-encoding out',
 			headers: { 'accept-encoding': 'identity' },

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { startService } from '../../support.ts';
 
 const current = '/tag.js';
-const version = '/tag.v5.js';
+const version = '/tag.v6.js';
 const earlier = '/tag.v1.js';
 
 describe('GET /tag.js and its versions', () => {

@@ -175,18 +175,19 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		);
 	});
 
-	test('sends remaining events by a beacon when the page is left', async (t) => {
-		const { page, hits } = await visit(t, [setAccount, fire]);
-		await page.evaluate('vscr.scores()');
-		await page.evaluate(`vscr('addEvent',{name:'checkout',tid:'order-9'})`);
-		await page.goto('about:blank');
-		await eventually('the beacon is stored', async () => (await hits()).length === 2);
-		const [first, left] = await hits();
-		assert.deepEqual(left?.body.events, [{ name: 'checkout', tid: 'order-9', isTidUnproven: true }]);
-		assert.equal(left?.body.page, null);
-		assert.equal(left?.vid, first?.vid);
-		assert.equal(left?.sid, first?.sid);
-	});
+	for (const path of ['/pricing', '/', '/?utm_source=letter'])
+		test(`sends remaining events by a beacon when ${path} is left`, async (t) => {
+			const { page, hits } = await visit(t, [setAccount, fire], { path });
+			await page.evaluate('vscr.scores()');
+			await page.evaluate(`vscr('addEvent',{name:'checkout',tid:'order-9'})`);
+			await page.goto('about:blank');
+			await eventually('the beacon is stored', async () => (await hits()).length === 2);
+			const [first, left] = await hits();
+			assert.deepEqual(left?.body.events, [{ name: 'checkout', tid: 'order-9', isTidUnproven: true }]);
+			assert.equal(left?.body.page, null);
+			assert.equal(left?.vid, first?.vid);
+			assert.equal(left?.sid, first?.sid);
+		});
 
 	const signals = {
 		'Do Not Track': `Object.defineProperty(Navigator.prototype,'doNotTrack',{get:()=>'1'})`,

@@ -37,6 +37,7 @@ interface VisitOptions {
 	readonly now?: () => number;
 	/** The site's host, which must lead to this machine. */
 	readonly host?: string;
+	readonly path?: string;
 }
 
 /**
@@ -57,13 +58,13 @@ export function openBrowser(flags?: readonly string[]) {
 		context: (t: TestContext, initScript?: string, options?: BrowserContextOptions) =>
 			openContext(t, browser, initScript, options),
 
-		/** Opens `/pricing` of a website with these commands in a browser that has seen nothing. */
+		/** Opens a page of a website with these commands, `/pricing` where no other is named, in a browser that has seen nothing. */
 		async visit(t: TestContext, commands: readonly string[], options: VisitOptions = {}): Promise<Visit> {
-			const { initScript, now, host = '127.0.0.1' } = options;
+			const { initScript, now, host = '127.0.0.1', path = '/pricing' } = options;
 			const service = await startService(t, now ? { now } : {});
 			const site = (await siteWith(t, service.url, ...commands)).replace('127.0.0.1', host);
 			const context = initScript === undefined ? emptied : await openContext(t, browser, initScript);
-			const visited = await openPage(context, `${site}/pricing`, service.url);
+			const visited = await openPage(context, `${site}${path}`, service.url);
 			if (context === emptied)
 				t.after(async () => {
 					if (await close(visited.page)) await context.clearCookies();

@@ -42,7 +42,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	/** What was to be fired while nobody looked at the page. */
 	let isDue = false;
 	let routing: number | undefined;
-	/** The page of the latest hit. The page itself is sent once; later hits on it send only events. */
+	/** The page of the latest hit, undefined before the first; the home page is ''. The page itself is sent once; later hits on it send only events. */
 	let sentPage: string | undefined;
 	/** The referrer, also after navigation that loads no new document. */
 	let previousUrl = document.referrer;
@@ -277,7 +277,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 				clearTimeout(routing);
 				arrive();
 			}
-			if (!sentPage) return;
+			if (sentPage === undefined) return;
 			if (events.length) take();
 			while (unsent[0] && navigator.sendBeacon(server + hitPath, withVisitor(unsent[0]))) unsent.shift();
 		});
@@ -303,7 +303,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	addEventListener('popstate', navigated);
 	addEventListener('pagehide', () => {
 		leave();
-		if (sentPage) exchangeLeft([unsent, previousUrl]);
+		if (sentPage !== undefined) exchangeLeft([unsent, previousUrl]);
 		unsent = [];
 	});
 	addEventListener('visibilitychange', () => (document.hidden ? leave() : isDue && hit()));

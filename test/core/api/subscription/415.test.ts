@@ -57,6 +57,15 @@ test('a compressed body is refused', async () => {
 	assert.equal((await service.upload(body, { 'content-encoding': 'identity' })).status, 201);
 });
 
+test('a body that is said not to be encoded is taken, in any case of letters', async () => {
+	const service = await openAccount();
+	for (const encoding of ['identity', 'Identity', ' IDENTITY '])
+		assert.equal(
+			(await service.upload({ aid: service.aid, data: [event()] }, { 'content-encoding': encoding })).status,
+			201,
+		);
+});
+
 test('is answered before the body is sent', async (t) => {
 	const service = await openAccount();
 	for (const expect of [undefined, '100-continue']) {
