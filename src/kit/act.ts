@@ -23,6 +23,8 @@ export interface Field {
 	readonly choices?: readonly string[];
 	/** Of what some may be chosen, separated by commas. */
 	readonly someOf?: readonly string[];
+	/** What each of them means. */
+	readonly meanings?: Readonly<Record<string, string>>;
 	/** What it mostly is; anything else that can be parsed is good, too. */
 	readonly suggestions?: readonly string[];
 	/** What it is where it is left out, as somebody would write it. */
@@ -210,7 +212,7 @@ export function concerned(takes: Fields, given: Readonly<Record<string, unknown>
 }
 
 /** How the audit log says that an act was done, as `goal created`. */
-function doneOf<Of extends Fields>(
+export function doneOf<Of extends Fields>(
 	{ noun, verb, done }: Pick<Act<Of, unknown>, 'noun' | 'verb' | 'done'>,
 	given: GivenFields<Of>,
 ): string {

@@ -66,7 +66,7 @@ export function auditStore({ read, write, now }: ControlDoors) {
 			return rows.map(({ at, ...entry }) => ({ at: isoTime(at), ...entry }));
 		},
 
-		/** Of an erased visitor only stays that somebody did something with one. */
+		/** Of an erased visitor or customer, only the action is kept, not whom it concerned. */
 		async forget(accountId: number, vid: string): Promise<void> {
 			await write(
 				() =>

@@ -3,8 +3,9 @@ import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { OperatorError, QueueFullError } from '../../core/errors.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
-import { concerned, demands, refusedOf, runAct } from '../../kit/act.ts';
+import { concerned, demands, doneOf, refusedOf, runAct } from '../../kit/act.ts';
 import type { ConsolePart } from '../../kit/capability.ts';
+import { withLabels } from '../../kit/console/act-form.ts';
 import { asset } from '../../kit/console/assets.ts';
 import type { Entrance, EntranceSettings } from '../../kit/console/entrance.ts';
 import { addressOf, type ConsoleAnswer, type ConsoleRequest, redirect } from '../../kit/console/exchange.ts';
@@ -20,6 +21,7 @@ import {
 	type PageAnswer,
 	type PageRequest,
 } from '../../kit/console/page.ts';
+import { withRefused } from '../../kit/console/refused-form.ts';
 import { type View, viewOf } from '../../kit/console/view.ts';
 import { html } from '../../kit/format/html.ts';
 import { may, type OpenSession } from '../../kit/person.ts';
@@ -143,7 +145,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		);
 		if (first && others.length > 0) return cards(asked, [first, ...others]);
 		if (first) return redirect(`/console/${first.aid}/`);
-		const body = html`<p class="empty">There is no account yet that you may see. An account is created with <code>bin/caskade account create AID --client NAME</code>, and given to you with <code>bin/caskade user grant</code>.</p>`;
+		const body = html`<p class="empty">There is no account yet that you may see. An account is created with <code>caskade account create AID --client NAME</code>, and given to you with <code>caskade user grant</code>.</p>`;
 		return pageAnswer(200, { title: 'Accounts', asked, body });
 	}
 
@@ -182,6 +184,7 @@ export function createConsole(options: ConsoleOptions): Console {
 		const beganMs = monotonicMs();
 		const { request, account, person } = unnoted;
 		let notes = 0;
+		let done: string | undefined;
 		const note = async (action: string, about?: string, aid = account?.aid ?? null) => {
 			notes++;
 			await store.control.audit.add({ who: person.email, action, aid, about: about ?? null });
@@ -196,15 +199,33 @@ export function createConsole(options: ConsoleOptions): Console {
 				await note(refusedOf(of), concerned(of.takes, given) ?? undefined, aid);
 				throw new NotAllowedError();
 			}
-			return runAct(of, person.email, { store, account: acted as never }, given);
+			try {
+				const result = await runAct(of, person.email, { store, account: acted as never }, given);
+				done = doneOf(of, given);
+				return result;
+			} catch (error) {
+				if (error instanceof OperatorError) error.message = withLabels(of.takes, error.message);
+				throw error;
+			}
 		};
 		const asked = { ...unnoted, note, act };
 		const { title } = page;
 		let view: View | undefined;
+		let full: PageRequest = asked;
 		const problem = (status: number, message: string) => {
 			const body = html`<p class="problem" role="alert">${message}</p>
 <p><a href="${request.path}">Back to the page</a></p>`;
 			return pageAnswer(status, { title, page, asked, view, body });
+		};
+		/** The page with its form as it was sent. */
+		const refused = async ({ message }: OperatorError) => {
+			const shown = await page.get?.(full).catch(() => undefined);
+			if (!shown || 'status' in shown || 'missing' in shown) return undefined;
+			const body = 'unfinished' in shown ? shown.unfinished : shown;
+			const answer = pageAnswer(400, { title, page, asked, view, body });
+			const text = html`<p class="problem" role="alert" tabindex="-1" autofocus>${message}</p>`;
+			const refilled = withRefused(answer.body, asked.form, text);
+			return refilled === undefined ? undefined : { ...answer, body: refilled };
 		};
 		const isWrite = request.method === 'POST';
 		// A form of filters sends what nobody has chosen, too.
@@ -221,13 +242,13 @@ export function createConsole(options: ConsoleOptions): Console {
 		if (isWrite && !entrance.isOwnForm(request, asked.form, asked)) return problem(403, foreignForm);
 		try {
 			if (account) view = viewOf(asked.query, account, now());
-			const full = account && view ? { ...asked, ...ofAccount(account, view) } : asked;
+			if (account && view) full = { ...asked, ...ofAccount(account, view) };
 			const action = isWrite ? actionOf(page, asked.form) : undefined;
 			const missing = await entrance.missingProof(full, page, action?.name ?? 'get');
 			if (missing) return pageAnswer(403, { title, page, asked, view, body: missing });
 			// What is written must be known to be written.
 			const made = await (action
-				? action.act(full).then((done) => done ?? redirect(addressOf(request)))
+				? action.act(full).then((shown) => shown ?? redirect(addressOf(request)))
 				: madeInTime(page, full, beganMs));
 			// So that the page that it leads to shows it.
 			if (isWrite) await directory.refresh();
@@ -239,14 +260,20 @@ export function createConsole(options: ConsoleOptions): Console {
 			const isRefused = isWrite && !('status' in made || 'once' in made);
 			// Whatever a page forgets to say of what it changed, that it did is known.
 			if (isWrite && !isRefused && notes === 0) await note(`changed: ${title}`);
-			if ('status' in made) return made;
+			if ('status' in made) return done === undefined ? made : toldOnce(made, done);
 			const body = 'once' in made ? made.once : made;
-			const { headers, ...rest } = pageAnswer(isRefused ? 400 : 200, { ...frame, body });
-			const shown = { ...rest, headers: { ...headers, ...('once' in made && made.headers) } };
+			const told = isWrite || request.isAnew ? undefined : toldBy(request);
+			const { headers, ...rest } = pageAnswer(isRefused ? 400 : 200, {
+				...frame,
+				body: [told && toldText(told), body],
+			});
+			const more = 'once' in made ? made.headers : told && { 'set-cookie': toldCookie('', 0) };
+			const shown = { ...rest, headers: { ...headers, ...more } };
 			return page.isLive ? { ...shown, againAfterMs: liveMs } : shown;
 		} catch (error) {
 			if (error instanceof NotAllowedError) return problem(403, error.message);
-			if (error instanceof OperatorError) return problem(400, error.message);
+			if (error instanceof OperatorError)
+				return (isWrite && (await refused(error))) || problem(400, error.message);
 			if (error instanceof QueueFullError)
 				return problem(503, 'Too many figures are being made. Try again in a minute.');
 			onError(error, page.path);
@@ -322,6 +349,21 @@ export function createConsole(options: ConsoleOptions): Console {
 		},
 		stop: () => stopping.abort(new Error('the console is stopping')),
 	};
+}
+
+/** What was done, which the page that an act leads to says once. */
+const toldCookie = (done: string, seconds: number) =>
+	`caskade-done=${encodeURIComponent(done)}; Path=/console; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+const toldText = (done: string) => html`<p class="note" role="status">Done: ${done}.</p>`;
+
+function toldOnce({ headers, ...rest }: ConsoleAnswer, done: string): ConsoleAnswer {
+	const isLed = rest.status === 303 && !('set-cookie' in headers);
+	return { ...rest, headers: isLed ? { ...headers, 'set-cookie': toldCookie(done, 20) } : headers };
+}
+
+/** Others may set cookies for this host: nothing but words of acts is taken. */
+function toldBy({ headers }: ConsoleRequest): string | undefined {
+	return /(?:^|; )caskade-done=((?:[a-z-]|%20)+)/.exec(headers.cookie ?? '')?.[1]?.replaceAll('%20', ' ');
 }
 
 const foreignForm =

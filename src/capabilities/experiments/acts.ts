@@ -20,7 +20,11 @@ export const createExperiment = act({
 experiment is never used again.`,
 	right: 'operate',
 	takes: {
-		experiment: { ...experiment, label: 'Name' },
+		experiment: {
+			...experiment,
+			label: 'Name',
+			hint: 'Such as welcome-back. No later experiment can have it.',
+		},
 		segment: { flag: '--segment <id>', text: 'the segment to measure' },
 		goal: {
 			flag: '--goal <name>',
@@ -32,17 +36,22 @@ experiment is never used again.`,
 			text: 'share of visitors to hold out',
 			parse: positiveNumber(maxHoldoutPercent),
 			label: 'Held out, in per cent',
+			hint: 'The share of visitors from whom the segment is hidden.',
 			usual: '10',
 		},
 		from: {
 			flag: '--from <day>',
 			text: "the first day, in the account's time zone (default: now)",
+			label: 'First day',
+			hint: "In the account's time zone. Empty: now.",
 			parse: day,
 			isOptional: true,
 		},
 		to: {
 			flag: '--to <day>',
 			text: 'the day after the last one (default: until it is stopped)',
+			label: 'Last day',
+			hint: 'Empty: until it is stopped.',
 			parse: day,
 			isOptional: true,
 		},
@@ -53,9 +62,9 @@ experiment is never used again.`,
 		const fromMs = given.from === undefined ? nowMs : calendar.startOfDay(given.from);
 		const toMs = given.to === undefined ? null : calendar.startOfDay(given.to);
 		if (toMs !== null && toMs <= Math.max(nowMs, fromMs))
-			throw new OperatorError('--to must be later than --from, and not over yet.');
+			throw new OperatorError('--to must be later than --from, and in the future.');
 		if (given.from !== undefined && fromMs < calendar.startOfDay(calendar.dayOf(nowMs)))
-			throw new OperatorError('--from cannot be past: nobody was held out then.');
+			throw new OperatorError('--from cannot be in the past: nobody was held out then.');
 		const { rule } = await control.segment(account.id, segment);
 		const { name: goal } = await chosenGoal(control, account.id, given.goal);
 		const begins = { fromMs: Math.max(fromMs, nowMs), toMs };

@@ -14,6 +14,6 @@ export async function* checkRenewals(
 			account,
 			await store.read(account.id, learnedCadences(store.now(), account.cancellationEvt)),
 		);
-		if (detail !== null) yield { check: `renewals of ${account.aid}`, ok: true, detail };
+		if (detail !== null) yield { check: `renewals of ${account.aid}`, ok: true, isNote: true, detail };
 	}
 }

@@ -34,6 +34,7 @@ async function checkIdTrust({ control }: Pick<Store, 'control'>): Promise<Check[
 		.map(({ aid }) => ({
 			check: `ids of ${aid}`,
 			ok: true,
+			isNote: true,
 			detail: `every cid and tid that a page shows is believed, so whoever guesses one is told what is known of its customer. Unless nobody can guess them: 'caskade account update ${aid} --id-trust claimed', or signed`,
 		}));
 }

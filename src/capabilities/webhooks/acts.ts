@@ -1,9 +1,10 @@
 import { dayMs } from '../../core/durations.ts';
+import { counted } from '../../core/format/numbers.ts';
 import type { ControlStore } from '../../core/store/control/control-store.ts';
 import { act, type GivenFields } from '../../kit/act.ts';
 import { moment } from '../../kit/config.ts';
 import { listing } from '../../kit/listing.ts';
-import { receiverUrl, type Webhook, webhookEvents, webhookEventsOf } from './domain/webhook.ts';
+import { messageTexts, receiverUrl, type Webhook, webhookEvents, webhookEventsOf } from './domain/webhook.ts';
 import { deleteMessages, replayMessages } from './old-messages.ts';
 import { checkReceiver } from './receiver.ts';
 import { keepMessagesMs } from './retry.ts';
@@ -22,14 +23,17 @@ const events = {
 	text: `what it is notified of, for example ${webhookEvents[0]},${webhookEvents[1]}`,
 	parse: webhookEventsOf,
 	someOf: webhookEvents,
+	meanings: messageTexts,
 } as const;
 const withCid = {
 	flag: '--with-cid',
 	text: 'messages contain the last customer id that the visitor has shown',
+	label: 'Messages contain the last customer id of the visitor',
 } as const;
 const allowPrivate = {
 	flag: '--allow-private',
 	text: 'allow a URL in a private network or on this machine, and plain http',
+	label: 'Allow http://, and addresses in a private network',
 } as const;
 
 export const createWebhook = act({
@@ -152,7 +156,7 @@ They are kept for ${keepMessagesMs / dayMs} days.`,
 			flag: '--since <time>',
 			text: 'for example 2026-11-21T10:00:00Z',
 			parse: moment,
-			hint: 'for example 2026-11-21T10:00:00Z: all messages since then are sent again, delivered or not, with the same ids',
+			hint: 'For example 2026-11-21T10:00:00Z. All messages since then are sent again, delivered or not, with the same ids.',
 		},
 	},
 	prepare: ({ store, account }, { webhook, since }) => replayMessages(store, account, webhook, since),
@@ -161,7 +165,7 @@ They are kept for ${keepMessagesMs / dayMs} days.`,
 		await control.announceWebhooks();
 		return { webhook, messages };
 	},
-	line: (_, { messages }) => `${messages} messages are sent again.`,
+	line: (_, { messages }) => `Sent again: ${counted(messages, 'message')}.`,
 });
 
 export const testWebhook = act({

@@ -26,6 +26,8 @@ export interface StoreStatus {
 export interface Check {
 	readonly check: string;
 	readonly ok: boolean;
+	/** Whether somebody may want to set something, though nothing is wrong. */
+	readonly isNote?: boolean;
 	readonly detail: string;
 }
 

@@ -12,6 +12,7 @@ import {
 	parserOf,
 	takesMany,
 } from '../act.ts';
+import { capitalised } from '../format/capitalised.ts';
 import { type Html, html } from '../format/html.ts';
 import { day } from '../format/values.ts';
 import type { ConsoleAnswer } from './exchange.ts';
@@ -28,7 +29,7 @@ export function actFields(takes: Fields, values: Values = {}, form?: string): Ht
 		const label = formLabelOf(name, field);
 		const {
 			text,
-			hint = text,
+			hint = capitalised(text),
 			choices,
 			someOf,
 			suggestions,
@@ -40,7 +41,7 @@ export function actFields(takes: Fields, values: Values = {}, form?: string): Ht
 		if (label === undefined) return null;
 		if (isYes(field)) return checkField(name, label, value === true);
 		if (takesMany(field)) return linesField(name, label, Array.isArray(value) ? value : [], hint, form);
-		if (someOf) return boxesField(name, label, someOf, Array.isArray(value) ? value : []);
+		if (someOf) return boxesField(name, label, someOf, Array.isArray(value) ? value : [], field.meanings);
 		const shown = typeof value === 'string' ? value : usual;
 		if (choices) return choiceField(name, label, choices, { chosen: shown, hint: field.hint });
 		// What there is can be changed, but not taken away.
@@ -75,6 +76,14 @@ function readField(name: string, field: Field, form: URLSearchParams): unknown {
 	if (someOf) form.set(name, form.getAll(name).join(','));
 	if (isOptional && !form.get(name)?.trim()) return negation && null;
 	return fieldOf(form, name, label, parse);
+}
+
+/** A message about flags, in the words of a form. */
+export function withLabels(takes: Fields, message: string): string {
+	return message.replaceAll(/--[a-z-]+/g, (flag) => {
+		const [name, field] = Object.entries(takes).find(([, one]) => one.flag.split(' ')[0] === flag) ?? [];
+		return name === undefined || !field ? flag : `“${formLabelOf(name, field) ?? name}”`;
+	});
 }
 
 /** What a form of a page does. @param then where it leads to, or what it shows once */

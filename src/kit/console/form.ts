@@ -70,7 +70,8 @@ function parsed<Value>(text: string, label: string, parse: (text: string) => Val
 		return parse(text);
 	} catch (error) {
 		if (!(error instanceof OperatorError)) throw error;
-		throw new OperatorError(`${label}: ${error.message}`, { cause: error });
+		const message = error.message.replace(/^(?!It must)/, ': ').replace(/^It/, '');
+		throw new OperatorError(`“${label}”${message}`, { cause: error });
 	}
 }
 
@@ -104,8 +105,9 @@ export function boxesField(
 	label: string,
 	values: readonly string[],
 	chosen: readonly unknown[],
+	meanings: Readonly<Record<string, string>> = {},
 ): Html {
-	return html`<fieldset><legend>${label}</legend>${values.map((value) => html`<label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}> ${value}</label> `)}</fieldset>
+	return html`<fieldset><legend>${label}</legend>${values.map((value) => html`<p><label><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}> ${value}</label>${value in meanings && html` <span class="hint">${meanings[value]}</span>`}</p>`)}</fieldset>
 `;
 }
 

@@ -97,7 +97,7 @@ function secureAddress(url: URL): URL {
 export function accountToken(value: string): string {
 	if (!namePattern.test(value))
 		throw new OperatorError(
-			'It must be 1 to 64 letters, digits, dots, underscores and hyphens, for example c-a-acme-uk.',
+			'It must be 1 to 64 letters, digits, dots, underscores or hyphens, for example c-a-acme-uk.',
 		);
 	return value;
 }
@@ -105,7 +105,7 @@ export function accountToken(value: string): string {
 /** Parses the name of a client, plan, goal or segment. */
 export function plainName(value: string): string {
 	if (!namePattern.test(value))
-		throw new OperatorError('It must be 1 to 64 letters, digits, dots, underscores and hyphens.');
+		throw new OperatorError('It must be 1 to 64 letters, digits, dots, underscores or hyphens.');
 	return value;
 }
 

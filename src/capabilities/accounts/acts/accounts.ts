@@ -23,7 +23,7 @@ export const settingFields = {
 		isOptional: true,
 		negation: ['--no-origin', 'pages of all origins may read scores'],
 		label: 'Origins',
-		hint: 'web origins whose pages may read scores, one on each line; empty for all',
+		hint: 'Web origins whose pages may read scores, one on each line. Empty: all.',
 	},
 	explains: {
 		flag: '--explain',
@@ -45,8 +45,8 @@ export const settingFields = {
 		parse: parseChannelRule,
 		isOptional: true,
 		negation: ['--no-channel', 'use only the built-in rules'],
-		label: 'Channels',
-		hint: 'partner=*.partner.example/* on each line: the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text',
+		label: 'Your own channels',
+		hint: 'One on each line, such as partner=*.partner.example/*. A visit is of the channel whose pattern its landing URL or referrer matches, without https://. * is any text.',
 	},
 	timezone: {
 		flag: '--timezone <name>',
@@ -54,7 +54,7 @@ export const settingFields = {
 		parse: (text: string) => calendarOf(text).timezone,
 		isOptional: true,
 		label: 'Time zone',
-		hint: 'of days and months in reports, such as Europe/London',
+		hint: 'Where days and months of reports begin, such as Europe/London.',
 		suggestions: Intl.supportedValuesOf('timeZone'),
 	},
 	paymentProviders: {
@@ -64,15 +64,16 @@ export const settingFields = {
 		isOptional: true,
 		negation: ['--no-payment-provider', 'use only the known payment sites'],
 		label: 'Payment sites',
+		hint: 'Sites that take payments, besides the known ones, one on each line. Coming back from one is not counted as an arrival.',
 	},
 	renewalDays: {
 		flag: '--renewal-days <evt=days...>',
-		text: 'days from one renewal to the next, such as newsletter=30, where reports should not learn them; never, such as lifetime=never, for what is paid once',
+		text: 'days from one renewal to the next, such as newsletter=30, if reports should not work them out; never, such as lifetime=never, for what is paid once',
 		parse: renewalPeriods,
 		isOptional: true,
 		negation: ['--no-renewal-days', 'learn the days between renewals'],
 		label: 'Days between renewals',
-		hint: 'such as newsletter=30, on each line, where reports should not learn them; lifetime=never for what is paid once',
+		hint: 'One on each line, such as newsletter=30, if reports should not work them out. lifetime=never is for what is paid once.',
 	},
 	graceDays: {
 		flag: '--grace-days <evt=days...>',
@@ -81,7 +82,7 @@ export const settingFields = {
 		isOptional: true,
 		negation: ['--no-grace-days', 'how late a renewal may be is by the days between renewals'],
 		label: 'Days of grace',
-		hint: 'such as newsletter=21, on each line: how many days after its due day a renewal is in time',
+		hint: 'One on each line, such as newsletter=21: days for which a late payment still counts as in time.',
 	},
 	cancellationEvt: {
 		flag: '--cancellation-evt <evt>',
@@ -90,7 +91,7 @@ export const settingFields = {
 		isOptional: true,
 		negation: ['--no-cancellation-evt', 'no event cancels a subscription'],
 		label: 'Event type of cancellations',
-		hint: 'the event type that cancels a subscription: one of 0 pence ends it when it is due, and no renewal is expected; empty for none',
+		hint: 'An event of this type and 0 pence cancels a subscription at the end of the paid time. Empty: none.',
 	},
 	currency: {
 		flag: '--currency <code>',
@@ -98,7 +99,7 @@ export const settingFields = {
 		parse: currencyCode,
 		isOptional: true,
 		label: 'Currency',
-		hint: 'of all amounts; they are sent and stored in its smallest unit, such as pence',
+		hint: 'The currency of all amounts. They are sent and stored in its smallest unit, such as pence.',
 		suggestions: Intl.supportedValuesOf('currency'),
 	},
 	idTrust: {
@@ -106,8 +107,8 @@ export const settingFields = {
 		text: 'which cid and tid of hits are believed, see docs/how-to/trust.md. signed: those that your back end has signed; claimed: all, but pages are told of earlier uploads only for signed ones; trusted: all, so that whoever guesses an id is taken for its customer. A new account has claimed',
 		choices: idTrusts,
 		isOptional: true,
-		label: 'Ids that pages show',
-		hint: 'which customer and transaction ids of pages are believed. claimed: all, in reports; but without a signature of your back end, a page is not told what was uploaded before. signed: only those with a signature. trusted: all, so that whoever guesses an id is taken for that customer',
+		label: 'Believe ids from pages',
+		hint: 'Customer and transaction ids. signed: only those that your back end has signed. claimed: all, but only signed ones show a page what was uploaded before. trusted: all, so whoever guesses an id is taken for that customer.',
 	},
 } as const;
 
@@ -166,13 +167,13 @@ export const createAccount = actOfAll({
 			text: 'account token, for example c-a-acme-uk',
 			parse: accountToken,
 			label: 'Account',
-			hint: 'a name of 1 to 64 letters, digits, dots, underscores and hyphens, such as c-a-acme-uk',
+			hint: 'A name of 1 to 64 letters, digits, dots, underscores or hyphens, such as c-a-acme-uk.',
 		},
 		client: {
 			flag: '--client <name>',
 			text: 'the client that owns it',
 			parse: plainName,
-			hint: 'who owns it; the client is created if it does not exist',
+			hint: 'The client that owns it. A new name creates the client.',
 		},
 		ownDatabase: {
 			flag: '--own-database <address>',
@@ -180,7 +181,7 @@ export const createAccount = actOfAll({
 			parse: checkOwnDatabase,
 			isOptional: true,
 			label: 'Database of its own',
-			hint: 'a PostgreSQL server for this account alone, postgres://…; empty for the common one',
+			hint: 'A PostgreSQL server for this account alone, postgres://…. Empty: the common one.',
 		},
 		...firstSettingFields,
 	},

@@ -37,7 +37,7 @@ export const issueKey = actOfAll({
 			text: 'from then on it is refused, as 90d (default: never)',
 			parse: duration,
 			label: 'Expires in',
-			hint: 'as 90d; empty: never',
+			hint: 'Such as 90d. Empty: never.',
 			isOptional: true,
 		},
 	},

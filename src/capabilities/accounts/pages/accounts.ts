@@ -27,27 +27,27 @@ export const accountsPage: ConsolePage = {
 						Client: ({ client }) => nameOf(client),
 						Created: ({ createdAt }) => timeOf(createdAt),
 						Disabled: ({ disabledAt }) => disabledAt && timeOf(disabledAt),
-						'Uploads and hits': ({ aid, disabledAt }) =>
+						Collecting: ({ aid, disabledAt }) =>
 							disabledAt === null
-								? formOf(asked, 'disable', hiddenFields({ aid }), 'Refuse')
-								: formOf(asked, 'enable', hiddenFields({ aid }), 'Accept again'),
+								? formOf(asked, 'disable', hiddenFields({ aid }), 'Stop collecting')
+								: formOf(asked, 'enable', hiddenFields({ aid }), 'Collect again'),
 						'Delete, with all data': ({ aid }) =>
 							formOf(asked, 'delete', hiddenFields({ aid }), 'Delete', { look: 'danger' }),
 					})
 		}
 <section class="section"><h2>Add an account</h2>
-<p>Clients upload to accounts, and each has its own database. Its settings can be changed later.</p>
+<p>Each account has its own database. Its settings can be changed later.</p>
 ${formOf(asked, 'create', actFields(firstFields), 'Add')}</section>
 <section class="section"><h2>Clients</h2>
 ${sortedTable(asked, 'Clients', clients, {
 	Client: ({ client }) => nameOf(client),
 	'#Accounts': ({ accounts }) => accounts,
 	'#Usable keys': ({ keys }) => keys,
-	'Uploads and hits': ({ client, disabledAt }) =>
+	Collecting: ({ client, disabledAt }) =>
 		disabledAt === null
-			? formOf(asked, 'disable client', hiddenFields({ client }), 'Refuse')
-			: formOf(asked, 'enable client', hiddenFields({ client }), 'Accept again'),
-	'Delete, without accounts and keys': ({ client }) =>
+			? formOf(asked, 'disable client', hiddenFields({ client }), 'Stop collecting')
+			: formOf(asked, 'enable client', hiddenFields({ client }), 'Collect again'),
+	'Delete (only without accounts and keys)': ({ client }) =>
 		formOf(asked, 'delete client', hiddenFields({ client }), 'Delete', { look: 'danger' }),
 })}</section>`;
 	},

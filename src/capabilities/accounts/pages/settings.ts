@@ -124,7 +124,7 @@ ${formOf(asked, 'account', fields, 'Save')}</section>`;
 function goalSection(asked: AccountRequest): Html {
 	const { goals } = asked.account;
 	return html`<section class="section"><h2>Goals</h2>
-<p>Actions of visitors whose probability is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
+<p>What visitors may do, and how likely each is to do it, is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
 ${goals.length === 0 ? html`<p class="empty">No goals.</p>` : goalTable(asked)}
 <details><summary>Add a goal</summary>
 ${formOf(asked, 'create goal', actFields(createGoal.takes), 'Add')}</details></section>`;
@@ -134,14 +134,14 @@ function goalTable(asked: AccountRequest): Html {
 	return pageTable('Goals', asked.account.goals, {
 		Goal: ({ name }) => nameOf(name),
 		'Event types': ({ evts }) => (evts.includes('*') ? 'all' : nameOf(evts.join(', '))),
-		Counts: ({ counts }) => counts,
-		'#Within days': ({ horizonDays }) => horizonDays,
-		'Medium and high from percentile': ({ name, mediumFrom, highFrom }) => {
+		'Counts, of upload events': ({ evts, counts }) => evts.some((evt) => evt !== 'visit') && counts,
+		'#Days to reach it': ({ horizonDays }) => horizonDays,
+		'Bands medium and high from percentile': ({ name, mediumFrom, highFrom }) => {
 			const field = html`<input name="bands" value="${mediumFrom},${highFrom}" size="6" aria-label="Bands of ${name}" required>`;
 			return formOf(asked, 'update goal', [hiddenFields({ goal: name }), field], 'Change');
 		},
 		'Delete, with its models': ({ name }) => {
-			const field = html`<input name="again" size="12" aria-label="The name of ${name} again" placeholder="its name" autocomplete="off" required>`;
+			const field = html`<input name="again" size="12" aria-label="The name of ${name} again" placeholder="type the name" autocomplete="off" required>`;
 			return formOf(asked, 'delete goal', [hiddenFields({ goal: name }), field], 'Delete', {
 				look: 'danger',
 			});
@@ -177,7 +177,7 @@ async function keySection(asked: AccountRequest): Promise<Html> {
 	const fields = actFields(issuing(names));
 	return html`<section class="section">${heading}
 <p>The back end of ${account.client} sends a key in the <code>x-api-key</code> header. A key is shown once, when it is issued. To rotate a key, issue a second one, move the client to it, revoke the first.</p>
-${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}
+${usable.length === 0 ? html`<p class="empty">No key is usable, so nobody can upload. Issue one below, or with <code>caskade key issue --client ${account.client}</code>.</p>` : await keyTable(asked, usable)}
 ${ended.length > 0 && html`<details><summary>${ended.length} ended</summary>${endedTable(asked, ended)}</details>`}
 <details><summary>Issue a key</summary>
 ${formOf(asked, 'issue key', fields, 'Issue, and show it once')}</details>

@@ -31,7 +31,7 @@ async function arrival({ store, account, now, calendar }: AccountRequest): Promi
 	const [last] = await store.read(account.id, hitsBefore(now(), 1));
 	const isRecent = last && now() - last.atMs <= dayMs;
 	const text = isRecent
-		? html`Hits arrive. The last one came on ${calendar.timeOf(last.atMs)}.`
-		: html`${last ? html`No hit for more than a day: the last one came on ${calendar.timeOf(last.atMs)}.` : html`Waiting for the first hit.`} Open a page with the tag in a browser; this line changes by itself within a quarter of a minute. If it does not, the browser's own console (F12) on that page says why.`;
+		? html`Hits arrive. The last one came on ${calendar.timeOf(last.atMs)} (${calendar.timezone}).`
+		: html`${last ? html`No hit for more than a day: the last one came on ${calendar.timeOf(last.atMs)} (${calendar.timezone}).` : html`Waiting for the first hit.`} Open a page with the tag in a browser; this line refreshes itself within 15 seconds. If it does not, the browser's own console (F12) on that page says why.`;
 	return html`<p class="${isRecent ? 'note' : 'empty'}" role="status" data-part="arrival">${text}</p>`;
 }

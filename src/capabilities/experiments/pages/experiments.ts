@@ -1,5 +1,5 @@
 import { isoTime } from '../../../core/format/iso-time.ts';
-import { actFields, doing } from '../../../kit/console/act-form.ts';
+import { actFields, actGiven, acting, doing } from '../../../kit/console/act-form.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
@@ -7,6 +7,7 @@ import { sortedTable, timeOf } from '../../../kit/console/page-table.ts';
 import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
+import { addDays } from '../../../kit/reports/calendar.ts';
 import { actsOnExperiments, createExperiment, usualGoal } from '../acts.ts';
 import { type Experiment, endOf, stateOf } from '../store/experiments.ts';
 
@@ -22,14 +23,17 @@ export const experimentsPage = accountPage({
 		const experiments = (await store.control.experiments(account.id)).toReversed();
 		const chosen = experiments.find(({ name }) => name === query.get('experiment')) ?? experiments[0];
 		if (!chosen)
-			return html`<p class="empty">No experiments. One holds a share of the visitors out of a segment, to see what serving it brings: <code>bin/caskade experiment create ${account.aid} NAME --segment ID</code>. How long that takes, <code>bin/caskade experiment plan ${account.aid} --segment ID</code> tells.</p>
+			return html`<p class="empty">No experiments. An experiment hides a segment from some visitors, to see what it earns: <code>caskade experiment create ${account.aid} NAME --segment ID</code>. <code>caskade experiment plan ${account.aid} --segment ID</code> says how long it takes.</p>
 ${beginning(asked)}`;
 		return html`${await reportSection(asked, 'lift', { title: `Lift of ${chosen.name}`, texts: { experiment: chosen.name } })}
 ${listOf(asked, experiments, chosen)}
 ${beginning(asked)}`;
 	},
 	actions: {
-		create: doing(createExperiment),
+		create: acting(createExperiment, async (asked: AccountRequest) => {
+			const { to, ...given } = actGiven(createExperiment.takes, asked.form);
+			await asked.act(createExperiment, { ...given, to: to && addDays(to, 1) });
+		}),
 		...Object.fromEntries(actsOnExperiments.map(({ of }) => [of.verb, doing(of)])),
 	},
 });
@@ -45,7 +49,7 @@ function beginning(asked: AccountRequest): Html | null {
 		goal: { ...goal, choices: goals.map(({ name }) => name) },
 	};
 	return html`<section class="section"><h2>Begin an experiment</h2>
-<p>A share of the visitors is held out of the segment: pages and webhooks do not see it for them. Its rule cannot change until the experiment has ended.</p>
+<p>For a random share of the visitors, the segment is hidden from pages and webhooks. Its rule is locked until the experiment ends.</p>
 ${formOf(asked, 'create', actFields({ ...takes, ...others }, { goal: usualGoal(goals)?.name }), 'Begin')}</section>`;
 }
 

@@ -214,8 +214,8 @@ async function quotas(asked: AccountRequest): Promise<Html> {
 		Reset: ({ resetsAt }) => timeOf(resetsAt),
 	});
 	return html`<section class="section" aria-labelledby="quotas">${heading}
-${usage.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings?part=keys">Settings</a>, or with <code>bin/caskade key issue --client ${account.client}</code>.</p>` : table}
-<details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>bin/caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
+${usage.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings?part=keys">Settings</a>, or with <code>caskade key issue --client ${account.client}</code>.</p>` : table}
+<details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
 }
 
 /** The requests of the whole month, if they come as often as until now. */
@@ -247,7 +247,7 @@ async function latest(asked: AccountRequest, days: readonly string[]): Promise<H
 	return html`<section class="section" aria-labelledby="latest" data-part="latest"><h2 id="latest">Stored uploads and imports</h2>
 ${
 	events.length === 0
-		? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>bin/caskade upload FILE --aid ${account.aid}</code>.</p>`
+		? html`<p class="empty">Nothing is stored yet. The back end sends events to <code>POST /subscription</code>; a file goes in with <code>caskade upload FILE --aid ${account.aid}</code>.</p>`
 		: shown.length === 0
 			? html`<p class="empty">Nothing was stored in these days.</p>`
 			: table

@@ -50,10 +50,10 @@ ${sessions.length > 1 && formOf(asked, 'end others', null, 'Sign out everywhere 
 		offer: acting(offerSecondFactor, async (asked: PageRequest) => {
 			const { secret, link } = await asked.act(offerSecondFactor, {});
 			return {
-				once: html`<p>Scan this picture with your app, type the key, or open the link on your telephone. They are shown this once. Then enter the code that the app shows.</p>
+				once: html`<p>Scan this picture with your app, type the key, or open the link on your phone. They are shown only now. Then enter the code that the app shows. For a lost phone, you get recovery codes next.</p>
 ${qrCode(link)}
 <p><code>${(secret.match(/.{1,4}/g) as string[]).join(' ')}</code></p>
-<p><a href="${link}"><code>${link}</code></a></p>
+<p><a href="${link}">Open in the app</a></p>
 ${offeredForms(asked)}`,
 			};
 		}),
@@ -102,7 +102,7 @@ function qrCode(text: string): Html {
 
 function recoveryCodes({ request }: PageRequest, { codes }: { readonly codes: readonly string[] }): Once {
 	return {
-		once: html`<p>Each of these codes signs you in once where you have no telephone at hand. They are shown this once: print them, or keep them where you keep passwords.</p>
+		once: html`<p>Each of these codes signs you in once if you do not have your phone. They are shown only now: print them, or keep them where you keep passwords.</p>
 <ul class="codes">${codes.map((code) => html`<li><code>${code}</code></li>`)}</ul>
 <p><a href="${request.path}">I have kept them</a></p>`,
 	};
@@ -160,7 +160,7 @@ export function sessionTable(asked: PageRequest, sessions: readonly ListedSessio
 		Browser: ({ agent, id }) => [agent, id === own && ' (this one)'],
 		By: ({ method }) => method,
 		Since: ({ createdAt }) => timeOf(createdAt),
-		'Last used, to the hour': ({ usedAt }) => timeOf(usedAt),
+		'Last used, within an hour': ({ usedAt }) => timeOf(usedAt),
 		'End it': ({ id }) => formOf(asked, 'end session', hiddenFields({ session: id }), 'Sign out'),
 	});
 }

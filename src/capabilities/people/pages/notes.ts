@@ -23,7 +23,7 @@ export const notesPage = accountPage({
 			By: ({ who }) => who ?? 'the service',
 			Remove: ({ id }) => formOf(asked, 'remove note', hiddenFields({ id }), 'Remove', { look: 'danger' }),
 		});
-		return html`<p>Pictures of time show notes as marks, and list them beneath. The service writes some itself: when scores come from another model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag. Experiments are shown as well.</p>
+		return html`<p>Charts mark days with notes, and list the notes beneath. The service writes some itself: when scores come from another model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag. Experiments are shown as well.</p>
 ${noteForm(asked)}
 ${notes.length === 0 ? html`<p class="empty">No notes yet. Write the first one above.</p>` : table}
 <p class="note">Days are in ${calendar.timezone}. Who writes and removes notes is in the audit log.</p>`;

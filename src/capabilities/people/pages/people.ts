@@ -36,12 +36,12 @@ ${grantFields(asked)}`;
 			Address: ({ email }) => html`<a href="${pathOf(email)}">${email}</a>`,
 			Roles: ({ grants }) => rolesOf(grants),
 			'Signs in with': waysOf,
-			'Last seen, to the hour': ({ email }) => {
+			'Last seen, within an hour': ({ email }) => {
 				const usedAt = sessions.get(email)?.[0]?.usedAt;
 				return usedAt === undefined ? 'not signed in' : timeOf(usedAt);
 			},
 		})}
-<p><a href="/console/audit">What people did</a></p>
+<p><a href="/console/audit">Audit log</a></p>
 <section class="section"><h2>Add a person</h2>
 ${formOf(asked, 'create', fields, 'Add, and make a link to sign in')}</section>`;
 	},
@@ -62,11 +62,11 @@ export const personPage: ConsolePage = {
 	async get(asked) {
 		const person = await asked.store.control.people.find(asked.parts.email as string);
 		const sessions = await asked.store.control.sessions.list(person.email);
-		return html`<p><strong>${person.email}</strong>, since ${timeOf(person.createdAt)}, signs in with ${waysOf(person)}.</p>
+		return html`<p><strong>${person.email}</strong>, since ${timeOf(person.createdAt)}. Signs in with: ${waysOf(person)}.</p>
 <section class="section"><h2>Roles</h2>
 ${
 	person.grants.length === 0
-		? html`<p>None: this person sees nothing.</p>`
+		? html`<p>No roles: this person sees nothing.</p>`
 		: html`<ul>${person.grants.map(
 				({ aid, role }) => html`<li>${role} of ${aid ?? 'all accounts'}
 ${formOf(asked, 'revoke', hiddenFields({ account: aid }), 'Take away')}</li>
@@ -125,7 +125,7 @@ const maxListed = 1000;
 /** Who looked at whom, and who changed what. */
 export const auditPage: ConsolePage = {
 	path: 'audit',
-	title: 'What people did',
+	title: 'Audit log',
 	menu: 'Audit log',
 	place: 18,
 	right: 'administer',
@@ -137,7 +137,7 @@ export const auditPage: ConsolePage = {
 		const field = (name: string, label: string) =>
 			html`<label>${label} <input name="${name}" value="${query.get(name)}"></label>
 `;
-		const table = sortedTable(asked, 'What people did', entries, {
+		const table = sortedTable(asked, 'Audit log', entries, {
 			When: ({ at }) => timeOf(at),
 			Who: ({ who }) => who,
 			What: ({ action }) => action,
@@ -148,9 +148,9 @@ export const auditPage: ConsolePage = {
 ${field('user', 'Who')}${field('account', 'Account')}${field('about', 'Visitor, key or person')}
 <button>Show</button> <a href="${request.path}">Reset</a>
 </form>
-${entries.length === 0 ? html`<p class="empty">Nobody has done such a thing.</p>` : table}
-${entries.length === maxListed && html`<p class="note">These are the latest 1,000; earlier ones are listed by <code>bin/caskade audit list --limit 10000</code>.</p>`}
-<p class="note">Entries are kept for 400 days. Of an erased visitor only stays that somebody did something with one.</p>`;
+${entries.length === 0 ? html`<p class="empty">No entries.</p>` : table}
+${entries.length === maxListed && html`<p class="note">These are the latest 1,000; earlier ones are listed by <code>caskade audit list --limit 10000</code>.</p>`}
+<p class="note">Entries are kept for 400 days. Of an erased visitor or customer, only the action is kept, not whom it concerned.</p>`;
 	},
 };
 
@@ -160,7 +160,7 @@ function pathOf(email: string): string {
 
 function waysOf({ hasPassword, hasSecondFactor, issuer }: StoredPerson): string {
 	const ways = [hasPassword && 'password', hasSecondFactor && 'second factor', issuer && 'single sign-on'];
-	return ways.filter(Boolean).join(', ') || 'only by a link';
+	return ways.filter(Boolean).join(', ') || 'link only';
 }
 
 function grantFields({ directory }: PageRequest): Html {
@@ -183,7 +183,7 @@ function onceLink({ email, link, expiresAt }: { email: string; link: string; exp
 	once: Html;
 } {
 	return {
-		once: html`<p>This link signs ${email} in once, until ${timeOf(expiresAt)}. It is shown this once; send it to nobody else.</p>
+		once: html`<p>This link signs ${email} in once, until ${timeOf(expiresAt)}. It is shown only now. Send it to this person alone.</p>
 <p><code class="secret">${link}</code></p>
 <p><a href="${pathOf(email)}">To ${email}</a></p>`,
 	};

@@ -49,7 +49,7 @@ async function requireLink({ signIn, person, form, shownIdentity }: PageRequest)
 		if (token !== undefined && (await signIn.spendLink(token, person.email))) return;
 	throw new OperatorError(
 		form.get('link')
-			? 'The link is of another person, was used before, or is older than 15 minutes.'
+			? 'The link is not yours, was used before, or is older than 15 minutes.'
 			: 'A link is missing, or single sign-on.',
 	);
 }
@@ -72,7 +72,7 @@ function fieldFor(way: Way, { sso, person }: PageRequest): HtmlValue {
 		return html`<p><label>Your password <input type="password" name="password" autocomplete="current-password" required></label></p>`;
 	if (way === 'none') return null;
 	return html`${sso && html`<p><a href="/console/sign-in/sso?prove=1" target="_blank">Show it through ${sso.host}</a>, in another window, and then send this form.</p>`}
-<p><label>A new link that signs you in <input name="link" autocomplete="off"></label> <span class="hint">Do not open it: paste it here. Whoever may run commands makes one with <code>bin/caskade user link ${person.email}</code>, an administrator on the page People. With a password, which you can set on the page <a href="/console/account" target="_blank">Your account</a>, this is not needed next time.</span></p>`;
+<p><label>A new sign-in link <input name="link" autocomplete="off"></label> <span class="hint">Ask an administrator for one, and paste it here without opening it. It is made on the page People, or with <code>caskade user link ${person.email}</code>. Next time a password is enough, if you set one on the page <a href="/console/account" target="_blank">Your account</a>.</span></p>`;
 }
 
 /**
@@ -93,7 +93,7 @@ export async function missingProof(
 	let problem: string | undefined;
 	// A code or a link is good once, so it is not taken before the rest is right.
 	if (question && form.get('confirm')?.trim() !== agreed) {
-		if (form.get('confirm')) problem = `Write ${agreed}, as it stands here.`;
+		if (form.get('confirm')) problem = `Type ${agreed}, as it stands here.`;
 	} else {
 		if (way === 'none') return undefined;
 		try {
@@ -122,13 +122,13 @@ function askingPage(
 	const isFile = act === 'get';
 	return html`${problem && html`<p class="problem" role="alert">${problem}</p>`}
 ${question?.what}
-${way !== 'none' && html`<p>This takes that you show once more who you are. ${!isFile && 'What you have typed is kept.'}</p>`}
+${way !== 'none' && html`<p>Confirm that it is you. ${!isFile && !form.has('new') && 'What you have typed is kept.'}</p>`}
 <form method="post" action="${path}">
 ${hiddenFields({ token: formToken, ...(isFile && { action: 'download' }) })}${kept.map((pair) => hiddenFields(Object.fromEntries([pair])))}
 ${form.has('new') && newPasswordFields}
-${question && (question.name === undefined ? hiddenFields({ confirm: 'yes' }) : html`<p><label>To agree, write <strong>${question.name}</strong> <input name="confirm" value="${form.get('confirm')}" autocomplete="off" required></label></p>`)}
+${question && (question.name === undefined ? hiddenFields({ confirm: 'yes' }) : html`<p><label>To confirm, type <strong>${question.name}</strong> <input name="confirm" value="${form.get('confirm')}" autocomplete="off" required></label></p>`)}
 ${fieldFor(way, asked)}
-<button${question && html` class="danger"`}>${isFile ? 'Download' : question ? 'Do it' : 'Go on'}</button>
+<button${question && html` class="danger"`}>${isFile ? 'Download' : question ? 'Confirm' : 'Go on'}</button>
 </form>
 <p><a href="${isFile ? request.path.replace(/\/[^/]*$/, '') : path}">Leave everything as it is</a></p>`;
 }

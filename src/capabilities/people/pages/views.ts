@@ -18,11 +18,11 @@ export const viewsPage = accountPage({
 		const views = await store.control.views.list(account.id, person.id);
 		if (views.length === 0)
 			return html`<p class="empty">No views yet. Each page of figures has “Save this view”, which keeps its period, comparison and filters under a name.</p>`;
-		return html`<p>A view is an address with its period, comparison and filters. It shows what there is now.</p>
+		return html`<p>A view opens its page with the same period, comparison and filters, and with today's figures.</p>
 ${sortedTable(asked, 'Named views', views, {
 	'View…': (view) => html`<a href="${viewPath(account.aid, view)}">${nameOf(view.name)}</a>`,
 	Page: ({ page }) => page || 'overview',
-	For: ({ isShared }) => (isShared ? 'everybody' : 'you'),
+	'Visible to': ({ isShared }) => (isShared ? 'everybody' : 'you'),
 	Remove: ({ id, isShared }) =>
 		(!isShared || mayShare(asked)) &&
 		formOf(asked, 'remove view', hiddenFields({ id, ...(isShared && { shared: 'on' }) }), 'Remove', {

@@ -67,7 +67,7 @@ ${status('first-hit', 'hit', present.hit)}
 <details${!present.hit && html` open`}><summary>The tag, for every page</summary>
 <pre tabindex="0"><code>${asWritten(tagSnippet(aid, tagUrl ?? `${unknownOrigin}/tag.js`))}</code></pre></details>
 ${status('first-upload', 'upload', present.event)}
-<p class="note">Each of these stores one event of 0 pence. An API key is issued in <a href="/console/${aid}/settings?part=keys">Settings</a>, or by <code>bin/caskade key issue --client ${account.client}</code>; put it into <code>CASKADE_KEY</code>.${!tagUrl && html` Write the server's address instead of <code>${unknownOrigin}</code>.`}</p>
+<p class="note">Each example stores the same test event of 0 pence. An API key is issued in <a href="/console/${aid}/settings?part=keys">Settings</a>, or by <code>caskade key issue --client ${account.client}</code>; put it into <code>CASKADE_KEY</code>.${!tagUrl && html` Write the server's address instead of <code>${unknownOrigin}</code>.`}</p>
 ${uploads(aid, url).map(
 	(
 		[language, text],
@@ -76,5 +76,5 @@ ${uploads(aid, url).map(
 <pre tabindex="0"><code>${asWritten(text)}</code></pre></details>
 `,
 )}
-<p class="note">This changes by itself; without scripts, <a href="">look again</a>. <code>bin/caskade import ${aid} FILE</code> brings in the past. To look around first, <code>bin/caskade demo</code> makes up a year of a shop in the account c-a-demo-local.</p></section>`;
+<p class="note">This page refreshes itself; without scripts, <a href="">reload it</a>. <code>caskade import ${aid} FILE</code> brings in the past. To look around first, <code>caskade demo</code> makes up a year of a shop in the account c-a-demo-local.</p></section>`;
 }

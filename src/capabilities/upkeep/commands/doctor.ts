@@ -15,7 +15,8 @@ if something needs attention.`,
 		const checks: Check[] = [];
 		const show = (check: Check) => {
 			checks.push(check);
-			if (!options.json) printLine(`${check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
+			if (!options.json)
+				printLine(`${check.isNote ? 'note' : check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
 		};
 		for await (const check of checkInstallation(store)) show(check);
 		if (options.json) printJson(checks);

@@ -1,4 +1,4 @@
-import { dayMs, minuteMs } from '../../../core/durations.ts';
+import { dayMs, hourMs, minuteMs } from '../../../core/durations.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { formatNumber } from '../../../core/format/numbers.ts';
 import type { MeasuredFigure } from '../../../core/metrics.ts';
@@ -23,7 +23,7 @@ export const systemPage: ConsolePage = {
 		const { store, request } = asked;
 		return html`${await status(asked)}
 <section class="section"><h2>Checks</h2>
-<p>Disk space, keys, the integrity and schema of every database, the figures kept of past days and missing erasures, as <code>bin/caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
+<p>Disk space, keys, the integrity and schema of every database, the figures kept of past days and missing erasures, as <code>caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
 ${formOf(asked, 'doctor', null, 'Check now')}</section>
 <section class="section"><h2>Measured since the start</h2>
 ${request.serving ? figures(request.serving.figures) : html`<p class="empty">The server has not told its figures yet.</p>`}</section>
@@ -31,15 +31,16 @@ ${request.serving ? figures(request.serving.figures) : html`<p class="empty">The
 ${models(asked)}</section>
 <section class="section"><h2>Usage plans</h2>
 ${planTable(await store.control.plans())}
-<p class="note">A plan is added with <code>bin/caskade plan create NAME --rate 20</code>, and an account with <code>bin/caskade account create AID --client NAME</code>.</p></section>`;
+<p class="note">A plan is added with <code>caskade plan create NAME --rate 20</code>, and an account with <code>caskade account create AID --client NAME</code>.</p></section>`;
 	},
 	demands: { doctor: 'session' },
 	actions: {
 		async doctor({ store, note }) {
 			const checks = await Array.fromAsync(checkInstallation(store));
-			await note('doctor run');
+			await note('system checked');
 			const table = pageTable('Checks', checks, {
-				State: ({ ok }) => (ok ? html`<span class="good">ok</span>` : html`<span class="bad">CARE</span>`),
+				State: ({ ok, isNote }) =>
+					isNote ? 'note' : ok ? html`<span class="good">ok</span>` : html`<span class="bad">CARE</span>`,
 				Check: ({ check }) => check,
 				Found: ({ detail }) => detail,
 			});
@@ -57,26 +58,27 @@ async function status({ store, request, now }: PageRequest): Promise<Html> {
 	const startedAtMs = request.serving?.startedAtMs;
 	const backup = lastBackupAt
 		? `${timeOf(lastBackupAt)}, ${formatNumber((now() - Date.parse(lastBackupAt)) / dayMs)} days ago`
-		: 'never: bin/caskade backup FOLDER';
+		: 'never: caskade backup FOLDER';
 	const waiting = await waitingIn(store);
 	return factList({
 		Version: version,
 		Commit: commit,
 		'Schema of the control database': control,
 		'Schema of accounts': accounts,
-		Started:
-			startedAtMs &&
-			`${timeOf(isoTime(startedAtMs))}, ${formatNumber((now() - startedAtMs) / (60 * minuteMs))} h ago`,
+		Started: startedAtMs && `${timeOf(isoTime(startedAtMs))}, ${agoText(now() - startedAtMs)}`,
 		'Servers now': servers,
 		Address: url,
 		Accounts: waiting.accounts,
 		'Accounts that cannot be read': waiting.accountsFailing,
-		'Changes that profiles wait for': waiting.foldingWaiting,
-		'Messages that wait for webhooks': waiting.messagesWaiting,
-		'Webhooks that fail': waiting.webhooksFailing,
+		'Profile updates waiting': waiting.foldingWaiting,
+		'Webhook messages waiting': waiting.messagesWaiting,
+		'Webhooks failing': waiting.webhooksFailing,
 		'Last backup': store.takesManyServers ? 'PostgreSQL has backups of its own' : backup,
 	});
 }
+
+const agoText = (ms: number) =>
+	ms < hourMs ? `${Math.floor(ms / minuteMs)} min ago` : `${formatNumber(ms / hourMs)} h ago`;
 
 const digits = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 3 });
 
@@ -96,13 +98,13 @@ function models(asked: PageRequest): Html {
 		active.map((model) => ({ aid, ...model })),
 	);
 	if (all.length === 0)
-		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>bin/caskade train AID</code>.</p>`;
+		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>caskade train AID</code>.</p>`;
 	return sortedTable(asked, 'Active models', all, {
 		Account: ({ aid }) => html`<a href="/console/${aid}/">${aid}</a>`,
 		Goal: ({ goal }) => goal,
 		Scores: ({ scope }) => (scope === 'vid' ? 'visitors' : 'visits'),
-		'Version, by its day': ({ version: of }) => of,
+		Version: ({ version: of }) => of,
 		State: ({ isOutside }) =>
-			isOutside ? html`<span class="bad">another rate was observed lately</span>` : 'as observed',
+			isOutside ? html`<span class="bad">lately, another rate was observed</span>` : 'as expected',
 	});
 }

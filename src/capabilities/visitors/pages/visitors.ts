@@ -95,7 +95,7 @@ function chosenRule({
 		return {
 			name: `the segment ${segment.name}`,
 			rule: segment.rule,
-			command: `bin/caskade segment members ${account.aid} ${segment.id}`,
+			command: `caskade segment members ${account.aid} ${segment.id}`,
 		};
 	const [goal, band] = [query.get('goal'), query.get('band')];
 	const isKnown = account.goals.some(({ name }) => name === goal) && bands.some((one) => one === band);
@@ -103,7 +103,7 @@ function chosenRule({
 		? {
 				name: `the band ${band} of ${goal}`,
 				rule: `bands[${JSON.stringify(goal)}] == ${JSON.stringify(band)}`,
-				command: `bin/caskade score ${account.aid} --goal ${goal}`,
+				command: `caskade score ${account.aid} --goal ${goal}`,
 			}
 		: undefined;
 }
@@ -153,7 +153,7 @@ async function found(asked: AccountRequest, text: string): Promise<Html> {
 	}
 <section class="section"><h2>Visitors</h2>
 ${vids.length === 0 ? html`<p>No visitor is linked to it.</p>` : visitorTable(asked, await listedVisitors(asked, vids.slice(0, maxListed)))}
-${vids.length > maxListed && html`<p class="note">These are the first ${formatNumber(maxListed)}. <code>bin/caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
+${vids.length > maxListed && html`<p class="note">These are the first ${formatNumber(maxListed)}. <code>caskade visitor find ${account.aid}</code> lists all.</p>`}</section>
 ${
 	events.size > 0 &&
 	html`<section class="section"><h2>Subscription events</h2>

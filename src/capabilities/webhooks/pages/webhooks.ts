@@ -1,5 +1,5 @@
 import { dayMs } from '../../../core/durations.ts';
-import { formatNumber } from '../../../core/format/numbers.ts';
+import { counted, formatNumber } from '../../../core/format/numbers.ts';
 import { actFields, actGiven, acting, doing, warningOf } from '../../../kit/console/act-form.ts';
 import { formOf, hiddenFields } from '../../../kit/console/form.ts';
 import { type AccountRequest, type Actions, accountPage } from '../../../kit/console/page.ts';
@@ -44,7 +44,7 @@ const actions: Actions<AccountRequest> = {
 	enable: doing(enableWebhook),
 	delete: doing(deleteWebhook),
 	replay: doing(replayWebhook, ({ request }, { messages }) => ({
-		once: html`<p class="empty" role="status">${formatNumber(messages)} messages are sent again.</p>
+		once: html`<p class="empty" role="status">Sent again: ${counted(messages, 'message')}.</p>
 <p><a href="${request.path}">To the webhooks</a></p>`,
 	})),
 };
@@ -62,19 +62,19 @@ export const webhooksPage = accountPage({
 		const chosen = query.get('webhook') || undefined;
 		const failed = query.has('failed');
 		const found = await store.read(account.id, deliveries({ webhook: chosen, failed, limit: maxListed }));
-		return html`<p>URLs that are notified when visitors of the account change. A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that answers 410, or fails for three days, is disabled.</p>
-${webhooks.length === 0 && html`<p class="empty">No webhooks. Add one below, or with <code>bin/caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`}
+		return html`<p>URLs that get a message when visitors of the account change. A message that is not answered with 2xx is sent again after 5 s, then less and less often, for three days. A webhook that answers 410, or fails for three days, is disabled.</p>
+${webhooks.length === 0 && html`<p class="empty">No webhooks. Add one below, or with <code>caskade webhook create ${account.aid} --url https://crm.example/hooks --events segment.entered</code>.</p>`}
 ${webhooks.map((webhook) => webhookSection(asked, webhook))}
 <section class="section"><h2>Add a webhook</h2>
 ${formOf(asked, 'create', settingFields(asked), 'Add, and show its secret once')}</section>
 <section class="section"><h2>Latest deliveries</h2>
 <form method="get" action="${request.path}" class="view">
 <label>Webhook <select name="webhook"><option value="">all</option>${webhooks.map(({ id }) => html`<option${id === chosen && html` selected`}>${id}</option>`)}</select></label>
-<label><input type="checkbox" name="failed"${failed && html` checked`}> only those that were attempted and not delivered</label>
+<label><input type="checkbox" name="failed"${failed && html` checked`}> only those that failed</label>
 <button>Show</button>
 </form>
 ${found.length === 0 ? html`<p class="empty">No messages.</p>` : deliveryTable(asked, found)}
-<p class="note">${found.length === maxListed && `These are the latest ${formatNumber(maxListed)}. `}Messages are kept for ${keepMessagesMs / dayMs} days. All: <code>bin/caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
+<p class="note">${found.length === maxListed && `These are the latest ${formatNumber(maxListed)}. `}Messages are kept for ${keepMessagesMs / dayMs} days. More are listed by <code>caskade webhook deliveries ${account.aid} --limit 10000</code>.</p></section>`;
 	},
 	actions,
 	questions: {

@@ -86,23 +86,49 @@ for (const engine of enginesAboveContract)
 			);
 			const { body } = await olga.get(path);
 			assert.match(body, /<option>claimed<\/option><option selected>signed<\/option>/);
-			assert.match(body, /trusted: all, so that whoever guesses an id is taken for that customer/);
+			assert.match(body, /trusted: all, so whoever guesses an id is taken for that customer/);
 			assert.match(body, /name="currency" value="EUR" required/);
 			assert.match(body, /partner=\*\.partner\.example\/\*\npodcast=/);
 			for (const [wrong, message] of [
-				[{ timezone: 'Mars' }, /Time zone: .*Mars/],
-				[{ currency: 'money' }, /Currency: /],
-				[{ channelRules: 'partner' }, /Channels: It must be a channel and a pattern/],
-				[{ origins: 'www.example.com' }, /Origins: It must be a web origin/],
-				[{ paymentProviders: 'https://pay.example.com' }, /Payment sites: It must be a lower-case host/],
-				[{ idTrust: 'everything' }, /Ids that pages show: It must be one of claimed, signed, trusted/],
-				[{ renewalDays: 'newsletter' }, /Days between renewals: It must be an event type/],
+				[{ timezone: 'Mars' }, /“Time zone”: .*Mars/],
+				[{ currency: 'money' }, /“Currency”/],
+				[{ channelRules: 'partner' }, /“Your own channels” must be a channel and a pattern/],
+				[{ origins: 'www.example.com' }, /“Origins” must be a web origin/],
+				[{ paymentProviders: 'https://pay.example.com' }, /“Payment sites” must be a lower-case host/],
+				[{ idTrust: 'everything' }, /“Believe ids from pages” must be one of claimed, signed, trusted/],
+				[{ renewalDays: 'newsletter' }, /“Days between renewals” must be an event type/],
 			] as const) {
 				const fields = { ...settings, ...wrong } as Record<string, string>;
 				const refused = await olga.post(path, fields);
 				assert.equal(refused.status, 400, Object.keys(wrong).join());
 				assert.match(refused.body, message);
 			}
+		});
+
+		test('a form that is refused stands there as it was sent, with the reason; one that is done is said to be, once', async (t) => {
+			const { person } = await consoleHere(t, engine);
+			const olga = await person('olga@example.com', operator);
+			const hostile = '"><b>Mars$&';
+			const sent = { ...settings, timezone: hostile, graceDays: 'newsletter=5', idTrust: 'signed' };
+			const { body, status } = await olga.post(path, sent);
+			assert.equal(status, 400);
+			assert.match(body, /<form [^>]*>\n<p class="problem" role="alert" tabindex="-1" autofocus>“Time zone”/);
+			assert.match(body, /name="timezone" value="&#34;&#62;&#60;b&#62;Mars\$&#38;"/);
+			assert.match(body, /<textarea [^>]*name="graceDays"[^>]*>newsletter=5</);
+			assert.match(body, /<option selected>signed</);
+			assert.match(body, /name="explains" checked/);
+			assert.doesNotMatch(body, /name="tellsExperiments" checked/);
+			const goal = await olga.post(`${path}?part=goals`, {
+				action: 'create goal',
+				name: 'no name',
+				evt: 'a\nb',
+			});
+			assert.match(goal.body, /<details open><summary>Add a goal<.*name="name" value="no name".*>a\nb</s);
+
+			assert.doesNotMatch((await olga.get(path)).body, /Done:/);
+			assert.equal((await olga.post(path, settings)).status, 303);
+			assert.match((await olga.get(path)).body, /role="status">Done: account updated\./);
+			assert.doesNotMatch((await olga.get(path)).body, /Done:/);
 		});
 
 		test('stored amounts get another currency only from who writes it, and reads what it does', async (t) => {
@@ -144,7 +170,7 @@ for (const engine of enginesAboveContract)
 				highFrom: 80,
 			});
 			const refused = await olga.post(path, { action: 'update goal', goal: 'trial', bands: '80,40' });
-			assert.match(refused.body, /Bands: It must be two percentiles below 100/);
+			assert.match(refused.body, /“Bands” must be two percentiles below 100/);
 			await olga.post(path, { action: 'update goal', goal: 'trial', bands: '60,95' });
 			assert.equal((await find())?.mediumFrom, 60);
 			const unsure = await olga.post(path, { action: 'delete goal', goal: 'trial', again: 'trail' });
@@ -227,7 +253,7 @@ for (const engine of enginesAboveContract)
 			const issue = { action: 'issue key', scope: 'upload', plan: 'huge', name: '', expiresIn: '' };
 			const olga = await person('olga@example.com', solo);
 			const refused = await olga.post(soloPath, issue);
-			assert.match(refused.body, /Plan: It must be one of standard/);
+			assert.match(refused.body, /“Plan” must be one of standard/);
 			const ada = await person('ada@example.com', [{ aid: null, role: 'admin' }]);
 			assert.equal((await ada.post(soloPath, issue)).status, 200);
 			await addAccount(store, 'c-a-three', client);
@@ -251,7 +277,11 @@ for (const engine of enginesAboveContract)
 				allowPrivate: 'on',
 			};
 			const refused = await olga.post(hooks, { action: 'create', ...form });
-			assert.match(refused.body, /must begin with https/, 'only administrators may let it ask this machine');
+			assert.match(
+				refused.body,
+				/“URL” must begin with https.*; “Allow http.*” permits/,
+				'only administrators may let it ask this machine',
+			);
 			const ada = await person('ada@example.com', [{ aid: null, role: 'admin' }]);
 			const created = await ada.post(hooks, { action: 'create', ...form });
 			const [secret] = /whsec_[\w+/=]+/.exec(created.body.replaceAll('&#43;', '+')) as RegExpExecArray;
@@ -277,13 +307,13 @@ for (const engine of enginesAboveContract)
 			assert.match(again.body, /is disabled; enable it first/);
 			await olga.post(hooks, { action: 'enable', webhook: id });
 			const sent = await olga.post(hooks, { action: 'replay', webhook: id, since: '2026-11-21' });
-			assert.match(sent.body, /1 messages are sent again/);
+			assert.match(sent.body, /Sent again: 1 message\./);
 			await eventually('it waits', async () => /<span class="">waiting/.test((await olga.get(hooks)).body));
 
 			const elsewhere = await startSite(t, () => 'a secret');
 			for (const url of [`${elsewhere}/hooks`, receiver.replace('127.0.0.1', 'localhost')]) {
 				const moved = await olga.post(hooks, { ...form, action: 'update', webhook: id, url });
-				assert.match(moved.body, /must begin with https/, 'the permission is that of the origin');
+				assert.match(moved.body, /“URL” must begin with https/, 'the permission is that of the origin');
 			}
 			assert.equal((await store.control.webhook(account, id)).url, `${receiver}/hooks`);
 			const update = {
@@ -297,11 +327,11 @@ for (const engine of enginesAboveContract)
 			assert.equal((await store.control.webhook(account, id)).url, `${receiver}/other`);
 			assert.match(
 				(await olga.post(hooks, { ...update, events: 'nothing' })).body,
-				/Events: It must be a list/,
+				/“Events” must be a list/,
 			);
 			clock.now += 15 * minuteMs;
 			const stale = await olga.post(hooks, { action: 'rotate', webhook: id });
-			assert.match(stale.body, /show once more who you are/);
+			assert.match(stale.body, /Confirm that it is you/);
 			const fresh = await person('otto@example.com', operator);
 			const rotated = await fresh.post(hooks, { action: 'rotate', webhook: id });
 			assert.match(rotated.body, /whsec_/);
@@ -312,6 +342,6 @@ for (const engine of enginesAboveContract)
 			assert.equal((await fresh.post(hooks, { ...remove, confirm: id })).status, 303);
 			assert.deepEqual(await store.control.webhooks(account), []);
 			const none = (await olga.get(hooks)).body;
-			assert.match(none, /No webhooks.*bin\/caskade webhook create c-a-one/s);
+			assert.match(none, /No webhooks.*caskade webhook create c-a-one/s);
 		});
 	});

@@ -33,12 +33,15 @@ for (const engine of enginesAboveContract) {
 		const writer = await startWritingFor(t, store);
 		const { id } = await store.control.account('c-a-one');
 		await writer.storeHit(id, hit({ atMs: clock.now - 1000 }));
-		assert.match((await ada.get(path)).body, /Hits arrive\. The last one came on 2026-11-21 09:59:59/);
+		assert.match(
+			(await ada.get(path)).body,
+			/Hits arrive\. The last one came on 2026-11-21 09:59:59 \(UTC\)/,
+		);
 		clock.now += 2 * dayMs;
 		const quiet = await ada.get(path);
 		assert.match(
 			quiet.body,
-			/No hit for more than a day: the last one came on 2026-11-21 09:59:59\. Open a page/,
+			/No hit for more than a day: the last one came on 2026-11-21 09:59:59 \(UTC\)\. Open a page/,
 		);
 		assert.doesNotMatch(quiet.body, /Hits arrive/);
 	});

@@ -35,7 +35,7 @@ test('experiment create, list, stop; the secret is never shown', async (t) => {
 	);
 	assertRefused(
 		await caskade(create('other', '--segment', 'new', '--from', '2026-01-01')),
-		/--from cannot be past/,
+		/--from cannot be in the past/,
 	);
 	assertRefused(
 		await caskade(['segment', 'update', aid, 'high-intent', '--rule', 'true', ...at]),

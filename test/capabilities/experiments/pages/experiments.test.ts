@@ -72,10 +72,13 @@ for (const engine of enginesAboveContract)
 		assert.match((await olga.whole(path)).body, /Begin an experiment/);
 		assert.match(
 			(await olga.post(path, { ...begun, holdout: '91' })).body,
-			/Held out, in per cent: It must be/,
+			/“Held out, in per cent” must be/,
 		);
 		assert.match((await olga.post(path, { ...begun, segment: 'none' })).body, /has no segment none/);
-		assert.match((await olga.post(path, { ...begun, from: '2020-01-01' })).body, /cannot be past/);
+		assert.match(
+			(await olga.post(path, { ...begun, from: '2020-01-01' })).body,
+			/“First day” cannot be in the past/,
+		);
 		assert.equal((await olga.post(path, begun)).status, 303);
 		const offer = { name: 'offer', goal: 'return', holdoutPercent: 20, toMs: null };
 		assert.deepEqual(await experiments(), [{ ...offer, isStopped: false }]);
@@ -83,10 +86,17 @@ for (const engine of enginesAboveContract)
 		assert.equal((await victor.post(path, { action: 'stop', experiment: 'offer' })).status, 403);
 		assert.equal((await olga.post(path, { action: 'stop', experiment: 'offer' })).status, 303);
 		assert.deepEqual(await experiments(), [{ ...offer, isStopped: true }]);
+		const planned = { ...begun, experiment: 'later', from: '2026-12-01', to: '2026-12-07' };
+		const early = await olga.post(path, { ...planned, to: '2026-11-01' });
+		assert.match(early.body, /“Last day” must be later than “First day”, and in the future/);
+		assert.equal((await olga.post(path, planned)).status, 303);
+		assert.equal((await experiments()).at(-1)?.toMs, Date.UTC(2026, 11, 8), 'the last day is part of it');
 		const noted = (await store.control.audit.list({ aid, limit: 50 }))
 			.filter(({ action }) => action.includes('experiment'))
 			.map(({ who, action, about }) => `${who.split('@')[0]}: ${action}, ${about}`);
 		assert.deepEqual(noted, [
+			'olga: experiment created, later',
+			'olga: refused: experiment create, later',
 			'olga: experiment stopped, offer',
 			'victor: refused: experiment stop, offer',
 			'olga: experiment created, offer',

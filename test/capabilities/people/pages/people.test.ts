@@ -289,7 +289,7 @@ for (const engine of enginesAboveContract)
 			assert.match((await act('grant', { role: 'admin', account: 'c-a-two' })).body, /one of all accounts/);
 			assert.match(
 				(await act('grant', { role: 'root' })).body,
-				/Role: It must be one of viewer, analyst, operator, admin\./,
+				/“Role” must be one of viewer, analyst, operator, admin\./,
 			);
 			assert.equal((await act('anything')).status, 400);
 			assert.equal((await act('grant', { role: 'analyst', account: 'c-a-two' })).status, 303);

@@ -14,7 +14,7 @@ import { allPages } from '../../../pages.ts';
 
 const admin = [{ aid: null, role: 'admin' } as const];
 const password = 'correct horse battery';
-const asking = /show once more who you are/;
+const asking = /Confirm that it is you/;
 
 /** Every act of the console, from its pages themselves. */
 const acts = allPages.flatMap((page) => [
@@ -222,8 +222,8 @@ for (const engine of enginesAboveContract)
 
 		const asked = await make('one');
 		assert.match(asked.body, /name="email" value="one@example\.com"/, 'what was typed is kept');
-		assert.match(asked.body, /bin\/caskade user link ada@example\.com/);
-		assert.match((await make('one', { link: await linkOf('eve@example.com') })).body, /of another person/);
+		assert.match(asked.body, /caskade user link ada@example\.com/);
+		assert.match((await make('one', { link: await linkOf('eve@example.com') })).body, /not yours/);
 		const link = await linkOf('ada@example.com');
 		assert.equal((await make('one', { link })).status, 200);
 		assert.match((await make('two', { link })).body, /was used before/);

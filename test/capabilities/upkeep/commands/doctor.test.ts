@@ -84,10 +84,10 @@ test('doctor and import tell how often that is taken to be paid which nobody has
 	assert.ok(!(await importing(...renewed)).includes('To change it'));
 	const told = async () =>
 		(await caskade(['doctor', ...at])).stdout.split('\n').filter((line) => line.includes('renewals of'));
-	assert.deepEqual(await told(), [`ok    renewals of c-a-x: ${borrowed}`]);
+	assert.deepEqual(await told(), [`note  renewals of c-a-x: ${borrowed}`]);
 	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=never', 'newsletter=30', ...at]);
 	const set = `'lifetime' is taken to be paid once, as is set. ${change} Name what is set again: it replaces all of it.`;
-	assert.deepEqual(await told(), [`ok    renewals of c-a-x: Not renewed by anybody yet: ${set}`]);
+	assert.deepEqual(await told(), [`note  renewals of c-a-x: Not renewed by anybody yet: ${set}`]);
 	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=365', ...at]);
 	assert.match((await told()).join(), /'lifetime' is taken to be paid every 365 days, as is set/);
 });
@@ -99,7 +99,7 @@ test('doctor names accounts that believe every id', async (t) => {
 	assert.deepEqual(await named(), []);
 	await caskade(['account', 'update', 'c-a-y', '--id-trust', 'trusted', ...at]);
 	const [told = '', ...others] = await named();
-	assert.match(told, /^ok +ids of c-a-y: .*'caskade account update c-a-y --id-trust claimed'/);
+	assert.match(told, /^note +ids of c-a-y: .*'caskade account update c-a-y --id-trust claimed'/);
 	assert.deepEqual(others, []);
 });
 
