@@ -81,7 +81,8 @@ function isLast({ httpVersion, headers }: IncomingMessage, response: ServerRespo
 	return httpVersion === '1.0' || /close/i.test(headers.connection ?? '') || response.hasHeader('connection');
 }
 
-const lingerBytes = 1024 * 1024;
+/** Whoever writes all before reading should see the answer. Discarding costs little, and ends with `lingerMs`. */
+const lingerBytes = 16 * 1024 * 1024;
 const lingerMs = 1000;
 
 /**

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../../raw-http.ts';
 import { openAccount } from '../../../shared-server.ts';
@@ -66,7 +68,7 @@ test('a client that keeps sending is disconnected', async (t) => {
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': 100_000_000 }));
 	assert.equal((await connection.answer()).status, 413);
-	for (let sent = 0; sent < 3; sent++) connection.send(Buffer.alloc(1024 * 1024));
+	for (let sent = 0; sent < 18; sent++) connection.send(Buffer.alloc(1024 * 1024));
 	await connection.closed;
 });
 
@@ -76,4 +78,17 @@ test('a client that sends all of a too large body can read the answer', async ()
 		Array.from({ length: 10 }, () => service.upload(' '.repeat(limit + 100_000))),
 	);
 	for (const answer of answers) assert.equal(await answer.text(), tooLarge);
+});
+
+test('so can one that writes ten megabytes before it reads', async (t) => {
+	const service = await openAccount();
+	const { hostname, port } = new URL(service.url);
+	const socket = connect({ host: hostname, port: Number(port) }).pause();
+	t.after(() => socket.destroy());
+	const body = Buffer.alloc(10 * 1024 * 1024);
+	socket.write(uploadHead({ 'x-api-key': service.key, 'content-length': body.length }));
+	await new Promise((resolve) => socket.write(body, resolve));
+	socket.resume();
+	const [answer] = (await once(socket, 'data')) as [Buffer];
+	assert.ok(answer.toString().endsWith(tooLarge));
 });
