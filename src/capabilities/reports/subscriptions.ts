@@ -71,6 +71,9 @@ export const subscriptionsReport = reportThat({
 	isOfPersons: true,
 	columns: {
 		subid: { isLong: true },
+		acquired: { heading: 'began' },
+		acquisition: { heading: 'first payment' },
+		channel: { heading: 'last touch' },
 		movedPence: { isOptional: true, heading: 'change of recurring revenue' },
 		vid: { heading: 'visitor' },
 	},

@@ -22,7 +22,7 @@ function page(hasDemo: boolean): string {
 <li><a href="docs/">The documentation</a>, with a search</li>
 <li><a href="docs/api">The HTTP reference</a>, for programs <a href="openapi.json">openapi.json</a></li>${shop}
 </ul>
-<p>If you run it: <code>bin/caskade status</code> says how it is, and <code>bin/caskade --help</code> lists every command.</p>
+<p>For administrators: <code>caskade status</code> shows its state, and <code>caskade --help</code> lists every command.</p>
 </html>
 `;
 }

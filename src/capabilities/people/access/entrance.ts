@@ -30,7 +30,7 @@ const freshMs = 15 * minuteMs;
 
 const problems = {
 	refused: 'The address or the password is not right.',
-	link: 'This link was used before, or is older than 15 minutes. Somebody who may run commands makes another one with: bin/caskade user link EMAIL',
+	link: 'This link was used before, or is older than 15 minutes. Ask an administrator for another: caskade user link EMAIL',
 	code: 'This code is not right, or was used before. Wait for the next one.',
 	unsent: 'You were no longer signed in, so what you sent was not done. Sign in, and send it again.',
 	expired: 'It took more than five minutes. Sign in again.',
@@ -303,7 +303,7 @@ ${signInForm({ link, to }, null)}`;
 function codePage(second: string, to: string, problem: string | undefined): ConsoleAnswer {
 	const field = html`<p><label>The six digits that your app shows, or a recovery code <input name="code" autocomplete="one-time-code" required></label></p>`;
 	const body = html`${signInForm({ second, to }, field, problem)}
-<p class="note">Lost both? Whoever may run commands on the server makes a link that needs none: <code>bin/caskade user link EMAIL --remove-second-factor</code></p>`;
+<p class="note">Lost both? An administrator makes a link that needs none: <code>caskade user link EMAIL --remove-second-factor</code></p>`;
 	return pageAnswer(problem === undefined ? 200 : 401, { title: 'Second factor', body });
 }
 

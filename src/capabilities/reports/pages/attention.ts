@@ -36,11 +36,11 @@ export async function attention(asked: AccountRequest, coverage: Report | undefi
 		may(asked.person, aid, right) ? html`<a href="/console/${aid}/${path}">${text}</a>` : text;
 	for (const goal of new Set(models.filter(({ isOutside }) => isOutside).map((model) => model.goal)))
 		items.push(
-			html`Scores of ${goal} predict another rate than was observed lately. Train the model again: ${page(`scores?goal=${encodeURIComponent(goal)}`, 'aggregates', 'Scores')}, or <code>bin/caskade train ${aid}</code>.`,
+			html`Scores of ${goal} predict another rate than was observed lately. Train the model again: ${page(`scores?goal=${encodeURIComponent(goal)}`, 'aggregates', 'Scores')}, or <code>caskade train ${aid}</code>.`,
 		);
 	if (models.length === 0 && goals.length > 0)
 		items.push(
-			html`No model is trained, so everybody is served the base rate. Train one: ${page('scores', 'aggregates', 'Scores')}, or <code>bin/caskade train ${aid}</code>.`,
+			html`No model is trained, so everybody is served the base rate. Train one: ${page('scores', 'aggregates', 'Scores')}, or <code>caskade train ${aid}</code>.`,
 		);
 	for (const id of invalidSegments(asked))
 		items.push(
@@ -85,7 +85,7 @@ async function ofOperation({ store, account, now, person }: AccountRequest): Pro
 		const settings = html`<a href="/console/${account.aid}/settings?part=keys">Settings</a>`;
 		if (keys.length === 0)
 			items.push(
-				html`No API key is usable, so nobody can upload. Issue one: ${settings}, or <code>bin/caskade key issue --client ${account.client}</code>.`,
+				html`No API key is usable, so nobody can upload. Issue one: ${settings}, or <code>caskade key issue --client ${account.client}</code>.`,
 			);
 		for (const { id, name, expiresAt } of keys)
 			if (expiresAt !== null && Date.parse(expiresAt) - now() < keyNoticeMs)
@@ -99,7 +99,7 @@ async function ofOperation({ store, account, now, person }: AccountRequest): Pro
 		lastBackupAt !== undefined &&
 		now() - Date.parse(lastBackupAt) > oldBackupMs
 	)
-		items.push(html`The last backup is more than a week old: <code>bin/caskade backup FOLDER</code>.`);
+		items.push(html`The last backup is more than a week old: <code>caskade backup FOLDER</code>.`);
 	return items;
 }
 

@@ -52,6 +52,6 @@ ${await reportSection(asked, 'subscriptions', {
 	texts: { basis, having, credited, moved, compare: null },
 	isAlone: true,
 })}
-${isOfTouch && credited === null && html`<p class="note">These have such a touch in their path. A model may credit it with a part of each only.</p>`}`;
+${isOfTouch && html`<p class="note">${credited === null ? 'These have such a touch in their path. A model may credit it with a part of each only.' : 'The model credits such a touch of each, which need not be its last.'}</p>`}`;
 	},
 });

@@ -102,7 +102,7 @@ for (const engine of enginesAboveContract)
 			clock.now += 20 * minuteMs;
 			const asking = await ada.post(page, { action: 'export' });
 			assert.equal(asking.status, 403);
-			assert.match(asking.body, /A new link that signs you in/);
+			assert.match(asking.body, /A new sign-in link/);
 			const bob = await person('bob@example.com', analyst);
 			const word = 'correct horse battery';
 			await bob.post('/console/account', { action: 'password', new: word, again: word });
