@@ -3,11 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { takesLong } from './quick.ts';
 import { temporaryFolder } from './support.ts';
 
 const root = join(import.meta.dirname, '..');
 
-test('the core is whole without any capability: it compiles alone, so it uses nothing that one declares', (t) => {
+test('the core is whole without any capability: it compiles alone, so it uses nothing that one declares', {
+	skip: takesLong,
+}, (t) => {
 	const files = globSync('core/**/*.ts', { cwd: join(root, 'src'), exclude: ['core/collect/tag/**'] });
 	assert.ok(files.length > 200);
 	const project = join(temporaryFolder(t), 'tsconfig.json');

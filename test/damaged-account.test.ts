@@ -27,7 +27,7 @@ import {
 } from './core/store/engines.ts';
 import { checkpoint } from './core/store/other-program.ts';
 import { caskade, caskadeWithin } from './process.ts';
-import { takesLong } from './quick.ts';
+import { some, takesLong } from './quick.ts';
 import { addClient, browserUserAgent, collectWork, event, serveAt } from './support.ts';
 
 /** What may have become of an account's file, and what the log then says of it. */
@@ -80,7 +80,7 @@ async function startDamaged(t: TestContext, damage: (file: string) => void, when
 	return { address, store, lost, sound, file, ruin, logged, uploadTo, hitOf };
 }
 
-for (const [name, [damage, reason]] of Object.entries(damages))
+for (const [name, [damage, reason]] of some(Object.entries(damages), 3))
 	test(`if an account's file is ${name}, its requests get 500, others are not affected, and putting a backup in place repairs it`, async (t) => {
 		const { address, store, lost, sound, file, logged, uploadTo, hitOf } = await startDamaged(
 			t,

@@ -10,7 +10,7 @@ import { serverRoles } from '../src/core/domain/server-role.ts';
 import { Metrics } from '../src/core/metrics.ts';
 import { VisitorScorer } from '../src/core/scoring/serve/visitor-scorer.ts';
 import type { ServingWriter } from '../src/core/store/serving.ts';
-import { addClient, collectLog, temporaryFolder } from './support.ts';
+import { addClient, collectLog, installedFolder } from './support.ts';
 import { openStore, serving } from './whole.ts';
 
 /** A writer that always succeeds and stores nothing. */
@@ -44,7 +44,7 @@ export async function appOver(
 	failing: Partial<ServingWriter>,
 	options: Partial<Pick<AppOptions, 'isDraining' | 'tls' | 'demo' | 'prefix' | keyof SitePaths>> = {},
 ): Promise<TestApp> {
-	const store = await openStore(`sqlite:${temporaryFolder(t)}`);
+	const store = await openStore(`sqlite:${await installedFolder(t)}`);
 	const { aid, key } = await addClient(store);
 	const ignore = () => {};
 	const directory = await AccessDirectory.load(store.control, ignore);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -13,6 +13,7 @@ import {
 	subscriptionEvents,
 } from '../src/core/store/account/reading/events.ts';
 import type { OpenStore } from '../src/core/store/store.ts';
+import { allTests } from './at-end.ts';
 import { openStore, serve } from './whole.ts';
 
 /** A plan whose limits no test meets by accident. */
@@ -32,6 +33,23 @@ export type Lasting = Pick<TestContext, 'after'>;
 export function temporaryFolder(t: Lasting): string {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-test-'));
 	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+/** A data folder that has been opened; made once. */
+let installed: Promise<string> | undefined;
+
+/** A new data folder with the tables of an unused installation: quicker than an empty one. */
+export async function installedFolder(t: Lasting): Promise<string> {
+	installed ??= install();
+	const folder = join(temporaryFolder(t), 'data');
+	cpSync(await installed, folder, { recursive: true });
+	return folder;
+}
+
+async function install(): Promise<string> {
+	const folder = temporaryFolder(allTests);
+	await (await openStore(`sqlite:${folder}`)).close();
 	return folder;
 }
 
@@ -128,7 +146,7 @@ type ServiceSettings = TestSettings & { readonly plan?: Partial<UsagePlan> };
 
 /** A real server on a fresh data folder, with a client `acme` and its account `c-a-acme-uk`. */
 export async function startService(t: Lasting, settings: ServiceSettings = {}): Promise<TestService> {
-	const folder = temporaryFolder(t);
+	const folder = await installedFolder(t);
 	return { ...(await startServiceOn(t, `sqlite:${folder}`, settings)), folder };
 }
 

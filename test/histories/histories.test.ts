@@ -2,7 +2,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { dayMs, hourMs } from '../../src/core/durations.ts';
 import { enginesAboveContract, openAccountOn } from '../core/store/engines.ts';
-import { examples } from '../quick.ts';
+import { quick } from '../quick.ts';
 import { check } from './checking.ts';
 import { type Happening, type History, histories } from './history.ts';
 import { Playing } from './playing.ts';
@@ -29,7 +29,7 @@ for (const engine of enginesAboveContract)
 					await check(service, playing);
 				}),
 				// A failure is made shorter for so long.
-				{ numRuns: examples(engine.isFolder ? 4 : 2), interruptAfterTimeLimit: 30_000 },
+				{ numRuns: quick ? 1 : engine.isFolder ? 4 : 2, interruptAfterTimeLimit: 30_000 },
 			);
 		});
 

@@ -6,6 +6,7 @@ import axe from 'axe-core';
 import { openStore } from '../../../src/assembly/open.ts';
 import { faultsOf } from '../../assembly/console/markup.ts';
 import { browserTestMs, launchBrowser, openContext, withoutBrowser } from '../../core/collect/browser.ts';
+import { takesLong } from '../../quick.ts';
 import { serveAt, startService, temporaryFolder } from '../../support.ts';
 
 const project = join(import.meta.dirname, '../../..');
@@ -98,7 +99,7 @@ test('nothing else is served', async (t) => {
 });
 
 test('axe finds nothing, on a telephone and in the dark either', {
-	skip: withoutBrowser,
+	skip: takesLong || withoutBrowser,
 	timeout: browserTestMs,
 }, async (t) => {
 	const { url } = await startService(t);

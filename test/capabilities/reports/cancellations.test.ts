@@ -15,7 +15,7 @@ import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { type CoursedJourney, coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
 import { reportText } from '../../../src/kit/reports/report-table.ts';
 import { subscription } from '../../core/domain/log.ts';
-import { engines, openAccountOn } from '../../core/store/engines.ts';
+import { enginesAboveContract, openAccountOn } from '../../core/store/engines.ts';
 import { reportOf } from '../../reports.ts';
 import { fill, report, sale } from './filled.ts';
 import { day0Ms } from './made-up.ts';
@@ -296,7 +296,7 @@ test('a profile tells cancellations from renewals, whatever the account named wh
 	assert.equal(reachedOf(profile, { evts: ['goodbye'], counts: 'any' }, 'goodbye')?.count, 1);
 });
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	test(`a cancellation is nothing that came in, from when the account names it, on ${engine.name}`, async () => {
 		const { store } = await openAccountOn(engine);
 		const id = await fill(store, 'c-a-cancellations', [

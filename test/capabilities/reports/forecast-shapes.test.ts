@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quick } from '../../quick.ts';
+import { takesLong } from '../../quick.ts';
 import { judge, madeOf, shapes, shortcomingsOf, toldBy } from './forecast-shapes.ts';
 
-test('forecasts of simulated businesses are nearer to what comes than simple ones, whatever their shape', () => {
-	const some = [
-		'growing',
-		'three weeks old',
-		...(quick ? [] : ['flat monthly', 'campaign over', 'Christmas']),
-	];
+test('forecasts of simulated businesses are nearer to what comes than simple ones, whatever their shape', {
+	skip: takesLong,
+}, () => {
+	const some = ['growing', 'three weeks old', 'flat monthly', 'campaign over', 'Christmas'];
 	const of = shapes.filter(({ name }) => some.includes(name));
 	const judged = judge(madeOf(1, toldBy, of));
 	const mean = (name: 'error' | 'byLast' | 'byDues' | 'presentError' | 'presentByDues') =>

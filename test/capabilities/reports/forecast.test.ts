@@ -9,6 +9,7 @@ import { seededRandom } from '../../../src/kit/random.ts';
 import type { Journey } from '../../../src/kit/reports/journey.ts';
 import { reportText } from '../../../src/kit/reports/report-table.ts';
 import { type Engine, engines, openAccountOn } from '../../core/store/engines.ts';
+import { some, takesLong } from '../../quick.ts';
 import { reportOf } from '../../reports.ts';
 import { cdnowSample } from './cdnow.ts';
 import { fill, report, sale } from './filled.ts';
@@ -37,7 +38,8 @@ function before(journeys: readonly Journey[], asOfMs: number): Journey[] {
 test('what comes of a steady business is near its forecast, and mostly within the bounds', () => {
 	const asOfMs = day0Ms + 400 * dayMs;
 	let within = 0;
-	for (let seed = 1; seed <= 10; seed++) {
+	const seeds = some([4, 1, 2, 3, 5, 6, 7, 8, 9, 10], 4);
+	for (const seed of seeds) {
 		const all = business(seed);
 		const made = forecast(all, asOfMs, 90);
 		const came = cameSince(knownAt(all, day0Ms + 600 * dayMs), {
@@ -52,8 +54,8 @@ test('what comes of a steady business is near its forecast, and mostly within th
 		const { lowPence, highPence } = made.parts.net;
 		if (lowPence <= came.net && came.net <= highPence) within++;
 	}
-	// Of ten, with bounds of 80 %.
-	assert.ok(within >= 6, String(within));
+	// With bounds of 80 %.
+	assert.ok(within >= 0.6 * seeds.length, `${within} of ${seeds.length}`);
 });
 
 test('a forecast is the same each time, and uses nothing of later', () => {
@@ -67,7 +69,7 @@ test('a forecast is the same each time, and uses nothing of later', () => {
 test('renewals of the present are what ltv projects, for any number of days', () => {
 	const asOfMs = day0Ms + 400 * dayMs;
 	const known = knownAt(business(4), asOfMs);
-	for (const days of [1, 30, 90, 365]) {
+	for (const days of some([30, 1, 90, 365], 4)) {
 		const projected = projectionOf(known, new Renewals(known, asOfMs), asOfMs, { days });
 		const told = forecast(known, asOfMs, days).parts['renewals of present'];
 		assert.equal(told.pence, projected.pence);
@@ -161,7 +163,7 @@ test('what an earlier forecast said is left out where nothing was known then', a
 });
 
 test('on a tenth of CDNOW forecasts are nearer than the last 90 days, and than a year ago', {
-	skip: !existsSync(cdnowSample) && 'the data is absent',
+	skip: takesLong || (!existsSync(cdnowSample) && 'the data is absent'),
 }, () => {
 	const cuts = forecastCdnow(cdnowSample);
 	const { forecast: own, byLast, bySeason, covered } = judged(cuts);

@@ -18,7 +18,7 @@ import { compileRule } from '../../../src/core/segments/rule.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import { historyReader } from '../../../src/kit/reading/histories.ts';
 import { reportedAccount } from '../../../src/kit/reports/report-query.ts';
-import { addAccount, type Engine, engines } from '../../core/store/engines.ts';
+import { addAccount, type Engine, enginesAboveContract } from '../../core/store/engines.ts';
 import { allReports } from '../../reports.ts';
 import { report } from './filled.ts';
 import { hit, readers, sales, scanners, sentMs, vidOf } from './made-up-mailing.ts';
@@ -83,7 +83,7 @@ test('reports that count visitors or visits take `include`, and no other', () =>
 	);
 });
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	describe(engine.name, () => {
 		for (const [what, figureOf] of Object.entries(figures))
 			test(`${what} are as if no mail gateway had come, unless they are asked for`, async (t) => {

@@ -8,7 +8,7 @@ import { dayMs, minuteMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';
-import { addAccount, type Engine, engines } from '../../core/store/engines.ts';
+import { addAccount, type Engine, enginesAboveContract } from '../../core/store/engines.ts';
 import { body } from '../../core/store/made-hits.ts';
 import { report } from './filled.ts';
 import { day0Ms } from './made-up.ts';
@@ -40,7 +40,7 @@ const sum = (report: Report, name: string) =>
 const attribution = (store: OpenStore, id: number, fields: Parameters<typeof report>[3] = {}) =>
 	report(store, id, 'attribution', { intervals: false, ...fields });
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	describe(engine.name, () => {
 		test('mail gateways are left out of who came, and said, unless asked for', async (t) => {
 			const { store, id, add } = await open(t, engine);

@@ -5,6 +5,7 @@ import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { coursesOf } from '../../../src/kit/reports/courses.ts';
+import { some } from '../../quick.ts';
 import { day0Ms, journey } from './made-up.ts';
 
 const utc = new Calendar('UTC');
@@ -43,11 +44,14 @@ function simulated({ every, lateDays, churn, keepsDay }: Late) {
 }
 
 for (const keepsDay of [false, true])
-	for (const late of [
-		{ every: 7, lateDays: 9, churn: 0.035 },
-		{ every: 30, lateDays: 17, churn: 0.05 },
-		{ every: 30, lateDays: 9, churn: 0.05 },
-	])
+	for (const late of some(
+		[
+			{ every: 30, lateDays: 9, churn: 0.05 },
+			{ every: 30, lateDays: 17, churn: 0.05 },
+			{ every: 7, lateDays: 9, churn: 0.035 },
+		],
+		3,
+	))
 		test(`paid every ${late.every} days, a tenth ${late.lateDays} days late${keepsDay ? ', on the days as before' : ''}: late is not gone`, () => {
 			const { journeys, truth, recovered } = simulated({ ...late, keepsDay });
 			const asOfMs = asOfDay(days);

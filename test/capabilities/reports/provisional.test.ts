@@ -13,6 +13,7 @@ import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
+import { takesLong } from '../../quick.ts';
 import { day0Ms, journey } from './made-up.ts';
 import { beginMs, cancellationEvt, plans, type Simulated, simulate, trouble } from './simulated-business.ts';
 
@@ -91,7 +92,9 @@ test('what a month becomes lies in what is told of it the day after its end', ()
 	assert.ok(mean(errors.likely) < 0.01, `likely: ${mean(errors.likely)}`);
 });
 
-test('however many cancel beforehand, so many of the others are lost as is told', () => {
+test('however many cancel beforehand, so many of the others are lost as is told', {
+	skip: takesLong,
+}, () => {
 	for (const cancelled of [0.3, 0.9]) {
 		const all = { count: 0, told: 0, lost: 0 };
 		const pastDue = { ...all };
@@ -237,7 +240,9 @@ test('what is likely of a month does not depend on the period that is asked for'
 	assert.deepEqual(latest, all?.slice(-latest.length));
 });
 
-test('who renews is told without leaning, while many are not due yet and some pay late', () => {
+test('who renews is told without leaning, while many are not due yet and some pay late', {
+	skip: takesLong,
+}, () => {
 	let [inside, told] = [0, 0];
 	const errors: number[] = [];
 	for (const [seed, plan] of plans.entries()) {

@@ -8,6 +8,7 @@ import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { type CoursedJourney, coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
+import { some } from '../../quick.ts';
 import { allTime, day0Ms, journey, touch } from './made-up.ts';
 
 const utc = new Calendar('UTC');
@@ -46,11 +47,14 @@ function simulated({ trialPence, trialDays, subscriptions, days }: TriedBusiness
 	return { journeys, paid };
 }
 
-for (const [trialPence, trialDays] of [
-	[0, 14],
-	[0, 30],
-	[100, 7],
-] as const)
+for (const [trialPence, trialDays] of some(
+	[
+		[100, 7],
+		[0, 14],
+		[0, 30],
+	],
+	3,
+) as readonly [number, number][])
 	test(`churn, net retention, revenue and new are those of who pays, after trials of ${trialDays} days for ${trialPence}`, () => {
 		const days = 720;
 		const business = { trialPence, trialDays, subscriptions: 3000, days };
@@ -109,7 +113,7 @@ test('trials are told with what became of them, and the rate of those whose time
 	);
 });
 
-for (const cancelled of [0, 0.6])
+for (const cancelled of some([0.6, 0], 2))
 	test(`what becomes of trials is what was likely, if ${100 * cancelled} % of those who leave cancel beforehand`, async () => {
 		const [days, trialDays] = [420, 30];
 		const random = seededRandom(12);

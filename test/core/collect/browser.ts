@@ -3,13 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-	type Browser,
-	type BrowserContext,
-	type BrowserContextOptions,
-	chromium,
-	type Page,
-} from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -20,7 +14,9 @@ export const withoutBrowser = existsSync(executablePath) ? false : `there is no 
  * Starts a browser with the user agent of a person. Set as a flag, because emulation ends before a page's last beacon.
  * @param flags others of Chromium
  */
-export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
+export async function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
+	// Loaded only when needed, because that takes long.
+	const { chromium } = await import('playwright-core');
 	const userAgent =
 		'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 	return chromium.launch({ executablePath, args: ['--no-sandbox', `--user-agent=${userAgent}`, ...flags] });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { Cadences, type Paid, usualDays } from '../../../src/core/domain/subscription-cadence.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { cadenceTableOf } from '../../../src/kit/reading/learned-cadences.ts';
+import { takesLong } from '../../quick.ts';
 
 const month = 365.25 / 12;
 
@@ -166,7 +167,9 @@ test('cadences do not depend on the order of subscriptions, and any payments hav
 	);
 });
 
-test('a hundred thousand payments of one subscription, or as many prices, take no time', () => {
+test('a hundred thousand payments of one subscription, or as many prices, take no time', {
+	skip: takesLong,
+}, () => {
 	const payments = Array.from({ length: 100_000 }, (_, n) => ({
 		atMs: n * dayMs,
 		pricePence: 100 + (n % 50_000),

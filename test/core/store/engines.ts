@@ -13,7 +13,7 @@ import type { ServingWriter, WriterEvents } from '../../../src/core/store/servin
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import { allTests } from '../../at-end.ts';
 import { quick } from '../../quick.ts';
-import { type Lasting, temporaryFolder } from '../../support.ts';
+import { installedFolder, type Lasting, temporaryFolder } from '../../support.ts';
 import { openStore } from '../../whole.ts';
 import { ignoreEvents } from './ignore-events.ts';
 import { freshPostgresDatabase, installedPostgresDatabase } from './postgres-server.ts';
@@ -38,7 +38,7 @@ export const engines: readonly Engine[] = [
 	{
 		name: 'sqlite',
 		freshAddress: async (t) => freshFolder(t),
-		installedAddress: async (t) => freshFolder(t),
+		installedAddress: async (t) => `sqlite:${await installedFolder(t)}`,
 		isFolder: true,
 	},
 	{

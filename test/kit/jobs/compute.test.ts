@@ -16,7 +16,7 @@ test('models that are trained at the same time are those of one thread', async (
 	t.after(() => store.close());
 	const accountId = await addAccount(store, aid);
 	await store.control.createGoal(accountId, { ...goalDefaults, name: 'comes back', evts: ['visit'] });
-	await storeVisitors(store, accountId, madeUpVisitors(150));
+	await storeVisitors(store, accountId, madeUpVisitors(80));
 	const job = {
 		type: 'training',
 		aid,

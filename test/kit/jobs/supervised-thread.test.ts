@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import { startBackground } from '../../../src/assembly/jobs/background.ts';
 import { openStore } from '../../../src/assembly/open.ts';
 import { takeControlAway } from '../../core/store/damage.ts';
-import { engines } from '../../core/store/engines.ts';
+import { enginesAboveContract } from '../../core/store/engines.ts';
 import { eventually } from '../../eventually.ts';
 import { collectLog } from '../../support.ts';
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	test(`a thread that dies is restarted and logged: ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openStore(address);

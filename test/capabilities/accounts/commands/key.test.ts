@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../../../process.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson } from '../../../process.ts';
 import { serveHere } from '../../../serve-here.ts';
 import { event, temporaryFolder } from '../../../support.ts';
 
@@ -57,14 +57,13 @@ test('a key is shown once: it is in no listing, no log, and no byte of the data 
 		/\nkey +caskade_key_\S+\n(.+\n)+Save the key now; it cannot be shown again\. It works within a second\.\n$/,
 	);
 
-	const server = await ServeProcess.start(['--log-level', 'debug', ...at]);
-	await using _ = server;
+	await using server = await serveHere(at);
 	assert.equal((await server.upload(key, { aid: 'c-a-acme-uk', data: [event()] })).status, 201);
 	assert.ok(holds(folder, id), 'what is stored is found');
 	assert.equal(holds(folder, secret), false);
-	assert.equal((await server.kill('SIGTERM')).code, 0);
+	await server.stop();
 	assert.equal(holds(folder, secret), false);
-	assert.equal(`${server.stdout}${server.stderr}`.includes(secret), false);
+	assert.equal(server.logged.join().includes(secret), false);
 	for (const args of [['key', 'list'], ['usage']])
 		assert.equal((await caskade([...args, ...at])).stdout.includes(secret), false);
 });

@@ -69,7 +69,7 @@ for (const engine of engines)
 test('the printed commands are for the server that runs on the folder', async (t) => {
 	const at = ['--database', newFolder(t)];
 	await using server = await serveHere(['--base-path', '/api', ...at]);
-	const { stdout } = await caskade(['demo', '--visitors', '2000', ...at]);
+	const { stdout } = await caskade(['demo', ...few, ...at]);
 	const urls = [...stdout.matchAll(/https?:[^\s"']+/g)].map(([url]) => url);
 	assert.ok(urls.length >= 3, stdout);
 	for (const url of urls) assert.ok(url.startsWith(`${server.url}/`), url);
@@ -99,7 +99,9 @@ test('profiles match the log, sales belong to their buyers, and all segments but
 	}
 });
 
-test('the experiment of the demo finds its true effect, with nothing to warn of', async (t) => {
+test('the experiment of the demo finds its true effect, with nothing to warn of', {
+	skip: takesLong,
+}, async (t) => {
 	const at = ['--database', newFolder(t)];
 	const { experiment } = (await caskadeJson(['demo', '--visitors', '2500', ...at])) as Report;
 	assert.equal(experiment, 'welcome-back');

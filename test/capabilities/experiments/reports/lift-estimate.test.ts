@@ -12,7 +12,7 @@ import {
 } from '../../../../src/capabilities/experiments/reports/lift-estimate.ts';
 import { seededRandom } from '../../../../src/kit/random.ts';
 import { valueAt } from '../../../../src/kit/reports/percentile.ts';
-import { examples } from '../../../quick.ts';
+import { examples, takesLong } from '../../../quick.ts';
 import { drawnGroups, looksOf, type Simulated, simulate } from '../../reports/simulated-experiments.ts';
 
 const daily: Simulated = {
@@ -85,7 +85,9 @@ test('as many visitors as are planned give the power that is planned, however fe
 				}
 });
 
-test('an assignment that loses 2 % of the held-out is told, and one that loses none is not', () => {
+test('an assignment that loses 2 % of the held-out is told, and one that loses none is not', {
+	skip: takesLong,
+}, () => {
 	const told = (visitors: number, lost: number) =>
 		[1, 2, 3, 4].filter((seed) => {
 			const { treated, holdout } = drawnGroups(visitors, { holdoutPercent: 50, lost, seed });

@@ -8,7 +8,7 @@ import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import type { Report } from '../../../../src/kit/reports/report.ts';
 import { reportPage } from '../../../../src/kit/reports/report-page.ts';
 import { reportCsv, reportText } from '../../../../src/kit/reports/report-table.ts';
-import { engines, enginesAboveContract, openAccountOn } from '../../../core/store/engines.ts';
+import { enginesAboveContract, openAccountOn } from '../../../core/store/engines.ts';
 import { body } from '../../../core/store/made-hits.ts';
 import { reportOf } from '../../../reports.ts';
 import { report } from '../../reports/filled.ts';
@@ -79,7 +79,7 @@ function byHand(lives: readonly Life[], experiment: Experiment, atMs: number) {
 	return groups;
 }
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	describe(`lift, on ${engine.name}`, () => {
 		test('is exact to the penny against the events, now and as of earlier', async () => {
 			const { store: opened, accountId } = await openAccountOn(engine);

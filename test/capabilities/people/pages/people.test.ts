@@ -9,6 +9,7 @@ import { consoleHere } from '../../../assembly/console/here.ts';
 import { base32 } from '../../../base32.ts';
 import { enginesAboveContract } from '../../../core/store/engines.ts';
 import { type OidcProvider, startOidcProvider } from '../../../oidc.ts';
+import { quick } from '../../../quick.ts';
 
 const admin = [{ aid: null, role: 'admin' } as const];
 const email = 'ada@example.com';
@@ -129,6 +130,8 @@ for (const engine of enginesAboveContract)
 			assert.deepEqual([status, headers['retry-after']], [429, '60']);
 			assert.match(body, /Too many attempts\. Try again in 60 s/);
 			assert.equal((await guess('bob@example.com', '192.0.2.99')).status, 401);
+			// Those by address are in the store's contract, too, and each takes a hash.
+			if (quick) return;
 			for (let count = 0; count < 30; count++) await guess(`u${count}@example.com`, '198.51.100.1');
 			assert.equal((await guess('bob@example.com', '198.51.100.1')).status, 429);
 		});

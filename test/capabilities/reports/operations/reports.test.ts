@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { some } from '../../../quick.ts';
 import { allReports } from '../../../reports.ts';
 import { openAccount } from '../../../shared-server.ts';
 import { storeMailing } from '../made-up-mailing.ts';
@@ -42,7 +43,8 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 		[report.rows.map(({ channel }) => channel), report.basis],
 		[['(none)', 'email'], 'cohort'],
 	);
-	for (const { kind } of allReports) assert.equal((await get(`${kind}?aid=${aid}`)).status, 200, kind);
+	for (const { kind } of some(allReports, 4))
+		assert.equal((await get(`${kind}?aid=${aid}`)).status, 200, kind);
 
 	const forbidden = '{"message":"Forbidden","validationErrors":null}';
 	const refused = [

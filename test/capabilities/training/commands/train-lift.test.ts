@@ -10,6 +10,7 @@ import { seededRandom } from '../../../../src/kit/random.ts';
 import { addAccount } from '../../../core/store/engines.ts';
 import { body } from '../../../core/store/made-hits.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../../../process.ts';
+import { takesLong } from '../../../quick.ts';
 import { temporaryFolder } from '../../../support.ts';
 
 const aid = 'c-a-acme-uk';
@@ -63,7 +64,7 @@ async function withExperiment(t: TestContext) {
 	return { at: ['--database', address], store, id, emails, about };
 }
 
-test('train --lift learns from an experiment, and scores then carry lift', async (t) => {
+test('train --lift learns from an experiment, and scores then carry lift', { skip: takesLong }, async (t) => {
 	const { at, emails, store, id, about } = await withExperiment(t);
 	const train = await caskade(['train', aid, '--lift', 'offer', '--verbose', ...at]);
 	assert.equal(train.code, 0, train.stderr);

@@ -180,12 +180,13 @@ test('nothing is stored if there is nothing to learn from', async (t) => {
 });
 
 test('the newest 10 versions of each goal and scope are kept, and the active one whatever its age', async (t) => {
-	const { store, account } = await place(t);
-	const [first] = await trainAt(store, account, { goals: [never] });
-	await trainAt(store, account, { goals: [never] });
+	const { store, account } = await place(t, sqlite, 5);
+	const about = { goals: [never], trainOn: trainOnce };
+	const [first] = await trainAt(store, account, about);
+	await trainAt(store, account, about);
 	const oldest = { goal: 'never', scope: 'vid', version: String(first?.version) } as const;
 	await store.control.activateModel(account.id, oldest);
-	for (let time = 0; time < 12; time++) await trainAt(store, account, { goals: [never], keepsChoice: true });
+	for (let time = 0; time < 12; time++) await trainAt(store, account, { ...about, keepsChoice: true });
 	const versions = (scope: string) =>
 		store.control
 			.models(account.id)

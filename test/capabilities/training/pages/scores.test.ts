@@ -16,6 +16,7 @@ import { computeAt } from '../../../assembly/console/here.ts';
 import { addAccount } from '../../../core/store/engines.ts';
 import { parts } from '../../../pages.ts';
 import { caskade, caskadeJson } from '../../../process.ts';
+import { takesLong } from '../../../quick.ts';
 import { type Lasting, temporaryFolder } from '../../../support.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../made-up-log.ts';
 
@@ -84,7 +85,9 @@ function rowsOf(body: string, label: string): string[][] {
 		);
 }
 
-test('the page of scores tells what the commands tell, trains as they do, and switches back', async (t) => {
+test('the page of scores tells what the commands tell, trains as they do, and switches back', {
+	skip: takesLong,
+}, async (t) => {
 	const { at, person, list, errors, store, directory } = await withDemo(t);
 	const [victor, olga] = [await person('viewer'), await person('operator')];
 	const before = await list();

@@ -16,7 +16,7 @@ import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { seededRandom } from '../../../../src/kit/random.ts';
-import { engines, openAccountOn, openFor } from '../../../core/store/engines.ts';
+import { enginesAboveContract, openAccountOn, openFor } from '../../../core/store/engines.ts';
 import { body } from '../../../core/store/made-hits.ts';
 import { serveHere } from '../../../serve-here.ts';
 import { addClient, servedAccount, temporaryFolder } from '../../../support.ts';
@@ -73,7 +73,7 @@ async function told(
 		await store.transact(accountId, () => keepServedScores(served.slice(from, from + 500)));
 }
 
-for (const engine of engines)
+for (const engine of enginesAboveContract)
 	describe(`promises of scores, on ${engine.name}`, () => {
 		test('true scores are kept, week by week and band by band', async () => {
 			const { store, accountId } = await openAccountOn(engine);

@@ -5,7 +5,7 @@ import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasur
 import type { ArrivingHit } from '../../../../src/core/domain/hit.ts';
 import type { Profile } from '../../../../src/core/domain/profile.ts';
 import type { ServingWriter } from '../../../../src/core/store/serving.ts';
-import { examples } from '../../../quick.ts';
+import { examples, takesLong } from '../../../quick.ts';
 import {
 	type Engine,
 	openAccountOn,
@@ -102,7 +102,9 @@ export function joinContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('an erasure leaves nothing, whoever shows erased keys later', async (t) => {
+		test('an erasure leaves nothing, whoever shows erased keys later', {
+			skip: !engine.isFolder && takesLong,
+		}, async (t) => {
 			const serving = await openAccountOn(engine);
 			const { store, accountId } = serving;
 			const [one, other] = await twoWriters(t, engine, serving);

@@ -16,6 +16,7 @@ import { AccessDirectory } from '../../../../src/core/access/directory.ts';
 import { dayMs, hourMs, minuteMs } from '../../../../src/core/durations.ts';
 import type { ControlStore } from '../../../../src/core/store/control/control-store.ts';
 import { eventually } from '../../../eventually.ts';
+import { takesLong } from '../../../quick.ts';
 import { openStore } from '../../../whole.ts';
 import { addAccount, assertRefuses, type Engine } from '../engines.ts';
 
@@ -166,7 +167,10 @@ export function peopleContract(engine: Engine): void {
 			assert.deepEqual(await control.sessions.list('ada@example.com'), []);
 		});
 
-		test('guesses at a password are limited by name and by address', async (t) => {
+		test('guesses at a password are limited by name and by address', {
+			// The hashes cost the most, and the limits are in memory.
+			skip: !engine.isFolder && takesLong,
+		}, async (t) => {
 			const { control, clock, add, signIn } = await start(t);
 			const { id } = await add('ada@example.com');
 			await control.people.setPassword(id, await hashPassword(password));

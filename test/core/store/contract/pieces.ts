@@ -7,6 +7,7 @@ import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
 import { dayMs, hourMs, minuteMs } from '../../../../src/core/durations.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
+import { quick, takesLong } from '../../../quick.ts';
 import { type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { Killed, killedBefore } from '../killed.ts';
 import { body, derived } from '../made-hits.ts';
@@ -133,15 +134,19 @@ export function piecesContract(engine: Engine): void {
 			}
 		});
 
-		test('an import, a retention with and without touches, killed again and again, end as if they were not', async () => {
+		test('an import, a retention with and without touches, killed again and again, end as if they were not', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			const whole = await openAccountOn(engine);
 			const killed = await openAccountOn(engine);
-			for (const [name, work] of [
-				['import', importAll],
-				['retention with touches', retention(true)],
-				['import again', importAll],
-				['retention', retention(false)],
-			] as const) {
+			for (const [name, work] of (
+				[
+					['import', importAll],
+					['retention with touches', retention(true)],
+					['import again', importAll],
+					['retention', retention(false)],
+				] as const
+			).slice(0, quick ? 2 : undefined)) {
 				await work(whole.store, whole.accountId);
 				const kills = await doKilled(work, killed.store, killed.accountId, async (store, accountId) => {
 					await assertAsTheLogSays(store, accountId);

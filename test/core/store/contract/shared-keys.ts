@@ -7,6 +7,7 @@ import { maxSharing } from '../../../../src/core/domain/shared-key.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { unjoinableKeysOfEvents } from '../../../../src/kit/reading/missing-keys.ts';
+import { takesLong } from '../../../quick.ts';
 import { addCrowd } from '../crowd.ts';
 import { type Engine, openAccountOn, receivedAtMs, subscriptionEvent, upload } from '../engines.ts';
 import { derived, hit, ordersOf } from '../made-hits.ts';
@@ -24,7 +25,9 @@ async function ownersIn(store: OpenStore, accountId: number): Promise<Map<string
 /** The contract for keys that too many share. */
 export function sharedKeyContract(engine: Engine): void {
 	suite(`shared keys on ${engine.name}`, () => {
-		test('a cid that too many visitors share joins nobody, in any order of arrival', async () => {
+		test('a cid that too many visitors share joins nobody, in any order of arrival', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			for (const [run, others] of ordersOf(['shop', 'customer', 'uploads']).entries()) {
 				const order = others.toSpliced(run % 4, 0, 'crowd');
 				const { store, writer, accountId } = await openAccountOn(engine);
@@ -122,7 +125,9 @@ export function sharedKeyContract(engine: Engine): void {
 			assert.deepEqual([...(await readStored(store, accountId)).log.shared], []);
 		});
 
-		test('a cid that too many subscriptions share, and a subid that too many customers share, join nobody', async () => {
+		test('a cid that too many subscriptions share, and a subid that too many customers share, join nobody', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			const { store, writer, accountId } = await openAccountOn(engine);
 			const show = (tid: string, cid: string | null) =>
 				writer.storeHit(accountId, hit({}, { cid, events: [{ name: 'order', tid }] }));

@@ -9,6 +9,7 @@ import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { claimedEvents } from '../../../../src/kit/reading/claimed-events.ts';
 import { profilesAsOf } from '../../../../src/kit/reading/histories.ts';
 import { eventsUpTo } from '../../../../src/kit/reading/journey-events.ts';
+import { takesLong } from '../../../quick.ts';
 import { type Engine, openAccountOn, type Serving, subscriptionEvent, upload } from '../engines.ts';
 import { hit, startMs } from '../made-hits.ts';
 import { rowsIn } from '../rows.ts';
@@ -217,7 +218,9 @@ export function unprovenClaimContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('the same of a long log, with and without another proof after many hits', async () => {
+		test('the same of a long log, with and without another proof after many hits', {
+			skip: !engine.isFolder && takesLong,
+		}, async () => {
 			for (const isProvenAgain of [false, true]) {
 				const account = await openHours(engine);
 				const { store, accountId } = account;
