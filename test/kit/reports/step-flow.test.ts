@@ -63,7 +63,7 @@ test('a step has at most twelve rows, a picture five steps, and what is left out
 	assert.deepEqual(most.sort(), ['(other) 5', 'a 5']);
 	assert.deepEqual(notes, [
 		'Step 1 has 11 rows of 16; (other) has the rest, 5 paths.',
-		'Paths are cut after 5 steps: 1 path, 1 of subscriptions.',
+		'1 path has more than 5 steps, 1 of them to a subscription. The rest of their steps is left out.',
 	]);
 	assert.ok(flows.some(({ step, from, to }) => step === 5 && from === 'a' && to === '(more steps)'));
 });

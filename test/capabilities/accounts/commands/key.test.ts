@@ -72,6 +72,7 @@ test('a key has a name and an end; key list shows them, and when it was used las
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
 	await caskade(['account', 'create', 'c-a-other', '--client', 'other', ...at]);
+	await caskade(['plan', 'update', 'standard', '--timeout-ms', '60000', ...at]);
 	const list = (...flags: string[]) =>
 		caskadeJson(['key', 'list', ...flags, ...at]) as Promise<Record<string, string | null>[]>;
 	const named = (await issue(at, ['--name', 'Nightly job', '--expires-in', '90d'])) as unknown as {
