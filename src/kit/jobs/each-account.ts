@@ -35,23 +35,31 @@ export async function forEachAccount(
 	}
 }
 
-/** The accounts of each store as of a revision of its control database: rounds are frequent, and accounts may be thousands. */
-const known = new WeakMap<Store, { readonly revision: number; readonly inUse: readonly Account[] }>();
+/** The accounts of each store as of a revision of its control database: rounds are frequent, and accounts may be thousands. All jobs share a list, also while it is read. */
+const known = new WeakMap<
+	Store,
+	{ readonly revision: number; readonly inUse: Promise<readonly Account[]> }
+>();
 
 /** Accounts that are enabled, and whose clients are. */
 export async function accountsInUse(store: Store): Promise<readonly Account[]> {
-	const { control } = store;
-	const revision = await control.revision();
-	const last = known.get(store);
-	if (last?.revision === revision) return last.inUse;
+	const revision = await store.control.revision();
+	let last = known.get(store);
+	if (last?.revision !== revision) {
+		last = { revision, inUse: readAccounts(store) };
+		known.set(store, last);
+		last.inUse.catch(() => known.delete(store));
+	}
+	return last.inUse;
+}
+
+async function readAccounts({ control }: Store): Promise<readonly Account[]> {
 	const disabled = new Set(
 		(await control.clients()).flatMap(({ client, disabledAt }) => (disabledAt === null ? [] : [client])),
 	);
-	const inUse = (await control.accounts()).filter(
+	return (await control.accounts()).filter(
 		({ client, disabledAt }) => disabledAt === null && !disabled.has(client),
 	);
-	known.set(store, { revision, inUse });
-	return inUse;
 }
 
 /** The marks of accounts of which nothing was stored, by store: all jobs look once. */

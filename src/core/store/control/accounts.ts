@@ -35,7 +35,8 @@ interface Setting<Value> {
 
 const json = <Value>(usual: Value): Setting<Value> => ({
 	toColumn: JSON.stringify,
-	fromColumn: JSON.parse,
+	// Most of thousands of accounts have it, which is kept once.
+	fromColumn: (column) => (column === JSON.stringify(usual) ? usual : JSON.parse(column)),
 	usual,
 });
 const yesOrNo = (usual: boolean): Setting<boolean> => ({

@@ -59,8 +59,7 @@ export interface AccessSnapshot extends SnapshotMembers {
 	readonly signingKeys: readonly SigningKey[];
 }
 
-/** The number of the latest change that running servers notice. */
-/** One row. */
+/** The number of the latest change that running servers notice; one row. */
 export const selectRevision = () => select<{ readonly number: number }>`number FROM @revision`;
 
 export const revisionOf = ([row]: readonly { readonly number: number }[]) => Number(row?.number);

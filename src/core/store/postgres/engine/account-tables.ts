@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { clientTableNames } from '../../account/tables.ts';
 import type { Parts } from '../../dialects.ts';
-import { capabilitiesOf } from './capabilities.ts';
+import { isOnlyNode } from './capabilities.ts';
 
 /** The tables of an account, or of the control schema, as statements name them. */
 export interface AccountTables {
@@ -43,7 +43,7 @@ export function nodeTables(schema: string, shards: Readonly<Record<string, numbe
  * for each value does not.
  */
 export function isHere(client: pg.ClientBase, tables: AccountTables): boolean {
-	return tables.node !== undefined || capabilitiesOf(client).isOnlyNode;
+	return tables.node !== undefined || isOnlyNode(client);
 }
 
 /** A table's name, for statements. */

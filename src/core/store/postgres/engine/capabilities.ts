@@ -6,20 +6,6 @@ export interface Queryable {
 	query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
 }
 
-/** What servers differ in. Each new connection asks once. */
-export interface Capabilities {
-	/**
-	 * Whether a transaction may write to several accounts. On Citus they may be on several nodes: a two-phase commit
-	 * again.
-	 */
-	readonly canSpanSchemas: boolean;
-	/**
-	 * Whether all who write to an account do so on this server. On Citus they may ask any node, and locks and sequences count
-	 * only on the node that uses them.
-	 */
-	readonly isOnlyNode: boolean;
-}
-
 export async function isOnCluster(asked: Queryable): Promise<boolean> {
 	const { rowCount } = await asked.query(
 		"SELECT 1 FROM pg_extension WHERE extname = 'citus' /* capabilities */",
@@ -27,22 +13,27 @@ export async function isOnCluster(asked: Queryable): Promise<boolean> {
 	return rowCount !== 0;
 }
 
-const known = new WeakMap<pg.ClientBase, Capabilities>();
+const known = new WeakMap<pg.ClientBase, boolean>();
 
-/** @throws UnavailableError where the server takes no writes: after a failover, reads from it would stay those of before */
-export async function learnCapabilities(client: pg.ClientBase): Promise<Capabilities> {
+/**
+ * Asks the server of a new connection what it is.
+ * @returns whether all who write to an account do so on this server. On Citus they may ask any node, and locks and sequences count only on
+ * the node that uses them; accounts may be on several nodes, so that a transaction of two would be a two-phase commit
+ * @throws UnavailableError where it takes no writes: after a failover, reads from it would stay those of before
+ */
+export async function learnServer(client: pg.ClientBase): Promise<boolean> {
 	const [onCluster, { rows }] = await Promise.all([
 		isOnCluster(client),
 		client.query('SELECT pg_is_in_recovery() AS standby /* capabilities */'),
 	]);
 	if (rows[0].standby) throw new UnavailableError('it is a standby, where nothing can be stored');
-	const capabilities = { canSpanSchemas: !onCluster, isOnlyNode: !onCluster };
-	known.set(client, capabilities);
-	return capabilities;
+	known.set(client, !onCluster);
+	return !onCluster;
 }
 
-export function capabilitiesOf(client: pg.ClientBase): Capabilities {
-	const capabilities = known.get(client);
-	if (!capabilities) throw new Error('a connection that was not asked what it can do');
-	return capabilities;
+/** See `learnServer`. */
+export function isOnlyNode(client: pg.ClientBase): boolean {
+	const answer = known.get(client);
+	if (answer === undefined) throw new Error('a connection whose server was not asked what it is');
+	return answer;
 }

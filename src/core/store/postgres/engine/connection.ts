@@ -10,7 +10,7 @@ import {
 	StorageError,
 	UnavailableError,
 } from '../../../errors.ts';
-import { type Capabilities, learnCapabilities } from './capabilities.ts';
+import { learnServer } from './capabilities.ts';
 import { hasMetMany, keepPrepared, statementOn } from './prepared.ts';
 import { tlsOf, tlsProblem } from './tls.ts';
 
@@ -98,8 +98,8 @@ export class PostgresPool extends pg.Pool {
 	#counting: PostgresPool | undefined;
 	#ended: Promise<void> | undefined;
 
-	/** Known once the first connection is open. */
-	capabilities: Capabilities | undefined;
+	/** See `learnServer`; known once the first connection is open. */
+	isOnlyNode: boolean | undefined;
 
 	/** @param onError called when an idle connection breaks */
 	constructor(address: string, options: PoolOptions, onError: (error: Error) => void) {
@@ -122,7 +122,7 @@ export class PostgresPool extends pg.Pool {
 				const set = client.query(
 					`SET synchronous_commit TO ${options.drawsNumbers ? `off; SET lock_timeout TO ${drawWithinMs}` : 'on'}; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}${options.prepares ? `; ${forPrepared}` : ''}`,
 				);
-				[this.capabilities] = await pipelineResults([learnCapabilities(client), set]);
+				[this.isOnlyNode] = await pipelineResults([learnServer(client), set]);
 				if (options.prepares) keepPrepared(client);
 			},
 		});
@@ -428,6 +428,7 @@ export function connectionError(error: unknown, address: string): Error {
 		ENOTFOUND: `There is no host ${host}.`,
 		'28P01': `The PostgreSQL server at ${server} refuses the password.`,
 		'3D000': `The PostgreSQL server at ${server} has no database of that name.`,
+		42501: `The PostgreSQL server at ${server} says: ${message}. Name the role that made Caskade's schemas, and let it own the database or GRANT CREATE ON DATABASE.`,
 	};
 	const reason =
 		reasons[code ?? ''] ??

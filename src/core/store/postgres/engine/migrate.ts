@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { OperatorError } from '../../../errors.ts';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../../migrations.ts';
 import { analyze, bytesVersion, compareBytesOnline, dropInvalid, isLarge } from './byte-order.ts';
-import { capabilitiesOf, type Queryable } from './capabilities.ts';
+import { isOnlyNode, type Queryable } from './capabilities.ts';
 import { commitTransaction } from './connection.ts';
 import { sentenceOf, setRepeatsAside } from './repeated-events.ts';
 import { statementsOf } from './statements.ts';
@@ -70,7 +70,7 @@ async function apply(
 	{ from, files }: { readonly from: number; readonly files: readonly string[] },
 ): Promise<void> {
 	if (from === files.length) return;
-	if (from > 0 && capabilitiesOf(client).isOnlyNode && (await isLarge(client, schema)))
+	if (from > 0 && isOnlyNode(client) && (await isLarge(client, schema)))
 		await buildIndexes(client, schema, files.slice(from));
 	await client.query('BEGIN');
 	// On Citus, accounts' schemas are distributed and the shared schema stays on the coordinator. Plain PostgreSQL
@@ -144,7 +144,7 @@ async function changeCollation(client: pg.PoolClient, schema: string, path: stri
 		await run(client, readFileSync(path, 'utf8'));
 	};
 	// Online it was not tried on Citus, which gets the plain statements.
-	const isOnline = capabilitiesOf(client).isOnlyNode && (await isLarge(client, schema));
+	const isOnline = isOnlyNode(client) && (await isLarge(client, schema));
 	if (isOnline) await compareBytesOnline(client, schema, change);
 	await client.query('BEGIN');
 	try {

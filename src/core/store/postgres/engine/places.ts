@@ -3,7 +3,7 @@ import { ConcurrentChangeError } from '../../../errors.ts';
 import { clientTableNames, isNumbered } from '../../account/tables.ts';
 import type { Query, WriteStep } from '../../steps.ts';
 import { type AccountTables, isHere, leave, type NodeTables, nameIn } from './account-tables.ts';
-import { capabilitiesOf, type Queryable } from './capabilities.ts';
+import { isOnlyNode, type Queryable } from './capabilities.ts';
 import { isLockTimeout, isTransient, poolOf } from './connection.ts';
 import { statementOn } from './prepared.ts';
 
@@ -25,7 +25,7 @@ export async function holdPlace(
 	{ schema, node }: AccountTables,
 	timeoutMs?: number,
 ): Promise<void> {
-	if (capabilitiesOf(client).isOnlyNode) return;
+	if (isOnlyNode(client)) return;
 	const byCitus = {
 		text: `UPDATE "${schema}".counter SET last = last WHERE last < 0 /* hold place */`,
 		query_timeout: timeoutMs,

@@ -12,7 +12,7 @@ import {
 import { lockKeys, shareKeys } from '../queue/key-locks.ts';
 import { type AccountTables, isHere, sqlIn } from './account-tables.ts';
 import { numberArray, textArray } from './arrays.ts';
-import { capabilitiesOf } from './capabilities.ts';
+import { isOnlyNode } from './capabilities.ts';
 import { commitTransaction, pipeline } from './connection.ts';
 import { drawNumbers, holdPlace, numbersNeeded, onlyWhereItLies, withNumbers } from './places.ts';
 import { statementOn } from './prepared.ts';
@@ -52,7 +52,7 @@ function runStep(
 ): Promise<(readonly Row[])[]> {
 	const run = async (query: WriteStep) =>
 		taken.includes(query) ? [] : runQuery(client, tables, query, timeoutMs);
-	const count = capabilitiesOf(client).isOnlyNode ? 0 : numbersNeeded(step);
+	const count = isOnlyNode(client) ? 0 : numbersNeeded(step);
 	return count > 0 ? runNumbered(client, tables, step, count, run) : pipeline(client, () => step.map(run));
 }
 
@@ -100,7 +100,7 @@ export async function storeTogether<Stored, Outcome>(
 	for (;;) {
 		const live = running.filter(({ step }) => !step.done);
 		const steps = live.map(({ step }) => step.value as readonly WriteStep[]);
-		const locks = capabilitiesOf(client).isOnlyNode ? steps.map((step) => step.filter(isSharing)) : [];
+		const locks = isOnlyNode(client) ? steps.map((step) => step.filter(isSharing)) : [];
 		const [, ...rows] = await pipeline(client, () => [
 			Promise.all([
 				...before(),

@@ -98,6 +98,8 @@ export function tlsProblem(error: TlsError, server: string, host: string): strin
 		return `The certificate of the PostgreSQL server at ${server} cannot be used now: ${message}.`;
 	if (/^ERR_SSL_.*ALERT/.test(code))
 		return `The PostgreSQL server at ${server} refuses the certificate in sslcert: ${error.reason}.`;
+	if (/no encryption$/.test(message))
+		return `The PostgreSQL server at ${server} takes no connection without TLS: add sslmode=verify-full to the address.`;
 	if (/does not support SSL/.test(message))
 		return `The PostgreSQL server at ${server} takes no TLS: set ssl = on there, or sslmode=disable in the address.`;
 	return undefined;

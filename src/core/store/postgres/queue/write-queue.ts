@@ -78,7 +78,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		this.#options = options;
 		const { connections: places, length, pool } = options;
 		// Unknown until the first connection is open.
-		const maxAccounts = () => (pool.capabilities?.canSpanSchemas ? kind.maxAccounts : 1);
+		const maxAccounts = () => (pool.isOnlyNode ? kind.maxAccounts : 1);
 		this.#turns = new FairScheduler({
 			places,
 			length,

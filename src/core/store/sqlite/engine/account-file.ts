@@ -140,8 +140,9 @@ export function logAt(path: string): string | undefined {
 export function changeMarkOf(path: string): string | undefined {
 	const file = statSync(path, { throwIfNoEntry: false });
 	const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+	// Joined, not concatenated: texts of thousands of accounts would keep their parts.
 	return (
-		file && [file, ...(log?.size ? [log] : [])].map(({ mtimeMs, size }) => `${mtimeMs} ${size}`).join(' ')
+		file && [file, ...(log?.size ? [log] : [])].flatMap(({ mtimeMs, size }) => [mtimeMs, size]).join(' ')
 	);
 }
 

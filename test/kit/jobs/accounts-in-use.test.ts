@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { accountsInUse } from '../../../src/kit/jobs/each-account.ts';
+import { addAccount, type Engine, engines, openFor } from '../../core/store/engines.ts';
+
+const [sqlite] = engines as [Engine];
+
+test('jobs share a list of accounts, also those that ask at the same moment, until something changes', async (t) => {
+	const store = await openFor(t, await sqlite.freshAddress(t));
+	await addAccount(store, 'c-a-acme-uk');
+	const [one, other] = await Promise.all([accountsInUse(store), accountsInUse(store)]);
+	assert.equal(one, other);
+	assert.equal(await accountsInUse(store), one);
+	await addAccount(store, 'c-a-globex-uk', 'globex');
+	assert.deepEqual(
+		(await accountsInUse(store)).map(({ aid }) => aid),
+		['c-a-acme-uk', 'c-a-globex-uk'],
+	);
+	t.mock.method(store.control, 'accounts', () => Promise.reject(new Error('the disk is on fire')), {
+		times: 1,
+	});
+	await addAccount(store, 'c-a-initech-uk', 'initech');
+	await assert.rejects(accountsInUse(store), /the disk is on fire/);
+	assert.equal((await accountsInUse(store)).length, 3, 'a failure is not kept');
+});
+
+test('what thousands of accounts have alike is in memory once', async (t) => {
+	const store = await openFor(t, await sqlite.freshAddress(t));
+	for (const name of ['acme', 'globex', 'initech']) await addAccount(store, `c-a-${name}-uk`, name);
+	await store.control.updateAccount('c-a-initech-uk', { renewalDays: { plan: 30 } });
+	await store.control.deleteGoal(3, 'return');
+	const { accounts } = await store.control.accessSnapshot();
+	const [acme, globex, initech = assert.fail()] = [...accounts.values()];
+	assert.ok(acme && globex);
+	for (const name of ['goals', 'segments', 'baseRates', 'cadences', 'revocations', 'renewalDays'] as const)
+		assert.equal(acme[name], globex[name], name);
+	for (const name of ['goals', 'cadences', 'renewalDays'] as const)
+		assert.notEqual(initech[name], acme[name], name);
+	assert.equal(initech.segments, acme.segments);
+});
