@@ -116,7 +116,12 @@ function* selectUsableAccounts(
 	const [same, ratesOf, cadencesOf, revokedAt] = [
 		keptOnce((value: unknown) => value) as <Value>(value: Value) => Value,
 		keptOnce(baseRatesOf),
-		keptOnce(toCadences),
+		keptOnce(
+			({ table, renewalDays, graceDays, cancellationEvt }: AccountSettings & { table: string | null }) => {
+				const learned = table === null ? emptyCadenceTable : JSON.parse(table);
+				return new Cadences(learned, renewalDays, { setDays: graceDays }, cancellationEvt);
+			},
+		),
 		keptOnce((rows: readonly RevocationRow[]) => new Map(rows.map((row) => [row.subject, row.revoked_at]))),
 	];
 	return new Map(
@@ -137,7 +142,7 @@ function* selectUsableAccounts(
 					segments: same(segments(account.id).map(toSegment)),
 					models: models(account.id).map(toActiveModel),
 					baseRates: ratesOf(rates),
-					cadences: cadencesOf([account.cadences, settings]),
+					cadences: cadencesOf({ ...settings, table: account.cadences }),
 					revocations: revokedAt(revocations(account.id)),
 					keepsConflicts: false,
 					isFollowed: false,
@@ -152,12 +157,6 @@ function* selectUsableAccounts(
 function keptOnce<Given, Made>(make: (given: Given) => Made): (given: Given) => Made {
 	const made = new Map<string, Made>();
 	return (given) => made.getOrInsertComputed(JSON.stringify(given), () => make(given));
-}
-
-function toCadences([table, settings]: readonly [table: string | null, settings: AccountSettings]): Cadences {
-	const { renewalDays, graceDays, cancellationEvt } = settings;
-	const learned = table === null ? emptyCadenceTable : JSON.parse(table);
-	return new Cadences(learned, renewalDays, { setDays: graceDays }, cancellationEvt);
 }
 
 interface RevocationRow {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
 import { type StoredEvent, uploadedEvent } from '../../../domain/subscription-event.ts';
@@ -33,21 +34,8 @@ const commitMs = 2000;
 const expectedMs = 60_000;
 
 /** Accounts that have done something of late. */
-class OfLate {
-	readonly #untilMs = new Map<number, number>();
-
-	has(accountId: number): boolean {
-		const untilMs = this.#untilMs.get(accountId);
-		if (untilMs === undefined) return false;
-		if (untilMs > monotonicMs()) return true;
-		this.#untilMs.delete(accountId);
-		return false;
-	}
-
-	add(accountId: number): void {
-		this.#untilMs.set(accountId, monotonicMs() + expectedMs);
-	}
-}
+type OfLate = LRUCache<number, true>;
+const ofLate = (): OfLate => new LRUCache({ max: 10_000, ttl: expectedMs, perf: { now: monotonicMs } });
 
 /** What the uploads of accounts have shown. */
 interface SeenAccounts {
@@ -64,7 +52,7 @@ interface SeenAccounts {
  * @param tablesOf an account's tables, as this server has them
  */
 export function uploadGroups(tablesOf: TablesOf): WriteKind<WaitingUpload> {
-	const seen = { repeating: new OfLate(), joining: new OfLate(), withKeys: new Set<number>() };
+	const seen = { repeating: ofLate(), joining: ofLate(), withKeys: new Set<number>() };
 	return {
 		maxGroup: 32,
 		maxAccounts: 32,
@@ -135,7 +123,7 @@ async function store(
 			insert: insertUploads(events, { ...insertion, isHere: isHere(client, tables) }),
 			follow(inserted: InsertedEvents) {
 				if (inserted.hasKeys) withKeys.add(accountId);
-				if (inserted.owners.size + inserted.subscribers.size > 0) joining.add(accountId);
+				if (inserted.owners.size + inserted.subscribers.size > 0) joining.set(accountId, true);
 				return followInserted(uploads, inserted);
 			},
 		})),
@@ -144,7 +132,7 @@ async function store(
 	const outcomes = await storing.catch((error) => {
 		const repeated = isRepeat(error) ? repeatedIn(parts, error) : [];
 		if (repeated.length === 0) throw error;
-		for (const { accountId } of repeated) repeating.add(accountId);
+		for (const { accountId } of repeated) repeating.set(accountId, true);
 		return undefined;
 	});
 	if (outcomes === undefined) {
@@ -152,7 +140,8 @@ async function store(
 		return 'again';
 	}
 	for (const [index, { accountId }] of parts.entries())
-		if (outcomes[index]?.some(({ duplicateRows }) => duplicateRows.length > 0)) repeating.add(accountId);
+		if (outcomes[index]?.some(({ duplicateRows }) => duplicateRows.length > 0))
+			repeating.set(accountId, true);
 	const answer = () => {
 		for (const [index, { waiting }] of parts.entries())
 			for (const [place, { resolve }] of waiting.entries())
