@@ -6,12 +6,7 @@ import type pg from 'pg';
  */
 const maxPrepared = 1000;
 
-interface Prepared {
-	readonly name: string;
-	readonly text: string;
-}
-
-const preparedOn = new WeakMap<pg.ClientBase, Map<string, Prepared>>();
+const preparedOn = new WeakMap<pg.ClientBase, Map<string, pg.QueryConfig>>();
 
 /** Makes a connection keep statements prepared. */
 export function keepPrepared(client: pg.ClientBase): void {
@@ -29,11 +24,7 @@ let statements = 0;
  * The form in which to send a statement: named, if the connection keeps statements prepared.
  * @param text must be the same for each key
  */
-export function statementOn(
-	client: pg.ClientBase,
-	key: string,
-	text: () => string,
-): { readonly name?: string; readonly text: string } {
+export function statementOn(client: pg.ClientBase, key: string, text: () => string): pg.QueryConfig {
 	const prepared = preparedOn.get(client);
 	if (!prepared) return { text: text() };
 	let statement = prepared.get(key);

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 interface Closable {
 	close(): Promise<void>;
 }
@@ -7,36 +9,24 @@ interface Closable {
  * is closed: it finishes what it has begun, and is made again when needed.
  */
 export class ServerPool<Resource extends Closable> {
-	readonly #make: (address: string) => Resource;
-	readonly #max: number;
-	/** Least recently used first. */
-	readonly #resources = new Map<string, Resource>();
+	readonly #resources: LRUCache<string, Resource>;
 	readonly #closing = new Set<Promise<void>>();
 
 	constructor(max: number, make: (address: string) => Resource) {
-		this.#max = max;
-		this.#make = make;
+		this.#resources = new LRUCache({ max, memoMethod: make, dispose: (one) => this.#close(one) });
 	}
 
 	get(address: string): Resource {
-		let resource = this.#resources.get(address);
-		if (resource) this.#resources.delete(address);
-		else resource = this.#makeRoomFor(address);
-		this.#resources.set(address, resource);
-		return resource;
+		const { max, size } = this.#resources;
+		// Before another one is made.
+		if (size === max && !this.#resources.has(address)) this.#resources.pop();
+		return this.#resources.memo(address);
 	}
 
-	#makeRoomFor(address: string): Resource {
-		const [oldest] = this.#resources;
-		if (oldest && this.#resources.size >= this.#max) {
-			this.#resources.delete(oldest[0]);
-			const closing = oldest[1]
-				.close()
-				.catch(() => {})
-				.finally(() => this.#closing.delete(closing));
-			this.#closing.add(closing);
-		}
-		return this.#make(address);
+	#close(resource: Resource): void {
+		const closing = resource.close().finally(() => this.#closing.delete(closing));
+		closing.catch(() => {});
+		this.#closing.add(closing);
 	}
 
 	values(): Iterable<Resource> {
@@ -44,8 +34,7 @@ export class ServerPool<Resource extends Closable> {
 	}
 
 	async close(): Promise<void> {
-		const open = [...this.#resources.values()];
 		this.#resources.clear();
-		await Promise.all([...this.#closing, ...open.map((resource) => resource.close())]);
+		await Promise.all(this.#closing);
 	}
 }
