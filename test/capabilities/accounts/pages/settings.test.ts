@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { dayMs, minuteMs } from '../../../../src/core/durations.ts';
 import { learnedCadences } from '../../../../src/kit/reading/payments.ts';
 import { consoleHere } from '../../../assembly/console/here.ts';
+import { faultsOf } from '../../../assembly/console/markup.ts';
 import { startSite } from '../../../core/collect/browser.ts';
 import {
 	addAccount,
@@ -113,6 +114,7 @@ for (const engine of enginesAboveContract)
 			const { body, status } = await olga.post(path, sent);
 			assert.equal(status, 400);
 			assert.match(body, /<form [^>]*>\n<p class="problem" role="alert" tabindex="-1" autofocus>“Time zone”/);
+			assert.deepEqual(await faultsOf(body), []);
 			assert.match(body, /name="timezone" value="&#34;&#62;&#60;b&#62;Mars\$&#38;"/);
 			assert.match(body, /<textarea [^>]*name="graceDays"[^>]*>newsletter=5</);
 			assert.match(body, /<option selected>signed</);
