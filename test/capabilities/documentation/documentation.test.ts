@@ -65,13 +65,16 @@ test('a search finds the section that has all words, and shows what was asked as
 		(await asked('consent banner')).split('<main')[1] as string,
 	)?.[1];
 	assert.equal(first, 'how-to/recipes#a-consent-banner');
+	// The page that explains a term, and not all that have it in the name of the service.
+	const explained = (await asked('cask')).split('<main')[1] as string;
+	assert.match(/<li><a href="([^"]+)">/.exec(explained)?.[1] ?? '', /^reference\/glossary/);
 	// Where no section has all words, those that have most of them.
 	const some = (await asked('xyzzy refund recipes')).split('<main')[1] as string;
 	assert.match(some, /<li><a href="how-to\/recipes#a-refund">/);
 	const page = await asked('<zyx>xyzzy"plugh');
-	assert.match(page, /Nothing has any of: &#60;zyx&#62;xyzzy&#34;plugh/);
+	assert.match(page, /No results for “&#60;zyx&#62;xyzzy&#34;plugh”/);
 	assert.deepEqual(await faultsOf(page), []);
-	assert.match(await asked(''), /Nothing has any of/);
+	assert.match(await asked(''), /No results for/);
 });
 
 test('programs find all pages in /llms.txt', async (t) => {

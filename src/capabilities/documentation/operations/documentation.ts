@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { counted } from '../../../core/format/numbers.ts';
 import { version } from '../../../core/version.ts';
 import { type HtmlValue, html } from '../../../kit/format/html.ts';
 import { type Document, type Documents, readDocuments, readPicture } from '../documents.ts';
@@ -31,7 +32,7 @@ function menu(documents: Documents, current: string): HtmlValue {
 		html`<li><a href="${up}/${path}"${path === current && html` aria-current="page"`}>${title}</a></li>\n`;
 	return html`<nav aria-label="Documentation">
 <form action="${up}/search" role="search"><label for="q">Search for</label> <input id="q" name="q" type="search" maxlength="100"> <button type="submit">Search</button></form>
-<ul>${[...documents.values()].filter(({ path }) => path === '').map(link)}<li><a href="${up}/api">HTTP API, from the schemas</a></li></ul>
+<ul>${[...documents.values()].filter(({ path }) => path === '').map(link)}<li><a href="${up}/api">HTTP API, operation by operation</a></li></ul>
 ${Object.entries(kinds).map(
 	([folder, name]) => html`<h2>${name}</h2>
 <ul>${[...documents.values()].filter(({ path }) => path.startsWith(`${folder}/`)).map(link)}</ul>
@@ -66,7 +67,7 @@ ${menu(documents, path)}
 function resultsOf(documents: Documents, query: string): string {
 	const found = search(documents, query);
 	return html`<h1>Search</h1>
-<p role="status">${found.length === 0 ? `Nothing has any of: ${query}` : `${found.length === maxFoundPages ? `The first ${maxFoundPages}` : found.length} for: ${query}`}</p>
+<p role="status">${found.length === 0 ? `No results for “${query}”` : `${found.length === maxFoundPages ? `The first ${maxFoundPages} results` : counted(found.length, 'result')} for “${query}”`}</p>
 <ol>
 ${found.map(
 	({
