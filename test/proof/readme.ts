@@ -50,7 +50,7 @@ function withoutChance(line: string): string {
 function withoutNumbers(line: string): string {
 	return withoutChance(line)
 		.replace(/[-−]?£?\d[\d,.]*/g, '0')
-		.replace(/(?<=alike, ).+(?= has most)/, 'CHANNEL');
+		.replace(/(?<=alike, ).+(?= brought most)/, 'CHANNEL');
 }
 
 /** The form of a JSON document: the names of its fields, and the first item of each list. */
