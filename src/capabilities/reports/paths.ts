@@ -153,7 +153,11 @@ export const pathsReport = reportThat({
 		const made = { basis, lookbackDays, by, ...paths };
 		if (by.length === 0) return { ...made, steps: [], notes };
 		const { flows, notes: left } = stepFlows(acquired, lost, by);
-		return { ...made, steps: flows, notes: [...notes, ...left, ...lostNotes(lostAfterDaysOf(lost))] };
+		return {
+			...made,
+			steps: flows,
+			notes: [...notes, ...left, ...(acquired.length > 0 ? lostNotes(lostAfterDaysOf(lost)) : [])],
+		};
 	},
 	table: ({ rows }) =>
 		rows.map(({ path, repeats, ...row }) => ({ path: pathText({ path, repeats }), ...row })),
