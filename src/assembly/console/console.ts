@@ -369,7 +369,7 @@ function toldBy({ headers }: ConsoleRequest): string | undefined {
 const foreignForm =
 	'This form has expired, or is not of this console. Go back, reload the page, and send it again.';
 
-const beingMade = html`<p class="empty" role="status">The figures of this page are being made. It appears by itself when they are ready.</p>`;
+const beingMade = html`<p class="empty" role="status">The figures are being made. The page appears by itself when they are ready.</p>`;
 
 /** What a form asks for. */
 function actionOf({ actions = {} }: ConsolePage, form: URLSearchParams) {

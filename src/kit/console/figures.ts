@@ -1,8 +1,11 @@
 import { moneyOf } from '../../core/format/money.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
+import { latestEvents } from '../reading/events.ts';
+import { hitsBefore } from '../reading/histories.ts';
 import { reportOf } from '../reports/all-reports.ts';
+import { notesUnder } from '../reports/day-notes.ts';
 import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
-import { htmlTable } from '../reports/report-drawing.ts';
+import { htmlTable, type LinkOfCell } from '../reports/report-drawing.ts';
 import { shownTables, tableOf } from '../reports/report-table.ts';
 import type { ConsoleRequest } from './exchange.ts';
 import type { AccountRequest } from './page.ts';
@@ -60,11 +63,13 @@ export async function sectionOf(
 		isDrawn = true,
 		draw = definition.draw,
 		isAlone = false,
-		empty = nothingIn(asked),
+		empty,
 		tabled = report,
 		isAnswered = true,
 	}: SectionOptions,
 ): Promise<Html> {
+	// Once, not in each section of an empty page.
+	if (report.rows.length === 0 && empty === undefined && isSaid(asked, 'nothing')) return html``;
 	const { account, view, dayNotes } = asked;
 	const notes = isDrawn ? await dayNotes() : [];
 	const money = moneyOf(report.currency);
@@ -74,23 +79,26 @@ export async function sectionOf(
 	const sumLink = (column: string) => linkOf({ [column]: 1 }, column);
 	const pictures =
 		report.rows.length > 0 && isDrawn && draw(report, tableOf(definition, report), money, notes, sumLink);
-	take(asked, html`${pictures}`);
+	const list = notesUnder(pictures, notes, report);
+	const shown = html`${pictures}${list && !isSaid(asked, 'notes') && list}`;
+	take(asked, shown);
 	const id = [definition.kind, ...Object.values(texts).filter(Boolean)].join('-');
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
 ${isAnswered && answerOf(report)}
-${unsaid(asked, report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
+${warningsOf(asked, report)}
 ${
 	report.rows.length === 0
-		? html`<p class="empty">${empty}</p>`
+		? html`<p class="empty">${empty ?? (await nothingIn(asked))}</p>`
 		: aboveTables(
-				pictures,
+				shown,
 				tables(
 					asked,
 					definition,
 					tabled,
-					{ id, isAlone, isFolded: hasPictures(pictures) },
-					(rows, columns, look) => htmlTable(rows, money, columns, { fitsPaper: false, linkOf, ...look }),
+					{ id, isAlone, isFolded: hasPictures(shown) },
+					(rows, columns, look) => htmlTable(rows, money, columns, { fitsPaper: false, ...look }),
+					linkOf,
 				),
 				asked.query.get('table')?.startsWith(`${id}.`),
 			)
@@ -110,11 +118,19 @@ export function answerOf({ answer }: Report): Html | null {
 /** What the sections of a page have said, by the request for it. */
 const said = new WeakMap<ConsoleRequest, Set<string>>();
 
+/** Whether a section above has said this. It is said from now on. */
+function isSaid({ request }: AccountRequest, text: string): boolean {
+	const known = said.getOrInsertComputed(request, () => new Set());
+	const isKnown = known.has(text);
+	known.add(text);
+	return isKnown;
+}
+
 /** Warnings that no section above has said. */
-function unsaid({ request }: AccountRequest, warnings: readonly string[]): string[] {
-	const known = said.get(request) ?? new Set<string>();
-	said.set(request, known.union(new Set(warnings)));
-	return warnings.filter((warning) => !known.has(warning));
+export function warningsOf(asked: AccountRequest, { warnings = [] }: Report): Html[] {
+	return warnings
+		.filter((warning) => !isSaid(asked, warning))
+		.map((warning) => html`<p class="warning">${warning}</p>`);
 }
 
 /** Whether anything is drawn. */
@@ -135,8 +151,14 @@ function daysOf({ from, to }: Report): Record<string, string | null> {
 	return from === null ? {} : { from, to, period: null };
 }
 
-function nothingIn({ account, view }: AccountRequest): HtmlValue {
-	if (view.from !== null) return 'Nothing happened in this period. Choose a longer one above.';
+/** Why there are no figures. */
+export async function nothingIn({ account, view, store, now }: AccountRequest): Promise<HtmlValue> {
+	const [hits, events] = await Promise.all([
+		store.read(account.id, hitsBefore(now(), 1)),
+		store.read(account.id, latestEvents(now(), 1)),
+	]);
+	if (view.from !== null && hits.length + events.length > 0)
+		return 'Nothing happened in this period. Choose a longer one above.';
 	return html`Nothing has come in yet. <a href="/console/${account.aid}/">The overview</a> says what to do first.`;
 }
 
@@ -158,8 +180,9 @@ function tables(
 	report: Report,
 	{ id, isAlone, isFolded }: { readonly id: string; readonly isAlone: boolean; readonly isFolded: boolean },
 	show: ShowTable,
+	linkOf: LinkOfCell,
 ): Html[] {
-	return shownTables(definition, report, false).map(({ title, lines, rows, columns }, place) => {
+	return shownTables(definition, report, false).map(({ title, lines, rows, columns, isEarlier }, place) => {
 		const elements = left.get(asked.request) ?? figureElements;
 		const width = Object.keys(rows[0] ?? {}).length || 1;
 		// A cell has a link or a name.
@@ -169,7 +192,12 @@ function tables(
 		const name = `${id}.${place}`;
 		const ordered = isSeries ? rows.toReversed() : rows;
 		const { shown, sortOf, note } = arranged(asked, name, ordered, (row, column) => row[column], most);
-		const table = show(shown, columns, { caption: title || definition.title, sortOf });
+		const table = show(shown, columns, {
+			caption: title || definition.title,
+			sortOf,
+			// They are of the period that is shown.
+			linkOf: isEarlier ? undefined : linkOf,
+		});
 		take(asked, table);
 		return html`<div class="table" id="${name}">${lines.map((line) => html`<p>${line}</p>`)}
 ${!isFolded && shown.length > skippedRows && html`<a class="skip" href="#${name}-end">Past the table</a>`}${table}

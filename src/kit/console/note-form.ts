@@ -10,7 +10,7 @@ export function noteForm(asked: AccountRequest): Html {
 	const fields = html`<p><label>Day <input type="date" name="day" value="${calendar.dayOf(now())}" required></label>
 <label>Note <input name="text" maxlength="100" size="40" required></label></p>
 ${!isHere && hiddenFields({ back: request.query })}`;
-	return html`<details class="section"${isHere && html` open`}><summary>Note something on a day</summary>
+	return html`<details class="section"${isHere && html` open`}><summary>Add a note</summary>
 ${formOf(asked, 'add note', fields, 'Add', { path })}
 ${!isHere && html`<p><a href="${path}">All notes</a></p>`}</details>`;
 }

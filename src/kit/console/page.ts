@@ -169,6 +169,6 @@ export function accountPage(page: AccountPage): ConsolePage {
 /** What somebody asked for takes another role. */
 export class NotAllowedError extends OperatorError {
 	constructor() {
-		super('Your role does not allow this. An administrator can change it on the page People.');
+		super('Your role does not allow this. An administrator can give you another one on the page People.');
 	}
 }

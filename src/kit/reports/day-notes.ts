@@ -1,5 +1,5 @@
 import type { ControlStore } from '../../core/store/control/control-store.ts';
-import { type Html, html } from '../format/html.ts';
+import { type Html, type HtmlValue, html } from '../format/html.ts';
 import { addDays, type Calendar, type SpanLength } from './calendar.ts';
 
 /** What happened on a day, as pictures of time show it. */
@@ -46,7 +46,16 @@ export function notesByPlace(
 	return found;
 }
 
-/** Beneath a picture, for whoever cannot point at its marks. */
+/** The notes that are marked in pictures of a period, for whoever cannot point at the marks. */
+export function notesUnder(
+	pictures: HtmlValue,
+	notes: readonly DayNote[],
+	{ from, to }: { readonly from: string | null; readonly to: string | null },
+): Html | null {
+	if (!String(html`${pictures}`).includes('class="noted"')) return null;
+	return noteList(notes.filter(({ day }) => (from === null || day >= from) && (to === null || day < to)));
+}
+
 export function noteList(notes: readonly DayNote[]): Html | null {
 	if (notes.length === 0) return null;
 	const listed = notes.slice(-maxListed);

@@ -2,7 +2,7 @@ import type { ShowMoney } from '../../core/format/money.ts';
 import { type Html, html } from '../format/html.ts';
 import { labelledMarks, marksBetween, shownBy } from './axis.ts';
 import type { SpanLength } from './calendar.ts';
-import { type DayNote, noteList, notesByPlace } from './day-notes.ts';
+import { type DayNote, notesByPlace } from './day-notes.ts';
 import { columnOf } from './grouping.ts';
 import { characterWidth, legendOf, maxSeries, picture, pictureWidth } from './report-drawing.ts';
 import { shortened } from './report-table.ts';
@@ -167,7 +167,7 @@ export function curves(
 		title,
 		html`<svg class="curves" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
 ${noteMarks}${lines}${mark}${labelled}</svg>`,
-		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: only a part of the ${given?.every ?? 'span'}.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}${noteList([...noted.values()].flat())}`,
+		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a ${given?.every ?? 'span'} that is not complete.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}`,
 	);
 }
 

@@ -1,6 +1,6 @@
 import { moneyOf } from '../../core/format/money.ts';
 import { html, htmlPage } from '../format/html.ts';
-import type { DayNote } from './day-notes.ts';
+import { type DayNote, notesUnder } from './day-notes.ts';
 import type { Report, ReportDefinition } from './report.ts';
 import { drawingStyle, htmlTable } from './report-drawing.ts';
 import { headOf, shownTables, tableOf } from './report-table.ts';
@@ -17,11 +17,12 @@ export function reportPage(
 	const money = moneyOf(report.currency);
 	const paragraph = (text: string) => html`<p>${text}</p>
 `;
+	const pictures = definition.draw(report, tableOf(definition, report), money, notes);
 	const body = html`<h1>${title}</h1>
 ${report.answer && html`<p class="answer">${report.answer}</p>`}
 ${[...headOf(definition, report), ...(report.notes ?? [])].map(paragraph)}
 ${(report.warnings ?? []).map((warning) => html`<p class="warning">${warning}</p>`)}
-${definition.draw(report, tableOf(definition, report), money, notes)}
+${pictures}${notesUnder(pictures, notes, report)}
 ${shownTables(definition, report, isLong).map(
 	(table) => html`${table.title && html`<h2>${table.title}</h2>`}
 ${table.lines.map(paragraph)}

@@ -71,6 +71,8 @@ export interface ShownTable {
 	readonly lines: readonly string[];
 	readonly rows: readonly FlatRow[];
 	readonly columns: ColumnStyles;
+	/** Whether it is of the earlier period. */
+	readonly isEarlier?: boolean;
 }
 
 /** All tables for people, in order. @param isLong whether a table is shown whole, not in parts */
@@ -101,6 +103,7 @@ export function shownTables(
 		...tables,
 		...earlier.map((table, place) => ({
 			...table,
+			isEarlier: true,
 			...(place === 0
 				? { title: 'Compared with', lines: table.title ? [...lines, `Compared: ${table.title}`] : lines }
 				: { title: `Compared: ${table.title}` }),

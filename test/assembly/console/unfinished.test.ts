@@ -6,7 +6,8 @@ import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
-import { addAccount, engines, enginesAboveContract } from '../../core/store/engines.ts';
+import { addAccount, engines, enginesAboveContract, startWritingFor } from '../../core/store/engines.ts';
+import { hit } from '../../core/store/made-hits.ts';
 import { parts } from '../../pages.ts';
 import { Browser, consoleUrl } from './browser.ts';
 import { computeAt } from './here.ts';
@@ -15,7 +16,9 @@ for (const engine of enginesAboveContract)
 	test(`${engine.name}: the overview does not wait for what each channel is credited with, and shows it when it is made`, async (t) => {
 		const store = await openStore(await engine.installedAddress(t), {});
 		t.after(() => store.close());
-		await addAccount(store, 'c-a-one');
+		const accountId = await addAccount(store, 'c-a-one');
+		const writer = await startWritingFor(t, store);
+		await writer.storeHit(accountId, hit({ atMs: store.now() }));
 		const directory = await AccessDirectory.load(store.control, () => {});
 		t.after(() => directory.stop());
 		const late = Promise.withResolvers<void>();

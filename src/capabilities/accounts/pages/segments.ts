@@ -7,7 +7,7 @@ import { redirect } from '../../../kit/console/exchange.ts';
 import { formOf, hiddenFields, textField } from '../../../kit/console/form.ts';
 import { gatewaysNote } from '../../../kit/console/gateways-note.ts';
 import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
-import { nameOf, pageTable } from '../../../kit/console/page-table.ts';
+import { nameOf, sortedTable } from '../../../kit/console/page-table.ts';
 import { includeOf, queryText } from '../../../kit/console/view.ts';
 import { asWritten, type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { displayName, plainName } from '../../../kit/format/values.ts';
@@ -35,7 +35,7 @@ export const segmentsPage = accountPage({
 			const { form, store, account, request } = asked;
 			const draft = draftOf(form);
 			const { id, name, rule } = draft;
-			if (checked(asked, draft).problems.length > 0) return page(asked, draft, true);
+			if (checked(asked, draft, true).problems.length > 0) return page(asked, draft, true);
 			const isKnown = (await store.control.segments(account.id)).some((known) => known.id === id);
 			await asked.act(isKnown ? updateSegment : createSegment, { segment: id, name, rule });
 			return redirect(`${request.path}?segment=${id}`);
@@ -62,8 +62,8 @@ interface RuleCheck {
 	readonly problems: readonly { readonly of: keyof Segment; readonly text: string }[];
 }
 
-/** Compiles the rule, and tells what is wrong with it and with the names. */
-function checked({ account }: AccountRequest, { id, name, rule }: Segment): RuleCheck {
+/** Compiles the rule, and tells what is wrong with it and with the names. @param isSaved whether it takes names */
+function checked({ account }: AccountRequest, { id, name, rule }: Segment, isSaved = false): RuleCheck {
 	const problems: { of: keyof Segment; text: string }[] = [];
 	const attempt = <Value>(of: keyof Segment, parse: () => Value): Value | undefined => {
 		try {
@@ -74,8 +74,8 @@ function checked({ account }: AccountRequest, { id, name, rule }: Segment): Rule
 			return undefined;
 		}
 	};
-	attempt('id', () => plainName(id));
-	attempt('name', () => displayName(name));
+	if (isSaved || id !== '') attempt('id', () => plainName(id));
+	if (isSaved || name !== '') attempt('name', () => displayName(name));
 	const goals = account.goals.map((goal) => goal.name);
 	const compiled = attempt('rule', () => compileRule(rule, goals));
 	return { problems, ...(compiled && { rule: compiled }) };
@@ -84,7 +84,7 @@ function checked({ account }: AccountRequest, { id, name, rule }: Segment): Rule
 /** @param isTried whether the draft is shown with its outcome, or with what is wrong with it */
 async function page(asked: AccountRequest, draft: Segment, isTried: boolean): Promise<Html> {
 	const { account, request } = asked;
-	const { rule, problems } = isTried ? checked(asked, draft) : { problems: [] };
+	const { rule, problems } = isTried ? checked(asked, draft, request.method === 'POST') : { problems: [] };
 	const known = account.segments.find(({ id }) => id === draft.id);
 	const goal = account.goals[0]?.name;
 	const problemOf = (of: keyof Segment) => problems.find((problem) => problem.of === of)?.text;
@@ -95,7 +95,7 @@ async function page(asked: AccountRequest, draft: Segment, isTried: boolean): Pr
 	return html`<section class="section"><h2>${known ? `Change ${known.id}` : 'Add a segment'}</h2>
 <p>A segment is the visitors that match a rule, which is written in CEL. Pages ask which segments their visitor is in.</p>
 <form method="get" action="${request.path}" data-preview>
-<p><label>Id <input name="id" value="${draft.id}"${described('id')}></label> <span class="hint">as pages read it, for example high-intent; it is needed to save the segment</span></p>
+<p><label>Id <input name="id" value="${draft.id}"${described('id')}></label> <span class="hint">as pages read it, such as high-intent</span></p>
 ${problem('id')}
 <p><label>Name <input name="name" value="${draft.name}"${described('name')}></label> <span class="hint">for people</span></p>
 ${problem('name')}
@@ -105,7 +105,7 @@ ${asWritten(draft.rule)}</textarea></p>
 ${problem('rule')}
 <p><button>Preview</button> ${(known || isTried) && html`<a href="${request.path}">New segment</a>`}</p>
 </form>
-<div data-part="save">${rule && problems.length === 0 && saveForm(asked, draft, known)}</div>
+<div data-part="save">${rule && draft.id && draft.name && problems.length === 0 && saveForm(asked, draft, known)}</div>
 ${known && deleteForm(asked, known)}</section>
 ${rule || !isTried ? await outcomes(asked, draft, rule) : triedPart(null)}`;
 }
@@ -155,25 +155,29 @@ async function outcomes(asked: AccountRequest, draft: Segment, tried: Rule | und
 	return html`${triedPart(
 		preview &&
 			html`<section class="section" aria-labelledby="preview"><h2 id="preview">Preview</h2>
-${outcomeTable('Preview', preview)}</section>`,
+${outcomeTable(undefined, 'Preview', preview)}</section>`,
 	)}
 <section class="section" aria-labelledby="saved"><h2 id="saved">Segments</h2>
 ${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
-${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>bin/caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable('Segments', [...rows, everybody])}
+${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>bin/caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable(asked, 'Segments', [...rows, everybody])}
 ${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
-${rules.some((rule) => rule?.readsScores) && html`<p class="note">* Their rules read scores, whose model has learned from these days: the ratio is better than it will be.</p>`}
+${rules.some((rule) => rule?.readsScores) && html`<p class="note">* Too good: the rule reads scores, whose model has learned from these days.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
-<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>bin/caskade segment test ${account.aid}</code> counts them. Members in ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and the ratio to all is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their ratio looks better than it will be.</p></details></section>`;
+<details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>bin/caskade segment test ${account.aid}</code> counts them. Members of the last ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and times the average is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their ratio looks better than it will be.</p></details></section>`;
 }
 
-function outcomeTable(label: string, rows: readonly (readonly HtmlValue[])[]): Html {
+function outcomeTable(
+	asked: AccountRequest | undefined,
+	label: string,
+	rows: readonly (readonly HtmlValue[])[],
+): Html {
 	const headings = [
-		...['Segment', 'Name', '#Members now', `#Members in ${outcomeDays} days`],
-		...['#Subscribed afterwards', '#Share', '#Ratio to all', 'Rule…'],
+		...['Segment', 'Name', '#Members now', `#Members of the last ${outcomeDays} days`],
+		...['#Subscribed afterwards', '#Share subscribed', '#Times the average', 'Rule…'],
 	];
 	const columns = headings.map((heading, place) => [heading, (row: readonly HtmlValue[]) => row[place]]);
-	return pageTable(label, rows, Object.fromEntries(columns));
+	return sortedTable(asked, label, rows, Object.fromEntries(columns));
 }
 
 /** What somebody who types hears of. */

@@ -14,6 +14,7 @@ import { type Html, html } from '../../../kit/format/html.ts';
 import { day } from '../../../kit/format/values.ts';
 import { latestEvents, type TracedEvent } from '../../../kit/reading/events.ts';
 import { addDays } from '../../../kit/reports/calendar.ts';
+import { notesUnder } from '../../../kit/reports/day-notes.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 import { bars } from '../../../kit/reports/report-rows.ts';
@@ -132,6 +133,7 @@ function answerText(rows: readonly FlatRow[], causes: readonly string[], when: s
 
 async function answers(asked: AccountRequest, days: readonly string[], when: string): Promise<Html> {
 	const { account, request, dayNotes } = asked;
+	const notes = await dayNotes();
 	const { rows, causes } = await answersByDay(asked, days);
 	const table = sortedTable(asked, 'Answers to uploads', rows.toReversed(), {
 		Day: ({ day = '' }) => day,
@@ -147,7 +149,7 @@ async function answers(asked: AccountRequest, days: readonly string[], when: str
 						name: causeText(cause),
 						points: rows.map((row) => ({ x: String(row.day), y: Number(row[cause]) })),
 					})),
-					{ title, noted: { notes: await dayNotes(), every: 'day' } },
+					{ title, noted: { notes, every: 'day' } },
 				)
 			: bars(
 					causes.map((cause) => ({ answer: causeText(cause), uploads: rows[0]?.[cause] ?? 0 })),
@@ -157,7 +159,7 @@ async function answers(asked: AccountRequest, days: readonly string[], when: str
 	return html`<section class="figure" aria-labelledby="answers"><h2 id="answers">Which uploads failed</h2>
 <div data-part="answer"><p class="answer">${answerText(rows, causes, when)}</p>
 ${await problems(asked, days)}</div>
-${causes.length > 0 && aboveTables(picture, table)}
+${causes.length > 0 && aboveTables(html`${picture}${notesUnder(picture, notes, { from: days[0] as string, to: null })}`, table)}
 <footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with other content; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts, for operators of all of them. They are counted within some seconds, and kept for 400 days.</p></details>
 <a href="${request.path}/answers.csv?${request.query}">CSV</a> <a href="${request.path}/answers.json?${request.query}">JSON</a></footer></section>`;
 }

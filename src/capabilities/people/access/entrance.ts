@@ -245,7 +245,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
 <p><label>Password <input type="password" name="password" autocomplete="current-password" required></label></p>`;
 		const body = html`${signInForm({ to }, fields, problem)}
 ${sso && html`<p><a href="${ssoPath}${back}">Sign in through ${sso.host}</a></p>`}
-<p class="hint">No password, or forgotten? Whoever may run commands on the server makes a link: <code>bin/caskade user link EMAIL</code></p>`;
+<p class="hint">No password, or forgotten? Ask an administrator for a link. Whoever may run commands on the server makes one: <code>bin/caskade user link EMAIL</code></p>`;
 		return pageAnswer(status, { title: 'Sign in', body });
 	}
 

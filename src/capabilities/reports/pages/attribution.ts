@@ -52,7 +52,7 @@ function creditPage(name: string, title: string, place: number, usual: keyof typ
 <label>compare with <select name="with">${option('', 'nothing', other === undefined)}${attributionModels.map((one) => option(one, creditedTo[one], one === other))}</select></label>
 <button>Show</button></form>
 ${await reportSection(asked, 'attribution', { title: `Which ${groupings[by as keyof typeof groupings].toLowerCase()} brought subscriptions`, texts: { by, model: chosen } })}
-${may(person, account.aid, 'visitors') && html`<p><a href="/console/${account.aid}/visitors${queryText(view, { period: view.period, compare: null })}">Visitors of this period</a></p>`}
+${may(person, account.aid, 'visitors') && html`<p><a href="/console/${account.aid}/visitors${queryText(view, { period: view.period, compare: null })}">List the visitors of this period</a></p>`}
 ${
 	by === 'channel' &&
 	html`${await reportSection(asked, 'attribution', { title: `New subscriptions by ${every}`, texts: { by, every, model, compare: null }, isAnswered: false })}

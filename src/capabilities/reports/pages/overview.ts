@@ -1,7 +1,7 @@
 import { touchDimensions } from '../../../core/domain/touch.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
-import { aboveTables, answerOf, sectionOf } from '../../../kit/console/figures.ts';
+import { aboveTables, answerOf, nothingIn, sectionOf, warningsOf } from '../../../kit/console/figures.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
 import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
@@ -13,7 +13,7 @@ import type { FlatRow, Report } from '../../../kit/reports/report.ts';
 import { sparkline } from '../../../kit/reports/report-curves.ts';
 import { htmlTable } from '../../../kit/reports/report-drawing.ts';
 import { bars } from '../../../kit/reports/report-rows.ts';
-import { tableOf } from '../../../kit/reports/report-table.ts';
+import { periodText, tableOf } from '../../../kit/reports/report-table.ts';
 import { activityReport } from '../activity.ts';
 import { attributionReport } from '../attribution.ts';
 import { coverageReport } from '../coverage.ts';
@@ -54,17 +54,22 @@ export const overviewPage = accountPage({
 			? asked.report(reportQueryOf(coverageReport, view, { compare, by: 'none' }, now()))
 			: Promise.resolve(undefined);
 		const [credited, joined] = await Promise.all([asked.soon(crediting), asked.soon(joining)]);
-		const { compared: _, ...shownActivity } = activity;
-		const page = html`${await firstSteps(asked)}${await attention(asked, joined)}
+		const { compared, ...shownActivity } = activity;
+		const steps = await firstSteps(asked);
+		const top = html`${steps}${await attention(asked, joined)}`;
+		if (activity.rows.length === 0)
+			return html`${top}${!steps && html`<p class="empty">${await nothingIn(asked)}</p>`}`;
+		const page = html`${top}
 ${compare !== null && comparisons(asked, compare)}
 ${answerOf(activity)}
+${warningsOf(asked, activity)}
 ${totals(asked, activity, joined)}
 ${
 	credited
 		? channels(asked, credited)
-		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made. It appears by itself.</p></section>`
+		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made, and appears by itself.</p></section>`
 }
-${await sectionOf(asked, activityReport, activity, { title: 'What came in', texts: { every }, tabled: shownActivity, isAnswered: false })}
+${await sectionOf(asked, activityReport, activity, { title: `What came in, by ${every}`, texts: { every }, tabled: shownActivity, isAnswered: false })}
 ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
 <p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are from ${compare === 'year' ? 'the same weekdays a year before' : 'the period before'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
@@ -74,7 +79,7 @@ ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
 /** What came in lately, of an account beside others. */
 export async function accountCard(asked: AccountRequest): Promise<Html> {
 	const query = reportQueryOf(activityReport, asked.view, { compare: 'previous' }, asked.now());
-	return answerOf(await asked.report(query)) ?? html`<p>Nothing has come in lately.</p>`;
+	return answerOf(await asked.report(query)) ?? html`<p>Nothing has come in during the last 28 days.</p>`;
 }
 
 function sum(report: Report | undefined, name: string): number | null {
@@ -143,10 +148,13 @@ function change(value: number, before: number, shown: (of: number) => string, is
 	const direction = percent === 0 ? '' : (isLoss ? share >= 0 : share > 0) ? 'up' : 'down';
 	// A per cent of a few says little.
 	const isOfFew = Math.abs(before) < fewBefore || percent > 100;
-	const difference = `${shown(Math.abs(value - before))} ${more > 0 ? 'more' : 'less'}`;
-	const text =
-		percent > 0 && isOfFew ? difference : `${percent === 0 ? '±' : more > 0 ? '+' : '−'}${percent} %`;
-	return html`<span class="change ${direction}">${text}</span> <span class="change">from ${shown(before)}</span>`;
+	const difference = percent > 0 && isOfFew ? shown(Math.abs(value - before)) : `${percent} %`;
+	// A sign beside that of a loss is read as two.
+	const [text, than] =
+		percent > 0 && (isOfFew || isLoss)
+			? [`${difference} ${more > 0 ? 'more' : 'less'}`, 'than']
+			: [`${percent === 0 ? '±' : more > 0 ? '+' : '−'}${difference}`, 'from'];
+	return html`<span class="change ${direction}">${text}</span> <span class="change">${than} ${shown(before)}</span>`;
 }
 
 const shownChannels = 8;

@@ -16,10 +16,10 @@ export const retentionPage = accountPage({
 	async get(asked) {
 		const months = ofWholeMonths(asked);
 		const { from } = months.view;
-		return html`${await reportSection(months, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } })}
+		return html`${from !== null && html`<p class="note">These are the subscriptions that began since ${from}: whatever period is chosen, ${leastMonths} whole months and this one at least, because it takes months to see who stays.</p>`}
+${await reportSection(months, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } })}
 ${await reportSection(months, 'retention', { title: 'Still subscribed by month of the first payment' })}
-${await reportSection(months, 'renewals', { title: 'Renewals by channel' })}
-${from !== null && html`<p class="note">Who stays takes months to tell: these are the subscriptions that began since ${from}, ${leastMonths} whole months and this one at least.</p>`}`;
+${await reportSection(months, 'renewals', { title: 'Renewals by channel' })}`;
 	},
 });
 

@@ -57,7 +57,7 @@ export const scoresPage = accountPage({
 			? await versions(asked, goal)
 			: html`${await distribution(asked, goal)}
 ${await threshold(asked, goal)}
-${await reportSection(asked, 'promises', { title: 'Did scores come true?', texts: { goal: goal.name }, empty: 'No page has been told a score whose time is over. What scores said is compared with what came once it is.' })}`;
+${await reportSection(asked, 'promises', { title: 'Did scores come true?', texts: { goal: goal.name }, empty: 'Nothing can be compared yet: the time of the goal is not over for any score that a page has asked for.' })}`;
 		return html`${tabs(links)}
 ${tabs([part(null, 'Who is likely'), part('model', 'The model')])}
 ${training && endOf(training)}
@@ -141,7 +141,7 @@ async function distribution(asked: AccountRequest, goal: Goal): Promise<Html> {
 		'#Lowest score': ({ lowest }) => percent(lowest),
 		'#Mean score': (band) => percent(band.predicted / band.visitors),
 		'#Highest score': ({ highest }) => percent(highest),
-		'#Expected to reach the goal': ({ predicted }) => predicted.toFixed(1),
+		'#Expected to reach the goal in time': ({ predicted }) => predicted.toFixed(1),
 	});
 	const byScore = pageTable('Visitors by score', rows, {
 		Score: ({ score }) => score,
@@ -154,7 +154,7 @@ ${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet$
 ${asked.now() - knownToMs >= dayMs && html`<p class="warning">${logEndedText(knownToMs, asked.now())}</p>`}
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
-<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, those who have left included: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. Of each band, so many are to reach the goal as the scores add up to. The command is <code>bin/caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
+<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, including those who have left: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. How many of a band are expected to reach the goal is the sum of their scores. The command is <code>bin/caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
 }
 
 /** An amount as people write it, such as 1.50, in minor units. */
@@ -178,11 +178,11 @@ async function threshold(asked: AccountRequest, goal: Goal): Promise<HtmlValue> 
 	const amount = amountIn(account.currency);
 	const cost = optionalField(query, 'treating', 'Cost', amount);
 	const value = optionalField(query, 'worth', 'Value', amount);
-	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score treating pays</h2>
+	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score an offer pays</h2>
 <form method="get" action="${request.path}" class="view">
 ${hiddenFields({ ...view.texts, goal: goal.name })}
-<label>Cost of treating a visitor, in ${account.currency} <input name="treating" inputmode="decimal" size="8" value="${query.get('treating')}" required></label>
-<label>Value of one who reaches the goal <input name="worth" inputmode="decimal" size="8" value="${query.get('worth')}" required></label>
+<label>Cost of the offer for each visitor, in ${account.currency} <input name="treating" inputmode="decimal" size="8" value="${query.get('treating')}" required></label>
+<label>Value of a visitor who reaches the goal <input name="worth" inputmode="decimal" size="8" value="${query.get('worth')}" required></label>
 <button>Show</button></form>
 ${cost === undefined || value === undefined ? html`<p class="hint">For example, 1 for a voucher, and 50 for what a subscription is worth.</p>` : await reportSection(asked, 'threshold', { title: 'Threshold', texts: { goal: goal.name, cost: String(cost), value: String(value) } })}</section>`;
 }
@@ -197,8 +197,8 @@ ${models.length === 0 ? html`<p class="empty">No models yet, so everybody is ser
 ${
 	mayChange &&
 	html`<div class="buttons">${modelForm(asked, 'train', { goal: goal.name }, 'Train this goal now')}${modelForm(asked, 'train', { goal: goal.name, all: 'on' }, 'Train all goals now')}
-${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Serve no lift' : `Serve the base rate for ${scopeText(scope)}`))}</div>
-<p class="hint">Training takes the whole history, as <code>bin/caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless its report has doubts.</p>`
+${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Serve no lift' : `Stop using the model for ${scopeText(scope)}`))}</div>
+<p class="hint">Training takes the whole history, as <code>bin/caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless a check of it fails.</p>`
 }</section>
 ${active && (await modelSection(asked, active))}`;
 }

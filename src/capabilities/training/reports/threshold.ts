@@ -1,5 +1,6 @@
 import type { Goal } from '../../../core/domain/goal.ts';
 import { OperatorError } from '../../../core/errors.ts';
+import { formatShare } from '../../../core/format/numbers.ts';
 import { compileRule } from '../../../core/segments/rule.ts';
 import { seededRandom } from '../../../kit/random.ts';
 import { rounded } from '../../../kit/reports/journey.ts';
@@ -172,7 +173,7 @@ export const thresholdReport = reportThat({
 			return `Of visitors that the model had not learned from, it would have paid to treat nobody, ${worth}.`;
 		const { cut, cutLow, cutHigh, profitPence, profitLowPence, profitHighPence } = best;
 		const isSure = profitLowPence > 0 ? '' : ' That it paid is not sure.';
-		return `Of visitors that the model had not learned from, it would have paid most to treat whoever scores ${cut} or more (95 %: ${cutLow} to ${cutHigh}), ${worth}: ${money(profitPence)} of 1,000 visitors (95 %: ${money(profitLowPence)} to ${money(profitHighPence)}).${isSure}`;
+		return `Of visitors that the model had not learned from, it would have paid most to treat whoever scores ${formatShare(cut)} or more (95 %: ${formatShare(cutLow)} to ${formatShare(cutHigh)}), ${worth}: a profit of ${money(profitPence)} from 1,000 visitors (95 %: ${money(profitLowPence)} to ${money(profitHighPence)}).${isSure}`;
 	},
 	draw: ({ rows, best }, _, money) =>
 		curves(

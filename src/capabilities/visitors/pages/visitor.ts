@@ -16,6 +16,7 @@ import { may } from '../../../kit/person.ts';
 import { visitorRecord } from '../../../kit/reading/visitor-record.ts';
 import { noteList } from '../../../kit/reports/day-notes.ts';
 import { type Lane, lifeLine } from '../../../kit/reports/life-line.ts';
+import { creditedTo, defaultModel } from '../../../kit/reports/model.ts';
 import { htmlTable } from '../../../kit/reports/report-drawing.ts';
 import { rowsCsv } from '../../../kit/reports/report-table.ts';
 import { eraseOneVisitor } from '../acts.ts';
@@ -269,7 +270,10 @@ function timelineSection(
 		String(text ?? '').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => calendar.timeOf(Date.parse(iso)));
 	const rows = timelineRows(timeline.toReversed(), journeys.length > 1);
 	const { shown, sortOf, note } = arranged(asked, 'timeline', rows, (row, column) => row[column]);
-	const inZone = shown.map((row) => ({ ...row, at: local(row.at), about: local(row.about) }));
+	const inZone = shown.map(({ [defaultModel]: credit = null, ...row }) => {
+		const others = Object.entries(row).filter(([name]) => !(name in creditedTo));
+		return { ...Object.fromEntries(others), at: local(row.at), about: local(row.about), credit };
+	});
 	return html`<section class="figure" aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
 <p>The percentages say how much of a subscription each attribution model credits to a touch.</p>
 ${htmlTable(inZone, moneyOf(account.currency), timelineColumns, { fitsPaper: false, caption: 'What happened', sortOf })}

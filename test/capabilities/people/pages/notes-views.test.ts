@@ -36,7 +36,7 @@ for (const engine of enginesAboveContract)
 		assert.match(body, /<li>2026-11-20: <bdi>&#60;img src=x/);
 		assert.match(body, /<li>2026-11-21: <bdi>The segment often was added\.<\/bdi>/);
 		assert.doesNotMatch(body, /<img|long ago|Note something/);
-		assert.match((await ada.whole(`${path}/`)).body, /Note something on a day/);
+		assert.match((await ada.whole(`${path}/`)).body, /Add a note/);
 		assert.match((await victor.whole(`${path}/revenue`)).body, /class="noted"/);
 
 		const { body: all } = await ada.get(`${path}/notes`);
