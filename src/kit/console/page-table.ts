@@ -1,7 +1,7 @@
 import { formatNumber } from '../../core/format/numbers.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
 import type { Cell } from '../reports/report.ts';
-import { columnHeading, type SortOfColumn } from '../reports/report-drawing.ts';
+import { columnHeading, moreColumns, type SortOfColumn } from '../reports/report-drawing.ts';
 import type { PageRequest } from './page.ts';
 
 /** Cells by the heading of their column; `#` before it where they are numbers, `…` after it where texts may be of any length. */
@@ -98,7 +98,7 @@ export function sortedTable<Row>(
 		return columnHeading(name, look, isSorted ? sortOf?.(name) : undefined);
 	};
 	return html`<div class="wide"${asked && html` id="${id}"`} tabindex="0" role="group" aria-label="${label}"><table><caption class="unseen">${label}</caption>
-<thead><tr>${all.map(headOf)}</tr></thead>
+<thead>${moreColumns(all.length)}<tr>${all.map(headOf)}</tr></thead>
 <tbody>${shown.map(
 		(
 			row,

@@ -33,12 +33,14 @@ export const drawingStyle = `${properties(seriesColours)}${series}.bar{fill:var(
 .number{text-align:right}.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}${shades}thead th{vertical-align:bottom}tbody th{font-weight:400}caption{text-align:left;font-weight:600}
 td,tbody th{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}.long{white-space:normal!important;overflow-wrap:anywhere;min-width:9rem}.answer{font-size:1.1rem}
 .paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"More to the right →";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
-@container scroll-state(scrollable:x){.wide::before{display:inline-block}}
+@container scroll-state(scrollable:x){.wide:not(:has(.more))::before{display:inline-block}}
+.more{display:none}@container scroll-state(scrollable:x){.more{display:table-row;counter-reset:more}}.more td{position:sticky;right:0;height:18px;padding:0!important;border:0!important;container-type:scroll-state}
+@container scroll-state(stuck:right){.more td::before{content:"";counter-increment:more}.more td:last-child::after{content:"More columns: " counter(more) " →";position:absolute;right:0;top:0;font-size:12px;white-space:nowrap;opacity:.7}}
 @media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
-.picture{margin:0}.picture figcaption{font-weight:600}.picture p{margin:.3rem 0}svg:where(:not([width])){display:block;min-width:60rem;width:100%;max-width:72rem}svg.flow{min-width:64rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg a text{text-decoration:underline}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
+.picture{margin:0}.picture figcaption{font-weight:600}.picture p{margin:.3rem 0}svg:where(:not([width])){display:block;min-width:60rem;width:100%;max-width:72rem}@media screen{.wide:has(.time){direction:rtl}.wide:has(.time)::before{content:"← Earlier";direction:ltr}.time{direction:ltr}}svg.small{display:none}@media(max-width:34rem){svg.broad{display:none}svg.small{display:block;min-width:0}}svg.flow{min-width:64rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg a text{text-decoration:underline}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
 @media(prefers-color-scheme:dark){${properties(darkColours)}body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
 @media(forced-colors:active){svg text{fill:CanvasText}svg :is(.axis,.interval){stroke:CanvasText}}
-@media print{body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td,tbody th{white-space:normal}td.number,tbody th:not(.long){white-space:nowrap}svg:where(:not([width])){min-width:0;break-inside:avoid}svg.flow{min-width:0}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
+@media print{.more{display:none!important}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td,tbody th{white-space:normal}td.number,tbody th:not(.long){white-space:nowrap}svg:where(:not([width])){min-width:0;break-inside:avoid}svg.flow{min-width:0}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
 /** As wide as a page of the console on a screen of 1,280 pixels, where texts have the size that the style says. */
 export const pictureWidth = 980;
@@ -109,7 +111,7 @@ export function htmlTable(
 			) => html`<tr>${some.map((column, at) => cellOf(column, row, { max, money, linkOf, isName: at === 0 }))}</tr>
 `,
 		);
-		return html`<div class="wide${some.length > 4 && ' many'}${place}" tabindex="0" role="group" aria-label="${caption || 'Figures'}"><table>${caption && html`<caption>${caption}</caption>`}<thead><tr>${some.map(headOf)}</tr></thead><tbody>${body}</tbody></table></div>
+		return html`<div class="wide${some.length > fewColumns && ' many'}${place}" tabindex="0" role="group" aria-label="${caption || 'Figures'}"><table>${caption && html`<caption>${caption}</caption>`}<thead>${moreColumns(some.length)}<tr>${some.map(headOf)}</tr></thead><tbody>${body}</tbody></table></div>
 `;
 	};
 	const names = columns.filter(({ isNumber }) => !isNumber);
@@ -119,6 +121,18 @@ export function htmlTable(
 		amounts.slice(part * paperColumns, (part + 1) * paperColumns),
 	);
 	return html`${tableWith(columns, ' screen')}${parts.map((some) => tableWith([...names, ...some], ' paper'))}`;
+}
+
+/** So many fit, usually. */
+const fewColumns = 4;
+
+/** A row that says how many columns are out of sight to the right: each of its cells that sticks to that edge counts itself. */
+export function moreColumns(count: number): Html | false {
+	return (
+		count > fewColumns &&
+		html`<tr class="more" aria-hidden="true">${Array.from({ length: count }, () => html`<td></td>`)}</tr>
+`
+	);
 }
 
 /** The heading of a column, which sorts. */

@@ -6,7 +6,11 @@ import { shortened } from './report-table.ts';
 
 const maxRows = 70;
 const [rowHeight, top] = [28, 24];
-const nameLength = 36;
+/** On a telephone, names are shorter, and of the marks only zero has its text: rows have their values. */
+const sizes = [
+	{ look: 'broad', width: pictureWidth, nameLength: 36 },
+	{ look: 'small', width: 330, nameLength: 15 },
+] as const;
 
 interface RowTitles extends Unit {
 	readonly title: string;
@@ -38,26 +42,26 @@ function rowsPicture(
 	const shown = shownBy(unit);
 	const texts = rows.map(({ values }) => values.map(shown).join(' · '));
 	const widest = (some: readonly string[]) => Math.max(...some.map((text) => text.length)) * characterWidth;
-	const from = Math.min(nameLength * characterWidth, widest(rows.map(({ name }) => name))) + 16;
-	const to = pictureWidth - 16 - widest(texts);
-	const across: Across = (value) => from + ((to - from) * (value - min)) / (max - min);
 	const bottom = top + rows.length * rowHeight;
 	const labels = labelledMarks(marks, unit);
-	const grid = marks.map((value, place) => {
-		const x = across(value).toFixed(1);
-		return html`<line class="${value === 0 ? 'axis' : 'grid'}" x1="${x}" x2="${x}" y1="${top - 4}" y2="${bottom}"/><text x="${x}" y="14" text-anchor="middle">${labels[place]}</text>`;
-	});
-	const drawn = rows.map((row, place) => {
-		const y = top + (place + 0.5) * rowHeight;
-		return html`<text x="${from - 10}" y="${y + 5}" text-anchor="end">${shortened(row.name, nameLength)}<title>${row.name}</title></text>${draw(row, across, y)}<text x="${pictureWidth - 2}" y="${y + 5}" text-anchor="end">${texts[place]}</text>
+	const drawings = sizes.map(({ look, width, nameLength }) => {
+		const from = Math.min(nameLength * characterWidth, widest(rows.map(({ name }) => name))) + 16;
+		const to = width - 16 - widest(texts);
+		const across: Across = (value) => from + ((to - from) * (value - min)) / (max - min);
+		const isLabelled = (value: number) => look === 'broad' || value === 0;
+		const grid = marks.map((value, place) => {
+			const x = across(value).toFixed(1);
+			return html`<line class="${value === 0 ? 'axis' : 'grid'}" x1="${x}" x2="${x}" y1="${top - 4}" y2="${bottom}"/>${isLabelled(value) && html`<text x="${x}" y="14" text-anchor="middle">${labels[place]}</text>`}`;
+		});
+		const drawn = rows.map((row, place) => {
+			const y = top + (place + 0.5) * rowHeight;
+			return html`<text x="${from - 10}" y="${y + 5}" text-anchor="end">${shortened(look === 'small' ? (row.name.split(' · ').at(-1) as string) : row.name, nameLength)}${look === 'broad' && html`<title>${row.name}</title>`}</text>${draw(row, across, y)}<text x="${width - 2}" y="${y + 5}" text-anchor="end">${texts[place]}</text>
 `;
+		});
+		return html`<svg class="${look}" viewBox="0 0 ${width} ${bottom + 4}" role="img" aria-label="${title}">${grid}
+${drawn}</svg>`;
 	});
-	return picture(
-		title,
-		html`<svg viewBox="0 0 ${pictureWidth} ${bottom + 4}" role="img" aria-label="${title}">${grid}
-${drawn}</svg>`,
-		after,
-	);
+	return picture(title, html`${drawings}`, after);
 }
 
 const nameOf = (row: FlatRow) =>

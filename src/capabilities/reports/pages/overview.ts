@@ -13,7 +13,7 @@ import type { FlatRow, Report } from '../../../kit/reports/report.ts';
 import { sparkline } from '../../../kit/reports/report-curves.ts';
 import { htmlTable } from '../../../kit/reports/report-drawing.ts';
 import { bars } from '../../../kit/reports/report-rows.ts';
-import { periodText, tableOf } from '../../../kit/reports/report-table.ts';
+import { tableOf } from '../../../kit/reports/report-table.ts';
 import { activityReport } from '../activity.ts';
 import { attributionReport } from '../attribution.ts';
 import { coverageReport } from '../coverage.ts';
@@ -54,7 +54,7 @@ export const overviewPage = accountPage({
 			? asked.report(reportQueryOf(coverageReport, view, { compare, by: 'none' }, now()))
 			: Promise.resolve(undefined);
 		const [credited, joined] = await Promise.all([asked.soon(crediting), asked.soon(joining)]);
-		const { compared, ...shownActivity } = activity;
+		const { compared: _, ...shownActivity } = activity;
 		const steps = await firstSteps(asked);
 		const top = html`${steps}${await attention(asked, joined)}`;
 		if (activity.rows.length === 0)
