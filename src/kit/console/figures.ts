@@ -86,7 +86,7 @@ export async function sectionOf(
 	return html`<section class="figure" aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>
 ${isAnswered && answerOf(report)}
-${warningsOf(asked, report)}
+${newWarnings(asked, report)}
 ${
 	report.rows.length === 0
 		? html`<p class="empty">${empty ?? (await nothingIn(asked))}</p>`
@@ -105,7 +105,7 @@ ${
 }
 ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
 <footer><details><summary>What these figures are</summary><p>${definition.definition}</p></details>
-<a href="${file('csv')}">CSV</a> <a href="${file('json')}">JSON</a></footer>
+<a href="${file('csv')}" aria-label="CSV: ${title}">CSV</a> <a href="${file('json')}" aria-label="JSON: ${title}">JSON</a></footer>
 </section>
 `;
 }
@@ -127,7 +127,7 @@ function isSaid({ request }: AccountRequest, text: string): boolean {
 }
 
 /** Warnings that no section above has said. */
-export function warningsOf(asked: AccountRequest, { warnings = [] }: Report): Html[] {
+export function newWarnings(asked: AccountRequest, { warnings = [] }: Report): Html[] {
 	return warnings
 		.filter((warning) => !isSaid(asked, warning))
 		.map((warning) => html`<p class="warning">${warning}</p>`);

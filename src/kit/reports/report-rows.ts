@@ -6,6 +6,8 @@ import { shortened } from './report-table.ts';
 
 const maxRows = 70;
 const [rowHeight, top] = [28, 24];
+/** More are drawn once, and go on sideways. */
+const maxSmallRows = 24;
 /** On a telephone, names are shorter, and of the marks only zero has its text: rows have their values. */
 const sizes = [
 	{ look: 'broad', width: pictureWidth, nameLength: 36 },
@@ -44,18 +46,20 @@ function rowsPicture(
 	const widest = (some: readonly string[]) => Math.max(...some.map((text) => text.length)) * characterWidth;
 	const bottom = top + rows.length * rowHeight;
 	const labels = labelledMarks(marks, unit);
-	const drawings = sizes.map(({ look, width, nameLength }) => {
+	const [broad] = sizes;
+	const both = rows.length > maxSmallRows ? [{ ...broad, look: '' }] : sizes;
+	const drawings = both.map(({ look, width, nameLength }) => {
 		const from = Math.min(nameLength * characterWidth, widest(rows.map(({ name }) => name))) + 16;
 		const to = width - 16 - widest(texts);
 		const across: Across = (value) => from + ((to - from) * (value - min)) / (max - min);
-		const isLabelled = (value: number) => look === 'broad' || value === 0;
+		const isLabelled = (value: number) => look !== 'small' || value === 0;
 		const grid = marks.map((value, place) => {
 			const x = across(value).toFixed(1);
 			return html`<line class="${value === 0 ? 'axis' : 'grid'}" x1="${x}" x2="${x}" y1="${top - 4}" y2="${bottom}"/>${isLabelled(value) && html`<text x="${x}" y="14" text-anchor="middle">${labels[place]}</text>`}`;
 		});
 		const drawn = rows.map((row, place) => {
 			const y = top + (place + 0.5) * rowHeight;
-			return html`<text x="${from - 10}" y="${y + 5}" text-anchor="end">${shortened(look === 'small' ? (row.name.split(' · ').at(-1) as string) : row.name, nameLength)}${look === 'broad' && html`<title>${row.name}</title>`}</text>${draw(row, across, y)}<text x="${width - 2}" y="${y + 5}" text-anchor="end">${texts[place]}</text>
+			return html`<text x="${from - 10}" y="${y + 5}" text-anchor="end">${shortened(look === 'small' ? (row.name.split(' · ').at(-1) as string) : row.name, nameLength)}${look !== 'small' && html`<title>${row.name}</title>`}</text>${draw(row, across, y)}<text x="${width - 2}" y="${y + 5}" text-anchor="end">${texts[place]}</text>
 `;
 		});
 		return html`<svg class="${look}" viewBox="0 0 ${width} ${bottom + 4}" role="img" aria-label="${title}">${grid}

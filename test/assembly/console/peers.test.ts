@@ -56,6 +56,34 @@ test('periods, comparisons and files are what somebody takes them for', async (t
 	const first = await page('?from=2025-01-01&to=2026-12-01&compare=previous');
 	assert.doesNotMatch(textOf(first), /Infinity|NaN|∞/);
 
+	// Plausible #5928, Simple Analytics #255: all pages have one title.
+	const shown = ['', 'attribution', 'campaigns', 'journeys', 'revenue', 'retention', 'scores', 'segments'];
+	const titles = await Promise.all(
+		shown.map(async (path) => /<title>([^<]*)<\/title>/.exec(await page(path))?.[1] ?? ''),
+	);
+	assert.equal(new Set(titles).size, shown.length);
+	assert.ok(titles.every((title) => title.includes(aid)));
+
+	// Umami #4284, #4114, PostHog #849: filters and periods are lost by going on.
+	const filtered = await page('revenue?period=91&channel=email');
+	for (const path of ['', 'attribution', 'retention'])
+		assert.ok(filtered.includes(`href="/console/${aid}/${path}?channel=email&#38;period=91"`), path);
+
+	// Matomo #23285: whoever does not see hears of an export, not of what.
+	const revenue = await page('revenue?period=91');
+	const files = [...revenue.matchAll(/aria-label="(?:CSV|JSON): [^"]*">(?:CSV|JSON)</g)].map(
+		([name]) => name,
+	);
+	assert.ok(files.length >= 8, String(files.length));
+	assert.equal(new Set(files).size, files.length);
+
+	// Matomo #17087: what is compared with opens the other period.
+	const [now28 = '', before28 = ''] = (await page('attribution?period=28&compare=previous')).split(
+		'Compared',
+	);
+	assert.match(now28, /subscriptions\?[^"]*from=/);
+	assert.doesNotMatch(before28.split('</table>')[0] ?? '', /<td[^>]*><a /);
+
 	// JoinMarket #1425, Lightdash #17228, sv-grid #55: a file has the rows of the shown page only.
 	const second = await page('subscriptions?period=all&table=subscriptions.0&sort=-netPence&row=50');
 	const all = Number(/Rows 51 to \d+ of ([\d,]+)\./.exec(second)?.[1]);

@@ -42,7 +42,8 @@ test('intervals are drawn on bars, on the scale of the bars', () => {
 		{ channel: 'email', subscriptions: 10, low: 5, high: 20 },
 		{ channel: 'social', subscriptions: 1, low: null, high: null },
 	];
-	const drawn = `${bars(table, 'subscriptions', { title: 'Subscriptions', bounds: ['low', 'high'] })}`;
+	const [drawn = ''] =
+		`${bars(table, 'subscriptions', { title: 'Subscriptions', bounds: ['low', 'high'] })}`.split('</svg>');
 	const [zero, width] = (/class="bar" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"/.exec(drawn) ?? [])
 		.slice(1)
 		.map(Number) as [number, number];

@@ -1,7 +1,7 @@
 import { touchDimensions } from '../../../core/domain/touch.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { formatNumber, formatShare } from '../../../core/format/numbers.ts';
-import { aboveTables, answerOf, nothingIn, sectionOf, warningsOf } from '../../../kit/console/figures.ts';
+import { aboveTables, answerOf, newWarnings, nothingIn, sectionOf } from '../../../kit/console/figures.ts';
 import { noteForm } from '../../../kit/console/note-form.ts';
 import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
@@ -62,7 +62,7 @@ export const overviewPage = accountPage({
 		const page = html`${top}
 ${compare !== null && comparisons(asked, compare)}
 ${answerOf(activity)}
-${warningsOf(asked, activity)}
+${newWarnings(asked, activity)}
 ${totals(asked, activity, joined)}
 ${
 	credited

@@ -296,7 +296,7 @@ for (const engine of enginesAboveContract)
 			await storeLives(opened, accountId, lives.slice(60));
 			const made = await report(opened, accountId, 'lift', { asOf, experiment: 'offer' });
 			const text = reportText(definition, made);
-			for (const title of ['Groups', 'Conversion rate: with the segment', 'Net per visitor', 'Exploration'])
+			for (const title of ['Groups', 'Conversion rate: treated', 'Net per visitor', 'Exploration'])
 				assert.ok(text.includes(title), title);
 			assert.equal(reportCsv(definition, made).split('\r\n').length, made.rows.length + 2);
 			assert.ok(reportPage(definition, made).includes('<path class="interval"'));

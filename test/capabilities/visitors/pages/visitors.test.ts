@@ -67,7 +67,7 @@ for (const engine of enginesAboveContract)
 		});
 
 		test('a life is shown, the looking is noted, and the files tell the same', async (t) => {
-			const { person, vid, base, store, errors } = await withBuyer(t, engine);
+			const { person, vid, base, store, clock, errors } = await withBuyer(t, engine);
 			const ada = await person('ada@example.com', analyst);
 			const { status, body } = await ada.whole(`${base}/visitors/${vid}`);
 			assert.equal(status, 200);
@@ -84,6 +84,15 @@ for (const engine of enginesAboveContract)
 				['T/1 ü'],
 			);
 			assert.ok((await file('timeline.csv')).startsWith('\ufeff'), 'so that Excel reads ü');
+			// Since when somebody is in a segment is told as the line tells it, and no later look changes it.
+			clock.now += 5 * minuteMs;
+			for (const shown of [body, (await ada.whole(`${base}/visitors/${vid}`)).body]) {
+				const since = /Returning visitors<\/bdi> since ([\d-]+ [\d:]+)/.exec(shown)?.[1];
+				const entered = timeline.find(
+					(entry: { isIn?: boolean; name?: string }) => entry.isIn && entry.name === 'Returning visitors',
+				);
+				assert.equal(since, entered.at.slice(0, 19).replace('T', ' '));
+			}
 			const lines = (await file('timeline.csv')).trim().split('\r\n');
 			assert.equal(lines.length, timeline.length + 1);
 			assert.match(await file('none.csv'), /There is no file none\.csv/);
