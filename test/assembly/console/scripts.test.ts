@@ -18,7 +18,7 @@ test('the scripts of a page are four modules of 8 kB together, and the style is 
 	const all = scriptPaths.map(bytes);
 	assert.ok(all.every((size) => size > 500));
 	assert.ok(all.reduce((sum, size) => sum + size) <= 8192, `${all.join(' + ')} bytes`);
-	assert.ok(bytes(stylePath) < 12_000, `${bytes(stylePath)} bytes`);
+	assert.ok(bytes(stylePath) <= 14_000, `${bytes(stylePath)} bytes`);
 });
 
 test('scripts show what is new, and read curves by keyboard and pointer, within the policy of the page', {

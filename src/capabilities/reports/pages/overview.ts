@@ -57,7 +57,7 @@ export const overviewPage = accountPage({
 		const { compared: _, ...shownActivity } = activity;
 		const steps = await firstSteps(asked);
 		const top = html`${steps}${await attention(asked, joined)}`;
-		if (activity.rows.length === 0)
+		if (activity.rows.length === 0 && (joined || !hasJoined))
 			return html`${top}${!steps && html`<p class="empty">${await nothingIn(asked)}</p>`}`;
 		const page = html`${top}
 ${compare !== null && comparisons(asked, compare)}
