@@ -159,8 +159,6 @@ export async function buildClient(folder: string): Promise<string> {
 		platform: 'node',
 		format: 'esm',
 		packages: 'external',
-		// What opens the store, which no command of the client does.
-		external: ['*/open.ts'],
 	});
 	const imported = new Set<string>();
 	for (const [path, { imports }] of Object.entries(metafile.inputs)) {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { issueCask } from '../src/core/access/cask.ts';
 import { hourMs } from '../src/core/durations.ts';
 import type { BenchDatabase } from './database.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openStore } from '../src/assembly/open.ts';
-import type { HitRecord } from '../src/core/domain/hit.ts';
-import { hitEntry } from '../src/core/domain/hit.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { type LogEntry, profileOf } from '../src/core/domain/profile.ts';
+import type { HitRecord } from '../src/core/domain/stored-hit.ts';
+import { hitEntry } from '../src/core/domain/stored-hit.ts';
 import { subscriptionEntry } from '../src/core/domain/subscription-event.ts';
 import { dayMs, hourMs } from '../src/core/durations.ts';
 import { storedTouch } from '../src/core/store/account/profiles/touches.ts';

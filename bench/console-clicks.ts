@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { newLoginLink } from '../src/capabilities/people/access/sign-in.ts';
 import { issueCask } from '../src/core/access/cask.ts';
 import { roomyPlan } from '../test/support.ts';

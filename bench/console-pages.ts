@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { consoleParts } from '../src/assembly/capabilities.ts';
 import { createConsole } from '../src/assembly/console/console.ts';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { newLoginLink } from '../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../src/core/access/directory.ts';

@@ -11,7 +11,7 @@ import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync, stat
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { HistoryImport } from '../src/capabilities/history/history-import.ts';
 import { InputFile } from '../src/capabilities/history/input-file.ts';
 import { dayMs, minuteMs } from '../src/core/durations.ts';

@@ -6,7 +6,7 @@
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import type { ServingWriter } from '../src/core/store/serving.ts';
 import { subscriptionEvent, upload } from '../test/core/store/engines.ts';
 import { hit } from '../test/core/store/made-hits.ts';

@@ -1,4 +1,4 @@
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { type BenchDatabase, maxVisitorsWithHistory, type VisitorBytes } from './database.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { seedVisitors } from './postgres-visitors.ts';

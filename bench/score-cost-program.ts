@@ -3,7 +3,7 @@
  * of a database and a file of `vid`s as JSON, and prints µs of CPU as JSON.
  */
 import { readFileSync } from 'node:fs';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import type { Profile } from '../src/core/domain/profile.ts';
 import { scorerOf } from '../src/core/scoring/serve/visitor-scorer.ts';
 import { aidOf } from './upload-bodies.ts';

@@ -1,5 +1,5 @@
-import type { HitRecord } from '../src/core/domain/hit.ts';
 import { type HitEntry, type LogEntry, profileOf } from '../src/core/domain/profile.ts';
+import type { HitRecord } from '../src/core/domain/stored-hit.ts';
 import { dayMs, hourMs } from '../src/core/durations.ts';
 import { seededRandom } from '../src/kit/random.ts';
 

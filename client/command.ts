@@ -1,6 +1,6 @@
 /** The command `caskade-client`: what `caskade upload` does, where there is no server and no data folder. */
 import { readFileSync } from 'node:fs';
-import { clientUploadCommand } from '../src/capabilities/history/commands/upload.ts';
+import { clientUploadCommand } from '../src/capabilities/history/commands/upload-command.ts';
 import { bare } from '../src/kit/cli/command.ts';
 import { runProgram } from '../src/kit/cli/run-program.ts';
 

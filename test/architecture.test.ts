@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '../src');
@@ -24,7 +24,7 @@ const capabilities = [
 ];
 /** Folders of `src/core/`, from the top down: each may import only what comes after it. */
 const order = [
-	'serve',
+	'serve-store',
 	'jobs',
 	'api',
 	'segments',
@@ -53,7 +53,7 @@ const bottom = [
 ];
 /** Beside the order of the core: who of it may import them, and what they may import. */
 const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {
-	http: { importedBy: ['serve', 'api'], imports: ['schema', ...bottom] },
+	http: { importedBy: ['serve-store', 'api'], imports: ['schema', ...bottom] },
 };
 /** Pure values, rules and checks. Of the bottom they may import only `pureBottom`. */
 const pure = ['schema', 'domain'];
@@ -164,7 +164,7 @@ test('a capability fills at most eight slots, and a read has at most two hooks',
 	const slots = [
 		...membersOf('core/capability.ts', 'StoreCapability'),
 		...membersOf('core/api/serving-part.ts', 'ServingCapability'),
-		...membersOf('kit/capability.ts', 'Capability').filter((member) => member !== 'name'),
+		...membersOf('kit/capability-declaration.ts', 'Capability').filter((member) => member !== 'name'),
 	];
 	assert.equal(slots.length, 8, slots.join(', '));
 	assert.deepEqual(membersOf('core/segments/visitor-reads.ts', 'ReadHooks'), ['withholding', 'sample']);
@@ -178,13 +178,23 @@ test('an import against the order is found, type imports and threads included', 
 	assert.equal(isAllowed('capabilities/people/index.ts', 'capabilities/reports/index.ts'), false);
 	const queue = 'core/store/sqlite/queue';
 	assert.ok(
-		arrows().some(({ from, to }) => from === `${queue}/write-queue.ts` && to === `${queue}/writer-thread.ts`),
+		arrows().some(
+			({ from, to }) => from === `${queue}/sqlite-write-queue.ts` && to === `${queue}/writer-thread.ts`,
+		),
 	);
 	assert.ok(arrows().some(({ from, to }) => from === 'main.js' && to === 'assembly/cli/caskade.ts'));
 });
 
 /** What both engines have under one name, and whoever uses it names the engine. */
 const twins = /^core\/store\/(sqlite|postgres)\//;
+
+test('one base name is one file, besides what each capability has', () => {
+	const files = globSync('**/*.{ts,js}', { cwd: root }).filter(
+		(file) => !/(^|\/)(index|acts)\.ts$/.test(file),
+	);
+	const twice = [...Map.groupBy(files, (file) => basename(file)).values()].filter(({ length }) => length > 1);
+	assert.deepEqual(twice, []);
+});
 
 test('no exported name stands for two things', () => {
 	const pattern = /^export (?:async )?(?:abstract )?(?:function\*?|class|interface|type|const) (\w+)/gm;
@@ -211,7 +221,7 @@ test('no object literal is spread only to stay on one line', () => {
 
 test('the rows of a batch of statements are taken by name', () => {
 	// Whatever runs a transaction has to put rows beside statements.
-	const exclude = ['core/store/steps.ts', 'core/store/*/engine/run-steps.ts'];
+	const exclude = ['core/store/steps.ts', 'core/store/*/engine/*-run-steps.ts'];
 	const byPlace = globSync('**/*.ts', { cwd: root, exclude }).filter((file) =>
 		/(?:=|=>|[([,?:]|\.\.\.|\breturn|\bof|\bin)\s*yield\b(?!\*)|\[[^\]]*\] =\s+yield\* (?:ask|rowsOf)\b/.test(
 			readFileSync(join(root, file), 'utf8'),

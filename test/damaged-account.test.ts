@@ -10,11 +10,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { trainDue } from '../src/capabilities/training/jobs/scheduled-training.ts';
 import { trainAccount } from '../src/capabilities/training/judge/account-training.ts';
-import { pruneAll } from '../src/capabilities/upkeep/jobs/retention.ts';
-import { subscriptionEvents } from '../src/core/store/account/reading/events.ts';
+import { pruneAll } from '../src/capabilities/upkeep/jobs/retention-job.ts';
+import { subscriptionEvents } from '../src/core/store/account/reading/stored-events.ts';
 import { dropControlSchema, forgetAccount, makeEmpty } from './core/store/damage.ts';
 import {
 	addAccount,

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStore } from '../src/assembly/open.ts';
+import { openStore } from '../src/assembly/open-store.ts';
 import { issueCask } from '../src/core/access/cask.ts';
 import { loseTables } from './core/store/damage.ts';
 import { freePort } from './free-port.ts';

@@ -1,4 +1,4 @@
-import '../src/assembly/open.ts';
+import '../src/assembly/open-store.ts';
 import * as registry from '../src/kit/reports/all-reports.ts';
 import type { ReportDefinition } from '../src/kit/reports/report.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Command } from 'commander';
 import { serve } from '../src/assembly/serve.ts';
-import type { RunningServer } from '../src/core/serve.ts';
+import type { RunningServer } from '../src/core/serve-store.ts';
 import { type ServeSettings, serveOptions } from '../src/kit/config.ts';
 import { collectLog } from './support.ts';
 

@@ -7,11 +7,11 @@ import type { ServerOptions, ServerSettings } from '../src/assembly/serve.ts';
 import type { AccessDirectory } from '../src/core/access/directory.ts';
 import { standardPlan, type UsagePlan } from '../src/core/domain/usage-plan.ts';
 import { createLog, type Log, type WorkLog } from '../src/core/log.ts';
-import type { RunningServer } from '../src/core/serve.ts';
+import type { RunningServer } from '../src/core/serve-store.ts';
 import {
 	type StoredSubscriptionEvent,
 	subscriptionEvents,
-} from '../src/core/store/account/reading/events.ts';
+} from '../src/core/store/account/reading/stored-events.ts';
 import type { OpenStore } from '../src/core/store/store.ts';
 import { allTests } from './at-end.ts';
 import { openStore, serve } from './whole.ts';

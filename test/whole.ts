@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { ServerOptions, ServerSettings } from '../src/assembly/serve.ts';
 import type { ServingCapability } from '../src/core/api/serving-part.ts';
-import { type RunningServer, serveStore } from '../src/core/serve.ts';
+import { type RunningServer, serveStore } from '../src/core/serve-store.ts';
 import { type OpenOptions, openDatabases } from '../src/core/store/open.ts';
 import type { OpenStore } from '../src/core/store/store.ts';
 
@@ -30,7 +30,7 @@ const extension = extname(import.meta.filename);
 
 export const { openStore, serve, serving }: Whole = existsSync(assembly)
 	? {
-			...(await import(join(assembly, `open${extension}`))),
+			...(await import(join(assembly, `open-store${extension}`))),
 			...(await import(join(assembly, `serve${extension}`))),
 		}
 	: coreAlone;

@@ -11,7 +11,7 @@ import { upkeep } from '../capabilities/upkeep/index.ts';
 import { visitors } from '../capabilities/visitors/index.ts';
 import { webhooks } from '../capabilities/webhooks/index.ts';
 import { auditing } from '../kit/audit.ts';
-import type { Capability, ConsolePart } from '../kit/capability.ts';
+import type { Capability, ConsolePart } from '../kit/capability-declaration.ts';
 
 /** All that this Caskade can do besides its core, in the order of the help. */
 export const capabilities: readonly Capability[] = [

@@ -12,17 +12,17 @@ import {
 	reachable,
 	requireFileHandles,
 	serveStore,
-} from '../core/serve.ts';
+} from '../core/serve-store.ts';
 import type { OpenStore } from '../core/store/store.ts';
 import type { ServeSettings } from '../kit/config.ts';
 import { type ConsoleRequest, type SsoSettings, systemPath } from '../kit/console/exchange.ts';
 import { manage } from '../kit/operations/manage.ts';
 import { capabilities } from './capabilities.ts';
 import { listenForConsole } from './console/listen.ts';
-import { startBackground } from './jobs/background.ts';
-import './jobs/compute.ts';
-import { ConsoleThread } from './jobs/console.ts';
-import { openStore } from './open.ts';
+import { startBackground } from './jobs/start-background.ts';
+import './jobs/assemble-compute.ts';
+import { ConsoleThread } from './jobs/start-console.ts';
+import { openStore } from './open-store.ts';
 
 /** What a server needs of the command's settings; the rest is the process's own. */
 export type ServerSettings = HttpSettings &

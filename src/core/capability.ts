@@ -1,4 +1,4 @@
-import type { ControlDoors, ControlTable } from './store/control/tables.ts';
+import type { ControlDoors, ControlTable } from './store/control/control-tables.ts';
 import type { Reading } from './store/steps.ts';
 
 /** What capabilities add to the control store. */

@@ -1,7 +1,7 @@
 import type { StoreCapability } from '../core/capability.ts';
 import { dayMs } from '../core/durations.ts';
 import { isoTime } from '../core/format/iso-time.ts';
-import type { ControlDoors } from '../core/store/control/tables.ts';
+import type { ControlDoors } from '../core/store/control/control-tables.ts';
 import { having, inserting, type Steps, select, sql } from '../core/store/steps.ts';
 
 declare module '../core/capability.ts' {

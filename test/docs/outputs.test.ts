@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { migrationFiles } from '../../src/core/store/migrations.ts';
 import { trainedOnVisitors } from '../capabilities/training/made-up-profiles.ts';
 import { setSchemaVersion } from '../core/store/damage.ts';

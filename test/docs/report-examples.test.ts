@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test';
 import { keepServedScores } from '../../src/capabilities/training/store/served-scores.ts';
 import type { Band } from '../../src/core/domain/goal.ts';
 import { saveSpending } from '../../src/kit/reading/spending.ts';
-import { attributionModels } from '../../src/kit/reports/model.ts';
+import { attributionModels } from '../../src/kit/reports/attribution-model.ts';
 import type { Report } from '../../src/kit/reports/report.ts';
 import type { ReportQuery } from '../../src/kit/reports/report-query.ts';
 import { add, type Entry, fill, report, sale, vidOf, visit } from '../capabilities/reports/filled.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '../../src/assembly/open.ts';
-import type { StoredHit } from '../../src/core/domain/hit.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { type IdKind, signId } from '../../src/core/domain/signed-id.ts';
+import type { StoredHit } from '../../src/core/domain/stored-hit.ts';
 import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
 import { ServeProcess } from '../process.ts';
 import { addClient, browserUserAgent } from '../support.ts';

@@ -4,8 +4,8 @@ import type { HistoryEvent } from '../../src/capabilities/history/store/past-his
 import { erasable } from '../../src/capabilities/visitors/store/erasure.ts';
 import { takeVisitorApart } from '../../src/capabilities/visitors/store/rebuilding.ts';
 import { derivedVisitor } from '../../src/core/domain/derived-vid.ts';
-import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/core/domain/hit.ts';
 import { maxSharing } from '../../src/core/domain/shared-key.ts';
+import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/core/domain/stored-hit.ts';
 import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
 import { allShared } from '../../src/core/store/account/owners/shared-keys.ts';
 import { foldAll } from '../../src/core/store/fold-all.ts';

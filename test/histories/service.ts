@@ -2,7 +2,7 @@ import { HistoryWriter } from '../../src/capabilities/history/store/history-writ
 import type { HistoryEvent } from '../../src/capabilities/history/store/past-history.ts';
 import { prune, pruneKept } from '../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseCustomerVisitors, eraseOne } from '../../src/capabilities/visitors/store/erasure.ts';
-import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/core/domain/hit.ts';
+import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/core/domain/stored-hit.ts';
 import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
 import { OperatorError } from '../../src/core/errors.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';

@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../../src/capabilities/history/store/past-history.ts';
-import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/core/domain/hit.ts';
+import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/core/domain/stored-hit.ts';
 import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
 import { Service } from './service.ts';
 import type { StoredService } from './stored-service.ts';

@@ -1,5 +1,5 @@
 import { Deadline } from '../../src/core/deadline.ts';
-import type { ArrivingHit, StoredHit } from '../../src/core/domain/hit.ts';
+import type { ArrivingHit, StoredHit } from '../../src/core/domain/stored-hit.ts';
 import type { SubscriptionEvent } from '../../src/core/domain/subscription-event.ts';
 import { storeHits } from '../../src/core/store/account/arriving/hits.ts';
 import { foldOnce } from '../../src/core/store/fold-all.ts';

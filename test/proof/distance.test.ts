@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { PostgresProxy } from '../core/store/postgres/proxy.ts';
 import { startProxiedService } from '../core/store/postgres/service.ts';
 import { freshPostgresDatabase } from '../core/store/postgres-server.ts';

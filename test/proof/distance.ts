@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { hourMs } from '../../src/core/durations.ts';
 import { PostgresProxy } from '../core/store/postgres/proxy.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';

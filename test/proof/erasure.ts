@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { monotonicMs } from '../../src/core/clock.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { caskadeProcess, ServeProcess } from '../process.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { seededRandom } from '../../src/kit/random.ts';
 import { storedEvents } from '../core/store/engines.ts';
 import { type Fault, FaultyDisk } from '../faulty-disk.ts';

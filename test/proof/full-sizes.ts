@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { createDatabase, startOwnPostgres } from '../core/store/postgres/server.ts';
 import { ServeProcess } from '../process.ts';
 import { addClient, browserUserAgent, event } from '../support.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { dayMs } from '../../src/core/durations.ts';
 import { seededRandom } from '../../src/kit/random.ts';
 

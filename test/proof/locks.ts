@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { storeHistory } from '../../src/capabilities/history/store/past-history.ts';
 import { prune } from '../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseOne } from '../../src/capabilities/visitors/store/erasure.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { percentile } from '../../bench/percentile.ts';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { MixedLoad } from '../mixed-load.ts';
 import { ServeProcess } from '../process.ts';

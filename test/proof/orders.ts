@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import type { UploadedEvent } from '../../src/core/domain/subscription-event.ts';
 import { dayMs } from '../../src/core/durations.ts';
 import { foldAll } from '../../src/core/store/fold-all.ts';

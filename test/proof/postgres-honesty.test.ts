@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deadline } from '../../src/core/deadline.ts';
-import type { StoredHit } from '../../src/core/domain/hit.ts';
+import type { StoredHit } from '../../src/core/domain/stored-hit.ts';
 import { QueueFullError, StorageError } from '../../src/core/errors.ts';
-import type { UploadOutcome } from '../../src/core/store/account/arriving/events.ts';
+import type { UploadOutcome } from '../../src/core/store/account/arriving/arriving-events.ts';
+import { clientTableNames } from '../../src/core/store/account/client-tables.ts';
 import { countRows } from '../../src/core/store/account/reading/rows.ts';
-import { clientTableNames } from '../../src/core/store/account/tables.ts';
 import {
 	beginWriting,
 	commitTransaction,
@@ -15,11 +15,11 @@ import {
 	isRolledBack,
 	PostgresPool,
 	SchemaNames,
-} from '../../src/core/store/postgres/engine/connection.ts';
+} from '../../src/core/store/postgres/engine/postgres-connection.ts';
 import { hitGroups, waitingHit } from '../../src/core/store/postgres/queue/hit-group.ts';
+import { WriteQueue } from '../../src/core/store/postgres/queue/postgres-write-queue.ts';
 import { uploadGroups } from '../../src/core/store/postgres/queue/upload-group.ts';
 import { waitingUpload } from '../../src/core/store/postgres/queue/waiting-upload.ts';
-import { WriteQueue } from '../../src/core/store/postgres/queue/write-queue.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../core/store/engines.ts';
 import { hit } from '../core/store/made-hits.ts';

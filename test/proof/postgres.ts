@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { openStore } from '../../src/assembly/open.ts';
-import { subscriptionEvents } from '../../src/core/store/account/reading/events.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
+import { subscriptionEvents } from '../../src/core/store/account/reading/stored-events.ts';
 import { type CommitFault, PostgresProxy } from '../core/store/postgres/proxy.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { patience } from '../eventually.ts';

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { seededRandom } from '../../src/kit/random.ts';
 import { ignoreEvents } from '../core/store/ignore-events.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { foldAll } from '../../src/core/store/fold-all.ts';
 import type { ServingWriter } from '../../src/core/store/serving.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';

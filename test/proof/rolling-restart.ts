@@ -1,4 +1,4 @@
-import { subscriptionEvents } from '../../src/core/store/account/reading/events.ts';
+import { subscriptionEvents } from '../../src/core/store/account/reading/stored-events.ts';
 /**
  * `npm run proof:restart [ROUNDS]` runs two servers on one PostgreSQL behind a real HAProxy, which must be installed, with
  * the configuration of `deploy/compose/`. Each round restarts both in turn under load. Every request must be answered with
@@ -6,7 +6,7 @@ import { subscriptionEvents } from '../../src/core/store/account/reading/events.
  */
 
 import assert from 'node:assert/strict';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { Balancer, type LoadBalancer } from '../balancer.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { becomes } from '../core/store/postgres/service.ts';

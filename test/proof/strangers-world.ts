@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { issueCask } from '../../src/core/access/cask.ts';
 import type { CaskScope } from '../../src/core/domain/cask-scope.ts';
 import type { SigningKey } from '../../src/core/domain/signing-key.ts';

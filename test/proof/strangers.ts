@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { type ErrorCode, errorTable } from '../../src/core/errors.ts';
-import { subscriptionEvents } from '../../src/core/store/account/reading/events.ts';
+import { subscriptionEvents } from '../../src/core/store/account/reading/stored-events.ts';
 import { createDatabase, startPostgres } from '../core/store/postgres/server.ts';
 import { firstAnswer, type RawAnswer } from '../raw-http.ts';
 import { Chance } from './chance.ts';

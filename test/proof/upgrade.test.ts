@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { StorageError } from '../../src/core/errors.ts';
 import { countRows } from '../../src/core/store/account/reading/rows.ts';
 import { migrationFiles } from '../../src/core/store/migrations.ts';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seedVisitors } from '../../bench/sqlite-visitors.ts';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { migrationFiles } from '../../src/core/store/migrations.ts';
 import { visitorRecord } from '../../src/kit/reading/visitor-record.ts';
 import { caskadeProcess, mainPath, TestProcess } from '../process.ts';

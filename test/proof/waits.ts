@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { dayMs } from '../../src/core/durations.ts';
 import { seededRandom } from '../../src/kit/random.ts';
 import { addLongLog, longLogVid } from '../core/store/long-log.ts';

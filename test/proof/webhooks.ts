@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
-import { openStore } from '../../src/assembly/open.ts';
+import { openStore } from '../../src/assembly/open-store.ts';
 import { insertMessages } from '../../src/capabilities/webhooks/store/outbox.ts';
 import type { Row, Steps } from '../../src/core/store/steps.ts';
 import type { OpenStore } from '../../src/core/store/store.ts';

@@ -4,8 +4,8 @@ import { commit, version } from '../../core/version.ts';
 import { type Buildable, bare } from '../../kit/cli/command.ts';
 import { runProgram } from '../../kit/cli/run-program.ts';
 import { capabilities } from '../capabilities.ts';
-import '../jobs/compute.ts';
-import '../open.ts';
+import '../jobs/assemble-compute.ts';
+import '../open-store.ts';
 
 /** For example `0.1.0 (commit 025c25a01234, schemas: control 9, accounts 9 on SQLite, 8 on PostgreSQL)`. */
 function fullVersion(): string {
@@ -20,7 +20,7 @@ function fullVersion(): string {
 
 /** In the order of the help. Each loads its own module alone. */
 const commands: Readonly<Record<string, () => Promise<Buildable>>> = Object.assign(
-	{ serve: async () => (await import('./serve.ts')).serveCommand },
+	{ serve: async () => (await import('./serve-command.ts')).serveCommand },
 	...capabilities.map((capability) => capability.commands),
 );
 

@@ -21,7 +21,7 @@ export async function runWorkers(settings: ServeSettings, log: Log): Promise<voi
 	const others = await Promise.all(Array.from({ length: settings.workers - 1 }, () => workers.start()));
 	if (others.includes(undefined)) return;
 	// Once on this machine, however many workers there are.
-	const { startBackground } = await import('../jobs/background.ts');
+	const { startBackground } = await import('../jobs/start-background.ts');
 	const { database, stage, nodeAddress, trainEvery: trainEveryMs } = settings;
 	const work = { followsLog: false, keepsScores: true, trainEveryMs };
 	workers.restartOnExit(startBackground({ database, stage, nodeAddress }, work, log));

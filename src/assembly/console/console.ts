@@ -4,7 +4,7 @@ import { OperatorError, QueueFullError } from '../../core/errors.ts';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import type { OpenStore } from '../../core/store/store.ts';
 import { concerned, demands, doneOf, refusedOf, runAct } from '../../kit/act.ts';
-import type { ConsolePart } from '../../kit/capability.ts';
+import type { ConsolePart } from '../../kit/capability-declaration.ts';
 import { withLabels } from '../../kit/console/act-form.ts';
 import { asset } from '../../kit/console/assets.ts';
 import type { Entrance, EntranceSettings } from '../../kit/console/entrance.ts';

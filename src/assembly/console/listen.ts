@@ -2,7 +2,7 @@ import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { clientOf, isProxyOf } from '../../core/domain/client-address.ts';
 import type { Proxies } from '../../core/domain/proxies.ts';
 import { reasonOf } from '../../core/errors.ts';
-import { createTlsServer, type Tls } from '../../core/http/tls.ts';
+import { createTlsServer, type Tls } from '../../core/http/https.ts';
 import type { Log } from '../../core/log.ts';
 import { createServer } from '../../core/node-http.ts';
 import { isByLoopback } from '../../kit/console/by-loopback.ts';

@@ -1,12 +1,12 @@
 import { workerData } from 'node:worker_threads';
 import { collectGarbage } from '../../core/garbage.ts';
-import { Folder, foldingWaiting } from '../../core/jobs/folding.ts';
-import type { BackgroundPart, BackgroundPlace } from '../../kit/jobs/background.ts';
+import { Folder, foldingWaiting } from '../../core/jobs/folding-job.ts';
+import type { BackgroundPart, BackgroundPlace } from '../../kit/jobs/background-part.ts';
 import { log, serveThread, tell } from '../../kit/jobs/in-thread.ts';
 import { capabilities } from '../capabilities.ts';
-import { openStore } from '../open.ts';
-import './compute.ts';
-import type { BackgroundData, FromBackground, ToBackground } from './messages.ts';
+import { openStore } from '../open-store.ts';
+import './assemble-compute.ts';
+import type { BackgroundData, FromBackground, ToBackground } from './thread-messages.ts';
 
 /** The thread of all background work. It opens the databases itself, like a command that runs beside the server. */
 

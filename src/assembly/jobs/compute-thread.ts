@@ -3,7 +3,7 @@ import { assembled } from '../../kit/assembled.ts';
 import type { ComputeData } from '../../kit/jobs/compute-jobs.ts';
 import { serveThread } from '../../kit/jobs/in-thread.ts';
 import { yieldToServing } from '../../kit/jobs/yield-to-serving.ts';
-import { openStore } from '../open.ts';
+import { openStore } from '../open-store.ts';
 
 /** The thread of jobs, one at a time. It opens the databases itself, so that it works beside the serving process. */
 

@@ -7,9 +7,9 @@ import { log, serveThread } from '../../kit/jobs/in-thread.ts';
 import { yieldToServing } from '../../kit/jobs/yield-to-serving.ts';
 import { consoleParts } from '../capabilities.ts';
 import { createConsole } from '../console/console.ts';
-import { openStore } from '../open.ts';
-import './compute.ts';
-import type { ConsoleData } from './messages.ts';
+import { openStore } from '../open-store.ts';
+import './assemble-compute.ts';
+import type { ConsoleData } from './thread-messages.ts';
 
 /** The thread of the console. It opens the databases itself, and makes reports on a thread of theirs. */
 

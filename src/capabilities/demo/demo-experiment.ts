@@ -3,7 +3,7 @@ import { dayMs } from '../../core/durations.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { Store } from '../../core/store/store.ts';
 import { drawOf } from '../experiments/domain/draw.ts';
-import type { Experiment } from '../experiments/store/experiments.ts';
+import type { Experiment } from '../experiments/store/experiment.ts';
 import type { DemoEntry } from './entry.ts';
 import { isWelcomed } from './stream.ts';
 

@@ -1,10 +1,10 @@
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 
 /** The made-up history of the demo shop. */
 export const demo: Capability = {
 	name: 'demo',
 	commands: {
-		demo: async () => (await import('./commands/demo.ts')).demoCommand,
+		demo: async () => (await import('./commands/demo-command.ts')).demoCommand,
 	},
 	serving: (server) =>
 		server.isDemo

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { deviceOf } from '../../core/collect/device.ts';
 import { toHitRecord } from '../../core/collect/hit-record.ts';
-import type { HistoryHit } from '../../core/domain/hit.ts';
+import type { HistoryHit } from '../../core/domain/stored-hit.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import { foldAll } from '../../core/store/fold-all.ts';
 import type { Store } from '../../core/store/store.ts';

@@ -1,4 +1,4 @@
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 
 /** The documentation that a server shows of itself. */
 export const documentation: Capability = {

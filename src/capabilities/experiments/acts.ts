@@ -6,7 +6,7 @@ import { type AnyAct, act } from '../../kit/act.ts';
 import { day, plainName, positiveNumber } from '../../kit/format/values.ts';
 import { listing } from '../../kit/listing.ts';
 import { calendarOf } from '../../kit/reports/calendar.ts';
-import { type Experiment, endOf, stateOf } from './store/experiments.ts';
+import { type Experiment, endOf, stateOf } from './store/experiment.ts';
 
 const maxHoldoutPercent = 90;
 const experiment = { flag: '<name>', text: 'name of the experiment', parse: plainName } as const;

@@ -1,5 +1,5 @@
 import { byAccount } from '../../core/store/control/snapshot.ts';
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 import {
 	type Experiment,
 	endOf,
@@ -7,7 +7,7 @@ import {
 	requireNoExperiment,
 	selectExperimentRows,
 	toExperiment,
-} from './store/experiments.ts';
+} from './store/experiment.ts';
 
 declare module '../../core/capability.ts' {
 	interface ControlMembers extends ReturnType<typeof experimentStore> {}
@@ -49,7 +49,7 @@ export const experiments: Capability = {
 		};
 	},
 	commands: {
-		experiment: async () => (await import('./commands/experiment.ts')).experimentCommand,
+		experiment: async () => (await import('./commands/experiment-command.ts')).experimentCommand,
 	},
 	acts: {
 		experiment: { verbs: ['create', 'stop'], isListed: true, load: () => import('./acts.ts') },
@@ -62,7 +62,7 @@ export const experiments: Capability = {
 		return { hooks: { withholding: new Withholding(reader, counter) } };
 	},
 	async pages() {
-		const { experimentsPage } = await import('./pages/experiments.ts');
+		const { experimentsPage } = await import('./pages/experiments-page.ts');
 		return { pages: [experimentsPage] };
 	},
 	jobs: {

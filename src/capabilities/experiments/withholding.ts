@@ -7,8 +7,8 @@ import { hourMs } from '../../core/durations.ts';
 import { type AllowedSegments, mapMaybePromise, type Subject } from '../../core/segments/visitor-reads.ts';
 import type { ServingReader } from '../../core/store/serving.ts';
 import { drawOf, personIn } from './domain/draw.ts';
-import type { Experiment } from './store/experiments.ts';
-import { isRunning } from './store/experiments.ts';
+import type { Experiment } from './store/experiment.ts';
+import { isRunning } from './store/experiment.ts';
 
 /** Who a visitor in an experiment is. */
 interface KnownParticipant {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { derivedVisitor } from '../../core/domain/derived-vid.ts';
-import type { HistoryHit } from '../../core/domain/hit.ts';
 import { isMissingKey } from '../../core/domain/missing-key.ts';
+import type { HistoryHit } from '../../core/domain/stored-hit.ts';
 import { subscriptionEventFields } from '../../core/domain/subscription-event.ts';
 import { foldAll } from '../../core/store/fold-all.ts';
 import type { Store } from '../../core/store/store.ts';

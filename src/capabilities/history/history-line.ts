@@ -1,8 +1,8 @@
 import { deviceOf, isBot } from '../../core/collect/device.ts';
 import { toHitRecord } from '../../core/collect/hit-record.ts';
-import { webUrl } from '../../core/collect/page.ts';
+import { webUrl } from '../../core/collect/page-address.ts';
 import type { ChannelRule } from '../../core/domain/channel-rule.ts';
-import type { HitRecord } from '../../core/domain/hit.ts';
+import type { HitRecord } from '../../core/domain/stored-hit.ts';
 import { eventLabelNames, subscriptionEventFields } from '../../core/domain/subscription-event.ts';
 import { parseExactJson } from '../../core/format/exact-json.ts';
 import { findHitProblems, hitSchema } from '../../core/schema/hit-request.ts';

@@ -1,7 +1,7 @@
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 import type { KnownSession, Person } from '../../kit/person.ts';
 import { namedViewStore } from './store/named-views.ts';
-import { peopleStore, selectPeople } from './store/people.ts';
+import { peopleStore, selectPeople } from './store/people-store.ts';
 import { selectSessions, sessionStore } from './store/sessions.ts';
 
 declare module '../../core/capability.ts' {
@@ -44,20 +44,20 @@ export const people: Capability = {
 		};
 	},
 	commands: {
-		note: async () => (await import('./commands/note.ts')).noteCommand,
-		user: async () => (await import('./commands/user.ts')).userCommand,
-		audit: async () => (await import('./commands/audit.ts')).auditCommand,
+		note: async () => (await import('./commands/note-command.ts')).noteCommand,
+		user: async () => (await import('./commands/user-command.ts')).userCommand,
+		audit: async () => (await import('./commands/audit-command.ts')).auditCommand,
 	},
 	acts: {
-		note: { verbs: ['add', 'remove'], isListed: true, load: () => import('./acts/notes.ts') },
+		note: { verbs: ['add', 'remove'], isListed: true, load: () => import('./acts/note-acts.ts') },
 	},
 	async pages() {
-		const { notesPage } = await import('./pages/notes.ts');
-		const { viewsPage } = await import('./pages/views.ts');
-		const { auditPage, peoplePage, personPage } = await import('./pages/people.ts');
-		const { ownAccountPage } = await import('./pages/account.ts');
-		const { createEntrance } = await import('./access/entrance.ts');
-		const { withoutPassword } = await import('./pages/attention.ts');
+		const { notesPage } = await import('./pages/notes-page.ts');
+		const { viewsPage } = await import('./pages/views-page.ts');
+		const { auditPage, peoplePage, personPage } = await import('./pages/people-page.ts');
+		const { ownAccountPage } = await import('./pages/account-page.ts');
+		const { createEntrance } = await import('./access/people-entrance.ts');
+		const { withoutPassword } = await import('./pages/people-attention.ts');
 		return {
 			pages: [notesPage, viewsPage, peoplePage, personPage, auditPage, ownAccountPage],
 			entrance: createEntrance,

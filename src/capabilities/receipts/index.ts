@@ -1,4 +1,4 @@
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 
 /** What clients are told of what they have uploaded, and of their limits. */
 export const receipts: Capability = {

@@ -3,7 +3,7 @@ import { noGateways } from '../../core/domain/mail-gateways.ts';
 import { touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
 import { firstMomentMs } from '../../kit/reading/hit-rows.ts';
-import { countChangeText, moreText, signed } from '../../kit/reports/answer.ts';
+import { countChangeText, moreText, signed } from '../../kit/reports/answer-text.ts';
 import type { SpanLength } from '../../kit/reports/calendar.ts';
 import {
 	amountsOf,
@@ -20,7 +20,7 @@ import { curves, withEarlier } from '../../kit/reports/report-curves.ts';
 import { commonParameters, filters } from '../../kit/reports/report-query.ts';
 import { periodText } from '../../kit/reports/report-table.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
-import { readCameIn } from './kept-days.ts';
+import { readCameIn } from './day-figures.ts';
 
 /** Counts what happened in each of some spans. */
 function describeEvents(journeys: readonly Pick<Journey, 'subscription'>[], spans: readonly Period[]) {

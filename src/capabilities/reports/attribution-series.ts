@@ -1,4 +1,5 @@
 import type { Arrivals } from '../../kit/reports/arrivals.ts';
+import { type AttributionModel, defaultModel } from '../../kit/reports/attribution-model.ts';
 import type { Span, SpanLength } from '../../kit/reports/calendar.ts';
 import {
 	amountsOf,
@@ -9,7 +10,6 @@ import {
 	type Terms,
 } from '../../kit/reports/journey.ts';
 import { type Dimensions, dimensionsOf, none, touchLabelsOf } from '../../kit/reports/label.ts';
-import { type AttributionModel, defaultModel } from '../../kit/reports/model.ts';
 import type { ReportQuery } from '../../kit/reports/report-query.ts';
 import { creditedPath, creditOf, netCreditAt } from './credit.ts';
 

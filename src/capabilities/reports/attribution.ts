@@ -1,9 +1,10 @@
 import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { formatNumber, formatPercent, listed } from '../../core/format/numbers.ts';
 import { seededRandom } from '../../kit/random.ts';
-import { extremesText, signed } from '../../kit/reports/answer.ts';
+import { extremesText, signed } from '../../kit/reports/answer-text.ts';
 import { apportion } from '../../kit/reports/apportion.ts';
 import type { Arrivals, Came } from '../../kit/reports/arrivals.ts';
+import { type AttributionModel, creditedTo, oneTouchModels } from '../../kit/reports/attribution-model.ts';
 import type { SpanLength } from '../../kit/reports/calendar.ts';
 import {
 	type Amounts,
@@ -27,7 +28,6 @@ import {
 	touchLabelsOf,
 } from '../../kit/reports/label.ts';
 import type { LostLabels, LostPaths } from '../../kit/reports/lost-paths.ts';
-import { type AttributionModel, creditedTo, oneTouchModels } from '../../kit/reports/model.ts';
 import { type Cell, type FlatRow, reportThat, type SideTable, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';

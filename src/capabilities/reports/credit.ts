@@ -1,14 +1,14 @@
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { type Amounts, amountNames, type Journey, rounded } from '../../kit/reports/journey.ts';
-import { type Grouping, type Labels, labelledPath } from '../../kit/reports/label.ts';
-import type { LostLabels, LostPaths } from '../../kit/reports/lost-paths.ts';
 import {
 	type AttributionModel,
 	type LabelledPath,
 	type PathModel,
 	weightsOf,
-} from '../../kit/reports/model.ts';
+} from '../../kit/reports/attribution-model.ts';
+import { type Amounts, amountNames, type Journey, rounded } from '../../kit/reports/journey.ts';
+import { type Grouping, type Labels, labelledPath } from '../../kit/reports/label.ts';
+import type { LostLabels, LostPaths } from '../../kit/reports/lost-paths.ts';
 import { creditShares, MarkovChain } from './markov.ts';
 
 /** A path and its outcome. A path is empty if the visitor is unknown or had no touch. */

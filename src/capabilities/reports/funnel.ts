@@ -4,7 +4,7 @@ import type { Touch } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
 import { eachVisitorsHits, ownersOfTids, type VisitorsHit } from '../../kit/reading/hits-by-visitor.ts';
-import { boundedText } from '../../kit/reports/answer.ts';
+import { boundedText } from '../../kit/reports/answer-text.ts';
 import { isIn, type Period } from '../../kit/reports/journey.ts';
 import { quotedName } from '../../kit/reports/label.ts';
 import { readTouchesOf } from '../../kit/reports/read-journeys.ts';

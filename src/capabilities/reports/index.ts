@@ -1,11 +1,11 @@
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 import { allReports } from '../../kit/reports/all-reports.ts';
 
 /** What visits led to, and what it was worth. */
 export const reports: Capability = {
 	name: 'reports',
 	commands: {
-		report: async () => (await import('./commands/report.ts')).reportCommand(await allReports()),
+		report: async () => (await import('./commands/report-command.ts')).reportCommand(await allReports()),
 	},
 	reports: {
 		summary: async () => (await import('./summary.ts')).summaryReport,
@@ -31,11 +31,11 @@ export const reports: Capability = {
 	},
 	async pages() {
 		const { accountCard, overviewPage } = await import('./pages/overview.ts');
-		const { attributionPage, campaignsPage } = await import('./pages/attribution.ts');
+		const { attributionPage, campaignsPage } = await import('./pages/attribution-page.ts');
 		const { journeysPage } = await import('./pages/journeys.ts');
 		const { revenuePage } = await import('./pages/revenue.ts');
-		const { retentionPage } = await import('./pages/retention.ts');
-		const { subscriptionsPage } = await import('./pages/subscriptions.ts');
+		const { retentionPage } = await import('./pages/retention-page.ts');
+		const { subscriptionsPage } = await import('./pages/subscriptions-page.ts');
 		const { reportFilePages } = await import('./pages/report-file.ts');
 		const shown = [
 			overviewPage,
@@ -51,7 +51,7 @@ export const reports: Capability = {
 	jobs: {
 		async background({ store, work, log, signal }) {
 			if (!work.followsLog) return undefined;
-			const { runKeptDays } = await import('./jobs/kept-days.ts');
+			const { runKeptDays } = await import('./jobs/kept-days-job.ts');
 			return { running: runKeptDays(store, { log, signal }) };
 		},
 		compute: {

@@ -10,7 +10,7 @@ import { bars } from '../../kit/reports/report-rows.ts';
 import { numbered } from '../../kit/reports/report-table.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import { byAge, cohortsOf } from './cohorts.ts';
-import { byCustomer } from './customers.ts';
+import { byCustomer } from './moving-customers.ts';
 import { type Projection, projectionOf, Renewals } from './projection.ts';
 
 /** What subscriptions that began in one month earn, by age in calendar months. */

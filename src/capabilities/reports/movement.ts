@@ -1,7 +1,7 @@
 import type { Movement } from '../../core/domain/subscription-course.ts';
 import { touchDimensions } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { signed } from '../../kit/reports/answer.ts';
+import { signed } from '../../kit/reports/answer-text.ts';
 import type { Span } from '../../kit/reports/calendar.ts';
 import {
 	type CoursedJourney,
@@ -26,7 +26,7 @@ import { commonParameters } from '../../kit/reports/report-query.ts';
 import { waterfall } from '../../kit/reports/report-rows.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
-import { customersAmong, type Mover, moverOf } from './customers.ts';
+import { customersAmong, type Mover, moverOf } from './moving-customers.ts';
 import { type Provisional, provisional } from './open-dues.ts';
 import { Renewals } from './projection.ts';
 

@@ -2,6 +2,7 @@ import { compareTexts } from '../../core/domain/compare-texts.ts';
 import type { Touch } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted, formatNumber } from '../../core/format/numbers.ts';
+import { percentilesOf } from '../../kit/reports/exact-percentile.ts';
 import {
 	acquiredIn,
 	countedJourneys,
@@ -12,7 +13,6 @@ import {
 	totalOf,
 } from '../../kit/reports/journey.ts';
 import { conversion, labelOf, labelText, none, start, touchLabelsOf } from '../../kit/reports/label.ts';
-import { percentilesOf } from '../../kit/reports/percentile.ts';
 import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
 import { stepFlowDrawing } from '../../kit/reports/report-flow.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';

@@ -1,5 +1,5 @@
-import type { HitRecord } from '../../core/domain/hit.ts';
-import type { Subscription } from '../../core/domain/subscription.ts';
+import type { HitRecord } from '../../core/domain/stored-hit.ts';
+import type { Subscription } from '../../core/domain/subscription-steps.ts';
 import { dayMs } from '../../core/durations.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import { hitsOfVisitors } from '../../kit/reading/hit-rows.ts';

@@ -1,7 +1,7 @@
 import type { Course } from '../../core/domain/subscription-course.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { boundedText, extremesText } from '../../kit/reports/answer.ts';
+import { boundedText, extremesText } from '../../kit/reports/answer-text.ts';
 import {
 	begunIn,
 	type CoursedJourney,

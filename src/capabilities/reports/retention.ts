@@ -1,6 +1,6 @@
 import type { Movement } from '../../core/domain/subscription-course.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { boundedText, extremesText } from '../../kit/reports/answer.ts';
+import { boundedText, extremesText } from '../../kit/reports/answer-text.ts';
 import { addMonths, type Calendar, monthsBetween } from '../../kit/reports/calendar.ts';
 import { begunIn, isPaid, type PaidJourney, warningsOf } from '../../kit/reports/courses.ts';
 import { columnOf, type GroupValues } from '../../kit/reports/grouping.ts';

@@ -4,6 +4,7 @@ import { OperatorError } from '../../core/errors.ts';
 import { counted, formatNumber } from '../../core/format/numbers.ts';
 import { learnedCadences } from '../../kit/reading/payments.ts';
 import { type Spending, spendingRows } from '../../kit/reading/spending.ts';
+import { type AttributionModel, creditedTo, defaultModel } from '../../kit/reports/attribution-model.ts';
 import { type Calendar, monthsBetween } from '../../kit/reports/calendar.ts';
 import { requireExactSums } from '../../kit/reports/exact-sums.ts';
 import {
@@ -28,7 +29,6 @@ import {
 	touchLabelsOf,
 } from '../../kit/reports/label.ts';
 import type { LostPaths } from '../../kit/reports/lost-paths.ts';
-import { type AttributionModel, creditedTo, defaultModel } from '../../kit/reports/model.ts';
 import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
 import { curves } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';

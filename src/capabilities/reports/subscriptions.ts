@@ -1,6 +1,7 @@
 import type { EventKind } from '../../core/domain/event-kind.ts';
 import { isWanted, touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
+import { creditedPlace } from '../../kit/reports/attribution-model.ts';
 import { type CoursedJourney, readCoursesWith } from '../../kit/reports/courses.ts';
 import {
 	amountsOf,
@@ -12,7 +13,6 @@ import {
 	startedAtMs,
 	totalOf,
 } from '../../kit/reports/journey.ts';
-import { creditedPlace } from '../../kit/reports/model.ts';
 import { reportThat } from '../../kit/reports/report.ts';
 import { commonParameters, type ReportQuery } from '../../kit/reports/report-query.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';

@@ -1,6 +1,6 @@
 import { hasLabels } from '../../core/domain/subscription-event.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { signed } from '../../kit/reports/answer.ts';
+import { signed } from '../../kit/reports/answer-text.ts';
 import {
 	type CoursedJourney,
 	isPaid,

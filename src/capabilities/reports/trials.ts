@@ -1,12 +1,12 @@
 import { touchDimensions } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
-import { boundedText } from '../../kit/reports/answer.ts';
+import { boundedText } from '../../kit/reports/answer-text.ts';
 import type { Span } from '../../kit/reports/calendar.ts';
 import type { CoursedJourney } from '../../kit/reports/courses.ts';
+import { percentilesOf } from '../../kit/reports/exact-percentile.ts';
 import { type GroupValues, groupsOf } from '../../kit/reports/grouping.ts';
 import { isIn, type Period, placeOf, ratio, spansOf, type Terms } from '../../kit/reports/journey.ts';
-import { percentilesOf } from '../../kit/reports/percentile.ts';
 import { type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';

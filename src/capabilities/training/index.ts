@@ -1,13 +1,13 @@
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 
 /** Trains models of goals, judges and follows them. */
 export const training: Capability = {
 	name: 'training',
 	commands: {
-		model: async () => (await import('./commands/model.ts')).modelCommand,
-		score: async () => (await import('./commands/score.ts')).scoreCommand,
-		train: async () => (await import('./commands/train.ts')).trainCommand,
-		backtest: async () => (await import('./commands/backtest.ts')).backtestCommand,
+		model: async () => (await import('./commands/model-command.ts')).modelCommand,
+		score: async () => (await import('./commands/score-command.ts')).scoreCommand,
+		train: async () => (await import('./commands/train-command.ts')).trainCommand,
+		backtest: async () => (await import('./commands/backtest-command.ts')).backtestCommand,
 	},
 	acts: {
 		model: { verbs: ['use'], isListed: true, load: () => import('./acts.ts') },
@@ -29,10 +29,10 @@ export const training: Capability = {
 		return { pages: [scoresPage, modelsPage] };
 	},
 	jobs: {
-		background: async (at) => (await import('./jobs/background.ts')).followScores(at),
+		background: async (at) => (await import('./jobs/training-background.ts')).followScores(at),
 		compute: {
 			training: async () => (await import('./jobs/train-job.ts')).trainJob,
-			outcomes: async () => (await import('./outcomes.ts')).outcomesJob,
+			outcomes: async () => (await import('./rule-outcomes.ts')).outcomesJob,
 			distribution: async () => (await import('./serve/score-bands.ts')).distributionJob,
 		},
 	},

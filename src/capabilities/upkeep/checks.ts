@@ -1,6 +1,6 @@
 import type { Check } from '../../core/store/maintenance.ts';
 import type { OpenStore, Store } from '../../core/store/store.ts';
-import { checkDays } from '../reports/kept-days.ts';
+import { checkDays } from '../reports/day-figures.ts';
 import { unusableModels, unusableSentence } from '../training/judge/model-versions.ts';
 import { checkErasures } from '../visitors/store/erasing-again.ts';
 import { checkMissingKeys } from './check-missing-keys.ts';

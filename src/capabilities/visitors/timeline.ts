@@ -1,12 +1,12 @@
 import { compareTexts } from '../../core/domain/compare-texts.ts';
-import type { Subscription } from '../../core/domain/subscription.ts';
+import type { Subscription } from '../../core/domain/subscription-steps.ts';
 import type { Touch } from '../../core/domain/touch.ts';
 import { isoTime } from '../../core/format/iso-time.ts';
 import { counted, formatShare } from '../../core/format/numbers.ts';
 import type { KeptMessage, VisitorRecord } from '../../kit/reading/visitor-record.ts';
+import { type PathModel, pathModels, weightsOf } from '../../kit/reports/attribution-model.ts';
 import type { CoursedJourney } from '../../kit/reports/courses.ts';
 import { rounded } from '../../kit/reports/journey.ts';
-import { type PathModel, pathModels, weightsOf } from '../../kit/reports/model.ts';
 import { defaultLookbackDays, pathOf } from '../../kit/reports/path.ts';
 import { type ColumnStyles, type FlatRow, styled } from '../../kit/reports/report.ts';
 import type { ScoreChange, VisitorChanges } from './visitor-changes.ts';

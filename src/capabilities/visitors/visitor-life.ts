@@ -4,7 +4,7 @@ import { isoTime } from '../../core/format/iso-time.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
 import type { PageReads } from '../../core/store/serving.ts';
 import type { Store } from '../../core/store/store.ts';
-import { eventsWith } from '../../kit/reading/events.ts';
+import { eventsWith } from '../../kit/reading/event-finding.ts';
 import { gatewaysOf } from '../../kit/reading/gateways.ts';
 import { visitorsWith } from '../../kit/reading/visitor-finding.ts';
 import { type VisitorRecord, visitorRecord } from '../../kit/reading/visitor-record.ts';

@@ -8,7 +8,7 @@ import { messageTexts, receiverUrl, type Webhook, webhookEvents, webhookEventsOf
 import { deleteMessages, replayMessages } from './old-messages.ts';
 import { checkReceiver } from './receiver.ts';
 import { keepMessagesMs } from './retry.ts';
-import type { StoredWebhook, WebhookSecret } from './store/webhooks.ts';
+import type { StoredWebhook, WebhookSecret } from './store/webhook-store.ts';
 import type { sendTest } from './test-message.ts';
 
 const webhook = { flag: '<id>', text: 'id of the webhook, such as wh_…' } as const;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
-import { isRunning } from '../experiments/store/experiments.ts';
+import { isRunning } from '../experiments/store/experiment.ts';
 import { type EvaluatorOptions, maxBreakMs, needsScores, Round, sweepEveryMs } from './round.ts';
 import {
 	type EvaluationState,

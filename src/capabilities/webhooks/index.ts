@@ -1,7 +1,7 @@
 import { byAccount } from '../../core/store/control/snapshot.ts';
-import type { Capability } from '../../kit/capability.ts';
+import type { Capability } from '../../kit/capability-declaration.ts';
 import { type ActiveWebhook, wants } from './domain/webhook.ts';
-import { selectWebhooks, toActiveWebhook, webhookStore } from './store/webhooks.ts';
+import { selectWebhooks, toActiveWebhook, webhookStore } from './store/webhook-store.ts';
 
 declare module '../../core/capability.ts' {
 	interface ControlMembers extends ReturnType<typeof webhookStore> {}
@@ -33,7 +33,7 @@ export const webhooks: Capability = {
 		};
 	},
 	commands: {
-		webhook: async () => (await import('./commands/webhook.ts')).webhookCommand,
+		webhook: async () => (await import('./commands/webhook-command.ts')).webhookCommand,
 	},
 	acts: {
 		webhook: {
@@ -42,13 +42,13 @@ export const webhooks: Capability = {
 			load: () => import('./acts.ts'),
 		},
 	},
-	serving: async (server) => (await import('./serving.ts')).announceChanges(server),
+	serving: async (server) => (await import('./webhook-serving.ts')).announceChanges(server),
 	async pages() {
-		const { webhooksPage } = await import('./pages/webhooks.ts');
-		const { failingWebhooks } = await import('./pages/attention.ts');
+		const { webhooksPage } = await import('./pages/webhooks-page.ts');
+		const { failingWebhooks } = await import('./pages/webhook-attention.ts');
 		return { pages: [webhooksPage], attention: failingWebhooks };
 	},
 	jobs: {
-		background: async (at) => (await import('./jobs/background.ts')).tellReceivers(at),
+		background: async (at) => (await import('./jobs/webhook-background.ts')).tellReceivers(at),
 	},
 };

@@ -1,7 +1,7 @@
 import type { KnownAccount } from '../../core/store/control/control-store.ts';
 import { type MessageType, type Webhook, wants } from './domain/webhook.ts';
-import type { Transition } from './standing.ts';
 import type { NewMessage } from './store/outbox.ts';
+import type { Transition } from './transitions.ts';
 
 /** The visitor that a message is about. */
 interface MessageSubject {

@@ -15,7 +15,6 @@ import { wants } from './domain/webhook.ts';
 import { dataOf, messagesTo } from './message.ts';
 import { pruneOldMessages } from './old-messages.ts';
 import { begunAgain, recounted, summaryOf } from './recount.ts';
-import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
 import {
 	type EvaluationResult,
 	type EvaluationState,
@@ -33,6 +32,7 @@ import {
 	evaluatedVisitors,
 	evaluatedWithoutVisitor,
 } from './store/standings.ts';
+import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './transitions.ts';
 
 /** Interval between the starts of two sweeps over all visitors. */
 export const sweepEveryMs = 600_000;

@@ -11,7 +11,7 @@ import { readVisitorCookies, visitorCookies } from '../collect/visitor-cookies.t
 import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
 import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
 import { derivedVisitor } from '../domain/derived-vid.ts';
-import type { StoredHit } from '../domain/hit.ts';
+import type { StoredHit } from '../domain/stored-hit.ts';
 import { ApiError } from '../errors.ts';
 import { allowAllOrigins, allowCredentials, allowOrigins, isAllowedOrigin } from '../http/cors.ts';
 import { commonDomain, partyOf } from '../http/party.ts';

@@ -22,7 +22,7 @@ import {
 	uploadCheck,
 	uploadSchema,
 } from '../schema/subscription-request.ts';
-import type { UploadOutcome } from '../store/account/arriving/events.ts';
+import type { UploadOutcome } from '../store/account/arriving/arriving-events.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { RequestWriter } from '../store/serving.ts';
 import {

@@ -8,7 +8,7 @@ import { currentTag, publishedTags } from './tag-versions.ts';
 /** Bundles and minifies `tag/` into the script that browsers load. */
 export async function buildTag(): Promise<string> {
 	const { outputFiles } = await build({
-		entryPoints: [fileURLToPath(new URL('tag/tag.ts', import.meta.url))],
+		entryPoints: [fileURLToPath(new URL('tag/browser-tag.ts', import.meta.url))],
 		bundle: true,
 		write: false,
 		target: 'es2020',

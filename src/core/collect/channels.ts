@@ -1,6 +1,6 @@
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { ClickId, SourceKind } from './known-sources.ts';
-import { type Address, searchOf, webUrl } from './page.ts';
+import { type Address, searchOf, webUrl } from './page-address.ts';
 import {
 	clickIdNames,
 	clickIdOf,

@@ -1,8 +1,8 @@
 import type { ChannelRule } from '../domain/channel-rule.ts';
-import type { HitRecord } from '../domain/hit.ts';
+import type { HitRecord } from '../domain/stored-hit.ts';
 import type { HitRequest } from '../schema/hit-request.ts';
 import { arrivalOf, referrerUrl } from './channels.ts';
-import { cleanUrl, pageOf, webUrl } from './page.ts';
+import { cleanUrl, pageOf, webUrl } from './page-address.ts';
 import { allProven, type UnprovenIds } from './shown-ids.ts';
 
 const maxTitleCharacters = 200;

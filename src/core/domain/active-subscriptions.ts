@@ -1,8 +1,8 @@
 import { type Goal, namesUpload } from './goal.ts';
 import type { Profile } from './profile.ts';
-import { stepsOf } from './subscription.ts';
 import type { Cadences } from './subscription-cadence.ts';
 import { courseOf, paymentsOf } from './subscription-course.ts';
+import { stepsOf } from './subscription-steps.ts';
 
 /** A subscription that has not ended: it is paid for, or due and may still be renewed. */
 export interface ActiveSubscription {

@@ -1,5 +1,4 @@
 import { dayMs, hourMs } from '../durations.ts';
-import type { Subscription } from './subscription.ts';
 import {
 	type Cadence,
 	type Cadences,
@@ -9,6 +8,7 @@ import {
 	type Payment,
 	tellingDays,
 } from './subscription-cadence.ts';
+import type { Subscription } from './subscription-steps.ts';
 
 /**
  * `trial` has not begun: nothing was paid but the price of a trial; `trial ended` was not paid in time after that. `active` is paid

@@ -1,5 +1,5 @@
 import { minuteMs } from '../durations.ts';
-import type { HitRecord } from './hit.ts';
+import type { HitRecord } from './stored-hit.ts';
 
 /** An arrival that may be credited with a subscription. */
 export interface Touch {

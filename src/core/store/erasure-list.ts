@@ -14,7 +14,7 @@ import { dirname } from 'node:path';
 import { customerMarkOf, markOf, secretNameOf } from '../domain/derived-vid.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
-import type { MarkingSecret } from './control/accounts.ts';
+import type { MarkingSecret } from './control/account-store.ts';
 import { sync } from './sync.ts';
 
 /** One visitor, or every visitor who has shown a customer id. */

@@ -1,13 +1,13 @@
 import type { Deadline } from '../deadline.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
-import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
 import type { Participant } from '../domain/ownership.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
+import type { ArrivingHit, StoredHit } from '../domain/stored-hit.ts';
 import type { Arrival, UploadedEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
-import type { UploadOutcome } from './account/arriving/events.ts';
-import type { Receipt } from './account/reading/receipts.ts';
+import type { UploadOutcome } from './account/arriving/arriving-events.ts';
+import type { Receipt } from './account/reading/stored-receipts.ts';
 import type { RequestCounts } from './control/control-store.ts';
 
 export interface Upload extends Arrival {

@@ -1,6 +1,6 @@
 import { moneyOf } from '../../core/format/money.ts';
 import { type Html, type HtmlValue, html } from '../format/html.ts';
-import { latestEvents } from '../reading/events.ts';
+import { latestEvents } from '../reading/event-finding.ts';
 import { hitsBefore } from '../reading/histories.ts';
 import { reportOf } from '../reports/all-reports.ts';
 import { notesUnder } from '../reports/day-notes.ts';
@@ -10,7 +10,7 @@ import { shownTables, tableOf } from '../reports/report-table.ts';
 import type { ConsoleRequest } from './exchange.ts';
 import type { AccountRequest } from './page.ts';
 import { arranged, maxRows } from './page-table.ts';
-import { linksOf } from './rows.ts';
+import { linksOf } from './row-links.ts';
 import { queryText, reportQueryOf } from './view.ts';
 
 /** Rows of a page whose other tables have used up its elements. */

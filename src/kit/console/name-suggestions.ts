@@ -1,6 +1,6 @@
 import { type TouchDimension, touchDimensions } from '../../core/domain/touch.ts';
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
-import { latestEvents } from '../reading/events.ts';
+import { latestEvents } from '../reading/event-finding.ts';
 import { latestTouches } from '../reading/touch-rows.ts';
 import type { AccountRequest } from './page.ts';
 

@@ -27,7 +27,7 @@ import {
 	shownResult,
 	takesMany,
 } from '../act.ts';
-import type { Capability, ManagedActs } from '../capability.ts';
+import type { Capability, ManagedActs } from '../capability-declaration.ts';
 import { capitalised } from '../format/capitalised.ts';
 import type { Listing } from '../listing.ts';
 

@@ -1,7 +1,7 @@
 import type { CancellationEvt } from '../../core/domain/event-kind.ts';
-import { hitEntry } from '../../core/domain/hit.ts';
 import type { Gateways } from '../../core/domain/mail-gateways.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../core/domain/profile.ts';
+import { hitEntry } from '../../core/domain/stored-hit.ts';
 import { Cadences, type RenewalDays } from '../../core/domain/subscription-cadence.ts';
 import { rowsOfNames } from '../../core/store/account/reading/rows.ts';
 import { vidsAfter } from '../../core/store/account/reading/visitors.ts';

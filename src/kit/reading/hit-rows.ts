@@ -1,4 +1,4 @@
-import type { HitRecord } from '../../core/domain/hit.ts';
+import type { HitRecord } from '../../core/domain/stored-hit.ts';
 import { type Reading, raw, rowsOf, select, tuplesOf } from '../../core/store/steps.ts';
 import { firstReceivedMs } from './journey-events.ts';
 import { each, forNames } from './row-pages.ts';

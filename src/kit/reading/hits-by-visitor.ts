@@ -1,4 +1,4 @@
-import type { HitRecord } from '../../core/domain/hit.ts';
+import type { HitRecord } from '../../core/domain/stored-hit.ts';
 import { rowsOfNames } from '../../core/store/account/reading/rows.ts';
 import { type Reading, raw, select } from '../../core/store/steps.ts';
 import { eventsUpTo } from './journey-events.ts';

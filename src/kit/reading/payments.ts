@@ -1,8 +1,8 @@
 import type { CancellationEvt } from '../../core/domain/event-kind.ts';
 import { compareEvents } from '../../core/domain/event-order.ts';
-import { type Step, startOf, stepsOf } from '../../core/domain/subscription.ts';
 import type { CadenceTable, Paid } from '../../core/domain/subscription-cadence.ts';
 import { paymentsOf } from '../../core/domain/subscription-course.ts';
+import { type Step, startOf, stepsOf } from '../../core/domain/subscription-steps.ts';
 import { type OfNames, rowsOfNames } from '../../core/store/account/reading/rows.ts';
 import { type Reading, rowsOf, select } from '../../core/store/steps.ts';
 import { cadenceTableOf } from './learned-cadences.ts';

@@ -1,6 +1,6 @@
-import type { HitRecord } from '../../core/domain/hit.ts';
 import { neverProven } from '../../core/domain/ownership.ts';
 import type { Profile } from '../../core/domain/profile.ts';
+import type { HitRecord } from '../../core/domain/stored-hit.ts';
 import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../core/domain/subscription-event.ts';
 import { isoTime } from '../../core/format/iso-time.ts';
 import { holdingOrder } from '../../core/store/account/owners/identity-links.ts';

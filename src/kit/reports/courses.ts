@@ -11,7 +11,7 @@ import {
 import { type Course, paymentsOf } from '../../core/domain/subscription-course.ts';
 import { dayMs } from '../../core/durations.ts';
 import { counted } from '../../core/format/numbers.ts';
-import type { Account } from '../../core/store/control/accounts.ts';
+import type { Account } from '../../core/store/control/account-store.ts';
 import type { Reading } from '../../core/store/steps.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
 import { cadenceTableOf } from '../reading/learned-cadences.ts';

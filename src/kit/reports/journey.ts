@@ -1,4 +1,4 @@
-import type { Subscription, SubscriptionStep } from '../../core/domain/subscription.ts';
+import type { Subscription, SubscriptionStep } from '../../core/domain/subscription-steps.ts';
 import type { Touch } from '../../core/domain/touch.ts';
 import { countBelow } from '../../core/scoring/rows/count-below.ts';
 import { type Calendar, monthsBetween, partOf, type Span, type SpanLength } from './calendar.ts';

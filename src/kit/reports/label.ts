@@ -1,6 +1,6 @@
 import type { Touch, TouchDimension } from '../../core/domain/touch.ts';
 import { hidden, withoutHidden } from '../format/hidden-characters.ts';
-import type { LabelledPath } from './model.ts';
+import type { LabelledPath } from './attribution-model.ts';
 import { byCount } from './sums.ts';
 
 /** Properties of subscriptions that reports can group them by, besides those of their touches. */

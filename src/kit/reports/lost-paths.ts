@@ -1,7 +1,7 @@
 import type { Touch } from '../../core/domain/touch.ts';
 import { dayMs } from '../../core/durations.ts';
+import { valueAt } from './exact-percentile.ts';
 import { LabelNumbers } from './label-numbers.ts';
-import { valueAt } from './percentile.ts';
 
 /**
  * How long a visitor without a subscription must have stayed away to be lost: longer than 99 of 100 subscribers ever did on their

@@ -2,7 +2,7 @@ import { compareTexts } from '../../core/domain/compare-texts.ts';
 import { type CancellationEvt, isCancellation } from '../../core/domain/event-kind.ts';
 import { compareEvents } from '../../core/domain/event-order.ts';
 import type { Gateways } from '../../core/domain/mail-gateways.ts';
-import { type Subscription, subscriptionOf } from '../../core/domain/subscription.ts';
+import { type Subscription, subscriptionOf } from '../../core/domain/subscription-steps.ts';
 import { isFromPayment, isWanted, type Touch, type WantedTouch } from '../../core/domain/touch.ts';
 import { parseOrigin } from '../../core/store/account/profiles/touches.ts';
 import type { Reading } from '../../core/store/steps.ts';

@@ -3,11 +3,8 @@ import type { RenewalDays } from '../../core/domain/subscription-cadence.ts';
 import { type EventLabel, eventLabelNames, eventLabels } from '../../core/domain/subscription-event.ts';
 import { type TouchDimension, touchDimensions, touchNames } from '../../core/domain/touch.ts';
 import { OperatorError } from '../../core/errors.ts';
-import type { Account } from '../../core/store/control/accounts.ts';
+import type { Account } from '../../core/store/control/account-store.ts';
 import { day, pastMoment, positiveNumber, storableText, wholeNumber } from '../format/values.ts';
-import { type SpanLength, spanLengths } from './calendar.ts';
-import type { Basis } from './journey.ts';
-import { type Dimension, type Grouping, isOfTouches, planDimensions } from './label.ts';
 import {
 	type AttributionModel,
 	attributionModels,
@@ -15,7 +12,10 @@ import {
 	defaultModel,
 	type OneTouchModel,
 	oneTouchModels,
-} from './model.ts';
+} from './attribution-model.ts';
+import { type SpanLength, spanLengths } from './calendar.ts';
+import type { Basis } from './journey.ts';
+import { type Dimension, type Grouping, isOfTouches, planDimensions } from './label.ts';
 import { defaultLookbackDays } from './path.ts';
 
 /** The account that a report is about. */

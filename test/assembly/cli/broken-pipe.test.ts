@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { engines } from '../../core/store/engines.ts';
 import { eventually } from '../../eventually.ts';
 import { mainPath, ServeProcess, TestProcess } from '../../process.ts';

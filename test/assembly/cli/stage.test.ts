@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { engines, enginesAboveContract, storedContent } from '../../core/store/engines.ts';
 import { schemasAt } from '../../core/store/other-program.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../../process.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { damageTable } from '../../core/store/damage.ts';
 import { assertRefused, caskadeWithin, type Ended, mainPath, TestProcess } from '../../process.ts';
 import { takesLong } from '../../quick.ts';

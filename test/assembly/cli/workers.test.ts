@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import type { UsagePlan } from '../../../src/core/domain/usage-plan.ts';
-import { subscriptionEvents } from '../../../src/core/store/account/reading/events.ts';
 import { countRows } from '../../../src/core/store/account/reading/rows.ts';
+import { subscriptionEvents } from '../../../src/core/store/account/reading/stored-events.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import { installedPostgresDatabase } from '../../core/store/postgres-server.ts';
 import { eventually } from '../../eventually.ts';

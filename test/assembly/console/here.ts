@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Console, createConsole } from '../../../src/assembly/console/console.ts';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import type { TrainingJob } from '../../../src/capabilities/training/jobs/training-jobs.ts';

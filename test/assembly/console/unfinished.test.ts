@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createConsole } from '../../../src/assembly/console/console.ts';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';

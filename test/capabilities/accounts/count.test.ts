@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { countMatches, type MatchCount } from '../../../src/capabilities/accounts/count.ts';
 import { type Profile, profileOf } from '../../../src/core/domain/profile.ts';
 import { dayMs } from '../../../src/core/durations.ts';

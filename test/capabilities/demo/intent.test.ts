@@ -5,7 +5,7 @@ import { demoStream } from '../../../src/capabilities/demo/stream.ts';
 import { train } from '../../../src/capabilities/training/judge/train.ts';
 import { DatasetBuilder } from '../../../src/capabilities/training/rows/dataset.ts';
 import { arrivalOf } from '../../../src/core/collect/channels.ts';
-import { pageOf } from '../../../src/core/collect/page.ts';
+import { pageOf } from '../../../src/core/collect/page-address.ts';
 import { visitorFacts } from '../../../src/core/domain/facts.ts';
 import { apply, type LogEntry, type Profile } from '../../../src/core/domain/profile.ts';
 import { dayMs } from '../../../src/core/durations.ts';

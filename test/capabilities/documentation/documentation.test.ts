@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import axe from 'axe-core';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { faultsOf } from '../../assembly/console/markup.ts';
 import { browserTestMs, launchBrowser, openContext, withoutBrowser } from '../../core/collect/browser.ts';
 import { takesLong } from '../../quick.ts';

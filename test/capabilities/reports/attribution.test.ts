@@ -6,8 +6,8 @@ import { MarkovChain } from '../../../src/capabilities/reports/markov.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { apportion } from '../../../src/kit/reports/apportion.ts';
+import { attributionModels, pathModels, weightsOf } from '../../../src/kit/reports/attribution-model.ts';
 import { countedSteps } from '../../../src/kit/reports/journey.ts';
-import { attributionModels, pathModels, weightsOf } from '../../../src/kit/reports/model.ts';
 import { examples } from '../../quick.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, madeUpLost, touch } from './made-up.ts';
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { updateAccount } from '../../../src/capabilities/accounts/acts/accounts.ts';
+import { updateAccount } from '../../../src/capabilities/accounts/acts/account-acts.ts';
 import { describeMovement } from '../../../src/capabilities/reports/movement.ts';
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
 import { activeSubscriptions, scoredFor } from '../../../src/core/domain/active-subscriptions.ts';
 import { visitorFacts } from '../../../src/core/domain/facts.ts';
 import { goalDefaults, reachedOf } from '../../../src/core/domain/goal.ts';
 import { type Profile, profileOf } from '../../../src/core/domain/profile.ts';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { Cadences, emptyCadenceTable } from '../../../src/core/domain/subscription-cadence.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { runAct } from '../../../src/kit/act.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';

@@ -1,11 +1,11 @@
 import { type HistoryEvent, storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
-import type { HistoryHit } from '../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../src/core/domain/stored-hit.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
+import { attributionModels } from '../../../src/kit/reports/attribution-model.ts';
 import type { CourseSettings } from '../../../src/kit/reports/courses.ts';
-import { attributionModels } from '../../../src/kit/reports/model.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';
 import { queryOf, type ReportQuery } from '../../../src/kit/reports/report-query.ts';
 import { addAccount } from '../../core/store/engines.ts';

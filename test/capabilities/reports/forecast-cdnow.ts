@@ -1,5 +1,5 @@
 import { cameSince, forecast } from '../../../src/capabilities/reports/forecast.ts';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { coursesOf, isPaid } from '../../../src/kit/reports/courses.ts';
 import { cdnowEvents } from './cdnow.ts';

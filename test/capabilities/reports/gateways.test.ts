@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import { graceMs, keepDays } from '../../../src/capabilities/reports/kept-days.ts';
-import type { HistoryHit } from '../../../src/core/domain/hit.ts';
+import { graceMs, keepDays } from '../../../src/capabilities/reports/day-figures.ts';
+import type { HistoryHit } from '../../../src/core/domain/stored-hit.ts';
 import { dayMs, minuteMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';

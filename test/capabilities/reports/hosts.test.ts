@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HitRecord } from '../../../src/core/domain/hit.ts';
+import type { HitRecord } from '../../../src/core/domain/stored-hit.ts';
 import { enginesAboveContract, openFor } from '../../core/store/engines.ts';
 import { type Entry, fill, report, sale, visit } from './filled.ts';
 

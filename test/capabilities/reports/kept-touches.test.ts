@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { pruneAll } from '../../../src/capabilities/upkeep/jobs/retention.ts';
+import { pruneAll } from '../../../src/capabilities/upkeep/jobs/retention-job.ts';
 import { copyStore } from '../../../src/capabilities/upkeep/store/copy.ts';
 import { eraseVisitor } from '../../../src/capabilities/visitors/store/erasure.ts';
 import { rebuildAll } from '../../../src/capabilities/visitors/store/rebuilding.ts';

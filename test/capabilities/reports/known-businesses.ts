@@ -1,5 +1,5 @@
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import type { RenewalDays } from '../../../src/core/domain/subscription-cadence.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import type { Journey } from '../../../src/kit/reports/journey.ts';

@@ -1,6 +1,6 @@
-import type { Experiment } from '../../../src/capabilities/experiments/store/experiments.ts';
+import type { Experiment } from '../../../src/capabilities/experiments/store/experiment.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import type { HistoryHit } from '../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../src/core/domain/stored-hit.ts';
 import { dayMs, hourMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { Store } from '../../../src/core/store/store.ts';

@@ -1,5 +1,5 @@
 import { storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import type { HistoryHit } from '../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../src/core/domain/stored-hit.ts';
 import { dayMs, hourMs, minuteMs } from '../../../src/core/durations.ts';
 import { foldAll } from '../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import type { Touch } from '../../../src/core/domain/touch.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import type { Journey } from '../../../src/kit/reports/journey.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attribute } from '../../../src/capabilities/reports/attribution.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
-import type { AttributionModel } from '../../../src/kit/reports/model.ts';
+import type { AttributionModel } from '../../../src/kit/reports/attribution-model.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';
 import { reportPage } from '../../../src/kit/reports/report-page.ts';
 import { reportCsv, reportText } from '../../../src/kit/reports/report-table.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import { type CreditedPath, creditOf } from '../../../src/capabilities/reports/credit.ts';
+import type { AttributionModel } from '../../../src/kit/reports/attribution-model.ts';
 import { noAmounts } from '../../../src/kit/reports/journey.ts';
-import type { AttributionModel } from '../../../src/kit/reports/model.ts';
 
 const folder = join(import.meta.dirname, '../../../../shared/data');
 const file = join(folder, 'channelattribution_pathdata.csv');

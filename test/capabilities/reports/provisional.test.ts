@@ -8,7 +8,7 @@ import {
 	retentionByAge,
 	retentionReport,
 } from '../../../src/capabilities/reports/retention.ts';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';

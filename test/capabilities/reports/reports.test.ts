@@ -7,14 +7,14 @@ import { describePaths, pathText } from '../../../src/capabilities/reports/paths
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
 import { describeRenewals } from '../../../src/capabilities/reports/renewals.ts';
 import { describeSpending } from '../../../src/capabilities/reports/spend.ts';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { noCadences } from '../../../src/core/domain/subscription-cadence.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs, hourMs } from '../../../src/core/durations.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { coursesOf, isPaid, type PaidJourney, planOf } from '../../../src/kit/reports/courses.ts';
+import { percentilesOf } from '../../../src/kit/reports/exact-percentile.ts';
 import type { Journey } from '../../../src/kit/reports/journey.ts';
 import { pathOf, VisitorTouches } from '../../../src/kit/reports/path.ts';
-import { percentilesOf } from '../../../src/kit/reports/percentile.ts';
 import { examples } from '../../quick.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, touch } from './made-up.ts';
 

@@ -1,7 +1,7 @@
 import { describeMovement } from '../../../src/capabilities/reports/movement.ts';
 import { projectionOf, Renewals } from '../../../src/capabilities/reports/projection.ts';
 import { describeRenewals } from '../../../src/capabilities/reports/renewals.ts';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
 import { coursesOf, isPaid, planOf } from '../../../src/kit/reports/courses.ts';

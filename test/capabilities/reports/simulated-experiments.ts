@@ -4,7 +4,7 @@ import {
 	differenceOf,
 	GroupSums,
 } from '../../../src/capabilities/experiments/reports/lift-estimate.ts';
-import type { Experiment } from '../../../src/capabilities/experiments/store/experiments.ts';
+import type { Experiment } from '../../../src/capabilities/experiments/store/experiment.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 

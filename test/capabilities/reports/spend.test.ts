@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeSpending } from '../../../src/capabilities/reports/spend.ts';
 import { noCadences } from '../../../src/core/domain/subscription-cadence.ts';
+import type { AttributionModel } from '../../../src/kit/reports/attribution-model.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';
-import type { AttributionModel } from '../../../src/kit/reports/model.ts';
 import { some } from '../../quick.ts';
 import { allTime, journey, lostPaths, touch } from './made-up.ts';
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { describeMovement } from '../../../src/capabilities/reports/movement.ts';
 import { describeRenewals } from '../../../src/capabilities/reports/renewals.ts';
 import { type TriedRow, trialsReport } from '../../../src/capabilities/reports/trials.ts';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { Calendar } from '../../../src/kit/reports/calendar.ts';

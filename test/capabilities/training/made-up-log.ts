@@ -1,5 +1,5 @@
 import { storeHistory } from '../../../src/capabilities/history/store/past-history.ts';
-import type { HitRecord } from '../../../src/core/domain/hit.ts';
+import type { HitRecord } from '../../../src/core/domain/stored-hit.ts';
 import type { SubscriptionEvent } from '../../../src/core/domain/subscription-event.ts';
 import { dayMs, hourMs } from '../../../src/core/durations.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';

@@ -1,5 +1,5 @@
-import type { TrainingReport } from '../../../src/capabilities/training/judge/report.ts';
 import { train } from '../../../src/capabilities/training/judge/train.ts';
+import type { TrainingReport } from '../../../src/capabilities/training/judge/training-report.ts';
 import { DatasetBuilder } from '../../../src/capabilities/training/rows/dataset.ts';
 import { profileFeatures } from '../../../src/capabilities/training/rows/vocabulary.ts';
 import { type LogEntry, type Profile, profileOf } from '../../../src/core/domain/profile.ts';

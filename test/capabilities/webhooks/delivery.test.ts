@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { WebhookJob } from '../../../src/capabilities/webhooks/jobs/webhooks.ts';
+import { WebhookJob } from '../../../src/capabilities/webhooks/jobs/webhook-job.ts';
 import { replayMessages } from '../../../src/capabilities/webhooks/old-messages.ts';
 import { deliveries } from '../../../src/capabilities/webhooks/store/outbox.ts';
 import { dayMs } from '../../../src/core/durations.ts';

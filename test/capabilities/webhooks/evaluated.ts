@@ -1,10 +1,10 @@
 import type { TestContext } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import type { WebhookEvent } from '../../../src/capabilities/webhooks/domain/webhook.ts';
 import { webhookEvents } from '../../../src/capabilities/webhooks/domain/webhook.ts';
 import { Evaluator } from '../../../src/capabilities/webhooks/evaluator.ts';
 import { AccessDirectory } from '../../../src/core/access/directory.ts';
-import type { ArrivingHit, HitRecord, StoredHit } from '../../../src/core/domain/hit.ts';
+import type { ArrivingHit, HitRecord, StoredHit } from '../../../src/core/domain/stored-hit.ts';
 import { scorerOf, type VisitorScorer } from '../../../src/core/scoring/serve/visitor-scorer.ts';
 import type { ServingWriter } from '../../../src/core/store/serving.ts';
 import type { Row } from '../../../src/core/store/steps.ts';

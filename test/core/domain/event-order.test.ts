@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compareEvents, type OrderedEvent } from '../../../src/core/domain/event-order.ts';
 import { profileOf } from '../../../src/core/domain/profile.ts';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 
 const events = [
 	{ tid: 'refund', revenuePence: -499, evt: 'newsletter' },

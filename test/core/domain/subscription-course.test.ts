@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { subscriptionOf } from '../../../src/core/domain/subscription.ts';
 import { Cadences } from '../../../src/core/domain/subscription-cadence.ts';
 import { courseOf, paymentsOf, recurringPenceOf } from '../../../src/core/domain/subscription-course.ts';
+import { subscriptionOf } from '../../../src/core/domain/subscription-steps.ts';
 import { dayMs } from '../../../src/core/durations.ts';
 import { cadenceTableOf } from '../../../src/kit/reading/learned-cadences.ts';
 

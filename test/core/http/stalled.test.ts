@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
-import { readTls } from '../../../src/core/http/tls.ts';
+import { readTls } from '../../../src/core/http/https.ts';
 import { eventually } from '../../eventually.ts';
 import { appOver } from '../../faulty-store.ts';
 

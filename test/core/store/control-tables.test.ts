@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { capabilities } from '../../../src/assembly/capabilities.ts';
-import { coreTables } from '../../../src/core/store/control/tables.ts';
+import { coreTables } from '../../../src/core/store/control/control-tables.ts';
 import { changing, having, inserting, raw, select, sql } from '../../../src/core/store/steps.ts';
 
 const tables = [...coreTables, ...capabilities.flatMap(({ nouns }) => nouns?.tables ?? [])];

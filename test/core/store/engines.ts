@@ -4,11 +4,11 @@ import type { TestContext } from 'node:test';
 import { Deadline } from '../../../src/core/deadline.ts';
 import type { SubscriptionEvent, UploadedEvent } from '../../../src/core/domain/subscription-event.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
-import type { UploadOutcome } from '../../../src/core/store/account/arriving/events.ts';
+import type { UploadOutcome } from '../../../src/core/store/account/arriving/arriving-events.ts';
 import {
 	type StoredSubscriptionEvent,
 	subscriptionEvents as storedSubscriptionEvents,
-} from '../../../src/core/store/account/reading/events.ts';
+} from '../../../src/core/store/account/reading/stored-events.ts';
 import type { ServingWriter, WriterEvents } from '../../../src/core/store/serving.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import { allTests } from '../../at-end.ts';

@@ -1,4 +1,4 @@
-import type { ArrivingHit, HitRecord } from '../../../src/core/domain/hit.ts';
+import type { ArrivingHit, HitRecord } from '../../../src/core/domain/stored-hit.ts';
 import type { Steps } from '../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import { receivedAtMs } from './engines.ts';

@@ -5,8 +5,8 @@ import type { QuotaLedger } from '../../../src/core/access/quota.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../../src/core/domain/quota-lease.ts';
 import { settleQuotas } from '../../../src/core/store/control/quota-leases.ts';
 import { migrationFiles } from '../../../src/core/store/migrations.ts';
-import { Connection } from '../../../src/core/store/sqlite/engine/connection.ts';
-import { runSteps } from '../../../src/core/store/sqlite/engine/run-steps.ts';
+import { Connection } from '../../../src/core/store/sqlite/engine/sqlite-connection.ts';
+import { runSteps } from '../../../src/core/store/sqlite/engine/sqlite-run-steps.ts';
 
 const tables = migrationFiles('sqlite', 'control').map((path) => readFileSync(path, 'utf8'));
 

@@ -1,5 +1,5 @@
+import { type ClientTable, clientTables } from '../../../src/core/store/account/client-tables.ts';
 import { tableRows } from '../../../src/core/store/account/reading/rows.ts';
-import { type ClientTable, clientTables } from '../../../src/core/store/account/tables.ts';
 import { settleAll } from '../../../src/core/store/settle-all.ts';
 import type { Row, Steps, Value } from '../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';

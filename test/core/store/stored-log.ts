@@ -1,4 +1,4 @@
-import type { HitRecord } from '../../../src/core/domain/hit.ts';
+import type { HitRecord } from '../../../src/core/domain/stored-hit.ts';
 import type { Reading } from '../../../src/core/store/steps.ts';
 import type { OpenStore } from '../../../src/core/store/store.ts';
 import type { Touch } from '../../histories/model.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openStore } from '../../../src/assembly/open.ts';
+import { openStore } from '../../../src/assembly/open-store.ts';
 import { goalDefaults } from '../../../src/core/domain/goal.ts';
 import { compute } from '../../../src/kit/jobs/compute.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../../capabilities/training/made-up-log.ts';

@@ -13,9 +13,9 @@ import { planTable } from '../../../kit/console/plan-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
 import { assumedRenewals } from '../../../kit/reports/courses.ts';
-import { settingFields, typedSettings, updateAccount } from '../acts/accounts.ts';
-import { createGoal, deleteGoal, updateGoal } from '../acts/goals.ts';
-import { issueKey, revokeKey } from '../acts/keys.ts';
+import { settingFields, typedSettings, updateAccount } from '../acts/account-acts.ts';
+import { createGoal, deleteGoal, updateGoal } from '../acts/goal-acts.ts';
+import { issueKey, revokeKey } from '../acts/key-acts.ts';
 import { relabelledAmounts } from '../store/stored-amounts.ts';
 
 const actions: Actions<AccountRequest> = {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ExperimentGroup } from '../../../core/domain/experiment-group.ts';
 import type { Participant } from '../../../core/domain/ownership.ts';
-import { type Experiment, isRunning } from '../store/experiments.ts';
+import { type Experiment, isRunning } from '../store/experiment.ts';
 import { type HashKey, keyedHash } from './keyed-hash.ts';
 
 /**

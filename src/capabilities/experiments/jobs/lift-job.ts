@@ -6,7 +6,7 @@ import { trainExperiment } from '../../training/judge/experiment-training.ts';
 import { requireGoal } from '../../training/judge/model-versions.ts';
 import { drawOf } from '../domain/draw.ts';
 import { entrantsIn } from '../reports/experiment-entries.ts';
-import { endOf } from '../store/experiments.ts';
+import { endOf } from '../store/experiment.ts';
 
 /**
  * Learns from an experiment for whom being treated changes most, on the thread of jobs.

@@ -5,8 +5,9 @@ import { OperatorError } from '../../../core/errors.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { counted, formatNumber, formatPercent, formatShare } from '../../../core/format/numbers.ts';
 import { historyExtent } from '../../../kit/reading/histories.ts';
-import { signed } from '../../../kit/reports/answer.ts';
+import { signed } from '../../../kit/reports/answer-text.ts';
 import { addDays, type Calendar } from '../../../kit/reports/calendar.ts';
+import { valueAt } from '../../../kit/reports/exact-percentile.ts';
 import {
 	type Amounts,
 	allTime,
@@ -18,13 +19,12 @@ import {
 	totalOf,
 } from '../../../kit/reports/journey.ts';
 import { none } from '../../../kit/reports/label.ts';
-import { valueAt } from '../../../kit/reports/percentile.ts';
 import { readSubscriptions } from '../../../kit/reports/read-journeys.ts';
 import { reportThat, type SideTable, styled } from '../../../kit/reports/report.ts';
 import { dots } from '../../../kit/reports/report-rows.ts';
 import { goalsAsked } from '../../training/reports/promises.ts';
 import { drawOf } from '../domain/draw.ts';
-import { type Experiment, endOf } from '../store/experiments.ts';
+import { type Experiment, endOf } from '../store/experiment.ts';
 import { type Entrant, type Entrants, entrantsIn } from './experiment-entries.ts';
 import { type Difference, differenceOf, GroupSums, isMismatched } from './lift-estimate.ts';
 

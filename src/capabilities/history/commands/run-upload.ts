@@ -20,7 +20,7 @@ import { keepAliveFetch } from '../upload/keep-alive-fetch.ts';
 import { ProgressFile } from '../upload/progress-file.ts';
 import { ReportFiles } from '../upload/report-files.ts';
 import { RowOutcomes } from '../upload/row-outcomes.ts';
-import { exitConflicts } from './conflicts.ts';
+import { exitConflicts } from './conflicts-command.ts';
 import {
 	adviceOn,
 	conflictText,

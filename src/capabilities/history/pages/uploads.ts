@@ -12,7 +12,7 @@ import { nameOf, sortedTable, tabs, timeOf } from '../../../kit/console/page-tab
 import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { day } from '../../../kit/format/values.ts';
-import { latestEvents, type TracedEvent } from '../../../kit/reading/events.ts';
+import { latestEvents, type TracedEvent } from '../../../kit/reading/event-finding.ts';
 import { addDays } from '../../../kit/reports/calendar.ts';
 import { notesUnder } from '../../../kit/reports/day-notes.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';

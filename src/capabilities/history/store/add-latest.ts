@@ -1,5 +1,5 @@
-import { type HistoryHit, hitEntry } from '../../../core/domain/hit.ts';
 import { apply, compareEntries, type Profile } from '../../../core/domain/profile.ts';
+import { type HistoryHit, hitEntry } from '../../../core/domain/stored-hit.ts';
 import { LoadedProfiles } from '../../../core/store/account/profiles/stored-profiles.ts';
 import { type StoredTouch, storedTouch } from '../../../core/store/account/profiles/touches.ts';
 import type { Row } from '../../../core/store/steps.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { HitRecord } from '../../../core/domain/hit.ts';
+import type { HitRecord } from '../../../core/domain/stored-hit.ts';
 import { type Reading, type Row, raw, type Steps, select } from '../../../core/store/steps.ts';
 
 /** The maximum number of rows of a long log that an import reads in one transaction. */

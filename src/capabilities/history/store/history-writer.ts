@@ -1,4 +1,4 @@
-import type { HistoryHit } from '../../../core/domain/hit.ts';
+import type { HistoryHit } from '../../../core/domain/stored-hit.ts';
 import { BatchSizer, type BatchSizes } from '../../../core/store/batch-sizer.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { type CrowdedMoment, isCrowded, readCrowded } from './crowded-moment.ts';

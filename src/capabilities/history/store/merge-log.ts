@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { continuesVisit, type HistoryHit, visitTimeoutMs } from '../../../core/domain/hit.ts';
+import { continuesVisit, type HistoryHit, visitTimeoutMs } from '../../../core/domain/stored-hit.ts';
 import { type Query, type Row, raw, rowsOf, type Steps, select } from '../../../core/store/steps.ts';
 import { unique } from '../../../core/store/unique.ts';
 import {

@@ -1,5 +1,5 @@
-import type { HistoryHit } from '../../../core/domain/hit.ts';
 import { eventKeys } from '../../../core/domain/ownership.ts';
+import type { HistoryHit } from '../../../core/domain/stored-hit.ts';
 import {
 	type Arrival,
 	type StoredEvent,
@@ -16,7 +16,7 @@ import {
 	ownersAmong,
 	storeEvents,
 	type UploadOutcome,
-} from '../../../core/store/account/arriving/events.ts';
+} from '../../../core/store/account/arriving/arriving-events.ts';
 import { forgetAcquisitionsOf, forgetDays } from '../../../core/store/account/arriving/forget-days.ts';
 import { insertHits } from '../../../core/store/account/arriving/hits.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Configuration } from 'openid-client';
 import type { SsoSettings } from '../../../kit/console/exchange.ts';
-import type { Identity } from '../store/people.ts';
+import type { Identity } from '../store/people-store.ts';
 
 /** What the browser keeps between the way to the provider and the way back. */
 interface Journey {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { OperatorError } from '../../../core/errors.ts';
-import type { ControlDoors } from '../../../core/store/control/tables.ts';
+import type { ControlDoors } from '../../../core/store/control/control-tables.ts';
 import { having, inserting, select, sql } from '../../../core/store/steps.ts';
 import type { NamedView } from '../../../kit/console/links.ts';
 

@@ -1,8 +1,8 @@
 import { isoTime } from '../../../core/format/iso-time.ts';
-import type { ControlDoors } from '../../../core/store/control/tables.ts';
+import type { ControlDoors } from '../../../core/store/control/control-tables.ts';
 import { having, inserting, type Reading, select, sql } from '../../../core/store/steps.ts';
 import { isLive, type KnownSession, type SignInMethod, sessionLifetime } from '../../../kit/person.ts';
-import { selectPerson } from './people.ts';
+import { selectPerson } from './people-store.ts';
 
 /** A session as people see it. */
 export interface ListedSession {

@@ -16,7 +16,7 @@ import { describeErrors, describeJson } from '../../../core/http/openapi.ts';
 import { describeProblems } from '../../../core/schema/problems.ts';
 import { exampleEvent, storedEventSchema } from '../../../core/schema/subscription-request.ts';
 import { Type } from '../../../core/schema/type.ts';
-import type { Receipt } from '../../../core/store/account/reading/receipts.ts';
+import type { Receipt } from '../../../core/store/account/reading/stored-receipts.ts';
 import type { KnownAccount } from '../../../core/store/control/control-store.ts';
 import type { ServingReader } from '../../../core/store/serving.ts';
 import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from './receipt-request.ts';

@@ -2,7 +2,7 @@ import { dayMs } from '../../../core/durations.ts';
 import type { AccountRequest } from '../../../kit/console/page.ts';
 import { tagSnippet, unknownOrigin } from '../../../kit/console/tag-snippet.ts';
 import { asWritten, type Html, html } from '../../../kit/format/html.ts';
-import { latestEvents } from '../../../kit/reading/events.ts';
+import { latestEvents } from '../../../kit/reading/event-finding.ts';
 import { hitsBefore } from '../../../kit/reading/histories.ts';
 
 /** What uploads one event of 0 pence, in each language. */

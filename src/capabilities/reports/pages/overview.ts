@@ -5,7 +5,7 @@ import { aboveTables, answerOf, newWarnings, nothingIn, sectionOf } from '../../
 import { noteForm } from '../../../kit/console/note-form.ts';
 import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { tabs } from '../../../kit/console/page-table.ts';
-import { linksOf, rowsPath } from '../../../kit/console/rows.ts';
+import { linksOf, rowsPath } from '../../../kit/console/row-links.ts';
 import { queryText, reportQueryOf, spanLengthOf } from '../../../kit/console/view.ts';
 import { type Html, type HtmlValue, html } from '../../../kit/format/html.ts';
 import { may } from '../../../kit/person.ts';
@@ -17,8 +17,8 @@ import { tableOf } from '../../../kit/reports/report-table.ts';
 import { activityReport } from '../activity.ts';
 import { attributionReport } from '../attribution.ts';
 import { coverageReport } from '../coverage.ts';
-import { attention } from './attention.ts';
 import { firstSteps } from './first-steps.ts';
+import { attention } from './report-attention.ts';
 
 /** With the page that tells more, and the rows. */
 const tiles = [

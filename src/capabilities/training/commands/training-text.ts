@@ -5,7 +5,6 @@ import type { GoalReport } from '../judge/account-training.ts';
 import type { ExperimentReport, TrainedLift } from '../judge/experiment-training.ts';
 import type { GroupCounts } from '../judge/train-lift.ts';
 import { figuresOf, tablesOf } from '../pages/report-figures.ts';
-import type { PrintedTraining } from '../pages/report-page.ts';
 import {
 	choiceSentences,
 	fixed,
@@ -16,6 +15,7 @@ import {
 	verdictOf,
 	withInterval,
 } from '../pages/report-text.ts';
+import type { PrintedTraining } from '../pages/training-page.ts';
 
 /** Prints two lines on each model, and with `verbose` how it was trained and judged. */
 export function printTraining(

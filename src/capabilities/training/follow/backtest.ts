@@ -24,8 +24,8 @@ import {
 	meanOfGroups,
 } from '../fit/measure.ts';
 import { difference } from '../judge/choose.ts';
-import type { TrainingReport } from '../judge/report.ts';
 import { train } from '../judge/train.ts';
+import type { TrainingReport } from '../judge/training-report.ts';
 import { accountRows } from '../rows/account-rows.ts';
 import { profilesAt } from '../rows/snapshots.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';

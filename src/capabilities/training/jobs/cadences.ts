@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { emptyCadenceTable } from '../../../core/domain/subscription-cadence.ts';
-import type { Account } from '../../../core/store/control/accounts.ts';
+import type { Account } from '../../../core/store/control/account-store.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { learnedCadences } from '../../../kit/reading/payments.ts';
 

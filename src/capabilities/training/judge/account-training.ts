@@ -10,8 +10,8 @@ import type { Estimate } from '../fit/measure.ts';
 import { accountRows, type GoalRows, type TrainingHistory } from '../rows/account-rows.ts';
 import type { Dataset } from '../rows/dataset.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
-import type { LikelyLeak, TrainingReport } from './report.ts';
 import { type TrainedModel, type TrainingOptions, train } from './train.ts';
+import type { LikelyLeak, TrainingReport } from './training-report.ts';
 
 /** The report on one goal of an account, which is stored with the model. */
 export interface GoalReport extends TrainingReport {

@@ -1,7 +1,7 @@
 import { recencies } from '../../../core/scoring/rows/recency.ts';
 import { mean, meanOfGroups } from '../fit/measure.ts';
 import type { FoldModels, Trial } from './fold-models.ts';
-import { type Choice, minConversions } from './report.ts';
+import { type Choice, minConversions } from './training-report.ts';
 
 /** What models of earlier rows predict for the judged rows of a block. */
 export type ComparedModels = Pick<FoldModels, 'judged' | 'baseLosses' | 'logistic' | 'boosting'>;

@@ -10,7 +10,7 @@ import {
 import { type Dataset, visitorWeights } from '../rows/dataset.ts';
 import { choose } from './choose.ts';
 import type { FoldModels } from './fold-models.ts';
-import type { BlockMeasures, Counts, LaterMeasures, RowMeasures, VisitMeasures } from './report.ts';
+import type { BlockMeasures, Counts, LaterMeasures, RowMeasures, VisitMeasures } from './training-report.ts';
 
 /** The first blocks only choose; the others are judged. */
 const choosingBlocks = 2;

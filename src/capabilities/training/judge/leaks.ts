@@ -1,7 +1,7 @@
 import { binOf } from '../../../core/scoring/model/scorer.ts';
 import { quantileCuts } from '../fit/cuts.ts';
 import { type Dataset, sampleOf, visitorWeights } from '../rows/dataset.ts';
-import { type LikelyLeak, minConversions } from './report.ts';
+import { type LikelyLeak, minConversions } from './training-report.ts';
 
 /** The share of the base rate's log loss that no feature is expected to explain by itself. */
 const nearlyAll = 0.9;

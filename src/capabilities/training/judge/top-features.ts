@@ -2,7 +2,7 @@ import type { Scorer } from '../../../core/scoring/model/scorer.ts';
 import { product } from '../fit/logistic.ts';
 import { midRanks } from '../fit/measure.ts';
 import { type Dataset, featureRows, sampleOf } from '../rows/dataset.ts';
-import type { TopFeature } from './report.ts';
+import type { TopFeature } from './training-report.ts';
 
 const sampledRows = 400;
 const maxFeatures = 10;

@@ -19,8 +19,8 @@ import { timeFolds } from './folds.ts';
 import { countsOf, judge } from './judge.ts';
 import { likelyLeaks } from './leaks.ts';
 import { levelShifts, rateOf } from './level.ts';
-import { type LevelReport, minConversions, type TrainingReport, type Verdict } from './report.ts';
 import { topFeatures } from './top-features.ts';
+import { type LevelReport, minConversions, type TrainingReport, type Verdict } from './training-report.ts';
 
 /** Choosing and judging sample at most this many rows. The model to serve learns from all. */
 const maxRowsForChoice = 20_000;

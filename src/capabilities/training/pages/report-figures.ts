@@ -1,5 +1,5 @@
 import { featureText } from '../../../core/scoring/rows/known-features.ts';
-import type { TrainingReport } from '../judge/report.ts';
+import type { TrainingReport } from '../judge/training-report.ts';
 import { conversionsText, directionText, fixed, percent, withInterval } from './report-text.ts';
 
 /** Rows of figures, by the name of their column. The command line prints them, and pages draw them. */

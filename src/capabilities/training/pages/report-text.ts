@@ -13,7 +13,7 @@ import {
 	minConversions,
 	type TopFeature,
 	type TrainingReport,
-} from '../judge/report.ts';
+} from '../judge/training-report.ts';
 
 export function percent(share: number): string {
 	return formatPercent(share, Math.abs(share) < 0.01 ? 2 : 1);

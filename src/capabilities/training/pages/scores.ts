@@ -21,8 +21,8 @@ import { activateModel } from '../acts.ts';
 import { type ComparedModel, comparedModels, modelReport } from '../judge/model-versions.ts';
 import { logEndedText } from './log-end.ts';
 import { type FigureRows, figuresOf, tablesOf } from './report-figures.ts';
-import { laterFigures } from './report-page.ts';
 import { choiceSentences, headingOf, percent, verdictOf } from './report-text.ts';
+import { laterFigures } from './training-page.ts';
 import { isUnderWay, type Training, trainingsOf } from './trainings.ts';
 
 const scopes = ['vid', 'sid', 'lift'] as const;
@@ -41,7 +41,7 @@ export const scoresPage = accountPage({
 		const name = query.get('goal');
 		const goal = account.goals.find((one) => one.name === name) ?? account.goals[0];
 		if (!goal)
-			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings?part=goals">Settings</a>, or with <code>bin/caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
+			return html`<p class="empty">The account has no goal, so nothing is scored. Add one on the page <a href="/console/${account.aid}/settings?part=goals">Settings</a>, or with <code>caskade goal create ${account.aid} NAME --evt EVT</code>.</p>`;
 		if (training && isUnderWay(training)) return { unfinished: progressOf(training) };
 		const links = account.goals.map(
 			(one) => [request.path + queryText(view, { goal: one.name }), one.name, one === goal] as const,
@@ -154,7 +154,7 @@ ${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet$
 ${asked.now() - knownToMs >= dayMs && html`<p class="warning">${logEndedText(knownToMs, asked.now())}</p>`}
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
-<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, including those who have left: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. How many of a band are expected to reach the goal is the sum of their scores. The command is <code>bin/caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
+<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, including those who have left: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. How many of a band are expected to reach the goal is the sum of their scores. The command is <code>caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
 }
 
 /** An amount as people write it, such as 1.50, in minor units. */
@@ -193,12 +193,12 @@ async function versions(asked: AccountRequest, goal: Goal): Promise<Html> {
 	const mayChange = may(person, account.aid, 'operate');
 	const active = models.find((model) => model.active && model.scope === 'vid');
 	return html`<section class="section" aria-labelledby="versions"><h2 id="versions">Versions</h2>
-${models.length === 0 ? html`<p class="empty">No models yet, so everybody is served the base rate. Training makes them: <code>bin/caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
+${models.length === 0 ? html`<p class="empty">No models yet, so everybody is served the base rate. Training makes them: <code>caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
 ${
 	mayChange &&
 	html`<div class="buttons">${modelForm(asked, 'train', { goal: goal.name }, 'Train this goal now')}${modelForm(asked, 'train', { goal: goal.name, all: 'on' }, 'Train all goals now')}
 ${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Serve no lift' : `Stop using the model for ${scopeText(scope)}`))}</div>
-<p class="hint">Training takes the whole history, as <code>bin/caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless a check of it fails.</p>`
+<p class="hint">Training takes the whole history, as <code>caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless a check of it fails.</p>`
 }</section>
 ${active && (await modelSection(asked, active))}`;
 }

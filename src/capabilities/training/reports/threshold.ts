@@ -8,7 +8,7 @@ import { reportThat } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 import { boundsOf, poisson } from '../../../kit/reports/simulated.ts';
 import type { GoalReport } from '../judge/account-training.ts';
-import type { LaterMeasures } from '../judge/report.ts';
+import type { LaterMeasures } from '../judge/training-report.ts';
 import { goalsAsked } from './promises.ts';
 
 type CutRow = ReturnType<typeof rowsOf>[number];

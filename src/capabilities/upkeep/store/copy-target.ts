@@ -1,5 +1,5 @@
 import { OperatorError } from '../../../core/errors.ts';
-import { type ClientTable, clientTableNames } from '../../../core/store/account/tables.ts';
+import { type ClientTable, clientTableNames } from '../../../core/store/account/client-tables.ts';
 import type { ControlContent } from '../../../core/store/control/control-store.ts';
 import type { Value } from '../../../core/store/steps.ts';
 

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import { OperatorError } from '../../../core/errors.ts';
+import {
+	type ClientTable,
+	clientTableNames,
+	clientTables,
+} from '../../../core/store/account/client-tables.ts';
 import { countRows, tableRows } from '../../../core/store/account/reading/rows.ts';
-import { type ClientTable, clientTableNames, clientTables } from '../../../core/store/account/tables.ts';
 import type { ControlContent } from '../../../core/store/control/control-store.ts';
 import { settleAll } from '../../../core/store/settle-all.ts';
 import type { Value } from '../../../core/store/steps.ts';

@@ -6,14 +6,14 @@ import {
 	clientTableNames,
 	clientTables,
 	isNumbered,
-} from '../../../core/store/account/tables.ts';
+} from '../../../core/store/account/client-tables.ts';
 import type { ControlContent } from '../../../core/store/control/control-store.ts';
 import {
 	commitTransaction,
 	maintenancePool,
 	PostgresPool,
 	SchemaNames,
-} from '../../../core/store/postgres/engine/connection.ts';
+} from '../../../core/store/postgres/engine/postgres-connection.ts';
 import type { Value } from '../../../core/store/steps.ts';
 import { type CopyTarget, checkCopyTarget, controlRows } from './copy-target.ts';
 

@@ -15,7 +15,6 @@ import { OperatorError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import type { DatabaseKind } from '../../../core/store/migrations.ts';
 import { SchemaTooNewError } from '../../../core/store/migrations.ts';
-import { openDatabase } from '../../../core/store/sqlite/engine/connection.ts';
 import {
 	atAddress,
 	DataFolder,
@@ -23,7 +22,8 @@ import {
 	lockFolder,
 } from '../../../core/store/sqlite/engine/data-folder.ts';
 import { fileError } from '../../../core/store/sqlite/engine/file-error.ts';
-import { latestSchema, schemaVersion } from '../../../core/store/sqlite/engine/migrate.ts';
+import { openDatabase } from '../../../core/store/sqlite/engine/sqlite-connection.ts';
+import { latestSchema, schemaVersion } from '../../../core/store/sqlite/engine/sqlite-migrate.ts';
 import { sync } from '../../../core/store/sync.ts';
 
 /** What a restore has done. */

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type ClientTable, clientTables } from '../../../core/store/account/tables.ts';
+import { type ClientTable, clientTables } from '../../../core/store/account/client-tables.ts';
 import type { ControlContent } from '../../../core/store/control/control-store.ts';
 import { migrateAccountFile } from '../../../core/store/sqlite/engine/account-file.ts';
 import { checkpointLongLog, emptyLogIfFree } from '../../../core/store/sqlite/engine/checkpoint.ts';
-import { openDatabase, undoInMemory } from '../../../core/store/sqlite/engine/connection.ts';
 import { DataFolder, type FolderLock, takeFolder } from '../../../core/store/sqlite/engine/data-folder.ts';
+import { openDatabase, undoInMemory } from '../../../core/store/sqlite/engine/sqlite-connection.ts';
 import type { Value } from '../../../core/store/steps.ts';
 import { type CopyTarget, checkCopyTarget, controlRows } from './copy-target.ts';
 

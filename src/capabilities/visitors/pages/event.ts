@@ -8,16 +8,16 @@ import { customerPath, eventPath, searchPath, visitorPath } from '../../../kit/c
 import { type AccountRequest, accountPage, type PageAnswer } from '../../../kit/console/page.ts';
 import { commaed, factList, nameOf, pageTable } from '../../../kit/console/page-table.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
-import { eventsOfUpload, eventsWith, type TracedEvent } from '../../../kit/reading/events.ts';
+import { eventsOfUpload, eventsWith, type TracedEvent } from '../../../kit/reading/event-finding.ts';
 import { visitorsWith } from '../../../kit/reading/visitor-finding.ts';
 import { apportion } from '../../../kit/reports/apportion.ts';
+import { type PathModel, pathModels } from '../../../kit/reports/attribution-model.ts';
 import { type CoursedJourney, readCoursesWith } from '../../../kit/reports/courses.ts';
-import { type PathModel, pathModels } from '../../../kit/reports/model.ts';
 import { defaultLookbackDays, pathOf } from '../../../kit/reports/path.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';
 import { weightsOfPath } from '../timeline.ts';
 import { arrivalsOf } from '../visitor-life.ts';
-import { eventTable } from './visitors.ts';
+import { eventTable } from './visitors-page.ts';
 
 const maxRows = 40;
 /** Of an upload, which by default has at most 30. */

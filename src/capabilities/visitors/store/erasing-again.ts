@@ -6,7 +6,7 @@ import {
 	erasedAt,
 	saveMarks,
 } from '../../../core/store/account/profiles/derived-visitors.ts';
-import type { Account } from '../../../core/store/control/accounts.ts';
+import type { Account } from '../../../core/store/control/account-store.ts';
 import type { Erasee, ErasureList, ListedErasure } from '../../../core/store/erasure-list.ts';
 import { foldAll } from '../../../core/store/fold-all.ts';
 import type { Check, Maintenance } from '../../../core/store/maintenance.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { HitRecord } from '../../../core/domain/hit.ts';
 import { cidKey, namesCustomer } from '../../../core/domain/ownership.ts';
 import { emptyProfile } from '../../../core/domain/profile.ts';
+import type { HitRecord } from '../../../core/domain/stored-hit.ts';
 import { forgetDays } from '../../../core/store/account/arriving/forget-days.ts';
 import { showsCustomer } from '../../../core/store/account/owners/customers.ts';
 import { earlierLink } from '../../../core/store/account/owners/identity-links.ts';

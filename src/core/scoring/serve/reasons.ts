@@ -2,7 +2,7 @@ import type { ActiveSubscription } from '../../domain/active-subscriptions.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../durations.ts';
 import { moneyOf } from '../../format/money.ts';
-import type { Account } from '../../store/control/accounts.ts';
+import type { Account } from '../../store/control/account-store.ts';
 import type { Scorer } from '../model/scorer.ts';
 import { absentRow, type FeatureRow, type FeatureSet } from '../rows/features.ts';
 import { knownNumbers, knownTexts, renewalNumbers } from '../rows/known-features.ts';

@@ -9,16 +9,9 @@ import {
 	selectAccountRows,
 	selectAccounts,
 	selectOwnDatabases,
-} from './accounts.ts';
-import { caskStore } from './casks.ts';
-import { clientStore } from './clients.ts';
-import { goalStore } from './goals.ts';
-import { keyStore } from './keys.ts';
-import { modelStore } from './models.ts';
-import { noteStore } from './notes.ts';
-import { planStore, selectPlan } from './plans.ts';
-import { segmentStore } from './segments.ts';
-import { revisionOf, selectRevision, selectSnapshot } from './snapshot.ts';
+} from './account-store.ts';
+import { caskStore } from './cask-store.ts';
+import { clientStore } from './client-store.ts';
 import {
 	type ControlContent,
 	type ControlDatabase,
@@ -26,16 +19,23 @@ import {
 	type ControlTable,
 	coreTables,
 	type RunSteps,
-} from './tables.ts';
+} from './control-tables.ts';
+import { goalStore } from './goal-store.ts';
+import { keyStore } from './key-store.ts';
+import { modelStore } from './model-store.ts';
+import { noteStore } from './note-store.ts';
+import { planStore, selectPlan } from './plan-store.ts';
+import { segmentStore } from './segment-store.ts';
+import { revisionOf, selectRevision, selectSnapshot } from './snapshot.ts';
 import { uploadAnswerStore } from './upload-answers.ts';
 
-export type { Account, AccountSettings } from './accounts.ts';
-export { type ApiKey, isUsable, type KeyUsage } from './keys.ts';
-export type { ModelName, StoredModel } from './models.ts';
-export type { StoredNote } from './notes.ts';
+export type { Account, AccountSettings } from './account-store.ts';
+export type { ControlContent, ControlDatabase } from './control-tables.ts';
+export { type ApiKey, isUsable, type KeyUsage } from './key-store.ts';
+export type { ModelName, StoredModel } from './model-store.ts';
+export type { StoredNote } from './note-store.ts';
 export type { ExperimentRead, RequestCounts, UploadAnswers, UploadProblem } from './request-counts.ts';
 export type { AccessSnapshot, KnownAccount, KnownKey } from './snapshot.ts';
-export type { ControlContent, ControlDatabase } from './tables.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */
 export type LiveServers = () => Promise<readonly string[] | 'all'>;

@@ -7,13 +7,18 @@ import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
 import { Cadences, emptyCadenceTable } from '../../domain/subscription-cadence.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
 import { ask, type Reading, select } from '../steps.ts';
-import { type AccountRow, type AccountSettings, accountSettings, selectAccountRows } from './accounts.ts';
-import { selectSigningKeys } from './casks.ts';
-import { baseRatesOf, selectGoals, toGoal } from './goals.ts';
-import { selectKeyRows } from './keys.ts';
-import { type ActiveModel, selectActiveModels, toActiveModel } from './models.ts';
-import { selectPlans } from './plans.ts';
-import { selectSegments, toSegment } from './segments.ts';
+import {
+	type AccountRow,
+	type AccountSettings,
+	accountSettings,
+	selectAccountRows,
+} from './account-store.ts';
+import { selectSigningKeys } from './cask-store.ts';
+import { baseRatesOf, selectGoals, toGoal } from './goal-store.ts';
+import { selectKeyRows } from './key-store.ts';
+import { type ActiveModel, selectActiveModels, toActiveModel } from './model-store.ts';
+import { selectPlans } from './plan-store.ts';
+import { selectSegments, toSegment } from './segment-store.ts';
 
 /** An API key that is known and not revoked. */
 export interface KnownKey {

@@ -1,6 +1,6 @@
 import { type Raw, raw, select } from '../steps.ts';
+import type { ControlDoors } from './control-tables.ts';
 import type { UploadAnswers, UploadProblem } from './request-counts.ts';
-import type { ControlDoors } from './tables.ts';
 
 /** Of an account and of no account of its client. */
 const of = (clientId: number, aid: string): Raw => raw("client_id = ? AND aid IN ('', ?)", clientId, aid);

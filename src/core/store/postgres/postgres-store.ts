@@ -1,9 +1,9 @@
 import type { StoreCapability } from '../../capability.ts';
 import { OperatorError, reasonOf, StorageError, UnavailableError } from '../../errors.ts';
+import { type ClientTable, clientTableNames } from '../account/client-tables.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
-import { type ClientTable, clientTableNames } from '../account/tables.ts';
 import { checkControl } from '../check-control.ts';
-import type { Account } from '../control/accounts.ts';
+import type { Account } from '../control/account-store.ts';
 import { type ControlDatabase, type ControlStore, controlStore } from '../control/control-store.ts';
 import { ErasureList } from '../erasure-list.ts';
 import type { Check, MigrationProgress, StoreStatus } from '../maintenance.ts';
@@ -17,6 +17,9 @@ import { checkCoordinator, checkEncoding, checkOwnServer, checkSessions } from '
 import { Citus } from './engine/citus.ts';
 import { ClusterMap } from './engine/cluster-map.ts';
 import { changedCollations } from './engine/collations.ts';
+import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
+import { DatabaseClock } from './engine/database-clock.ts';
+import { NewestSchemas } from './engine/newest-schemas.ts';
 import {
 	connectionError,
 	isConcurrentChange,
@@ -28,18 +31,15 @@ import {
 	pauseBeforeRetry,
 	SchemaNames,
 	storageError,
-} from './engine/connection.ts';
-import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
-import { controlDatabase } from './engine/control-database.ts';
-import { DatabaseClock } from './engine/database-clock.ts';
-import { type MigrationReport, migrate, schemaVersion } from './engine/migrate.ts';
-import { NewestSchemas } from './engine/newest-schemas.ts';
+} from './engine/postgres-connection.ts';
+import { controlDatabase } from './engine/postgres-control-database.ts';
+import { type MigrationReport, migrate, schemaVersion } from './engine/postgres-migrate.ts';
+import { beginReading, runSteps, runTransaction } from './engine/postgres-run-steps.ts';
 import { repeatsSetAside, sentenceOf } from './engine/repeated-events.ts';
-import { beginReading, runSteps, runTransaction } from './engine/run-steps.ts';
 import { ServerPool } from './engine/server-pool.ts';
+import { PostgresReader } from './queue/postgres-serving-reader.ts';
+import { PostgresWriter } from './queue/postgres-serving-writer.ts';
 import { ReadQueue } from './queue/read-queue.ts';
-import { PostgresReader } from './queue/serving-reader.ts';
-import { PostgresWriter } from './queue/serving-writer.ts';
 
 /**
  * For keys, plans and accounts: small statements that a serving process repeats all the time. Against a server that

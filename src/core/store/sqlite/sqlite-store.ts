@@ -29,8 +29,6 @@ import {
 import { copyDatabases } from './engine/backup.ts';
 import { checkFolder } from './engine/check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree, saveRemovedLog } from './engine/checkpoint.ts';
-import { BusyError, Connection, openDatabase, undoInMemory, withoutWaiting } from './engine/connection.ts';
-import { controlDatabase } from './engine/control-database.ts';
 import {
 	DataFolder,
 	isServed,
@@ -41,12 +39,20 @@ import {
 	writeLine,
 } from './engine/data-folder.ts';
 import { fileError } from './engine/file-error.ts';
-import { latestSchema, migrate, schemaVersion } from './engine/migrate.ts';
-import { runSteps } from './engine/run-steps.ts';
+import {
+	BusyError,
+	Connection,
+	openDatabase,
+	undoInMemory,
+	withoutWaiting,
+} from './engine/sqlite-connection.ts';
+import { controlDatabase } from './engine/sqlite-control-database.ts';
+import { latestSchema, migrate, schemaVersion } from './engine/sqlite-migrate.ts';
+import { runSteps } from './engine/sqlite-run-steps.ts';
 import { takeTurn } from './engine/turns.ts';
 import { letOthersRun } from './queue/event-loop.ts';
-import { SqliteReader } from './queue/serving-reader.ts';
-import { startServingWriter } from './queue/serving-writer.ts';
+import { SqliteReader } from './queue/sqlite-serving-reader.ts';
+import { startServingWriter } from './queue/sqlite-serving-writer.ts';
 
 const busyTimeoutMs = 5000;
 const purgeTimeoutMs = 10_000;

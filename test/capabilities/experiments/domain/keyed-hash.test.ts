@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawOf } from '../../../../src/capabilities/experiments/domain/draw.ts';
 import { keyedHash } from '../../../../src/capabilities/experiments/domain/keyed-hash.ts';
-import type { Experiment } from '../../../../src/capabilities/experiments/store/experiments.ts';
+import type { Experiment } from '../../../../src/capabilities/experiments/store/experiment.ts';
 
 /** `vectors_hsip64` of the authors' reference implementation, for keys and messages of 00 01 02 …, by their length in bytes. */
 const vectors: Readonly<Record<number, string>> = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planExperiment } from '../../../../src/capabilities/experiments/reports/experiment-plan.ts';
 import { type HistoryEvent, storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
-import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../../src/core/domain/stored-hit.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { reportedAccount } from '../../../../src/kit/reports/report-query.ts';

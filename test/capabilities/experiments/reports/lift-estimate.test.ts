@@ -11,7 +11,7 @@ import {
 	visitorsNeeded,
 } from '../../../../src/capabilities/experiments/reports/lift-estimate.ts';
 import { seededRandom } from '../../../../src/kit/random.ts';
-import { valueAt } from '../../../../src/kit/reports/percentile.ts';
+import { valueAt } from '../../../../src/kit/reports/exact-percentile.ts';
 import { examples, takesLong } from '../../../quick.ts';
 import { drawnGroups, looksOf, type Simulated, simulate } from '../../reports/simulated-experiments.ts';
 

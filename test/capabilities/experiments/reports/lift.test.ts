@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { drawOf, personIn } from '../../../../src/capabilities/experiments/domain/draw.ts';
 import type { GroupFigures } from '../../../../src/capabilities/experiments/reports/lift.ts';
-import type { Experiment } from '../../../../src/capabilities/experiments/store/experiments.ts';
+import type { Experiment } from '../../../../src/capabilities/experiments/store/experiment.ts';
 import type { ExperimentGroup } from '../../../../src/core/domain/experiment-group.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import type { Report } from '../../../../src/kit/reports/report.ts';

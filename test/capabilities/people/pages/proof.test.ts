@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newTotpSecret, stepAt, totpCode } from '../../../../src/capabilities/people/access/second-factor.ts';
 import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in.ts';
-import { endSessions, removeUser } from '../../../../src/capabilities/people/acts/people.ts';
+import { endSessions, removeUser } from '../../../../src/capabilities/people/acts/people-acts.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
 import { acting } from '../../../../src/kit/console/act-form.ts';
 import { demandOf, type PageRequest } from '../../../../src/kit/console/page.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { openStore } from '../../../../src/assembly/open.ts';
+import { openStore } from '../../../../src/assembly/open-store.ts';
 import { drawOf } from '../../../../src/capabilities/experiments/domain/draw.ts';
 import { storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
-import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../../src/core/domain/stored-hit.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { seededRandom } from '../../../../src/kit/random.ts';

@@ -8,8 +8,8 @@ import {
 	type AccountTraining,
 	trainAccount,
 } from '../../../../src/capabilities/training/judge/account-training.ts';
-import type { TrainingReport } from '../../../../src/capabilities/training/judge/report.ts';
 import { train } from '../../../../src/capabilities/training/judge/train.ts';
+import type { TrainingReport } from '../../../../src/capabilities/training/judge/training-report.ts';
 import { useOf } from '../../../../src/capabilities/training/pages/report-text.ts';
 import type { Goal } from '../../../../src/core/domain/goal.ts';
 import { goalDefaults } from '../../../../src/core/domain/goal.ts';

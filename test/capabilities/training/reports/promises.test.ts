@@ -9,7 +9,7 @@ import {
 	servedScores,
 } from '../../../../src/capabilities/training/store/served-scores.ts';
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
-import { followPromises } from '../../../../src/capabilities/webhooks/jobs/promises.ts';
+import { followPromises } from '../../../../src/capabilities/webhooks/jobs/promises-job.ts';
 import { deliveries } from '../../../../src/capabilities/webhooks/store/outbox.ts';
 import { goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { dayMs, hourMs } from '../../../../src/core/durations.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rocCurve } from '../../../../src/capabilities/training/fit/measure.ts';
-import type { LaterMeasures } from '../../../../src/capabilities/training/judge/report.ts';
 import { train } from '../../../../src/capabilities/training/judge/train.ts';
+import type { LaterMeasures } from '../../../../src/capabilities/training/judge/training-report.ts';
 import type { BestCut } from '../../../../src/capabilities/training/reports/threshold.ts';
 import { bestCut } from '../../../../src/capabilities/training/reports/threshold.ts';
 import { DatasetBuilder } from '../../../../src/capabilities/training/rows/dataset.ts';

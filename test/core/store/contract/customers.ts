@@ -9,7 +9,7 @@ import {
 } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { rebuildAll, takeVisitorApart } from '../../../../src/capabilities/visitors/store/rebuilding.ts';
 import { derivedVid } from '../../../../src/core/domain/derived-vid.ts';
-import type { HistoryHit, HitRecord, StoredHit } from '../../../../src/core/domain/hit.ts';
+import type { HistoryHit, HitRecord, StoredHit } from '../../../../src/core/domain/stored-hit.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import { visitorRecord } from '../../../../src/kit/reading/visitor-record.ts';
 import { quick, takesLong } from '../../../quick.ts';

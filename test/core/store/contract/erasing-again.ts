@@ -17,7 +17,7 @@ import {
 	eraseVisitor,
 } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { customerMarkOf, markOf } from '../../../../src/core/domain/derived-vid.ts';
-import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../../src/core/domain/stored-hit.ts';
 import { hourMs } from '../../../../src/core/durations.ts';
 import { isoTime } from '../../../../src/core/format/iso-time.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';

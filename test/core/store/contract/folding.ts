@@ -9,11 +9,11 @@ import {
 	findAbandonedErasure,
 } from '../../../../src/capabilities/visitors/store/erasing.ts';
 import { eraseOne } from '../../../../src/capabilities/visitors/store/erasure.ts';
-import type { ArrivingHit, HistoryHit } from '../../../../src/core/domain/hit.ts';
 import { type LogEntry, profileOf } from '../../../../src/core/domain/profile.ts';
+import type { ArrivingHit, HistoryHit } from '../../../../src/core/domain/stored-hit.ts';
 import { storedEvent } from '../../../../src/core/domain/subscription-event.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
-import { joinEvents } from '../../../../src/core/store/account/arriving/events.ts';
+import { joinEvents } from '../../../../src/core/store/account/arriving/arriving-events.ts';
 import { storeHits } from '../../../../src/core/store/account/arriving/hits.ts';
 import { foldPiece } from '../../../../src/core/store/account/profiles/folding.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';

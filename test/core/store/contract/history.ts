@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { type HistoryEvent, storeHistory } from '../../../../src/capabilities/history/store/past-history.ts';
-import type { HistoryHit, HitRecord } from '../../../../src/core/domain/hit.ts';
+import type { HistoryHit, HitRecord } from '../../../../src/core/domain/stored-hit.ts';
 import { dayMs, minuteMs } from '../../../../src/core/durations.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { examples } from '../../../quick.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
-import type { ArrivingHit } from '../../../../src/core/domain/hit.ts';
 import type { Profile } from '../../../../src/core/domain/profile.ts';
+import type { ArrivingHit } from '../../../../src/core/domain/stored-hit.ts';
 import type { ServingWriter } from '../../../../src/core/store/serving.ts';
 import { examples, takesLong } from '../../../quick.ts';
 import {

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { HistoryWriter } from '../../../../src/capabilities/history/store/history-writer.ts';
 import type { HistoryEvent } from '../../../../src/capabilities/history/store/past-history.ts';
 import { prune, pruneKept } from '../../../../src/capabilities/upkeep/store/pruning.ts';
-import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../../src/core/domain/stored-hit.ts';
 import { dayMs, hourMs, minuteMs } from '../../../../src/core/durations.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';

@@ -6,7 +6,7 @@ import { prune } from '../../../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { rebuildAll } from '../../../../src/capabilities/visitors/store/rebuilding.ts';
 import { type DerivedVisitor, derivedVisitor } from '../../../../src/core/domain/derived-vid.ts';
-import type { HistoryHit } from '../../../../src/core/domain/hit.ts';
+import type { HistoryHit } from '../../../../src/core/domain/stored-hit.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { addAccount, type Engine, openAccountOn, subscriptionEvent, upload } from '../engines.ts';

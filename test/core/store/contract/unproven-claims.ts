@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { prune } from '../../../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
-import type { HitRecord, StoredHit } from '../../../../src/core/domain/hit.ts';
+import type { HitRecord, StoredHit } from '../../../../src/core/domain/stored-hit.ts';
 import { hourMs } from '../../../../src/core/durations.ts';
 import { profilesOf } from '../../../../src/core/store/account/reading/visitors.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';

@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { Deadline } from '../../../../src/core/deadline.ts';
 import type { SubscriptionEvent } from '../../../../src/core/domain/subscription-event.ts';
-import { subscriptionEvents as storedSubscriptionEvents } from '../../../../src/core/store/account/reading/events.ts';
 import { countRows } from '../../../../src/core/store/account/reading/rows.ts';
+import { subscriptionEvents as storedSubscriptionEvents } from '../../../../src/core/store/account/reading/stored-events.ts';
 import { codePoint } from '../../../code-point.ts';
 import { examples } from '../../../quick.ts';
 import {

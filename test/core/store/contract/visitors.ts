@@ -5,7 +5,7 @@ import { storeHistory } from '../../../../src/capabilities/history/store/past-hi
 import { prune } from '../../../../src/capabilities/upkeep/store/pruning.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../../../../src/capabilities/visitors/store/erasure.ts';
 import { rebuildAll } from '../../../../src/capabilities/visitors/store/rebuilding.ts';
-import type { ArrivingHit } from '../../../../src/core/domain/hit.ts';
+import type { ArrivingHit } from '../../../../src/core/domain/stored-hit.ts';
 import { minuteMs } from '../../../../src/core/durations.ts';
 import { countVisitors, visitorsFrom } from '../../../../src/core/store/account/reading/visitors.ts';
 import { foldAll } from '../../../../src/core/store/fold-all.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { clientTableNames } from '../../../../src/core/store/account/tables.ts';
+import { clientTableNames } from '../../../../src/core/store/account/client-tables.ts';
 import { addClient, browserUserAgent, type HitAnswer, serveAt } from '../../../support.ts';
 import { openStore } from '../../../whole.ts';
 import { installedPostgresDatabase } from '../postgres-server.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ArrivingHit } from '../../../../src/core/domain/hit.ts';
+import type { ArrivingHit } from '../../../../src/core/domain/stored-hit.ts';
 import { addClient, browserUserAgent, serveAt } from '../../../support.ts';
 import { openStore } from '../../../whole.ts';
 import { newSeed } from '../contract/seeds.ts';

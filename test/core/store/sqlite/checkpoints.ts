@@ -4,7 +4,7 @@
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { checkpoint, emptyLog } from '../../../../src/core/store/sqlite/engine/checkpoint.ts';
-import { openDatabase } from '../../../../src/core/store/sqlite/engine/connection.ts';
+import { openDatabase } from '../../../../src/core/store/sqlite/engine/sqlite-connection.ts';
 
 const eventsEach = 100;
 

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
-import { openDatabase } from '../../../../src/core/store/sqlite/engine/connection.ts';
 import { DataFolder } from '../../../../src/core/store/sqlite/engine/data-folder.ts';
-import { migrate } from '../../../../src/core/store/sqlite/engine/migrate.ts';
+import { openDatabase } from '../../../../src/core/store/sqlite/engine/sqlite-connection.ts';
+import { migrate } from '../../../../src/core/store/sqlite/engine/sqlite-migrate.ts';
 import { temporaryFolder } from '../../../support.ts';
 
 /** Opens a database file for one test. */

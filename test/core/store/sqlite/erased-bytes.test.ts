@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { pruneAll } from '../../../../src/capabilities/upkeep/jobs/retention.ts';
+import { pruneAll } from '../../../../src/capabilities/upkeep/jobs/retention-job.ts';
 import { dayMs, minuteMs } from '../../../../src/core/durations.ts';
 import { caskade, TestProcess } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';

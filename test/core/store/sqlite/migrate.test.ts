@@ -5,7 +5,11 @@ import { test } from 'node:test';
 import { goalDefaults } from '../../../../src/core/domain/goal.ts';
 import { migrationFiles, SchemaTooNewError } from '../../../../src/core/store/migrations.ts';
 import { DataFolder } from '../../../../src/core/store/sqlite/engine/data-folder.ts';
-import { latestSchema, migrate, schemaVersion } from '../../../../src/core/store/sqlite/engine/migrate.ts';
+import {
+	latestSchema,
+	migrate,
+	schemaVersion,
+} from '../../../../src/core/store/sqlite/engine/sqlite-migrate.ts';
 import { SqliteStore } from '../../../../src/core/store/sqlite/sqlite-store.ts';
 import { TestProcess } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import type { Profile } from '../../../../src/core/domain/profile.ts';
-import { SqliteReader } from '../../../../src/core/store/sqlite/queue/serving-reader.ts';
+import { SqliteReader } from '../../../../src/core/store/sqlite/queue/sqlite-serving-reader.ts';
 import { dataFolder, openFor } from './databases.ts';
 
 /** A reader of some accounts, and how another connection writes visitors. Only the number of hits of a profile matters. */

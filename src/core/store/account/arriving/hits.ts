@@ -1,13 +1,13 @@
+import { namesCustomer } from '../../../domain/ownership.ts';
+import { apply, type Profile } from '../../../domain/profile.ts';
+import type { SharedKeys } from '../../../domain/shared-key.ts';
 import {
 	type ArrivingHit,
 	continuesVisit,
 	type HitRecord,
 	hitEntry,
 	type StoredHit,
-} from '../../../domain/hit.ts';
-import { namesCustomer } from '../../../domain/ownership.ts';
-import { apply, type Profile } from '../../../domain/profile.ts';
-import type { SharedKeys } from '../../../domain/shared-key.ts';
+} from '../../../domain/stored-hit.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
 import { ask, type Query, type Row, type Steps, sql, values } from '../../steps.ts';
 import { unique } from '../../unique.ts';

@@ -1,7 +1,7 @@
 import { derivedVisitor } from '../../../domain/derived-vid.ts';
-import type { ArrivingHit } from '../../../domain/hit.ts';
 import { cidKey, namesCustomer } from '../../../domain/ownership.ts';
 import type { SharedKeys } from '../../../domain/shared-key.ts';
+import type { ArrivingHit } from '../../../domain/stored-hit.ts';
 import { type Askable, ask, type Query, type Row, raw, type Steps, sql, values } from '../../steps.ts';
 import { hasCustomer } from '../owners/customers.ts';
 import { sharedAmong, someShared } from '../owners/shared-keys.ts';

@@ -1,5 +1,5 @@
-import { hitEntry } from '../../../domain/hit.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../../domain/profile.ts';
+import { hitEntry } from '../../../domain/stored-hit.ts';
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { ask, type Reading, type Row, raw, select } from '../../steps.ts';
 import { type IdentityLink, linksOfRow, unprovenAmong } from '../owners/identity-links.ts';

@@ -1,5 +1,5 @@
-import type { HitRecord } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry } from '../../../domain/profile.ts';
+import type { HitRecord } from '../../../domain/stored-hit.ts';
 import { type Touch, touchOf } from '../../../domain/touch.ts';
 import { type Query, type Reading, type Row, type Steps, select, sql, values } from '../../steps.ts';
 import { forgetDays } from '../arriving/forget-days.ts';

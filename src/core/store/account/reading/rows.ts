@@ -8,7 +8,7 @@ import {
 	tuplesOf,
 	type Value,
 } from '../../steps.ts';
-import { type ClientTable, clientTables } from '../tables.ts';
+import { type ClientTable, clientTables } from '../client-tables.ts';
 
 /** The number of rows of a table, without recent hits that an engine stores separately. */
 export function* countRows(table: ClientTable): Reading<number> {

@@ -1,6 +1,6 @@
 import { shownAddress } from '../../own-database.ts';
 import { type AccountTables, isLeft, type NodeTables } from './account-tables.ts';
-import type { SchemaNames } from './connection.ts';
+import type { SchemaNames } from './postgres-connection.ts';
 
 /** How many servers a process keeps connections to, besides the one of the control schema. */
 export const maxServers = 64;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { clientTableNames } from '../../account/tables.ts';
+import { clientTableNames } from '../../account/client-tables.ts';
 import type { Parts } from '../../dialects.ts';
-import { isOnlyNode } from './capabilities.ts';
+import { isOnlyNode } from './server-capabilities.ts';
 
 /** The tables of an account, or of the control schema, as statements name them. */
 export interface AccountTables {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Queryable } from './capabilities.ts';
-import { commitTransaction, isDeadlock, isLockTimeout } from './connection.ts';
+import { commitTransaction, isDeadlock, isLockTimeout } from './postgres-connection.ts';
+import type { Queryable } from './server-capabilities.ts';
 
 /** The migration of accounts' schemas from which on texts are compared by their bytes: `013-bytes.sql`. */
 export const bytesVersion = 13;

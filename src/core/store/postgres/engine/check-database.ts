@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { OperatorError } from '../../../errors.ts';
 import { shownAddress } from '../../own-database.ts';
 import { Citus } from './citus.ts';
-import type { PostgresPool } from './connection.ts';
+import type { PostgresPool } from './postgres-connection.ts';
 
 /**
  * Checks that a database is encoded in UTF-8. Any other encoding rejects some of what clients send, or counts and

@@ -1,7 +1,7 @@
 import { OperatorError } from '../../../errors.ts';
 import type { Check } from '../../maintenance.ts';
 import { aboutChangedCollations } from './collations.ts';
-import type { PostgresPool } from './connection.ts';
+import type { PostgresPool } from './postgres-connection.ts';
 
 /**
  * Values of `synchronous_commit` with which a COMMIT is on disk, here and on synchronous standbys, before it is

@@ -2,7 +2,7 @@ import { StorageError } from '../../../errors.ts';
 import type { AccountServers } from './account-servers.ts';
 import { type NodeTables, nodeTables } from './account-tables.ts';
 import { type AccountNode, Citus, type ClusterState } from './citus.ts';
-import type { PostgresPool, SchemaNames } from './connection.ts';
+import type { PostgresPool, SchemaNames } from './postgres-connection.ts';
 
 const readAgainMs = 3000;
 

@@ -1,4 +1,4 @@
-import type { Queryable } from './capabilities.ts';
+import type { Queryable } from './server-capabilities.ts';
 
 /** PostgreSQL 14 does not record the version of a database's collation. */
 const firstRecorded = 150_000;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
 import { OutcomeUnknownError, UnavailableError } from '../../../errors.ts';
-import type { PostgresPool } from './connection.ts';
+import type { PostgresPool } from './postgres-connection.ts';
 
 /** How long one attempt to read back a lost COMMIT may take, and the pause between attempts. */
 const readBackOnceMs = 4000;

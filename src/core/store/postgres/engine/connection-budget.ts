@@ -1,6 +1,6 @@
 import { OperatorError } from '../../../errors.ts';
 import { shownAddress } from '../../own-database.ts';
-import type { PostgresPool } from './connection.ts';
+import type { PostgresPool } from './postgres-connection.ts';
 
 /** Connections of a pool. Fewer than two would wait for each other. More earn something only where requests wait. */
 export const [leastPerPool, mostPerPool] = [2, 4];

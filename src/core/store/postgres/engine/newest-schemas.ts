@@ -3,12 +3,12 @@ import { migrationFiles, SchemaTooOldError } from '../../migrations.ts';
 import type { OlderSchema } from '../../store.ts';
 import type { ReadQueue } from '../queue/read-queue.ts';
 import type { AccountServers } from './account-servers.ts';
-import { isOnCluster } from './capabilities.ts';
 import { checkOwnServer } from './check-database.ts';
 import { changedCollations } from './collations.ts';
-import { type PostgresPool, storageError } from './connection.ts';
-import { migrate, schemaVersion } from './migrate.ts';
 import { raiseCounter } from './places.ts';
+import { type PostgresPool, storageError } from './postgres-connection.ts';
+import { migrate, schemaVersion } from './postgres-migrate.ts';
+import { isOnCluster } from './server-capabilities.ts';
 import type { ServerPool } from './server-pool.ts';
 
 /** How long a request waits for a migration. The migration continues, and later requests find it done. */

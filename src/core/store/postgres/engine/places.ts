@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { clientTableNames, isNumbered } from '../../account/tables.ts';
+import { clientTableNames, isNumbered } from '../../account/client-tables.ts';
 import type { Query, WriteStep } from '../../steps.ts';
 import { type AccountTables, isHere, leave, type NodeTables, nameIn } from './account-tables.ts';
-import { isOnlyNode, type Queryable } from './capabilities.ts';
-import { isLockTimeout, isTransient, poolOf } from './connection.ts';
+import { isLockTimeout, isTransient, poolOf } from './postgres-connection.ts';
 import { statementOn } from './prepared.ts';
+import { isOnlyNode, type Queryable } from './server-capabilities.ts';
 
 // On a cluster, any node may be asked for any account, and accounts move. What follows makes locks and numbers count for
 // everybody, whichever node a server asks.

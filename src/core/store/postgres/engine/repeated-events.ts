@@ -3,9 +3,9 @@ import { subscriptionKey } from '../../../domain/ownership.ts';
 import { forgetDays } from '../../account/arriving/forget-days.ts';
 import { addTasks } from '../../account/tasks.ts';
 import { type Row, raw, type Steps, sql, values } from '../../steps.ts';
-import type { Queryable } from './capabilities.ts';
-import { beginWriting, commitTransaction } from './connection.ts';
-import { runSteps } from './run-steps.ts';
+import { beginWriting, commitTransaction } from './postgres-connection.ts';
+import { runSteps } from './postgres-run-steps.ts';
+import type { Queryable } from './server-capabilities.ts';
 
 /** Events that a transaction sets aside. */
 const pageRows = 5000;

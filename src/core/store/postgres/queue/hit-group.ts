@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
-import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
+import type { ArrivingHit, StoredHit } from '../../../domain/stored-hit.ts';
 import { OutcomeUnknownError, UnavailableError } from '../../../errors.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
 import type { AccountTables, TablesOf } from '../engine/account-tables.ts';
-import { beginWriting, commitTransaction, isRolledBack, pipeline } from '../engine/connection.ts';
 import { holdPlace } from '../engine/places.ts';
-import { runSteps } from '../engine/run-steps.ts';
-import type { WaitingWrite, WriteKind } from './write-queue.ts';
+import { beginWriting, commitTransaction, isRolledBack, pipeline } from '../engine/postgres-connection.ts';
+import { runSteps } from '../engine/postgres-run-steps.ts';
+import type { WaitingWrite, WriteKind } from './postgres-write-queue.ts';
 
 const acquireWithinMs = 5000;
 /** By then the page has probably been left. */

@@ -21,7 +21,7 @@ import {
 	type Owners,
 	ownersToStore,
 	rowsOfEvents,
-} from '../../account/arriving/events.ts';
+} from '../../account/arriving/arriving-events.ts';
 import { hasCustomer } from '../../account/owners/customers.ts';
 import { holdersOf, namedAmong, ownersOf } from '../../account/owners/identity-links.ts';
 import { keysOfEvents, sharedAmong, someShared } from '../../account/owners/shared-keys.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { UnavailableError } from '../../../errors.ts';
-import { isConnectionLost, type PoolOptions, PostgresPool, pipeline } from '../engine/connection.ts';
-import { runQuery } from '../engine/run-steps.ts';
+import { isConnectionLost, type PoolOptions, PostgresPool, pipeline } from '../engine/postgres-connection.ts';
+import { runQuery } from '../engine/postgres-run-steps.ts';
 import { FairScheduler, type Turn } from './fair-scheduler.ts';
 
 const readingPool: Omit<PoolOptions, 'size'> = {

@@ -1,9 +1,9 @@
 import type { TablesOf } from '../engine/account-tables.ts';
-import { type PoolOptions, PostgresPool } from '../engine/connection.ts';
+import { type PoolOptions, PostgresPool } from '../engine/postgres-connection.ts';
 import { hitGroups, type WaitingHit } from './hit-group.ts';
+import { WriteQueue } from './postgres-write-queue.ts';
 import { uploadGroups } from './upload-group.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
-import { WriteQueue } from './write-queue.ts';
 
 /** For uploads: one transaction per connection. The deadline of an upload limits its statements further. */
 const uploadPool: Omit<PoolOptions, 'size'> = {

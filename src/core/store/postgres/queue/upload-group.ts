@@ -8,14 +8,14 @@ import {
 	followInserted,
 	type InsertedEvents,
 	type UploadOutcome,
-} from '../../account/arriving/events.ts';
+} from '../../account/arriving/arriving-events.ts';
 import { type AccountTables, isHere, type TablesOf } from '../engine/account-tables.ts';
 import { CommitLostError } from '../engine/commit-lost.ts';
-import { beginWriting, commitTransaction, isRolledBack } from '../engine/connection.ts';
-import { storeTogether } from '../engine/run-steps.ts';
+import { beginWriting, commitTransaction, isRolledBack } from '../engine/postgres-connection.ts';
+import { storeTogether } from '../engine/postgres-run-steps.ts';
 import { type Insertion, insertUploads, isRepeat } from './insert-events.ts';
+import type { WriteKind } from './postgres-write-queue.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
-import type { WriteKind } from './write-queue.ts';
 
 /** For all uploads of a transaction. Citus takes no more in one statement, where each value is a parameter. */
 const maxRows = 10_000;

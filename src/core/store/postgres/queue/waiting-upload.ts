@@ -1,8 +1,8 @@
 import { monotonicMs } from '../../../clock.ts';
 import type { Deadline } from '../../../deadline.ts';
-import type { UploadOutcome } from '../../account/arriving/events.ts';
+import type { UploadOutcome } from '../../account/arriving/arriving-events.ts';
 import type { Upload } from '../../serving.ts';
-import type { WaitingWrite } from './write-queue.ts';
+import type { WaitingWrite } from './postgres-write-queue.ts';
 
 export interface WaitingUpload extends WaitingWrite {
 	readonly upload: Upload;

@@ -4,9 +4,9 @@ import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
 import { newestSchemas } from '../../migrations.ts';
 import { sync } from '../../sync.ts';
 import { markSuffix } from './checkpoint.ts';
-import { openDatabase } from './connection.ts';
 import { type DataFolder, requireNoOlderServer } from './data-folder.ts';
-import { latestSchema, migrate, schemaVersion } from './migrate.ts';
+import { openDatabase } from './sqlite-connection.ts';
+import { latestSchema, migrate, schemaVersion } from './sqlite-migrate.ts';
 import { turnSuffix } from './turns.ts';
 
 const busyTimeoutMs = 5000;

@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from 'node:
 import { dirname } from 'node:path';
 import { OperatorError, StorageError } from '../../../errors.ts';
 import { sync } from '../../sync.ts';
-import { openDatabase } from './connection.ts';
 import { DataFolder } from './data-folder.ts';
+import { openDatabase } from './sqlite-connection.ts';
 
 /**
  * Copies the control database and then every account's into `target`, which becomes a data folder of its own. Each copy

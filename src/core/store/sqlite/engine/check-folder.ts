@@ -6,9 +6,9 @@ import type { Account, ControlStore } from '../../control/control-store.ts';
 import type { Check } from '../../maintenance.ts';
 import type { DatabaseKind } from '../../migrations.ts';
 import { openAccountFile } from './account-file.ts';
-import { openDatabase } from './connection.ts';
 import { atAddress, type DataFolder, isServed } from './data-folder.ts';
-import { latestSchema, schemaVersion } from './migrate.ts';
+import { openDatabase } from './sqlite-connection.ts';
+import { latestSchema, schemaVersion } from './sqlite-migrate.ts';
 
 const minFreeBytes = 1024 ** 3;
 const longLogBytes = 1024 ** 3;

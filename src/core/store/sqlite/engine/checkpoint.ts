@@ -1,7 +1,7 @@
 import { statSync, writeFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { BusyError, isFailedSync, isIoError, keptLogBytes, withoutWaiting } from './connection.ts';
-import { schemaVersion } from './migrate.ts';
+import { BusyError, isFailedSync, isIoError, keptLogBytes, withoutWaiting } from './sqlite-connection.ts';
+import { schemaVersion } from './sqlite-migrate.ts';
 
 /** 128 MiB. In a series of transactions, a page that several of them wrote is then copied only once. */
 const longLogPages = 32_768;

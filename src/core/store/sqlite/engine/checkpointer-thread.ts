@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../../errors.ts';
 import type { CheckpointReport } from './checkpoint.ts';
 import { copyLog } from './checkpoint.ts';
-import { isIoError, openDatabase } from './connection.ts';
+import { isIoError, openDatabase } from './sqlite-connection.ts';
 
 /**
  * Copies write-ahead logs into their databases, on connections of its own, so that the writer need not wait. Receives

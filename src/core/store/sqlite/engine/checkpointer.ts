@@ -1,7 +1,7 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { monotonicMs } from '../../../clock.ts';
 import { type CheckpointReport, checkpoint, logBytes } from './checkpoint.ts';
-import { type Connection, keptLogBytes } from './connection.ts';
+import { type Connection, keptLogBytes } from './sqlite-connection.ts';
 
 /**
  * Pages of 4 KiB in a write-ahead log from which it is copied: 16 MiB, which takes about 6 ms. Commits wait for the

@@ -5,9 +5,9 @@ import { lendHandles, openClosing } from '../../file-handles.ts';
 import { controlDatabaseId } from '../queue/messages.ts';
 import { fileAt, logAt, lostSince, migrateAccountFile, openAccountFile } from './account-file.ts';
 import { emptyLog, endIfMarked, restartLog, saveRemovedLog } from './checkpoint.ts';
-import { BusyError, Connection, isBusy, openDatabase, undoInMemory } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
-import { migrate } from './migrate.ts';
+import { BusyError, Connection, isBusy, openDatabase, undoInMemory } from './sqlite-connection.ts';
+import { migrate } from './sqlite-migrate.ts';
 
 /** Page cache between transactions. Uploads that join 30 visitors cost 11 % less with 32 MiB than with 8; hits and other uploads cost the same. */
 const maxCacheKiB = 32 * 1024;

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../../../errors.ts';
 import { newestSchemas, type Schemas } from '../../migrations.ts';
-import { isBusy } from './connection.ts';
 import { fileError } from './file-error.ts';
+import { isBusy } from './sqlite-connection.ts';
 
 /** The paths of one data folder. An account's file is named by its number, never by client input. */
 export class DataFolder {

@@ -2,7 +2,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../../../clock.ts';
 import { OperatorError } from '../../../errors.ts';
-import { isBusy } from './connection.ts';
+import { isBusy } from './sqlite-connection.ts';
 
 /**
  * Commands and background work take turns with the server's writer. SQLite gives a lock to whoever tries at the right moment, and

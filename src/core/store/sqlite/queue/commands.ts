@@ -1,6 +1,6 @@
-import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import type { QuotaSettlement } from '../../../domain/quota-lease.ts';
 import { noSharedKeys } from '../../../domain/shared-key.ts';
+import type { ArrivingHit, StoredHit } from '../../../domain/stored-hit.ts';
 import {
 	type Arrival,
 	arrivalValues,
@@ -27,13 +27,13 @@ import {
 	ownersToStore,
 	storeEvents,
 	type UploadOutcome,
-} from '../../account/arriving/events.ts';
+} from '../../account/arriving/arriving-events.ts';
 import { storeHits } from '../../account/arriving/hits.ts';
 import { keysOfEvents, sharedAmong, someShared } from '../../account/owners/shared-keys.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import { recordCounts } from '../../control/request-counts.ts';
 import { ask, type Steps, select, sql, type Value } from '../../steps.ts';
-import type { Connection } from '../engine/connection.ts';
+import type { Connection } from '../engine/sqlite-connection.ts';
 import { addRecentHits } from './recent-hits.ts';
 
 /** An upload as sent to the writer thread. One string is copied faster than 30 objects. */

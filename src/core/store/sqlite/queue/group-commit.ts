@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
-import { type Connection, isBusy, isIoError } from '../engine/connection.ts';
-import { runSteps } from '../engine/run-steps.ts';
+import { type Connection, isBusy, isIoError } from '../engine/sqlite-connection.ts';
+import { runSteps } from '../engine/sqlite-run-steps.ts';
 import { commands, type PackedUpload } from './commands.ts';
 import { cell, type Work, type WorkResult } from './messages.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PostgresPool } from '../../../../../src/core/store/postgres/engine/connection.ts';
+import { PostgresPool } from '../../../../../src/core/store/postgres/engine/postgres-connection.ts';
 import { freshPostgresDatabase } from '../../postgres-server.ts';
 
 test('a connection that has met a thousand statements is closed, since its server process keeps what it knows of their tables', async (t) => {

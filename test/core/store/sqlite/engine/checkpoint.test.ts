@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { test } from 'node:test';
 import { monotonicMs } from '../../../../../src/core/clock.ts';
 import { Checkpointer } from '../../../../../src/core/store/sqlite/engine/checkpointer.ts';
-import { Connection } from '../../../../../src/core/store/sqlite/engine/connection.ts';
+import { Connection } from '../../../../../src/core/store/sqlite/engine/sqlite-connection.ts';
 import { accountDatabase } from '../databases.ts';
 
 const mebibyte = 1024 ** 2;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { monotonicMs } from '../../../../../src/core/clock.ts';
-import { Connection } from '../../../../../src/core/store/sqlite/engine/connection.ts';
+import { Connection } from '../../../../../src/core/store/sqlite/engine/sqlite-connection.ts';
 import type { PackedUpload } from '../../../../../src/core/store/sqlite/queue/commands.ts';
 import { commitGroup } from '../../../../../src/core/store/sqlite/queue/group-commit.ts';
 import { cell, type Work } from '../../../../../src/core/store/sqlite/queue/messages.ts';
