@@ -193,6 +193,7 @@ export const timelineColumns: ColumnStyles = {
 	about: { isLong: true },
 	...styled(['subid', 'revenuePence', 'state', 'recurringPence'], { isOptional: true }),
 	...styled(pathModels, { isShare: true, isOptional: true }),
+	credit: { isShare: true, isOptional: true },
 };
 
 function aboutOf(entry: TimelineEntry): string | null {
@@ -215,6 +216,9 @@ function aboutOf(entry: TimelineEntry): string | null {
 }
 
 function scoreText({ goal, score, change, reasons }: Omit<ScoreChange, 'atMs'>): string {
-	const points = change === null ? '' : ` (${change < 0 ? '−' : '+'}${formatShare(Math.abs(change))})`;
+	const points =
+		change === null
+			? ''
+			: ` (${change < 0 ? '−' : '+'}${formatShare(Math.abs(change)).replace('%', 'points')})`;
 	return `${goal} ${formatShare(score)}${points}${reasons.length > 0 ? `: ${reasons.join(', ')}` : ''}`;
 }

@@ -423,8 +423,8 @@ export const liftReport = reportThat({
 	draw({ lift, rows }, _, money) {
 		if (!lift) return null;
 		const looks = (figures: Lift) => [
-			{ of: 'whenever you look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
-			{ of: 'if you look once, when planned', ...figures },
+			{ of: 'at any look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
+			{ of: 'at one look', ...figures },
 		];
 		const bounds = ['low', 'high'] as const;
 		const difference = { name: 'difference', column: 'difference' };

@@ -275,7 +275,7 @@ function timelineSection(
 		return { ...Object.fromEntries(others), at: local(row.at), about: local(row.about), credit };
 	});
 	return html`<section class="figure" aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
-<p>The percentages say how much of a subscription each attribution model credits to a touch.</p>
+<p>The credit is how much of a subscription counts for a touch: all of it for ${creditedTo[defaultModel]}.</p>
 ${htmlTable(inZone, moneyOf(account.currency), timelineColumns, { fitsPaper: false, caption: 'What happened', sortOf })}
 ${note}
 ${record.visits.length === maxRead && html`<p class="note">Of the visits, the latest ${formatNumber(maxRead)} are here; the CSV has all.</p>`}

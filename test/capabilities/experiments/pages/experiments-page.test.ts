@@ -70,10 +70,7 @@ for (const engine of enginesAboveContract)
 
 		const olga = await person('olga@example.com', [{ aid, role: 'operator' }]);
 		assert.match((await olga.whole(path)).body, /Begin an experiment/);
-		assert.match(
-			(await olga.post(path, { ...begun, holdout: '91' })).body,
-			/“Held out, in per cent” must be/,
-		);
+		assert.match((await olga.post(path, { ...begun, holdout: '91' })).body, /“Held out, %” must be/);
 		assert.match((await olga.post(path, { ...begun, segment: 'none' })).body, /has no segment none/);
 		assert.match(
 			(await olga.post(path, { ...begun, from: '2020-01-01' })).body,
