@@ -110,6 +110,10 @@ describe('pages of reports', { skip: takesLong || withoutBrowser, timeout: brows
 			] as const) {
 				await page.setViewportSize({ width, height: 900 });
 				await page.emulateMedia({ media, colorScheme: scheme });
+				// What scrolls says so once it is drawn.
+				await page.evaluate(
+					'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))',
+				);
 				const problems = await problemsOf(page, media === 'print');
 				assert.deepEqual([...errors, ...problems], [], `${name}, ${media} of ${width} pixels, ${scheme}`);
 				const folder = process.env.SCREENSHOTS;
