@@ -40,7 +40,7 @@ function withDependents(project: ProjectPart, capability: string): string[] {
 function commandsOf(project: ProjectPart, capabilities: readonly string[]): string[] {
 	return project
 		.files(`src/capabilities/{${capabilities.join()},}/commands/*.ts`)
-		.map((file) => file.split('/').at(-1)?.replace('.ts', '') as string);
+		.map((file) => file.split('/').at(-1)?.replace(/(-command)?\.ts$/, '') as string);
 }
 
 const all = globSync('*/index.ts', { cwd: join(import.meta.dirname, '../../src/capabilities') }).map((file) =>
