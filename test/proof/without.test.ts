@@ -38,9 +38,13 @@ function withDependents(project: ProjectPart, capability: string): string[] {
 
 /** The names of their commands, which tests call. */
 function commandsOf(project: ProjectPart, capabilities: readonly string[]): string[] {
-	return project
-		.files(`src/capabilities/{${capabilities.join()},}/commands/*.ts`)
-		.map((file) => file.split('/').at(-1)?.replace(/(-command)?\.ts$/, '') as string);
+	return project.files(`src/capabilities/{${capabilities.join()},}/commands/*.ts`).map(
+		(file) =>
+			file
+				.split('/')
+				.at(-1)
+				?.replace(/(-command)?\.ts$/, '') as string,
+	);
 }
 
 const all = globSync('*/index.ts', { cwd: join(import.meta.dirname, '../../src/capabilities') }).map((file) =>
