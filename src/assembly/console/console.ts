@@ -219,7 +219,8 @@ export function createConsole(options: ConsoleOptions): Console {
 		};
 		/** The page with its form as it was sent. */
 		const refused = async ({ message }: OperatorError) => {
-			const shown = await page.get?.(full).catch(() => undefined);
+			// Whoever has typed something does not wait for figures.
+			const shown = page.get && (await untilDue(page.get(full), waitMs).catch(() => undefined));
 			if (!shown || 'status' in shown || 'missing' in shown) return undefined;
 			const body = 'unfinished' in shown ? shown.unfinished : shown;
 			const answer = pageAnswer(400, { title, page, asked, view, body });

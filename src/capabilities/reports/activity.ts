@@ -1,6 +1,6 @@
 import type { EventKind } from '../../core/domain/event-kind.ts';
 import { noGateways } from '../../core/domain/mail-gateways.ts';
-import { touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
+import { touchDimensions } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
 import { firstMomentMs } from '../../kit/reading/hit-rows.ts';
 import { countChangeText, moreText, signed } from '../../kit/reports/answer-text.ts';
@@ -51,7 +51,7 @@ export const activityReport = reportThat({
 		const hasArrivals = isFiltered && query.evt === null && query.segment === null;
 		const gateways = hasArrivals || !journeys ? await findGateways() : noGateways;
 		const arrivals = hasArrivals
-			? await read((options) => readArrivals(spans, wantedTouch(query), { ...options, gateways }))
+			? await read((options) => readArrivals(spans, { ...options, gateways }))
 			: null;
 		const came = journeys
 			? describeEvents(journeys, spans).map((events, place) => ({

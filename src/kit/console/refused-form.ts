@@ -2,6 +2,8 @@ import { asWritten, type Html, html } from '../format/html.ts';
 
 /** What proves who somebody is, which no page repeats. Passwords have a type of their own. */
 const notRepeated = /type="(hidden|password)"|name="(code|link|confirm)"/;
+/** As `postgres://user:password@host`. */
+const addressWithPassword = /\/\/[^/]*:[^/]*@/;
 
 const attribute = (tag: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
 const escaped = (text: string | null) => `${html`${asWritten(text ?? '')}`}`;
@@ -33,6 +35,7 @@ function filled(form: string, sent: URLSearchParams): string {
 		.replaceAll(/<input[^>]*>/g, (tag) => {
 			const name = attribute(tag, 'name');
 			if (name === undefined || notRepeated.test(tag)) return tag;
+			if (addressWithPassword.test(sent.get(name) ?? '')) return tag;
 			if (attribute(tag, 'type') !== 'checkbox')
 				return tag.replace(/ value="[^"]*"|(?=>)/, () => ` value="${escaped(sent.get(name))}"`);
 			const isChecked = sent

@@ -242,8 +242,7 @@ export function* readTouchesOf(
 /** How often visitors arrived in each of some spans of time, which follow each other. */
 export function* readArrivals(
 	spans: readonly Period[],
-	wanted: WantedTouch,
-	{ asOfMs, paymentProviders, gateways }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders' | 'gateways'>,
+	{ asOfMs, paymentProviders, wanted, gateways }: JourneyOptions,
 ): Reading<number[]> {
 	const arrivals = spans.map(() => 0);
 	const [first, last] = [spans[0], spans.at(-1)];

@@ -127,6 +127,13 @@ for (const engine of enginesAboveContract)
 			});
 			assert.match(goal.body, /<details open><summary>Add a goal<.*name="name" value="no name".*>a\nb</s);
 
+			const ada = await person('ada@example.com', [{ aid: null, role: 'admin' }]);
+			const ownDatabase = 'postgres://caskade:PASSW0RD@db.internal/caskade';
+			const account = { action: 'create', aid: 'c-a-new', client: 'new', currency: 'money', ownDatabase };
+			const made = await ada.post('/console/accounts', { ...account, timezone: 'UTC' });
+			assert.match(made.body, /“Currency”.*name="aid" value="c-a-new"/s);
+			assert.doesNotMatch(made.body, /PASSW0RD/);
+
 			assert.doesNotMatch((await olga.get(path)).body, /Done:/);
 			assert.equal((await olga.post(path, settings)).status, 303);
 			assert.match((await olga.get(path)).body, /role="status">Done: account updated\./);
