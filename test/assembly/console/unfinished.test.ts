@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { type ConsoleOptions, createConsole } from '../../../src/assembly/console/console.ts';
+import { createConsole } from '../../../src/assembly/console/console.ts';
+import type { ConsoleOptions } from '../../../src/assembly/console/console-options.ts';
 import { openStore } from '../../../src/assembly/open-store.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
