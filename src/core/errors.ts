@@ -59,7 +59,7 @@ export const errorTable = {
 		message: 'Error storing hit.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'Nothing of a hit can be stored: the account is missing, it is no object, or it has too many events; the text names every wrong field. Other wrong values cost only themselves.',
+		when: 'Nothing of a hit can be stored: the account is missing, it is not an object, or it has too many events; the text names every wrong field. Other wrong values are left out, and the rest is stored.',
 	},
 	invalid_account: {
 		status: 400,
@@ -78,7 +78,7 @@ export const errorTable = {
 		status: 403,
 		message: 'Forbidden',
 		validationErrors: null,
-		when: 'An upload, a receipt, the usage: the API key is missing, unknown, expired, revoked or of another scope, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
+		when: 'An upload, a receipt, the usage: the API key is missing, unknown, expired, revoked or has another scope, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
 	},
 	not_found: {
 		status: 404,
@@ -96,7 +96,7 @@ export const errorTable = {
 		status: 405,
 		message: 'Method not allowed.',
 		validationErrors: null,
-		when: 'The path exists, but only with the methods that the `allow` header names.',
+		when: 'The path exists, but only for the methods that the `allow` header names.',
 	},
 	request_timeout: {
 		status: 408,
