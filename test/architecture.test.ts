@@ -25,6 +25,7 @@ const capabilities = [
 /** Folders of `src/core/`, from the top down: each may import only what comes after it. */
 const order = [
 	'serve-store',
+	'start-writing',
 	'jobs',
 	'api',
 	'segments',
@@ -41,7 +42,7 @@ const bottom = [
 	'log',
 	'log-throttle',
 	'deadline',
-	'port-error',
+	'listening',
 	'wakeable-sleep',
 	'garbage',
 	'clock',

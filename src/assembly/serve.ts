@@ -1,18 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { ServingCapability } from '../core/api/serving-part.ts';
 import { OperatorError } from '../core/errors.ts';
+import { closeApp, originOf, portError, reachable } from '../core/listening.ts';
 import type { Log } from '../core/log.ts';
-import { portError } from '../core/port-error.ts';
 import {
-	closeApp,
 	type HttpSettings,
 	type ListeningBeside,
-	originOf,
 	type RunningServer,
-	reachable,
-	requireFileHandles,
 	serveStore,
 } from '../core/serve-store.ts';
+import { requireFileHandles } from '../core/store/file-handles.ts';
 import type { OpenStore } from '../core/store/store.ts';
 import type { ServeSettings } from '../kit/config.ts';
 import { type ConsoleRequest, type SsoSettings, systemPath } from '../kit/console/exchange.ts';

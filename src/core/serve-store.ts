@@ -1,6 +1,4 @@
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { RequestCounter } from './access/request-counter.ts';
@@ -12,16 +10,15 @@ import { IgnoredNetworks } from './collect/ignored-networks.ts';
 import { currentTag } from './collect/tag-versions.ts';
 import type { Proxies } from './domain/proxies.ts';
 import { type ServerRole, serverRoles } from './domain/server-role.ts';
-import { OperatorError, reasonOf } from './errors.ts';
+import { reasonOf } from './errors.ts';
 import { readTls, type Tls, type TlsSettings } from './http/https.ts';
 import { foldingWaiting } from './jobs/folding-job.ts';
+import { closeApp, originOf, portError, reachable, requireSafeAddress } from './listening.ts';
 import { type Log, throttledErrors } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
 import { Metrics, serveMetrics, type WatchedMetric } from './metrics.ts';
-import { portError } from './port-error.ts';
 import { scorerOf } from './scoring/serve/visitor-scorer.ts';
-import { maxFileHandles } from './store/file-handles.ts';
-import type { ServingStore, ServingWriter } from './store/serving.ts';
+import { startWriting } from './start-writing.ts';
 import type { OpenStore } from './store/store.ts';
 
 /** What a server needs of the settings of `caskade serve`. */
@@ -86,9 +83,6 @@ export interface RunningServer {
 	stop(): Promise<void>;
 }
 
-/** Interval for closing idle connections while stopping. */
-const sweepEveryMs = 50;
-
 /**
  * Runs the service. Everything that starts is stopped in reverse order, when the server stops or cannot start.
  * @throws OperatorError if the store or a port is in use, or the address requires TLS
@@ -99,7 +93,7 @@ export async function serveStore(settings: HttpSettings, options: ServeOptions):
 	starting.defer(() => store.close());
 	const now = options.now ?? store.now;
 	const tls = await readTls(settings);
-	if (!tls) requireSafeAddress(settings);
+	if (!tls) requireSafeAddress(settings.host, settings.behindProxy !== undefined);
 	const metrics = new Metrics();
 	const logThrottle = new LogThrottle(monotonicMs);
 	const background = options.startBackground?.();
@@ -113,7 +107,6 @@ export async function serveStore(settings: HttpSettings, options: ServeOptions):
 	// Before the writer stops. Of two connections that close a database at the same moment, each leaves the write-ahead
 	// log to the other.
 	starting.defer(async () => background?.stop());
-	watchStore(metrics, writer);
 	await store.control.ensureSigningKeys();
 	if (!settings.roles || settings.roles.includes('collect'))
 		await store.control.notes.addOnce(`From now on /tag.js is ${currentTag}.`);
@@ -223,60 +216,6 @@ export async function serveStore(settings: HttpSettings, options: ServeOptions):
 	};
 }
 
-const levelsOutside: WatchedMetric = {
-	name: 'caskade_score_levels_outside',
-	help: 'Goals whose predicted rate of the latest known week differs significantly from the observed rate.',
-	// Every process knows of all goals.
-	isOfAll: true,
-};
-
-function watchStore(metrics: Metrics, writer: ServingWriter): void {
-	metrics.watch(
-		{ name: 'caskade_store_queue_depth', help: 'Requests waiting for the store.' },
-		() => writer.queueDepth,
-	);
-	const { logs } = writer;
-	if (!logs) return;
-	metrics.watch(
-		{ name: 'caskade_log_bytes', help: 'The longest write-ahead log of a database.' },
-		() => (writer.logs ?? logs).longestBytes,
-	);
-	metrics.watch(
-		{
-			name: 'caskade_log_held_seconds',
-			help: 'For how long a reader has kept a write-ahead log from being copied.',
-		},
-		() => (writer.logs ?? logs).heldSeconds,
-	);
-}
-
-function startWriting(
-	store: ServingStore,
-	{
-		metrics,
-		log,
-		logThrottle,
-		onDeath,
-	}: Pick<ServeOptions, 'log' | 'onDeath'> & {
-		metrics: Metrics;
-		logThrottle: LogThrottle;
-	},
-	onWaiting: (accountId: number) => void,
-): Promise<ServingWriter> {
-	return store.startWriting({
-		onCommit: (group) => metrics.committed(group),
-		onError: (database, reason) => {
-			metrics.storeFailures.inc();
-			logThrottle.log(`${database} ${reason}`, (fields) =>
-				log.error({ database, reason, ...fields }, 'store error'),
-			);
-		},
-		onNotice: (database, notice) => log.warn({ database, notice }, 'notice of a database'),
-		onWaiting,
-		onDeath,
-	});
-}
-
 async function listenForMetrics(
 	starting: AsyncDisposableStack,
 	{ metricsHost, metricsPort }: HttpSettings,
@@ -292,42 +231,9 @@ async function listenForMetrics(
 	});
 }
 
-/** @param forceAfterMs by then every request is answered. Only bodies that nobody waits for may still be open. */
-export async function closeApp(app: FastifyInstance, forceAfterMs: number): Promise<void> {
-	const force = setTimeout(() => app.server.closeAllConnections(), forceAfterMs);
-	// A connection that was busy when closing began is kept alive by its answer. Node does not close it.
-	const sweep = setInterval(() => app.server.closeIdleConnections(), sweepEveryMs);
-	await app.close();
-	clearInterval(sweep);
-	clearTimeout(force);
-}
-
-export function originOf(app: FastifyInstance, isSecure: boolean): string {
-	const { address, port, family } = app.server.address() as AddressInfo;
-	return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-}
-
-/** Where this machine reaches a server that listens on all its addresses. */
-export function reachable(url: string): string {
-	return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-}
-
-/** The files that an idle server has open, about 65, and some connections and accounts. */
-const leastFileHandles = 96;
-
-export function requireFileHandles(): void {
-	const handles = maxFileHandles();
-	if (handles < leastFileHandles)
-		throw new OperatorError(
-			`Only ${handles} files may be open at a time here, and a server needs at least ${leastFileHandles}. Allow more, for example with: ulimit -n 1024`,
-		);
-}
-
-/** Refuses a public address without TLS, because API keys must not cross a network unencrypted. */
-function requireSafeAddress({ host, behindProxy }: HttpSettings): void {
-	const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
-	if (!isLoopback && !behindProxy)
-		throw new OperatorError(
-			`--host ${host} would accept API keys without TLS. Set --tls-cert and --tls-key, or put a proxy that terminates TLS in front and set --behind-proxy, or listen on 127.0.0.1.`,
-		);
-}
+const levelsOutside: WatchedMetric = {
+	name: 'caskade_score_levels_outside',
+	help: 'Goals whose predicted rate of the latest known week differs significantly from the observed rate.',
+	// Every process knows of all goals.
+	isOfAll: true,
+};

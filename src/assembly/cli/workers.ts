@@ -35,7 +35,7 @@ async function listenForMetrics({ metricsHost, metricsPort }: ServeSettings): Pr
 	if (metricsPort === undefined) return undefined;
 	const [{ serveSharedMetrics }, { portError }] = await Promise.all([
 		import('../../core/metrics.ts'),
-		import('../../core/port-error.ts'),
+		import('../../core/listening.ts'),
 	]);
 	return serveSharedMetrics(metricsHost, metricsPort).catch(
 		portError(metricsHost, metricsPort, '--metrics-port'),

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { BroadcastChannel } from 'node:worker_threads';
+import { OperatorError } from '../errors.ts';
 
 /** File handles of an account's database while it is written: the database, its write-ahead log and the log's index. */
 export const handlesOfDatabase = 3;
@@ -78,4 +79,16 @@ export function openClosing<Opened>(open: () => Opened): Opened {
 			throw new NoFileHandlesError({ cause: error });
 		}
 	}
+}
+
+/** The files that an idle server has open, about 65, and some connections and accounts. */
+const leastFileHandles = 96;
+
+/** @throws OperatorError where a server could not open enough */
+export function requireFileHandles(): void {
+	const handles = maxFileHandles();
+	if (handles < leastFileHandles)
+		throw new OperatorError(
+			`Only ${handles} files may be open at a time here, and a server needs at least ${leastFileHandles}. Allow more, for example with: ulimit -n 1024`,
+		);
 }
