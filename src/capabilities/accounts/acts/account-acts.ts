@@ -9,7 +9,7 @@ import {
 	defaultSettings,
 } from '../../../core/store/control/account-store.ts';
 import { checkOwnDatabase } from '../../../core/store/own-database.ts';
-import { act, actOfAll, type GivenFields } from '../../../kit/act.ts';
+import { act, actOfAll, type Field, type GivenFields } from '../../../kit/act.ts';
 import { accountToken, eventName, hostName, plainName, webOrigin } from '../../../kit/format/values.ts';
 import { listing } from '../../../kit/listing.ts';
 import { forgetAllDays } from '../../../kit/reading/kept-days.ts';
@@ -114,7 +114,7 @@ export const settingFields = {
 		label: 'Believe ids from pages',
 		hint: 'Customer and transaction ids. signed: only those that your back end has signed. claimed: all, but only signed ones show a page what was uploaded before. trusted: all, so whoever guesses an id is taken for that customer.',
 	},
-} as const;
+} as const satisfies Readonly<Record<keyof AccountSettings, Field>>;
 
 /** The settings of a new account, without the flags that take a setting away. */
 export const firstSettingFields = Object.fromEntries(
