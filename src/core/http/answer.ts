@@ -95,7 +95,11 @@ function discardBody(request: FastifyRequest, reply: FastifyReply): void {
 	const { stream } = raw as typeof raw & { stream?: ServerHttp2Stream };
 	// HTTP/2: closes only this stream; the connection serves the others.
 	const close = () => (stream ? stream.close() : raw.socket.destroy());
-	if (!stream && isLast(raw, reply.raw)) closeLater(raw);
+	if (!stream) {
+		// Or a client could send its next request at the moment at which the connection is closed.
+		reply.header('connection', 'close');
+		closeLater(raw);
+	}
 	const timer = setTimeout(close, lingerMs);
 	raw.on('data', (chunk: Buffer) => {
 		bytes += chunk.length;

@@ -70,17 +70,27 @@ export function answerOn(socket: HttpSocket): ServerResponse | null | undefined 
 }
 
 /**
- * Whether a request on this connection, of which all has come or which needs no more to be answered, is still being
- * answered. If so, its answer goes out first, and nothing follows it.
+ * Whether requests on this connection, of which all has come or which need no more to be answered, are still being
+ * answered. If so, their answers go out first, and nothing follows them.
  */
 function closesAfterAnswer(socket: HttpSocket): boolean {
 	// The parser fails again with whatever else comes.
 	if (closing.has(socket)) return true;
-	const before = socket._httpMessage;
-	if (!before || before.writableFinished || !(before.req.complete || before.writableEnded)) return false;
+	if (!isToBeSent(socket._httpMessage)) return false;
 	closing.add(socket);
-	before.once('finish', () => closeAfter(socket));
+	closeAfterAnswers(socket);
 	return true;
+}
+
+function isToBeSent(answer: ServerResponse | null | undefined): answer is ServerResponse {
+	return !!answer && !answer.writableFinished && (answer.req.complete || answer.writableEnded);
+}
+
+/** When one answer has been sent, Node has the next one there. */
+function closeAfterAnswers(socket: HttpSocket): void {
+	const answer = socket._httpMessage;
+	if (isToBeSent(answer)) answer.once('finish', () => closeAfterAnswers(socket));
+	else closeAfter(socket);
 }
 
 const closing = new WeakSet<Socket>();

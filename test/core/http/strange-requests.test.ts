@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { examples } from '../../quick.ts';
-import { connectTo, type RawAnswer } from '../../raw-http.ts';
+import { connectTo, type RawAnswer, uploadHead } from '../../raw-http.ts';
 import { openAccount } from '../../shared-server.ts';
-import { startService } from '../../support.ts';
+import { event, startService } from '../../support.ts';
 
 const requestId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const notFound = '{"message":"Not found.","validationErrors":null}';
@@ -237,6 +237,25 @@ test('a request that was answered before its body broke off gets no second answe
 		connection.end();
 		await connection.closed;
 		await assert.rejects(connection.answer(), /received: $/, `${header} ${rest}`);
+	}
+});
+
+test('what was asked before something that is no request is answered, all of it', async (t) => {
+	const { url, key, aid, stored } = await openAccount();
+	for (const broken of [
+		'no request\r\n\r\n',
+		`${uploadHead({ 'transfer-encoding': 'chunked' })}no chunk\r\n`,
+	]) {
+		const before = (await stored()).length;
+		const connection = await connectTo(t, url);
+		const uploads = Array.from({ length: 70 }, () => {
+			const body = JSON.stringify({ aid, data: [event()] });
+			return uploadHead({ 'x-api-key': key, 'content-length': body.length }) + body;
+		});
+		connection.send(uploads.join('') + broken);
+		for (const _ of uploads) assert.equal((await connection.answer()).status, 201, broken);
+		await connection.closed;
+		assert.equal((await stored()).length - before, uploads.length);
 	}
 });
 
