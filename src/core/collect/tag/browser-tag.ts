@@ -10,7 +10,7 @@ import {
 	seedOf,
 } from './cookies.ts';
 import type { HitAnswer } from './hit-answer.ts';
-import { exchangeLeft, type UnsentHit } from './unsent.ts';
+import { exchangeLeft, json, type UnsentHit } from './unsent.ts';
 
 /** The host rejects hits with more. */
 const maxEvents = 20;
@@ -24,7 +24,7 @@ if (!window.vscr?.scores) start(window.vscr?.q ?? []);
 
 function start(early: readonly ArrayLike<unknown>[]): void {
 	const script = document.currentScript as HTMLScriptElement | null;
-	let server = script ? script.src.replace(/\/[^/?]*(\?.*)?$/, '') : '';
+	let server = script?.src.replace(/\/[^/?]*(\?.*)?$/, '') ?? '';
 	let hitPath = '/hit';
 	let credentials: RequestCredentials = 'same-origin';
 	let narrowDomain: string | undefined;
@@ -74,10 +74,8 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	function forget(): void {
 		visitor = {};
-		seed = undefined;
+		seed = cid = sentPage = undefined;
 		events = [];
-		cid = undefined;
-		sentPage = undefined;
 		unsent = [];
 		exchangeLeft();
 		deleteCookies();
@@ -107,7 +105,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		}
 		unsent.push(hit);
 		for (const event of events) {
-			if (hit.events.length >= maxEvents || new Blob([JSON.stringify([hit, event])]).size > maxBytes) {
+			if (hit.events.length >= maxEvents || new Blob([json([hit, event])]).size > maxBytes) {
 				hit = { aid, cid, events: [] };
 				unsent.push(hit);
 			}
@@ -122,7 +120,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		const kept = areOf(hit.aid) ? cookie : () => undefined;
 		const vid = kept('vid') || visitor.vid;
 		if (!vid) seed = seedOf(seed);
-		return JSON.stringify({
+		return json({
 			vid,
 			seed: vid ? undefined : seed,
 			firstVid: kept('first') || visitor.firstVid,
@@ -140,12 +138,10 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		if (!response.ok) {
 			const { message, validationErrors } = await response.json().catch(() => ({}));
 			tell(`the hit was refused: ${[message || response.status, validationErrors].join(' ').trim()}`);
-			const isLater = response.status === 429;
-			if (isLater) unsent.unshift(hit);
-			return !isLater;
+			return response.status !== 429 || !unsent.unshift(hit);
 		}
 		if (response.headers.get('x-hit-stored') === '0')
-			tell('hits of this browser are not stored: it counts as a bot, or its network is ignored');
+			tell('hits are not stored: a bot, or an ignored network');
 		const answer: HitAnswer = await response.json();
 		if (answer.ignored) tell(answer.ignored);
 		// Consent may have been withdrawn while the hit was in flight.
@@ -165,7 +161,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		if (isDue) return;
 		begin?.();
 		if (!aid) tell('setAccount comes before fire');
-		if (isOut) tell('nothing is sent: this browser has opted out, by its settings or #vscr-off');
+		if (isOut) tell('nothing is sent: opted out, by settings or #vscr-off');
 		if (!aid || !isAllowed()) return;
 		take();
 		hits = hits.then(sendAll).catch(({ message }) => tell(`no answer to the hit: ${message}`));
@@ -217,10 +213,10 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		addEvent(event) {
 			const { name, tid, rvn, currency }: Partial<HitEvent> =
 				typeof event === 'string' ? { name: event } : event || {};
-			if (!name) throw Error('addEvent: an event needs a name');
+			if (!name) throw Error('addEvent: a name is required');
 			const known = { name, tid, rvn, currency };
 			// What is no JSON must not keep the others from being sent.
-			if (isAllowed() && JSON.stringify(known)) events.push(known);
+			if (isAllowed() && json(known)) events.push(known);
 		},
 		addCustomerId(value) {
 			if (isAllowed()) cid = value ? `${value}` : undefined;
@@ -255,7 +251,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	function run({ 0: name, 1: value }: ArrayLike<unknown>): void {
 		safely(() => {
-			if (!Object.keys(commands).includes(name as string)) throw Error(`there is no command ${name}`);
+			if (!Object.keys(commands).includes(name as string)) throw Error(`no command ${name}`);
 			commands[name as 'setAccount'](value as string);
 		});
 	}
@@ -292,18 +288,22 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	else [unsent] = exchangeLeft();
 	// Safari keeps it for seven days at a time.
 	if (hasOptedOut) optOut(true);
-	if (choice) alert(`Your visits are ${hasOptedOut ? 'not counted.' : 'counted again.'}`);
-	for (const name of ['pushState', 'replaceState'] as const) {
-		const original = history[name];
-		history[name] = function (...state) {
-			original.apply(this, state);
-			navigated();
-		};
-	}
+	if (choice) alert(`Your visits are ${hasOptedOut ? 'not ' : ''}counted.`);
+	safely(() => {
+		for (const name of ['pushState', 'replaceState'] as const) {
+			const original = history[name];
+			history[name] = function (...state) {
+				original.apply(this, state);
+				navigated();
+			};
+		}
+	});
 	addEventListener('popstate', navigated);
+	// Routers that use this one call neither of the others, and where a page keeps others from changing those, it tells of all.
+	window.navigation?.addEventListener?.('currententrychange', navigated);
 	addEventListener('pagehide', () => {
 		leave();
-		if (sentPage !== undefined) exchangeLeft([unsent, previousUrl]);
+		if (unsent[0] || sentPage !== undefined) exchangeLeft([unsent, previousUrl]);
 		unsent = [];
 	});
 	addEventListener('visibilitychange', () => (document.hidden ? leave() : isDue && hit()));

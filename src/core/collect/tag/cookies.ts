@@ -86,8 +86,9 @@ function keep(name: Name, id: string | undefined): void {
  */
 export function seedOf(made?: string): string {
 	const bytes = crypto.getRandomValues(new Uint8Array(16));
+	// Not by `Array.from`: Prototype.js replaces it with one that takes no function.
 	const seed =
-		cookie('seed') || made || Array.from(bytes, (byte) => (byte + 256).toString(16).slice(1)).join('');
+		cookie('seed') || made || bytes.reduce((text, byte) => text + (byte + 256).toString(16).slice(1), '');
 	keep('seed', seed);
 	return seed;
 }

@@ -14,16 +14,25 @@ export interface UnsentHit {
 /** Hits that the browser would not take from a page, and the page's address. */
 export type Left = [hits: UnsentHit[], url: string];
 
+/** Arrays as they are: old libraries give all of them a `toJSON` that makes texts. */
+export function json(value: object): string {
+	return JSON.stringify(value, function (this: Record<string, unknown>, key, made) {
+		const own = this[key];
+		return Array.isArray(own) ? own : made;
+	});
+}
+
 /**
  * Takes what the page before has left in this tab, and leaves something for the next one. A copy of the tab has it only between two
  * pages, so nothing is sent twice.
  */
 export function exchangeLeft(next?: Left): Left {
-	let left: Left | null = null;
+	let left: Left = [[], ''];
 	try {
-		left = JSON.parse(sessionStorage.vscr || null);
+		left = JSON.parse(sessionStorage.vscr || json(left));
 		delete sessionStorage.vscr;
-		if (next) sessionStorage.vscr = JSON.stringify(next);
+		// A frame of the page may have left something just now.
+		if (next) sessionStorage.vscr = json([left[0].concat(next[0]), next[1]]);
 	} catch {}
-	return left || [[], ''];
+	return left;
 }
