@@ -1,6 +1,7 @@
 import { caskLifetimeMs } from '../../../core/domain/signing-key.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import type { OpenStore } from '../../../core/store/store.ts';
+import { noteDone } from '../../../kit/cli/act-command.ts';
 import { command } from '../../../kit/cli/command.ts';
 import { serverUrl } from '../../../kit/cli/flag-values.ts';
 import { type CommonOptions, place, print, withStore } from '../../../kit/cli/output.ts';
@@ -60,6 +61,7 @@ async function fill(
 	options: CommonOptions & Pick<DemoOptions, 'visitors' | 'days' | 'seed'>,
 ) {
 	const { account, key } = await openDemoAccount(store, aid);
+	await noteDone(store, 'demo data added', aid);
 	const untilMs = Date.now();
 	const experiment = await demoExperiment(store, account, { days: options.days, untilMs });
 	const welcomes = experiment && { fromMs: experiment.fromMs, toMs: endOf(experiment) };

@@ -2,6 +2,7 @@ import { subscriptionEventFields } from '../../../core/domain/subscription-event
 import { subscriptionEvents } from '../../../core/store/account/reading/stored-events.ts';
 import { vidsAfter } from '../../../core/store/account/reading/visitors.ts';
 import type { Store } from '../../../core/store/store.ts';
+import { noteDone } from '../../../kit/cli/act-command.ts';
 import { aidText, command, csvOption } from '../../../kit/cli/command.ts';
 import { withStore, write } from '../../../kit/cli/output.ts';
 import { databaseSetting, stageSetting } from '../../../kit/config.ts';
@@ -34,6 +35,7 @@ other vids there. The output is personal data: protect it like the database.
 	.action((options, _, aid) =>
 		withStore(options, async (store) => {
 			const { id } = await store.control.account(aid);
+			await noteDone(store, 'history exported', aid);
 			if (options.csv) await write(csvRow(columns));
 			for await (const line of linesOf(store, id))
 				await write(options.csv ? rowOf(line) : `${JSON.stringify(line)}\n`);

@@ -18,6 +18,10 @@ const secondFactorMs = 5 * minuteMs;
 const perName: RateLimit = { ratePerSecond: 1 / 60, burst: 10 };
 /** An office behind one address may mistype more often. */
 const perAddress: RateLimit = { ratePerSecond: 1 / 10, burst: 30 };
+/** Entries of the audit log about guesses at one person's password or code: whoever goes on guessing does not fill it. */
+const perNote: RateLimit = { ratePerSecond: 1 / 3600, burst: 5 };
+/** Within so long, at a time that tells nobody whether there is such a person, a wrong guess is in the audit log. */
+const notedWithinMs = 200;
 /** So many names and addresses are told apart, in 384 KiB. */
 const bucketSlots = 16 * 1024;
 /** How exactly it is known when a session was last used. */
@@ -38,7 +42,9 @@ export class SignIn {
 	readonly #directory: AccessDirectory;
 	readonly #now: () => number;
 	readonly #monotonicMs: () => number;
+	readonly #onError: (error: unknown, path: string) => void;
 	readonly #guesses = new TokenBuckets(bucketSlots);
+	readonly #notes = new TokenBuckets(bucketSlots);
 
 	constructor(options: {
 		control: ControlStore;
@@ -46,11 +52,14 @@ export class SignIn {
 		/** Milliseconds since 1970. */
 		now: () => number;
 		monotonicMs: () => number;
+		/** Something failed that is no fault of the request. */
+		onError: (error: unknown, path: string) => void;
 	}) {
 		this.#control = options.control;
 		this.#directory = options.directory;
 		this.#now = options.now;
 		this.#monotonicMs = options.monotonicMs;
+		this.#onError = options.onError;
 	}
 
 	/** Who a session's token belongs to; undefined where it is unknown, too old or ended. */
@@ -92,6 +101,7 @@ export class SignIn {
 		if (retryAfterMs > 0) return { retryAfterMs };
 		const person = await this.#control.people.credentials(email);
 		const isRight = await isPassword(password, person?.password ?? null);
+		if (person && !isRight) this.#noteWrong('password', email);
 		return person && isRight ? person.id : undefined;
 	}
 
@@ -143,11 +153,24 @@ export class SignIn {
 		if (retryAfterMs > 0) return { retryAfterMs };
 		const person = await this.#control.people.credentials(email);
 		if (!person || person.totpSecret === null) return false;
+		const isRight = await this.#isCode(person.id, person.totpSecret, code);
+		if (!isRight) this.#noteWrong('code', email);
+		return isRight;
+	}
+
+	#isCode(id: string, totpSecret: string, code: string): Promise<boolean> | boolean {
 		const digits = code.replaceAll(/\s/g, '');
-		if (!/^\d{6}$/.test(digits))
-			return this.#control.people.useRecoveryCode(person.id, hashRecoveryCode(code));
-		const step = stepOf(person.totpSecret, digits, this.#now());
-		return step !== undefined && this.#control.people.useStep(person.id, step);
+		if (!/^\d{6}$/.test(digits)) return this.#control.people.useRecoveryCode(id, hashRecoveryCode(code));
+		const step = stepOf(totpSecret, digits, this.#now());
+		return step !== undefined && this.#control.people.useStep(id, step);
+	}
+
+	#noteWrong(what: 'password' | 'code', email: string): void {
+		if (!this.#notes.take(`${what} ${email}`, perNote, this.#monotonicMs()).granted) return;
+		const note = async () =>
+			this.#control.audit.add({ who: 'somebody', action: `wrong ${what}`, about: email });
+		const noteSoon = () => note().catch((error) => this.#onError(error, 'sign-in'));
+		setTimeout(noteSoon, notedWithinMs * Math.random()).unref();
 	}
 
 	async #next(id: string, email: string, method: SignInMethod, client: SignInClient): Promise<SignInOutcome> {

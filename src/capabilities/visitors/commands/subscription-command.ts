@@ -2,6 +2,7 @@ import { subscriptionStates } from '../../../core/domain/subscription-course.ts'
 import { OperatorError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
+import { noteDone } from '../../../kit/cli/act-command.ts';
 import { command, group, merged } from '../../../kit/cli/command.ts';
 import { print, printLine, printRecord } from '../../../kit/cli/output.ts';
 import { moment } from '../../../kit/config.ts';
@@ -55,6 +56,7 @@ docs/reference/reports.md says what of this is not kept.`,
 		const { timelineAbout } = await import('../visitor-life.ts');
 		const { owner } = found.subscription;
 		const record = owner === null ? null : await store.read(account.id, visitorRecord(owner));
+		if (owner !== null) await noteDone(store, 'visitor viewed', account.aid, owner);
 		const { timeline } = await timelineAbout(store, account, { record, journeys: [found] }, options.asOf);
 		const shown = shownOf(found);
 		if (options.json) return print(options, { ...shown, timeline });

@@ -3,7 +3,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { isoTime } from '../../../core/format/iso-time.ts';
 import { counted } from '../../../core/format/numbers.ts';
 import { runAct } from '../../../kit/act.ts';
-import { commandLineUser } from '../../../kit/cli/act-command.ts';
+import { commandLineUser, noteDone } from '../../../kit/cli/act-command.ts';
 import { command, group } from '../../../kit/cli/command.ts';
 import { confirm, requireTerminal } from '../../../kit/cli/confirm.ts';
 import { visitorId } from '../../../kit/cli/flag-values.ts';
@@ -27,6 +27,7 @@ docs/reference/reports.md says what of this is not kept.`,
 	.onAccount(async (store, account, options, vid) => {
 		const { shownLife, visitorLife } = await import('../visitor-life.ts');
 		const life = await visitorLife(store, account, vid);
+		await noteDone(store, 'visitor viewed', account.aid, vid);
 		// Hits are only in the export.
 		const { profile, identityLinks, memberships } = life.record;
 		if (options.json) return printJson(shownLife(account.aid, life));
@@ -47,7 +48,9 @@ const exportAll = command('export', 'print all data of a visitor')
 	.argument('<vid>', 'the visitor', visitorId)
 	.onAccount(async (store, account, _, vid) => {
 		const { exportedVisitor } = await import('../visitor-life.ts');
-		printJson(await exportedVisitor(store, account, vid));
+		const exported = await exportedVisitor(store, account, vid);
+		await noteDone(store, 'visitor exported', account.aid, vid);
+		printJson(exported);
 	});
 
 const find = command('find', 'find visitors by customer id, transaction or subscription')
@@ -58,14 +61,16 @@ const find = command('find', 'find visitors by customer id, transaction or subsc
 	.option('--cid <cid>', 'the customer id')
 	.option('--tid <tid>', 'the transaction id')
 	.option('--subid <subid>', 'the id of the subscription')
-	.onAccount(async (store, { id }, options) => {
+	.onAccount(async (store, { id, aid }, options) => {
 		const named = (['cid', 'tid', 'subid'] as const).flatMap((kind) => {
 			const value = options[kind];
 			return value === undefined ? [] : [{ kind, value }];
 		});
 		const [key, another] = named;
 		if (!key || another) throw new OperatorError('Name one of --cid, --tid and --subid.');
-		print(options, await store.read(id, visitorsWith(key)), 'No visitor.');
+		const found = await store.read(id, visitorsWith(key));
+		if (key.kind === 'cid' && found.length > 0) await noteDone(store, 'customer searched', aid, key.value);
+		print(options, found, 'No visitor.');
 	});
 
 const erase = command('erase', 'erase a visitor, or all visitors of a customer')

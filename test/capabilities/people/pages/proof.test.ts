@@ -109,7 +109,7 @@ async function start(here: ConsoleHere) {
 			await store.control.webhooks(id),
 			await store.control.account('c-a-one'),
 			(await store.control.audit.list({ limit: 1000 })).filter(
-				({ action }) => !/viewed|signed in|^refused/.test(action),
+				({ action }) => !/viewed|signed in|^refused|^wrong/.test(action),
 			),
 		]);
 	return { fields: { key: key.id, webhook: webhook.id }, everything };

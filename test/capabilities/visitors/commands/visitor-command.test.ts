@@ -45,6 +45,39 @@ async function startWithBuyer(t: TestContext) {
 	return { ...serving, buyer, other, sale, command };
 }
 
+test('the audit log says whom a command has shown, found or exported, and forgets it with an erasure', async (t) => {
+	const { buyer, sale, address, command } = await startWithBuyer(t);
+
+	const { freshVid: vid } = buyer;
+	await caskadeJson(command('show', vid));
+	await caskadeJson(command('export', vid));
+	await caskadeJson(command('find', '--cid', 'C-shown'));
+	await caskadeJson(command('find', '--cid', 'C-nobody'));
+	await caskadeJson(['subscription', 'show', 'c-a-acme-uk', sale.subid, '--database', address]);
+	assert.equal((await caskade(['export', 'c-a-acme-uk', '--database', address])).code, 0);
+	const list = async () =>
+		(
+			(await caskadeJson(['audit', 'list', '--database', address])) as {
+				who: string;
+				action: string;
+				about: string | null;
+			}[]
+		).map(({ who, action, about }) => [who.startsWith('command line, as '), action, about]);
+	const entries = (about: (text: string) => string | null) => [
+		[true, 'history exported', null],
+		[true, 'visitor viewed', about(vid)],
+		[true, 'customer searched', about('C-shown')],
+		[true, 'visitor exported', about(vid)],
+		[true, 'visitor viewed', about(vid)],
+	];
+	assert.deepEqual(await list(), entries(String));
+	assert.equal((await caskade(command('erase', '--cid', 'C-shown', '--yes'))).code, 0);
+	assert.deepEqual(
+		(await list()).slice(1),
+		entries(() => null),
+	);
+});
+
 test('visitor show prints profile, visits, events and shown keys', async (t) => {
 	const { buyer, sale, command } = await startWithBuyer(t);
 	const shown = (await caskadeJson(command('show', buyer.freshVid))) as Record<string, unknown>;
