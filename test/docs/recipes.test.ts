@@ -73,11 +73,19 @@ test('two currencies are two accounts, which one key reaches', async (t) => {
 	assert.equal(stored?.rvn, 599);
 });
 
-/** What WordPress and WooCommerce offer to the plugin, as far as it uses them. */
+/** What WordPress and WooCommerce offer to the plugin, as far as it uses them; it was tried with them themselves. */
 const wordPress = `<?php
 function add_action($name, $does) { global $actions; $actions[$name] = $does; }
 function get_current_user_id() { return 42; }
-function wc_get_order($id) { return new class { function get_customer_id() { return 42; } function get_total() { return '19.90'; } }; }
+function wc_get_is_paid_statuses() { return ['processing', 'completed']; }
+class Order {
+	public function __construct(private int $id) {}
+	function get_id() { return $this->id; }
+	function get_customer_id() { return 42; }
+	function get_total() { return '19.90'; }
+	function get_amount() { return '4.90'; }
+}
+function wc_get_order($id) { return new Order($id); }
 function wp_remote_post($url, $request) {
 	$headers = array_map(fn($name, $value) => "$name: $value", array_keys($request['headers']), $request['headers']);
 	$http = ['method' => 'POST', 'header' => $headers, 'content' => $request['body']];
@@ -86,10 +94,14 @@ function wp_remote_post($url, $request) {
 foreach (['URL', 'KEY', 'ACCOUNT', 'IDENTITY_SECRET'] as $name) define("CASKADE_$name", getenv("CASKADE_$name"));
 require $argv[1];
 $actions['wp_head']();
-$actions['woocommerce_payment_complete'](1001);
+$actions['woocommerce_thankyou'](1001);
+foreach (['on-hold', 'processing', 'completed'] as $status)
+	$actions['woocommerce_order_status_changed'](1001, 'pending', $status, wc_get_order(1001));
+$actions['woocommerce_order_status_changed'](1002, 'pending', 'on-hold', wc_get_order(1002));
+$actions['woocommerce_order_refunded'](1001, 1003);
 `;
 
-test('the plugin for WordPress puts the tag into pages, and uploads a paid order', async (t) => {
+test('the plugin for WordPress puts the tag into pages, and uploads paid orders and refunds', async (t) => {
 	if (spawnSync('php', ['-v']).status !== 0) return t.skip('there is no php here');
 	const service = await startService(t);
 	const folder = temporaryFolder(t);
@@ -105,8 +117,14 @@ test('the plugin for WordPress puts the tag into pages, and uploads a paid order
 	const ended = await new TestProcess('php', [host, plugin], environment).ended;
 	assert.equal(ended.code, 0, ended.stdout + ended.stderr);
 	assert.match(ended.stdout, /vscr\('addCustomerId', "42~[0-9a-f]{64}"\); vscr\('fire'\)/);
-	const [order] = await service.stored();
-	assert.deepEqual([order?.tid, order?.cid, order?.rvn], ['order-1001', '42', 1990]);
+	assert.match(ended.stdout, /vscr\('addEvent', {"name":"checkout","tid":"order-1001~[0-9a-f]{64}"}\);/);
+	assert.deepEqual(
+		(await service.stored()).map(({ tid, subid, cid, rvn }) => [tid, subid, cid, rvn]),
+		[
+			['order-1001', 'order-1001', '42', 1990],
+			['refund-1003', 'order-1001', '42', -490],
+		],
+	);
 });
 
 describe('what the recipes put into pages', { skip: withoutBrowser, timeout: browserTestMs }, () => {
