@@ -51,7 +51,11 @@ test('images are named by an exact version, those with a system by its release',
 		new Set(['haproxy', 'node', 'postgres']),
 	);
 	for (const image of foreign) assert.match(image, /:\d+\.\d+\.?\d*(-[a-z-]+)?(@sha256:[0-9a-f]{64})?$/);
-	assert.ok(foreign.includes(`node:${process.versions.node}-trixie-slim`), 'the runtime that tests have');
+	const runtime = `node:${process.versions.node}-trixie-slim@`;
+	assert.ok(
+		foreign.some((image) => image.startsWith(runtime)),
+		'the runtime that tests have',
+	);
 });
 
 test('the lock file has the hash of whatever is installed, the runtime of each platform included', () => {
