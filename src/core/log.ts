@@ -11,7 +11,14 @@ export type WorkLog = Readonly<Record<'info' | 'warn' | 'error', (fields: object
  * Synchronous: an asynchronous destination retries for ever on exit when the reader of standard error has gone. After the
  * first such failure nothing more is written.
  */
-const standardError = () => pino.destination({ dest: 2, sync: true });
+function standardError(): pino.DestinationStream {
+	const destination = pino.destination({ dest: 2, sync: true, maxLength: maxUnwrittenBytes });
+	// Lines wait while the disk is full, on which the data may be, too. It must not end the process.
+	destination.on('error', () => {});
+	return destination;
+}
+
+const maxUnwrittenBytes = 65_536;
 
 /**
  * Structured logs on standard error, one JSON object per line. Callers never log headers, query strings or bodies;

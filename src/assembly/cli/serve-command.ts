@@ -8,7 +8,7 @@ import type { Log } from '../../core/log.ts';
 import type { RunningServer } from '../../core/serve-store.ts';
 import { commit, version } from '../../core/version.ts';
 import { command } from '../../kit/cli/command.ts';
-import { ignoreBrokenPipe, place, printLine } from '../../kit/cli/output.ts';
+import { ignoreLostOutput, place, printLine } from '../../kit/cli/output.ts';
 import { pageOpener, type ServeSettings, serveOptions } from '../../kit/config.ts';
 import type { ServerSettings } from '../serve.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
@@ -42,7 +42,7 @@ async function runServer(settings: ServeSettings, own: Command): Promise<void> {
 	// What is made for a request is of no use after it. V8 would take it for long-lived where much of it survives while the young
 	// generation is still small, and never change its mind: most of each request then waits for a collection of everything.
 	setFlagsFromString('--no-allocation-site-pretenuring');
-	ignoreBrokenPipe();
+	ignoreLostOutput();
 	const { createLog } = await import('../../core/log.ts');
 	const log = createLog(settings.logLevel);
 	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }), own);

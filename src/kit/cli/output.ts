@@ -50,21 +50,23 @@ export function place(command: Command): string {
 		.join('');
 }
 
-let exitsOnBrokenPipe = true;
+let exitsWithoutOutput = true;
 
-/** Exits quietly when the reader closes the pipe, as in `caskade events … | head`. */
-export function handleBrokenPipe(): void {
-	exitsOnBrokenPipe = true;
-	process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-		if (error.code !== 'EPIPE') throw error;
-		if (exitsOnBrokenPipe) process.exit(0);
+/** Exits when nothing more can be written: quietly when the reader closes the pipe, as in `caskade events … | head`. */
+export function handleLostOutput(): void {
+	exitsWithoutOutput = true;
+	process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+		if (!exitsWithoutOutput) return;
+		if (code === 'EPIPE') process.exit(0);
+		process.stderr.write(`caskade: Standard output cannot be written (${code}).\n`);
+		process.exit(1);
 	});
 	process.stderr.on('error', () => {});
 }
 
-/** Keeps a server running even if nobody reads its output any more. */
-export function ignoreBrokenPipe(): void {
-	exitsOnBrokenPipe = false;
+/** Keeps a server running even if nobody reads its output any more, or its disk is full. */
+export function ignoreLostOutput(): void {
+	exitsWithoutOutput = false;
 }
 
 /** Prints a text, and waits where whoever reads it is slower. */

@@ -1,10 +1,10 @@
 import { type Command, CommanderError } from 'commander';
 import { RuleError } from '../../core/segments/rule-error.ts';
-import { handleBrokenPipe } from './output.ts';
+import { handleLostOutput } from './output.ts';
 
 /** Runs a command line. An error goes to standard error as one sentence and sets the exit code to 1. */
 export async function runProgram(load: () => Promise<Command>, argv: readonly string[]): Promise<void> {
-	handleBrokenPipe();
+	handleLostOutput();
 	try {
 		await (await load()).parseAsync([...argv]);
 	} catch (error) {

@@ -1,11 +1,26 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { openStore } from '../../../src/assembly/open-store.ts';
 import { engines } from '../../core/store/engines.ts';
 import { eventually } from '../../eventually.ts';
+import { freePort } from '../../free-port.ts';
 import { mainPath, ServeProcess, TestProcess } from '../../process.ts';
 import { takesLong } from '../../quick.ts';
 import { addClient, event } from '../../support.ts';
+
+const hasFullDevice = existsSync('/dev/full');
+
+/** A command with its output on a disk that is full. */
+function intoFull(redirection: string, args: readonly string[]): TestProcess {
+	return new TestProcess('/bin/sh', [
+		'-c',
+		`exec "$0" "$@" ${redirection}`,
+		process.execPath,
+		mainPath,
+		...args,
+	]);
+}
 
 /** Whether a process is there. */
 function isAlive(pid: number): boolean {
@@ -50,6 +65,43 @@ test('workers exit when their primary, and with it the reader of their log, is k
 	server.child.stderr?.destroy();
 	await server.kill('SIGKILL');
 	await eventually('both end', () => !pids.some(isAlive));
+});
+
+test('a server keeps running when nothing of its output can be written', {
+	skip: !hasFullDevice,
+}, async (t) => {
+	const address = (await engines[0]?.installedAddress(t)) as string;
+	const store = await openStore(address);
+	const { aid, key } = await addClient(store);
+	await store.close();
+	const port = await freePort();
+	const serve = ['serve', '--database', address, '--port', String(port), '--console-port', '0'];
+	await using server = intoFull('>/dev/full 2>/dev/full', serve);
+	const upload = (data: unknown[]) =>
+		fetch(`http://127.0.0.1:${port}/subscription`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json', 'x-api-key': key },
+			body: JSON.stringify({ aid, data }),
+		}).then(
+			({ status }) => status,
+			() => 0,
+		);
+	await eventually('it serves', async () => (await upload([event()])) === 201);
+	// What is refused is logged.
+	for (let count = 0; count < 3; count++) assert.equal(await upload([]), 400);
+	assert.equal(await upload([event()]), 201);
+	server.child.kill('SIGTERM');
+	assert.equal((await server.endsWithin(5000)).code, 0);
+});
+
+test('a command whose output cannot be written says so, and exits with 1', {
+	skip: !hasFullDevice,
+}, async (t) => {
+	const address = (await engines[0]?.installedAddress(t)) as string;
+	await using command = intoFull('>/dev/full', ['plan', 'list', '--database', address]);
+	const { code, stderr } = await command.endsWithin(5000);
+	assert.equal(stderr, 'caskade: Standard output cannot be written (ENOSPC).\n');
+	assert.equal(code, 1);
 });
 
 test('a failing command exits with its code, even if nobody reads its error', async () => {

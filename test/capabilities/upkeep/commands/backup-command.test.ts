@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openStore } from '../../../../src/assembly/open-store.ts';
@@ -7,6 +7,7 @@ import { countRows } from '../../../../src/core/store/account/reading/rows.ts';
 import { assertRefused, caskade, caskadeJson, TestProcess } from '../../../process.ts';
 import { takesLong } from '../../../quick.ts';
 import { serveHere } from '../../../serve-here.ts';
+import { noSmallDisk, SmallDisk } from '../../../small-disk.ts';
 import { addClient, event, temporaryFolder } from '../../../support.ts';
 
 test('a backup of a running server can be served in its place', async (t) => {
@@ -67,6 +68,20 @@ test('a backup never overwrites anything, and a failed one leaves nothing', asyn
 		false,
 		'no empty one took its place',
 	);
+});
+
+test('a backup for which there is no room says so, and leaves nothing', {
+	skip: noSmallDisk(),
+}, async (t) => {
+	const at = ['--database', `sqlite:${join(temporaryFolder(t), 'data')}`];
+	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	using disk = new SmallDisk();
+	disk.fill();
+	const refused = await caskade(['backup', join(disk.path, 'backup'), ...at]);
+	assertRefused(refused, /^caskade: There is no room left for the backup in \S+\.$/m);
+	assert.deepEqual(readdirSync(disk.path), ['filler']);
+	disk.free();
+	assert.equal((await caskade(['backup', join(disk.path, 'backup'), ...at])).code, 0);
 });
 
 test('a backup taken while accounts are added holds the database of every account it knows', {

@@ -19,6 +19,29 @@ export function copyDatabases(
 		throw new OperatorError(`${target} is not empty; name a new folder for the backup.`);
 	const partial = new DataFolder(`${target.replace(/\/+$/, '')}.partial`);
 	rmSync(partial.path, { recursive: true, force: true });
+	try {
+		copyInto(partial, folder, copied);
+	} catch (error) {
+		rmSync(partial.path, { recursive: true, force: true });
+		if ((error as { errcode?: number }).errcode === diskFull)
+			throw new OperatorError(`There is no room left for the backup in ${dirname(target)}.`, {
+				cause: error,
+			});
+		throw error;
+	}
+	if (existsSync(target)) rmSync(target, { recursive: true });
+	renameSync(partial.path, target);
+	sync(dirname(target));
+}
+
+/** SQLITE_FULL */
+const diskFull = 13;
+
+function copyInto(
+	partial: DataFolder,
+	folder: DataFolder,
+	copied: (step: { database: string; path: string }) => void,
+): void {
 	partial.create();
 	const copy = (database: string, from: string, to: string) => {
 		if (!existsSync(from)) throw new StorageError(`the file of account ${database} is missing`);
@@ -36,9 +59,6 @@ export function copyDatabases(
 	}
 	sync(partial.accountsPath);
 	sync(partial.path);
-	if (existsSync(target)) rmSync(target, { recursive: true });
-	renameSync(partial.path, target);
-	sync(dirname(target));
 }
 
 function accountsIn(controlPath: string): { id: number; aid: string }[] {
