@@ -11,6 +11,7 @@ import { command } from '../../kit/cli/command.ts';
 import { ignoreLostOutput, place, printLine } from '../../kit/cli/output.ts';
 import { pageOpener, type ServeSettings, serveOptions } from '../../kit/config.ts';
 import type { ServerSettings } from '../serve.ts';
+import { stopSignals } from './stop-signals.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 export const serveCommand = command('serve', 'run the service')
@@ -79,7 +80,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log, own: Command): P
 		process.exit(0);
 	};
 	// A supervisor may signal the whole process group. The primary messages this process anyway.
-	for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onStop);
+	for (const signal of stopSignals) process.on(signal, onStop);
 	process.on('message', (message: ToWorker) => {
 		if (message.type === 'stop') void onStop();
 	});
@@ -149,6 +150,7 @@ function openConsole(page: string | undefined): void {
 function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 	let stopping = false;
 	const onSignal = async (signal: NodeJS.Signals) => {
+		if (stopping && signal === 'SIGHUP') return;
 		if (stopping) process.exit(1);
 		stopping = true;
 		log.info({ signal }, 'stopping');
@@ -156,6 +158,5 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 		log.info({}, 'stopped');
 		process.exit(0);
 	};
-	process.on('SIGTERM', onSignal);
-	process.on('SIGINT', onSignal);
+	for (const signal of stopSignals) process.on(signal, onSignal);
 }

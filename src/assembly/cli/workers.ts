@@ -5,6 +5,7 @@ import type { Background } from '../../core/api/serving-part.ts';
 import type { Log } from '../../core/log.ts';
 import { printLine } from '../../kit/cli/output.ts';
 import type { ServeSettings } from '../../kit/config.ts';
+import { stopSignals } from './stop-signals.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Pause before a worker is replaced, so that one that cannot start is not restarted in a tight loop. */
@@ -107,6 +108,7 @@ class Workers {
 
 	stopOnSignals(): void {
 		const onSignal = (signal: NodeJS.Signals) => {
+			if (this.#stopping && signal === 'SIGHUP') return;
 			if (this.#stopping) {
 				for (const worker of this.#running) worker.process.kill('SIGKILL');
 				process.exit(1);
@@ -114,8 +116,7 @@ class Workers {
 			this.#log.info({ signal }, 'stopping');
 			this.stop();
 		};
-		process.on('SIGTERM', onSignal);
-		process.on('SIGINT', onSignal);
+		for (const signal of stopSignals) process.on(signal, onSignal);
 	}
 
 	stop(): void {

@@ -299,7 +299,7 @@ test('metrics have a port of their own', async (t) => {
 	assert.equal((await fetch(`${server.url}/metrics`)).status, 404);
 });
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const)
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
 	test(`${signal} under load: exactly the uploads answered with 201 are stored, exit code 0`, {
 		skip: signal === 'SIGINT' && takesLong,
 	}, async (t) => {

@@ -134,7 +134,7 @@ function workerPids(server: ServeProcess): number[] {
 	return pids.filter((pid) => pid !== undefined);
 }
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const)
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
 	test(`${signal} under load: every answer of every worker arrives, and exactly those are stored`, {
 		skip: takesLong,
 	}, async (t) => {
