@@ -115,7 +115,7 @@ export const stageSetting = [
 /** An option of servers, of commands that erase, and of those that look whether something is to be erased again. */
 export const erasureListSetting = [
 	'--erasure-list <file>',
-	'file that lists what is erased, for after a restore (default: erasures.jsonl in the data folder; on PostgreSQL none)',
+	'file that lists what was erased, to erase it again after a restore (default: erasures.jsonl in the data folder; on PostgreSQL none)',
 ] as const;
 /** Machine-readable output; an option of every command that prints a result. */
 export const jsonSetting = ['--json', 'print one JSON document on standard output'] as const;
@@ -158,11 +158,11 @@ export const serveOptions = () => [
 	setting(...consoleUrlSetting),
 	setting(
 		'--sso-issuer <url>',
-		'let people sign in to the console through this provider of OpenID Connect',
+		'let people sign in to the console through this OpenID Connect provider',
 		issuerAddress,
 	),
-	setting('--sso-client-id <id>', 'what the provider calls this console'),
-	setting('--sso-secret-file <file>', "file with the client's secret, which the provider has given"),
+	setting('--sso-client-id <id>', 'the client id that the provider has given to this console'),
+	setting('--sso-secret-file <file>', 'file with the client secret from the provider'),
 	setting('--base-path <path>', 'path prefix of the service, such as /api; comes before the stage', basePath),
 	setting('--tls-cert <file>', 'serve HTTPS with this certificate (PEM, followed by its chain)'),
 	setting('--tls-key <file>', "the certificate's private key (PEM); changes of either file take effect"),
@@ -193,7 +193,7 @@ export const serveOptions = () => [
 	),
 	setting(
 		'--node-address <list>',
-		'how to reach nodes of a Citus cluster that see each other by other names: HOST:PORT=HOST:PORT, theirs first, with commas between several',
+		'how to reach nodes of a Citus cluster that know each other by other names: HOST:PORT=HOST:PORT, theirs first, with commas between several',
 		nodeAddresses,
 	),
 	setting(
@@ -220,7 +220,7 @@ export const serveOptions = () => [
 	setting(...erasureListSetting),
 	setting(
 		'--train-every <time>',
-		'interval for training the models of all accounts, such as 6h or 1d (default: only by command)',
+		'how often to train the models of all accounts, such as 6h or 1d (default: only by command)',
 		duration,
 	),
 	setting(
@@ -232,13 +232,13 @@ export const serveOptions = () => [
 	),
 	setting(
 		'--hits-per-address <number>',
-		'hits per second from one address; 10 s of them at once',
+		'hits per second from one address, in bursts of up to 10 s',
 		positiveNumber(1e6),
 		50,
 	),
 	setting(
 		'--hits-per-visitor <number>',
-		'hits per second from one visitor; 10 s of them at once',
+		'hits per second from one visitor, in bursts of up to 10 s',
 		positiveNumber(1e6),
 		5,
 	),
@@ -254,7 +254,7 @@ export const serveOptions = () => [
 	),
 	setting(
 		'--security-contact <address>',
-		'whom to tell of a weakness, an email address or an https URL: served at /.well-known/security.txt',
+		'whom to tell of a vulnerability, an email address or an https URL: served at /.well-known/security.txt',
 		contact,
 	),
 	setting(

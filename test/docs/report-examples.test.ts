@@ -154,7 +154,7 @@ for (const engine of enginesAboveContract)
 				if (kind !== 'trials') made.set(kind, await report(store, accountId, kind, { asOf, ...asked[kind] }));
 			// The example of trials has more visitors.
 			await add(store, accountId, entries('trials'));
-			const other = await fill(store, 'c-a-goodbye-uk', entries('Who left by will'));
+			const other = await fill(store, 'c-a-goodbye-uk', entries('Who left by choice'));
 			const said = { cancellationEvt: 'goodbye' };
 			left = await report(store, other, 'movement', { asOf, ...asked.movement }, said);
 			made.set('trials', await report(store, accountId, 'trials', { asOf, ...asked.trials }));
@@ -176,8 +176,8 @@ for (const engine of enginesAboveContract)
 				assert.deepEqual([...missing], [], `figures of ${kind} without an example`);
 			});
 
-		test('who left by will', () => {
-			const told = tables('Who left by will', figures);
+		test('who left by choice', () => {
+			const told = tables('Who left by choice', figures);
 			assert.ok(told.length > 5);
 			for (const [of = '', path = '', , value = ''] of told)
 				assert.equal(String(valueAt(rowOf(left, of), path)), value, `${of}: ${path}`);

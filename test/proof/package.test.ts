@@ -127,7 +127,7 @@ async function keepsEvents(t: TestContext, program: string): Promise<void> {
 	assert.match(await run('--version'), /^\d+\.\d+\.\d+ \(commit [0-9a-f]{12},/);
 	const first = await serve();
 	const [, key = ''] = await first.printed(/x-api-key: (\S+)'/);
-	await first.printed(/^Make up visitors to score: caskade demo$/m);
+	await first.printed(/^Generate visitors to score: caskade demo$/m);
 	assert.ok(first.stdout.includes(` All data is in ${data}.\n`));
 	const uploaded = { tid: 'order-1', subid: 'sub-1', evt: 'newsletter', rvn: 499 };
 	assert.equal((await first.upload(key, { aid: 'c-a-demo-local', data: [uploaded] })).status, 201);

@@ -114,7 +114,7 @@ export function pageAnswering(
 			if (error instanceof OperatorError)
 				return (isWrite && (await refused(error))) || problem(400, error.message);
 			if (error instanceof QueueFullError)
-				return problem(503, 'Too many figures are being made. Try again in a minute.');
+				return problem(503, 'Too many figures are being calculated. Try again in a minute.');
 			onError(error, page.path);
 			return problem(500, `Something failed; the log of the server says what (${page.path}).`);
 		}
@@ -183,9 +183,9 @@ async function namedViewsOf(
 }
 
 const foreignForm =
-	'This form has expired, or is not of this console. Go back, reload the page, and send it again.';
+	'This form has expired, or was not sent by this console. Go back, reload the page, and send it again.';
 
-const beingMade = html`<p class="empty" role="status">The figures are being made. The page appears by itself when they are ready.</p>`;
+const beingMade = html`<p class="empty" role="status">The figures are being calculated. The page will appear when they are ready.</p>`;
 
 /** What a form asks for. */
 function actionOf({ actions = {} }: ConsolePage, form: URLSearchParams) {

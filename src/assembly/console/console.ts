@@ -115,13 +115,13 @@ export function createConsole(options: ConsoleOptions): Console {
 				const full = { ...asked, ...ofAccount(account, viewOf(new URLSearchParams(), account, now())) };
 				const told = Promise.all(parts.map(({ cardOf }) => cardOf?.(full)));
 				return untilDue(
-					told.catch(() => ['Its figures could not be made.']),
+					told.catch(() => ['Its figures could not be calculated.']),
 					waitMs,
 				);
 			}),
 		);
 		const body = html`<ul class="cards">${accounts.map(({ aid }, place) => {
-			const told = place < maxCards && (made[place] ?? 'Its figures are being made.');
+			const told = place < maxCards && (made[place] ?? 'Its figures are being calculated.');
 			return html`<li class="section"><h2><a href="/console/${aid}/">${aid}</a></h2>${told}</li>
 `;
 		})}</ul>`;
@@ -130,8 +130,8 @@ export function createConsole(options: ConsoleOptions): Console {
 	}
 
 	function missing(asked: PageRequest): ConsoleAnswer {
-		const body = html`<p class="problem" role="alert">There is no such page, or you may not see it.</p>
-<p><a href="/console/">To your account</a></p>`;
+		const body = html`<p class="problem" role="alert">This page does not exist, or you may not see it.</p>
+<p><a href="/console/">Back to the overview</a></p>`;
 		return pageAnswer(404, { title: 'Not found', asked, body });
 	}
 

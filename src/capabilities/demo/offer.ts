@@ -23,7 +23,7 @@ Upload an event to it from another terminal (the key is shown this once):
 
 ${uploadLine(url, demoAid, key)}
 
-Make up visitors to score: bin/caskade demo${at}`);
+Generate visitors to score: bin/caskade demo${at}`);
 	}
 	if (consoleUrl === undefined) return undefined;
 	const link = await demoLink(store, new URL(consoleUrl).origin);

@@ -17,13 +17,13 @@ export const createExperiment = act({
 	demand: 'session',
 	summary: 'begin an experiment',
 	description: `Hold some visitors out of a segment. The segment's rule cannot change until the experiment has ended; the name of an
-experiment is never used again.`,
+experiment cannot be used again.`,
 	right: 'operate',
 	takes: {
 		experiment: {
 			...experiment,
 			label: 'Name',
-			hint: 'Such as welcome-back. No later experiment can have it.',
+			hint: 'Such as welcome-back. A name cannot be used again.',
 		},
 		segment: { flag: '--segment <id>', text: 'the segment to measure' },
 		goal: {

@@ -38,7 +38,7 @@ export const activityReport = reportThat({
 	title: 'Activity',
 	summary: 'what came in, by day, week or month',
 	definition:
-		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; `trials` that started, first payments (`subscriptions`), renewals and refunds, with their pence; and `netPence`, the sum of the three. Hits and arrivals belong to no subscription: with a filter they are left out, but for arrivals by a channel, campaign or the like. `part` says how much of the month or week is in the period, or over, where it is not all; of today it is `so far`.',
+		'By day, week or month: hits; `arrivals` of visitors, as in `attribution`; `trials` that started; first payments (`subscriptions`), renewals and refunds, with their amounts; and `netPence`, the sum of these amounts. Hits and arrivals belong to no subscription, so a filter leaves them out, but for arrivals through a channel, campaign or the like. `part` marks a month or week that is not wholly in the period or not over; today is `so far`.',
 	parameters: [...commonParameters, 'every', ...touchDimensions, 'segment', 'include'],
 	initial: { by: [], every: 'day' },
 	async make({ query, period, asOfMs, calendar, subscriptions, read, gateways: findGateways }) {
@@ -77,14 +77,11 @@ export const activityReport = reportThat({
 		return { every, totals: totalOf(rows.map((amounts) => ({ amounts }))), rows };
 	},
 	columns: {
-		part: { isOptional: true },
+		part: { isOptional: true, heading: 'incomplete' },
 		hits: { isOptional: true },
 		arrivals: { isOptional: true },
 		trials: { hidesZero: true },
 		subscriptions: { heading: 'new subscriptions' },
-		acquisitionPence: { heading: 'acquired' },
-		renewalPence: { heading: 'renewed' },
-		refundPence: { heading: 'refunded' },
 	},
 	answer({ rows, totals, compared }, money) {
 		if (rows.length === 0) return null;

@@ -298,10 +298,10 @@ export const attributionReport = reportThat({
 	title: 'Attribution',
 	summary: 'what each channel is credited with',
 	definition:
-		'For each row and model: `trials` that started, and new `subscriptions`, which are first payments, also those without a known visitor; acquisition, renewal, refund and net pence; and `share`, of all new subscriptions, not of money. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `arrivals` how often; with a channel, campaign or the like, of those who came by it, too. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
+		'For each row and model: `trials` that started; first payments (`subscriptions`), also those without a known visitor; the amounts of first payments, renewals, refunds and their sum; and `share`, of all new subscriptions, not of money. `visitors` is how many people arrived through what the row names in the period, whether or not they subscribed, and `arrivals` how often; a channel, campaign or the like as a filter applies to them, too. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence divided by them. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every', 'include'],
 	columns: {
-		part: { isOptional: true },
+		part: { isOptional: true, heading: 'incomplete' },
 		trials: { hidesZero: true },
 		subscriptions: { heading: 'new subscriptions' },
 		share: { isShare: true, heading: 'share of subscriptions' },
@@ -325,7 +325,7 @@ export const attributionReport = reportThat({
 		const named = rows.map((row) => ({ name: nameOf(row, by), ...row, ...row.models[model] }));
 		const most = named.find(({ name, subscriptions = 0 }) => isNamed(name) && subscriptions > 0);
 		const first = most
-			? `Crediting ${creditedTo[model]}, ${most.name} brought most new subscriptions: ${formatNumber(most.subscriptions ?? 0)} of ${formatNumber(totals.subscriptions)} (${formatPercent((most.subscriptions ?? 0) / totals.subscriptions, 1)}).`
+			? `Crediting ${creditedTo[model]}, ${most.name} brought the most new subscriptions: ${formatNumber(most.subscriptions ?? 0)} of ${formatNumber(totals.subscriptions)} (${formatPercent((most.subscriptions ?? 0) / totals.subscriptions, 1)}).`
 			: `No new subscription is credited to ${creditedTo[model]}.`;
 		const before = new Map(
 			compared?.rows.map((row) => [nameOf(row, by), row.models[model]?.netPence ?? 0] as const),

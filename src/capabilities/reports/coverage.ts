@@ -57,10 +57,10 @@ function totalCoverage(rows: readonly Coverage[]): Coverage {
 /** A sentence on keys that join nobody. */
 function namedUnjoinable(keys: readonly UnjoinableKey[]): string[] {
 	const reasons = [
-		['missing', 'Some keys stand for a missing one'],
+		['missing', 'Some ids are placeholders for a missing one'],
 		[
 			'shared',
-			`Some keys are shared by more than ${formatNumber(maxSharing)} visitors, subscriptions or customers`,
+			`Some ids are shared by more than ${formatNumber(maxSharing)} visitors, subscriptions or customers`,
 		],
 	] as const;
 	return reasons.flatMap(([why, reason]) => {
@@ -79,9 +79,9 @@ function namedUnjoinable(keys: readonly UnjoinableKey[]): string[] {
 export const coverageReport = reportThat({
 	kind: 'coverage',
 	title: 'Coverage',
-	summary: 'how many events are joined to a visitor',
+	summary: 'how many events are matched to a visitor',
 	definition:
-		'By month and `evt`, or in one row by `none`: events and pence that were joined to their visitor by `tid`, by `cid`, by `subid`, or not at all (`unjoined`); and those of the joined ones that nothing proves (`claimed`).',
+		'By month and `evt`, or in one row by `none`: events, and their amounts, by what matched them to their visitor: `tid`, `cid`, `subid`, or nothing (`unjoined`); and those of the matched ones that no signature proves (`claimed`).',
 	parameters: [...commonParameters, 'by'],
 	check({ by }) {
 		if (by && by.length > 0)

@@ -426,10 +426,10 @@ function unknownRates(journeys: readonly PaidJourney[], renewals: Renewals): str
 	if (some.length === 0) return [];
 	const unknown = some.filter(({ course }) => course.cadence === null);
 	return [
-		`Nobody was due yet of the plans of ${some.length} of ${journeys.length} subscriptions, so nothing tells how many renew: between none and all of what is due is possible.`,
+		`The plans of ${some.length} of ${journeys.length} subscriptions have never come due, so nothing tells how many renew: anything from none to all of what is due is possible.`,
 		...(unknown.length > 0
 			? [
-					`Nothing tells how often ${unknown.length} of them are paid: they are taken for monthly ones, or where that time is over, for ones of the next longer plan. Set it with 'caskade account update --renewal-days'.`,
+					`Nothing tells how often ${unknown.length} of them are paid: they are assumed to be monthly or, once that time is over, of the next longer plan. Set it with 'caskade account update --renewal-days'.`,
 				]
 			: []),
 	];
@@ -467,9 +467,9 @@ export function cameSince(
 export const forecastReport = reportThat({
 	kind: 'forecast',
 	title: 'Forecast',
-	summary: 'what the next days will bring, and what of the last forecast came',
+	summary: 'what the next days will bring, and how the last forecast fared',
 	definition:
-		'What is to be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones, the sum that `ltv` has as `projected`, and by ended ones that come back (`returns`), less refunds; with bounds of 80 % (`lowPence`, `highPence`). `newBusiness` says which method told the new business, and how far each was off in the past of the account. Beside it the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what has come of it (`camePence`); null where nothing was known then.',
+		'What will be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones (`projected` of `ltv`), and by ended ones that come back (`returns`), less refunds; with 80 % bounds (`lowPence`, `highPence`). `newBusiness` says which method predicted the new business, and how far off each was in the past of the account. Beside it are the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what came of it (`camePence`); null where nothing was known then.',
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
 	async make({ query, asOfMs, calendar, courses, coursesAt }) {
 		const { days } = query;
@@ -511,7 +511,7 @@ export const forecastReport = reportThat({
 	},
 	parts: ({ rows, days }) => [
 		{
-			title: `Expected in the next ${days} days, with bounds of 80 %: they hold four times of five`,
+			title: `Expected in the next ${days} days, with 80 % bounds: right four times out of five`,
 			rows: withColumns(rows, ['part', 'method', 'expectedPence', 'lowPence', 'highPence']),
 			columns: boundsOfEighty,
 		},
@@ -527,7 +527,7 @@ export const forecastReport = reportThat({
 							'camePence',
 						]),
 						columns: {
-							earlierPence: { heading: 'expected' },
+							earlierPence: { heading: 'was expected' },
 							earlierLowPence: { heading: 'low (80 %)' },
 							earlierHighPence: { heading: 'high (80 %)' },
 						},
@@ -538,7 +538,7 @@ export const forecastReport = reportThat({
 	draw: ({ rows }, table, money) =>
 		rows.length > 0 &&
 		bars(table, 'expectedPence', {
-			title: 'To be paid, with bounds of 80 %',
+			title: 'Expected payments, with 80 % bounds',
 			money,
 			bounds: ['lowPence', 'highPence'],
 		}),
@@ -564,7 +564,7 @@ const methodTexts: Readonly<Record<NewBusinessMethod, string>> = {
 
 /** Which method told the new business, and why. */
 function choiceText({ method, backTests, errors }: NewBusinessChoice): string {
-	const told = `New business is told by: ${methodTexts[method]}.`;
+	const told = `New business is predicted by: ${methodTexts[method]}.`;
 	if (!errors) return `${told} The account is too young to try it on its past.`;
 	const each = newBusinessMethods.map((one) => `${methodTexts[one]} ${(100 * errors[one]).toFixed(1)} %`);
 	const isNearest = newBusinessMethods.every((one) => errors[method] <= errors[one]);

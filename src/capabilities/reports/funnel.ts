@@ -139,15 +139,15 @@ function rowOf(
 export const funnelReport = reportThat({
 	kind: 'funnel',
 	title: 'Funnel by page',
-	summary: 'of who saw a page, how many began to buy and paid',
+	summary: 'how many who saw a page began to buy, and paid',
 	definition:
-		'By page, and by channel and device: `visitors` who saw it in the period, each once, from their first view on; how many of them `began` a sale, which is a hit that shows a `tid`, within `days` after it; and how many of these `paid`, which is an uploaded event with such a `tid` that belongs to the visitor, however late it came. Visitors whose days are not over are `waiting`, and in no other figure. `low` and `high` are the 95 % interval of `paidRate`.',
+		'By page, and by channel and device: `visitors` who saw it in the period, each once, from their first view on; how many of them `began` a sale (a hit that shows a `tid`) within `days`; and how many of these `paid`: an uploaded event with that `tid` belongs to the visitor, however late it came. Visitors whose days are not over are `waiting`, and in no other figure. `low` and `high` are the 95 % interval of `paidRate`.',
 	parameters: ['from', 'to', 'asOf', 'timezone', 'compare', 'days', 'top', 'include'],
 	initial: { by: [], days: 7 },
 	columns: {
 		...styled(['beganRate', 'paidRate', 'low', 'high'], { isShare: true }),
-		beganRate: { isShare: true, heading: 'of visitors' },
-		paidRate: { isShare: true, heading: 'of visitors, paid' },
+		beganRate: { isShare: true, heading: 'began, of visitors' },
+		paidRate: { isShare: true, heading: 'paid, of visitors' },
 	},
 	async make({ period, asOfMs, query: { days, top }, read, gateways: findGateways }) {
 		const gateways = await findGateways();
@@ -163,7 +163,7 @@ export const funnelReport = reportThat({
 			return funnel.rows(yield* ownersOfTids(funnel.tids, options), top);
 		});
 		const notes = [
-			'It does not say that a page makes visitors buy: who means to buy looks at it. Who paid in another browser, or without a tid on a page, counts as not having paid.',
+			'This does not say that a page makes visitors buy: those who mean to buy look at it. Whoever paid in another browser, or on a page that showed no tid, counts as not having paid.',
 		];
 		if (funnel.pages > top) notes.push(`These are the ${top} most seen of ${counted(funnel.pages, 'page')}.`);
 		return { days, rows, notes };

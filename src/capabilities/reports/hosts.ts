@@ -115,7 +115,7 @@ export const hostsReport = reportThat({
 	title: 'Hosts',
 	summary: 'what begins on each host, and who is lost between hosts',
 	definition:
-		'By host of the page, without `www.`: `visitors` whose first page was on it, and `visits` that began there, both in the period; `sales` whose `tid` its pages were the first to show in the period, and `joinedSales`, those of them that belong to a visitor. `visitorsFromOwnHosts` are visitors whose first page was reached from a page of another host of the account: the browser had a visitor there, whom this host does not know. `salesFromOwnHosts` are the sales of such visitors: what led to the first host has no credit for them.',
+		'By host of the page, without `www.`: `visitors` whose first page was on it, and `visits` that began there, both in the period; `sales` whose `tid` its pages were the first to show in the period, and `joinedSales`, those of them that belong to a visitor. `visitorsFromOwnHosts` are visitors whose first page was reached from a page of another host of the account: the browser had a visitor there, whom this host does not know. `salesFromOwnHosts` are the sales of such visitors: what led to the first host gets no credit for them.',
 	parameters: ['from', 'to', 'asOf', 'timezone', 'compare', 'include'],
 	initial: { by: [] },
 	async make({ period, asOfMs, read, gateways: findGateways }) {
@@ -128,15 +128,15 @@ export const hostsReport = reportThat({
 		return { rows, warnings: lostBetween(rows) };
 	},
 	columns: {
-		visitorsFromOwnHosts: { heading: 'from own hosts' },
-		joinedSales: { heading: 'joined' },
-		salesFromOwnHosts: { heading: 'their sales' },
+		visitorsFromOwnHosts: { heading: 'came from another own host' },
+		joinedSales: { heading: 'matched sales' },
+		salesFromOwnHosts: { heading: 'sales of those' },
 	},
 	answer({ rows: [most, ...others] }) {
 		if (!most) return null;
 		const lost = [most, ...others].reduce((sum, row) => sum + row.visitorsFromOwnHosts, 0);
 		const begun = `${counted(most.visits, 'visit')} began on ${others.length > 0 ? `${most.host}, more than on any other host` : most.host}`;
-		return `${begun}. ${lost === 0 ? 'No visitor is seen to be lost between hosts' : `${counted(lost, 'visitor is', 'visitors are')} lost between hosts`}.`;
+		return `${begun}. ${lost === 0 ? 'No visitor seems to be lost between hosts' : `${counted(lost, 'visitor is', 'visitors are')} lost between hosts`}.`;
 	},
 	draw: (_, table) =>
 		bars(table, 'visitorsFromOwnHosts', { title: 'New visitors who came from another host of the account' }),

@@ -291,7 +291,7 @@ function countsOf({ tally: { known }, openings }: SpanOfMovers) {
 		new: added,
 		reactivated,
 		ended,
-		// Of these, by will, and without a word.
+		// Of these, by choice, and without a word.
 		cancelled: known.cancelled,
 		lapsed: ended - known.cancelled,
 		closing: closingOf(opening, known).count,
@@ -373,18 +373,18 @@ export const movementReport = reportThat({
 	title: 'Movement',
 	summary: 'how subscriptions and recurring revenue grow and shrink',
 	definition:
-		'By month, week or day: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`. Of `ended`, `cancelled` left by will, which somebody said or was paid back for, and `lapsed` were not renewed in time. `part` says how much of the month or week is in the period, or over, where it is not all.',
+		'By month, week or day: subscriptions and recurring revenue at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; of revenue also `+ expansion − contraction`. Of `ended`, `cancelled` left by choice, having cancelled or been refunded, and `lapsed` were not renewed in time. `part` marks a month or week that is not wholly in the period or not over.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	initial: { by: [], every: 'month' },
 	columns: {
-		part: { isOptional: true },
+		part: { isOptional: true, heading: 'incomplete' },
 		subscriptionChurn: { isShare: true, heading: 'churn' },
 		customerChurn: { isShare: true, heading: 'customer churn' },
 		customerNetRevenueRetention: { isShare: true, heading: 'net retention by customer' },
 		grossRevenueRetention: { isShare: true, heading: 'gross retention' },
 		netRevenueRetention: { isShare: true, heading: 'net retention' },
-		provisional: { heading: 'figures', isOptional: true },
+		provisional: { heading: 'status', isOptional: true },
 		...styled(['pastDue', 'pastDuePence', 'closingLow', 'closingLowPence'], { isOptional: true }),
 		subscriptionChurnLikely: { isShare: true, isOptional: true, heading: 'churn likely' },
 		customerChurnLikely: { isShare: true, isOptional: true, heading: 'churn likely' },
@@ -416,7 +416,7 @@ export const movementReport = reportThat({
 			.filter(({ value }) => value !== 0)
 			.map(({ name, value }) => `${name} ${signed(value, money)}`);
 		const open = least < closing ? ` At worst, if no late payment comes, it is ${money(least)}.` : '';
-		return `At the end of the period, recurring revenue is ${money(closing)} a month, of ${counted(subscriptions, 'subscription')}: ${signed(closing - sums.opening, money)} in the period${told.length > 0 ? ` (${told.join(', ')})` : ''}.${open}`;
+		return `At the end of the period, recurring revenue is ${money(closing)} a month, from ${counted(subscriptions, 'subscription')}: ${signed(closing - sums.opening, money)} in the period${told.length > 0 ? ` (${told.join(', ')})` : ''}.${open}`;
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	parts({ rows, by, every }) {
@@ -438,7 +438,7 @@ export const movementReport = reportThat({
 		const ofPence = [...pence.map((name) => `${name}Pence`), 'grossRevenueRetention', 'netRevenueRetention'];
 		return [
 			{
-				title: `Subscriptions, and which share of those at the opening the ${every} lost`,
+				title: `Subscriptions, and the share of the opening number lost in the ${every}`,
 				rows: withColumns(table, [
 					...names,
 					...counts,
@@ -449,7 +449,7 @@ export const movementReport = reportThat({
 				columns: { subscriptionChurn: { isShare: true, heading: `churn a ${every}` } },
 			},
 			{
-				title: `Customers, who may have several subscriptions, and which share of those at the opening the ${every} lost`,
+				title: `Customers, who may have several subscriptions, and the share of the opening number lost in the ${every}`,
 				rows: withColumns(table, [...names, ...ofCustomers]),
 				columns: {
 					customerChurn: { isShare: true, heading: `customer churn a ${every}` },
@@ -460,7 +460,7 @@ export const movementReport = reportThat({
 				},
 			},
 			{
-				title: `Recurring revenue a month, refunds, and which share of that at the opening the ${every} kept`,
+				title: `Recurring revenue a month, refunds, and the share of the opening revenue kept in the ${every}`,
 				rows: withColumns(table, [...names, ...ofPence, ...provisionalPence]),
 				columns: {
 					grossRevenueRetention: { isShare: true, heading: `gross retention a ${every}` },
@@ -547,7 +547,7 @@ function provisionalWarnings(rows: readonly NamedRow[], every: string): string[]
 	const pastDue = open.reduce((sum, row) => sum + (row.provisional?.pastDue ?? 0), 0);
 	const shown = names.length > 3 ? `${names.slice(0, 2).join(', ')} … ${names.at(-1)}` : names.join(', ');
 	return [
-		`Provisional: the ${every}${names.length === 1 ? '' : 's'} ${every === 'week' ? 'from ' : ''}${shown}. ${counted(pastDue, 'subscription has', 'subscriptions have')} a late payment. The figures still count them; columns beside them say what is likely, and what it is at worst.`,
+		`Provisional: the ${every}${names.length === 1 ? '' : 's'} ${every === 'week' ? 'from ' : ''}${shown}. ${counted(pastDue, 'subscription has', 'subscriptions have')} a late payment. The figures still count them; further columns show the likely and the worst outcome.`,
 	];
 }
 

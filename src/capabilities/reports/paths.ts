@@ -136,7 +136,7 @@ export const pathsReport = reportThat({
 	title: 'Paths to subscriptions',
 	summary: 'the paths to subscriptions, and how long they took',
 	definition:
-		'The most frequent paths with repeats collapsed (`email ×3 > direct`), with the trials that started and the subscriptions that were first paid for after them, net pence, and the share of these subscriptions.',
+		'The most frequent paths, with repeats collapsed (`email ×3 > direct`): the trials that started and the subscriptions that were first paid for after them, net pence, and the share of these subscriptions.',
 	parameters: [...pathParameters, 'basis', 'top', 'include'],
 	columns: {
 		trials: { hidesZero: true },
@@ -166,7 +166,7 @@ export const pathsReport = reportThat({
 		const half =
 			daysToConvert.p50 === null
 				? ''
-				: ` Half of the subscribers did so within ${counted(daysToConvert.p50, 'day')} of their first touch.`;
+				: ` Half of the subscribers subscribed within ${counted(daysToConvert.p50, 'day')} of their first touch.`;
 		return `The most frequent path to a subscription is ${pathText(most)}: ${formatNumber(most.subscriptions)} of ${formatNumber(totals.subscriptions)}.${half}`;
 	},
 	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages, distinct, steps }) {

@@ -124,10 +124,18 @@ export const renewalsReport = reportThat({
 	title: 'Renewals',
 	summary: 'who renews, and who is refunded',
 	definition:
-		'Of the subscriptions that began in the period, by first touch, `evt`, and how often their first price is paid. `survivors` has, by the number of renewals: the subscriptions that had renewed each time before and whose next time is over (`atRisk`), how many of them renewed again (`renewed`), and the product of these shares (`share`).',
+		'Of the subscriptions that began in the period, by first touch, `evt`, and how often their first price is paid. `survivors` has, by the number of renewals: how many had renewed each time before and have been due again, with the grace over (`atRisk`), how many of them renewed (`renewed`), and the share still subscribed (`share`), the product of these rates.',
 	parameters: [...pathParameters, 'period'],
 	knowsPlans: true,
-	columns: styled(['refundRate', 'survivors', 'low', 'high'], { isShare: true }),
+	columns: {
+		...styled(['refundRate', 'low', 'high'], { isShare: true }),
+		periodDays: { heading: 'days between payments' },
+		age: { heading: 'renewal' },
+		eligible: { heading: 'could have renewed' },
+		atRisk: { heading: 'due' },
+		stayed: { heading: 'of these renewed' },
+		survivors: { isShare: true, heading: 'still subscribed' },
+	},
 	async make({ query, period, asOfMs, courses }) {
 		const { lookbackDays, by } = query;
 		const journeys = await courses();
@@ -154,7 +162,7 @@ export const renewalsReport = reportThat({
 		const plan = `${quotedName(largest.evt)}, paid every ${counted(largest.days, 'day')}`;
 		return (
 			extremesText(alike, {
-				share: `Renewed when first due, of ${plan}`,
+				share: `First renewals of ${plan}`,
 				left:
 					rows.filter(
 						({ evt, periodDays }) =>

@@ -142,7 +142,7 @@ export const retentionReport = reportThat({
 	title: 'Retention',
 	summary: 'who stays, by month of the first payment and age',
 	definition:
-		'By calendar month of the first payment: `active[k]` is how many were there at the end of the k-th month after it, and `pence[k]` what was paid in that month, less refunds. `all` has the means of all such months that have reached an age, weighted by their subscriptions.',
+		'By calendar month of the first payment: `active[k]` is how many were still subscribed at the end of the k-th month after it, and `pence[k]` what was paid in that month, less refunds. `all` has the means of all such months that have reached an age, weighted by their subscriptions.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	initial: { by: [] },
@@ -225,7 +225,18 @@ export const retentionReport = reportThat({
 						columns: { survival: { isShare: true, isShaded: true, heading: 'month' } },
 					},
 				]),
-		{ title: 'All months of the first payment, by age', rows: all.map(rowOfAge), columns: { active: {} } },
+		{
+			title: 'All months of the first payment together, by months since',
+			rows: all.map(rowOfAge),
+			columns: {
+				age: { heading: 'months since' },
+				active: { heading: 'still subscribed' },
+				open: { heading: 'payment late' },
+				mean: { heading: 'share' },
+				survival: { isShare: true, heading: 'estimate' },
+				paidEachPence: { heading: 'paid per subscription' },
+			},
+		},
 	],
 	draw: ({ all, rows, by }) =>
 		curves(

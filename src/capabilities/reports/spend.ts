@@ -153,7 +153,7 @@ export const spendReport = reportThat({
 	title: 'Spend',
 	summary: 'what subscriptions have cost',
 	definition:
-		'The amount spent; of the trials and subscriptions that came in the period, how many `trials` the model (one) credits, and how many `subscriptions` that have been paid for by now; and everything that these have brought since.',
+		'The amount spent; of what began in the period, how many `trials` the model (one) credits, and how many `subscriptions` that have been paid for by now; and everything that these have brought since.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'include'],
 	check({ by, model }) {
 		const isSpent = by?.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
@@ -188,6 +188,8 @@ export const spendReport = reportThat({
 		subscriptions: { heading: 'new subscriptions' },
 		costPerSubscriptionPence: { heading: 'cost per new subscription' },
 		recovered: { isShare: true, heading: 'month' },
+		returnRatio: { heading: 'net ÷ cost' },
+		paybackMonth: { heading: 'months to payback' },
 	},
 	answer({ rows, model }, money) {
 		const [spent, net] = [sumOf(rows, (row) => row.spentPence), sumOf(rows, (row) => row.netPence)];
@@ -199,7 +201,7 @@ export const spendReport = reportThat({
 	table: ({ rows }) => rows.map(({ recovered: _, ...row }) => row as FlatRow),
 	sideTables: ({ rows }) => [
 		{
-			title: 'Recovered of the spending by the end of each month since the acquisition',
+			title: 'Share of the spending recovered by the end of each month since the acquisition',
 			rows: rows.map(({ recovered, ...row }) => ({
 				...namesOf(row as FlatRow),
 				spentPence: row.spentPence,

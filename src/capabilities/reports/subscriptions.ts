@@ -56,7 +56,7 @@ export const subscriptionsReport = reportThat({
 	title: 'Subscriptions',
 	summary: 'the subscriptions behind the figures of other reports',
 	definition:
-		'A row for each subscription with an event in the period, the latest acquired first: its `state` now, the last touch before it, and of its events in the period the number of `renewals` and `refunds`, and pence. With the basis `cohort`, the subscriptions acquired in the period, with all their events. With `having`, only those that have such an event among these; with `credited`, only those of which the model credits a touch with the properties that are chosen; with `moved`, those whose recurring revenue has moved so in the period, and by how much (`movedPence`), whether or not there was an event. The latest 10,000.',
+		'A row for each subscription with an event in the period, the latest acquired first: its `state` now, the last touch before it, and its `renewals`, `refunds` and pence in the period. With the basis `cohort`, the subscriptions acquired in the period, with all their events. With `having`, only those with such an event among these; with `credited`, only those of which the model credits a touch with the chosen properties; with `moved`, those whose recurring revenue moved so in the period, and by how much (`movedPence`), whether or not there was an event. The latest 10,000.',
 	parameters: [
 		...commonParameters,
 		'basis',
@@ -72,7 +72,6 @@ export const subscriptionsReport = reportThat({
 	columns: {
 		subid: { isLong: true },
 		acquired: { heading: 'began' },
-		acquisition: { heading: 'first payment' },
 		channel: { heading: 'last touch' },
 		movedPence: { isOptional: true, heading: 'change of recurring revenue' },
 		vid: { heading: 'visitor' },

@@ -173,15 +173,15 @@ function spansOfTrials(
 export const trialsReport = reportThat({
 	kind: 'trials',
 	title: 'Trials',
-	summary: 'who tries, and who pays after that',
+	summary: 'who tries, and who pays afterwards',
 	definition:
-		'Of the trials that began in the period, by first touch, and by `every` month, week or day: how many have been paid for since (`converted`), how many may still be (`open`), and how many were not (`notConverted`). `conversionRate` is of those whose time is over (`decided`), with its 95 % interval.',
+		'Of the trials that began in the period, by first touch, and by month, week or day (`every`): how many have been paid for since (`converted`), how many still may be (`open`), and how many were not (`notConverted`). `conversionRate` is of those whose time is over (`decided`), with its 95 % interval.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	columns: {
-		part: { isOptional: true },
+		part: { isOptional: true, heading: 'incomplete' },
 		...styled(['conversionRate', 'low', 'high'], { isShare: true }),
-		provisional: { heading: 'figures', isOptional: true },
+		provisional: { heading: 'status', isOptional: true },
 		...styled(['convertedLow', 'convertedLikely', 'convertedHigh'], { isOptional: true }),
 		conversionRateLow: { isShare: true, isOptional: true, heading: 'rate at least' },
 		conversionRateLikely: { isShare: true, isOptional: true, heading: 'rate likely' },
@@ -217,7 +217,7 @@ export const trialsReport = reportThat({
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	draw({ by, every, rows }, table, _, notes) {
-		const title = 'Share of the trials whose time is over that was converted';
+		const title = 'Conversion rate of the trials whose time is over';
 		if (every === null) return by.length > 0 && bars(table, 'conversionRate', { title, isShare: true });
 		const drawn = curvesByGroup(rows, by, (row) => ({
 			x: String(row[every]),
@@ -232,7 +232,7 @@ export const trialsReport = reportThat({
 });
 
 const noTrials =
-	'No trial began. A trial is what is uploaded of a subscription before its first payment, with an "rvn" of 0, or the first price where that is paid once and another one goes on.';
+	'No trial began. A trial is what is uploaded of a subscription before its first payment, with an "rvn" of 0; or an introductory price, paid once before another one.';
 
 function flatRow({ daysToConvert, provisional: bounds, ...row }: NamedRow): FlatRow {
 	const { p50: daysP50, p75: daysP75, p90: daysP90 } = daysToConvert;
@@ -263,7 +263,7 @@ function provisionalWarnings(rows: readonly NamedRow[], every: string | null): s
 	const names = every === null ? [] : [...new Set(changing.map((row) => String(row[every])))];
 	const which = names.length > 3 ? `${names.slice(0, 2).join(', ')} … ${names.at(-1)}` : names.join(', ');
 	return [
-		`Provisional${which && `: ${which}`}. The time of ${counted(running, 'trial')} is not over yet. Beside the figures is what comes of all trials if no open one is paid for, if all are, and what is likely.`,
+		`Provisional${which && `: ${which}`}. The time of ${counted(running, 'trial')} is not over yet. Further columns show the outcome if no open trial is paid for, if all are, and what is likely.`,
 	];
 }
 

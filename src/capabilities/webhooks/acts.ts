@@ -81,7 +81,7 @@ export const updateWebhook = act({
 	verb: 'update',
 	summary: 'change URL and events',
 	description: `Change a webhook; the secret stays. Options that are left out keep their value. Messages that wait are sent to the new
-URL. With another URL, failures count from the beginning.`,
+URL. With another URL, failures are counted anew.`,
 	right: 'operate',
 	takes: changes,
 	prepare: async ({ store, account }, given) =>

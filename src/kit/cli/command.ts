@@ -54,7 +54,7 @@ export const csvOption = ['--csv', 'print CSV, with a header'] as const;
 /** Of commands that count visitors. Reports have it as a parameter. */
 export const includeOption = [
 	'--include <whom>',
-	'gateways: counts visitors that are mail gateways, who are left out otherwise',
+	'gateways: also counts mail gateways, which are otherwise left out',
 	['gateways'],
 ] as const;
 

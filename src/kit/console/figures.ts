@@ -6,7 +6,7 @@ import { reportOf } from '../reports/all-reports.ts';
 import { notesUnder } from '../reports/day-notes.ts';
 import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
 import { htmlTable, type LinkOfCell } from '../reports/report-drawing.ts';
-import { shownTables, tableOf } from '../reports/report-table.ts';
+import { shownTables, spokenDefinition, tableOf } from '../reports/report-table.ts';
 import type { ConsoleRequest } from './exchange.ts';
 import type { AccountRequest } from './page.ts';
 import { arranged, maxRows } from './page-table.ts';
@@ -104,7 +104,7 @@ ${
 			)
 }
 ${(report.notes ?? []).map((note) => html`<p class="note">${note}</p>`)}
-<footer><details><summary>What these figures are</summary><p>${definition.definition}</p></details>
+<footer><details><summary>What these figures are</summary><p>${spokenDefinition(definition)}</p></details>
 <a href="${file('csv')}" aria-label="CSV: ${title}">CSV</a> <a href="${file('json')}" aria-label="JSON: ${title}">JSON</a></footer>
 </section>
 `;
@@ -200,7 +200,7 @@ function tables(
 		});
 		take(asked, table);
 		return html`<div class="table" id="${name}">${lines.map((line) => html`<p>${line}</p>`)}
-${!isFolded && shown.length > skippedRows && html`<a class="skip" href="#${name}-end">Past the table</a>`}${table}
+${!isFolded && shown.length > skippedRows && html`<a class="skip" href="#${name}-end">Skip the table</a>`}${table}
 ${note}<span id="${name}-end"></span></div>
 `;
 	});

@@ -50,7 +50,7 @@ ${
 	)
 }</head>
 <body>
-<a class="skip" href="#main">To the content</a>
+<a class="skip" href="#main">Skip to the content</a>
 ${asked && menu(asked, frame)}
 <main id="main"${isBusy && html` aria-busy="true"`}${(isBusy || page?.isLive) && html` data-live`}>
 <div class="head"><h1>${title}</h1>
@@ -152,7 +152,7 @@ function viewForm(asked: PageRequest, view: View, known: Frame['known']): Html {
 <p class="presets">${periodDays.map((days) => preset(String(days), `${days} days`))}${preset('this-month', 'This month')}${preset('last-month', 'Last month')}${preset('all', 'All time')}<span class="zone">Days in ${view.timezone}</span></p>
 <details${view.period === null && html` open`}><summary>Period and filters</summary>
 ${field('from', 'From', view.from, 'date')}${field('until', 'Last day', view.to && addDays(view.to, -1), 'date')}
-<label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the period before')}${option('year', 'with a year before')}</select></label>
+<label>Compare <select name="compare">${option('', 'with nothing')}${option('previous', 'with the previous period')}${option('year', 'with a year earlier')}</select></label>
 ${shown.map((name) => [field(name, capitalised(labels[name]), view.texts[name]), namesList(name, known?.[name] ?? [])])}
 <label>Segment <select name="segment"><option value="">all</option>${account?.segments.map(({ id, name }) => html`<option value="${id}"${id === view.texts.segment && html` selected`}>${name}</option>`)}</select></label>
 <label>Mail gateways <select name="include"><option value="">left out</option><option value="gateways"${view.texts.include && html` selected`}>counted</option></select></label>

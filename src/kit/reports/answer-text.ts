@@ -71,8 +71,8 @@ export function extremesText(
 					? `lowest for ${least.name}, ${last}`
 					: isMore
 						? `higher for ${most.name}, ${first}, than for ${least.name}, ${last}`
-						: `from ${first} for ${most.name} to ${last} for ${least.name}, which may be chance`;
-	const others = left > 0 ? ` ${counted(left, 'more has', 'more have')} too few to compare.` : '';
+						: `from ${first} for ${most.name} to ${last} for ${least.name}, with too few to be sure`;
+	const others = left > 0 ? ` ${counted(left, 'other is', 'others are')} too small to compare.` : '';
 	return `${share}: ${told}.${others}`;
 }
 

@@ -25,10 +25,10 @@ export const creditedTo: Readonly<Record<AttributionModel, string>> = {
 	first: 'the first touch',
 	last: 'the last touch',
 	'last-non-direct': 'the last touch that is not direct',
-	linear: 'all touches alike',
+	linear: 'all touches equally',
 	decay: 'all touches, later ones more',
 	position: 'mostly the first and the last touch',
-	markov: 'each by what would be missing without it',
+	markov: 'each by what would be missing without it (Markov)',
 };
 
 export const defaultHalfLifeDays = 7;

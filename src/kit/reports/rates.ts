@@ -2,7 +2,7 @@ import type { FlatRow } from './report.ts';
 
 /** Stands beside every conversion rate above 100 %, which looks like a mistake. */
 const aboveOne =
-	"A conversion rate above 100 % means more subscriptions than people who arrived in the period: some have several, or arrived before it. Where many have one customer id or tid that is nobody's, the report coverage names it.";
+	'A conversion rate above 100 % means more subscriptions than people who arrived in the period: some people have several, or arrived earlier. If many share a customer id or transaction id that is only a placeholder, the report coverage names it.';
 
 function isAboveOne({ conversionRate }: FlatRow): boolean {
 	return typeof conversionRate === 'number' && conversionRate > 1;

@@ -167,7 +167,7 @@ export function curves(
 		title,
 		html`<svg class="curves${given && ' time'}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
 ${noteMarks}${lines}${mark}${labelled}</svg>`,
-		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a ${given?.every ?? 'span'} that is not complete.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}`,
+		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a ${given?.every ?? 'span'} that is incomplete.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}`,
 	);
 }
 

@@ -114,7 +114,7 @@ export const parameters = {
 		"the account's",
 	),
 	compare: parameter<ComparedWith | null>(
-		'also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match; of calendar months, it is as many months before, or the same a year before',
+		'also the same report for the period before, `previous`, or 52 weeks before, `year`, as of that much earlier. Weekdays match; calendar months are compared with as many months before, or the same ones a year before',
 		null,
 		{ value: 'with', parse: oneOf(comparisons) },
 	),
@@ -145,12 +145,12 @@ export const parameters = {
 		{ value: 'event', parse: oneOf(eventKinds) },
 	),
 	credited: parameter<OneTouchModel | null>(
-		'only subscriptions whose touch that is credited by this model has the properties that are chosen: first, last or last-non-direct',
+		'only subscriptions for which this model credits a touch with the chosen properties: first, last or last-non-direct',
 		null,
 		{ value: 'model', parse: oneOf(oneTouchModels) },
 	),
 	moved: parameter<MovementKind | null>(
-		'only subscriptions that have moved so in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those that are so now',
+		'only subscriptions that have changed in this way in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those at risk now',
 		null,
 		{ value: 'movement', parse: oneOf(movements) },
 	),
@@ -197,7 +197,7 @@ export const parameters = {
 	days: parameter('how many days to look ahead', 90, wholeNumbers(366), '90 in forecast, 7 in funnel'),
 	months: parameter('number of months after the acquisition to show', 24, wholeNumbers(1200)),
 	include: parameter<'gateways' | null>(
-		'`gateways`: counts visitors that are mail gateways, who are left out otherwise',
+		'`gateways` also counts mail gateways, which are otherwise left out',
 		null,
 		{ value: 'whom', parse: oneOf(['gateways'] as const) },
 	),

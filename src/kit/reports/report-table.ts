@@ -237,13 +237,16 @@ function nameWithoutNumber(column: string): string {
 	return column.replace(/_\d+$/, '');
 }
 
-/** What the contract's names are called where a person reads. */
+/** What the columns of programs are called where a person reads. */
 const spokenNames: Readonly<Record<string, string>> = {
 	evt: 'event type',
 	tid: 'transaction',
 	subid: 'subscription',
 	cid: 'customer id',
 	vid: 'visitor',
+	acquisitionPence: 'first payments',
+	renewalPence: 'renewal payments',
+	refundPence: 'refunded',
 };
 
 function headingOf(column: string): string {
@@ -251,6 +254,13 @@ function headingOf(column: string): string {
 		spokenNames[column] ??
 		column.replace(/Pence$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)
 	);
+}
+
+/** What the figures of a report are, by the headings of its tables instead of the names that programs read. */
+export function spokenDefinition({ definition, columns = {} }: ReportDefinition): string {
+	return definition
+		.replaceAll(/`(\w+)`/g, (_, name: string) => `“${columns[name]?.heading ?? headingOf(name)}”`)
+		.replaceAll(/`(.+?)(?:\[k\])?`/g, '“$1”');
 }
 
 /** A cell for people: pence as pounds, shares in per cent. */

@@ -50,11 +50,11 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'user create': /sign in once/,
 	'user list': /with their roles/,
 	'user link': /forgotten their password/,
-	'user grant': /it takes its place/,
-	'user revoke': /Take a role away/,
+	'user grant': /It replaces any role/,
+	'user revoke': /Revoke a role/,
 	'user sessions': /sign them out everywhere/,
 	'user remove': /stays in the audit log/,
-	'user disconnect-single-sign-on': /untie a person/,
+	'user disconnect-single-sign-on': /disconnect a person/,
 	note: /charts over time/,
 	'note add': /add a note to a day/,
 	'note list': /latest written first/,
@@ -64,7 +64,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	experiment: /held out.*docs\/how-to\/experiments\.md says/,
 	'experiment create': /rule cannot change until/,
 	'experiment list': /an account's experiments/,
-	'experiment plan': /seen in four of\s+five experiments/,
+	'experiment plan': /four of\s+five experiments show/,
 	'experiment stop': /all visitors get the segment again/,
 	'segment create': /Add a segment/,
 	'segment update': /What is left out stays/,
@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'segment list': /segments and their rules/,
 	'segment delete': /delete a segment/,
 	events: /stored subscription events/,
-	goal: /whose probability is scored/,
+	goal: /scores predict/,
 	'goal create': /Add a goal/,
 	'goal update': /percentiles at which the bands of a goal begin/,
 	'goal list': /an account's goals/,
@@ -109,7 +109,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	copy: /Copy all clients, accounts, plans, keys, usage, events, hits and visitors/,
 	migrate: /newest schema/,
 	doctor: /integrity and schema of every database/,
-	status: /since when it runs/,
+	status: /how long it has run/,
 	demo: /generated visitors of a small shop/,
 };
 
@@ -263,7 +263,7 @@ test('a command line that is wrong is told in one line, which says where to read
 test('an example is one line, and what is long in a list stays in its column', async () => {
 	const { stdout } = await helpOf('account update');
 	assert.match(stdout, /\n {2}caskade account update [^\n]+ 'podcast=[^\n]+'\n/);
-	assert.match((await helpOf('report')).stdout, /\n {2}forecast +what [^\n]+\n {17}came\n {2}sub/);
+	assert.match((await helpOf('report')).stdout, /\n {2}summary +paying [^\n]+\n {17}ago\n {2}act/);
 });
 
 test('the help of webhooks names every message', async () => {

@@ -52,10 +52,10 @@ for (const engine of enginesAboveContract)
 						page.right === null || (promised[role].includes(page.right) && (isOfAccount || role === 'admin'));
 					if (isForeign) {
 						assert.equal(status, 404, what);
-						assert.match(body, /There is no such page, or you may not see it/, what);
+						assert.match(body, /This page does not exist, or you may not see it/, what);
 					} else if (isAllowed) {
 						assert.ok(![401, 403, 405].includes(status), `${what}: ${status}`);
-						assert.doesNotMatch(body, /There is no such page/, what);
+						assert.doesNotMatch(body, /This page does not exist/, what);
 					} else {
 						assert.equal(status, 403, what);
 						assert.match(body, /Your role does not allow this/, what);

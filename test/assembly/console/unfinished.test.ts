@@ -61,12 +61,12 @@ for (const engine of enginesAboveContract)
 		assert.equal(unfinished.status, 200);
 		assert.equal(unfinished.headers.refresh, '1');
 		assert.match(unfinished.body, /<main id="main" aria-busy="true" data-live>/);
-		assert.match(unfinished.body, /What each channel is credited with is being made/);
+		assert.match(unfinished.body, /The credit of each channel is being calculated/);
 		assert.match(unfinished.body, /What came in/);
 		late.resolve();
 		const finished = await browser.get('/console/c-a-one/');
 		assert.equal(finished.headers.refresh, undefined);
-		assert.doesNotMatch(finished.body, /aria-busy|is being made/);
+		assert.doesNotMatch(finished.body, /aria-busy|is being calculated/);
 	});
 
 test('what takes a look at thousands of visitors is no work of the thread that answers', async (t) => {

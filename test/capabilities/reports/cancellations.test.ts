@@ -44,13 +44,13 @@ function went(
 }
 
 const state = (...of: Parameters<typeof went>) => went(...of).course?.state;
-/** The kinds of movements with their days, and whether an end was by will. */
+/** The kinds of movements with their days, and whether an end was by choice. */
 const moved = (...of: Parameters<typeof went>) =>
 	went(...of).course?.movements.map(({ kind, atMs, isByWill }) =>
 		[kind, (atMs - day0Ms) / dayMs, ...(isByWill === undefined ? [] : [isByWill])].join(' '),
 	);
 
-test('who cancels uses up what is paid, and is lost on the day that it is due, by will', () => {
+test('who cancels uses up what is paid, and is lost on the day that it is due, by choice', () => {
 	const one = [
 		[0, 500],
 		[10, 'goodbye'],
@@ -97,7 +97,7 @@ test('who pays again has taken it back, and has come back if it was over', () =>
 	);
 });
 
-test('who cancels while past due has left by will at once, and who cancels after the end has ended before', () => {
+test('who cancels while past due has left by choice at once, and who cancels after the end has ended before', () => {
 	const late = [
 		[0, 500],
 		[40, 'goodbye'],
@@ -112,7 +112,7 @@ test('who cancels while past due has left by will at once, and who cancels after
 	assert.equal(went(tooLate, 70).course?.cancelledAtMs, null);
 });
 
-test('a refund of all, or of the unused share, is by will; a part is not', () => {
+test('a refund of all, or of the unused share, is by choice; a part is not', () => {
 	assert.deepEqual(
 		moved(
 			[
@@ -198,7 +198,7 @@ test('a trial that is cancelled is not open any more, and ends in its time', () 
 	assert.equal(state(trial.slice(0, 1), 31), 'trial');
 });
 
-test('movement tells who left by will, the month is known at once, and nothing more is expected', () => {
+test('movement tells who left by choice, the month is known at once, and nothing more is expected', () => {
 	const made = [
 		...['a', 'b', 'c'].map((subid) => ({ subid, events: [0, 30, 60, 90].map((day) => [day, 500] as const) })),
 		{

@@ -95,7 +95,7 @@ test('a part of a month, a week or a day is marked, in figures, tables and pictu
 		const january = kind === 'trials' ? [] : ['22 of 31 days'];
 		assert.deepEqual(parts, [...january, '20 of 28 days so far'], kind);
 		if (kind === 'trials') continue;
-		assert.match(reportText(definition, made), /\nmonth +part .*\n2026-01 +22 of 31 days /, kind);
+		assert.match(reportText(definition, made), /\nmonth +incomplete .*\n2026-01 +22 of 31 days /, kind);
 		assert.match(reportCsv(definition, made), /^month,part,.*\r?\n2026-01,22 of 31 days,/, kind);
 		assert.match(reportPage(definition, made), /2026-02 \(20 of 28 days so far\)/, kind);
 		// Its series has rows only of spans in which somebody came or something is credited.

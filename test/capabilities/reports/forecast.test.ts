@@ -85,7 +85,7 @@ test('a young account is told all that is due, as what may come, and why', () =>
 	assert.deepEqual(parts['renewals of present'], { pence: 39_920, lowPence: 0, highPence: 49_900 });
 	assert.equal(newBusiness.method, 'model');
 	assert.equal(newBusiness.backTests, 0);
-	assert.match(warnings[0] as string, /^Nobody was due yet of the plans of 100 of 100 subscriptions/);
+	assert.match(warnings[0] as string, /^The plans of 100 of 100 subscriptions have never come due/);
 	const known = knownAt(young, asOfMs);
 	const { lowPence, highPence } = projectionOf(known, new Renewals(known, asOfMs), asOfMs);
 	assert.deepEqual({ lowPence, highPence }, { lowPence: 0, highPence: 12 * 49_900 });

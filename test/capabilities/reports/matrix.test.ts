@@ -62,9 +62,12 @@ test('one model is one table, and so are several in the long form and in CSV', (
 	const long = reportText(definition, attribution(['first', 'linear']), true);
 	assert.match(
 		one,
-		/\nWith credit to all touches alike\nchannel +visitors +arrivals +new subscriptions +share of subscriptions +conversion rate +net /,
+		/\nWith credit to all touches equally\nchannel +visitors +arrivals +new subscriptions +share of subscriptions +conversion rate +net /,
 	);
-	assert.match(long, /\nchannel +visitors +arrivals +assist ratio +model +new subscriptions +acquisition /);
+	assert.match(
+		long,
+		/\nchannel +visitors +arrivals +assist ratio +model +new subscriptions +first payments /,
+	);
 	for (const text of [one, long]) assert.doesNotMatch(text, /\nNet revenue\n/);
 	assert.equal(long.match(/ {2}(first|linear) {2}/g)?.length, 6);
 	const csv = reportCsv(definition, attribution(['first', 'linear']));

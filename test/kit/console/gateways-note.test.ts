@@ -98,10 +98,10 @@ for (const engine of enginesAboveContract)
 				assert.doesNotMatch(all, leftOut, address);
 				assert.match(all, /Mail gateways are counted\. <a href="[^"]*">Leave them out/, address);
 			}
-			assert.match((await ada.get(`${path}/visitors/${scanners[0]?.vid}`)).body, /It is a mail gateway/);
+			assert.match((await ada.get(`${path}/visitors/${scanners[0]?.vid}`)).body, /This is a mail gateway/);
 			assert.doesNotMatch(
 				(await ada.get(`${path}/visitors/${readers[0]?.vid}`)).body,
-				/It is a mail gateway/,
+				/This is a mail gateway/,
 			);
 			assert.deepEqual(errors, []);
 		});

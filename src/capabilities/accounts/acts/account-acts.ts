@@ -84,7 +84,7 @@ export const settingFields = {
 		text: 'how many days after its due day a renewal is in time, such as newsletter=21; until then it is past due, and not lost (default: half of the days between renewals, at most 30; in reports longer where payments came later)',
 		parse: gracePeriods,
 		isOptional: true,
-		negation: ['--no-grace-days', 'how late a renewal may be is by the days between renewals'],
+		negation: ['--no-grace-days', 'derive the days of grace from the days between renewals'],
 		label: 'Days of grace',
 		hint: 'One on each line, such as newsletter=21: days for which a late payment still counts as in time.',
 	},
@@ -185,7 +185,7 @@ export const createAccount = actOfAll({
 			parse: checkOwnDatabase,
 			isOptional: true,
 			label: 'Database of its own',
-			hint: 'A PostgreSQL server for this account alone, postgres://…. Empty: the common one.',
+			hint: 'A PostgreSQL server for this account alone, postgres://…. Empty: the shared one.',
 		},
 		...firstSettingFields,
 	},
@@ -203,8 +203,8 @@ export const updateAccount = act({
 	summary: 'change origins, explanations, channels, time zone, currency and renewals',
 	description: `Change an account. Options that are left out keep their value. A list replaces the previous one.
 
-Where amounts are stored, --currency is refused: it converts nothing, so it would only call them by another name.
---relabel-amounts does that, where the name was wrong from the start.
+Where amounts are stored, --currency is refused: it converts nothing and would only relabel them.
+--relabel-amounts does that, if the currency was wrong from the start.
 
   caskade account update c-a-acme-uk --channel 'partner=*.partner.example/*' 'podcast=*?*utm_source=pod*'`,
 	right: 'operate',
@@ -212,7 +212,7 @@ Where amounts are stored, --currency is refused: it converts nothing, so it woul
 		...settingFields,
 		relabelAmounts: {
 			flag: '--relabel-amounts',
-			text: 'with --currency: amounts that are stored stay the numbers that they are, and were in this currency all along',
+			text: 'with --currency: stored amounts keep their numbers: they were in this currency all along',
 		},
 	},
 	/** @returns the account as it was */

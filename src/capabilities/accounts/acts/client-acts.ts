@@ -20,7 +20,7 @@ each were disabled: hits are refused and casks are invalid. Its data stays.`,
 export const enableClient = actOfAll({
 	...ofClients,
 	verb: 'enable',
-	summary: 'let a disabled client in again',
+	summary: 'unblock a disabled client',
 	description:
 		'Unblock a disabled client. Revoked keys stay revoked, and accounts that were disabled individually stay disabled.',
 	run: (control, _, { client }) => control.setClientDisabled(client, false),
@@ -30,8 +30,8 @@ export const deleteClient = actOfAll({
 	...ofClients,
 	verb: 'delete',
 	summary: 'delete a client without accounts and keys',
-	description: `Delete a client that has no accounts and no usable keys any more. Its keys that are revoked or expired go with it, and
-what was counted of their use.`,
+	description: `Delete a client that has no accounts and no usable keys any more. Its revoked and expired keys go with it,
+and the record of their use.`,
 	prepare: ({ store }) => letKeysSettle(store),
 	run: (control, _, { client }) => control.deleteClient(client),
 });

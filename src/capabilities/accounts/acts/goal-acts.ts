@@ -13,7 +13,7 @@ const counts = {
 	flag: '--counts <events>',
 	text: 'which upload events reach the goal',
 	choices: goalCounts,
-	label: 'Counts, of upload events',
+	label: 'Upload events that count',
 } as const;
 
 export const createGoal = act({
@@ -36,6 +36,7 @@ export const createGoal = act({
 			flag: '--evt <names...>',
 			text: "hit or upload events that reach the goal; '*' is every upload event, visit another visit",
 			parse: eventName,
+			label: 'Event types',
 			hint: 'Hit or upload events that reach the goal, one on each line. * is every upload event, visit is another visit.',
 		},
 		counts: { ...counts, usual: goalDefaults.counts },
@@ -44,7 +45,7 @@ export const createGoal = act({
 			text: 'days within which the goal must be reached',
 			parse: positiveNumber(365),
 			label: 'Days',
-			hint: 'The goal must be reached within so many days.',
+			hint: 'Within how many days the goal must be reached.',
 			usual: `${goalDefaults.horizonDays}`,
 		},
 		bands: { ...bands, usual: `${goalDefaults.mediumFrom},${goalDefaults.highFrom}` },

@@ -34,7 +34,7 @@ export const issueKey = actOfAll({
 		},
 		expiresIn: {
 			flag: '--expires-in <time>',
-			text: 'from then on it is refused, as 90d (default: never)',
+			text: 'when it expires, such as 90d (default: never)',
 			parse: duration,
 			label: 'Expires in',
 			hint: 'Such as 90d. Empty: never.',

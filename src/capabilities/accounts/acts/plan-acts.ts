@@ -56,7 +56,7 @@ export const deletePlan = actOfAll({
 	...ofPlans,
 	verb: 'delete',
 	summary: 'delete a plan without keys',
-	description: `Delete a plan that no usable key is tied to. Its keys that are revoked or expired go with it, and what was counted of
+	description: `Delete a plan that no usable key is tied to. Its revoked and expired keys go with it, and the record of
 their use.`,
 	takes: { plan },
 	async warning({ store }, { plan }) {

@@ -32,7 +32,7 @@ export const updateSegment = act({
 	verb: 'update',
 	demand: 'session',
 	summary: 'change the name or the rule of a segment',
-	description: `Change a segment. What is left out stays. Servers apply a new rule within a second; webhooks are told once, with
+	description: `Change a segment. What is left out stays. Servers apply a new rule within a second; webhooks get one message,
 segments.recomputed.`,
 	right: 'visitors',
 	takes: { segment, name: { ...name, isOptional: true }, rule: { ...rule, isOptional: true } },

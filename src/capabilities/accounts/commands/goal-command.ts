@@ -4,12 +4,12 @@ import * as goals from '../acts/goal-acts.ts';
 export const goalCommand = nounCommand(
 	'goal',
 	'create, update, list, delete goals',
-	`Manage goals: actions of visitors whose probability is scored. Every account starts with 'subscription' and
+	`Manage goals: what visitors may do, and scores predict. Every account starts with 'subscription' and
 'return' (another visit), both within 7 days, and 'renewal': that the next renewal of a subscription comes in time.
 
 Of upload events, an acquisition is a visitor's first event of a subscription ('subid'), and a trial if that is free; a
-first-payment is the first above nothing, a refund has a negative 'rvn', and a renewal is any other. A goal counts
+first-payment is the first above zero, a refund has a negative 'rvn', and a renewal is any other. A goal counts
 acquisitions unless it names others, or any of them, with --counts. A goal of
-renewals is scored for who subscribes now, whatever its --horizon-days.`,
+renewals is scored for current subscribers, whatever its --horizon-days.`,
 	goals,
 );

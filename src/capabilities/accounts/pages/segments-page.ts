@@ -93,7 +93,7 @@ async function page(asked: AccountRequest, draft: Segment, isTried: boolean): Pr
 	const problem = (of: keyof Segment) =>
 		html`<div data-part="${of}-problem">${problemOf(of) && html`<pre id="${of}-problem" class="problem" role="alert" tabindex="0">${asWritten(problemOf(of) as string)}</pre>`}</div>`;
 	return html`<section class="section"><h2>${known ? `Change ${known.id}` : 'Add a segment'}</h2>
-<p>A segment is the visitors that match a rule, which is written in CEL. Pages ask which segments their visitor is in.</p>
+<p>A segment is all visitors who match a rule, written in CEL. Pages ask which segments their visitor is in.</p>
 <form method="get" action="${request.path}" data-preview>
 <p><label>Id <input name="id" value="${draft.id}"${described('id')}></label> <span class="hint">as pages read it, such as high-intent</span></p>
 ${problem('id')}
@@ -111,7 +111,7 @@ ${rule || !isTried ? await outcomes(asked, draft, rule) : triedPart(null)}`;
 }
 
 function saveForm(asked: AccountRequest, { id, name, rule }: Segment, known: Segment | undefined): Html {
-	const button = known ? `Save as ${id}, instead of what it is` : `Save as ${id}`;
+	const button = known ? `Replace ${id} with this` : `Save as ${id}`;
 	return formOf(asked, 'save segment', hiddenFields({ id, name, rule: asWritten(rule) }), button);
 }
 
@@ -158,10 +158,10 @@ async function outcomes(asked: AccountRequest, draft: Segment, tried: Rule | und
 ${outcomeTable(undefined, 'Preview', preview)}</section>`,
 	)}
 <section class="section" aria-labelledby="saved"><h2 id="saved">Segments</h2>
-${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
+${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages report visits through the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
 ${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable(asked, 'Segments', [...rows, everybody])}
 ${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
-${rules.some((rule) => rule?.readsScores) && html`<p class="note">* Too good: the rule reads scores, whose model has learned from these days.</p>`}
+${rules.some((rule) => rule?.readsScores) && html`<p class="note">* Too optimistic: the rule reads scores, whose model has learned from these days.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
 <details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>caskade segment test ${account.aid}</code> counts them. Members of the last ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and times the average is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their ratio looks better than it will be.</p></details></section>`;

@@ -124,7 +124,7 @@ ${formOf(asked, 'account', fields, 'Save')}</section>`;
 function goalSection(asked: AccountRequest): Html {
 	const { goals } = asked.account;
 	return html`<section class="section"><h2>Goals</h2>
-<p>What visitors may do, and how likely each is to do it, is scored. Until a model is trained, the score of a goal is the rate at which the account's visitors reach it.</p>
+<p>A goal is something that visitors may do; scores say how likely each is to do it. Until a model is trained, the score is the rate at which the account's visitors reach the goal.</p>
 ${goals.length === 0 ? html`<p class="empty">No goals.</p>` : goalTable(asked)}
 <details><summary>Add a goal</summary>
 ${formOf(asked, 'create goal', actFields(createGoal.takes), 'Add')}</details></section>`;
@@ -134,7 +134,7 @@ function goalTable(asked: AccountRequest): Html {
 	return pageTable('Goals', asked.account.goals, {
 		Goal: ({ name }) => nameOf(name),
 		'Event types': ({ evts }) => (evts.includes('*') ? 'all' : nameOf(evts.join(', '))),
-		'Counts, of upload events': ({ evts, counts }) => evts.some((evt) => evt !== 'visit') && counts,
+		'Upload events that count': ({ evts, counts }) => evts.some((evt) => evt !== 'visit') && counts,
 		'#Days to reach it': ({ horizonDays }) => horizonDays,
 		'Bands medium and high from percentile': ({ name, mediumFrom, highFrom }) => {
 			const field = html`<input name="bands" value="${mediumFrom},${highFrom}" size="6" aria-label="Bands of ${name}" required>`;
@@ -204,7 +204,7 @@ async function keyTable(asked: AccountRequest, keys: readonly ApiKey[]): Promise
 }
 
 function endedTable(asked: AccountRequest, keys: readonly ApiKey[]): Html {
-	return sortedTable(asked, 'Keys that have ended', keys, {
+	return sortedTable(asked, 'Revoked and expired keys', keys, {
 		Key: ({ id }) => html`<code>${id}</code>`,
 		Name: ({ name }) => nameOf(name),
 		Scope: ({ scope }) => scope,

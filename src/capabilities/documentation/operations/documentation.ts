@@ -53,7 +53,7 @@ function pageOf(documents: Documents, path: string, title: string, content: stri
 <link rel="stylesheet" href="${up}/style.css">
 </head>
 <body>
-<a class="skip" href="#main">To the content</a>
+<a class="skip" href="#main">Skip to the content</a>
 ${menu(documents, path)}
 <main id="main">
 `}${content}${html`

@@ -16,8 +16,8 @@ const goalOption = [
 
 const plan = command('plan', 'how long an experiment would take')
 	.description(
-		`Say how many visitors would enter an experiment, and how many weeks it takes until lifts of 5, 10 and 20 % of the rate are seen
-in four of five experiments, with 5, 10, 20 and 50 % held out, by the account's own last weeks.`,
+		`Estimate from the account's last weeks how many visitors would enter an experiment, and how many weeks it takes until four
+of five experiments show lifts of 5, 10 and 20 % of the rate, with 5, 10, 20 and 50 % held out.`,
 	)
 	.required(...segmentOption)
 	.option(...goalOption)

@@ -283,9 +283,9 @@ function daysOf({ fromMs, ...ends }: Experiment, calendar: Calendar) {
 export const liftReport = reportThat({
 	kind: 'lift',
 	title: 'Lift',
-	summary: 'what serving a segment earned, by an experiment, and how sure that is',
+	summary: 'what serving a segment earned in an experiment, and how sure that is',
 	definition:
-		'Of an experiment, by group: visitors from the moment at which they first fulfilled the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is the treated less the held-out: of the conversion rate, and of net pence per visitor, plain and with the largest thousandth cut off (`winsorised`). `low` and `high` are the ordinary 95 % interval, of one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold whenever you look. `varianceReduction` is what the score at entry takes away of the variance. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
+		'Of an experiment, by group: visitors from the moment at which they first matched the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is treated minus held out: in conversion rate, and in net pence per visitor, plain and with the largest thousandth capped (`winsorised`). `low` and `high` are the ordinary 95 % interval, for one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold whenever you look. `varianceReduction` is the share of the variance that the score at entry explains. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
 	parameters: ['experiment', 'asOf', 'timezone', 'include'],
 	columns: {
 		...styled(['conversionRate', 'read', 'difference', 'low', 'high'], { isShare: true }),
@@ -370,7 +370,7 @@ export const liftReport = reportThat({
 		if (!experiment || !groups || !lift) return null;
 		if (beginsOn) return `${experiment} begins on ${beginsOn}.`;
 		if (isBroken(groups, holdoutPercent))
-			return `${experiment} tells nothing: visitors are not in its groups as they were drawn. Something loses those of one group.`;
+			return `${experiment} cannot be trusted: its groups are not as large as they were drawn, so something loses visitors of one group.`;
 		const { difference, anytimeLow, anytimeHigh } = lift.conversionRate;
 		const state = isOver ? 'has ended' : 'is running';
 		if (anytimeLow === null || anytimeHigh === null || difference === null)
@@ -379,15 +379,15 @@ export const liftReport = reportThat({
 		const interval = `${anytimeLow > 0 || difference > 0 ? '+' : ''}${points(difference)} percentage points (likely ${points(anytimeLow)} to ${points(anytimeHigh)}, whenever you look)`;
 		const verdict =
 			anytimeLow > 0
-				? `${isOver ? 'worked' : 'works'}: more of those who got the segment reach ${goal}`
+				? `${isOver ? 'worked' : 'works'}: more of those who got the segment reached the goal ${goal}`
 				: anytimeHigh < 0
-					? `${isOver ? 'did' : 'does'} harm: fewer of those who got the segment reach ${goal}`
+					? `${isOver ? 'did' : 'does'} harm: fewer of those who got the segment reached the goal ${goal}`
 					: `does not show${isOver ? '' : ' yet'} whether it works`;
 		const net = lift.netPencePerVisitor;
 		const ofMoney =
 			net.difference === null || net.anytimeLow === null || net.anytimeHigh === null
 				? ''
-				: ` Net per visitor ${signed(net.difference, money)} (likely ${money(net.anytimeLow)} to ${money(net.anytimeHigh)})${net.anytimeLow <= 0 && net.anytimeHigh >= 0 ? ', which is not sure' : ''}.`;
+				: ` Net per visitor ${signed(net.difference, money)} (likely ${money(net.anytimeLow)} to ${money(net.anytimeHigh)})${net.anytimeLow <= 0 && net.anytimeHigh >= 0 ? ', which may be chance' : ''}.`;
 		return `${experiment} ${state}, and ${verdict}: ${interval}.${ofMoney}`;
 	},
 	parts({ groups, lift, rows }): readonly SideTable[] | null {
@@ -423,8 +423,8 @@ export const liftReport = reportThat({
 	draw({ lift, rows }, _, money) {
 		if (!lift) return null;
 		const looks = (figures: Lift) => [
-			{ of: 'at any look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
-			{ of: 'at one look', ...figures },
+			{ of: 'whenever you look', ...figures, low: figures.anytimeLow, high: figures.anytimeHigh },
+			{ of: 'one planned look', ...figures },
 		];
 		const bounds = ['low', 'high'] as const;
 		const difference = { name: 'difference', column: 'difference' };
@@ -432,12 +432,12 @@ export const liftReport = reportThat({
 		if (lift.conversionRate.difference === null) return null;
 		return [
 			dots(looks(lift.conversionRate), [difference], {
-				title: 'Conversion rate: treated minus held out, 95 %',
+				title: 'Conversion rate: treated minus held out, with the 95 % interval',
 				isShare: true,
 				bounds,
 			}),
 			dots(looks(lift.netPencePerVisitor), [difference], {
-				title: 'Net per visitor: treated minus held out, 95 %',
+				title: 'Net per visitor: treated minus held out, with the 95 % interval',
 				money,
 				bounds,
 			}),

@@ -46,7 +46,7 @@ export const uploadsPage = accountPage({
 		);
 		return html`${tabs(links)}
 <form class="choice" method="get" action="${request.path}"><label>Day <input type="date" name="day" value="${query.get('day')}" max="${dayOf(now())}" required></label>
-<button>Show</button> <span class="zone">Uploads are counted by days of UTC</span></form>
+<button>Show</button> <span class="zone">Days begin at midnight UTC</span></form>
 ${await answers(asked, days, when)}
 ${await latest(asked, days)}
 ${await quotas(asked)}`;
@@ -160,7 +160,7 @@ async function answers(asked: AccountRequest, days: readonly string[], when: str
 <div data-part="answer"><p class="answer">${answerText(rows, causes, when)}</p>
 ${await problems(asked, days)}</div>
 ${causes.length > 0 && aboveTables(html`${picture}${notesUnder(picture, notes, { from: days[0] as string, to: null })}`, table)}
-<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with other content; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts, for operators of all of them. They are counted within some seconds, and kept for 400 days.</p></details>
+<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with different content; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts, for operators of all of them. They are counted within some seconds, and kept for 400 days.</p></details>
 <a href="${request.path}/answers.csv?${request.query}">CSV</a> <a href="${request.path}/answers.json?${request.query}">JSON</a></footer></section>`;
 }
 
@@ -217,7 +217,7 @@ async function quotas(asked: AccountRequest): Promise<Html> {
 	});
 	return html`<section class="section" aria-labelledby="quotas">${heading}
 ${usage.length === 0 ? html`<p class="empty">No key has been issued, so nobody can upload. Issue one on the page <a href="/console/${account.aid}/settings?part=keys">Settings</a>, or with <code>caskade key issue --client ${account.client}</code>.</p>` : table}
-<details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> in this month of UTC, to all accounts of the client, simulated ones included, as <code>caskade usage --client ${account.client}</code> counts them. The forecast is what the month will have if it goes on as it did so far. Beyond its quota a key is answered 429 until the reset.</p></details></section>`;
+<details><summary>What these figures are</summary><p>Requests with a key of ${account.client} to <code>POST /subscription</code> this month (UTC), to all accounts of the client, simulated ones included, as <code>caskade usage --client ${account.client}</code> counts them. The forecast is for the whole month, at the pace so far. Beyond its quota, a key gets 429 until the reset.</p></details></section>`;
 }
 
 /** The requests of the whole month, if they come as often as until now. */

@@ -24,7 +24,7 @@ const longest = 256;
 export async function hashPassword(password: string): Promise<string> {
 	if ([...password].length < shortest || password.length > longest)
 		throw new OperatorError(
-			`A password has ${shortest} to ${longest} characters; four words are easy to keep.`,
+			`A password has ${shortest} to ${longest} characters; four words are easy to remember.`,
 		);
 	const salt = randomBytes(saltBytes);
 	const tag = await inTurn(() => tagOf(password, salt, cost));

@@ -36,7 +36,7 @@ const problems = {
 	expired: 'It took more than five minutes. Sign in again.',
 	sso: 'Single sign-on has not worked; the log of the server says why. Try again.',
 	stranger:
-		'Nobody here is tied to this identity. Sign in with a link or a password first, and connect it on the page of your account.',
+		'No user here is linked to this identity. Sign in with a link or a password first, and connect it on the page of your account.',
 } as const;
 
 /** Lets people into the console: the pages for whoever has not signed in, and who asks. */
@@ -219,7 +219,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
 		const open = await signedIn(request);
 		const person = await control.people.withIdentity(identity);
 		if (!open || person?.id !== open.person.id)
-			return withHeaders(refusal('At the provider you are somebody else, or nobody who is connected here.'), {
+			return withHeaders(refusal('Your identity at the provider is not the one that is connected here.'), {
 				'set-cookie': clear,
 			});
 		const cookie = cookieOf(request, 'proof').set(
@@ -245,7 +245,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
 <p><label>Password <input type="password" name="password" autocomplete="current-password" required></label></p>`;
 		const body = html`${signInForm({ to }, fields, problem)}
 ${sso && html`<p><a href="${ssoPath}${back}">Sign in through ${sso.host}</a></p>`}
-<p class="hint">No password, or forgotten? Ask an administrator for a link. Whoever may run commands on the server makes one: <code>caskade user link EMAIL</code></p>`;
+<p class="hint">No password, or forgotten? Ask an administrator for a link, which <code>caskade user link EMAIL</code> makes on the server.</p>`;
 		return pageAnswer(status, { title: 'Sign in', body });
 	}
 
@@ -317,7 +317,7 @@ function ways(port: string): Html {
 <li>For you, now: a tunnel. Run <code>ssh -N -L ${port}:127.0.0.1:${port} SERVER</code> on your own machine, and open <code>http://127.0.0.1:${port}/console/</code> there.</li>
 <li>For everybody: a proxy with TLS that sets <code>X-Forwarded-For</code> and <code>X-Forwarded-Proto</code>, and the flags <code>--behind-proxy</code> and <code>--console-url https://…</code>.</li>
 </ul>
-<p class="hint">The page “The console” of the documentation, under “Ways to the console”, has both, and those for containers.</p>`;
+<p class="hint">The page “The console” of the documentation, under “Reaching the console”, has both, and those for containers.</p>`;
 }
 
 function refusal(why: string, way?: Html): ConsoleAnswer {

@@ -38,7 +38,7 @@ export const removeNote = act({
 
 export const notedList = listing({
 	noun: 'note',
-	summary: 'list what is noted, the latest written first',
+	summary: 'list notes, the latest written first',
 	empty: ({ aid }) => `No notes. 'caskade note add ${aid} 2026-03-29 --text "…"' writes one.`,
 	read: async ({ control }, { id }) =>
 		(await control.notes.list(id)).map(({ createdAtMs, ...note }) => ({

@@ -17,10 +17,10 @@ const grantFields = {
 	role: { flag: '--role <role>', text: 'what they may do', choices: personRoles },
 	account: {
 		flag: '--account <aid...>',
-		text: 'the accounts that it is for (default: all, those to come included)',
+		text: 'the accounts that it is for (default: all, including future ones)',
 		isOptional: true,
 		label: 'Accounts',
-		hint: 'one on each line; empty for all, those to come included',
+		hint: 'one on each line; empty for all, including future ones',
 	},
 } as const;
 const [flag, text, parse] = consoleUrlSetting;
@@ -119,7 +119,7 @@ export const disconnectSingleSignOn = actOfAll({
 	...ofPeople,
 	verb: 'disconnect-single-sign-on',
 	done: 'single sign-on disconnected',
-	summary: 'untie a person from their identity of single sign-on',
+	summary: 'disconnect a person from their single sign-on identity',
 	takes: { email },
 	async run(control, _, { email }) {
 		await control.people.removeIdentity((await control.people.find(email)).id);
@@ -133,8 +133,7 @@ export const grantRole = actOfAll({
 	verb: 'grant',
 	done: (given) => `role given: ${grantsInWords(grantsOf(given))}`,
 	summary: 'give a role',
-	description:
-		'Give a role, on all accounts or some. For an account that the person has a role on, it takes its place.',
+	description: 'Give a role, on all accounts or some. It replaces any role that the person has there.',
 	takes: { email, ...grantFields },
 	async run(control, _, { email, ...given }) {
 		const { grants } = await control.people.find(email);
@@ -148,9 +147,9 @@ export const grantRole = actOfAll({
 export const revokeRole = actOfAll({
 	...ofPeople,
 	verb: 'revoke',
-	done: ({ account }) => `role taken away on ${(account ?? ['all accounts']).join(', ')}`,
-	summary: 'take a role away',
-	description: 'Take a role away: the one on all accounts, or those on some.',
+	done: ({ account }) => `role revoked on ${(account ?? ['all accounts']).join(', ')}`,
+	summary: 'revoke a role',
+	description: 'Revoke a role: the one on all accounts, or those on some.',
 	takes: {
 		email,
 		account: {

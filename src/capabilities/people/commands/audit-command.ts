@@ -4,7 +4,7 @@ import { emailAddress, wholeNumber } from '../../../kit/format/values.ts';
 
 const list = command('list', 'list what people did')
 	.description(
-		'List what people did in the console, and what commands changed: people, roles, secrets, settings of accounts, goals, keys, plans, segments and webhooks, the latest first. What was refused is there, too. Of erased visitors it says only that somebody did something with one.',
+		'List what people did in the console, and what commands changed: people, roles, secrets, settings of accounts, goals, keys, plans, segments and webhooks, the latest first. Refusals are listed, too. Of erased visitors it says only that somebody did something with one.',
 	)
 	.option('--account <aid>', 'only what concerns this account')
 	.option('--user <email>', 'only what this person did', emailAddress)

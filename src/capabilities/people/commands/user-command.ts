@@ -26,7 +26,7 @@ const list = command('list', 'list everybody, with their roles').onStore(async (
 
 const link = withFields(command('link', makeLink.summary), makeLink.takes)
 	.description(makeLink.description ?? '')
-	.option('--remove-second-factor', 'also sign in without it from now on, because it is lost')
+	.option('--remove-second-factor', 'also remove the second factor, because it is lost')
 	.onStore(async (store, flags, ...args: unknown[]) => {
 		const place = { store, account: undefined };
 		if (flags.removeSecondFactor)

@@ -129,7 +129,7 @@ async function secondFactor(asked: PageRequest, person: StoredPerson, codes: num
 	const parts = person.hasSecondFactor
 		? html`<p>Signing in takes a code from your app. ${codes} recovery codes are left.</p>
 ${formOf(asked, 'codes', code, 'Make new recovery codes')}
-${formOf(asked, 'remove second factor', code, 'Sign in without it from now on')}`
+${formOf(asked, 'remove second factor', code, 'Remove the second factor')}`
 		: secret === null
 			? html`<p>With an app that shows a code every half minute, a stolen password is not enough.</p>
 ${formOf(asked, 'offer', null, 'Set up a second factor')}`
@@ -144,7 +144,7 @@ function ssoForm(asked: PageRequest, { issuer }: StoredPerson): HtmlValue {
 	if (!sso && issuer === null) return null;
 	const way =
 		issuer === null
-			? html`<p>Sign in through ${sso?.host} from now on. Whoever you are there is tied to you here; your address there plays no part.</p>
+			? html`<p>Sign in through ${sso?.host} from now on. Your identity there is linked to your user here; its email address does not matter.</p>
 ${formOf(asked, 'connect single sign-on', null, 'Connect')}`
 			: html`<p>You may sign in through ${new URL(issuer).host}.</p>
 ${formOf(asked, 'disconnect single sign-on', null, 'Disconnect')}`;
@@ -160,8 +160,8 @@ export function sessionTable(asked: PageRequest, sessions: readonly ListedSessio
 		Browser: ({ agent, id }) => [agent, id === own && ' (this one)'],
 		By: ({ method }) => method,
 		Since: ({ createdAt }) => timeOf(createdAt),
-		'Last used, within an hour': ({ usedAt }) => timeOf(usedAt),
-		'End it': ({ id }) => formOf(asked, 'end session', hiddenFields({ session: id }), 'Sign out'),
+		'Last used (to the hour)': ({ usedAt }) => timeOf(usedAt),
+		'Sign out': ({ id }) => formOf(asked, 'end session', hiddenFields({ session: id }), 'Sign out'),
 	});
 }
 

@@ -20,13 +20,13 @@ export const notesPage = accountPage({
 		const table = sortedTable(asked, 'Notes', notes, {
 			Day: ({ day }) => day,
 			'Note…': ({ text }) => nameOf(text),
-			By: ({ who }) => who ?? 'the service',
+			By: ({ who }) => who ?? 'Caskade',
 			Remove: ({ id }) => formOf(asked, 'remove note', hiddenFields({ id }), 'Remove', { look: 'danger' }),
 		});
-		return html`<p>Charts mark days with notes, and list the notes beneath. The service writes some itself: when scores come from another model, when history is imported, when rules of segments or channels are changed, and when there is a new version of the tag. Experiments are shown as well.</p>
+		return html`<p>Charts mark days with notes, and list the notes beneath. Caskade adds its own: for new models, imports, changed rules of segments or channels, and new versions of the tag. Experiments are shown as well.</p>
 ${noteForm(asked)}
 ${notes.length === 0 ? html`<p class="empty">No notes yet. Write the first one above.</p>` : table}
-<p class="note">Days are in ${calendar.timezone}. Who writes and removes notes is in the audit log.</p>`;
+<p class="note">Days are in ${calendar.timezone}. The audit log records who adds and removes notes.</p>`;
 	},
 	actions: {
 		'remove note': acting(

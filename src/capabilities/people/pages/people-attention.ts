@@ -7,6 +7,6 @@ export async function withoutPassword({ store, person, session }: AccountRequest
 	const { hasPassword, issuer } = await store.control.people.find(person.email);
 	if (hasPassword || issuer !== null) return [];
 	return [
-		html`You have signed in with a link that works once, and have no password yet. <a href="/console/account">Set one</a>, or the next time takes a new link.`,
+		html`You have signed in with a link that works once, and have no password yet. <a href="/console/account">Set one</a>, or you will need a new link next time.`,
 	];
 }

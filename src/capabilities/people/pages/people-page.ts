@@ -36,14 +36,14 @@ ${grantFields(asked)}`;
 			Address: ({ email }) => html`<a href="${pathOf(email)}">${email}</a>`,
 			Roles: ({ grants }) => rolesOf(grants),
 			'Signs in with': waysOf,
-			'Last seen, within an hour': ({ email }) => {
+			'Last seen (to the hour)': ({ email }) => {
 				const usedAt = sessions.get(email)?.[0]?.usedAt;
 				return usedAt === undefined ? 'not signed in' : timeOf(usedAt);
 			},
 		})}
 <p><a href="/console/audit">Audit log</a></p>
 <section class="section"><h2>Add a person</h2>
-${formOf(asked, 'create', fields, 'Add, and make a link to sign in')}</section>`;
+${formOf(asked, 'create', fields, 'Add, and create a sign-in link')}</section>`;
 	},
 	actions: {
 		create: acting(createUser, async (asked: PageRequest) => {
@@ -69,7 +69,7 @@ ${
 		? html`<p>No roles: this person sees nothing.</p>`
 		: html`<ul>${person.grants.map(
 				({ aid, role }) => html`<li>${role} of ${aid ?? 'all accounts'}
-${formOf(asked, 'revoke', hiddenFields({ account: aid }), 'Take away')}</li>
+${formOf(asked, 'revoke', hiddenFields({ account: aid }), 'Revoke this role')}</li>
 `,
 			)}</ul>`
 }
@@ -78,9 +78,9 @@ ${formOf(asked, 'grant', grantFields(asked), 'Give this role')}</section>
 ${sessionTable(asked, sessions)}
 ${sessions.length > 1 && formOf(asked, 'end sessions', null, 'Sign out everywhere')}</section>
 <section class="section"><h2>A new link to sign in</h2>
-<p>It signs ${person.email} in once, within 15 minutes, for example where the password is forgotten.</p>
+<p>It signs ${person.email} in once, within 15 minutes, for example if the password is forgotten.</p>
 ${formOf(asked, 'link', null, 'Make a link')}
-${person.hasSecondFactor && formOf(asked, 'remove second factor', null, 'Remove the second factor, which is lost')}
+${person.hasSecondFactor && formOf(asked, 'remove second factor', null, 'Remove the lost second factor')}
 ${person.issuer !== null && formOf(asked, 'disconnect single sign-on', null, 'Disconnect single sign-on')}</section>
 <section class="section"><h2>Remove</h2>
 ${formOf(asked, 'remove', null, `Remove ${person.email}`, { look: 'danger' })}</section>

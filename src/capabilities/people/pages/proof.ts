@@ -130,7 +130,7 @@ ${question && (question.name === undefined ? hiddenFields({ confirm: 'yes' }) : 
 ${fieldFor(way, asked)}
 <button${question && html` class="danger"`}>${isFile ? 'Download' : question ? 'Confirm' : 'Go on'}</button>
 </form>
-<p><a href="${isFile ? request.path.replace(/\/[^/]*$/, '') : path}">Leave everything as it is</a></p>`;
+<p><a href="${isFile ? request.path.replace(/\/[^/]*$/, '') : path}">Cancel</a></p>`;
 }
 
 /** Typed once more where a proof was missing: no page repeats a password. */

@@ -43,7 +43,7 @@ docs/reference/reports.md has every figure's formula. 'caskade spend import' sto
 		.option('--html <file>', 'write the report as one HTML page, with charts')
 		.option(
 			'--long',
-			'one table, as in CSV, not several: in attribution with a row for each model, not a column',
+			'one table, as in CSV, instead of several: in attribution with a row, not a column, for each model',
 		)
 		.conflicts('json', 'csv')
 		.common()

@@ -67,11 +67,11 @@ ${totals(asked, activity, joined)}
 ${
 	credited
 		? channels(asked, credited)
-		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">What each channel is credited with is being made, and appears by itself.</p></section>`
+		: html`<section class="section"><h2>Channels</h2><p class="empty" role="status">The credit of each channel is being calculated, and will appear here.</p></section>`
 }
 ${await sectionOf(asked, activityReport, activity, { title: `What came in, by ${every}`, texts: { every }, tabled: shownActivity, isAnswered: false })}
 ${may(asked.person, account.aid, 'visitors') && noteForm(asked)}
-<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are from ${compare === 'year' ? 'the same weekdays a year before' : 'the period before'}.`}</p>`;
+<p class="note">Amounts are in ${account.currency}. ${compare === null ? '' : `Changes are from ${compare === 'year' ? 'the same weekdays a year earlier' : 'the previous period'}.`}</p>`;
 		return credited && (joined || !hasJoined) ? page : { unfinished: page };
 	},
 });
@@ -92,8 +92,8 @@ function comparisons({ request, view }: AccountRequest, compare: 'previous' | 'y
 	const tab = (name: 'previous' | 'year', text: string) =>
 		[request.path + queryText(view, { compare: name }), text, name === compare] as const;
 	return tabs([
-		tab('previous', 'Compared with the period before'),
-		tab('year', 'Compared with a year before'),
+		tab('previous', 'Compared with the previous period'),
+		tab('year', 'Compared with a year earlier'),
 	]);
 }
 

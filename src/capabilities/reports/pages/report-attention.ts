@@ -36,11 +36,11 @@ export async function attention(asked: AccountRequest, coverage: Report | undefi
 		may(asked.person, aid, right) ? html`<a href="/console/${aid}/${path}">${text}</a>` : text;
 	for (const goal of new Set(models.filter(({ isOutside }) => isOutside).map((model) => model.goal)))
 		items.push(
-			html`Scores of ${goal} predict another rate than was observed lately. Train the model again: ${page(`scores?goal=${encodeURIComponent(goal)}`, 'aggregates', 'Scores')}, or <code>caskade train ${aid}</code>.`,
+			html`Scores for ${goal} predict a different rate from the one observed lately. Train the model again: ${page(`scores?goal=${encodeURIComponent(goal)}`, 'aggregates', 'Scores')}, or <code>caskade train ${aid}</code>.`,
 		);
 	if (models.length === 0 && goals.length > 0)
 		items.push(
-			html`No model is trained, so everybody is served the base rate. Train one: ${page('scores', 'aggregates', 'Scores')}, or <code>caskade train ${aid}</code>.`,
+			html`No model is trained, so everybody gets the same score, the base rate. Train one: ${page('scores', 'aggregates', 'Scores')}, or <code>caskade train ${aid}</code>.`,
 		);
 	for (const id of invalidSegments(asked))
 		items.push(
@@ -51,7 +51,7 @@ export async function attention(asked: AccountRequest, coverage: Report | undefi
 	const { events = 0, unjoined = 0 } = (coverage?.rows[0] ?? {}) as { events?: number; unjoined?: number };
 	if (events >= leastEvents && unjoined / events > usualUnjoined)
 		items.push(
-			html`${formatShare(unjoined / events)} of the period's events belong to no visitor, and count as (none) in attribution. Pages must show the <code>tid</code> or the customer id of a sale to the tag: <code>vscr('addEvent', 'order', { tid: '…' })</code>. ${page('attribution', 'aggregates', 'By month and event type')}.`,
+			html`${formatShare(unjoined / events)} of the period's events could not be matched to a visitor, and count as (none) in attribution. Pages must pass the transaction or customer id of a sale to the tag: <code>vscr('addEvent', 'order', { tid: '…' })</code>. ${page('attribution', 'aggregates', 'By month and event type')}.`,
 		);
 	if (items.length === 0) return null;
 	return html`<section class="warning" aria-label="Needs attention"><ul>${items.map(

@@ -12,14 +12,14 @@ export const backtestCommand = command(
 	'go back in time, train, score, and compare with the outcomes',
 )
 	.description(
-		`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the later 60 % of the
-history. As of each moment it trains a model on what was known then, scores every visitor (of more than 50,000, evenly
-drawn ones), and compares the scores with what happened next. It stores nothing, and the model in use stays in use.
+		`Judge a goal's scores against the past. The command goes back to several moments, spread evenly over the later 60 % of the
+history. As of each moment it trains a model on what was known then, scores every visitor (of more than 50,000, a
+random sample), and compares the scores with what happened next. It stores nothing, and the model in use stays in use.
 
 The scores are also compared with the base rate, and with logistic regression on recency, count and age alone. Two sentences
 say whether they are better. A model that is not better than both is not worth having.
 
-It takes as long as that many trainings. A server may run beside it.`,
+It takes as long as --cuts trainings. A server may run beside it.`,
 	)
 	.required('--goal <name>', 'the goal')
 	.option('--cuts <number>', 'number of moments', wholeNumber(1, 50), 6)

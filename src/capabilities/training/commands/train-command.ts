@@ -18,14 +18,14 @@ interface TrainOptions extends CommonOptions {
 export const trainCommand = command('train', "train the models of an account's goals")
 	.description(
 		`Train a model for each goal of an account on its own history, for visitors and for single visits. Models are
-judged on a later period than they learned from. Two lines tell how good each is, and whether it is in use; the report is
+judged on a later period than they learned from. Two lines say how good each is, and whether it is in use; the report is
 stored. A model that is better than the
 base rate becomes active. Without one, everybody gets the base rate. 'caskade serve --train-every 6h' trains on schedule.
 
 With --as-of, nothing later is used, as if the command had run then. If the active model has seen more, it stays active,
 and 'caskade score AID --as-of TIME' uses the new one.
 
-With --lift, train instead for whom being treated changes most, on an experiment that has ended.`,
+With --lift, learn instead from an experiment that has ended whom treatment changes most.`,
 	)
 	.argument('<aid>', aidText)
 	.option('--goal <name>', 'only this goal; with --lift, instead of that of the experiment')
@@ -42,7 +42,7 @@ With --lift, train instead for whom being treated changes most, on an experiment
 	)
 	.option('--verbose', 'print how the models were trained and judged')
 	.option('--report <file>', 'write the report as one HTML page, with charts')
-	.option('--lift <experiment>', 'train what being treated adds to the scores')
+	.option('--lift <experiment>', 'train how much treatment adds to the scores')
 	.conflicts('asOf', 'report')
 	.common()
 	.action((options, _, aid) =>

@@ -57,7 +57,7 @@ export const scoresPage = accountPage({
 			? await versions(asked, goal)
 			: html`${await distribution(asked, goal)}
 ${await threshold(asked, goal)}
-${await reportSection(asked, 'promises', { title: 'Did scores come true?', texts: { goal: goal.name }, empty: 'Nothing can be compared yet: the time of the goal is not over for any score that a page has asked for.' })}`;
+${await reportSection(asked, 'promises', { title: 'Did the predictions come true?', texts: { goal: goal.name }, empty: 'Nothing to compare yet: no score that a page has asked for is old enough.' })}`;
 		return html`${tabs(links)}
 ${tabs([part(null, 'Who is likely'), part('model', 'The model')])}
 ${training && endOf(training)}
@@ -150,11 +150,11 @@ async function distribution(asked: AccountRequest, goal: Goal): Promise<Html> {
 	const picture = bars(rows, 'visitors', { title: `${goal.name}: visitors by their score` });
 	const figures = html`${byBand}${aboveTables(picture, byScore)}`;
 	return html`<section class="figure" aria-labelledby="distribution"><h2 id="distribution">Scores now</h2>
-${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only who subscribes can renew'}.</p>` : figures}
+${visitors === 0 ? html`<p class="empty">Nobody can be scored for this goal yet${goal.counts === 'renewal' && ': only subscribers can renew'}.</p>` : figures}
 ${asked.now() - knownToMs >= dayMs && html`<p class="warning">${logEndedText(knownToMs, asked.now())}</p>`}
 ${drawn < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(drawn)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
-<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, including those who have left: the probability to reach the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands are among visitors of like recency: ${goal.mediumFrom} of 100 are low, and from the percentile ${goal.highFrom} on they are high. How many of a band are expected to reach the goal is the sum of their scores. The command is <code>caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
+<footer><details><summary>What these figures are</summary><p>What pages would be told of all visitors at this moment, including those who have left: the probability of reaching the goal${goal.counts === 'renewal' ? ' with the next renewal' : ` within ${formatNumber(horizonMsOf(goal) / dayMs)} days`}. Bands rank a visitor among ${goal.counts === 'renewal' ? 'all subscribers' : 'those who came lately, so those who have left are mostly low'}. Below percentile ${goal.mediumFrom} is low, from percentile ${goal.highFrom} up is high. The number expected to reach the goal is the sum of the scores. The command is <code>caskade score ${account.aid} --goal ${goal.name}</code>.</p></details></footer></section>`;
 }
 
 /** An amount as people write it, such as 1.50, in minor units. */
@@ -178,7 +178,7 @@ async function threshold(asked: AccountRequest, goal: Goal): Promise<HtmlValue> 
 	const amount = amountIn(account.currency);
 	const cost = optionalField(query, 'treating', 'Cost', amount);
 	const value = optionalField(query, 'worth', 'Value', amount);
-	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">From which score an offer pays</h2>
+	return html`<section class="section" aria-labelledby="pays"><h2 id="pays">When an offer pays off</h2>
 <form method="get" action="${request.path}" class="view">
 ${hiddenFields({ ...view.texts, goal: goal.name })}
 <label>Cost of the offer for each visitor, in ${account.currency} <input name="treating" inputmode="decimal" size="8" value="${query.get('treating')}" required></label>
@@ -193,11 +193,11 @@ async function versions(asked: AccountRequest, goal: Goal): Promise<Html> {
 	const mayChange = may(person, account.aid, 'operate');
 	const active = models.find((model) => model.active && model.scope === 'vid');
 	return html`<section class="section" aria-labelledby="versions"><h2 id="versions">Versions</h2>
-${models.length === 0 ? html`<p class="empty">No models yet, so everybody is served the base rate. Training makes them: <code>caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
+${models.length === 0 ? html`<p class="empty">No models yet, so everybody gets the base rate. Training makes them: <code>caskade train ${account.aid}</code>.</p>` : versionTable(asked, goal, models, mayChange)}
 ${
 	mayChange &&
 	html`<div class="buttons">${modelForm(asked, 'train', { goal: goal.name }, 'Train this goal now')}${modelForm(asked, 'train', { goal: goal.name, all: 'on' }, 'Train all goals now')}
-${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Serve no lift' : `Stop using the model for ${scopeText(scope)}`))}</div>
+${scopes.map((scope) => models.some((model) => model.active && model.scope === scope) && modelForm(asked, 'use', { goal: goal.name, scope, version: 'prior' }, scope === 'lift' ? 'Stop using the lift model' : `Stop using the model for ${scopeText(scope)}`))}</div>
 <p class="hint">Training takes the whole history, as <code>caskade train ${account.aid}</code> does, and yields to requests. A model that is better than the base rate is used at once, unless a check of it fails.</p>`
 }</section>
 ${active && (await modelSection(asked, active))}`;

@@ -122,9 +122,9 @@ function roundedRow({ cut, treated, conversions, profitPence }: CutRow): CutRow 
 export const thresholdReport = reportThat({
 	kind: 'threshold',
 	title: 'Threshold',
-	summary: 'from which score on it pays to treat a visitor',
+	summary: 'the score from which treating a visitor pays off',
 	definition:
-		'By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the conversions at their value less the treated at their cost. Of the later rows of the training of the active model, which it had not learned from; the rows of a visitor weigh together as one. `best` has the score of the largest profit, and the rule of a segment of those above it.',
+		'By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the value of the conversions less the cost of the treated. It uses the later rows of the training of the active model, from which it had not learned; the rows of a visitor weigh together as one. `best` has the score of the largest profit, and the rule of a segment of those above it.',
 	parameters: ['timezone', 'goal', 'cost', 'value'],
 	columns: {
 		treated: { heading: 'treated of 1,000' },
@@ -170,10 +170,10 @@ export const thresholdReport = reportThat({
 		if (rows.length === 0) return null;
 		const worth = `if a treatment costs ${money(costPence)} and whoever reaches the goal is worth ${money(valuePence)}`;
 		if (!best)
-			return `Of visitors that the model had not learned from, it would have paid to treat nobody, ${worth}.`;
+			return `Among visitors that the model had not learned from, treating anybody would have cost more than it earned, ${worth}.`;
 		const { cut, cutLow, cutHigh, profitPence, profitLowPence, profitHighPence } = best;
-		const isSure = profitLowPence > 0 ? '' : ' That it paid is not sure.';
-		return `Of visitors that the model had not learned from, it would have paid most to treat whoever scores ${formatShare(cut)} or more (95 %: ${formatShare(cutLow)} to ${formatShare(cutHigh)}), ${worth}: a profit of ${money(profitPence)} from 1,000 visitors (95 %: ${money(profitLowPence)} to ${money(profitHighPence)}).${isSure}`;
+		const isSure = profitLowPence > 0 ? '' : ' It may not have paid at all.';
+		return `Among visitors that the model had not learned from, treating those who score ${formatShare(cut)} or more (likely ${formatShare(cutLow)} to ${formatShare(cutHigh)}) would have paid most, ${worth}: a profit of ${money(profitPence)} from 1,000 visitors (likely ${money(profitLowPence)} to ${money(profitHighPence)}).${isSure}`;
 	},
 	draw: ({ rows, best }, _, money) =>
 		curves(
@@ -191,7 +191,9 @@ export const thresholdReport = reportThat({
 				money,
 				across: 'treated of 1,000',
 				isLinear: true,
-				marked: best ? { x: String(Math.round(best.treated)), text: `best: from ${best.cut} on` } : undefined,
+				marked: best
+					? { x: String(Math.round(best.treated)), text: `best: from ${formatShare(best.cut)}` }
+					: undefined,
 			},
 		),
 });

@@ -6,8 +6,8 @@ import { checkInstallation } from '../checks.ts';
 
 export const doctorCommand = command('doctor', 'check the installation for problems')
 	.description(
-		`Check disk space, keys, the integrity and schema of every database, the figures kept of past days, keys that
-join nobody, ids that are believed of everybody, and whether erasures are missing, as after a restore. Changes nothing. The exit code is 1
+		`Check disk space, keys, the integrity and schema of every database, the figures kept of past days, ids
+that join nobody, accounts that believe every id, and whether erasures are missing, as after a restore. Changes nothing. The exit code is 1
 if something needs attention.`,
 	)
 	.setting(...erasureListSetting)

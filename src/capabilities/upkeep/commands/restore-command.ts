@@ -6,11 +6,11 @@ import { command } from '../../../kit/cli/command.ts';
 import { print, printLine, withStore } from '../../../kit/cli/output.ts';
 import { countMissing } from '../../visitors/store/erasing-again.ts';
 
-export const restoreCommand = command('restore', 'put a backup in the place of the databases')
+export const restoreCommand = command('restore', 'replace the databases with a backup')
 	.description(
 		`Put the databases of a backup in the place of those of the data folder, which are moved into a folder 'replaced-…' in it. Stop
-the server first. The backup is checked before anything changes, and stays as it is. The list of erasures stays, so that it
-can be told who was erased after the backup: 'caskade visitor erase-again' erases them again, before the server is started.
+the server first. The backup is checked before anything changes, and stays as it is. The list of erasures stays, which
+names who was erased after the backup: 'caskade visitor erase-again' erases them again. Run it before you start the server.
 
 If it is interrupted, run it again. To undo it, restore the folder 'replaced-…'. On PostgreSQL, restore with its own tools.`,
 	)

@@ -10,19 +10,15 @@ import { unusableModels } from '../../training/judge/model-versions.ts';
 import { countMissing } from '../../visitors/store/erasing-again.ts';
 import { waitingIn } from '../store/waiting-work.ts';
 
-export const statusCommand = command('status', 'see how the running server is')
+export const statusCommand = command('status', 'show the state of the running server')
 	.description(
-		`Print the address of the server on the data folder, its version and newest schemas, since when it runs, how many
-requests wait for the store, how much background work waits in the accounts, and when the last backup began. The exit
+		`Print the address of the server on the data folder, its version and newest schemas, how long it has run, how
+many requests wait for the store, how much background work waits, and when the last backup began. The exit
 code is 1 if no server runs, or it is not ready.
 
 On PostgreSQL, servers may be on other machines: their number is printed. --url asks one of them.`,
 	)
-	.option(
-		'--url <address>',
-		'print what this server says, and nothing of the data: https://api.example.com',
-		serverUrl,
-	)
+	.option('--url <address>', 'print only what this server says: https://api.example.com', serverUrl)
 	.setting(...erasureListSetting)
 	.common()
 	.action(async (options) => {

@@ -26,7 +26,7 @@ export const systemPage: ConsolePage = {
 <p>Disk space, keys, the integrity and schema of every database, the figures kept of past days and missing erasures, as <code>caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
 ${formOf(asked, 'doctor', null, 'Check now')}</section>
 <section class="section"><h2>Measured since the start</h2>
-${request.serving ? figures(request.serving.figures) : html`<p class="empty">The server has not told its figures yet.</p>`}</section>
+${request.serving ? figures(request.serving.figures) : html`<p class="empty">There are no figures from the server yet.</p>`}</section>
 <section class="section"><h2>Active models</h2>
 ${models(asked)}</section>
 <section class="section"><h2>Usage plans</h2>
@@ -46,7 +46,7 @@ ${planTable(await store.control.plans())}
 			});
 			return {
 				once: html`${table}
-<p><a href="${systemPath}">To the system</a></p>`,
+<p><a href="${systemPath}">Back to the system</a></p>`,
 			};
 		},
 	},
@@ -58,7 +58,7 @@ async function status({ store, request, now }: PageRequest): Promise<Html> {
 	const startedAtMs = request.serving?.startedAtMs;
 	const backup = lastBackupAt
 		? `${timeOf(lastBackupAt)}, ${formatNumber((now() - Date.parse(lastBackupAt)) / dayMs)} days ago`
-		: 'never: caskade backup FOLDER';
+		: 'never; run caskade backup FOLDER';
 	const waiting = await waitingIn(store);
 	return factList({
 		Version: version,
@@ -83,13 +83,12 @@ const agoText = (ms: number) =>
 const digits = new Intl.NumberFormat('en-GB', { maximumSignificantDigits: 3 });
 
 function figures(all: readonly MeasuredFigure[]): Html {
-	return html`<p>What <code>GET /metrics</code> calls it, of this process; durations are in seconds.</p>
+	return html`<p>Names are those of <code>GET /metrics</code>, for this process; durations are in seconds.</p>
 ${pageTable('Measured', all, {
 	'Metric…': ({ name }) => html`<code>${name}</code>`,
 	'#Value': ({ value }) => value,
 	'#Mean': ({ mean }) => mean !== undefined && digits.format(mean),
-	'#99 of 100 at most': ({ p99 }) =>
-		p99 !== undefined && (Number.isFinite(p99) ? digits.format(p99) : 'more'),
+	'#99 % at most': ({ p99 }) => p99 !== undefined && (Number.isFinite(p99) ? digits.format(p99) : 'more'),
 })}`;
 }
 
@@ -98,13 +97,13 @@ function models(asked: PageRequest): Html {
 		active.map((model) => ({ aid, ...model })),
 	);
 	if (all.length === 0)
-		return html`<p class="empty">No model is active, so everybody is served the base rate. Train some: <code>caskade train AID</code>.</p>`;
+		return html`<p class="empty">No model is active, so everybody gets the base rate. Train some: <code>caskade train AID</code>.</p>`;
 	return sortedTable(asked, 'Active models', all, {
 		Account: ({ aid }) => html`<a href="/console/${aid}/">${aid}</a>`,
 		Goal: ({ goal }) => goal,
 		Scores: ({ scope }) => (scope === 'vid' ? 'visitors' : 'visits'),
 		Version: ({ version: of }) => of,
 		State: ({ isOutside }) =>
-			isOutside ? html`<span class="bad">lately, another rate was observed</span>` : 'as expected',
+			isOutside ? html`<span class="bad">lately, a different rate was observed</span>` : 'as expected',
 	});
 }

@@ -17,12 +17,15 @@ import {
 	unknownSentence,
 } from '../store/erasing-again.ts';
 
-export const eraseAgainCommand = command('erase-again', 'erase again whom a restored backup has brought back')
+export const eraseAgainCommand = command(
+	'erase-again',
+	'erase again those whom a restored backup has brought back',
+)
 	.description(
-		`After a restore, erase whom the backup has brought back: the visitors and customers that are in the list of erasures, and not
+		`After a restore, erase those whom the backup has brought back: the visitors and customers that are in the list of erasures, and not
 yet erased in this database. The list has no ids: every visitor and customer is compared with it. Events of a customer that have
-arrived after its erasure stay as they are. Interrupted, it goes on where it was when it is run again. Without AID, all accounts
-are looked through. 'caskade doctor' says whether it is needed.`,
+arrived after its erasure stay as they are. If it is interrupted, run it again, and it goes on. Without AID, it looks
+through all accounts. 'caskade doctor' says whether it is needed.`,
 	)
 	.argument('[aid]', 'only this account')
 	.option('--dry-run', 'only print whom it would erase')

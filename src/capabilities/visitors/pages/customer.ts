@@ -61,7 +61,7 @@ ${contents(asked, found)}
 ${shared.length > 0 && html`<p class="warning">${counted(shared.length, 'visitor')} of these ${shared.length === 1 ? 'has' : 'have'} reported other customers, too. What belongs to those is split off first, and stays.</p>`}
 <p>This takes effect within a second, and cannot be undone. Earlier backups still contain the data.</p>
 ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase the customer', { look: 'danger' })}
-<p><a href="${path}">Leave everything as it is</a></p>`;
+<p><a href="${path}">Cancel</a></p>`;
 	},
 	actions: {
 		async erase(asked) {
@@ -72,7 +72,7 @@ ${formOf(asked, 'erase', checkField('sure', 'Erase all of this', false), 'Erase 
 			const { vids, hits, visits, events } = await asked.act(eraseOneCustomer, { cid });
 			return {
 				once: html`<p class="warning" role="status">The customer is erased: ${counted(vids.length, 'visitor')}, ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. Kept without visitor and customer id: ${counted(events, 'subscription event')}. Earlier backups still contain the data.</p>
-<p><a href="/console/${asked.account.aid}/visitors">To the visitors</a></p>`,
+<p><a href="/console/${asked.account.aid}/visitors">Back to the visitors</a></p>`,
 			};
 		},
 	},

@@ -57,7 +57,7 @@ export const eventPage = accountPage({
 ${await uploadSection(asked, event)}
 ${visitorSection(asked, event)}
 ${path && creditSection(asked, event, path)}
-<p class="note">Times are in ${calendar.timezone}.${event.vid !== null && ' That you have looked at this visitor is in the audit log.'}</p>`;
+<p class="note">Times are in ${calendar.timezone}.${event.vid !== null && ' The audit log records that you looked at this visitor.'}</p>`;
 	},
 });
 
@@ -156,7 +156,7 @@ const reasons = {
 function visitorSection({ account }: AccountRequest, { vid, named }: TracedEvent): Html {
 	const { aid } = account;
 	return html`<section class="section"><h2>Visitor</h2>
-${vid === null && html`<p class="empty">Not matched to a visitor: no page has reported its transaction or customer id, nor any of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are joined</a></p>`}
+${vid === null && html`<p class="empty">Not matched to a visitor: no page has reported its transaction or customer id, nor any of its subscription. In attribution it counts as (none). <a href="/console/${aid}/attribution">How many events are matched</a></p>`}
 ${vid !== null && html`<p><a href="${visitorPath(aid, vid)}">Visitor ${vid}</a>. ${reasons[named]}</p>`}</section>`;
 }
 

@@ -48,7 +48,7 @@ export const visitorPage = accountPage({
 		const life = await lifeOf(asked);
 		const path = visitorPath(account.aid, parts.vid as string);
 		return html`${facts(asked, life)}
-${life.isGateway && html`<p class="note">It is a mail gateway: it came at once with others by one mailing, with a single hit. Figures about visitors leave it out.</p>`}
+${life.isGateway && html`<p class="note">This is a mail gateway: it came with many others at once through one mailing, with a single hit. Figures about visitors leave it out.</p>`}
 ${await lifeSection(asked, life, path)}
 ${life.changes && scoreSection(asked, life.changes, path)}
 ${timelineSection(asked, life, path)}
@@ -59,7 +59,7 @@ ${hitsSection(asked, life)}
 ${formOf(asked, 'export', null, 'Export')}
 ${customersOf(life).map((cid) => html`<p><a href="${customerPath(account.aid, cid)}">All data of customer ${nameOf(cid)}: export or erase</a></p>`)}
 ${may(person, account.aid, 'operate') && html`<p><a href="${path}/erase">Erase this visitor</a></p>`}</section>
-<p class="note">Times are in ${calendar.timezone}. That you have looked at this visitor is in the audit log.</p>`;
+<p class="note">Times are in ${calendar.timezone}. The audit log records that you looked at this visitor.</p>`;
 	},
 	actions: {
 		async export(asked) {
@@ -131,7 +131,7 @@ export const eraseVisitorPage = accountPage({
 ${customers && html`<p class="warning">This visitor has reported ${customers} customers, and their data goes with it. <code>caskade visitor rebuild ${account.aid}</code> splits it first.</p>`}
 <p>This takes effect within a second, and cannot be undone. Earlier backups still contain the data.</p>
 ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
-<p><a href="${path}">Leave everything as it is</a></p>`;
+<p><a href="${path}">Cancel</a></p>`;
 	},
 	actions: {
 		async erase(asked) {
@@ -141,7 +141,7 @@ ${formOf(asked, 'erase', fields, 'Erase the visitor', { look: 'danger' })}
 			const { hits, visits, events } = await asked.act(eraseOneVisitor, { vid: parts.vid as string });
 			return {
 				once: html`<p class="warning" role="status">The visitor is erased: ${counted(hits, 'hit')} of ${counted(visits, 'visit')}. Kept without visitor and customer id: ${counted(events, 'subscription event')}. Other visitors of the same customer are as they were. Earlier backups still contain the data.</p>
-<p><a href="/console/${account.aid}/visitors">To the visitors</a></p>`,
+<p><a href="/console/${account.aid}/visitors">Back to the visitors</a></p>`,
 			};
 		},
 	},
@@ -167,7 +167,7 @@ function facts({ account, calendar, now }: AccountRequest, { record, changes }: 
 		'First seen': calendar.timeOf(of.firstAtMs),
 		'Last seen': calendar.timeOf(of.lastAtMs),
 		Visits: `${formatNumber(of.visits)}, with ${counted(of.hits, 'hit')} on ${counted(of.activeDays, 'day')}`,
-		'Came by': html`${nameOf(of.firstChannel)} at first${of.lastChannel !== of.firstChannel && html`, ${nameOf(of.lastChannel)} at last`}`,
+		'Latest channel': html`${nameOf(of.firstChannel)} at first${of.lastChannel !== of.firstChannel && html`, ${nameOf(of.lastChannel)} at last`}`,
 		Device: nameOf(of.device),
 		Paid:
 			of.subscriptions &&
@@ -252,7 +252,7 @@ function scoreSection(
 			commaed([first, ...more.map((reason) => reason.replace(lowering, ''))].filter(Boolean).map(nameOf)),
 	});
 	return html`<section class="figure" aria-labelledby="jumps"><h2 id="jumps">Why the score jumped</h2>
-${jumps.length === 0 ? html`<p class="empty">No model is trained, so everybody is served the base rate.</p>` : table}
+${jumps.length === 0 ? html`<p class="empty">No model is trained, so everybody gets the same score, the base rate.</p>` : table}
 <p class="note">Only changes of more than 10 % of the score.</p>
 ${looks < moments && html`<p class="note">Scores and segments are of ${looks} of ${formatNumber(moments)} moments, evenly chosen.</p>`}
 ${without.length > 0 && jumps.length > 0 && html`<p class="note">Without a model: ${commaed(without.map(nameOf))}.</p>`}

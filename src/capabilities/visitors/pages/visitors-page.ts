@@ -39,7 +39,7 @@ export const visitorsPage = accountPage({
 <button>Find</button> ${text !== '' && html`<a href="${request.path}">Recent visitors</a>`}
 </form>
 ${text !== '' ? await found(asked, text) : rule ? await members(asked, rule) : isOfPeriod(asked) ? await cameIn(asked) : await recent(asked)}
-<p class="note">Times are in ${calendar.timezone}. Whoever looks at a visitor is written into the audit log.</p>`;
+<p class="note">Times are in ${calendar.timezone}. The audit log records who looks at a visitor.</p>`;
 	},
 });
 
@@ -52,10 +52,10 @@ async function recent(asked: AccountRequest): Promise<Html> {
 		.filter((vid) => !gateways.has(vid))
 		.slice(0, maxListed);
 	if (hits.length === 0)
-		return html`<p class="empty">Nobody has visited yet. Pages tell of visits with the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`;
+		return html`<p class="empty">Nobody has visited yet. Pages report visits through the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`;
 	return html`<section class="section"><h2>Recent visitors</h2>
 ${visitorTable(asked, await listedVisitors(asked, vids))}
-${hits.length === recentHits && html`<p class="note">These are the latest ${formatNumber(vids.length)}. Others are found by what is known of them, or by when they came.</p>`}
+${hits.length === recentHits && html`<p class="note">These are the latest ${formatNumber(vids.length)}. Find others by an id, or by when they came.</p>`}
 ${gatewaysNote(asked, gateways.size)}</section>`;
 }
 
@@ -122,7 +122,7 @@ async function members(
 	return html`<section class="section"><h2>Who is in <bdi>${name}</bdi> now: ${formatNumber(visitors.length)}</h2>
 <p><a href="${request.path}">Recent visitors</a></p>
 ${visitors.length > 0 && visitorTable(asked, visitors)}
-${lookedThrough !== undefined && html`<p class="note">These are of a random sample of ${formatNumber(lookedThrough)} visitors, as their number is. All are listed by <code>${command}</code>.</p>`}
+${lookedThrough !== undefined && html`<p class="note">These, and their number, are from a random sample of ${formatNumber(lookedThrough)} visitors. All are listed by <code>${command}</code>.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}</section>`;
 }
 
@@ -144,7 +144,7 @@ async function found(asked: AccountRequest, text: string): Promise<Html> {
 		matches.flatMap((match) => match.events.map((event) => [event.tid, event] as const)),
 	);
 	if (vids.length + events.size === 0)
-		return html`<p class="empty">Nothing is found for ${nameOf(text)}. Write the whole id, with its capitals.</p>`;
+		return html`<p class="empty">Nothing is found for ${nameOf(text)}. Type the whole id; capitals matter.</p>`;
 	const path = customerPath(account.aid, text);
 	return html`${
 		isCustomer &&
@@ -171,7 +171,7 @@ function visitorTable(asked: AccountRequest, visitors: readonly ListedVisitor[])
 		'First seen': ({ firstAtMs }) => firstAtMs && calendar.timeOf(firstAtMs),
 		'#Visits': ({ visits }) => visits,
 		'#Hits': ({ hits }) => hits,
-		'Came by': ({ lastChannel }) => lastChannel !== undefined && nameOf(lastChannel),
+		'Latest channel': ({ lastChannel }) => lastChannel !== undefined && nameOf(lastChannel),
 		'#Subscription events': ({ visits, subscriptions }) => subscriptions?.count ?? (visits && 0),
 		'#Revenue': ({ visits, subscriptions }) =>
 			subscriptions ? money(subscriptions.revenuePence) : visits && '-',

@@ -22,7 +22,7 @@ const listDeliveries = command('deliveries', 'list the latest messages')
 
 export const webhookCommand = nounCommand(
 	'webhook',
-	'notify a URL of changes of visitors',
+	'notify a URL when visitors change',
 	`Manage webhooks: URLs that are notified when visitors of an account change. Messages are signed according to
 Standard Webhooks 1.0.0; docs/how-to/webhooks.md shows how to verify them.
 

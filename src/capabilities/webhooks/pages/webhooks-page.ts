@@ -35,7 +35,7 @@ const actions: Actions<AccountRequest> = {
 	}),
 	test: doing(testWebhook, ({ request }, { status, problem, tookMs, url }) => ({
 		once: html`<p class="${problem === null ? 'empty' : 'problem'}" role="status">${url} has answered ${status ?? 'nothing'} after ${formatNumber(tookMs)} ms. ${problem === null ? 'The test message is delivered.' : `The test message is not delivered: ${problem}.`}</p>
-<p><a href="${request.path}">To the webhooks</a></p>`,
+<p><a href="${request.path}">Back to the webhooks</a></p>`,
 	})),
 	rotate: doing(rotateWebhook, (asked, secret) =>
 		onceSecret(asked, secret, 'For 24 hours messages are signed with the previous one as well.'),
@@ -45,7 +45,7 @@ const actions: Actions<AccountRequest> = {
 	delete: doing(deleteWebhook),
 	replay: doing(replayWebhook, ({ request }, { messages }) => ({
 		once: html`<p class="empty" role="status">Sent again: ${counted(messages, 'message')}.</p>
-<p><a href="${request.path}">To the webhooks</a></p>`,
+<p><a href="${request.path}">Back to the webhooks</a></p>`,
 	})),
 };
 
@@ -107,7 +107,7 @@ function webhookSection(asked: AccountRequest, webhook: StoredWebhook): Html {
 	return html`<section class="section" aria-labelledby="${id}"><h2 id="${id}">${id}</h2>
 ${factList({ URL: url, events: events.join(', '), created: timeOf(createdAt), state: stateOf(webhook) })}
 <div class="buttons">${formOf(asked, 'test', named, 'Send a test message')}${disabledAt === null ? formOf(asked, 'disable', named, 'Disable') : formOf(asked, 'enable', named, 'Enable')}</div>
-<details><summary>Change, send again, rotate, delete</summary>
+<details><summary>Change, send again, new secret, delete</summary>
 ${formOf(asked, 'update', [named, settingFields(asked, webhook)], 'Save')}
 ${formOf(asked, 'replay', [named, actFields(replayWebhook.takes)], 'Send again')}
 ${formOf(asked, 'rotate', named, 'Give it a new secret, and show it once')}

@@ -109,8 +109,8 @@ function* activateModel(accountId: number, { goal, scope, version }: ActiveName,
 		yield* updateModels(keyOf(accountId, name), { active: 1 });
 	}
 	const served = version === null ? 'the base rate' : `model ${version}`;
-	const of = `${goal}, of ${scope === 'vid' ? 'visitors' : 'visits'}`;
-	yield* insertNote(accountId, `Scores of ${of}, are those of ${served} from now on.`, nowMs);
+	const scored = `${scope === 'vid' ? 'visitors' : 'visits'} for the goal ${goal}`;
+	yield* insertNote(accountId, `From now on, scores of ${scored} come from ${served}.`, nowMs);
 }
 
 /** `body` and `report` are JSON. */

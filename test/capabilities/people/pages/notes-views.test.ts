@@ -40,7 +40,7 @@ for (const engine of enginesAboveContract)
 		assert.match((await victor.whole(`${path}/revenue`)).body, /class="noted"/);
 
 		const { body: all } = await ada.get(`${path}/notes`);
-		for (const text of ['long ago', 'itself', 'ada@example.com']) assert.ok(all.includes(text), text);
+		for (const text of ['long ago', 'adds its own', 'ada@example.com']) assert.ok(all.includes(text), text);
 		const [written] = (await store.control.notes.list(id)).filter(({ text }) => text === hostile);
 		const removal = { action: 'remove note', id: written?.id ?? '' };
 		assert.equal((await victor.post(`${path}/notes`, removal)).status, 403);

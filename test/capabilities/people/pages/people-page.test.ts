@@ -319,7 +319,7 @@ for (const engine of enginesAboveContract)
 				`${bob}: signed in by link`,
 				`${email}: refused: user grant`,
 				`${email}: role given: analyst of c-a-two`,
-				`${email}: role taken away on c-a-two`,
+				`${email}: role revoked on c-a-two`,
 				`${email}: refused: user remove`,
 				`${email}: refused: user revoke`,
 				`${email}: refused: user grant`,
@@ -417,7 +417,7 @@ for (const engine of enginesAboveContract)
 				provider.addresses.set('42', email);
 				const stranger = await pass(new Browser(here.console), provider, '42');
 				assert.equal(stranger.status, 403, 'the same address is not enough');
-				assert.match(stranger.body, /Nobody here is tied to this identity/);
+				assert.match(stranger.body, /No user here is linked to this identity/);
 				const ada = await here.person(email, admin);
 				assert.equal((await connect(ada, provider, '42')).location, '/console/account');
 				assert.match((await ada.get('/console/account')).body, /You may sign in through 127\.0\.0\.1/);

@@ -196,7 +196,7 @@ for (const engine of enginesAboveContract)
 				const { status, body } = await attempt(browser, one, fields);
 				const expected = who === 'viewer' || one.page.right === 'administer' ? 403 : 404;
 				assert.equal(status, expected, `${who} ${one.page.path} ${one.act}`);
-				assert.match(body, /Your role does not allow this|There is no such page/);
+				assert.match(body, /Your role does not allow this|This page does not exist/);
 			}
 		assert.equal(await everything(), before);
 		const refused = await here.store.control.audit.list({ who: 'vera@example.com', limit: 100 });

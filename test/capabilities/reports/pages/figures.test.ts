@@ -98,7 +98,7 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	assert.equal((await compared('year')).from, addDays(summerFrom, -364), 'the same weekdays');
 	assert.match(
 		(await browser.get(`/console/${aid}/${query}&compare=year`)).body,
-		/aria-current="true">Compared with a year before/,
+		/aria-current="true">Compared with a year earlier/,
 	);
 
 	for (const page of ['', 'attribution', 'journeys', 'revenue', 'retention', 'subscriptions']) {

@@ -103,7 +103,7 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	assert.doesNotMatch(body, / style=|<script(?! type="module" src="\/console\/)|Train this goal/);
 	assert.ok((likely.match(/<\w/g) ?? []).length < 3000);
 	for (const part of [
-		'Did scores come true?',
+		'Did the predictions come true?',
 		'Threshold',
 		'best: from',
 		'Calibration',
@@ -183,7 +183,7 @@ test('the page of scores tells what the commands tell, trains as they do, and sw
 	const empty = await ada.whole('/console/c-a-empty/scores');
 	assert.match(empty.body, /Nobody can be scored for this goal yet/);
 	const { body: noModel } = await ada.whole('/console/c-a-empty/scores?part=model');
-	assert.match(noModel, /No models yet, so everybody is served the base rate/);
+	assert.match(noModel, /No models yet, so everybody gets the base rate/);
 	assert.deepEqual(errors, []);
 });
 

@@ -38,8 +38,8 @@ export function notesContract(engine: Engine): void {
 				(await texts()).sort(),
 				[
 					'From now on all is well.',
-					`Scores of subscription, of visitors, are those of model ${version} from now on.`,
-					'Scores of subscription, of visitors, are those of the base rate from now on.',
+					`From now on, scores of visitors for the goal subscription come from model ${version}.`,
+					'From now on, scores of visitors for the goal subscription come from the base rate.',
 					'The rule of the segment often was changed.',
 					'The rules of channels were changed.',
 					'The segment often was added.',
