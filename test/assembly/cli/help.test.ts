@@ -101,7 +101,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	report: /what each channel is credited with/,
 	subscription: /at risk while a renewal may still come/,
 	'subscription list': /by when they began/,
-	'subscription show': /what was paid, paid back/,
+	'subscription show': /payments, refunds and the state/,
 	spend: /was spent on channels/,
 	'spend import': /replaces what was stored/,
 	backup: /To restore/,

@@ -46,7 +46,7 @@ test('commands that count visitors leave mail gateways out, say so, and count th
 	assert.equal(((await caskadeJson(['segment', 'members', aid, 'by-mail', ...at])) as string[]).length, 40);
 
 	const vid = allMembers.stdout.split('\n').find((each) => each.startsWith('b')) as string;
-	assert.match((await caskade(['visitor', 'show', aid, vid, ...at])).stdout, /It is a mail gateway/);
+	assert.match((await caskade(['visitor', 'show', aid, vid, ...at])).stdout, /This is a mail gateway/);
 	const reader = members.stdout.slice(0, 32);
 	assert.doesNotMatch((await caskade(['visitor', 'show', aid, reader, ...at])).stdout, /mail gateway/);
 

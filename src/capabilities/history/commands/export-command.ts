@@ -16,10 +16,7 @@ const columns = [...new Set(['type', 'at', ...hitColumns, ...subscriptionEventFi
 
 type Line = Readonly<Record<string, unknown>>;
 
-export const exportCommand = command(
-	'export',
-	"print an account's hits and subscription events, as import takes them",
-)
+export const exportCommand = command('export', "print an account's hits and subscription events, for import")
 	.description(
 		`Print all hits and subscription events of an account in the form that 'caskade import' takes: one JSON object per line or,
 with --csv, one row. Imported into an empty account, they give the same visits, joins, profiles and reports. Visitors get

@@ -41,8 +41,8 @@ const list = command('list', 'list subscriptions, by when they began')
 
 const show = command('show', "show a subscription's events, with money and state, and how it came about")
 	.description(
-		`Print a subscription, and in order of time: the visits of its visitor, touches with each model's share of it, what was
-paid, paid back, and what it was then, and the changes of segments, bands and goals that webhooks were told.
+		`Print a subscription and, in order of time: the visits of its visitor, touches with each model's share of it,
+payments, refunds and the state after each, and the changes of segments, bands and goals that webhooks were told.
 docs/reference/reports.md says what of this is not kept.`,
 	)
 	.argument('<subid>', 'the subscription')
@@ -68,9 +68,9 @@ docs/reference/reports.md says what of this is not kept.`,
 export const subscriptionCommand = group(
 	'subscription',
 	'list and show subscriptions',
-	`A subscription is all events of one subid. Until its first payment above nothing it is a trial. It is active until what was
-paid is over, then at risk while a renewal may still come, and ended after that; reactivated if it is paid again. One that is
-cancelled, or paid back, ends by will: cancelled until what is paid is over, and then ended. How often it is paid is learned from the times between
+	`A subscription is all events of one subid. Until its first payment above zero it is a trial. It is active until the
+time paid for is over, then at risk while a renewal may still come, and ended after that; reactivated if it is paid again.
+One that is cancelled or refunded is cancelled until the time paid for is over, and then ended. How often it is paid is learned from the times between
 its own payments, else from those of others with the same evt and price. See docs/reference/reports.md.`,
 	[list, show],
 );

@@ -32,7 +32,7 @@ docs/reference/reports.md says what of this is not kept.`,
 		const { profile, identityLinks, memberships } = life.record;
 		if (options.json) return printJson(shownLife(account.aid, life));
 		printRecord({ aid: account.aid, vid, ...(profile && readable(profile)) });
-		if (life.isGateway) printLine('\nIt is a mail gateway, which figures about visitors leave out.');
+		if (life.isGateway) printLine('\nThis is a mail gateway, which figures about visitors leave out.');
 		printLine('');
 		await printTimeline(life.timeline, account, true);
 		printLine('');
@@ -76,8 +76,8 @@ const find = command('find', 'find visitors by customer id, transaction or subsc
 const erase = command('erase', 'erase a visitor, or all visitors of a customer')
 	.description(
 		`Erase the hits, visits and profile of a visitor, or with --cid of every visitor with that customer id. Their
-subscription events stay as sales, without visitor and customer id. What is another customer's stays: visitors of earlier versions
-who have shown several customers are named ('shared'), and taken apart first. Running servers revoke their casks within a second. It
+subscription events stay as sales, without visitor and customer id. Another customer's data stays: visitors of earlier
+versions who have shown several customers are named ('shared'), and split first. Running servers revoke their casks within a second. It
 cannot be undone: the command says how much it would erase and asks, unless --yes is set. Erasing twice is no error.
 Earlier backups still contain the data: after a restore, 'caskade visitor erase-again' erases it again.`,
 	)
@@ -131,7 +131,7 @@ Earlier backups still contain the data: after a restore, 'caskade visitor erase-
 const rebuild = command('rebuild', 'rebuild profiles from the log')
 	.description(
 		`Rebuild every visitor's visits, joins and profile from the log of hits and subscription events, and print how many
-differed from it. Visitors who have shown several customers are taken apart first ('apart'): each customer's hits, from the first that
+differed from it. Visitors who have shown several customers are split first ('apart'): each customer's hits, from the first that
 shows it on, become a visitor of their own. Needed after an upgrade that asks for it, or after a manual repair.`,
 	)
 	.onAccount(async (store, account, options) => {
