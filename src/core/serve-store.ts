@@ -93,7 +93,7 @@ export async function serveStore(settings: HttpSettings, options: ServeOptions):
 	starting.defer(() => store.close());
 	const now = options.now ?? store.now;
 	const tls = await readTls(settings);
-	if (!tls) requireSafeAddress(settings.host, settings.behindProxy !== undefined);
+	if (!tls) requireSafeAddress(settings.host, Boolean(settings.behindProxy));
 	const metrics = new Metrics();
 	const logThrottle = new LogThrottle(monotonicMs);
 	const background = options.startBackground?.();

@@ -72,7 +72,9 @@ test('the variable of a flag without a value is on or off, and nothing else', as
 		/CASKADE_JSON must be true or false/,
 	);
 	assertRefused(
-		await caskadeWithin(['serve', '--host', '0.0.0.0', ...at], { CASKADE_BEHIND_PROXY: 'false' }),
+		await caskadeWithin(['serve', '--host', '0.0.0.0', '--port', '0', ...at], {
+			CASKADE_BEHIND_PROXY: 'false',
+		}),
 		/--behind-proxy/,
 	);
 });
