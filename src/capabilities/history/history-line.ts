@@ -47,6 +47,14 @@ export interface LineContext {
 const words = (maxCharacters: number) => Type.String({ maxLength: maxCharacters });
 const timeRule = 'a past time with its zone, such as 2026-01-31T10:00:00Z';
 
+const mark = (description: string) =>
+	Type.Optional(
+		Type.Union([Type.Literal(true), Type.Literal('true'), Type.Literal(''), Type.Null()], {
+			description,
+			'x-must-be': 'true',
+		}),
+	);
+
 /** Fields that only history lines have, besides those of hits and uploads. */
 const own = {
 	visit: optional(Type.String(textLimits), textRule, { description: 'The visit.', examples: [] }),
@@ -59,6 +67,13 @@ const own = {
 		examples: [],
 	}),
 	userAgent: optional(words(2000), 'a string of at most 2000 characters', { description: '', examples: [] }),
+	// What an export knows that no other field tells.
+	source: optional(Type.String(textLimits), textRule, {
+		description: 'Derived from url and referrer by default.',
+		examples: [],
+	}),
+	isByApp: mark('Only the browser of an app tells where the hit came from.'),
+	isCidUnproven: mark('Nothing proves the cid.'),
 };
 const visitor = text('The visitor; any name.', ['user-4711']);
 const seed = Type.String({
@@ -133,21 +148,36 @@ function readHit(
 	visitor: VisitorName,
 	{ atMs, channelRules }: LineContext & { readonly atMs: number },
 ): HistoryEntry {
-	const { visit, channel, device, userAgent } = fields;
+	const { visit, channel, source, device, userAgent, isByApp, isCidUnproven } = fields;
 	if (userAgent && isBot(userAgent)) return { type: 'bot' };
 	const body = toHitRecord(
 		fields,
 		channelRules,
 		device || deviceOf(userAgent || undefined),
 		userAgent || undefined,
+		{ cid: Boolean(isCidUnproven), tidsOf: unprovenTids(fields) },
 	);
 	return {
 		type: 'hit',
 		atMs,
 		visitor,
 		visit: visit || null,
-		body: channel ? { ...body, channel } : body,
+		body: {
+			...body,
+			...(channel && { channel }),
+			...(source && { source }),
+			...(isByApp && { isByApp: true as const }),
+		},
 	};
+}
+
+/** Which events of an exported hit show a `tid` that nothing proves. */
+function unprovenTids({ events = [] }: HitFields): ReadonlySet<number> {
+	return new Set(
+		events.flatMap((event, index) =>
+			event.tid && 'isTidUnproven' in event && event.isTidUnproven ? [index] : [],
+		),
+	);
 }
 
 /** Events may be plain names. In CSV they are a text: JSON, or names separated by `;`. */

@@ -11,7 +11,10 @@ import { visitorRecord } from '../../../kit/reading/visitor-record.ts';
 
 const pageVisitors = 500;
 /** A hit may show a `cid`, too. */
-const hitColumns = ['visitor', 'visit', 'url', 'referrer', 'title', 'events', 'channel', 'device', 'cid'];
+const hitColumns = [
+	...['visitor', 'visit', 'url', 'referrer', 'title', 'events', 'channel', 'source', 'isByApp'],
+	...['device', 'cid', 'isCidUnproven'],
+];
 const columns = [...new Set(['type', 'at', ...hitColumns, ...subscriptionEventFields])];
 
 type Line = Readonly<Record<string, unknown>>;
@@ -62,8 +65,8 @@ function withoutNulls(fields: object): Line {
 function rowOf(line: Line): string {
 	return csvRow(
 		columns.map((column) => {
-			const value = line[column] as string | number | readonly object[] | undefined;
-			if (typeof value !== 'object') return value;
+			const value = line[column] as string | number | true | readonly object[] | undefined;
+			if (typeof value !== 'object') return value === true ? 'true' : value;
 			return value.length === 0 ? null : JSON.stringify(value);
 		}),
 	);

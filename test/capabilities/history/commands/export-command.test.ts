@@ -8,7 +8,7 @@ import { storeHistory } from '../../../../src/capabilities/history/store/past-hi
 import { visitorsFrom } from '../../../../src/core/store/account/reading/visitors.ts';
 import { addAccount, engines, openFor } from '../../../core/store/engines.ts';
 import { assertMisused, caskade, caskadeJson, mainPath, TestProcess } from '../../../process.ts';
-import { temporaryFolder } from '../../../support.ts';
+import { event, startService, temporaryFolder } from '../../../support.ts';
 
 const asOf = new Date().toISOString().slice(0, 10);
 
@@ -95,6 +95,61 @@ test('what export prints, imported into an empty account of any engine, gives th
 		/^tid,subid,cid,evt,rvn,receivedAt,at\r\n"=A,1",007,,gift,-5,2026-01-31T10:05:00.000Z,\r\n$/,
 	);
 	assertMisused(await caskade(['events', 'c-a-first', '--csv', '--json', '--database', source]), /--csv/);
+});
+
+test('an export has what only the arrival knew: the site of a paid click, the app, and that nothing proved an id', async (t) => {
+	const service = await startService(t);
+	const { aid, url, folder } = service;
+	assert.equal((await service.upload({ aid, data: [event({ cid: 'customer-42' })] })).status, 201);
+	for (const [hit, app] of [
+		[
+			{ url: 'https://shop.example/?gclid=1', cid: 'customer-42', events: [{ name: 'buy', tid: 'web-1' }] },
+			'',
+		],
+		[{ url: 'https://shop.example/' }, ' Instagram 300.0.0.0'],
+	] as const) {
+		const answer = await fetch(`${url}/hit`, {
+			method: 'POST',
+			headers: {
+				'user-agent': `Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15${app}`,
+			},
+			body: JSON.stringify({ aid, ...hit }),
+		});
+		assert.equal(answer.headers.get('x-hit-stored'), '1');
+	}
+	const exportOf = async (of: string, database: string, flags: readonly string[] = []) => {
+		const { stdout, code } = await caskade(['export', of, ...flags, '--database', database]);
+		assert.equal(code, 0);
+		return stdout;
+	};
+	const linesOf = (text: string) =>
+		text
+			.trim()
+			.split('\n')
+			.map((line) => JSON.parse(line))
+			.map(({ visitor: _, visit: __, ...line }) => line)
+			.sort((a, b) => a.at.localeCompare(b.at));
+	const source = `sqlite:${folder}`;
+	const expected = linesOf(await exportOf(aid, source));
+	assert.deepEqual(
+		expected.slice(1).map(({ source: site, isByApp, isCidUnproven }) => [site, isByApp, isCidUnproven]),
+		[
+			['google.com', undefined, true],
+			['instagram.com', true, undefined],
+		],
+	);
+	const file = join(temporaryFolder(t), 'exported');
+	for (const engine of engines) {
+		const address = await engine.installedAddress(t);
+		for (const [number, flags] of [[], ['--csv']].entries()) {
+			const copy = `c-a-copy-${number}`;
+			writeFileSync(file, await exportOf(aid, source, flags));
+			await caskade(['account', 'create', copy, '--client', 'copy', '--database', address]);
+			const imported = await caskade(['import', copy, file, '--ids-as-written', '--database', address]);
+			assert.equal(imported.code, 0, imported.stderr);
+			assert.deepEqual(linesOf(await exportOf(copy, address)), expected, `${engine.name} ${flags}`);
+		}
+	}
 });
 
 test('an export reads events as fast as they are taken, not all at once', async (t) => {
