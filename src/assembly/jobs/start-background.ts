@@ -3,7 +3,7 @@ import { reasonOf } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { StorePlace } from '../../core/store/store.ts';
 import type { BackgroundWork } from '../../kit/jobs/background-part.ts';
-import { Thread } from '../../kit/jobs/thread.ts';
+import { fewYoungObjects, Thread } from '../../kit/jobs/thread.ts';
 import type { BackgroundData, FromBackground, ToBackground } from './thread-messages.ts';
 
 /** The first look at all accounts may wait, so that it does not delay the start of the server. */
@@ -38,6 +38,7 @@ export function startBackground(
 		thread = new Thread({
 			file: new URL('./background-thread.ts', import.meta.url),
 			name: 'background',
+			resourceLimits: fewYoungObjects,
 			workerData,
 			log,
 			onEvent(event) {

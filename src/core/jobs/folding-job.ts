@@ -73,7 +73,7 @@ export class Folder {
 
 	async #checkAll(): Promise<void> {
 		try {
-			for (const { id } of await this.#news.among(await this.#store.control.accounts())) {
+			for (const id of await this.#news.among(await this.#store.control.accountIds())) {
 				if (this.#options.signal.aborted) return;
 				await this.#check(id);
 			}

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../../core/errors.ts';
 import type { Account } from '../../core/store/control/control-store.ts';
+import { changedMarks } from '../../core/store/news.ts';
 import type { Store } from '../../core/store/store.ts';
 import { firstMomentMs } from '../reading/hit-rows.ts';
 
@@ -16,18 +17,18 @@ export interface RoundFailure {
  */
 export async function forEachAccount(
 	store: Store,
-	accounts: Promise<readonly Account[]>,
+	accountIds: Promise<readonly number[]>,
 	{ signal, fail }: { readonly signal: AbortSignal; readonly fail: (failure: RoundFailure) => void },
-	fn: (account: Account) => Promise<void>,
+	fn: (accountId: number) => Promise<void>,
 ): Promise<void> {
 	try {
-		for (const account of await accounts) {
+		for (const id of await accountIds) {
 			if (signal.aborted) return;
 			try {
-				await fn(account);
+				await fn(id);
 			} catch (error) {
-				if (await store.control.isAccountInUse(account.id))
-					fail({ aid: account.aid, reason: reasonOf(error) });
+				const account = await store.control.accountNumbered(id);
+				if (account?.disabledAt === null) fail({ aid: account.aid, reason: reasonOf(error) });
 			}
 		}
 	} catch (error) {
@@ -36,30 +37,18 @@ export async function forEachAccount(
 }
 
 /** The accounts of each store as of a revision of its control database: rounds are frequent, and accounts may be thousands. All jobs share a list, also while it is read. */
-const known = new WeakMap<
-	Store,
-	{ readonly revision: number; readonly inUse: Promise<readonly Account[]> }
->();
+const known = new WeakMap<Store, { readonly revision: number; readonly inUse: Promise<readonly number[]> }>();
 
-/** Accounts that are enabled, and whose clients are. */
-export async function accountsInUse(store: Store): Promise<readonly Account[]> {
+/** Numbers of accounts that are enabled, and whose clients are. */
+export async function accountsInUse(store: Store): Promise<readonly number[]> {
 	const revision = await store.control.revision();
 	let last = known.get(store);
 	if (last?.revision !== revision) {
-		last = { revision, inUse: readAccounts(store) };
+		last = { revision, inUse: store.control.accountIds('in use') };
 		known.set(store, last);
 		last.inUse.catch(() => known.delete(store));
 	}
 	return last.inUse;
-}
-
-async function readAccounts({ control }: Store): Promise<readonly Account[]> {
-	const disabled = new Set(
-		(await control.clients()).flatMap(({ client, disabledAt }) => (disabledAt === null ? [] : [client])),
-	);
-	return (await control.accounts()).filter(
-		({ client, disabledAt }) => disabledAt === null && !disabled.has(client),
-	);
 }
 
 /** The marks of accounts of which nothing was stored, by store: all jobs look once. */
@@ -69,7 +58,8 @@ const emptyAt = new WeakMap<Store, Map<number, string>>();
 export class Histories {
 	readonly #store: Store;
 	readonly #emptyAt: Map<number, string>;
-	#marks: ReadonlyMap<number, string> = new Map();
+	/** Of those that `among` has named, until `has` was asked. */
+	#marks: Map<number, string | undefined> = new Map();
 
 	constructor(store: Store) {
 		this.#store = store;
@@ -78,24 +68,27 @@ export class Histories {
 	}
 
 	/** Those of some accounts that are not known to have none. */
-	async among<Account extends { readonly id: number }>(accounts: readonly Account[]): Promise<Account[]> {
-		if (accounts.length === 0) return [];
+	async among(accountIds: readonly number[]): Promise<readonly number[]> {
+		if (accountIds.length === 0) return [];
 		// Of before the look: what is stored meanwhile has another mark.
-		this.#marks = await this.#store.marks(accounts.map(({ id }) => id));
-		return accounts.filter(({ id }) => {
-			const mark = this.#marks.get(id);
-			return mark === undefined || this.#emptyAt.get(id) !== mark;
-		});
+		this.#marks = await changedMarks(this.#store, accountIds, this.#emptyAt);
+		return [...this.#marks.keys()];
 	}
 
 	/** Whether anything was ever stored of an account that `among` has named, or is still. */
 	async has(accountId: number): Promise<boolean> {
 		const mark = this.#marks.get(accountId);
+		this.#marks.delete(accountId);
 		// Another job may have looked since.
 		if (mark !== undefined && this.#emptyAt.get(accountId) === mark) return false;
 		if (Number.isFinite(await this.#store.read(accountId, firstMomentMs()))) return true;
 		if (mark !== undefined) this.#emptyAt.set(accountId, mark);
 		return false;
+	}
+
+	/** An account of which anything was ever stored; undefined where nothing was, or it was deleted. */
+	async accountOf(accountId: number): Promise<Account | undefined> {
+		return (await this.has(accountId)) ? this.#store.control.accountNumbered(accountId) : undefined;
 	}
 }
 

@@ -1,4 +1,4 @@
-import { Thread } from './thread.ts';
+import { fewYoungObjects, Thread } from './thread.ts';
 
 export interface JobOptions<Progress> {
 	/** Ends the thread at once. */
@@ -8,8 +8,6 @@ export interface JobOptions<Progress> {
 	readonly isKept?: boolean | undefined;
 }
 
-/** V8's default lets the young objects of each thread take some 50 MiB, and a training has three. */
-const resourceLimits = { maxYoungGenerationSizeMb: 8 };
 /** A kept thread waits so long. There is at most one of each module, for jobs of whatever name. */
 const keptMs = 30_000;
 const kept = new Map<string, { readonly thread: Thread<unknown>; readonly timer: NodeJS.Timeout }>();
@@ -22,7 +20,8 @@ export async function runJob<Result, Progress>(
 	{ signal, onProgress, isKept }: JobOptions<Progress>,
 ): Promise<Result> {
 	signal?.throwIfAborted();
-	const thread = (isKept && takeKept(file.href)) || new Thread<unknown>({ file, name, resourceLimits });
+	const thread =
+		(isKept && takeKept(file.href)) || new Thread<unknown>({ file, name, resourceLimits: fewYoungObjects });
 	const cut = () => thread.cut();
 	signal?.addEventListener('abort', cut, { once: true });
 	try {

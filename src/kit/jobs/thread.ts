@@ -29,6 +29,9 @@ export interface ThreadOptions<Event> extends Pick<WorkerOptions, 'workerData' |
 	readonly onEnd?: (reason: Error) => void;
 }
 
+/** V8's default lets the young objects of each thread take some 50 MiB, and a training has three threads. */
+export const fewYoungObjects = { maxYoungGenerationSizeMb: 8 };
+
 const errorClasses = { refused: OperatorError, unavailable: UnavailableError, failed: Error };
 
 interface Call {

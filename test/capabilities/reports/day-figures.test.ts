@@ -208,7 +208,7 @@ for (const engine of engines) {
 		};
 		assert.deepEqual([await renewals(null), await renewals('goodbye')], [1, 0]);
 		const news = new News(store);
-		const named = async () => (await news.among([{ id }])).length > 0;
+		const named = async () => (await news.among([id])).length > 0;
 		await eventually('nothing is new', async () => {
 			if (await named()) news.done(id);
 			return !(await named());

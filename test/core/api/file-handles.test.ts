@@ -78,7 +78,7 @@ test('a server does not start where it may open too few files', {
 	);
 });
 
-test('accounts of all writer threads take turns where file handles suffice for one of them', {
+test('accounts of all writer threads take turns where file handles suffice for one of them, and for no thread more', {
 	skip: takesLong || !existsSync('/usr/bin/prlimit'),
 }, async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;
@@ -96,11 +96,13 @@ test('accounts of all writer threads take turns where file handles suffice for o
 	assert.match(await upload(first), /^201/);
 	const { pid } = server.child;
 	const used = () => readdirSync(`/proc/${pid}/fd`).map(Number);
-	await eventually('all threads run', () =>
-		readdirSync(`/proc/${pid}/task`).some((id) =>
-			/^background/.test(readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8')),
-		),
-	);
+	const threads = (name: string) =>
+		readdirSync(`/proc/${pid}/task`).filter(
+			(id) => readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').trim() === name,
+		).length;
+	await eventually('all threads run', () => threads('background') === 1);
+	// That of the control database, and of the account that was written to.
+	assert.equal(threads('writer'), 2);
 	let before = 0;
 	await eventually('nobody opens anything any more', () => {
 		const isSame = used().length === before;
@@ -118,6 +120,11 @@ test('accounts of all writer threads take turns where file handles suffice for o
 	// On a busy machine, an upload may wait for longer than it is promised, and gets 500.
 	for (const client of [...others, first, ...others])
 		await eventually('its turn', async () => /^201/.test(await upload(client)));
+	assert.equal(
+		threads('writer'),
+		2,
+		'the thread of the control database has taken the place of those that cannot start',
+	);
 });
 
 class KeptAgent extends Agent implements Disposable {

@@ -9,9 +9,8 @@ const [sqlite] = engines as [Engine];
 async function start(t: TestContext) {
 	const store = await openFor(t, await sqlite.freshAddress(t));
 	const ids = [await addAccount(store), await addAccount(store)] as const;
-	const accounts = await store.control.accounts();
 	const news = new News(store);
-	const named = async () => (await news.among(accounts)).map(({ id }) => id);
+	const named = () => news.among(ids);
 	return { store, ids, news, named };
 }
 

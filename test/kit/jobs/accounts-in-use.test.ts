@@ -7,19 +7,22 @@ const [sqlite] = engines as [Engine];
 
 test('jobs share a list of accounts, also those that ask at the same moment, until something changes', async (t) => {
 	const store = await openFor(t, await sqlite.freshAddress(t));
-	await addAccount(store, 'c-a-acme-uk');
+	const acme = await addAccount(store, 'c-a-acme-uk');
 	const [one, other] = await Promise.all([accountsInUse(store), accountsInUse(store)]);
 	assert.equal(one, other);
 	assert.equal(await accountsInUse(store), one);
-	await addAccount(store, 'c-a-globex-uk', 'globex');
-	assert.deepEqual(
-		(await accountsInUse(store)).map(({ aid }) => aid),
-		['c-a-acme-uk', 'c-a-globex-uk'],
-	);
-	t.mock.method(store.control, 'accounts', () => Promise.reject(new Error('the disk is on fire')), {
+	const globex = await addAccount(store, 'c-a-globex-uk', 'globex');
+	const initech = await addAccount(store, 'c-a-initech-uk', 'initech');
+	await addAccount(store, 'c-a-hooli-uk', 'hooli');
+	assert.deepEqual(await accountsInUse(store), [acme, globex, initech, initech + 1]);
+	await store.control.setAccountDisabled('c-a-initech-uk', true);
+	await store.control.setClientDisabled('hooli', true);
+	assert.deepEqual(await accountsInUse(store), [acme, globex]);
+	assert.deepEqual(await store.control.accountIds(), [acme, globex, initech, initech + 1]);
+	t.mock.method(store.control, 'accountIds', () => Promise.reject(new Error('the disk is on fire')), {
 		times: 1,
 	});
-	await addAccount(store, 'c-a-initech-uk', 'initech');
+	await addAccount(store, 'c-a-umbrella-uk', 'umbrella');
 	await assert.rejects(accountsInUse(store), /the disk is on fire/);
 	assert.equal((await accountsInUse(store)).length, 3, 'a failure is not kept');
 });

@@ -27,9 +27,10 @@ export function runKeptDays(
 	return repeatedly(signal, async () => {
 		let isMore = false;
 		const accounts = accountsInUse(store).then(async (all) => histories.among(await news.among(all)));
-		await forEachAccount(store, accounts, { signal, fail }, async (account) => {
-			if ((await histories.has(account.id)) && (await keepDays(store, account, signal))) isMore = true;
-			else news.done(account.id);
+		await forEachAccount(store, accounts, { signal, fail }, async (id) => {
+			const account = await histories.accountOf(id);
+			if (account && (await keepDays(store, account, signal))) isMore = true;
+			else news.done(id);
 		});
 		return isMore ? graceMs : everyMs;
 	});

@@ -42,12 +42,13 @@ export function trainDue(
 ): Promise<void> {
 	const histories = new Histories(store);
 	const accounts = accountsInUse(store).then((all) => histories.among(all));
-	return forEachAccount(store, accounts, failingTraining(log, signal), async (account) => {
-		const newestMs = await newestModelMs(store, account.id);
+	return forEachAccount(store, accounts, failingTraining(log, signal), async (id) => {
+		const newestMs = await newestModelMs(store, id);
 		// The absolute difference, because another server's clock may be slightly ahead. A time far in the future must
 		// not prevent training forever.
 		if (signal.aborted || Math.abs(now() - newestMs) < everyMs) return;
-		if (!(await histories.has(account.id))) return;
+		const account = await histories.accountOf(id);
+		if (!account) return;
 		for (const { version, active, report } of await train(account, now())) {
 			const { goal, scope, kind, later } = report;
 			const auc = later?.auc.value ?? null;

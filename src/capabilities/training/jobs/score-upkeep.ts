@@ -39,13 +39,18 @@ export function failingTraining(log: WorkLog, signal: AbortSignal) {
 	return { signal, fail };
 }
 
+interface Measured {
+	readonly atMs: number;
+	readonly pauseMs: number;
+}
+
 /** Keeps base rates and cadences up to date between trainings, and compares predicted levels with outcomes. */
 export class ScoreUpkeep {
 	readonly #store: Store;
 	readonly #options: UpkeepOptions;
 	readonly #histories: Histories;
 	/** The time of the last attempt and the pause after it, by account id. */
-	readonly #measured = new Map<number, { atMs: number; pauseMs: number }>();
+	readonly #measured = new Map<number, Measured>();
 
 	constructor(store: Store, options: UpkeepOptions) {
 		this.#store = store;
@@ -56,28 +61,40 @@ export class ScoreUpkeep {
 	/** Handles all accounts that are due. Failures are logged, and retried later. */
 	round(): Promise<void> {
 		const { now, log, signal } = this.#options;
+		const { control } = this.#store;
 		const failing = failingTraining(log, signal);
 		// One for all, so that those without a history are due in the same rounds: they are asked for together.
 		const roundAtMs = now();
-		let live: ReadonlySet<number> = new Set();
+		const resting = new Map<number, Measured>();
+		const rest = (id: number, pauseMs: number) =>
+			this.#measured.set(
+				id,
+				resting.getOrInsertComputed(pauseMs, () => ({ atMs: roundAtMs, pauseMs })),
+			);
 		const due = accountsInUse(this.#store).then(async (all) => {
-			const due = all.filter(({ id }) => this.#isDue(id));
-			live = new Set((await this.#histories.among(due)).map(({ id }) => id));
-			return due;
+			const due = all.filter((id) => this.#isDue(id));
+			const live = new Set(await this.#histories.among(due));
+			for (const id of due) if (!live.has(id)) rest(id, this.#laterMs(id));
+			return [...live];
 		});
-		return forEachAccount(this.#store, due, failing, async (account) => {
-			const last = this.#measured.get(account.id);
-			this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
-			const later = last ? Math.min(maxPauseMs, 2 * last.pauseMs) : minPauseMs;
-			if (!live.has(account.id) || !(await this.#isMeasurable(account.id))) {
-				this.#measured.set(account.id, { atMs: roundAtMs, pauseMs: later });
+		return forEachAccount(this.#store, due, failing, async (id) => {
+			const later = this.#laterMs(id);
+			this.#measured.set(id, { atMs: now(), pauseMs: retryAfterMs });
+			const account = (await this.#isMeasurable(id)) ? await control.accountNumbered(id) : undefined;
+			if (!account) {
+				rest(id, later);
 				return;
 			}
 			const isLearned = await learnCadences(this.#store, account, now());
 			const changed = (await this.#measureRates(account)) || isLearned;
 			await this.#followLevels(account);
-			this.#measured.set(account.id, { atMs: now(), pauseMs: changed ? minPauseMs : later });
+			this.#measured.set(id, { atMs: now(), pauseMs: changed ? minPauseMs : later });
 		});
+	}
+
+	#laterMs(accountId: number): number {
+		const last = this.#measured.get(accountId);
+		return last ? Math.min(maxPauseMs, 2 * last.pauseMs) : minPauseMs;
 	}
 
 	#isDue(accountId: number): boolean {

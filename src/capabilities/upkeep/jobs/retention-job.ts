@@ -36,9 +36,9 @@ export function pruneAll(store: Store & Maintenance, options: RetentionOptions):
 	const { log, signal } = options;
 	const beforeMs = options.now() - options.keepHitsDays * dayMs;
 	const fail = (failure: RoundFailure) => log.error(failure, 'retention failed');
-	return forEachAccount(store, store.control.accounts(), { signal, fail }, async ({ id, aid }) => {
+	return forEachAccount(store, store.control.accountIds(), { signal, fail }, async (id) => {
 		const hits = await pruneAccount(store, id, beforeMs, options);
-		if (hits > 0) log.info({ aid, hits }, 'pruned');
+		if (hits > 0) log.info({ aid: (await store.control.accountNumbered(id))?.aid, hits }, 'pruned');
 		// Also if nothing was deleted: the previous round may have failed before this step.
 		await store.purge(id, { rewrite: false });
 	});

@@ -25,7 +25,7 @@ export function runSharedKeys(
 	const histories = new Histories(store);
 	return repeatedly(signal, async () => {
 		const accounts = accountsInUse(store).then(async (all) => histories.among(await news.among(all)));
-		await forEachAccount(store, accounts, { signal, fail }, async ({ id }) => {
+		await forEachAccount(store, accounts, { signal, fail }, async (id) => {
 			if (await histories.has(id)) await findSharedKeys(store, id, signal);
 			news.done(id);
 		});

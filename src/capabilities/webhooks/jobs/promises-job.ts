@@ -49,18 +49,24 @@ export function runPromises({
 	const histories = new Histories(store);
 	return repeatedly(signal, async () => {
 		const nowMs = store.now();
-		const accounts = accountsInUse(store).then((all) =>
-			histories.among(all.filter(({ id }) => Math.abs(nowMs - (followed.get(id)?.atMs ?? 0)) >= everyMs)),
-		);
-		await forEachAccount(store, accounts, failingTraining(log, signal), async (account) => {
-			const last = followed.get(account.id);
-			if (!(await histories.has(account.id))) {
-				followed.set(account.id, { atMs: nowMs, broken: [] });
+		const nothing = { atMs: nowMs, broken: [] };
+		const accounts = accountsInUse(store).then(async (all) => {
+			const due = all.filter((id) => Math.abs(nowMs - (followed.get(id)?.atMs ?? 0)) >= everyMs);
+			const live = new Set(await histories.among(due));
+			// There is nothing to compare for days after the first hit.
+			for (const id of due) if (!live.has(id)) followed.set(id, nothing);
+			return [...live];
+		});
+		await forEachAccount(store, accounts, failingTraining(log, signal), async (id) => {
+			const last = followed.get(id);
+			const account = await histories.accountOf(id);
+			if (!account) {
+				followed.set(id, nothing);
 				return;
 			}
-			await pruneServed(store, account.id, nowMs);
+			await pruneServed(store, id, nowMs);
 			const broken = (await followPromises(store, account, nowMs)).map(({ goal }) => goal);
-			followed.set(account.id, { atMs: nowMs, broken });
+			followed.set(id, { atMs: nowMs, broken });
 			if (broken.some((goal) => !last?.broken.includes(goal)))
 				log.warn(
 					{ aid: account.aid, goals: broken },

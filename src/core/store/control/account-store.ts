@@ -187,6 +187,14 @@ function toAccount(row: AccountRow): Account {
 	};
 }
 
+/** Of clients that are disabled, too, or of accounts that serve. */
+export function* selectAccountIds(which: 'all' | 'in use'): Reading<number[]> {
+	const columns = which === 'all' ? {} : { 'account.disabled_at': null, 'client.disabled_at': null };
+	const rows =
+		yield* select`account.id FROM @account AS account JOIN @client AS client ON client.id = account.client_id WHERE ${having(columns)} ORDER BY account.id`;
+	return rows.map(({ id }) => Number(id));
+}
+
 /** All accounts, or the named one. */
 export function* selectAccounts(aid?: string): Reading<Account[]> {
 	return (yield* selectAccountRows({ 'account.aid': aid })).map(toAccount);
@@ -282,6 +290,12 @@ export function accountStore({ read, change, together, now }: ControlDoors, tabl
 					yield* sql`${raw(how)} WHERE ${rows}`;
 				}
 			}),
+
+		/** Undefined where it was deleted. */
+		async accountNumbered(id: number): Promise<Account | undefined> {
+			const row = await rowOf(id);
+			return row && toAccount(row);
+		},
 
 		/** Whether an account exists and is not disabled. While it is being deleted it is disabled, and its database may be gone. */
 		isAccountInUse: async (id: number): Promise<boolean> => (await rowOf(id))?.disabled_at === null,

@@ -6,6 +6,7 @@ import {
 	accountNamed,
 	accountStore,
 	ownDatabasesOf,
+	selectAccountIds,
 	selectAccountRows,
 	selectAccounts,
 	selectOwnDatabases,
@@ -163,6 +164,14 @@ function coreStore(doors: ControlDoors, options: ControlOptions) {
 			const all = await read(selectAccounts());
 			onOwnDatabases(await ownDatabases());
 			return all;
+		},
+
+		/** In order of creation: of thousands, numbers alone are little to keep. */
+		async accountIds(which: 'all' | 'in use' = 'all') {
+			await readClock();
+			const ids = await read(selectAccountIds(which));
+			onOwnDatabases(await ownDatabases());
+			return ids;
 		},
 
 		/** @throws OperatorError where there is none */

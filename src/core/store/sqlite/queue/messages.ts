@@ -37,6 +37,8 @@ export interface WriterData {
 export type ToWriter = readonly Work[] | 'stop';
 
 export type FromWriter =
+	/** It has all that it needs to run, and takes work. */
+	| { type: 'ready' }
 	/** The answers to work that was committed together. `seconds`: from BEGIN to the end of COMMIT. */
 	| { type: 'results'; databaseId: number; results: WorkResult[]; group: { size: number; seconds: number } }
 	/** An account has background work. */

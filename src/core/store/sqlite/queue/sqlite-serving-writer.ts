@@ -18,7 +18,10 @@ import { controlDatabaseId } from './messages.ts';
 import { WriteQueue } from './sqlite-write-queue.ts';
 import { WatchedLogs } from './watched-logs.ts';
 
-/** Several, so that commits of different accounts wait for the disk at the same time. A thread costs some 10 MiB. */
+/**
+ * Several, so that commits of different accounts wait for the disk at the same time. A thread costs some 18 MiB, so all but that of the
+ * control database begin with their first request.
+ */
 const maxThreads = 4;
 /** The maximum number of open accounts' databases: 0.25 MiB of memory each. */
 const maxOpenAccounts = 256;
@@ -37,7 +40,7 @@ const diskErrorCodes: ReadonlySet<string> = new Set(['database or disk is full',
 const roomBytes = 1024 * 1024;
 
 /**
- * Starts the writer threads of a data folder that this process has locked. Each database belongs to one of them for good,
+ * Starts writing to a data folder that this process has locked, with a few threads. Each database belongs to one of them for good,
  * so it has one writer.
  * @param accounts the number of accounts; no more threads than that are started
  */
@@ -73,14 +76,18 @@ export async function startServingWriter(
 	);
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => lock.release());
-	const queues = Array.from({ length: threads }, (_, thread) => {
+	const queues = new Map<number, WriteQueue>();
+	const queueOf = (databaseId: number) => {
+		const thread = databaseId % threads;
 		const onLogs = (found: readonly LogLength[]) => logs.take(thread, found, monotonicMs());
-		return new WriteQueue({ ...options, onLogs });
-	});
+		return queues.getOrInsertComputed(
+			thread,
+			() => new WriteQueue({ ...options, onLogs, elsewhere: queues.get(controlDatabaseId) }),
+		);
+	};
 	starting.defer(async () => {
-		await Promise.all(queues.map((queue) => queue.stop()));
+		await Promise.all(queues.values().map((queue) => queue.stop()));
 	});
-	const queueOf = (databaseId: number) => queues[databaseId % threads] as WriteQueue;
 	const bounds = { ...accountBounds, waiting: 0, characters: 0 };
 	const boundsOfControl = { ...controlBounds, waiting: 0, characters: 0 };
 	/** Gives up when the control database stays locked. */

@@ -37,6 +37,8 @@ export interface WriteQueueOptions {
 	readonly onLogs: (logs: readonly LogLength[]) => void;
 	/** An account has background work. */
 	readonly onWaiting: (databaseId: number) => void;
+	/** Takes what waits for a thread that cannot start: there may be no file handles left. */
+	readonly elsewhere?: WriteQueue | undefined;
 	/** The thread has died; the process cannot store anything any more. */
 	readonly onDeath: (error: Error) => void;
 }
@@ -67,7 +69,11 @@ export class WriteQueue {
 	readonly #freeSlots: number[];
 	readonly #waiting: (WaitingCommand | undefined)[];
 	readonly #ended: Promise<void>;
+	/** Until the thread is ready it is sent nothing. */
 	#outbox: Work[] = [];
+	#isReady = false;
+	/** Instead of the thread, which did not start. */
+	#elsewhere: WriteQueue | undefined;
 
 	/** Starts the thread, which takes work when it is loaded. */
 	constructor(options: WriteQueueOptions) {
@@ -80,9 +86,10 @@ export class WriteQueue {
 		const workerData: WriterData = { folderPath, openDatabases, cells };
 		this.#thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { name, workerData });
 		this.#thread.on('message', (message: FromWriter) => this.#receive(message));
-		this.#thread.once('error', (error) =>
-			options.onDeath(error instanceof Error ? error : new Error(String(error))),
-		);
+		this.#thread.once('error', (error) => {
+			if (options.elsewhere && !this.#isReady) this.#move(options.elsewhere);
+			else options.onDeath(error instanceof Error ? error : new Error(String(error)));
+		});
 		this.#ended = new Promise((resolve) => this.#thread.once('exit', () => resolve()));
 		// It has ended with nothing waiting, or it has died.
 		void this.#ended.then(() => {
@@ -102,8 +109,14 @@ export class WriteQueue {
 		databaseId: number,
 		command: Name,
 		input: CommandInput<Name>,
-		options: { deadlineMs: number; bounds: QueueBounds; deadline?: Deadline; characters?: number },
+		options: {
+			deadlineMs: number;
+			bounds: QueueBounds;
+			deadline?: Deadline | undefined;
+			characters?: number;
+		},
 	): Promise<CommandOutcome<Name> | 'expired'> {
+		if (this.#elsewhere) return this.#elsewhere.submit(databaseId, command, input, options);
 		const { deadlineMs, bounds, deadline, characters = 0 } = options;
 		if (bounds.waiting >= bounds.maxWaiting || bounds.characters + characters > bounds.maxCharacters)
 			return Promise.reject(new QueueFullError());
@@ -134,7 +147,7 @@ export class WriteQueue {
 	}
 
 	#flush(): void {
-		if (this.#outbox.length === 0) return;
+		if (this.#outbox.length === 0 || !this.#isReady) return;
 		this.#post(this.#outbox);
 		this.#outbox = [];
 	}
@@ -145,7 +158,10 @@ export class WriteQueue {
 
 	#receive(message: FromWriter): void {
 		const { onCommit, onError, onLogs, onWaiting } = this.#options;
-		if (message.type === 'results') {
+		if (message.type === 'ready') {
+			this.#isReady = true;
+			this.#flush();
+		} else if (message.type === 'results') {
 			if (message.databaseId !== controlDatabaseId) onCommit(message.group);
 			for (const result of message.results) this.#settle(result);
 		} else if (message.type === 'error') onError(message.databaseId, message.reason);
@@ -153,15 +169,29 @@ export class WriteQueue {
 		else if (message.type === 'waiting') onWaiting(message.databaseId);
 	}
 
-	#settle(result: WorkResult): void {
-		const waiting = this.#waiting[result.slot];
-		if (!waiting) return;
-		this.#waiting[result.slot] = undefined;
+	#move(elsewhere: WriteQueue): void {
+		this.#elsewhere = elsewhere;
+		for (const { slot, databaseId, command, input, deadlineMs } of this.#outbox) {
+			const { resolve, reject, ...waiting } = this.#free(slot) as WaitingCommand;
+			elsewhere.submit(databaseId, command, input as never, { ...waiting, deadlineMs }).then(resolve, reject);
+		}
+	}
+
+	#free(slot: number): WaitingCommand | undefined {
+		const waiting = this.#waiting[slot];
+		if (!waiting) return undefined;
+		this.#waiting[slot] = undefined;
 		// Its timer may fire late, and must not expire the slot's next request.
 		waiting.deadline?.decideBy(() => false);
-		this.#freeSlots.push(result.slot);
+		this.#freeSlots.push(slot);
 		waiting.bounds.waiting--;
 		waiting.bounds.characters -= waiting.characters;
+		return waiting;
+	}
+
+	#settle(result: WorkResult): void {
+		const waiting = this.#free(result.slot);
+		if (!waiting) return;
 		if (result.outcome === 'committed') waiting.resolve(result.value);
 		else if (result.outcome === 'expired') waiting.resolve('expired');
 		else if (result.outcome === 'unknown') waiting.reject(new OutcomeUnknownError());
@@ -170,6 +200,7 @@ export class WriteQueue {
 
 	/** Lets the thread finish what waits, close its databases and end. */
 	async stop(): Promise<void> {
+		this.#isReady = true;
 		this.#flush();
 		this.#post('stop');
 		await this.#ended;

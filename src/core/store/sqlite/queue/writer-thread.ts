@@ -215,3 +215,4 @@ owner.on('message', (message: ToWriter) => {
 	take(message);
 	work();
 });
+send({ type: 'ready' });
