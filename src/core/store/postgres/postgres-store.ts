@@ -19,6 +19,7 @@ import { ClusterMap } from './engine/cluster-map.ts';
 import { changedCollations } from './engine/collations.ts';
 import { type ConnectionBudget, connectionsForRequests, leastPerPool } from './engine/connection-budget.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
+import { lockedSchemas } from './engine/locked-tables.ts';
 import { NewestSchemas } from './engine/newest-schemas.ts';
 import {
 	connectionError,
@@ -470,10 +471,13 @@ export class PostgresStore implements OpenStore {
 		const citus = await Citus.of(pool);
 		const asking = new PostgresPool(this.#servers.home, { ...quickPool, size: quickConnections }, () => {});
 		try {
-			const accounts = this.#checkAccounts(await this.control.accounts(), asking, await citus?.nodes());
+			const locked = await lockedSchemas(asking, this.#schemas.accounts);
+			const all = (await this.control.accounts()).filter(({ id }) => !locked.has(this.#servers.schemaOf(id)));
+			const accounts = this.#checkAccounts(all, asking, await citus?.nodes());
 			if (citus) yield* citus.runChecks(this.#schemas.control);
 			yield await checkSchema('control schema', pool, this.#schemas.control, 'control');
 			for (const check of accounts) yield await check;
+			for (const [schema, detail] of locked) yield { check: `tables of ${schema}`, ok: false, detail };
 		} finally {
 			await asking.close();
 		}
