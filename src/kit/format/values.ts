@@ -118,11 +118,12 @@ export function displayName(value: string): string {
 	return value;
 }
 
-/** Parses an origin of pages: https://www.example.com. */
+/** Parses an origin of pages: https://www.example.com. To a URL, `*` is a letter of a host like others, and no page has it. */
 export function webOrigin(value: string): string {
-	const url = URL.parse(value);
-	if (!url || url.origin !== value || !/^https?:$/.test(url.protocol))
-		throw new OperatorError('It must be a web origin without a path, such as https://www.example.com.');
+	if (!/^https?:\/\/[\w.:[\]-]+$/.test(value) || URL.parse(value)?.origin !== value)
+		throw new OperatorError(
+			'It must be a web origin without a path or a wildcard, such as https://www.example.com.',
+		);
 	return value;
 }
 

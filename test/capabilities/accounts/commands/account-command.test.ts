@@ -88,11 +88,17 @@ test('account create takes every setting that it shows', async (t) => {
 
 test('account create keeps web origins', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
-	const origins = ['https://www.example.com', 'http://localhost:3000'];
+	const origins = ['https://www.example.com', 'http://localhost:3000', 'http://[::1]:3000'];
 	const flags = origins.flatMap((origin) => ['--origin', origin]);
 	const account = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...flags, ...at]);
 	assert.deepEqual((account as { origins: string[] }).origins, origins);
-	const wrong = ['https://www.example.com/', 'www.example.com', 'ftp://example.com', '*'];
+	const wrong = [
+		'https://www.example.com/',
+		'www.example.com',
+		'ftp://example.com',
+		'*',
+		'https://*.example.com',
+	];
 	const refused = wrong.map((origin) =>
 		caskade(['account', 'create', 'c-a-y', '--client', 'x', '--origin', origin, ...at]),
 	);
