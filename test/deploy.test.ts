@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -29,6 +30,11 @@ test('every setting in a deployment exists', () => {
 			found++;
 		}
 	assert.ok(found > 10);
+});
+
+test('a clone with the line ends of Windows has scripts that run', () => {
+	const args = ['-c', 'core.autocrlf=true', 'cat-file', '--filters', 'HEAD:bin/caskade'];
+	assert.match(execFileSync('git', args, { cwd: projectFolder, encoding: 'utf8' }), /^#!\/bin\/sh\n/);
 });
 
 test('every YAML file parses, and the kustomization names each manifest', () => {
