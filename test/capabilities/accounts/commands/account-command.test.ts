@@ -86,6 +86,21 @@ test('account create takes every setting that it shows', async (t) => {
 	);
 });
 
+test('a channel rule that no address could match is refused', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const create = (pattern: string) =>
+		caskade(['account', 'create', 'c-a-x', '--client', 'x', '--channel', `partner=${pattern}`, ...at]);
+	for (const pattern of [
+		...['https://partner.example/*', 'HTTP://partner.example/*', 'partner.example', '/blog/*'],
+		...['*?ref=our partner*', 'büro.example/*'],
+	])
+		assertMisused(
+			await create(pattern),
+			/The pattern must be of addresses as browsers write them, without https/,
+		);
+	assert.equal((await create(' partner.example/ ')).code, 0);
+});
+
 test('account create keeps web origins', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const origins = ['https://www.example.com', 'http://localhost:3000', 'http://[::1]:3000'];
