@@ -50,7 +50,7 @@ function withoutChance(line: string): string {
 function withoutNumbers(line: string): string {
 	return withoutChance(line)
 		.replace(/[-−]?£?\d[\d,.]*/g, '0')
-		.replace(/(?<=alike, ).+(?= brought most)/, 'CHANNEL');
+		.replace(/(?<=equally, ).+(?= brought the most)/, 'CHANNEL');
 }
 
 /** The form of a JSON document: the names of its fields, and the first item of each list. */
@@ -77,7 +77,7 @@ function compare({ command, output }: Shown, printed: string, isWhole: boolean):
 		? known
 		: known.filter(
 				(line) =>
-					!/^In .+ pairs, the|^(Version|Visitors who converted|The base rate)|^By linear, |^[a-z ]+( {2}0( %)?)+$/.test(
+					!/^In .+ pairs of one |^(Version|Visitors who converted|The base rate)|^By linear, |^[a-z ]+( {2}0( %)?)+$/.test(
 						line,
 					),
 			);

@@ -176,18 +176,18 @@ export function assumedRenewals(
 	const assumed = unrenewed.slice(0, maxAssumed).map((evt) => {
 		const set = renewalDays[evt];
 		if (set === 'never') return `'${evt}' is taken to be paid once, as is set`;
-		if (set !== undefined) return `'${evt}' is taken to be paid every ${set} days, as is set`;
+		if (set !== undefined) return `'${evt}' is assumed to be paid every ${set} days, as is set`;
 		const ofPrices = prices.flatMap(([of, , days]) => (of === evt ? days : []));
 		const borrowed = [...new Set(ofPrices.length > 0 ? ofPrices : all)].sort((a, b) => a - b);
 		if (borrowed.length === 0) return `nothing tells how often '${evt}' is paid`;
 		const days = borrowed.map((each) => rounded(each, 0)).join(' or ');
-		return `'${evt}' is taken to be paid every ${days} days, as others are`;
+		return `'${evt}' is assumed to be paid every ${days} days, as others are`;
 	});
 	const others = unrenewed.length - assumed.length;
 	if (others > 0) assumed.push(`${counted(others, 'other event type')} not shown`);
 	const again = Object.keys(renewalDays).length > 0 ? ` ${replacesAll}` : '';
 	return withoutHidden(
-		`Not renewed by anybody yet: ${assumed.join('; ')}. To change it: 'caskade account update ${aid} --renewal-days EVT=DAYS', or EVT=never for what is paid once.${again}`,
+		`No renewal yet: ${assumed.join('; ')}. To change it: 'caskade account update ${aid} --renewal-days EVT=DAYS', or EVT=never for what is paid once.${again}`,
 	);
 }
 

@@ -115,7 +115,7 @@ function whatToTry(report: Awaited<ReturnType<typeof fill>>, url: string, at: st
 		vid === undefined
 			? []
 			: [
-					'# Scores and segments of somebody who looks at the plans again and again',
+					'# Scores and segments of somebody who keeps looking at the plans',
 					`CASK=${cask}`,
 					read('/visscores'),
 					read('/visscores/segments'),
@@ -128,7 +128,7 @@ function whatToTry(report: Awaited<ReturnType<typeof fill>>, url: string, at: st
 		],
 		experiment === undefined
 			? []
-			: ['# What an experiment brought', caskade(`report lift ${aid} ${experiment}`)],
+			: ['# What an experiment showed', caskade(`report lift ${aid} ${experiment}`)],
 		key === undefined ? [] : ['# An upload; the key is shown this once', uploadLine(url, aid, key)],
 		aid === demoAid ? ['# A shop to click through, where the server runs with --demo', `${url}/demo/`] : [],
 	];

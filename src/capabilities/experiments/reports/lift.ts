@@ -288,7 +288,8 @@ export const liftReport = reportThat({
 		'Of an experiment, by group: visitors from the moment at which they first matched the rule of the segment, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since they entered, as of now. `lift` is treated minus held out: in conversion rate, and in net pence per visitor, plain and with the largest thousandth capped (`winsorised`). `low` and `high` are the ordinary 95 % interval, for one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold whenever you look. `varianceReduction` is the share of the variance that the score at entry explains. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.',
 	parameters: ['experiment', 'asOf', 'timezone', 'include'],
 	columns: {
-		...styled(['conversionRate', 'read', 'difference', 'low', 'high'], { isShare: true }),
+		...styled(['conversionRate', 'difference', 'low', 'high'], { isShare: true }),
+		read: { isShare: true, heading: 'page asked' },
 		...styled(['treatedRate', 'holdoutRate', 'rateDifference', 'rateLow', 'rateHigh'], { isShare: true }),
 		anytimeLow: { isShare: true, heading: 'low, whenever you look' },
 		anytimeHigh: { isShare: true, heading: 'high, whenever you look' },

@@ -55,7 +55,7 @@ for (const engine of enginesAboveContract)
 			await store.control.setCadences(id, await store.read(id, learnedCadences(clock.now, null)));
 			assert.match(
 				await page(),
-				/Not renewed by anybody yet: &#39;&#60;b&#62;&#39; is taken to be paid every 30 days, as others are\./,
+				/No renewal yet: &#39;&#60;b&#62;&#39; is assumed to be paid every 30 days, as others are\./,
 			);
 		});
 

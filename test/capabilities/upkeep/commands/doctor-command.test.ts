@@ -73,12 +73,12 @@ test('doctor and import tell how often that is taken to be paid which nobody has
 	};
 	const change =
 		"To change it: 'caskade account update c-a-x --renewal-days EVT=DAYS', or EVT=never for what is paid once.";
-	const unknown = `Not renewed by anybody yet: nothing tells how often 'lifetime' is paid. ${change}`;
+	const unknown = `No renewal yet: nothing tells how often 'lifetime' is paid. ${change}`;
 	assert.ok((await importing(['L-1', 'lifetime', 3])).endsWith(`\n\n${unknown}\n`));
 	const renewed = [1, 2, 3, 4, 5].flatMap((n) =>
 		[95, 65, 35, 5].map((daysAgo) => [`N-${n}`, 'newsletter', daysAgo] as const),
 	);
-	const borrowed = `Not renewed by anybody yet: 'lifetime' is taken to be paid every 30 days, as others are. ${change}`;
+	const borrowed = `No renewal yet: 'lifetime' is assumed to be paid every 30 days, as others are. ${change}`;
 	assert.ok((await importing(...renewed)).endsWith(`\n\n${borrowed}\n`));
 	// Nothing came, so nothing new is assumed.
 	assert.ok(!(await importing(...renewed)).includes('To change it'));
@@ -87,9 +87,9 @@ test('doctor and import tell how often that is taken to be paid which nobody has
 	assert.deepEqual(await told(), [`note  renewals of c-a-x: ${borrowed}`]);
 	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=never', 'newsletter=30', ...at]);
 	const set = `'lifetime' is taken to be paid once, as is set. ${change} Name what is set again: it replaces all of it.`;
-	assert.deepEqual(await told(), [`note  renewals of c-a-x: Not renewed by anybody yet: ${set}`]);
+	assert.deepEqual(await told(), [`note  renewals of c-a-x: No renewal yet: ${set}`]);
 	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=365', ...at]);
-	assert.match((await told()).join(), /'lifetime' is taken to be paid every 365 days, as is set/);
+	assert.match((await told()).join(), /'lifetime' is assumed to be paid every 365 days, as is set/);
 });
 
 test('doctor names accounts that believe every id', async (t) => {
