@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { countedBits, registers } from '../domain/distinct-count.ts';
 import { type ExperimentGroup, experimentGroups } from '../domain/experiment-group.ts';
-import { dayMs } from '../durations.ts';
-import { isoTime } from '../format/iso-time.ts';
+import { quarterHourMs } from '../durations.ts';
 import type {
 	ExperimentRead,
 	RequestCounts,
@@ -24,35 +23,27 @@ const onlyCounted: ReadonlySet<string> = new Set([
 	'forbidden',
 ]);
 
-/** How often uploads were answered in one way on a day. */
-interface AnswerCount extends Omit<UploadAnswers, 'day' | 'requests'> {
-	/** Days of UTC since 1970. */
-	readonly dayNumber: number;
-	requests: number;
-}
-
 /** What was counted since it was last recorded. */
 class UnrecordedCounts {
 	/** When each key was used last. */
 	keyUses = new Map<string, number>();
 	experimentReads = new Map<string, ExperimentRead>();
-	readonly uploadAnswers = new Map<string, AnswerCount>();
+	readonly uploadAnswers = new Map<string, UploadAnswers>();
 	uploadProblems: UploadProblem[] = [];
 
 	/** On the way of each upload. */
-	addAnswers(clientId: number, aid: string | null, cause: string, dayNumber: number, requests: number): void {
-		const name = `${clientId} ${aid} ${dayNumber} ${cause}`;
-		const known = this.uploadAnswers.get(name);
-		if (known) known.requests += requests;
-		else this.uploadAnswers.set(name, { clientId, aid, cause, dayNumber, requests });
+	addAnswers({ clientId, aid, cause, ...answers }: UploadAnswers): void {
+		const atMs = answers.atMs - (answers.atMs % quarterHourMs);
+		const name = `${clientId} ${aid} ${atMs} ${cause}`;
+		const requests = answers.requests + (this.uploadAnswers.get(name)?.requests ?? 0);
+		this.uploadAnswers.set(name, { clientId, aid, cause, atMs, requests });
 	}
 
 	/** Takes back what could not be recorded. Later uses and reads count. */
 	addEarlier(earlier: UnrecordedCounts): void {
 		this.keyUses = new Map([...earlier.keyUses, ...this.keyUses]);
 		this.experimentReads = new Map([...earlier.experimentReads, ...this.experimentReads]);
-		for (const { clientId, aid, cause, dayNumber, requests } of earlier.uploadAnswers.values())
-			this.addAnswers(clientId, aid, cause, dayNumber, requests);
+		for (const answers of earlier.uploadAnswers.values()) this.addAnswers(answers);
 		this.uploadProblems = [...earlier.uploadProblems, ...this.uploadProblems].slice(-maxProblems);
 	}
 }
@@ -107,7 +98,7 @@ export class RequestCounter {
 		describe: () => Pick<UploadProblem, 'requestId' | 'keyId' | 'detail'>,
 	): void {
 		const { clientId, aid, cause, atMs } = answered;
-		this.#counted.addAnswers(clientId, aid, cause, Math.floor(atMs / dayMs), 1);
+		this.#counted.addAnswers({ clientId, aid, cause, atMs, requests: 1 });
 		if (onlyCounted.has(cause)) return;
 		const { uploadProblems } = this.#counted;
 		uploadProblems.push({ ...answered, ...describe() });
@@ -124,10 +115,7 @@ export class RequestCounter {
 			await this.#record({
 				keyUses: Array.from(keyUses, ([keyId, atMs]) => ({ keyId, atMs })),
 				experimentReads: [...experimentReads.values()],
-				uploadAnswers: Array.from(uploadAnswers.values(), ({ dayNumber, ...answers }) => ({
-					...answers,
-					day: isoTime(dayNumber * dayMs).slice(0, 10),
-				})),
+				uploadAnswers: [...uploadAnswers.values()],
 				uploadProblems,
 			});
 		} catch (error) {

@@ -1,5 +1,4 @@
 import { OperatorError } from '../../../core/errors.ts';
-import { isoTime } from '../../../core/format/iso-time.ts';
 import { moneyOf } from '../../../core/format/money.ts';
 import { counted, formatNumber, listed } from '../../../core/format/numbers.ts';
 import { isUsable, type KeyUsage } from '../../../core/store/control/control-store.ts';
@@ -13,7 +12,7 @@ import { capitalised } from '../../../kit/format/capitalised.ts';
 import { type Html, html } from '../../../kit/format/html.ts';
 import { day } from '../../../kit/format/values.ts';
 import { latestEvents, type TracedEvent } from '../../../kit/reading/event-finding.ts';
-import { addDays } from '../../../kit/reports/calendar.ts';
+import { addDays, type Span } from '../../../kit/reports/calendar.ts';
 import { notesUnder } from '../../../kit/reports/day-notes.ts';
 import type { FlatRow } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
@@ -21,8 +20,7 @@ import { bars } from '../../../kit/reports/report-rows.ts';
 
 const readEvents = 500;
 
-/** Answers are counted by day of UTC, for so many days. */
-const answerDays = 28;
+const usualPeriod = '28';
 const periods = [
 	['today', 'Today'],
 	['yesterday', 'Yesterday'],
@@ -39,14 +37,14 @@ export const uploadsPage = accountPage({
 	right: 'operate',
 	isLive: true,
 	async get(asked) {
-		const { request, query, now } = asked;
+		const { request, query, now, calendar } = asked;
 		const { days, period, when } = chosenDays(asked);
 		const links = periods.map(
 			([name, text]) => [`${request.path}?days=${name}`, text, name === period] as const,
 		);
 		return html`${tabs(links)}
-<form class="choice" method="get" action="${request.path}"><label>Day <input type="date" name="day" value="${query.get('day')}" max="${dayOf(now())}" required></label>
-<button>Show</button> <span class="zone">Days begin at midnight UTC</span></form>
+<form class="choice" method="get" action="${request.path}"><label>Day <input type="date" name="day" value="${query.get('day')}" max="${calendar.dayOf(now())}" required></label>
+<button>Show</button> <span class="zone">Days and times in ${calendar.timezone}</span></form>
 ${await answers(asked, days, when)}
 ${await latest(asked, days)}
 ${await quotas(asked)}`;
@@ -61,39 +59,41 @@ export const uploadFilePage = filePage(
 	tableFiles('answers', async (asked) => (await answersByDay(asked, chosenDays(asked).days)).rows),
 );
 
-const dayOf = (ms: number) => isoTime(ms).slice(0, 10);
-
 /** The days that the address asks for, and how a sentence begins about them. */
-function chosenDays({ query, now }: AccountRequest) {
-	const today = dayOf(now());
+function chosenDays({ query, now, calendar }: AccountRequest) {
+	const today = calendar.dayOf(now());
+	const daysOf = (first: string, last: string) =>
+		calendar.spans('day', calendar.startOfDay(first), calendar.startOfDay(last));
 	const given = query.get('day')?.trim();
-	if (given) return { days: [day(given)], period: undefined, when: `On ${given}` };
+	if (given) return { days: daysOf(day(given), given), period: undefined, when: `On ${given}` };
 	const names = periods.map(([name]) => name);
-	const text = query.get('days') || String(answerDays);
+	const text = query.get('days') || usualPeriod;
 	const period = names.find((name) => name === text);
 	if (!period) throw new OperatorError(`days must be ${names.join(', ')}; or day a day, such as ${today}.`);
-	if (period === 'today') return { days: [today], period, when: 'Today' };
-	if (period === 'yesterday') return { days: [addDays(today, -1)], period, when: 'Yesterday' };
-	const length = Number(period);
-	const days = Array.from({ length }, (_, place) => addDays(today, place - length + 1));
-	return { days, period, when: `In the last ${length} days` };
+	if (period === 'today') return { days: daysOf(today, today), period, when: 'Today' };
+	const yesterday = addDays(today, -1);
+	if (period === 'yesterday') return { days: daysOf(yesterday, yesterday), period, when: 'Yesterday' };
+	const days = daysOf(addDays(today, 1 - Number(period)), today);
+	return { days, period, when: `In the last ${period} days` };
 }
 
-/** Whether a moment is in days that follow each other. */
-const isIn = (days: readonly string[], ms: number) =>
-	dayOf(ms) >= (days[0] as string) && dayOf(ms) <= (days.at(-1) as string);
+/** The day of a moment, among some. */
+const dayAmong = (days: readonly Span[], ms: number) =>
+	days.find(({ fromMs, toMs }) => ms >= fromMs && ms < toMs)?.name;
 
 /** Requests by day, a column for each cause. */
 async function answersByDay(
 	asked: AccountRequest,
-	days: readonly string[],
+	days: readonly Span[],
 ): Promise<{ rows: FlatRow[]; causes: string[] }> {
 	const { store, account } = asked;
-	const all = await store.control.uploadAnswers.byDay(account.clientId, account.aid, days[0] as string);
+	const { clientId, aid } = account;
+	const names = days.map(({ name }) => name);
+	const all = await store.control.uploadAnswers.byDay(clientId, aid, names, (ms) => dayAmong(days, ms));
 	const seesClient = await mayKeys(asked);
-	const own = all.filter(({ aid, day }) => (aid !== null || seesClient) && days.includes(day));
+	const own = all.filter(({ aid }) => aid !== null || seesClient);
 	const causes = [...new Set(own.map(({ cause }) => cause))].sort();
-	const rows = days.map((day) => {
+	const rows = names.map((day) => {
 		const counts = causes.map((cause) => {
 			const same = own.filter((one) => one.day === day && one.cause === cause);
 			return [cause, same.reduce((sum, { requests }) => sum + requests, 0)];
@@ -131,7 +131,7 @@ function answerText(rows: readonly FlatRow[], causes: readonly string[], when: s
 	return `${when}, ${sum === 0 ? 'none' : formatNumber(sum)} of ${counted(all, 'API upload')} failed${sum > 0 ? `: ${listed(why)}` : ''}.${conflicts > 0 ? ` ${counted(conflicts, 'other')} had conflicts.` : ''}`;
 }
 
-async function answers(asked: AccountRequest, days: readonly string[], when: string): Promise<Html> {
+async function answers(asked: AccountRequest, days: readonly Span[], when: string): Promise<Html> {
 	const { account, request, dayNotes } = asked;
 	const notes = await dayNotes();
 	const { rows, causes } = await answersByDay(asked, days);
@@ -159,19 +159,19 @@ async function answers(asked: AccountRequest, days: readonly string[], when: str
 	return html`<section class="figure" aria-labelledby="answers"><h2 id="answers">Which uploads failed</h2>
 <div data-part="answer"><p class="answer">${answerText(rows, causes, when)}</p>
 ${await problems(asked, days)}</div>
-${causes.length > 0 && aboveTables(html`${picture}${notesUnder(picture, notes, { from: days[0] as string, to: null })}`, table)}
-<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with different content; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts, for operators of all of them. They are counted within some seconds, and kept for 400 days.</p></details>
+${causes.length > 0 && aboveTables(html`${picture}${notesUnder(picture, notes, { from: days[0]?.name ?? null, to: null })}`, table)}
+<footer><details><summary>What these figures are</summary><p>Requests to <code>POST /subscription</code> with a key of ${account.client} by their answer: stored; simulated; stored, with conflicts, where an event of the same transaction id was stored before with different content; else the error, as <code>docs/reference/errors.md</code> lists them. Those that named no account of the client are counted for each of its accounts, for operators of all of them. They are counted within some seconds, and kept for 400 days; more than 35 days ago, by days of UTC.</p></details>
 <a href="${request.path}/answers.csv?${request.query}">CSV</a> <a href="${request.path}/answers.json?${request.query}">JSON</a></footer></section>`;
 }
 
-async function problems(asked: AccountRequest, days: readonly string[]): Promise<Html | null> {
-	const { store, account } = asked;
+async function problems(asked: AccountRequest, days: readonly Span[]): Promise<Html | null> {
+	const { store, account, calendar } = asked;
 	const all = await store.control.uploadAnswers.problems(account.clientId, account.aid);
 	const seesClient = await mayKeys(asked);
-	const own = all.filter(({ aid, atMs }) => (aid !== null || seesClient) && isIn(days, atMs));
+	const own = all.filter(({ aid, atMs }) => (aid !== null || seesClient) && dayAmong(days, atMs));
 	if (own.length === 0) return null;
 	return html`${sortedTable(asked, 'Failed uploads, and those with conflicts', own, {
-		When: ({ atMs }) => timeOf(isoTime(atMs)),
+		When: ({ atMs }) => calendar.timeOf(atMs),
 		Answer: ({ cause }) => causeText(cause),
 		'What was wrong…': ({ detail }) => nameOf(problemText(detail) || null),
 		'Key…': ({ keyId }) => html`<code>${keyId}</code>`,
@@ -227,18 +227,18 @@ export function forecastOf({ month, used, resetsAt }: KeyUsage, nowMs: number): 
 	return part > 0 && part < 1 ? Math.round(used / part) : used;
 }
 
-async function latest(asked: AccountRequest, days: readonly string[]): Promise<Html> {
-	const { store, account, now } = asked;
-	const endMs = Date.parse(addDays(days.at(-1) as string, 1));
+async function latest(asked: AccountRequest, days: readonly Span[]): Promise<Html> {
+	const { store, account, now, calendar } = asked;
+	const endMs = days.at(-1)?.toMs ?? 0;
 	const events = await store.read(account.id, latestEvents(Math.min(now(), endMs - 1), readEvents));
 	const money = moneyOf(account.currency);
 	const nameOfUpload = ({ receivedAtMs, requestId }: TracedEvent) => `${receivedAtMs} ${requestId}`;
 	const uploads = [...Map.groupBy(events, nameOfUpload).values()];
 	// The last one may go on among events that were not read.
 	const whole = events.length < readEvents || uploads.length === 1 ? uploads : uploads.slice(0, -1);
-	const shown = whole.filter(([one]) => one && isIn(days, one.receivedAtMs));
+	const shown = whole.filter(([one]) => one && dayAmong(days, one.receivedAtMs));
 	const table = sortedTable(asked, 'Stored uploads and imports', shown, {
-		Received: ([one]) => one && timeOf(isoTime(one.receivedAtMs)),
+		Received: ([one]) => one && calendar.timeOf(one.receivedAtMs),
 		'Request…': ([one]) => (one?.requestId ? html`<code>${nameOf(one.requestId)}</code>` : 'imported'),
 		'Key…': ([one]) => (one?.keyId ? html`<code>${one.keyId}</code>` : '-'),
 		'#Events stored': (own) => own.length,

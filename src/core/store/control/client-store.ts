@@ -76,6 +76,7 @@ export function clientStore({ read, change, now }: ControlDoors) {
 				yield* deleteKeys(keys);
 				yield [
 					sql`DELETE FROM @upload_answer WHERE client_id = ${id}`,
+					sql`DELETE FROM @upload_quarter WHERE client_id = ${id}`,
 					sql`DELETE FROM @upload_problem WHERE client_id = ${id}`,
 					sql`DELETE FROM @client WHERE id = ${id}`,
 				];

@@ -52,6 +52,7 @@ export const coreTables: readonly ControlTable[] = [
 	{ name: 'model', isCopied: true, account: 'account_id' },
 	{ name: 'note', isCopied: true, account: 'account_id' },
 	{ name: 'upload_answer', isCopied: false, account: 'aid' },
+	{ name: 'upload_quarter', isCopied: false, account: 'aid' },
 	{ name: 'upload_problem', isCopied: false, account: 'aid' },
 ];
 

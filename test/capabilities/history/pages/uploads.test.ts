@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { forecastOf } from '../../../../src/capabilities/history/pages/uploads.ts';
-import { minuteMs } from '../../../../src/core/durations.ts';
+import { RequestCounter } from '../../../../src/core/access/request-counter.ts';
+import { dayMs, minuteMs } from '../../../../src/core/durations.ts';
+import { seededRandom } from '../../../../src/kit/random.ts';
 import { consoleHere } from '../../../assembly/console/here.ts';
 import {
 	addAccount,
@@ -47,14 +49,14 @@ for (const engine of enginesAboveContract)
 		});
 		const day = '2026-11-21';
 		const { clientId = 0 } = { ...directory.account('c-a-one') };
-		const counted = { clientId, aid: 'c-a-one', day };
+		const counted = { clientId, aid: 'c-a-one', atMs: Date.parse(day) };
 		await writer.recordCounts({ uploadAnswers: [{ ...counted, cause: 'stored', requests: 2 }] });
 		await writer.recordCounts({
 			uploadAnswers: [
 				{ ...counted, cause: 'stored', requests: 3 },
 				{ ...counted, cause: 'rate_limit_exceeded', requests: 7, aid: null },
 				{ ...counted, cause: 'stored', requests: 11, aid: 'c-a-two' },
-				{ ...counted, cause: 'stored', requests: 13, day: '2026-11-20' },
+				{ ...counted, cause: 'stored', requests: 13, atMs: Date.parse(day) - minuteMs },
 			],
 			uploadProblems: Array.from({ length: 120 }, (_, number) => ({
 				...counted,
@@ -105,4 +107,48 @@ for (const engine of enginesAboveContract)
 		assert.match(own, /refused-0/);
 		assert.doesNotMatch(own, /rate limit exceeded/);
 		assert.deepEqual(errors, []);
+	});
+
+for (const engine of enginesAboveContract)
+	test(`yesterday is the account's, also where the clock is changed, on ${engine.name}`, async (t) => {
+		const { person, store, clock, directory } = await consoleHere(t, engine);
+		const zone = 'Australia/Adelaide';
+		await store.control.updateAccount('c-a-one', { timezone: zone });
+		await directory.refresh();
+		const ada = await person('ada@example.com', [{ aid: null, role: 'admin' }]);
+		const writer = await startWritingFor(t, store);
+		// On 4 October 2026 the clock is put forward, at 16:30 UTC of the day before: yesterday has 23 hours.
+		clock.now = Date.parse('2026-10-05T01:00:00+10:30');
+		const random = seededRandom(46);
+		const answered = Array.from({ length: 500 }, () => ({
+			clientId: directory.account('c-a-one')?.clientId ?? 0,
+			aid: 'c-a-one',
+			atMs: clock.now - Math.floor(random() * 4 * dayMs),
+			cause: random() < 0.3 ? 'invalid_request' : 'stored',
+		}));
+		const counter = new RequestCounter((counts) => writer.recordCounts(counts), assert.ifError);
+		for (const answer of answered)
+			counter.answerUpload(answer, () => ({ requestId: `r-${answer.atMs}`, keyId: 'k', detail: 'rows 0' }));
+		await counter.stop();
+		const dayOf = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
+		const own = answered.filter(({ atMs }) => dayOf.format(atMs) === '2026-10-04');
+		const failed = own.filter(({ cause }) => cause === 'invalid_request');
+		const day = { day: '2026-10-04', invalid_request: failed.length, stored: own.length - failed.length };
+		for (const query of ['days=yesterday', 'day=2026-10-04'])
+			assert.deepEqual(JSON.parse((await ada.get(`${path}/answers.json?${query}`)).body), [day]);
+		const all = JSON.parse((await ada.get(`${path}/answers.json?days=7`)).body) as (typeof day)[];
+		assert.equal(
+			all.reduce((sum, { invalid_request, stored }) => sum + invalid_request + stored, 0),
+			500,
+		);
+		const { body } = await ada.whole(`${path}?days=yesterday`);
+		assert.ok(
+			body.includes(
+				`Yesterday, ${failed.length} of ${own.length} API uploads failed: ${failed.length} invalid request.`,
+			),
+		);
+		const listed = body.matchAll(/r-(\d{13})/g).map(([, ms]) => dayOf.format(Number(ms)));
+		assert.deepEqual([...new Set(listed)], ['2026-10-04']);
+		assert.match(body, /Days and times in Australia\/Adelaide/);
+		assert.match(body, /2026-10-04 \d\d:\d\d:\d\d/);
 	});

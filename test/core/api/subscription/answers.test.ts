@@ -29,9 +29,14 @@ test('answers to uploads are counted by cause, and problems are kept without wha
 	await server.stop();
 	const known = (await store.control.accessSnapshot()).accounts.get(aid);
 	const clientId = known?.clientId ?? 0;
-	const counted = await store.control.uploadAnswers.byDay(clientId, aid, '2000-01-01');
+	const counted = await store.control.uploadAnswers.byDay(
+		clientId,
+		aid,
+		['2026-01-01', '2100-01-01'],
+		() => '2026-01-01',
+	);
 	assert.deepEqual(
-		counted.map((one) => [one.aid, one.cause, one.requests]),
+		counted.map((one) => [one.aid, one.cause, one.requests]).sort((a, b) => (`${a[1]}` < `${b[1]}` ? -1 : 1)),
 		[
 			[aid, 'conflict', 1],
 			[null, 'invalid_account', 1],
