@@ -160,7 +160,7 @@ export interface ReportQuery {
 	readonly having?: string | undefined;
 	/** Only subscriptions whose touch that is credited by this model has the properties that are chosen: first, last or last-non-direct. */
 	readonly credited?: string | undefined;
-	/** Only subscriptions that have moved so in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those that are so now. */
+	/** Only subscriptions that have changed in this way in the period: new, reactivated, expansion, contraction or ended, and of these cancelled or lapsed; or `at-risk`, those at risk now. */
 	readonly moved?: string | undefined;
 	/** Only this goal. Default: all goals. */
 	readonly goal?: string | undefined;

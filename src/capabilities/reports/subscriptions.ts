@@ -1,5 +1,5 @@
 import type { EventKind } from '../../core/domain/event-kind.ts';
-import { isWanted, touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
+import { isWanted, type Touch, touchDimensions, wantedTouch } from '../../core/domain/touch.ts';
 import { counted } from '../../core/format/numbers.ts';
 import { creditedPlace } from '../../kit/reports/attribution-model.ts';
 import { type CoursedJourney, readCoursesWith } from '../../kit/reports/courses.ts';
@@ -23,7 +23,8 @@ const maxRows = 10_000;
 /** For people. */
 const shownColumns = [
 	...(['subid', 'evt', 'acquired', 'state', 'renewals', 'refunds'] as const),
-	...(['acquisitionPence', 'renewalPence', 'refundPence', 'netPence', 'movedPence', 'channel'] as const),
+	...(['acquisitionPence', 'renewalPence', 'refundPence', 'netPence', 'movedPence'] as const),
+	...(['chosenChannel', 'channel'] as const),
 ];
 
 /** By how much the recurring revenue of each has moved in a way, of those that have. What is at risk is so now. */
@@ -41,14 +42,29 @@ function movedBy(
 			continue;
 		}
 		let before = 0;
-		for (const { kind, atMs, recurringPence: after } of movements) {
-			if (kind === moved && isIn(period, atMs))
-				all.set(journey, (all.get(journey) ?? 0) + Math.abs(after - before));
+		for (const { kind, atMs, recurringPence: after, isByWill = false } of movements) {
+			const isMoved = kind === moved || (kind === 'ended' && moved === (isByWill ? 'cancelled' : 'lapsed'));
+			if (isMoved && isIn(period, atMs)) all.set(journey, (all.get(journey) ?? 0) + Math.abs(after - before));
 			before = after;
 		}
 	}
 	return all;
 }
+
+/** The touch for which a subscription is there; undefined where touches choose nothing, or it has none that is chosen. */
+function chosenTouch({ path }: Journey, query: ReportQuery): Touch | undefined {
+	const { credited } = query;
+	const wanted = wantedTouch(query);
+	if (credited === null)
+		return wanted.length === 0 ? undefined : path.findLast((touch) => isWanted(touch, wanted));
+	const isDirect = path.map(({ channel }) => channel === 'direct');
+	const touch = path[creditedPlace(credited, isDirect)];
+	return touch && isWanted(touch, wanted) ? touch : undefined;
+}
+
+/** Where somebody came from, for people. */
+const originText = (channel: string | null, campaign: string | null) =>
+	[channel, campaign].filter(Boolean).join(' / ') || null;
 
 /** The rows behind the figures of other reports. */
 export const subscriptionsReport = reportThat({
@@ -72,27 +88,21 @@ export const subscriptionsReport = reportThat({
 	columns: {
 		subid: { isLong: true },
 		acquired: { heading: 'began' },
-		channel: { heading: 'last touch' },
 		movedPence: { isOptional: true, heading: 'change of recurring revenue' },
 		vid: { heading: 'visitor' },
 	},
 	async make({ account, query, period, calendar, asOfMs, journeys, courses: readCourses, read }) {
 		const { basis, having, credited, moved } = query;
-		const wanted = wantedTouch(query);
 		const movedPence = moved && movedBy(await readCourses(), moved, period);
 		const counted = (movedPence ? [...movedPence.keys()] : (await journeys()).journeys)
 			.map((journey) => ({
 				...journey,
 				steps: countedSteps(journey.subscription, period, basis),
 				movedPence: movedPence?.get(journey) ?? null,
+				touch: chosenTouch(journey, query),
 			}))
 			.filter(({ steps }) => movedPence || steps.some(({ kind }) => having === null || kind === having))
-			.filter(({ path }) => {
-				if (credited === null) return true;
-				const isDirect = path.map(({ channel }) => channel === 'direct');
-				const touch = path[creditedPlace(credited, isDirect)];
-				return touch !== undefined && isWanted(touch, wanted);
-			})
+			.filter(({ touch }) => credited === null || touch)
 			.sort((a, b) => startedAtMs(b.subscription) - startedAtMs(a.subscription));
 		const shown = counted.slice(0, maxRows);
 		const subids = shown.map(({ subscription }) => subscription.subid);
@@ -104,7 +114,7 @@ export const subscriptionsReport = reportThat({
 		);
 		const count = (steps: readonly { readonly kind: EventKind }[], of: EventKind) =>
 			steps.filter(({ kind }) => kind === of).length;
-		const rowOf = ({ subscription, path, steps, movedPence }: (typeof shown)[number]) => {
+		const rowOf = ({ subscription, path, steps, movedPence, touch }: (typeof shown)[number]) => {
 			const { subid, evt, owner } = subscription;
 			const { subscriptions: _, trials: _trials, ...pence } = amountsOf(steps);
 			const last = path.at(-1);
@@ -118,6 +128,8 @@ export const subscriptionsReport = reportThat({
 				...pence,
 				netPence: netPence(pence),
 				movedPence,
+				chosenChannel: touch?.channel ?? null,
+				chosenCampaign: touch?.campaign ?? null,
 				channel: last?.channel ?? null,
 				campaign: last?.campaign ?? null,
 				touches: path.length,
@@ -141,17 +153,25 @@ export const subscriptionsReport = reportThat({
 			? null
 			: `${money(totals.netPence)} net: ${counted(totals.subscriptions, 'new subscription')} (${money(totals.acquisitionPence)}), renewals ${money(totals.renewalPence)}, refunds ${money(totals.refundPence)}.`,
 	// The rest is in the files, and on the page of each.
-	parts: ({ rows }) => [
+	parts: ({ rows, credited }) => [
 		{
 			title: '',
 			rows: withColumns(
 				rows.map((row) => ({
 					...row,
-					channel: [row.channel, row.campaign].filter(Boolean).join(' / ') || null,
+					chosenChannel: originText(row.chosenChannel, row.chosenCampaign),
+					channel: originText(row.channel, row.campaign),
 				})),
 				shownColumns,
 			),
-			columns: { channel: { isLong: true } },
+			columns: {
+				chosenChannel: {
+					isOptional: true,
+					isLong: true,
+					heading: credited === null ? 'chosen touch' : 'credited touch',
+				},
+				channel: { isLong: true, heading: 'last touch' },
+			},
 		},
 	],
 	draw: () => null,

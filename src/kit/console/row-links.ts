@@ -6,6 +6,7 @@ import { addDays, addMonths } from '../reports/calendar.ts';
 import { none, notSet, other } from '../reports/label.ts';
 import type { FlatRow, Report, ReportDefinition } from '../reports/report.ts';
 import type { LinkOfCell } from '../reports/report-drawing.ts';
+import { type MovementKind, movements } from '../reports/report-query.ts';
 import { searchPath, visitorPath } from './links.ts';
 import type { AccountRequest } from './page.ts';
 import { queryText } from './view.ts';
@@ -13,7 +14,7 @@ import { queryText } from './view.ts';
 /** The subscriptions behind a figure: what they have had, or how their recurring revenue has moved. */
 interface Rows {
 	readonly having?: EventKind | null;
-	readonly moved?: null | 'new' | 'reactivated' | 'expansion' | 'contraction' | 'ended' | 'at-risk';
+	readonly moved?: MovementKind | null;
 }
 
 /** Of columns of events, whose sum is that of these rows. */
@@ -27,10 +28,9 @@ const rowsOfEvents: Readonly<Record<string, Rows>> = {
 	refundPence: { having: 'refund' },
 	netPence: {},
 };
-const kindsOfMovement = ['new', 'reactivated', 'expansion', 'contraction', 'ended'] as const;
 const rowsOfMovement: Readonly<Record<string, Rows>> = {
 	...Object.fromEntries(
-		kindsOfMovement.flatMap((moved) => [
+		movements.flatMap((moved) => [
 			[moved, { moved }],
 			[`${moved}Pence`, { moved }],
 		]),

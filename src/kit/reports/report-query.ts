@@ -90,8 +90,11 @@ const oneOrTwo = `one or two of ${touchDimensions.join(', ')}`;
 const some = `some of ${attributionModels.join(', ')}, separated by commas`;
 
 /** What a subscription's recurring revenue has done, or may do. */
-const movements = ['new', 'reactivated', 'expansion', 'contraction', 'ended', 'at-risk'] as const;
-type MovementKind = (typeof movements)[number];
+export const movements = [
+	...(['new', 'reactivated', 'expansion', 'contraction', 'ended', 'cancelled', 'lapsed'] as const),
+	'at-risk',
+] as const;
+export type MovementKind = (typeof movements)[number];
 
 /** What a report is compared with. */
 const comparisons = ['previous', 'year'] as const;
@@ -150,7 +153,7 @@ export const parameters = {
 		{ value: 'model', parse: oneOf(oneTouchModels) },
 	),
 	moved: parameter<MovementKind | null>(
-		'only subscriptions that have changed in this way in the period: new, reactivated, expansion, contraction or ended; or `at-risk`, those at risk now',
+		'only subscriptions that have changed in this way in the period: new, reactivated, expansion, contraction or ended, and of these cancelled or lapsed; or `at-risk`, those at risk now',
 		null,
 		{ value: 'movement', parse: oneOf(movements) },
 	),

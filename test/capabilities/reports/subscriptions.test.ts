@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dayMs } from '../../../src/core/durations.ts';
 import type { Report } from '../../../src/kit/reports/report.ts';
 import type { ReportQuery } from '../../../src/kit/reports/report-query.ts';
+import { reportText, tableOf } from '../../../src/kit/reports/report-table.ts';
 import { enginesAboveContract, openAccountOn } from '../../core/store/engines.ts';
+import { reportOf } from '../../reports.ts';
 import { add, report, sale, visit } from './filled.ts';
+import { day0Ms } from './made-up.ts';
 
 for (const engine of enginesAboveContract)
 	test(`the subscriptions behind a figure add up to it, on ${engine.name}`, async () => {
@@ -51,4 +55,51 @@ for (const engine of enginesAboveContract)
 			[row?.acquired, row?.channel, row?.touches, row?.renewals, row?.refunds, row?.netPence],
 			['2026-01-01', 'email', 1, 1, 1, 900],
 		);
+		const touched = async (fields: Partial<ReportQuery>) =>
+			(await made('subscriptions', fields)).rows.map(({ subid, chosenChannel, channel }) => [
+				subid,
+				chosenChannel,
+				channel,
+			]);
+		assert.deepEqual(await touched({ channel: 'paid search' }), [['S-2', 'paid search', 'direct']]);
+		assert.deepEqual(await touched({ channel: 'paid search', credited: 'last' }), []);
+		const credited = { channel: 'paid search', credited: 'last-non-direct' } as const;
+		assert.deepEqual(await touched(credited), [['S-2', 'paid search', 'direct']]);
+		const shown = reportText(reportOf('subscriptions'), await made('subscriptions', credited));
+		assert.match(shown, /credited touch +last touch/);
+		assert.doesNotMatch(
+			reportText(reportOf('subscriptions'), await made('subscriptions', {})),
+			/credited touch|chosen touch/,
+		);
+	});
+
+for (const engine of enginesAboveContract)
+	test(`those that were cancelled or lapsed are those that revenue counts, on ${engine.name}`, async () => {
+		const { store, accountId } = await openAccountOn(engine);
+		await add(store, accountId, [
+			sale('A-1', 'A', 0, 500),
+			sale('A-2', 'A', 10, -500),
+			sale('B-1', 'B', 0, 700),
+			sale('C-1', 'C', 20, 900),
+			sale('C-2', 'C', 25, 0, 'goodbye'),
+			sale('D-1', 'D', 0, 100),
+			...[30, 60, 90, 120].map((day) => sale(`D-${day}`, 'D', day, 100)),
+		]);
+		const period = { newsletter: 30 };
+		const asOf = day0Ms + 125 * dayMs;
+		const made = (kind: string, fields: Partial<ReportQuery>) =>
+			report(store, accountId, kind, { asOf, period, ...fields }, { cancellationEvt: 'goodbye' });
+		const movement = await made('movement', { every: 'month', by: [] });
+		const rows = tableOf(reportOf('movement'), movement);
+		for (const moved of ['cancelled', 'lapsed', 'ended'] as const) {
+			const own = (await made('subscriptions', { moved })).rows;
+			const sum = (name: string) => rows.reduce((total, row) => total + Number(row[name]), 0);
+			assert.equal(own.length, sum(moved), moved);
+			assert.equal(
+				own.reduce((total, { movedPence }) => total + Number(movedPence), 0),
+				sum(`${moved}Pence`),
+			);
+			const subids = { cancelled: ['A', 'C'], lapsed: ['B'], ended: ['A', 'B', 'C'] };
+			assert.deepEqual(own.map(({ subid }) => subid).sort(), subids[moved]);
+		}
 	});

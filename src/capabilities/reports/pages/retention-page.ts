@@ -1,3 +1,4 @@
+import { touchDimensions } from '../../../core/domain/touch.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { type AccountRequest, accountPage } from '../../../kit/console/page.ts';
 import { html } from '../../../kit/format/html.ts';
@@ -15,11 +16,13 @@ export const retentionPage = accountPage({
 	takesView: true,
 	async get(asked) {
 		const months = ofWholeMonths(asked);
-		const { from } = months.view;
-		return html`${from !== null && html`<p class="note">These are the subscriptions that began since ${from}: whatever period is chosen, ${leastMonths} whole months and this one at least, because it takes months to see who stays.</p>`}
-${await reportSection(months, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } })}
+		const { from, texts } = months.view;
+		const isOfTouch = touchDimensions.some((name) => texts[name]);
+		return html`${isOfTouch && html`<p class="note">These have such a touch in their path. Their channels are those of their first touches, which may be others, so they are not split by channel.</p>`}
+${from !== null && html`<p class="note">These are the subscriptions that began since ${from}: whatever period is chosen, ${leastMonths} whole months and this one at least, because it takes months to see who stays.</p>`}
+${!isOfTouch && (await reportSection(months, 'retention', { title: 'Still subscribed by channel', texts: { by: 'channel' } }))}
 ${await reportSection(months, 'retention', { title: 'Still subscribed by month of the first payment' })}
-${await reportSection(months, 'renewals', { title: 'Renewals by channel' })}`;
+${await reportSection(months, 'renewals', isOfTouch ? { texts: { by: 'none' } } : { title: 'Renewals by channel' })}`;
 	},
 });
 

@@ -1,4 +1,4 @@
-import { eventKinds } from '../../../core/domain/event-kind.ts';
+import { type EventKind, eventKinds } from '../../../core/domain/event-kind.ts';
 import { touchDimensions } from '../../../core/domain/touch.ts';
 import { reportSection } from '../../../kit/console/figures.ts';
 import { accountPage } from '../../../kit/console/page.ts';
@@ -11,8 +11,10 @@ const havingNames = {
 	acquisition: 'New',
 	renewal: 'Renewed',
 	refund: 'Refunded',
-	cancellation: 'Cancelled',
+	cancellation: 'Gave notice',
 } as const;
+/** As Revenue counts them, when they end. */
+const endedNames = { cancelled: 'Cancelled', lapsed: 'Lapsed' } as const;
 
 const movedTitles: Readonly<Record<string, string>> = {
 	new: 'Subscriptions that began in this period',
@@ -20,6 +22,8 @@ const movedTitles: Readonly<Record<string, string>> = {
 	expansion: 'Subscriptions that began to pay more in this period',
 	contraction: 'Subscriptions that began to pay less in this period',
 	ended: 'Subscriptions that ended in this period',
+	cancelled: 'Subscriptions that ended in this period, cancelled or paid back',
+	lapsed: 'Subscriptions that ended in this period, as nobody paid in time',
 	'at-risk': 'Subscriptions at risk: due, not renewed, and not lost yet',
 };
 
@@ -39,19 +43,28 @@ export const subscriptionsPage = accountPage({
 	right: 'visitors',
 	takesView: true,
 	async get(asked) {
-		const { query, view, request } = asked;
+		const { query, view, request, account } = asked;
 		const having = eventKinds.find((kind) => kind === query.get('having')) ?? null;
 		const [credited, moved] = [query.get('credited'), query.get('moved')];
 		const basis = query.get('basis') === 'cohort' ? 'cohort' : null;
-		const tab = (kind: (typeof eventKinds)[number] | null, name: string) =>
-			[request.path + queryText(view, { basis, having: kind }), name, kind === having] as const;
+		const tab = (name: string, chosen: { having?: EventKind; moved?: keyof typeof endedNames }) => {
+			const isChosen = having === (chosen.having ?? null) && moved === (chosen.moved ?? null);
+			return [request.path + queryText(view, { basis, ...chosen }), name, isChosen] as const;
+		};
+		// Without a name for it, nobody gives notice.
+		const kinds = eventKinds.filter((kind) => kind !== 'cancellation' || account.cancellationEvt !== null);
 		const isOfTouch = touchDimensions.some((name) => view.texts[name]);
-		return html`${tabs([tab(null, 'All'), ...eventKinds.map((kind) => tab(kind, havingNames[kind]))])}
+		return html`${tabs([
+			tab('All', {}),
+			...kinds.map((kind) => tab(havingNames[kind], { having: kind })),
+			tab(endedNames.cancelled, { moved: 'cancelled' }),
+			tab(endedNames.lapsed, { moved: 'lapsed' }),
+		])}
 ${await reportSection(asked, 'subscriptions', {
 	title: titleOf(moved, basis),
 	texts: { basis, having, credited, moved, compare: null },
 	isAlone: true,
 })}
-${isOfTouch && html`<p class="note">${credited === null ? 'These have such a touch in their path. A model may credit it with a part of each only.' : 'The model credits such a touch of each, which need not be its last.'}</p>`}`;
+${isOfTouch && html`<p class="note">${credited === null ? 'These have such a touch in their path. A model may credit it with a part of each only.' : 'The model credits the touch in this column, which need not be the last.'}</p>`}`;
 	},
 });

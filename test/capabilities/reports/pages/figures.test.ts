@@ -118,6 +118,26 @@ test('a page, its CSV, its JSON and the command tell the same figures; what is n
 	const rowsFile = `/console/${aid}/subscriptions/subscriptions.csv${query}&having=refund`;
 	assert.equal((await browser.get(rowsFile)).body, `\ufeff${(await caskade([...rowsArgs, '--csv'])).stdout}`);
 	assert.deepEqual(behind.totals, totals, 'rows add up to what they are behind');
+	const ended = await browser.get(`/console/${aid}/subscriptions${query}&moved=cancelled`);
+	const { rows: months } = JSON.parse(
+		(await browser.get(`/console/${aid}/reports/movement.json${query}`)).body,
+	) as { rows: { subscriptions: { cancelled: number } }[] };
+	const cancelled = months.reduce((sum, row) => sum + row.subscriptions.cancelled, 0);
+	assert.ok(cancelled > 0);
+	assert.match(ended.body, /moved=cancelled" aria-current="true">Cancelled<\/a>/);
+	assert.equal(
+		ended.body.match(/<th scope="row"/g)?.length,
+		Math.min(cancelled, 50),
+		'as Revenue counts them',
+	);
+	assert.doesNotMatch(ended.body, />Gave notice</, 'the account has no name for it');
+	const { body: ofEmail } = await browser.get(`/console/${aid}/subscriptions${query}&channel=email`);
+	const [, ...chosen] = ofEmail.split('<tr>').filter((row) => !row.includes('<th colspan'));
+	assert.ok(chosen.length > 3 && ofEmail.includes('>chosen touch<'));
+	for (const row of chosen.filter((row) => row.includes('scope="row"'))) assert.match(row, />email/, row);
+	const { body: ofOne } = await browser.get(`/console/${aid}/retention?channel=email&period=all`);
+	assert.doesNotMatch(ofOne, /by channel<|>paid search</, 'whose first touch is another');
+	assert.match(ofOne, /so they are not split by channel/);
 	const byEmail = `/visitors${query}&channel=email`;
 	const { body: came } = await browser.get(`/console/${aid}${byEmail}`);
 	const [vid] = /[0-9a-f]{32}/.exec(came.split('<h2>Who came')[1] ?? '') ?? [];
