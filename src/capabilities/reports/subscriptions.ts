@@ -20,11 +20,19 @@ import { withColumns } from '../../kit/reports/report-table.ts';
 /** More are for a program, by smaller periods. */
 const maxRows = 10_000;
 
-/** For people. */
-const shownColumns = [
-	...(['subid', 'evt', 'acquired', 'state', 'renewals', 'refunds'] as const),
-	...(['acquisitionPence', 'renewalPence', 'refundPence', 'netPence', 'movedPence'] as const),
-	...(['chosenChannel', 'channel'] as const),
+/** What figures that lead here count, of each kind of event. */
+const countedColumns = {
+	trial: [],
+	acquisition: ['acquisitionPence'],
+	renewal: ['renewals', 'renewalPence'],
+	refund: ['refunds', 'refundPence'],
+	cancellation: [],
+} as const satisfies Readonly<Record<EventKind, readonly string[]>>;
+/** For people. The rest is in the files, and on the page of each. */
+const shownColumns = ({ having, moved }: Pick<ReportQuery, 'having' | 'moved'>) => [
+	...(['subid', 'evt', 'acquired', 'state', 'chosenChannel', 'channel'] as const),
+	...(having === null ? (moved === null ? (['renewals', 'refunds'] as const) : []) : countedColumns[having]),
+	...(['movedPence', 'netPence'] as const),
 ];
 
 /** By how much the recurring revenue of each has moved in a way, of those that have. What is at risk is so now. */
@@ -152,8 +160,7 @@ export const subscriptionsReport = reportThat({
 		rows.length === 0
 			? null
 			: `${money(totals.netPence)} net: ${counted(totals.subscriptions, 'new subscription')} (${money(totals.acquisitionPence)}), renewals ${money(totals.renewalPence)}, refunds ${money(totals.refundPence)}.`,
-	// The rest is in the files, and on the page of each.
-	parts: ({ rows, credited }) => [
+	parts: ({ rows, credited, having, moved }) => [
 		{
 			title: '',
 			rows: withColumns(
@@ -162,7 +169,7 @@ export const subscriptionsReport = reportThat({
 					chosenChannel: originText(row.chosenChannel, row.chosenCampaign),
 					channel: originText(row.channel, row.campaign),
 				})),
-				shownColumns,
+				shownColumns({ having, moved }),
 			),
 			columns: {
 				chosenChannel: {

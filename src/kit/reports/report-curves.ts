@@ -47,9 +47,16 @@ interface CurveTitles {
 
 export const monthsAcross = 'months since the first payment';
 
-const [width, height, top, bottom] = [pictureWidth, 280, 14, 30];
-/** Of names at the ends of curves, in characters, and their distance from each other. */
-const [endLength, endDistance] = [24, 16];
+const [height, top, bottom] = [280, 14, 30];
+/** Of names at the ends of curves, from each other. */
+const endDistance = 16;
+/** On a telephone, names at the ends of curves are shorter, and nearer to them. In characters. */
+const sizes = [
+	{ look: 'broad', width: pictureWidth, endLength: 24, endGap: 20 },
+	{ look: 'small', width: 330, endLength: 11, endGap: 12 },
+] as const;
+/** There, more points are drawn without what they say: the table has it. */
+const maxSmallPoints = 60;
 
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
 export function curves(
@@ -70,103 +77,115 @@ export function curves(
 	const shown = shownBy({ money, isShare });
 	const labels = labelledMarks(marks, { money, isShare });
 	const left = Math.max(...labels.map((text) => text.length)) * characterWidth + 10;
-	const endNames = stacked || drawn.length < 2 ? [] : drawn.map(({ name }) => shortened(name, endLength));
-	const right = Math.max(18, ...endNames.map((name) => name.length * characterWidth + 34));
 	const placeOf = new Map(places.map((x, place) => [x, place]));
-	const plot = width - left - right;
 	const [firstNumber, lastNumber] = [Number(places[0]), Number(places.at(-1))];
-	const across = (x: string) => {
-		if (isLinear) return left + (plot * (Number(x) - firstNumber)) / (lastNumber - firstNumber || 1);
-		const place = placeOf.get(x) as number;
-		return left + plot * (isStacked ? (place + 0.5) / places.length : place / Math.max(1, places.length - 1));
-	};
 	const below = unit ? bottom + 20 : bottom;
 	const up = (y: number) => height - below - ((height - top - below) * (y - min)) / (max - min);
-	const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
-	const grid = marks.map(
-		(y, place) =>
-			html`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${labels[place]}</text>`,
-	);
-	const longest = Math.max(...places.map((x) => x.length)) * characterWidth;
-	const every = Math.ceil((places.length - 1) / Math.floor(plot / (longest + 22))) || 1;
-	const named = isLinear
-		? marksBetween(firstNumber, lastNumber)
-				.filter((mark) => mark >= firstNumber && mark <= lastNumber)
-				.map(String)
-		: places.filter((_, place) => place % every === 0);
-	const names = named.map((x) => {
-		// Names at the ends stay within the picture.
-		const [least, most] = [longest / 2, width - longest / 2];
-		const middle = Math.min(most, Math.max(least, across(x))).toFixed(1);
-		return html`<text x="${middle}" y="${height - below + 20}" text-anchor="middle">${x}</text>`;
-	});
-	if (unit)
-		names.push(
-			html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
-		);
-	const barWidth = (0.7 * plot) / places.length;
-	const lines = drawn.map(({ name, points, isDashed, isPale }, place) => {
-		const title = ({ x, y, part, told = x }: CurvePoint) =>
-			html`<title>${name && `${name}, `}${told}${part && ` (${part})`}: ${shown(y ?? 0)}</title>`;
-		if (stacked) {
-			const bars = points.map((point) => {
-				const [from, to] = (stacked.get(point) as [number, number]).map(up) as [number, number];
-				return html`<rect x="${(across(point.x) - barWidth / 2).toFixed(1)}" y="${Math.min(from, to).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${Math.abs(from - to).toFixed(1)}" fill="currentColor"${point.part && html` fill-opacity=".5"`}>${title(point)}</rect>`;
-			});
-			return html`<g class="series-${place}">${bars}</g>
-`;
-		}
-		const whole = points.filter(({ y }) => y !== null);
-		const banded = points.filter(({ low, high }) => typeof low === 'number' && typeof high === 'number');
-		const band = [
-			...banded.map(({ x, high }) => at(x, high as number)),
-			...banded.toReversed().map(({ x, low }) => at(x, low as number)),
-		];
-		// What is of a part of a day, week or month is no fall, so that its line is dashed.
-		const [solid, dashed] = [false, true].map((isOfPart) =>
-			whole
-				.slice(1)
-				.map((point, before) => [whole[before] as CurvePoint, point] as const)
-				.filter(([from, to]) => Boolean(isDashed || from.part || to.part) === isOfPart)
-				.map(([from, to]) => `M${at(from.x, from.y as number)}L${at(to.x, to.y as number)}`)
-				.join(''),
-		);
-		const dots = whole.map(
-			(point) =>
-				html`<circle cx="${across(point.x).toFixed(1)}" cy="${up(point.y as number).toFixed(1)}" ${point.part ? html`r="4" fill="none" stroke="currentColor" pointer-events="all"` : html`r="2.5" fill="currentColor"`}>${title(point)}</circle>`,
-		);
-		const shade =
-			band.length > 0 &&
-			html`<polygon points="${band.join(' ')}" fill="currentColor" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>`;
-		return html`<g class="series-${isPale ? 0 : place}${isPale && ' pale'}">${shade}${solid && html`<path d="${solid}" fill="none" stroke="currentColor" stroke-width="2"/>`}${dashed && html`<path d="${dashed}" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="5"/>`}${dots}</g>
-`;
-	});
 	const noted = given
 		? notesByPlace(given.notes, places, given.every)
 		: new Map<string, readonly DayNote[]>();
-	const noteMarks = [...noted].map(([place, own]) => {
-		const x = across(place).toFixed(1);
-		return html`<path class="noted" d="M${x} ${height - below}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
+	const isNamed = !stacked && drawn.length > 1;
+	const pointCount = drawn.reduce((sum, { points }) => sum + points.length, 0);
+	const drawings = sizes.map(({ look, width, endLength, endGap }) => {
+		const isTold = look === 'broad' || pointCount <= maxSmallPoints;
+		const endNames = isNamed ? drawn.map(({ name }) => shortened(name, endLength)) : [];
+		const right = Math.max(18, ...endNames.map((name) => name.length * characterWidth + endGap + 14));
+		const plot = width - left - right;
+		const across = (x: string) => {
+			if (isLinear) return left + (plot * (Number(x) - firstNumber)) / (lastNumber - firstNumber || 1);
+			const place = placeOf.get(x) as number;
+			return (
+				left + plot * (isStacked ? (place + 0.5) / places.length : place / Math.max(1, places.length - 1))
+			);
+		};
+		const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
+		const grid = marks.map(
+			(y, place) =>
+				html`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${labels[place]}</text>`,
+		);
+		const longest = Math.max(...places.map((x) => x.length)) * characterWidth;
+		const every = Math.ceil((places.length - 1) / Math.floor(plot / (longest + 22))) || 1;
+		const named = isLinear
+			? marksBetween(firstNumber, lastNumber)
+					.filter((mark) => mark >= firstNumber && mark <= lastNumber)
+					.map(String)
+			: places.filter((_, place) => place % every === 0);
+		const names = named.map((x) => {
+			// Names at the ends stay within the picture.
+			const [least, most] = [longest / 2, width - longest / 2];
+			const middle = Math.min(most, Math.max(least, across(x))).toFixed(1);
+			return html`<text x="${middle}" y="${height - below + 20}" text-anchor="middle">${x}</text>`;
+		});
+		if (unit)
+			names.push(
+				html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
+			);
+		const barWidth = (0.7 * plot) / places.length;
+		const lines = drawn.map(({ name, points, isDashed, isPale }, place) => {
+			const title = ({ x, y, part, told = x }: CurvePoint) =>
+				isTold && html`<title>${name && `${name}, `}${told}${part && ` (${part})`}: ${shown(y ?? 0)}</title>`;
+			if (stacked) {
+				const bars = points.map((point) => {
+					const [from, to] = (stacked.get(point) as [number, number]).map(up) as [number, number];
+					return html`<rect x="${(across(point.x) - barWidth / 2).toFixed(1)}" y="${Math.min(from, to).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${Math.abs(from - to).toFixed(1)}" fill="currentColor"${point.part && html` fill-opacity=".5"`}>${title(point)}</rect>`;
+				});
+				return html`<g class="series-${place}">${bars}</g>
 `;
-	});
-	const mark =
-		marked &&
-		html`<path class="interval" stroke-dasharray="5" d="M${across(marked.x).toFixed(1)} ${height - below}V${top}"/><text x="${(across(marked.x) + 6).toFixed(1)}" y="${top + 10}">${marked.text}</text>`;
-	const ends = endNames.flatMap((name, place) => {
-		const { points = [], isPale } = drawn[place] ?? {};
-		const last = points.findLast(({ y }) => y !== null);
-		return last ? [{ name, place: isPale ? 0 : place, x: across(last.x), y: up(last.y as number) }] : [];
-	});
-	const lowest = height - below;
-	const labelled = apart(ends, lowest).map(({ name, place, x, y, labelY }) => {
-		const from = width - right + 20;
-		return html`<path class="leader series-${place}" d="M${(x + 5).toFixed(1)} ${y.toFixed(1)}L${from - 4} ${labelY.toFixed(1)}" fill="none" stroke="currentColor"/><text x="${from}" y="${(labelY + 4).toFixed(1)}">${name}</text>`;
+			}
+			const whole = points.filter(({ y }) => y !== null);
+			const banded = points.filter(({ low, high }) => typeof low === 'number' && typeof high === 'number');
+			const band = [
+				...banded.map(({ x, high }) => at(x, high as number)),
+				...banded.toReversed().map(({ x, low }) => at(x, low as number)),
+			];
+			// What is of a part of a day, week or month is no fall, so that its line is dashed.
+			const [solid, dashed] = [false, true].map((isOfPart) =>
+				whole
+					.slice(1)
+					.map((point, before) => [whole[before] as CurvePoint, point] as const)
+					.filter(([from, to]) => Boolean(isDashed || from.part || to.part) === isOfPart)
+					.map(([from, to]) => `M${at(from.x, from.y as number)}L${at(to.x, to.y as number)}`)
+					.join(''),
+			);
+			const dots = whole
+				.filter(({ part }) => isTold || part || whole.length === 1)
+				.map(
+					(point) =>
+						html`<circle cx="${across(point.x).toFixed(1)}" cy="${up(point.y as number).toFixed(1)}" ${point.part ? html`r="4" fill="none" stroke="currentColor" pointer-events="all"` : html`r="2.5" fill="currentColor"`}>${title(point)}</circle>`,
+				);
+			const shade =
+				band.length > 0 &&
+				html`<polygon points="${band.join(' ')}" fill="currentColor" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>`;
+			return html`<g class="series-${isPale ? 0 : place}${isPale && ' pale'}">${shade}${solid && html`<path d="${solid}" fill="none" stroke="currentColor" stroke-width="2"/>`}${dashed && html`<path d="${dashed}" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="5"/>`}${dots}</g>
+`;
+		});
+		const noteMarks = [...noted].map(([place, own]) => {
+			const x = across(place).toFixed(1);
+			return html`<path class="noted" d="M${x} ${height - below}V${top - 2}l-5 -8h10l-5 8"><title>${own.map(({ day, text }) => `${day}: ${text}`).join('\n')}</title></path>
+`;
+		});
+		const markAt = marked ? across(marked.x) : 0;
+		const isMarkLeft = markAt < width / 2;
+		const mark =
+			marked &&
+			html`<path class="interval" stroke-dasharray="5" d="M${markAt.toFixed(1)} ${height - below}V${top}"/><text x="${(markAt + (isMarkLeft ? 6 : -6)).toFixed(1)}" y="${top + 10}"${!isMarkLeft && html` text-anchor="end"`}>${marked.text}</text>`;
+		const ends = endNames.flatMap((name, place) => {
+			const { points = [], isPale } = drawn[place] ?? {};
+			const last = points.findLast(({ y }) => y !== null);
+			return last ? [{ name, place: isPale ? 0 : place, x: across(last.x), y: up(last.y as number) }] : [];
+		});
+		const lowest = height - below;
+		const labelled = apart(ends, lowest).map(({ name, place, x, y, labelY }) => {
+			const from = width - right + endGap;
+			return html`<path class="leader series-${place}" d="M${(x + 5).toFixed(1)} ${y.toFixed(1)}L${from - 4} ${labelY.toFixed(1)}" fill="none" stroke="currentColor"/><text x="${from}" y="${(labelY + 4).toFixed(1)}">${name}</text>`;
+		});
+		return html`<svg class="${look} curves${given && ' time'}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
+${noteMarks}${lines}${mark}${labelled}</svg>`;
 	});
 	const rest = all.length - drawn.length;
 	return picture(
 		title,
-		html`<svg class="curves${given && ' time'}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
-${noteMarks}${lines}${mark}${labelled}</svg>`,
+		html`${drawings}`,
 		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a ${given?.every ?? 'span'} that is incomplete.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}`,
 	);
 }

@@ -25,6 +25,10 @@ interface DrawnRow {
 	readonly name: string;
 	readonly values: readonly number[];
 	readonly within: readonly number[];
+	/** What stands at its end, where that is not its values. */
+	readonly text?: string;
+	/** The rows behind it. */
+	readonly href?: string | undefined;
 }
 
 type Across = (value: number) => number;
@@ -42,7 +46,9 @@ function rowsPicture(
 	const marks = marksBetween(Math.min(0, ...all), Math.max(0, ...all), isCount ? 1 : 0);
 	const [min, max] = [marks[0] as number, marks.at(-1) as number];
 	const shown = shownBy(unit);
-	const texts = rows.map(({ values }) => values.map(shown).join(' · '));
+	const texts = rows.map(({ values, text }) => text ?? values.map(shown).join(' · '));
+	// A picture of one role has no links in it.
+	const hasLinks = rows.some(({ href }) => href !== undefined);
 	const widest = (some: readonly string[]) => Math.max(...some.map((text) => text.length)) * characterWidth;
 	const bottom = top + rows.length * rowHeight;
 	const labels = labelledMarks(marks, unit);
@@ -59,10 +65,11 @@ function rowsPicture(
 		});
 		const drawn = rows.map((row, place) => {
 			const y = top + (place + 0.5) * rowHeight;
-			return html`<text x="${from - 10}" y="${y + 5}" text-anchor="end">${shortened(look === 'small' ? (row.name.split(' · ').at(-1) as string) : row.name, nameLength)}${look !== 'small' && html`<title>${row.name}</title>`}</text>${draw(row, across, y)}<text x="${width - 2}" y="${y + 5}" text-anchor="end">${texts[place]}</text>
+			const value = html`<text x="${width - 2}" y="${y + 5}" text-anchor="end">${texts[place]}</text>`;
+			return html`<text x="${from - 10}" y="${y + 5}" text-anchor="end">${shortened(look === 'small' ? (row.name.split(' · ').at(-1) as string) : row.name, nameLength)}${look !== 'small' && html`<title>${row.name}</title>`}</text>${draw(row, across, y)}${row.href === undefined ? value : html`<a href="${row.href}">${value}</a>`}
 `;
 		});
-		return html`<svg class="${look}" viewBox="0 0 ${width} ${bottom + 4}" role="img" aria-label="${title}">${grid}
+		return html`<svg class="${look}" viewBox="0 0 ${width} ${bottom + 4}" role="${hasLinks ? 'group' : 'img'}" aria-label="${title}">${grid}
 ${drawn}</svg>`;
 	});
 	return picture(title, html`${drawings}`, after);
@@ -138,39 +145,25 @@ export interface WaterfallStep {
 /** How an amount becomes another one: totals from zero, between them what was added and taken away. */
 export function waterfall(
 	steps: readonly WaterfallStep[],
-	{ title, ...unit }: Unit & { readonly title: string },
-): Html {
+	titles: Unit & { readonly title: string },
+): Html | null {
 	let at = 0;
-	const placed = steps.map(({ isTotal = false, value, ...step }) => {
+	const looks = new Map<DrawnRow, string>();
+	const rows = steps.map(({ name, isTotal = false, value, href }) => {
 		const from = isTotal ? 0 : at;
 		at = from + value;
-		return { ...step, isTotal, value, from, to: at };
+		const text = `${!isTotal && value > 0 ? '+' : ''}${shownBy(titles)(value)}`;
+		const row = { name, text, values: [], within: [from, at], href: value === 0 ? undefined : href };
+		looks.set(row, value < 0 ? ' negative' : isTotal ? '' : ' added');
+		return row;
 	});
-	const ends = placed.flatMap(({ from, to }) => [from, to]);
-	const marks = marksBetween(Math.min(0, ...ends), Math.max(0, ...ends));
-	const [min, max] = [marks[0] as number, marks.at(-1) as number];
-	const labels = labelledMarks(marks, unit);
-	const shown = shownBy(unit);
-	const left = Math.max(...labels.map((text) => text.length)) * characterWidth + 10;
-	const [plotTop, bottom] = [24, 280];
-	const up = (value: number) => bottom - ((bottom - plotTop) * (value - min)) / (max - min);
-	const width = (pictureWidth - left) / placed.length;
-	const grid = marks.map((value, place) => {
-		const y = up(value).toFixed(1);
-		return html`<line class="${value === 0 ? 'axis' : 'grid'}" x1="${left}" x2="${pictureWidth}" y1="${y}" y2="${y}"/><text x="${left - 6}" y="${(up(value) + 4).toFixed(1)}" text-anchor="end">${labels[place]}</text>`;
-	});
-	// A picture of one role has no links in it.
-	const hasLinks = placed.some(({ href, value }) => href !== undefined && value !== 0);
-	const drawn = placed.map(({ name, isTotal, value, from, to, href }, place) => {
-		const middle = (left + (place + 0.5) * width).toFixed(1);
-		const [high, low] = [up(Math.max(from, to)), up(Math.min(from, to))];
-		const text = html`<text x="${middle}" y="${(high - 6).toFixed(1)}" text-anchor="middle">${!isTotal && value > 0 && '+'}${shown(value)}</text>`;
-		return html`<rect class="bar${value < 0 ? ' negative' : !isTotal && ' added'}" x="${(left + (place + 0.15) * width).toFixed(1)}" y="${high.toFixed(1)}" width="${(0.7 * width).toFixed(1)}" height="${Math.max(1, low - high).toFixed(1)}"/><text x="${middle}" y="${bottom + 20}" text-anchor="middle">${shortened(name, 16)}</text>${href === undefined || value === 0 ? text : html`<a href="${href}">${text}</a>`}
-`;
-	});
-	return picture(
-		title,
-		html`<svg viewBox="0 0 ${pictureWidth} ${bottom + 28}" role="${hasLinks ? 'group' : 'img'}" aria-label="${title}">${grid}
-${drawn}</svg>`,
+	return rowsPicture(
+		rows,
+		titles,
+		(row, across, y) => {
+			const [low, high] = row.within.map(across).sort((a, b) => a - b) as [number, number];
+			return html`<rect class="bar${looks.get(row)}" x="${low.toFixed(1)}" y="${y - 9}" width="${(high - low).toFixed(1)}" height="18"/>`;
+		},
+		null,
 	);
 }

@@ -52,6 +52,12 @@ test('the markup of pages that need no figures is valid', async (t) => {
 	assert.deepEqual(faults, []);
 });
 
+/** Pictures that a telephone does not show whole. The flow through a site has many steps, and more than 24 rows are drawn once. */
+const scrollingPictures = `[...document.querySelectorAll('.picture > .wide')]
+	.filter((box) => box.scrollWidth > box.clientWidth && !box.querySelector('.flow'))
+	.filter((box) => box.querySelector('.small'))
+	.map((box) => box.getAttribute('aria-label'))`;
+
 test('every page is sound: markup, reading aids, light and dark, narrow and enlarged, without breaking its own policy', {
 	skip: takesLong || withoutBrowser,
 	timeout: browserTestMs,
@@ -110,6 +116,8 @@ test('every page is sound: markup, reading aids, light and dark, narrow and enla
 				await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
 			);
 			if (wide > 0) faults.push(`${what}: scrolls sideways by ${wide} px`);
+			const scrolling: string[] = width <= 360 ? await page.evaluate(scrollingPictures) : [];
+			for (const picture of scrolling) faults.push(`${what}: ${picture} scrolls sideways`);
 		}
 		what = address;
 		const structure = await page.locator('body').ariaSnapshot();

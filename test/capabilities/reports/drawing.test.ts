@@ -126,7 +126,8 @@ test('the earlier period is a pale line beneath the same places, and what is unf
 	assert.doesNotMatch(drawn, />2026-01-0\d<\/text>/, 'but no place of its own');
 	assert.equal(
 		drawn.match(/d="M[^"]+" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray/g)?.length,
-		1,
+		2,
+		'one on screens, and one on telephones',
 	);
 	for (const name of ['now', 'before'])
 		assert.match(drawn, new RegExp(`>${name}</text>`), 'names at the ends');
@@ -137,10 +138,14 @@ test('names at the ends of curves do not stand over each other', () => {
 		name: `channel ${number}`,
 		points: [0, 1].map((x) => ({ x: String(x), y: 0.5 })),
 	}));
-	const drawn = `${curves(alike, { title: 'Left', isShare: true })}`;
-	const places = [...drawn.matchAll(/y="([\d.]+)">channel/g)].map(([, y]) => Number(y)).sort((a, b) => a - b);
-	assert.equal(places.length, 6);
-	assert.ok(places.every((y, place) => place === 0 || y - (places[place - 1] as number) >= 15));
+	const drawings = `${curves(alike, { title: 'Left', isShare: true })}`.split('</svg>').slice(0, 2);
+	for (const drawn of drawings) {
+		const places = [...drawn.matchAll(/y="([\d.]+)">channel/g)]
+			.map(([, y]) => Number(y))
+			.sort((a, b) => a - b);
+		assert.equal(places.length, 6);
+		assert.ok(places.every((y, place) => place === 0 || y - (places[place - 1] as number) >= 15));
+	}
 });
 
 test('a waterfall leads from one total to the next', () => {
@@ -153,8 +158,8 @@ test('a waterfall leads from one total to the next', () => {
 		],
 		{ title: 'Recurring' },
 	)}`;
-	const bars = [...drawn.matchAll(/<rect class="([^"]+)"[^>]* y="([\d.]+)"[^>]* height="([\d.]+)"/g)].map(
-		([, look, y, height]) => ({ look, from: Number(y), to: Number(y) + Number(height) }),
+	const bars = [...drawn.matchAll(/<rect class="([^"]+)" x="([\d.]+)"[^>]* width="([\d.]+)"/g)].map(
+		([, look, x, width]) => ({ look, from: Number(x), to: Number(x) + Number(width) }),
 	);
 	const [opening, added, ended, closing] = bars as [
 		(typeof bars)[number],
@@ -163,8 +168,8 @@ test('a waterfall leads from one total to the next', () => {
 		(typeof bars)[number],
 	];
 	assert.deepEqual([opening.look, added.look, ended.look], ['bar', 'bar added', 'bar negative']);
-	assert.ok(Math.abs(added.to - opening.from) < 0.2, 'new stands upon the opening');
-	assert.ok(Math.abs(ended.from - added.from) < 0.2, 'ended hangs from the top of what is new');
-	assert.ok(Math.abs(closing.from - ended.to) < 0.2, 'the closing is as high as what is left');
+	assert.ok(Math.abs(added.from - opening.to) < 0.2, 'new begins where the opening ends');
+	assert.ok(Math.abs(ended.to - added.to) < 0.2, 'ended goes back from the end of what is new');
+	assert.ok(Math.abs(closing.to - ended.from) < 0.2, 'the closing is what is left');
 	assert.match(drawn, /<a href="\/rows"><text/);
 });

@@ -5,9 +5,9 @@ let shown;
 
 /** The points of a picture by their place, from left to right. @param {SVGSVGElement} svg */
 function placesOf(svg) {
-	const points = [...svg.querySelectorAll('circle, g > rect')].filter(
-		(point) => point instanceof SVGGeometryElement,
-	);
+	const points = [...svg.querySelectorAll('circle, g > rect')]
+		.filter((point) => point instanceof SVGGeometryElement)
+		.filter((point) => point.textContent);
 	const places = Map.groupBy(points, (point) => {
 		const { x, width } = point.getBBox();
 		return Math.round(x + width / 2);
@@ -76,7 +76,8 @@ addEventListener('pointermove', ({ target, clientX }) => {
 });
 
 addEventListener('keydown', (event) => {
-	const svg = event.target instanceof Element && event.target.querySelector(':scope > svg.curves');
+	const all = event.target instanceof Element ? event.target.querySelectorAll(':scope > svg.curves') : [];
+	const svg = [...all].find((each) => each.clientWidth > 0);
 	if (!(svg instanceof SVGSVGElement)) return;
 	if (event.key === 'Escape') return hide();
 	const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
