@@ -127,4 +127,24 @@ test('every page is sound: markup, reading aids, light and dark, narrow and enla
 		for (const fault of await faultsOf(source)) faults.push(`${what}: ${fault}`);
 	}
 	assert.deepEqual([...new Set(faults)], []);
+	// Printed, a table that is too wide for a page that stands upright has one that lies, and fits there.
+	await page.goto(`${url}/console/${aid}/revenue?period=all`);
+	await page.locator('main[aria-busy]').waitFor({ state: 'detached' });
+	await page.evaluate("for (const data of document.querySelectorAll('details.data')) data.open = true");
+	const printed = (await page.pdf({ format: 'A4' })).toString('latin1');
+	const lies = [...printed.matchAll(/\/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]/g)].map(
+		([, across, down]) => Number(across) > Number(down),
+	);
+	assert.ok(lies.includes(true) && lies.includes(false), `pages that lie: ${lies}`);
+	await page.emulateMedia({ media: 'print', colorScheme: 'light' });
+	for (const [width, tables] of [
+		[718, 'table:not(:has(thead th:nth-child(17)))'],
+		[1047, 'table:has(thead th:nth-child(17))'],
+	] as const) {
+		await page.setViewportSize({ width, height: 1000 });
+		const widths: number[] = await page.evaluate(
+			`[...document.querySelectorAll('${tables}')].map((table) => table.getBoundingClientRect().right)`,
+		);
+		assert.ok(widths.length > 0 && widths.every((right) => right <= width), `${width}: ${widths}`);
+	}
 });
