@@ -47,33 +47,23 @@ export interface LineContext {
 const words = (maxCharacters: number) => Type.String({ maxLength: maxCharacters });
 const timeRule = 'a past time with its zone, such as 2026-01-31T10:00:00Z';
 
-const mark = (description: string) =>
-	Type.Optional(
-		Type.Union([Type.Literal(true), Type.Literal('true'), Type.Literal(''), Type.Null()], {
-			description,
-			'x-must-be': 'true',
-		}),
-	);
+const note = { description: '', examples: [] };
+const name = optional(Type.String(textLimits), textRule, note);
+const mark = Type.Optional(
+	Type.Union([Type.Literal(true), Type.Literal('true'), Type.Literal(''), Type.Null()], {
+		'x-must-be': 'true',
+	}),
+);
 
-/** Fields that only history lines have, besides those of hits and uploads. */
+/** Fields that only history lines have, besides those of hits and uploads. The last three are of exports: nothing else tells them. */
 const own = {
-	visit: optional(Type.String(textLimits), textRule, { description: 'The visit.', examples: [] }),
-	channel: optional(Type.String(textLimits), textRule, {
-		description: 'Derived from url by default.',
-		examples: [],
-	}),
-	device: optional(Type.String(textLimits), textRule, {
-		description: 'Derived from userAgent by default.',
-		examples: [],
-	}),
-	userAgent: optional(words(2000), 'a string of at most 2000 characters', { description: '', examples: [] }),
-	// What an export knows that no other field tells.
-	source: optional(Type.String(textLimits), textRule, {
-		description: 'Derived from url and referrer by default.',
-		examples: [],
-	}),
-	isByApp: mark('Only the browser of an app tells where the hit came from.'),
-	isCidUnproven: mark('Nothing proves the cid.'),
+	visit: name,
+	channel: name,
+	device: name,
+	userAgent: optional(words(2000), 'a string of at most 2000 characters', note),
+	source: name,
+	isByApp: mark,
+	isCidUnproven: mark,
 };
 const visitor = text('The visitor; any name.', ['user-4711']);
 const seed = Type.String({

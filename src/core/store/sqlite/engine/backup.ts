@@ -5,16 +5,14 @@ import { sync } from '../../sync.ts';
 import { DataFolder } from './data-folder.ts';
 import { openDatabase } from './sqlite-connection.ts';
 
+type Copied = (step: { database: string; path: string }) => void;
+
 /**
  * Copies the control database and then every account's into `target`, which becomes a data folder of its own. Each copy
  * is one consistent moment of its database; servers keep running. `target` appears only when it is complete.
  * @throws OperatorError where `target` exists and is not empty
  */
-export function copyDatabases(
-	folder: DataFolder,
-	target: string,
-	copied: (step: { database: string; path: string }) => void,
-): void {
+export function copyDatabases(folder: DataFolder, target: string, copied: Copied): void {
 	if (existsSync(target) && readdirSync(target).length > 0)
 		throw new OperatorError(`${target} is not empty; name a new folder for the backup.`);
 	const partial = new DataFolder(`${target.replace(/\/+$/, '')}.partial`);
@@ -37,11 +35,7 @@ export function copyDatabases(
 /** SQLITE_FULL */
 const diskFull = 13;
 
-function copyInto(
-	partial: DataFolder,
-	folder: DataFolder,
-	copied: (step: { database: string; path: string }) => void,
-): void {
+function copyInto(partial: DataFolder, folder: DataFolder, copied: Copied): void {
 	partial.create();
 	const copy = (database: string, from: string, to: string) => {
 		if (!existsSync(from)) throw new StorageError(`the file of account ${database} is missing`);
