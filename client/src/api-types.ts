@@ -120,7 +120,7 @@ export interface ReportQuery {
 	readonly from?: string | undefined;
 	/** The day after the last one. */
 	readonly to?: string | undefined;
-	/** Also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match; of calendar months, it is as many months before, or the same a year before. */
+	/** Also the same report for the period before, `previous`, or 52 weeks before, `year`, as of that much earlier. Weekdays match; calendar months are compared with as many months before, or the same ones a year before. */
 	readonly compare?: string | undefined;
 	/** A row for each day, week, month. Default: month in movement, the whole period in attribution and trials. */
 	readonly every?: string | undefined;
@@ -136,7 +136,7 @@ export interface ReportQuery {
 	readonly landing?: string | undefined;
 	/** Only subscriptions whose visitor is in this segment, by its id. */
 	readonly segment?: string | undefined;
-	/** `gateways`: counts visitors that are mail gateways, who are left out otherwise. */
+	/** `gateways` also counts mail gateways, which are otherwise left out. */
 	readonly include?: string | undefined;
 	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */
 	readonly by?: string | undefined;
@@ -158,7 +158,7 @@ export interface ReportQuery {
 	readonly months?: string | undefined;
 	/** Only subscriptions with such an event in the period: trial, acquisition, renewal, refund or cancellation. */
 	readonly having?: string | undefined;
-	/** Only subscriptions whose touch that is credited by this model has the properties that are chosen: first, last or last-non-direct. */
+	/** Only subscriptions for which this model credits a touch with the chosen properties: first, last or last-non-direct. */
 	readonly credited?: string | undefined;
 	/** Only subscriptions that have changed in this way in the period: new, reactivated, expansion, contraction or ended, and of these cancelled or lapsed; or `at-risk`, those at risk now. */
 	readonly moved?: string | undefined;
@@ -202,9 +202,9 @@ export interface ReportsBy<Options> {
 	readonly attribution: (aid: string, options?: Options) => Promise<Report>;
 	/** The paths to subscriptions, and how long they took. @throws CaskadeError */
 	readonly paths: (aid: string, options?: Options) => Promise<Report>;
-	/** Of who saw a page, how many began to buy and paid. @throws CaskadeError */
+	/** How many who saw a page began to buy, and paid. @throws CaskadeError */
 	readonly funnel: (aid: string, options?: Options) => Promise<Report>;
-	/** Who tries, and who pays after that. @throws CaskadeError */
+	/** Who tries, and who pays afterwards. @throws CaskadeError */
 	readonly trials: (aid: string, options?: Options) => Promise<Report>;
 	/** How subscriptions and recurring revenue grow and shrink. @throws CaskadeError */
 	readonly movement: (aid: string, options?: Options) => Promise<Report>;
@@ -214,20 +214,20 @@ export interface ReportsBy<Options> {
 	readonly renewals: (aid: string, options?: Options) => Promise<Report>;
 	/** What subscriptions earn, by month of the first payment. @throws CaskadeError */
 	readonly ltv: (aid: string, options?: Options) => Promise<Report>;
-	/** How many events are joined to a visitor. @throws CaskadeError */
+	/** How many events are matched to a visitor. @throws CaskadeError */
 	readonly coverage: (aid: string, options?: Options) => Promise<Report>;
 	/** What begins on each host, and who is lost between hosts. @throws CaskadeError */
 	readonly hosts: (aid: string, options?: Options) => Promise<Report>;
 	/** What subscriptions have cost. @throws CaskadeError */
 	readonly spend: (aid: string, options?: Options) => Promise<Report>;
-	/** What the next days will bring, and what of the last forecast came. @throws CaskadeError */
+	/** What the next days will bring, and how the last forecast fared. @throws CaskadeError */
 	readonly forecast: (aid: string, options?: Options) => Promise<Report>;
 	/** The subscriptions behind the figures of other reports. @throws CaskadeError */
 	readonly subscriptions: (aid: string, options?: Options) => Promise<Report>;
 	/** What scores predicted, and what was observed. @throws CaskadeError */
 	readonly promises: (aid: string, options?: Options) => Promise<Report>;
-	/** From which score on it pays to treat a visitor. @throws CaskadeError */
+	/** The score from which treating a visitor pays off. @throws CaskadeError */
 	readonly threshold: (aid: string, options?: Options) => Promise<Report>;
-	/** What serving a segment earned, by an experiment, and how sure that is. @throws CaskadeError */
+	/** What serving a segment earned in an experiment, and how sure that is. @throws CaskadeError */
 	readonly lift: (aid: string, options?: Options) => Promise<Report>;
 }
