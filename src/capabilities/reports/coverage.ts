@@ -10,7 +10,7 @@ import { type UnjoinableKey, unjoinableKeysOfEvents } from '../../kit/reading/mi
 import { requireExactSums } from '../../kit/reports/exact-sums.ts';
 import { isIn, type Terms } from '../../kit/reports/journey.ts';
 import { readEvents, readsAll } from '../../kit/reports/read-journeys.ts';
-import { reportThat } from '../../kit/reports/report.ts';
+import { headed, reportThat } from '../../kit/reports/report.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
 import { unknownNames } from './unknown-names.ts';
@@ -109,9 +109,7 @@ export const coverageReport = reportThat({
 			: `${formatNumber(unjoined)} of ${counted(events, 'event')} (${formatShare(unjoined / events)}) could not be matched to a visitor, so no channel gets credit for ${unjoined === 1 ? 'it' : 'them'}.${proven}`;
 	},
 	columns: {
-		tid: { heading: 'matched by transaction' },
-		cid: { heading: 'by customer id' },
-		subid: { heading: 'by subscription' },
+		...headed({ tid: 'matched by transaction', cid: 'by customer id', subid: 'by subscription' }),
 		unjoined: { heading: 'no visitor' },
 		claimed: { heading: 'only claimed', hidesZero: true },
 		tidPence: { heading: 'matched by transaction', hidesZero: true },

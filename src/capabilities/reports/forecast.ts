@@ -12,7 +12,7 @@ import {
 	planOf,
 } from '../../kit/reports/courses.ts';
 import { isIn, type Journey, type Period } from '../../kit/reports/journey.ts';
-import { reportThat } from '../../kit/reports/report.ts';
+import { headed, reportThat } from '../../kit/reports/report.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
 import { withColumns } from '../../kit/reports/report-table.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
@@ -527,8 +527,7 @@ export const forecastReport = reportThat({
 							'camePence',
 						]),
 						columns: {
-							earlierPence: { heading: 'was expected' },
-							earlierLowPence: { heading: 'low (80 %)' },
+							...headed({ earlierPence: 'was expected', earlierLowPence: 'low (80 %)' }),
 							earlierHighPence: { heading: 'high (80 %)' },
 						},
 					},
@@ -545,8 +544,7 @@ export const forecastReport = reportThat({
 });
 
 const boundsOfEighty = {
-	lowPence: { heading: 'low (80 %)' },
-	highPence: { heading: 'high (80 %)' },
+	...headed({ lowPence: 'low (80 %)', highPence: 'high (80 %)' }),
 };
 
 /** How a part is told. */

@@ -4,7 +4,7 @@ import { counted } from '../../core/format/numbers.ts';
 import { eachVisitorsHits, ownersOfTids, type VisitorsHit } from '../../kit/reading/hits-by-visitor.ts';
 import { isIn, type Period } from '../../kit/reports/journey.ts';
 import { quotedName } from '../../kit/reports/label.ts';
-import { reportThat } from '../../kit/reports/report.ts';
+import { headed, reportThat } from '../../kit/reports/report.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
 
 /** What began on the pages of a host, and what of it came as somebody new from another host of the account. */
@@ -128,8 +128,7 @@ export const hostsReport = reportThat({
 		return { rows, warnings: lostBetween(rows) };
 	},
 	columns: {
-		visitorsFromOwnHosts: { heading: 'came from another own host' },
-		joinedSales: { heading: 'matched sales' },
+		...headed({ visitorsFromOwnHosts: 'came from another own host', joinedSales: 'matched sales' }),
 		salesFromOwnHosts: { heading: 'sales of those' },
 	},
 	answer({ rows: [most, ...others] }) {

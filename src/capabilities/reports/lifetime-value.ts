@@ -3,7 +3,7 @@ import { addMonths, monthsBetween } from '../../kit/reports/calendar.ts';
 import { begunAtMs, begunIn, isPaid, type PaidJourney } from '../../kit/reports/courses.ts';
 import { columnOf, type GroupValues } from '../../kit/reports/grouping.ts';
 import { penceByAge, rounded, type Terms } from '../../kit/reports/journey.ts';
-import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
+import { type FlatRow, headed, reportThat } from '../../kit/reports/report.ts';
 import { type Curve, curves, monthsAcross } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
@@ -127,10 +127,8 @@ export const lifetimeValueReport = reportThat({
 	knowsPlans: true,
 	columns: {
 		ltvPence: { isShaded: true, heading: 'month' },
-		ltvToDatePence: { heading: 'to date' },
-		customerLtvToDatePence: { heading: 'to date by customer' },
-		ltvProjectedPence: { heading: 'projected' },
-		ltvProjectedLowPence: { heading: 'projected low' },
+		...headed({ ltvToDatePence: 'to date', customerLtvToDatePence: 'to date by customer' }),
+		...headed({ ltvProjectedPence: 'projected', ltvProjectedLowPence: 'projected low' }),
 		ltvProjectedHighPence: { heading: 'projected high' },
 	},
 	tableTitle: valueTitle,

@@ -12,7 +12,7 @@ import {
 import { columnOf, groupsOf } from '../../kit/reports/grouping.ts';
 import { ratio, rounded, type Terms } from '../../kit/reports/journey.ts';
 import { quotedName } from '../../kit/reports/label.ts';
-import { type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
+import { type FlatRow, headed, reportThat, styled } from '../../kit/reports/report.ts';
 import { curves } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
 import { Survival } from '../../kit/reports/share-interval.ts';
@@ -129,11 +129,8 @@ export const renewalsReport = reportThat({
 	knowsPlans: true,
 	columns: {
 		...styled(['refundRate', 'low', 'high'], { isShare: true }),
-		periodDays: { heading: 'days between payments' },
-		age: { heading: 'renewal' },
-		eligible: { heading: 'could have renewed' },
-		atRisk: { heading: 'due' },
-		stayed: { heading: 'of these renewed' },
+		...headed({ periodDays: 'days between payments', age: 'renewal', eligible: 'could have renewed' }),
+		...headed({ atRisk: 'due', stayed: 'of these renewed' }),
 		survivors: { isShare: true, heading: 'still subscribed' },
 	},
 	async make({ query, period, asOfMs, courses }) {

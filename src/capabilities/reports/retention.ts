@@ -5,7 +5,7 @@ import { addMonths, type Calendar, monthsBetween } from '../../kit/reports/calen
 import { begunIn, isPaid, type PaidJourney, warningsOf } from '../../kit/reports/courses.ts';
 import { columnOf, type GroupValues } from '../../kit/reports/grouping.ts';
 import { penceByAge, type Terms } from '../../kit/reports/journey.ts';
-import { type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
+import { type FlatRow, headed, reportThat, styled } from '../../kit/reports/report.ts';
 import { curves, monthsAcross } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
 import { numbered } from '../../kit/reports/report-table.ts';
@@ -229,9 +229,7 @@ export const retentionReport = reportThat({
 			title: 'All months of the first payment together, by months since',
 			rows: all.map(rowOfAge),
 			columns: {
-				age: { heading: 'months since' },
-				active: { heading: 'still subscribed' },
-				open: { heading: 'payment late' },
+				...headed({ age: 'months since', active: 'still subscribed', open: 'payment late' }),
 				mean: { heading: 'share' },
 				survival: { isShare: true, heading: 'estimate' },
 				paidEachPence: { heading: 'paid per subscription' },

@@ -29,7 +29,7 @@ import {
 	touchLabelsOf,
 } from '../../kit/reports/label.ts';
 import type { LostPaths } from '../../kit/reports/lost-paths.ts';
-import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
+import { type FlatRow, headed, reportThat } from '../../kit/reports/report.ts';
 import { curves } from '../../kit/reports/report-curves.ts';
 import { pathParameters } from '../../kit/reports/report-query.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
@@ -188,8 +188,7 @@ export const spendReport = reportThat({
 		subscriptions: { heading: 'new subscriptions' },
 		costPerSubscriptionPence: { heading: 'cost per new subscription' },
 		recovered: { isShare: true, heading: 'month' },
-		returnRatio: { heading: 'net ÷ cost' },
-		paybackMonth: { heading: 'months to payback' },
+		...headed({ returnRatio: 'net ÷ cost', paybackMonth: 'months to payback' }),
 	},
 	answer({ rows, model }, money) {
 		const [spent, net] = [sumOf(rows, (row) => row.spentPence), sumOf(rows, (row) => row.netPence)];

@@ -10,7 +10,7 @@ import {
 } from '../../kit/reports/courses.ts';
 import { allTime, type Journey } from '../../kit/reports/journey.ts';
 import { readSubscriptions } from '../../kit/reports/read-journeys.ts';
-import { type FlatRow, reportThat } from '../../kit/reports/report.ts';
+import { type FlatRow, headed, reportThat } from '../../kit/reports/report.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
 import { sumOf } from '../../kit/reports/sums.ts';
 import { unknownNames } from './unknown-names.ts';
@@ -76,14 +76,10 @@ export const summaryReport = reportThat({
 	parameters: ['asOf', 'timezone', 'evt', 'period'],
 	initial: { by: [] },
 	columns: {
-		payingSubscriptions: { heading: 'paying subscriptions' },
-		pastDueSubscriptions: { heading: 'of them past due' },
-		recurringPence: { heading: 'recurring a month' },
-		annualRecurringPence: { heading: 'recurring a year' },
-		cancelledSubscriptions: { heading: 'of them cancelled' },
-		pastDuePence: { heading: 'past due a month' },
-		leftByWill: { heading: 'left by choice in the week' },
-		lapsed: { heading: 'lapsed in the week' },
+		...headed({ payingSubscriptions: 'paying subscriptions', pastDueSubscriptions: 'of them past due' }),
+		...headed({ recurringPence: 'recurring a month', annualRecurringPence: 'recurring a year' }),
+		...headed({ cancelledSubscriptions: 'of them cancelled', pastDuePence: 'past due a month' }),
+		...headed({ leftByWill: 'left by choice in the week', lapsed: 'lapsed in the week' }),
 	},
 	async make({ query, asOfMs, calendar, read, coursesAt }) {
 		const all = await read((options) => readSubscriptions({ ...options, period: allTime }));

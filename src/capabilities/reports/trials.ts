@@ -7,7 +7,7 @@ import type { CoursedJourney } from '../../kit/reports/courses.ts';
 import { percentilesOf } from '../../kit/reports/exact-percentile.ts';
 import { type GroupValues, groupsOf } from '../../kit/reports/grouping.ts';
 import { isIn, type Period, placeOf, ratio, spansOf, type Terms } from '../../kit/reports/journey.ts';
-import { type FlatRow, reportThat, styled } from '../../kit/reports/report.ts';
+import { type FlatRow, headed, reportThat, styled } from '../../kit/reports/report.ts';
 import { curves, curvesByGroup } from '../../kit/reports/report-curves.ts';
 import { commonParameters } from '../../kit/reports/report-query.ts';
 import { bars } from '../../kit/reports/report-rows.ts';
@@ -186,9 +186,7 @@ export const trialsReport = reportThat({
 		conversionRateLow: { isShare: true, isOptional: true, heading: 'rate at least' },
 		conversionRateLikely: { isShare: true, isOptional: true, heading: 'rate likely' },
 		conversionRateHigh: { isShare: true, isOptional: true, heading: 'rate at most' },
-		daysP50: { heading: 'days to convert: half' },
-		daysP75: { heading: 'three quarters' },
-		daysP90: { heading: 'nine of ten' },
+		...headed({ daysP50: 'days to convert: half', daysP75: 'three quarters', daysP90: 'nine of ten' }),
 	},
 	async make({ query: { by, every }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();

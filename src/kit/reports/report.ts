@@ -144,6 +144,11 @@ export function styled(names: readonly string[], style: ColumnStyle): ColumnStyl
 	return Object.fromEntries(names.map((name) => [name, style]));
 }
 
+/** Headings of columns. */
+export function headed(headings: Readonly<Record<string, string>>): ColumnStyles {
+	return Object.fromEntries(Object.entries(headings).map(([name, heading]) => [name, { heading }]));
+}
+
 export interface ColumnStyle {
 	/** For people, where the name says too little. */
 	readonly heading?: string;

@@ -4,7 +4,7 @@ import { formatShare } from '../../../core/format/numbers.ts';
 import { compileRule } from '../../../core/segments/rule.ts';
 import { seededRandom } from '../../../kit/random.ts';
 import { rounded } from '../../../kit/reports/journey.ts';
-import { reportThat } from '../../../kit/reports/report.ts';
+import { headed, reportThat } from '../../../kit/reports/report.ts';
 import { curves } from '../../../kit/reports/report-curves.ts';
 import { boundsOf, poisson } from '../../../kit/reports/simulated.ts';
 import type { GoalReport } from '../judge/account-training.ts';
@@ -127,8 +127,7 @@ export const thresholdReport = reportThat({
 		'By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the value of the conversions less the cost of the treated. It uses the later rows of the training of the active model, from which it had not learned; the rows of a visitor weigh together as one. `best` has the score of the largest profit, and the rule of a segment of those above it.',
 	parameters: ['timezone', 'goal', 'cost', 'value'],
 	columns: {
-		treated: { heading: 'treated of 1,000' },
-		profitPence: { heading: 'profit of 1,000' },
+		...headed({ treated: 'treated of 1,000', profitPence: 'profit of 1,000' }),
 	},
 	async make({ account, control, query }) {
 		const { cost: costPence, value: valuePence } = query;
