@@ -83,7 +83,9 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
 		assert.deepEqual(await draining.stored(), ['before', 'on a kept connection', 'on a new connection']);
 	});
 
-test('HTTP/2: streams in flight are answered during the delay, and the client opens no new ones', async (t) => {
+test('HTTP/2: streams in flight are answered during the delay, and the client opens no new ones', {
+	skip: takesLong,
+}, async (t) => {
 	const { server, aid, key, stored } = await startWithDelay(
 		t,
 		`sqlite:${temporaryFolder(t)}`,
@@ -141,7 +143,7 @@ test('every worker reports that it is draining, and accepts uploads until the de
 	assert.deepEqual((await draining.stored()).sort(), tids);
 });
 
-test('a second signal ends the server without waiting for the delay', async (t) => {
+test('a second signal ends the server without waiting for the delay', { skip: takesLong }, async (t) => {
 	const { server } = await startWithDelay(t, `sqlite:${temporaryFolder(t)}`);
 	server.child.kill('SIGTERM');
 	await withinASecond('draining', async () => (await readiness(server)) === '{"status":"draining"}');

@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { featureRows } from '../../../src/capabilities/training/rows/dataset.ts';
 import { seededRandom } from '../../../src/kit/random.ts';
 import { customers, liftAims } from '../../proof/hillstrom.ts';
+import { takesLong } from '../../quick.ts';
 
 /** The short form of the proof of lift: a made-up file in the format of the MineThatData e-mail challenge. */
 const folder = mkdtempSync(join(tmpdir(), 'emails-'));
@@ -46,7 +47,7 @@ test('the file of the e-mail challenge is read: customers of one e-mail and of n
 	]);
 });
 
-test('lift is ordered about as well as by the baselines', () => {
+test('lift is ordered about as well as by the baselines', { skip: takesLong }, () => {
 	const aims = [...liftAims(file, 2)];
 	assert.equal(aims.length, 4);
 	const [ofWomens] = aims;

@@ -10,6 +10,7 @@ import { dayMs } from '../../../../src/core/durations.ts';
 import type { GoalModel } from '../../../../src/core/scoring/serve/goal-model.ts';
 import { madeUpHistories, madeUpStartMs } from '../../../proof/made-up-histories.ts';
 import { readerOf } from '../../../proof/plain-visitors.ts';
+import { takesLong } from '../../../quick.ts';
 
 const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults, counts: 'any' };
 const ordinary = { visitors: 700, days: 120, seed: 1, signal: 1, visits: 3, withinDays: 7 };
@@ -25,7 +26,9 @@ test('the base rate is higher for present visitors than for absent ones', async 
 	assert.ok(Math.abs((later?.[0] ?? 0) - there) < 0.15, 'of a log that has ended, as of its end');
 });
 
-test('a back-test trains as of each cut on what was known then, and compares with the outcomes', async () => {
+test('a back-test trains as of each cut on what was known then, and compares with the outcomes', {
+	skip: takesLong,
+}, async () => {
 	const extent = await reader.historyExtent(endMs);
 	const plan = cutsForBacktest(extent, sale, 2, 'hit');
 	const progress: number[] = [];

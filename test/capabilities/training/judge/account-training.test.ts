@@ -17,6 +17,7 @@ import { dayMs, hourMs } from '../../../../src/core/durations.ts';
 import type { OpenStore } from '../../../../src/core/store/store.ts';
 import { addAccount, type Engine, engines, openFor } from '../../../core/store/engines.ts';
 import { eventually } from '../../../eventually.ts';
+import { takesLong } from '../../../quick.ts';
 import { collectWork } from '../../../support.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../made-up-log.ts';
 
@@ -59,7 +60,9 @@ async function activeOf(store: OpenStore, accountId: number): Promise<string[]> 
 		.map(({ goal, scope, version }) => `${goal} ${scope} ${version}`);
 }
 
-test('the same history gives the same model on every engine, and later data changes nothing', async (t) => {
+test('the same history gives the same model on every engine, and later data changes nothing', {
+	skip: takesLong,
+}, async (t) => {
 	const trained = [];
 	for (const engine of engines) {
 		const { store, account } = await place(t, engine);
@@ -110,7 +113,9 @@ const reporting =
 		return { model, report: { ...report, ...instead } };
 	};
 
-test('a model with a likely leak waits for an operator, and its successors with the same leak do not', async (t) => {
+test('a model with a likely leak waits for an operator, and its successors with the same leak do not', {
+	skip: takesLong,
+}, async (t) => {
 	const { store, account } = await place(t, sqlite, 300);
 	const leaking = reporting({
 		leaks: [
@@ -179,7 +184,9 @@ test('nothing is stored if there is nothing to learn from', async (t) => {
 	assert.deepEqual(await store.control.models(id), []);
 });
 
-test('the newest 10 versions of each goal and scope are kept, and the active one whatever its age', async (t) => {
+test('the newest 10 versions of each goal and scope are kept, and the active one whatever its age', {
+	skip: takesLong,
+}, async (t) => {
 	const { store, account } = await place(t, sqlite, 5);
 	const about = { goals: [never], trainOn: trainOnce };
 	const [first] = await trainAt(store, account, about);
@@ -197,7 +204,9 @@ test('the newest 10 versions of each goal and scope are kept, and the active one
 	assert.equal(kept[0], oldest.version);
 });
 
-test('a version chosen by an operator stays active until training is run by hand', async (t) => {
+test('a version chosen by an operator stays active until training is run by hand', {
+	skip: takesLong,
+}, async (t) => {
 	const { store, account } = await place(t, sqlite, 300);
 	const trainOn = trainOnce;
 	const [first] = await trainAt(store, account, { trainOn });

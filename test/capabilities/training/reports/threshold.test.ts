@@ -10,6 +10,7 @@ import { featureSet } from '../../../../src/core/scoring/rows/features.ts';
 import { compileRule } from '../../../../src/core/segments/rule.ts';
 import { seededRandom } from '../../../../src/kit/random.ts';
 import { enginesAboveContract, openAccountOn } from '../../../core/store/engines.ts';
+import { takesLong } from '../../../quick.ts';
 import { report } from '../../reports/filled.ts';
 import { keepJudgedModel } from '../../reports/judged-model.ts';
 
@@ -25,7 +26,9 @@ function judged(rows: number, seed: number): LaterMeasures {
 	return { visitors: rows, visitorRate: conversions / rows, roc } as unknown as LaterMeasures;
 }
 
-test('with true scores the best cut is the cost by the value, within its interval', () => {
+test('with true scores the best cut is the cost by the value, within its interval', {
+	skip: takesLong,
+}, () => {
 	let within = 0;
 	for (let seed = 1; seed <= 40; seed++) {
 		const best = bestCut('subscription', judged(2000, seed), worth) as BestCut;

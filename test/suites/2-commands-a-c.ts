@@ -1,3 +1,0 @@
-import { runTests } from '../suites.ts';
-
-await runTests('capabilities/*/commands/[a-c]*.test.ts');

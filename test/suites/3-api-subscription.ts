@@ -1,3 +1,0 @@
-import { runTests } from '../suites.ts';
-
-await runTests('core/api/subscription/*.test.ts');
