@@ -37,6 +37,7 @@ import { controlDatabase } from './engine/postgres-control-database.ts';
 import { type MigrationReport, migrate, schemaVersion } from './engine/postgres-migrate.ts';
 import { beginReading, runSteps, runTransaction } from './engine/postgres-run-steps.ts';
 import { repeatsSetAside, sentenceOf } from './engine/repeated-events.ts';
+import { sequencesBehind } from './engine/sequences-behind.ts';
 import { ServerPool } from './engine/server-pool.ts';
 import { PostgresReader } from './queue/postgres-serving-reader.ts';
 import { PostgresWriter } from './queue/postgres-serving-writer.ts';
@@ -510,8 +511,13 @@ export class PostgresStore implements OpenStore {
 			const place = node ?? this.#servers.nameOf(address);
 			const ask = async (pool: PostgresPool) => {
 				const result = await checkSchema(check, pool, schema, 'client');
-				const collation = ownDatabase === null ? undefined : await changedCollations(pool);
-				return collation ? { ...result, ok: false, detail: `${result.detail}; ${collation}` } : result;
+				const problems = [
+					ownDatabase === null ? undefined : await changedCollations(pool),
+					result.ok && !nodes ? await sequencesBehind(pool, schema) : undefined,
+				].filter((problem) => problem !== undefined);
+				return problems.length === 0
+					? result
+					: { ...result, ok: false, detail: [result.detail, ...problems].join('; ') };
 			};
 			const asked = (silence.get(place) ?? Promise.resolve(undefined)).then(async (known) => {
 				if (known !== undefined) return { silence: known, problem: known };
