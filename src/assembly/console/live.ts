@@ -14,6 +14,10 @@ const maxStreamsOfPerson = 10;
 /** A client that has not read a page by then is gone. */
 const maxUnreadMs = 30_000;
 
+/** What a page is told that may not be seen any more: somebody may be reading it, or typing. */
+const goneText =
+	'<p class="warning" role="alert">This page is no longer updated: you were signed out, or may not see it any more. <a href="">Load it again</a></p>';
+
 /** Pages that people look at, each on a connection of server-sent events, until they no longer change. */
 export class LivePages {
 	/** Each with the person whose page it is, as soon as that is known. */
@@ -49,7 +53,8 @@ export class LivePages {
 				const isTaken = !isPage || hash === sent || response.write(`${body.replaceAll(/^/gm, 'data: ')}\n\n`);
 				sent = hash;
 				if (!isTaken && !(await this.#isRead(response, signal))) return void response.destroy();
-				if (!isPage || againAfterMs === undefined) return void response.end('event: end\ndata:\n\n');
+				if (!isPage || againAfterMs === undefined)
+					return void response.end(`event: end\ndata:${isPage ? '' : goneText}\n\n`);
 				await delay(againAfterMs, undefined, { signal });
 			}
 		} catch (error) {

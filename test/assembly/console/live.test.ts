@@ -8,17 +8,17 @@ import { eventually } from '../../eventually.ts';
 import { freePort } from '../../free-port.ts';
 import { connectTo } from '../../raw-http.ts';
 
-/** The console's port before pages of a test. @param bodyOf the page, at each time that it is asked for */
+/** The console's port before pages of a test. @param bodyOf the page, at each time that it is asked for; empty for who is signed out */
 async function start(t: TestContext, bodyOf: () => string) {
 	const port = await freePort();
+	const ofBody = (body: string) => ({ status: body === '' ? 303 : 200, body });
 	const answer = async ({
 		headers,
 	}: {
 		headers: { cookie?: string | undefined };
 	}): Promise<ConsoleAnswer> => ({
-		status: 200,
+		...ofBody(bodyOf()),
 		headers: { 'content-type': 'text/html; charset=utf-8' },
-		body: bodyOf(),
 		againAfterMs: 5,
 		personId: headers.cookie ?? 'nobody',
 	});
@@ -42,6 +42,16 @@ test('one person holds ten live pages at most, and others theirs meanwhile', asy
 	for (let count = 0; count < 13; count++) statuses.push(await open('ada'));
 	assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429, 429]);
 	assert.equal(await open('bob'), 200);
+});
+
+test('a page whose session ends elsewhere is told', async (t) => {
+	let asked = 0;
+	const port = await start(t, () => (++asked < 4 ? `page ${asked}` : ''));
+	const sent = await (await fetch(`http://127.0.0.1:${port}/console/live?of=/console/x/`)).text();
+	assert.match(
+		sent,
+		/^data: page 1\n\ndata: page 2\n\ndata: page 3\n\nevent: end\ndata:<p class="warning" role="alert">.*signed out.*\n\n$/,
+	);
 });
 
 test('a client that does not read is sent no more than fits, and no page is made for it', async (t) => {

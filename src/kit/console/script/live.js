@@ -31,7 +31,10 @@ function open() {
 	const of = encodeURIComponent(location.pathname + location.search);
 	source = new EventSource(`/console/live?of=${of}`);
 	source.onmessage = ({ data }) => show(parsed(data));
-	source.addEventListener('end', () => source?.close());
+	source.addEventListener('end', ({ data }) => {
+		source?.close();
+		document.querySelector('main')?.prepend(...parsed(data).body.children);
+	});
 	source.onerror = () => {
 		const isWaiting = document.querySelector('main[aria-busy]');
 		if (source?.readyState === EventSource.CLOSED && isWaiting) setTimeout(() => location.reload(), 2000);
