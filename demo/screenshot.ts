@@ -172,7 +172,6 @@ const otherPages: typeof pages = [
 	['came', `${aid}/visitors?period=28&channel=email`],
 	['accounts', 'accounts'],
 	['missing', `${aid}/none`],
-	['sign-in', 'sign-in'],
 ];
 
 const looks = [
@@ -230,7 +229,9 @@ async function ofLooks(folder: string): Promise<void> {
 		...all,
 		['visitor', `${values.console}${visitor}`] as const,
 		['event', `${values.console}${event}`] as const,
+		['sign-in', `${console}/sign-in`] as const,
 	]) {
+		if (name === 'sign-in') await page.context().clearCookies();
 		await page.goto(address);
 		await page.locator('main:not([aria-busy])').waitFor({ timeout: 60_000 });
 		for (const [look, viewport, media] of looks) {

@@ -113,5 +113,5 @@ export function reportQueryOf(
 export function spanLengthOf({ from, to }: View, nowMs: number): 'day' | 'week' | 'month' {
 	if (from === null) return 'month';
 	const days = ((to === null ? nowMs : Date.parse(to)) - Date.parse(from)) / dayMs;
-	return days <= 92 ? 'day' : days <= 400 ? 'week' : 'month';
+	return days <= 62 ? 'day' : days <= 400 ? 'week' : 'month';
 }

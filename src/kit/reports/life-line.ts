@@ -1,5 +1,7 @@
+import { dayMs } from '../../core/durations.ts';
 import { type Html, html } from '../format/html.ts';
 import { marksBetween } from './axis.ts';
+import { addDays, type Calendar } from './calendar.ts';
 import { legendOf, maxSeries } from './report-drawing.ts';
 import { shortened } from './report-table.ts';
 
@@ -21,17 +23,19 @@ interface LifeLine {
 	readonly title: string;
 	readonly fromMs: number;
 	readonly toMs: number;
-	/** The day of a moment, as its axis names it. */
-	readonly dayOf: (ms: number) => string;
+	/** Of the days on its axis. */
+	readonly calendar: Pick<Calendar, 'dayOf' | 'startOfDay'>;
 	readonly levels: readonly Level[];
 	readonly lanes: readonly Lane[];
 }
 
 const [width, left, right, top, levelsHeight, laneHeight] = [1080, 150, 50, 16, 170, 26];
-const days = 8;
+const maxDays = 8;
+/** Between the middles of two days on the axis. */
+const leastDistance = 90;
 
 /** Levels as step lines over time, and below them a lane for each kind of what happened. */
-export function lifeLine({ title, fromMs, toMs, dayOf, levels, lanes }: LifeLine): Html {
+export function lifeLine({ title, fromMs, toMs, calendar, levels, lanes }: LifeLine): Html {
 	const drawn = levels.filter(({ points }) => points.length > 0).slice(0, maxSeries);
 	const from = fromMs < toMs ? fromMs : toMs - 1;
 	const across = (ms: number) => left + ((width - left - right) * (ms - from)) / (toMs - from);
@@ -65,15 +69,15 @@ export function lifeLine({ title, fromMs, toMs, dayOf, levels, lanes }: LifeLine
 		return html`<text x="${left - 6}" y="${y + 17}" text-anchor="end">${shortened(name, 20)}<title>${name}</title></text><line class="grid" x1="${left}" x2="${width - right}" y1="${y + 13}" y2="${y + 13}"/>${bars}${ticks}
 `;
 	});
-	const dates = Array.from({ length: days }, (_, place) =>
-		Math.round(from + ((toMs - from) * place) / (days - 1)),
-	)
-		.map((ms) => [ms, dayOf(ms)] as const)
-		.filter(([, day], place, all) => day !== all[place - 1]?.[1])
-		.map(
-			([ms, day]) =>
-				html`<text x="${across(ms).toFixed(1)}" y="${bottom + 18}" text-anchor="middle">${day}</text>`,
-		);
+	// A day stands where it begins; the first one where the picture does, if there is room.
+	const step = Math.ceil((toMs - from) / dayMs / maxDays);
+	const days: { day: string; x: number }[] = [];
+	for (let day = calendar.dayOf(from); calendar.startOfDay(day) <= toMs; day = addDays(day, step))
+		days.push({ day, x: across(Math.max(from, calendar.startOfDay(day))) });
+	if (days[1] && days[1].x - left < leastDistance) days.shift();
+	const dates = days.map(
+		({ day, x }) => html`<text x="${x.toFixed(1)}" y="${bottom + 18}" text-anchor="middle">${day}</text>`,
+	);
 	return html`<div class="wide many" tabindex="0" role="group" aria-label="${title}"><svg class="life" viewBox="0 0 ${width} ${bottom + 26}" role="img" aria-label="${title}">${drawn.length > 0 && grid}${dates}
 ${inLanes}${lines}</svg></div>
 ${drawn.length > 0 && html`<p>${legendOf(drawn)}</p>`}`;

@@ -1,3 +1,4 @@
+import { compareTexts } from '../../core/domain/compare-texts.ts';
 import type { ShowMoney } from '../../core/format/money.ts';
 import { type Html, html } from '../format/html.ts';
 import { labelledMarks, marksBetween, shownBy } from './axis.ts';
@@ -78,6 +79,9 @@ export function curves(
 	const labels = labelledMarks(marks, { money, isShare });
 	const left = Math.max(...labels.map((text) => text.length)) * characterWidth + 10;
 	const placeOf = new Map(places.map((x, place) => [x, place]));
+	// By name, so that a channel has its colour in all pictures of a page.
+	const byName = drawn.filter(({ isPale }) => !isPale).sort((a, b) => compareTexts(a.name, b.name));
+	const colourOf = (curve: Curve) => Math.max(0, byName.indexOf(curve));
 	const [firstNumber, lastNumber] = [Number(places[0]), Number(places.at(-1))];
 	const below = unit ? bottom + 20 : bottom;
 	const up = (y: number) => height - below - ((height - top - below) * (y - min)) / (max - min);
@@ -121,7 +125,8 @@ export function curves(
 				html`<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${unit}</text>`,
 			);
 		const barWidth = (0.7 * plot) / places.length;
-		const lines = drawn.map(({ name, points, isDashed, isPale }, place) => {
+		const lines = drawn.map((curve) => {
+			const { name, points, isDashed, isPale } = curve;
 			const title = ({ x, y, part, told = x }: CurvePoint) =>
 				isTold && html`<title>${name && `${name}, `}${told}${part && ` (${part})`}: ${shown(y ?? 0)}</title>`;
 			if (stacked) {
@@ -129,7 +134,7 @@ export function curves(
 					const [from, to] = (stacked.get(point) as [number, number]).map(up) as [number, number];
 					return html`<rect x="${(across(point.x) - barWidth / 2).toFixed(1)}" y="${Math.min(from, to).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${Math.abs(from - to).toFixed(1)}" fill="currentColor"${point.part && html` fill-opacity=".5"`}>${title(point)}</rect>`;
 				});
-				return html`<g class="series-${place}">${bars}</g>
+				return html`<g class="series-${colourOf(curve)}">${bars}</g>
 `;
 			}
 			const whole = points.filter(({ y }) => y !== null);
@@ -156,7 +161,7 @@ export function curves(
 			const shade =
 				band.length > 0 &&
 				html`<polygon points="${band.join(' ')}" fill="currentColor" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>`;
-			return html`<g class="series-${isPale ? 0 : place}${isPale && ' pale'}">${shade}${solid && html`<path d="${solid}" fill="none" stroke="currentColor" stroke-width="2"/>`}${dashed && html`<path d="${dashed}" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="5"/>`}${dots}</g>
+			return html`<g class="series-${colourOf(curve)}${isPale && ' pale'}">${shade}${solid && html`<path d="${solid}" fill="none" stroke="currentColor" stroke-width="2"/>`}${dashed && html`<path d="${dashed}" fill="none" stroke="currentColor" stroke-width="2" stroke-dasharray="5"/>`}${dots}</g>
 `;
 		});
 		const noteMarks = [...noted].map(([place, own]) => {
@@ -170,14 +175,14 @@ export function curves(
 			marked &&
 			html`<path class="interval" stroke-dasharray="5" d="M${markAt.toFixed(1)} ${height - below}V${top}"/><text x="${(markAt + (isMarkLeft ? 6 : -6)).toFixed(1)}" y="${top + 10}"${!isMarkLeft && html` text-anchor="end"`}>${marked.text}</text>`;
 		const ends = endNames.flatMap((name, place) => {
-			const { points = [], isPale } = drawn[place] ?? {};
-			const last = points.findLast(({ y }) => y !== null);
-			return last ? [{ name, place: isPale ? 0 : place, x: across(last.x), y: up(last.y as number) }] : [];
+			const curve = drawn[place] as Curve;
+			const last = curve.points.findLast(({ y }) => y !== null);
+			return last ? [{ name, colour: colourOf(curve), x: across(last.x), y: up(last.y as number) }] : [];
 		});
 		const lowest = height - below;
-		const labelled = apart(ends, lowest).map(({ name, place, x, y, labelY }) => {
+		const labelled = apart(ends, lowest).map(({ name, colour, x, y, labelY }) => {
 			const from = width - right + endGap;
-			return html`<path class="leader series-${place}" d="M${(x + 5).toFixed(1)} ${y.toFixed(1)}L${from - 4} ${labelY.toFixed(1)}" fill="none" stroke="currentColor"/><text x="${from}" y="${(labelY + 4).toFixed(1)}">${name}</text>`;
+			return html`<path class="leader series-${colour}" d="M${(x + 5).toFixed(1)} ${y.toFixed(1)}L${from - 4} ${labelY.toFixed(1)}" fill="none" stroke="currentColor"/><text x="${from}" y="${(labelY + 4).toFixed(1)}">${name}</text>`;
 		});
 		return html`<svg class="${look} curves${given && ' time'}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${grid}${names}
 ${noteMarks}${lines}${mark}${labelled}</svg>`;
@@ -186,7 +191,7 @@ ${noteMarks}${lines}${mark}${labelled}</svg>`;
 	return picture(
 		title,
 		html`${drawings}`,
-		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a ${given?.every ?? 'span'} that is incomplete.</p>`}${stacked && html`<p>${legendOf(drawn)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}`,
+		html`${drawn.some(({ points }) => points.some(({ part }) => part)) && html`<p>${isStacked ? 'Pale' : 'Dashed and hollow'}: a ${given?.every ?? 'span'} that is incomplete.</p>`}${stacked && html`<p>${legendOf(byName)}</p>`}${rest > 0 && html`<p>And ${rest} more in the table.</p>`}`,
 	);
 }
 

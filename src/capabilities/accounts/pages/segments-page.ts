@@ -127,15 +127,10 @@ async function outcomes(asked: AccountRequest, draft: Segment, tried: Rule | und
 	const { account, request } = asked;
 	const shown = account.segments.slice(0, maxShown);
 	const rules = shown.map((segment) => checked(asked, segment).rule);
-	const {
-		base,
-		visitors,
-		all,
-		gatewayVisitors,
-		rules: saved,
-	} = await keptOutcomes(
-		asked,
-		rules.filter((rule) => rule !== undefined),
+	const valid = rules.filter((rule) => rule !== undefined);
+	const { base, visitors, all, gatewayVisitors, rules: saved } = await keptOutcomes(asked, valid);
+	const hasStar = saved.some(
+		({ recent }, place) => recent > 0 && base.subscribed > 0 && valid[place]?.readsScores,
 	);
 	const left = saved.values();
 	const rows = shown.map(({ id, name, rule }, place): HtmlValue[] => {
@@ -161,7 +156,7 @@ ${outcomeTable(undefined, 'Preview', preview)}</section>`,
 ${visitors === 0 && html`<p class="empty">Nobody has visited yet, so nobody is in a segment. Pages report visits through the tag, which begins with <code>vscr('setAccount', '${account.aid}'); vscr('fire');</code></p>`}
 ${rows.length === 0 ? html`<p class="empty">No segments. Add one above, or with <code>caskade segment create ${account.aid} ID</code>.</p>` : outcomeTable(asked, 'Segments', [...rows, everybody])}
 ${rows.length < account.segments.length && html`<p class="note">These are the first ${rows.length} of ${account.segments.length}.</p>`}
-${rules.some((rule) => rule?.readsScores) && html`<p class="note">* Too optimistic: the rule reads scores, whose model has learned from these days.</p>`}
+${hasStar && html`<p class="note">* Too optimistic: the rule reads scores, whose model has learned from these days.</p>`}
 ${visitors < all && html`<p class="warning">These figures are of a random sample: ${formatNumber(visitors)} of ${formatNumber(all)} visitors.</p>`}
 ${gatewaysNote(asked, gatewayVisitors)}
 <details><summary>What these figures are</summary><p>Members now match the rule at this moment, as <code>caskade segment test ${account.aid}</code> counts them. Members of the last ${outcomeDays} days are those visitors who came in the last ${outcomeDays} days and matched after one of their hits. Subscribed afterwards are those of them with a new subscription after the first such hit. The share is of these members, and times the average is their share divided by that of all visitors who came, after their first hit in these days; its bounds are of a 95 % interval. It says who subscribes, not what the segment causes: an experiment does. Rules that read scores are given what the active models say, which may have learned from these days, so their ratio looks better than it will be.</p></details></section>`;

@@ -217,7 +217,7 @@ async function lifeSection(
 	}));
 	const title = 'Timeline';
 	return html`<section class="figure" aria-labelledby="life"><h2 id="life">${title}</h2>
-${lanes.length > 0 && lifeLine({ title, fromMs, toMs: nowMs, levels, lanes, dayOf: (ms) => calendar.dayOf(ms) })}
+${lanes.length > 0 && lifeLine({ title, fromMs, toMs: nowMs, levels, lanes, calendar })}
 ${noteList(notes)}
 <footer><details><summary>What this is</summary><p>Above, what the active models say of the visitor after each visit and event, and today, knowing what was known then; below, what happened, and by the same models and rules the segments. Scores and segments are computed when they are read, so what pages were served then is not kept. The tables beneath have the same.</p></details>
 <a href="${path}/timeline.csv">CSV</a> <a href="${path}/timeline.json">JSON</a></footer></section>`;
