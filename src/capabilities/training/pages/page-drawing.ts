@@ -3,7 +3,8 @@ import type { CalibrationBin } from '../fit/measure.ts';
 import type { FigureRows } from './report-figures.ts';
 import { percent } from './report-text.ts';
 
-export const blue = '#0b63ce';
+/** As pages of the console have it, which are dark at times. */
+export const blue = 'var(--series-0, #0b63ce)';
 
 /** The side of a drawing, and the width of its margins. */
 export const size = 260;
