@@ -73,7 +73,11 @@ export function curves(
 	const known = values.filter((value) => typeof value === 'number');
 	if (known.length === 0) return null;
 	const isCount = !money && !isShare && known.every(Number.isInteger);
-	const marks = marksBetween(Math.min(0, ...known), Math.max(isShare ? 1 : 0, ...known), isCount ? 1 : 0);
+	const marks = marksBetween(
+		Math.min(0, ...known),
+		Math.max(isShare ? 1 : 0, ...known),
+		isCount || money ? 1 : 0,
+	);
 	const [min, max] = [marks[0] as number, marks.at(-1) as number];
 	const shown = shownBy({ money, isShare });
 	const labels = labelledMarks(marks, { money, isShare });

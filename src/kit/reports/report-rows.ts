@@ -43,7 +43,7 @@ function rowsPicture(
 	if (rows.length === 0) return null;
 	const all = rows.flatMap(({ values, within }) => [...values, ...within]);
 	const isCount = !unit.money && !unit.isShare && all.every(Number.isInteger);
-	const marks = marksBetween(Math.min(0, ...all), Math.max(0, ...all), isCount ? 1 : 0);
+	const marks = marksBetween(Math.min(0, ...all), Math.max(0, ...all), isCount || unit.money ? 1 : 0);
 	const [min, max] = [marks[0] as number, marks.at(-1) as number];
 	const shown = shownBy(unit);
 	const texts = rows.map(({ values, text }) => text ?? values.map(shown).join(' · '));

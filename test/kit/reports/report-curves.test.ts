@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { moneyOf } from '../../../src/core/format/money.ts';
 import { curves } from '../../../src/kit/reports/report-curves.ts';
 
 /** The number of the colour by the name at the end of each curve. */
@@ -31,4 +32,15 @@ test('an earlier time has the colour of the first curve, only paler', () => {
 		colours(['now', 'before'], (name) => name === 'before'),
 		{ now: 0, before: 0 },
 	);
+});
+
+test('an axis of money without any names no two marks alike', () => {
+	const points = [
+		{ x: '1', y: 0 },
+		{ x: '2', y: 0 },
+	];
+	const picture = String(curves([{ name: '', points }], { title: 'Net', money: moneyOf('KWD') }));
+	const [broad = ''] = picture.split('<svg class="small');
+	const marks = [...broad.matchAll(/text-anchor="end">([^<]+)</g)].map(([, text]) => text);
+	assert.equal(new Set(marks).size, marks.length, String(marks));
 });
