@@ -124,15 +124,17 @@ async function ofShop(): Promise<void> {
 		await page.waitForSelector('#segments[data-ready]');
 	}
 	const after = await firstPage(context);
-	await page.setViewportSize({ width: 2 * viewport.width + 60, height: viewport.height + 70 });
-	await page.setContent(`
+	// Not on a page of the shop, whose policy allows no inline style.
+	const both = await browser.newPage();
+	await both.setViewportSize({ width: 2 * viewport.width + 60, height: viewport.height + 70 });
+	await both.setContent(`
 		<style>
 			body { display: flex; gap: 20px; margin: 20px; background: #d9dde2; font: 15px system-ui, sans-serif }
 			figure { margin: 0 } img { display: block; margin-top: 8px; border-radius: 8px }
 		</style>
 		<figure>The first visit<img src="${before}"></figure>
 		<figure>The plans looked at three times<img src="${after}"></figure>`);
-	await save('tutorial/demo.png', await page.screenshot());
+	await save('tutorial/demo.png', await both.screenshot());
 }
 
 /** Pages by the names of their pictures. Those of one visitor and one event are found on the pages before. */
