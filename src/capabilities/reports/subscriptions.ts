@@ -60,9 +60,11 @@ function movedBy(
 }
 
 /** The touch for which a subscription is there; undefined where touches choose nothing, or it has none that is chosen. */
-function chosenTouch({ path }: Journey, query: ReportQuery): Touch | undefined {
-	const { credited } = query;
-	const wanted = wantedTouch(query);
+function chosenTouch(
+	{ path }: Journey,
+	credited: ReportQuery['credited'],
+	wanted: ReturnType<typeof wantedTouch>,
+): Touch | undefined {
 	if (credited === null)
 		return wanted.length === 0 ? undefined : path.findLast((touch) => isWanted(touch, wanted));
 	const isDirect = path.map(({ channel }) => channel === 'direct');
@@ -101,13 +103,14 @@ export const subscriptionsReport = reportThat({
 	},
 	async make({ account, query, period, calendar, asOfMs, journeys, courses: readCourses, read }) {
 		const { basis, having, credited, moved } = query;
+		const wanted = wantedTouch(query);
 		const movedPence = moved && movedBy(await readCourses(), moved, period);
 		const counted = (movedPence ? [...movedPence.keys()] : (await journeys()).journeys)
 			.map((journey) => ({
 				...journey,
 				steps: countedSteps(journey.subscription, period, basis),
 				movedPence: movedPence?.get(journey) ?? null,
-				touch: chosenTouch(journey, query),
+				touch: chosenTouch(journey, credited, wanted),
 			}))
 			.filter(({ steps }) => movedPence || steps.some(({ kind }) => having === null || kind === having))
 			.filter(({ touch }) => credited === null || touch)

@@ -28,22 +28,30 @@ class UnrecordedCounts {
 	/** When each key was used last. */
 	keyUses = new Map<string, number>();
 	experimentReads = new Map<string, ExperimentRead>();
-	readonly uploadAnswers = new Map<string, UploadAnswers>();
+	readonly uploadAnswers = new Map<string, UploadAnswers & { requests: number }>();
 	uploadProblems: UploadProblem[] = [];
 
 	/** On the way of each upload. */
-	addAnswers({ clientId, aid, cause, ...answers }: UploadAnswers): void {
-		const atMs = answers.atMs - (answers.atMs % quarterHourMs);
+	addAnswers(
+		clientId: number,
+		aid: string | null,
+		cause: string,
+		answeredMs: number,
+		requests: number,
+	): void {
+		const atMs = answeredMs - (answeredMs % quarterHourMs);
 		const name = `${clientId} ${aid} ${atMs} ${cause}`;
-		const requests = answers.requests + (this.uploadAnswers.get(name)?.requests ?? 0);
-		this.uploadAnswers.set(name, { clientId, aid, cause, atMs, requests });
+		const known = this.uploadAnswers.get(name);
+		if (known) known.requests += requests;
+		else this.uploadAnswers.set(name, { clientId, aid, cause, atMs, requests });
 	}
 
 	/** Takes back what could not be recorded. Later uses and reads count. */
 	addEarlier(earlier: UnrecordedCounts): void {
 		this.keyUses = new Map([...earlier.keyUses, ...this.keyUses]);
 		this.experimentReads = new Map([...earlier.experimentReads, ...this.experimentReads]);
-		for (const answers of earlier.uploadAnswers.values()) this.addAnswers(answers);
+		for (const { clientId, aid, cause, atMs, requests } of earlier.uploadAnswers.values())
+			this.addAnswers(clientId, aid, cause, atMs, requests);
 		this.uploadProblems = [...earlier.uploadProblems, ...this.uploadProblems].slice(-maxProblems);
 	}
 }
@@ -98,7 +106,7 @@ export class RequestCounter {
 		describe: () => Pick<UploadProblem, 'requestId' | 'keyId' | 'detail'>,
 	): void {
 		const { clientId, aid, cause, atMs } = answered;
-		this.#counted.addAnswers({ clientId, aid, cause, atMs, requests: 1 });
+		this.#counted.addAnswers(clientId, aid, cause, atMs, 1);
 		if (onlyCounted.has(cause)) return;
 		const { uploadProblems } = this.#counted;
 		uploadProblems.push({ ...answered, ...describe() });

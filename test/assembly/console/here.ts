@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Console, createConsole } from '../../../src/assembly/console/console.ts';
+import type { ConsoleOptions } from '../../../src/assembly/console/console-options.ts';
 import { openStore } from '../../../src/assembly/open-store.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
@@ -12,7 +13,7 @@ import type { SsoSettings } from '../../../src/kit/console/exchange.ts';
 import type { ComputeInBackground, ConsolePage } from '../../../src/kit/console/page.ts';
 import { compute } from '../../../src/kit/jobs/compute.ts';
 import type { ComputeJob } from '../../../src/kit/jobs/compute-jobs.ts';
-import type { Grant } from '../../../src/kit/person.ts';
+import type { Grant, PersonRole } from '../../../src/kit/person.ts';
 import type { ReportJob } from '../../../src/kit/reports/report-job.ts';
 import { addAccount, type Engine } from '../../core/store/engines.ts';
 import { parts } from '../../pages.ts';
@@ -100,30 +101,50 @@ export async function consoleHere(
 	};
 }
 
-/** The console in this process with the account of the demo, at one moment for all pages, and an operator who has signed in. */
-export async function consoleOfDemo(t: Lasting, visitors: number) {
+/** The console of a store, and a browser in which somebody with this role on all accounts has signed in. */
+export async function consoleOf(
+	t: Lasting,
+	store: OpenStore,
+	{
+		role,
+		...settings
+	}: Pick<ConsoleOptions, 'compute' | 'waitMs' | 'onError'> &
+		Partial<Pick<ConsoleOptions, 'now'>> & { readonly role: PersonRole },
+): Promise<Browser> {
+	const directory = await AccessDirectory.load(store.control, (error) =>
+		settings.onError(error, 'directory'),
+	);
+	t.after(() => directory.stop());
+	const console = createConsole({
+		store,
+		directory,
+		consoleUrl,
+		now: store.now,
+		monotonicMs: () => performance.now(),
+		parts,
+		...settings,
+	});
+	t.after(() => console.stop());
+	const person = await store.control.people.create('a@example.com', [{ aid: null, role }]);
+	const browser = new Browser(console);
+	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
+	return browser;
+}
+
+/** The console in this process with the account of the demo, at one moment for all pages, and somebody who has signed in. */
+export async function consoleOfDemo(t: Lasting, visitors: number, role: PersonRole = 'operator') {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
 	assert.equal((await caskade(['demo', '--visitors', String(visitors), ...at])).code, 0);
 	const store = await openStore(at[1] as string, {});
 	t.after(() => store.close());
 	const errors: unknown[] = [];
-	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
-	t.after(() => directory.stop());
 	const now = Date.now();
-	const console = createConsole({
-		store,
-		directory,
-		consoleUrl,
+	const browser = await consoleOf(t, store, {
+		role,
 		now: () => now,
-		monotonicMs: () => performance.now(),
-		parts,
 		onError: (error) => errors.push(error),
 		compute: computeAt(store, ({ account, query }) => runReport(store, account, query)),
 		waitMs: 60_000,
 	});
-	t.after(() => console.stop());
-	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'operator' }]);
-	const browser = new Browser(console);
-	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
-	return { browser, store, errors, now };
+	return { browser, store, errors, now, at };
 }

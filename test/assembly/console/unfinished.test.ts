@@ -1,48 +1,11 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { createConsole } from '../../../src/assembly/console/console.ts';
-import type { ConsoleOptions } from '../../../src/assembly/console/console-options.ts';
+import { test } from 'node:test';
 import { openStore } from '../../../src/assembly/open-store.ts';
-import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { runReport } from '../../../src/capabilities/reports/run-report.ts';
-import { AccessDirectory } from '../../../src/core/access/directory.ts';
 import { OperatorError } from '../../../src/core/errors.ts';
-import type { OpenStore } from '../../../src/core/store/store.ts';
 import { addAccount, engines, enginesAboveContract, startWritingFor } from '../../core/store/engines.ts';
 import { hit } from '../../core/store/made-hits.ts';
-import { parts } from '../../pages.ts';
-import { Browser, consoleUrl } from './browser.ts';
-import { computeAt } from './here.ts';
-
-/** The console of a store, and a browser in which somebody with this role has signed in. */
-async function openConsole(
-	t: TestContext,
-	store: OpenStore,
-	{
-		role,
-		compute,
-		waitMs,
-	}: Required<Pick<ConsoleOptions, 'compute' | 'waitMs'>> & { readonly role: 'viewer' | 'analyst' },
-): Promise<Browser> {
-	const directory = await AccessDirectory.load(store.control, () => {});
-	t.after(() => directory.stop());
-	const pages = createConsole({
-		store,
-		directory,
-		consoleUrl,
-		now: store.now,
-		monotonicMs: () => performance.now(),
-		parts,
-		onError: (error) => assert.fail(String(error)),
-		compute,
-		waitMs,
-	});
-	t.after(() => pages.stop());
-	const person = await store.control.people.create('a@example.com', [{ aid: null, role }]);
-	const browser = new Browser(pages);
-	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
-	return browser;
-}
+import { computeAt, consoleOf } from './here.ts';
 
 for (const engine of enginesAboveContract)
 	test(`${engine.name}: the overview does not wait for what each channel is credited with, and shows it when it is made`, async (t) => {
@@ -56,7 +19,9 @@ for (const engine of enginesAboveContract)
 			if (query.kind === 'attribution') await late.promise;
 			return runReport(store, account, query);
 		});
-		const browser = await openConsole(t, store, { role: 'viewer', compute, waitMs: 3000 });
+		const errors: unknown[] = [];
+		const onError = (error: unknown) => errors.push(error);
+		const browser = await consoleOf(t, store, { role: 'viewer', compute, waitMs: 3000, onError });
 		const unfinished = await browser.get('/console/c-a-one/');
 		assert.equal(unfinished.status, 200);
 		assert.equal(unfinished.headers.refresh, '1');
@@ -67,6 +32,7 @@ for (const engine of enginesAboveContract)
 		const finished = await browser.get('/console/c-a-one/');
 		assert.equal(finished.headers.refresh, undefined);
 		assert.doesNotMatch(finished.body, /aria-busy|is being calculated/);
+		assert.deepEqual(errors, []);
 	});
 
 test('what takes a look at thousands of visitors is no work of the thread that answers', async (t) => {
@@ -80,8 +46,11 @@ test('what takes a look at thousands of visitors is no work of the thread that a
 		await later.promise;
 		throw new OperatorError('nothing is made here');
 	}) as never;
-	const browser = await openConsole(t, store, { role: 'analyst', compute, waitMs: 300 });
+	const errors: unknown[] = [];
+	const onError = (error: unknown) => errors.push(error);
+	const browser = await consoleOf(t, store, { role: 'analyst', compute, waitMs: 300, onError });
 	for (const page of ['segments', 'scores', 'visitors?segment=all', 'visitors?goal=subscription&band=high'])
 		assert.equal((await browser.get(`/console/c-a-one/${page}`)).headers.refresh, '1', page);
+	assert.deepEqual(errors, []);
 	later.resolve();
 });

@@ -44,7 +44,6 @@ export class SignIn {
 	readonly #monotonicMs: () => number;
 	readonly #onError: (error: unknown, path: string) => void;
 	readonly #guesses = new TokenBuckets(bucketSlots);
-	readonly #notes = new TokenBuckets(bucketSlots);
 
 	constructor(options: {
 		control: ControlStore;
@@ -166,7 +165,7 @@ export class SignIn {
 	}
 
 	#noteWrong(what: 'password' | 'code', email: string): void {
-		if (!this.#notes.take(`${what} ${email}`, perNote, this.#monotonicMs()).granted) return;
+		if (!this.#guesses.take(`wrong ${what} ${email}`, perNote, this.#monotonicMs()).granted) return;
 		const note = async () =>
 			this.#control.audit.add({ who: 'somebody', action: `wrong ${what}`, about: email });
 		const noteSoon = () => note().catch((error) => this.#onError(error, 'sign-in'));

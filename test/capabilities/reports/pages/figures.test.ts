@@ -1,48 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createConsole } from '../../../../src/assembly/console/console.ts';
-import { openStore } from '../../../../src/assembly/open-store.ts';
-import { newLoginLink } from '../../../../src/capabilities/people/access/sign-in.ts';
-import { runReport } from '../../../../src/capabilities/reports/run-report.ts';
-import { AccessDirectory } from '../../../../src/core/access/directory.ts';
 import { moneyOf } from '../../../../src/core/format/money.ts';
 import { formatShare } from '../../../../src/core/format/numbers.ts';
 import { utcDay } from '../../../../src/kit/reading/kept-days.ts';
 import { addDays } from '../../../../src/kit/reports/calendar.ts';
-import { Browser, consoleUrl } from '../../../assembly/console/browser.ts';
-import { computeAt } from '../../../assembly/console/here.ts';
-import { parts } from '../../../pages.ts';
+import { consoleOfDemo } from '../../../assembly/console/here.ts';
 import { caskade, caskadeJson } from '../../../process.ts';
-import { temporaryFolder } from '../../../support.ts';
 
 const aid = 'c-a-demo-local';
 
 test('a page, its CSV, its JSON and the command tell the same figures; what is not chosen rightly is told', async (t) => {
-	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
-	assert.equal((await caskade(['demo', '--visitors', '300', ...at])).code, 0);
-	const store = await openStore(at[1] as string, {});
-	t.after(() => store.close());
-	const errors: unknown[] = [];
-	const directory = await AccessDirectory.load(store.control, (error) => errors.push(error));
-	t.after(() => directory.stop());
-	const pages = createConsole({
-		store,
-		directory,
-		consoleUrl,
-		now: store.now,
-		monotonicMs: () => performance.now(),
-		parts,
-		onError: (error) => errors.push(error),
-		compute: computeAt(store, async ({ account, query }) => runReport(store, account, query)),
-		waitMs: 60_000,
-	});
-	t.after(() => pages.stop());
-	const person = await store.control.people.create('a@example.com', [{ aid: null, role: 'analyst' }]);
-	const browser = new Browser(pages);
-	await browser.open((await newLoginLink(store.control, person, consoleUrl)).link);
-
+	const { browser, errors, now, at } = await consoleOfDemo(t, 300, 'analyst');
 	// The demo ends today, whatever day that is.
-	const today = utcDay(Date.now());
+	const today = utcDay(now);
 	const [from, to] = [addDays(today, -280), addDays(today, -28)];
 	const period = ['--from', from, '--to', to];
 	const query = `?from=${from}&to=${to}`;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { OperatorError, StorageError } from '../../../errors.ts';
 import { sync } from '../../sync.ts';
 import { DataFolder } from './data-folder.ts';
-import { openDatabase } from './sqlite-connection.ts';
+import { openDatabase, resultCode } from './sqlite-connection.ts';
 
 type Copied = (step: { database: string; path: string }) => void;
 
@@ -21,7 +21,7 @@ export function copyDatabases(folder: DataFolder, target: string, copied: Copied
 		copyInto(partial, folder, copied);
 	} catch (error) {
 		rmSync(partial.path, { recursive: true, force: true });
-		if ((error as { errcode?: number }).errcode === diskFull)
+		if (resultCode(error) === diskFull)
 			throw new OperatorError(`There is no room left for the backup in ${dirname(target)}.`, {
 				cause: error,
 			});

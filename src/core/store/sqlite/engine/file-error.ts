@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OperatorError, reasonOf } from '../../../errors.ts';
+import { resultCode } from './sqlite-connection.ts';
 
 /** SQLite's result codes for a damaged file, or one that never was a database. */
 const damageCodes: readonly unknown[] = [11, 26];
@@ -15,9 +16,8 @@ export function fileError(
 	error: unknown,
 	remedy = 'restore a backup of the data folder',
 ): unknown {
-	const { errcode } = error as { errcode?: unknown };
-	if (typeof errcode !== 'number') return error;
-	const code = errcode & 0xff;
+	const code = resultCode(error);
+	if (code === undefined) return error;
 	const sentence = damageCodes.includes(code)
 		? `${path} is damaged; ${remedy}.`
 		: roomCodes.includes(code) && freeBytes(dirname(path)) < minFreeBytes

@@ -7,13 +7,18 @@ import { pathToFileURL } from 'node:url';
  */
 export const keptLogBytes = 32 * 2 ** 20;
 
-/** SQLite's result codes for a lock that another connection holds: SQLITE_BUSY and SQLITE_LOCKED. */
-const busyCodes = new Set([5, 6]);
+/** SQLite's result code of an error, without what extends it; undefined where the error is of other origin. */
+export function resultCode(error: unknown): number | undefined {
+	const code = (error as { errcode?: unknown } | null)?.errcode;
+	return typeof code === 'number' ? code & 0xff : undefined;
+}
+
+/** For a lock that another connection holds: SQLITE_BUSY and SQLITE_LOCKED. */
+const busyCodes: ReadonlySet<number | undefined> = new Set([5, 6]);
 
 /** Whether the error is one of these, in any of their extended forms. */
 export function isBusy(error: unknown): boolean {
-	const code = (error as { errcode?: unknown } | null)?.errcode;
-	return typeof code === 'number' && busyCodes.has(code & 0xff);
+	return busyCodes.has(resultCode(error));
 }
 
 /** SQLITE_IOERR_FSYNC. */
@@ -21,8 +26,7 @@ const failedSync = 1034;
 
 /** Whether a disk failed to read, write or sync. A full disk is not such a failure. */
 export function isIoError(error: unknown): boolean {
-	const code = (error as { errcode?: unknown } | null)?.errcode;
-	return typeof code === 'number' && (code & 0xff) === 10;
+	return resultCode(error) === 10;
 }
 
 export function isFailedSync(error: unknown): boolean {
