@@ -5,7 +5,7 @@ import {
 	type ClientTable,
 	clientTableNames,
 	clientTables,
-	isNumbered,
+	numberedTables,
 } from '../../../core/store/account/client-tables.ts';
 import type { ControlContent } from '../../../core/store/control/control-store.ts';
 import {
@@ -120,7 +120,7 @@ export class PostgresCopyTarget implements CopyTarget {
 	async finish(content: ControlContent): Promise<void> {
 		for (const { id } of content.account) {
 			let last = 0;
-			for (const table of clientTableNames.filter(isNumbered))
+			for (const table of numberedTables)
 				last = Math.max(last, await this.#continueNumbersOf(this.#clientTable(id, table)));
 			await this.#client.query(`UPDATE "${this.#schemas.account(id)}".counter SET last = $1 /* copy */`, [
 				last,

@@ -51,7 +51,5 @@ export type ClientTable = keyof typeof clientTables;
 
 export const clientTableNames = Object.keys(clientTables) as ClientTable[];
 
-/** Whether the table's key is a number that the engine assigns. */
-export function isNumbered(table: ClientTable): boolean {
-	return clientTables[table].key[0] === 'id';
-}
+/** Those whose `id` the engine assigns. */
+export const numberedTables = clientTableNames.filter((table) => clientTables[table].key[0] === 'id');

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import { clientTableNames, isNumbered } from '../../account/client-tables.ts';
+import { numberedTables } from '../../account/client-tables.ts';
 import type { Query, WriteStep } from '../../steps.ts';
 import { type AccountTables, isHere, leave, type NodeTables, nameIn } from './account-tables.ts';
 import { isLockTimeout, isTransient, poolOf } from './postgres-connection.ts';
@@ -66,8 +66,6 @@ async function holdOnNode(
 export function onlyWhereItLies(client: pg.PoolClient, tables: AccountTables): string {
 	return isHere(client, tables) ? '' : `, ${nameIn(tables, 'counter')}`;
 }
-
-const numberedTables = clientTableNames.filter(isNumbered);
 
 /** How many numbers are left to processes that still draw from sequences when the database gets the extension. */
 const leftToSequences = 1_000_000;

@@ -1,4 +1,4 @@
-import { clientTableNames } from '../../account/client-tables.ts';
+import { numberedTables } from '../../account/client-tables.ts';
 import type { Queryable } from './server-capabilities.ts';
 
 /**
@@ -6,15 +6,10 @@ import type { Queryable } from './server-capabilities.ts';
  * and events get the numbers of others, so that lists leave some out.
  */
 export async function sequencesBehind(asked: Queryable, schema: string): Promise<string | undefined> {
-	// By name: the catalog has no index of schemas, and a million entries with 10,000 accounts.
-	const { rows: sequences } = await asked.query(
-		"SELECT relname FROM pg_class WHERE relname = ANY($2) AND relnamespace = $1::regnamespace AND relkind = 'S' /* sequences */",
-		[`"${schema}"`, clientTableNames.map((table) => `${table}_id_seq`)],
+	const tables = numberedTables.map(
+		(name) =>
+			`SELECT '${name}' AS name, (SELECT max(id) FROM "${schema}".${name}) AS last, last_value FROM "${schema}".${name}_id_seq`,
 	);
-	const tables = sequences.map(({ relname }) => {
-		const name = relname.slice(0, -'_id_seq'.length);
-		return `SELECT '${name}' AS name, (SELECT max(id) FROM "${schema}".${name}) AS last, last_value FROM "${schema}".${relname}`;
-	});
 	const { rows } = await asked.query(
 		`SELECT name FROM (${tables.join(' UNION ALL ')}) AS tables WHERE last > last_value /* sequences behind */`,
 	);
