@@ -147,7 +147,7 @@ async function compareOn(
 	engine: Engine,
 	{ programs, options, output, busyness }: Setting,
 ): Promise<Comparison[]> {
-	const { folder, progress } = output;
+	const { folder, print, progress } = output;
 	const postgres = engine === 'PostgreSQL' ? await PostgresServer.start(folder) : undefined;
 	const prepare = async (name: 'before' | 'now'): Promise<Prepared> => {
 		const database = postgres
@@ -162,20 +162,40 @@ async function compareOn(
 	progress(`${engine}: making visitors`);
 	const [before, now] = [await prepare('before'), await prepare('now')];
 	const prepared: Readonly<Record<Side, Prepared>> = { before, 'before again': before, now };
-	const blocks: Record<Side, Sample[]>[][] = lines.map(() => []);
+	const blocksOf = new Map(lines.map((line) => [line, [] as Record<Side, Sample[]>[]]));
 	for (let block = 1; block <= options.blocks; block++) {
 		const servers = {} as Record<Side, RunningCaskade>;
 		for (const side of sides)
 			servers[side] = await prepared[side].caskade.serve(await prepared[side].database.copy());
 		await busyness.observeIdle();
-		for (const [index, line] of lines.entries())
-			blocks[index]?.push(await takeTurns(line, servers, prepared));
+		for (const [line, blocks] of blocksOf) {
+			try {
+				blocks.push(await takeTurns(line, servers, prepared));
+			} catch (error) {
+				if (!(error instanceof FailedSide)) throw error;
+				const failure = `${engine}, ${line.name}, ${error.side}: ${error.message}`;
+				if (error.side === 'now') throw new Error(failure);
+				// What the other commit cannot do is no reason to compare nothing.
+				print(`Left out: ${failure}\n`);
+				blocksOf.delete(line);
+			}
+		}
 		busyness.observeWork();
 		progress(`${engine}: block ${block} of ${options.blocks}`);
 		for (const side of sides) await servers[side].stop();
 	}
 	await postgres?.stop();
-	return lines.map(({ name }, index) => compareSides({ engine, name, blocks: blocks[index] ?? [] }));
+	return [...blocksOf].map(([{ name }, blocks]) => compareSides({ engine, name, blocks }));
+}
+
+/** That a version has not answered as it should. */
+class FailedSide extends Error {
+	readonly side: Side;
+
+	constructor(side: Side, cause: unknown) {
+		super(cause instanceof Error ? cause.message : String(cause), { cause });
+		this.side = side;
+	}
 }
 
 /** Lets the servers do a slice of work each, in turns. */
@@ -189,7 +209,10 @@ async function takeTurns(
 	for (const side of sides) {
 		const lane = open.use(await Connections.open(servers[side].url, connections));
 		const make = line.make(prepared[side]);
-		loads[side] = (requests) => lane.send(make, requests, line.status);
+		loads[side] = (requests) =>
+			lane.send(make, requests, line.status).catch((error: unknown) => {
+				throw new FailedSide(side, error);
+			});
 	}
 	const samples: Record<Side, Sample[]> = { before: [], 'before again': [], now: [] };
 	let requests = connections * 8;

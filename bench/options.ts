@@ -62,7 +62,7 @@ export interface Options {
 export type Engine = 'SQLite' | 'PostgreSQL';
 
 export const usage = `npm run bench -- [--quick | --smoke] [--write] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
-       npm run bench -- --against REF [--sqlite] [--blocks N] [--write]
+       npm run bench -- --against REF [--engine NAME] [--blocks N] [--write]
 
 Measures the service, and a baseline for each figure in the same run. Takes about half an hour and 10 GB of disk.
 Nothing else should run on the machine.
@@ -80,7 +80,7 @@ Against another commit: clones and installs it, and lets servers of it and of th
 faster or slower by more than a commit differs from itself, and judges nothing where the machine is busy.
 
   --against REF  the commit, for example HEAD~3: about eight minutes
-  --sqlite       on SQLite alone: about three minutes
+  --engine NAME  on sqlite or postgres alone: about four minutes
   --blocks N     how often all servers are started anew (4): more tell smaller differences
   --write        adds a line to bench/history.md
 
@@ -121,13 +121,13 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
 			seconds: { type: 'string' },
 			folder: { type: 'string' },
 			against: { type: 'string' },
-			sqlite: { type: 'boolean' },
+			engine: { type: 'string' },
 			blocks: { type: 'string' },
 		},
 	});
 	if (values.help) return 'help';
-	if (values.against === undefined && (values.sqlite || values.blocks !== undefined))
-		throw new Error('--sqlite and --blocks go with --against.');
+	if (values.against === undefined && (values.engine !== undefined || values.blocks !== undefined))
+		throw new Error('--engine and --blocks go with --against.');
 	if (values.against !== undefined && (values.only || values.quick))
 		throw new Error('--only and --quick do not go with --against, which always measures the same.');
 	if (values.smoke && values.write)
@@ -142,7 +142,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
 		folder: values.folder,
 		writes: values.write ?? false,
 		against: values.against,
-		engines: values.sqlite ? ['SQLite'] : ['SQLite', 'PostgreSQL'],
+		engines: enginesOf(values.engine),
 		blocks: values.blocks === undefined ? size.blocks : wholeNumber('--blocks', values.blocks, 3),
 	};
 }
@@ -197,6 +197,13 @@ function benchmarkName(name: string): BenchmarkName {
 	if (!found)
 		throw new Error(`--only ${name}: there is no such benchmark; use one of ${benchmarkNames.join(', ')}.`);
 	return found;
+}
+
+function enginesOf(name: string | undefined): readonly Engine[] {
+	if (name === undefined) return ['SQLite', 'PostgreSQL'];
+	if (name === 'sqlite') return ['SQLite'];
+	if (name === 'postgres') return ['PostgreSQL'];
+	throw new Error(`--engine ${name}: there is no such engine; use sqlite or postgres.`);
 }
 
 function wholeNumber(flag: string, value: string, min: number): number {
