@@ -110,6 +110,20 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		assert.deepEqual(await page.evaluate('window.found'), segments);
 	});
 
+	test('what is asked before the first fire waits for its answer', async (t) => {
+		const { page } = await visit(t, [`vscr('segments',(list)=>{window.told=list})`, setAccount]);
+		await isLoaded(page);
+		await page.evaluate(`window.asked = vscr.scores(); vscr('fire')`);
+		assert.deepEqual(
+			(await page.evaluate<{ goal: string }[]>('asked')).map(({ goal }) => goal),
+			['subscription', 'return'],
+		);
+		assert.deepEqual(
+			(await page.evaluate<{ id: string }[]>('vscr.segments().then(() => told)')).map(({ id }) => id),
+			['new'],
+		);
+	});
+
 	test('two pages are one visitor and one visit', async (t) => {
 		const { page, site, hits } = await visit(t, [setAccount, fire]);
 		await page.evaluate('vscr.scores()');
@@ -351,7 +365,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 		assert.deepEqual(await cookies(page), { vscr_off: '1' });
 		await open('/other');
 		assert.equal((await hits()).length, 1);
-		assert.equal(warnings.at(-1), 'vscr: nothing is sent: opted out, by settings or #vscr-off');
+		assert.equal(warnings.at(-1), 'vscr: nothing is sent: opted out by settings or #vscr-off');
 		await open('/pricing#vscr-on');
 		assert.equal((await hits()).length, 2);
 		assert.deepEqual(said, ['Your visits are not counted.', 'Your visits are counted.']);
@@ -439,7 +453,7 @@ describe('the tag', { skip: withoutBrowser, timeout: browserTestMs }, () => {
 			const initScript = signals['Do Not Track'];
 			const { page, warnings } = await visit(t, [setAccount, fire, fire], { initScript });
 			await settle(page);
-			assert.deepEqual(warnings, ['vscr: nothing is sent: opted out, by settings or #vscr-off']);
+			assert.deepEqual(warnings, ['vscr: nothing is sent: opted out by settings or #vscr-off']);
 		});
 
 		test('nothing, where all is well', async (t) => {

@@ -52,7 +52,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	let seed: string | undefined;
 	/** The latest cask that had expired. */
 	let expired: string | undefined;
-	let begin: (() => void) | undefined;
+	let begin!: () => void;
 	/** Serialises hits: the second needs the `vid` that the first one receives. */
 	let hits: Promise<unknown> = new Promise<void>((resolve) => {
 		begin = resolve;
@@ -152,16 +152,16 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	}
 
 	async function sendAll(): Promise<void> {
-		for (let hit = unsent.shift(); hit; hit = unsent.shift()) if (!isAllowed() || !(await send(hit))) return;
+		while (unsent[0] && isAllowed()) if (!(await send(unsent.shift() as UnsentHit))) return;
 	}
 
 	function hit(): void {
 		// A tab in the background, or a prerendered page, may never be seen.
 		isDue = document.hidden;
 		if (isDue) return;
-		begin?.();
+		begin();
 		if (!aid) tell('setAccount comes before fire');
-		if (isOut) tell('nothing is sent: opted out, by settings or #vscr-off');
+		if (isOut) tell('nothing is sent: opted out by settings or #vscr-off');
 		if (!aid || !isAllowed()) return;
 		take();
 		hits = hits.then(sendAll).catch(({ message }) => tell(`no answer to the hit: ${message}`));
@@ -169,7 +169,8 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	async function ask<Entry>(list: string, path: string, again?: boolean): Promise<Entry[]> {
 		if (!isAllowed()) return [];
-		await hits;
+		// Before the first hit it is another promise than after it.
+		await hits.then(() => hits);
 		const { cask } = visitor;
 		if (!cask) return [];
 		const response = await fetch(`${server}/visscores${path}?cask=${cask}`);
