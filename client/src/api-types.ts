@@ -112,7 +112,7 @@ export interface ReportQuery {
 	readonly asOf?: string | undefined;
 	/** Time zone of days and months, such as Europe/London. Default: the account's. */
 	readonly timezone?: string | undefined;
-	/** Only subscriptions whose acquisition has this event type, or their first refund where there are only refunds. */
+	/** Only subscriptions that began with this event type, or have only refunds, the first with it. */
 	readonly evt?: string | undefined;
 	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the account's, else each subscription's own. */
 	readonly period?: string | undefined;
@@ -120,7 +120,7 @@ export interface ReportQuery {
 	readonly from?: string | undefined;
 	/** The day after the last one. */
 	readonly to?: string | undefined;
-	/** Also the same report for the period before, `previous`, or 52 weeks before, `year`, as of that much earlier. Weekdays match; calendar months are compared with as many months before, or the same ones a year before. */
+	/** Also the same report for an earlier period, as it was known then: `previous`, the one just before, or `year`, 52 weeks earlier, so that weekdays match. Calendar months are compared with calendar months. */
 	readonly compare?: string | undefined;
 	/** A row for each day, week, month. Default: month in movement, the whole period in attribution and trials. */
 	readonly every?: string | undefined;
@@ -138,7 +138,7 @@ export interface ReportQuery {
 	readonly segment?: string | undefined;
 	/** `gateways` also counts mail gateways, which are otherwise left out. */
 	readonly include?: string | undefined;
-	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */
+	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals also take evt and price. Default: channel; none in movement and retention. */
 	readonly by?: string | undefined;
 	/** How many days before conversion a touch may be credited. Default: 90. */
 	readonly lookbackDays?: string | undefined;
@@ -160,7 +160,7 @@ export interface ReportQuery {
 	readonly having?: string | undefined;
 	/** Only subscriptions for which this model credits a touch with the chosen properties: first, last or last-non-direct. */
 	readonly credited?: string | undefined;
-	/** Only subscriptions that have changed in this way in the period: new, reactivated, expansion, contraction or ended, and of these cancelled or lapsed; or `at-risk`, those at risk now. */
+	/** Only subscriptions that changed in this way in the period: new, reactivated, expansion, contraction, or ended (cancelled or lapsed for only these); or `at-risk`, those at risk now. */
 	readonly moved?: string | undefined;
 	/** Only this goal. Default: all goals. */
 	readonly goal?: string | undefined;

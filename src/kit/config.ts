@@ -109,7 +109,7 @@ export const databaseSetting = [
 /** One of several deployments that share a database address; an option of every command. */
 export const stageSetting = [
 	'--stage <name>',
-	'a deployment of its own: other data, other keys, paths under /NAME',
+	'a separate deployment under /NAME, with its own data and keys',
 	stageName,
 ] as const;
 /** An option of servers, of commands that erase, and of those that look whether something is to be erased again. */
@@ -193,7 +193,7 @@ export const serveOptions = () => [
 	),
 	setting(
 		'--node-address <list>',
-		'how to reach nodes of a Citus cluster that know each other by other names: HOST:PORT=HOST:PORT, theirs first, with commas between several',
+		'how this server reaches Citus nodes that know each other by other names: HOST:PORT=HOST:PORT, theirs first, separated by commas',
 		nodeAddresses,
 	),
 	setting(
@@ -261,7 +261,7 @@ export const serveOptions = () => [
 		'--demo',
 		'serve a demo shop at /demo/; if there are no clients yet, create one and print a curl line for it',
 	),
-	setting('--open', 'open the console in a browser, where there is a screen'),
+	setting('--open', 'open the console in a browser, if there is a screen'),
 ];
 
 type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (

@@ -771,7 +771,7 @@ export function renewals(log: Log, asked: Asked): Figures {
 		figures.set(`${name} days`, Number.isNaN(middle) ? null : new About(middle, 0.005_1));
 		const refunded = own.filter(({ events }) => events.some(({ rvn }) => rvn < 0));
 		figures.set(`${name} refunds`, ratio(refunded.length, own.length));
-		// Nothing tells how often their first price is paid, so there is no age.
+		// It is unknown how often their first price is paid, so there is no age.
 		if (told === null) continue;
 		const times = own.map(({ tried }) => timesOf(tried.payments, asked));
 		const steps: [stayed: number, of: number][] = [];

@@ -77,7 +77,7 @@ function compare({ command, output }: Shown, printed: string, isWhole: boolean):
 		? known
 		: known.filter(
 				(line) =>
-					!/^In .+ pairs of one |^(Version|Visitors who converted|The base rate)|^By linear, |^[a-z ]+( {2}0( %)?)+$/.test(
+					!/^Somebody .+ pairs|^(Version|Visitors who converted|The base rate)|^By linear, |^[a-z ]+( {2}0( %)?)+$/.test(
 						line,
 					),
 			);

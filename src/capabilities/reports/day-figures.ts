@@ -249,15 +249,11 @@ export async function* checkDays(
 		const wrong: string[] = [];
 		for (const { day } of kept)
 			if (!(await store.read(id, followsFromLog(day, cancellationEvt)))) wrong.push(day);
-		const check = `days of ${aid}`;
-		if (wrong.length === 0)
-			yield { check, ok: true, detail: `the figures kept of ${kept.length} days follow from the log` };
-		else
-			yield {
-				check,
-				ok: false,
-				detail: `the figures kept of ${wrong.length} of ${kept.length} days, such as ${wrong[0]}, do not follow from the log: 'caskade visitor rebuild ${aid}' makes all anew`,
-			};
+		const ok = wrong.length === 0;
+		const detail = ok
+			? `the stored figures of ${kept.length} days agree with the log`
+			: `the stored figures of ${wrong.length} of ${kept.length} days, such as ${wrong[0]}, disagree with the log: 'caskade visitor rebuild ${aid}' calculates all again`;
+		yield { check: `days of ${aid}`, ok, detail };
 	}
 }
 

@@ -429,7 +429,7 @@ function unknownRates(journeys: readonly PaidJourney[], renewals: Renewals): str
 		`The plans of ${some.length} of ${journeys.length} subscriptions have never come due, so nothing tells how many renew: anything from none to all of what is due is possible.`,
 		...(unknown.length > 0
 			? [
-					`Nothing tells how often ${unknown.length} of them are paid: they are assumed to be monthly or, once that time is over, of the next longer plan. Set it with 'caskade account update --renewal-days'.`,
+					`It is unknown how often ${unknown.length} of them are paid: they are assumed to be monthly or, once that time is over, of the next longer plan. Set it with 'caskade account update --renewal-days'.`,
 				]
 			: []),
 	];
@@ -469,7 +469,7 @@ export const forecastReport = reportThat({
 	title: 'Forecast',
 	summary: 'what the next days will bring, and how the last forecast fared',
 	definition:
-		'What will be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones (`projected` of `ltv`), and by ended ones that come back (`returns`), less refunds; with 80 % bounds (`lowPence`, `highPence`). `newBusiness` says which method predicted the new business, and how far off each was in the past of the account. Beside it are the forecast of as many days ago, from what was known then (`earlierPence` with its bounds), and what came of it (`camePence`); null where nothing was known then.',
+		'What will be paid in the next days (`expectedPence`): by new subscriptions, for their renewals, for renewals of the present ones (`projected` of `ltv`), and by ended ones that come back (`returns`), less refunds; with 80 % bounds (`lowPence`, `highPence`). `newBusiness` says which method predicted the new business, and how far off each was in the past of the account. Beside it are the forecast made as many days ago, from what was known then (`earlierPence` with its bounds), and what was really paid (`camePence`); null where nothing was known then.',
 	parameters: ['asOf', 'timezone', 'days', 'evt'],
 	async make({ query, asOfMs, calendar, courses, coursesAt }) {
 		const { days } = query;

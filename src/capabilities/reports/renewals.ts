@@ -39,7 +39,7 @@ export function describeRenewals(
 			return {
 				...values,
 				evt: subscription.evt,
-				// The median of their cadences; null if nothing tells how often they are paid.
+				// The median of their cadences; null if it is unknown how often they are paid.
 				periodDays: days.length > 0 ? rounded(medianOf(days), 2) : null,
 				subscriptions: own.length,
 				eligible: ages.map(({ eligible }) => eligible),

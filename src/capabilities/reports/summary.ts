@@ -20,7 +20,7 @@ const daysBefore = 7;
 interface Standing {
 	readonly payingSubscriptions: number;
 	readonly pastDueSubscriptions: number;
-	/** Null where nothing tells how often anybody pays. */
+	/** Null where it is unknown how often anybody pays. */
 	readonly recurringPence: number | null;
 	readonly annualRecurringPence: number | null;
 	readonly pastDuePence: number | null;

@@ -145,13 +145,13 @@ export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = tru
 		const evts = [...new Set(unknown.map(({ subscription: { evt } }) => quotedName(evt)))];
 		const days = evts.slice(0, 3).map((evt) => `${evt}=DAYS`);
 		warnings.push(
-			`Nothing tells how often ${unknown.length} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it for one report with --period ${days.join(',')}, or for all with 'caskade account update --renewal-days'.`,
+			`It is unknown how often ${unknown.length} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it for one report with --period ${days.join(',')}, or for all with 'caskade account update --renewal-days'.`,
 		);
 	}
 	const borrowed = paid.filter(({ course: { isBorrowed } }) => isBorrowed);
 	for (const [evt, own] of [...Map.groupBy(borrowed, ({ subscription }) => subscription.evt)].slice(0, 3))
 		warnings.push(
-			`No subscription with the event type ${quotedName(evt)} has been renewed yet, so ${counted(own.length, 'subscription is', 'subscriptions are')} taken to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Set how often, or that it is paid once, among the settings or by 'caskade account update --renewal-days ${quotedName(evt)}=never'. ${replacesAll}`,
+			`No subscription with the event type ${quotedName(evt)} has been renewed yet, so ${counted(own.length, 'subscription is', 'subscriptions are')} assumed to be paid every ${rounded(own[0]?.course.cadence?.days ?? 0, 0)} days, as others are. Set how often, or that it is paid once, in the settings or with 'caskade account update --renewal-days ${quotedName(evt)}=never'. ${replacesAll}`,
 		);
 	const skipped = paid.filter(hasSkipped).length;
 	if (skipped >= minWarned && skipped >= minWarnedShare * paid.length)
@@ -161,7 +161,7 @@ export function warningsOf(journeys: readonly CoursedJourney[], { isLatest = tru
 	const unclear = courses.filter(({ cadence, state }) => cadence?.isUnclear && state !== 'ended').length;
 	if (unclear >= minWarned && unclear >= minWarnedShare * paid.length)
 		warnings.push(
-			`${unclear} of ${courses.length} subscriptions have a price that is paid at several intervals, and have not renewed yet. They are taken to be paid at the shortest that is not over, and their recurring revenue may change once they renew.`,
+			`${unclear} of ${courses.length} subscriptions have a price that is paid at several intervals, and have not renewed yet. They are assumed to be paid at the shortest that is not over, and their recurring revenue may change once they renew.`,
 		);
 	return warnings;
 }
@@ -175,11 +175,11 @@ export function assumedRenewals(
 	if (unrenewed.length === 0) return null;
 	const assumed = unrenewed.slice(0, maxAssumed).map((evt) => {
 		const set = renewalDays[evt];
-		if (set === 'never') return `'${evt}' is taken to be paid once, as is set`;
-		if (set !== undefined) return `'${evt}' is assumed to be paid every ${set} days, as is set`;
+		if (set === 'never') return `'${evt}' is paid once, as set`;
+		if (set !== undefined) return `'${evt}' is assumed to be paid every ${set} days, as set`;
 		const ofPrices = prices.flatMap(([of, , days]) => (of === evt ? days : []));
 		const borrowed = [...new Set(ofPrices.length > 0 ? ofPrices : all)].sort((a, b) => a - b);
-		if (borrowed.length === 0) return `nothing tells how often '${evt}' is paid`;
+		if (borrowed.length === 0) return `it is unknown how often '${evt}' is paid`;
 		const days = borrowed.map((each) => rounded(each, 0)).join(' or ');
 		return `'${evt}' is assumed to be paid every ${days} days, as others are`;
 	});
@@ -192,7 +192,7 @@ export function assumedRenewals(
 }
 
 /** Whoever sets one must know it: what was set before is not kept. */
-const replacesAll = 'Name what is set again: it replaces all of it.';
+const replacesAll = 'This replaces the whole list, so repeat what should stay.';
 
 /** More are only counted. */
 const maxAssumed = 10;

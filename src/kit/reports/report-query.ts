@@ -75,9 +75,7 @@ function filter(text: string, notation = names): Parameter<string | null> {
 const labelFilters = Object.fromEntries(
 	eventLabelNames.map((name) => [
 		name,
-		filter(
-			`whose acquisition has this ${eventLabels[name]}, or their first refund where there are only refunds`,
-		),
+		filter(`that began with this ${eventLabels[name]}, or have only refunds, the first with it`),
 	]),
 ) as Record<EventLabel, Parameter<string | null>>;
 
@@ -117,12 +115,12 @@ export const parameters = {
 		"the account's",
 	),
 	compare: parameter<ComparedWith | null>(
-		'also the same report for the period before, `previous`, or 52 weeks before, `year`, as of that much earlier. Weekdays match; calendar months are compared with as many months before, or the same ones a year before',
+		'also the same report for an earlier period, as it was known then: `previous`, the one just before, or `year`, 52 weeks earlier, so that weekdays match. Calendar months are compared with calendar months',
 		null,
 		{ value: 'with', parse: oneOf(comparisons) },
 	),
 	by: parameter<Grouping>(
-		`${oneOrTwo}, separated by a comma, or none. Reports on renewals know ${planDimensions.join(' and ')}, too`,
+		`${oneOrTwo}, separated by a comma, or none. Reports on renewals also take ${planDimensions.join(' and ')}`,
 		['channel'],
 		{ value: 'dimensions', parse: grouping },
 		'channel; none in movement and retention',
@@ -153,7 +151,7 @@ export const parameters = {
 		{ value: 'model', parse: oneOf(oneTouchModels) },
 	),
 	moved: parameter<MovementKind | null>(
-		'only subscriptions that have changed in this way in the period: new, reactivated, expansion, contraction or ended, and of these cancelled or lapsed; or `at-risk`, those at risk now',
+		'only subscriptions that changed in this way in the period: new, reactivated, expansion, contraction, or ended (cancelled or lapsed for only these); or `at-risk`, those at risk now',
 		null,
 		{ value: 'movement', parse: oneOf(movements) },
 	),

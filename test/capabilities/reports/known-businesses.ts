@@ -235,7 +235,7 @@ const upgrade = (isOther: boolean): KnownBusiness => ({
 	},
 });
 
-const nobodyRenewed = { figures: 'final', says: 'Nothing tells how often' } as const;
+const nobodyRenewed = { figures: 'final', says: 'It is unknown how often' } as const;
 
 export const knownBusinesses: readonly KnownBusiness[] = [
 	simple('monthly', monthly),

@@ -80,7 +80,7 @@ test('how late renewals may come is what the account says, in the summary and th
 	assert.equal(highest(later)?.earlierHighPence, highest(told)?.highPence);
 });
 
-test('where nothing tells how often anybody pays, recurring revenue is unknown, and not nothing', async () => {
+test('where it is unknown how often anybody pays, recurring revenue is unknown, and not nothing', async () => {
 	const { store } = await openAccountOn(engines[0] as Engine);
 	const id = await fill(store, 'c-a-young-uk', [sale('A-0', 'A', 0, 500), sale('B-0', 'B', 9, 500)]);
 	const asOf = day0Ms + 12 * dayMs;
@@ -93,7 +93,7 @@ test('where nothing tells how often anybody pays, recurring revenue is unknown, 
 			['change', null, 1, 0, 0, null, null, null, 0, 0],
 		],
 	);
-	assert.match(made.warnings?.join() ?? '', /Nothing tells how often 2 of 2 subscriptions are paid/);
+	assert.match(made.warnings?.join() ?? '', /It is unknown how often 2 of 2 subscriptions are paid/);
 	assert.match(reportText(reportOf('summary'), made), /\nnow +2026-01-13 +2 +0 +0 +- +- +- +0 +0\n/);
 	const [now] = (await report(store, id, 'summary', { asOf, period: { newsletter: 'never' } })).rows;
 	assert.equal(now?.recurringPence, 0);

@@ -188,7 +188,7 @@ describe('activeSubscriptions', () => {
 		assert.equal(activeAfter(300, once('plan', 8900)), 1);
 		assert.equal(activeAfter(50, once('plan', 50_000)), 0);
 		assert.equal(activeAfter(50, once('other', 999)), 0);
-		assert.equal(activeAfter(5000, once('other', 999), noCadences), 1, 'nothing tells how often it is paid');
+		assert.equal(activeAfter(5000, once('other', 999), noCadences), 1, 'it is unknown how often it is paid');
 		assert.equal(activeAfter(20, once('other', 999), new Cadences(table, { other: 7 })), 0);
 	});
 

@@ -163,7 +163,7 @@ test('what was paid for a year is not over because less was paid meanwhile', () 
 	assert.ok((dueAtMs as number) > asOfMs);
 });
 
-test('where nothing tells how often it is paid, a subscription does not end and has no recurring revenue', () => {
+test('where it is unknown how often it is paid, a subscription does not end and has no recurring revenue', () => {
 	assert.deepEqual(stateOn([[0, 999]], 5000, 0), ['active', null, null, 0]);
 	assert.deepEqual(stateOn([...[[0, 999] as const], [3, -999]], 4, 0), ['ended', null, 3, 0]);
 });

@@ -7,9 +7,12 @@ export const goalCommand = nounCommand(
 	`Manage goals: what visitors may do, and scores predict. Every account starts with 'subscription' and
 'return' (another visit), both within 7 days, and 'renewal': that the next renewal of a subscription comes in time.
 
-Of upload events, an acquisition is a visitor's first event of a subscription ('subid'), and a trial if that is free; a
-first-payment is the first above zero, a refund has a negative 'rvn', and a renewal is any other. A goal counts
-acquisitions unless it names others, or any of them, with --counts. A goal of
-renewals is scored for current subscribers, whatever its --horizon-days.`,
+Which uploaded events reach a goal, by --counts:
+  acquisition    a visitor's first event of a subscription ('subid'); the default
+  trial          the same, if it is free
+  first-payment  the first event of a subscription with an 'rvn' above zero
+  refund         an event with a negative 'rvn'
+  renewal        any other; scored for current subscribers, whatever --horizon-days
+  any            all of these`,
 	goals,
 );

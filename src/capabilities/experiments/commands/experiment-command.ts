@@ -49,7 +49,7 @@ docs/how-to/experiments.md says what that changes, and for whom.`,
 function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentPlan): void {
 	const { weeksOfHistory, enteredInFirstWeek, entersAWeek, conversionRate, varianceReduction } = history;
 	printLine(
-		`By the last ${counted(weeksOfHistory, 'week')}: ${counted(enteredInFirstWeek, 'visitor')} would have entered in the first one, ${formatNumber(entersAWeek)} a week at last. ${formatShare(conversionRate)} of them reached ${goal}${varianceReduction > 0 ? `, and the score at entry takes away ${formatShare(varianceReduction)} of the variance` : ''}.`,
+		`Over the last ${counted(weeksOfHistory, 'week')}, entries would have gone from ${counted(enteredInFirstWeek, 'visitor')} in the first week to ${formatNumber(entersAWeek)} a week by the end. ${formatShare(conversionRate)} of them reached ${goal}${varianceReduction > 0 ? `; the score at entry explains ${formatShare(varianceReduction)} of the variance` : ''}.`,
 	);
 	if (gatewayVisitors > 0)
 		printLine(`${leftOutText(gatewayVisitors)} To count them, add --include gateways.`);
@@ -68,6 +68,6 @@ function printPlan({ goal, plans, gatewayVisitors = 0, ...history }: ExperimentP
 	);
 	printLine('');
 	printLine(
-		'In four of five experiments the interval excludes 0 by then: with one look that is planned ahead, or looking at any time.',
+		'By then the interval excludes 0 in four of five experiments: with one look, planned ahead, or (any look) with as many as you like.',
 	);
 }

@@ -221,7 +221,7 @@ function warningsOf({
 		);
 	if (readsScores)
 		warnings.push(
-			'The rule of the segment reads scores. When visitors entered is told by the present models, not by those that were served then.',
+			"The rule of the segment reads scores. When each visitor entered is decided by today's models, not by those in use then.",
 		);
 	return warnings;
 }
@@ -238,14 +238,14 @@ function notesOf({ experiment, leftOut, gateways, scoredBy, lift, cap, asOfMs }:
 				? 'The treated reach the goal more often: the interval that holds whenever you look is above 0.'
 				: anytimeHigh < 0
 					? 'The treated reach the goal less often: the interval that holds whenever you look is below 0.'
-					: `The interval that holds whenever you look includes 0: no effect on the goal is shown${endOf(experiment) <= asOfMs ? '' : ' yet'}. The other interval is for whoever looks once, at a time chosen before.`,
+					: `The interval that holds whenever you look includes 0: no effect on the goal is shown${endOf(experiment) <= asOfMs ? '' : ' yet'}. The other interval is for a single look, at a time chosen beforehand.`,
 		);
 		const weeks = (Math.min(endOf(experiment), asOfMs) - experiment.fromMs) / (7 * dayMs);
 		const saved = (weeks * varianceReduction) / (1 - varianceReduction);
 		notes.push(
 			scoredBy === null
 				? 'No model is older than the experiment, so scores at entry cannot make the intervals shorter.'
-				: `The score at entry, by model ${scoredBy}, takes away ${formatShare(varianceReduction)} of the variance. Without it, intervals as short would take ${counted(rounded(saved, 1), 'week')} more.`,
+				: `The score at entry, by model ${scoredBy}, explains ${formatShare(varianceReduction)} of the variance. Without it, equally short intervals would take ${counted(rounded(saved, 1), 'week')} more.`,
 		);
 		notes.push(`Winsorised: amounts above ${cap}, the 99.9th percentile of both groups, count as ${cap}.`);
 	}

@@ -26,9 +26,9 @@ compressed by gzip. A column 'at' is when events happened. Other columns are not
 All rows are validated before the first request. FILE.progress records what is acknowledged, so that the same command continues
 after Ctrl+C, a crash or a lost network. Nothing is stored twice. At the end, FILE.report.csv has the outcome of each row, and
 FILE.rejected.csv has the rejected rows as they were, to be corrected and uploaded. These files are replaced by the next upload
-of FILE. Anything else with one of these names stays.
+of FILE. A file of another kind with one of these names is never replaced.
 
-Of standard input (-), the files are stdin.report.csv and stdin.rejected.csv. It cannot be continued; pipe the rows in again.
+For standard input (-), they are stdin.report.csv and stdin.rejected.csv. Such an upload cannot be resumed: pipe the rows in again.
 
 Exit codes: 0 if all rows are stored; 1 if some were rejected, or if something must be changed first, such as the key; 2 if it
 stopped and the same command continues; 3 if rows were not stored because their tid is stored with other content.`,
@@ -45,7 +45,7 @@ stopped and the same command continues; 3 if rows were not stored because their 
 			'stop',
 		)
 		.option(...conflictsOption)
-		.option('--separator <character>', 'what separates columns, if the header does not tell', separator)
+		.option('--separator <character>', 'what separates columns, if the header does not show it', separator)
 		.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {}, 'its own name')
 		.option(
 			'--currency <code>',
@@ -53,7 +53,7 @@ stopped and the same command continues; 3 if rows were not stored because their 
 			currencyCode,
 		)
 		.option('--pounds <field>', 'the same as --currency GBP', ['rvn'])
-		.option('--decimal <mark>', 'what decimals begin with, if the amounts do not tell', ['point', 'comma'])
+		.option('--decimal <mark>', 'the decimal mark, if the amounts do not show it', ['point', 'comma'])
 		.option(...asWrittenOption)
 		.option(
 			'--retry-for <time>',

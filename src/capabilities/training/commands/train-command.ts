@@ -25,10 +25,10 @@ base rate becomes active. Without one, everybody gets the base rate. 'caskade se
 With --as-of, nothing later is used, as if the command had run then. If the active model has seen more, it stays active,
 and 'caskade score AID --as-of TIME' uses the new one.
 
-With --lift, learn instead from an experiment that has ended whom treatment changes most.`,
+With --lift, learn from an ended experiment which visitors treatment changes most.`,
 	)
 	.argument('<aid>', aidText)
-	.option('--goal <name>', 'only this goal; with --lift, instead of that of the experiment')
+	.option('--goal <name>', "only this goal; with --lift, this one instead of the experiment's")
 	.option(
 		'--as-of <time>',
 		'use nothing later than this time, such as 2026-11-21 or 2026-11-21T10:30:00Z',
@@ -42,7 +42,7 @@ With --lift, learn instead from an experiment that has ended whom treatment chan
 	)
 	.option('--verbose', 'print how the models were trained and judged')
 	.option('--report <file>', 'write the report as one HTML page, with charts')
-	.option('--lift <experiment>', 'train how much treatment adds to the scores')
+	.option('--lift <experiment>', 'learn from this experiment how much treatment changes the scores')
 	.conflicts('asOf', 'report')
 	.common()
 	.action((options, _, aid) =>

@@ -49,7 +49,7 @@ export function verdictOf(trained: TrainedGoal): [string, string] {
 function rankingOf({ auc, present }: LaterMeasures): string {
 	const of100 = (share: number) => `${Math.round(share * 100)} of 100`;
 	const counted = present?.auc == null ? '' : ` (${of100(auc.value)}, counting those who have left)`;
-	return `In ${of100(present?.auc ?? auc.value)} pairs of one who reached the goal and one who did not, the first scores higher${counted}.`;
+	return `Somebody who reached the goal scores higher than somebody who did not in ${of100(present?.auc ?? auc.value)} pairs${counted}.`;
 }
 
 /** What is served from now on, and why. */

@@ -10,7 +10,7 @@ export const copyCommand = command('copy', 'copy everything to another database,
 		`Copy all clients, accounts, plans, keys, usage, events, hits and visitors to another database of either kind, for
 example from a data folder to PostgreSQL. The target must be empty. Stop the servers first. To resume an interrupted
 copy, run the same command again. At the end both sides are compared; only then can a server use the copy. The
-data of the source stays as it is. Its tables are migrated to the newest schema, as by any command.
+data of the source stays as it is, but its tables are migrated to the newest schema.
 
 To keep a password out of the command line, leave it out of the address, and set PGPASSWORD or write ~/.pgpass.
 

@@ -6,7 +6,7 @@ import { checkInstallation } from '../checks.ts';
 
 export const doctorCommand = command('doctor', 'check the installation for problems')
 	.description(
-		`Check disk space, keys, the integrity and schema of every database, the figures kept of past days, ids
+		`Check disk space, keys, the integrity and schema of every database, the stored figures of past days, ids
 that join nobody, accounts that believe every id, and whether erasures are missing, as after a restore. Changes nothing. The exit code is 1
 if something needs attention.`,
 	)

@@ -7,8 +7,8 @@ export const migrateCommand = command('migrate', 'migrate every database to the 
 	.description(
 		`Migrate the control database and every account's database to the newest schema, each in its own short transaction.
 On PostgreSQL, servers may keep running, even those of the previous version. On a data folder, a server of an older version must
-be stopped first, and the command refuses to begin beside one. Servers migrate a database themselves when they need it first; no
-other command does. The command may be repeated, or run by several processes at once. A database that a newer Caskade has migrated is refused.`,
+be stopped first, and the command refuses to begin beside one. Servers migrate a database when they first need it; most
+commands refuse an older one. The command may be repeated, or run by several processes at once. A database that a newer Caskade has migrated is refused.`,
 	)
 	.onStore(
 		async (store, options) => {

@@ -23,7 +23,7 @@ export const systemPage: ConsolePage = {
 		const { store, request } = asked;
 		return html`${await status(asked)}
 <section class="section"><h2>Checks</h2>
-<p>Disk space, keys, the integrity and schema of every database, the figures kept of past days and missing erasures, as <code>caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
+<p>Disk space, keys, the integrity and schema of every database, the stored figures of past days and missing erasures, as <code>caskade doctor</code> checks them. Large databases take a while, and other pages wait.</p>
 ${formOf(asked, 'doctor', null, 'Check now')}</section>
 <section class="section"><h2>Measured since the start</h2>
 ${request.serving ? figures(request.serving.figures) : html`<p class="empty">There are no figures from the server yet.</p>`}</section>

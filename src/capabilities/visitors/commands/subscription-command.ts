@@ -26,7 +26,7 @@ const list = command('list', 'list subscriptions, by when they began')
 	.option('--state <state>', 'only these', subscriptionStates)
 	.option(
 		'--evt <name>',
-		'only subscriptions whose acquisition has this event type, or their first refund where there are only refunds',
+		'only subscriptions that began with this event type, or have only refunds, the first with it',
 	)
 	.option(...asOfOption)
 	.option(...periodOption)
@@ -41,9 +41,8 @@ const list = command('list', 'list subscriptions, by when they began')
 
 const show = command('show', "show a subscription's events, with money and state, and how it came about")
 	.description(
-		`Print a subscription and, in order of time: the visits of its visitor, touches with each model's share of it,
-payments, refunds and the state after each, and the changes of segments, bands and goals that webhooks were told.
-docs/reference/reports.md says what of this is not kept.`,
+		`Print a subscription and, in order of time: the visits of its visitor, touches with each model's share of it, payments,
+refunds and the state after each, scores and segments (by today's models and rules, not what pages were told).`,
 	)
 	.argument('<subid>', 'the subscription')
 	.option(...asOfOption)

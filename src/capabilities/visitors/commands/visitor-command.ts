@@ -20,8 +20,8 @@ import { printTimeline } from './timeline-command.ts';
 const show = command('show', 'show a visitor in readable form')
 	.description(
 		`Print a visitor's profile; a timeline of visits, touches with each model's share of the subscriptions that they led to,
-subscription events, and changes that webhooks were told; shown tids and cids; and the segments last reported to webhooks.
-docs/reference/reports.md says what of this is not kept.`,
+subscription events, scores and segments (by today's models and rules, not what pages were told); shown tids and cids; and
+the segments last reported to webhooks.`,
 	)
 	.argument('<vid>', 'the visitor', visitorId)
 	.onAccount(async (store, account, options, vid) => {

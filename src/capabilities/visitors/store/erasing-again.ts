@@ -96,7 +96,7 @@ export async function* checkErasures(
 	const problems = [
 		...(missing.length > 0
 			? [
-					`${listed(missing)} are not erased in this database: a backup was restored, or one was interrupted. Run 'caskade visitor erase-again'`,
+					`listed, but not erased in this database: ${listed(missing)}. A backup was restored, or an erasure was interrupted. Run 'caskade visitor erase-again'`,
 				]
 			: []),
 		...unknown,

@@ -269,7 +269,7 @@ for (const engine of enginesAboveContract)
 			assert.ok((rate(made).varianceReduction as number) >= 0);
 			assert.notEqual(rate(made).difference, rate(made).unadjusted);
 			assert.equal(rate(made).unadjusted, rate(without).unadjusted);
-			assert.match(made.notes?.join('\n') ?? '', /intervals as short would take [\d.]+ weeks? more/);
+			assert.match(made.notes?.join('\n') ?? '', /equally short intervals would take [\d.]+ weeks? more/);
 		});
 
 		test('text, CSV and page tell the same; few visitors have no interval, and an unknown name is refused', async () => {

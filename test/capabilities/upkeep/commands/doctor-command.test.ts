@@ -73,7 +73,7 @@ test('doctor and import tell how often that is taken to be paid which nobody has
 	};
 	const change =
 		"To change it: 'caskade account update c-a-x --renewal-days EVT=DAYS', or EVT=never for what is paid once.";
-	const unknown = `No renewal yet: nothing tells how often 'lifetime' is paid. ${change}`;
+	const unknown = `No renewal yet: it is unknown how often 'lifetime' is paid. ${change}`;
 	assert.ok((await importing(['L-1', 'lifetime', 3])).endsWith(`\n\n${unknown}\n`));
 	const renewed = [1, 2, 3, 4, 5].flatMap((n) =>
 		[95, 65, 35, 5].map((daysAgo) => [`N-${n}`, 'newsletter', daysAgo] as const),
@@ -86,10 +86,10 @@ test('doctor and import tell how often that is taken to be paid which nobody has
 		(await caskade(['doctor', ...at])).stdout.split('\n').filter((line) => line.includes('renewals of'));
 	assert.deepEqual(await told(), [`note  renewals of c-a-x: ${borrowed}`]);
 	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=never', 'newsletter=30', ...at]);
-	const set = `'lifetime' is taken to be paid once, as is set. ${change} Name what is set again: it replaces all of it.`;
+	const set = `'lifetime' is paid once, as set. ${change} This replaces the whole list, so repeat what should stay.`;
 	assert.deepEqual(await told(), [`note  renewals of c-a-x: No renewal yet: ${set}`]);
 	await caskade(['account', 'update', 'c-a-x', '--renewal-days', 'lifetime=365', ...at]);
-	assert.match((await told()).join(), /'lifetime' is assumed to be paid every 365 days, as is set/);
+	assert.match((await told()).join(), /'lifetime' is assumed to be paid every 365 days, as set/);
 });
 
 test('doctor names accounts that believe every id', async (t) => {

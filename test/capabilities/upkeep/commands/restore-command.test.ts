@@ -73,7 +73,7 @@ test('a restore says what is to be erased again, and erasing again leaves nobody
 	assert.equal(doctor.code, 1);
 	assert.match(
 		doctor.stdout,
-		/^CARE {2}erasures: 3 of c-a-\S+ are not erased in this database: .*Run 'caskade visitor erase-again'$/m,
+		/^CARE {2}erasures: listed, but not erased in this database: 3 of c-a-\S+\. .*Run 'caskade visitor erase-again'$/m,
 	);
 	const status = (await caskade(['status', ...at])).stdout;
 	assert.match(status, /^erasuresMissing +3 \(run 'caskade visitor erase-again'\)$/m);

@@ -143,5 +143,5 @@ test('one event alone, or none, is told without a cadence', async (t) => {
 		},
 	]);
 	const { stdout } = await caskade(['report', 'movement', aid, ...at]);
-	assert.match(stdout, /Nothing tells how often 1 of 1 subscriptions are paid.*--period/);
+	assert.match(stdout, /It is unknown how often 1 of 1 subscriptions are paid.*--period/);
 });

@@ -8,7 +8,7 @@ const firstRecorded = 150_000;
  * sort by; one that was made without a version has another one, too. Empty or NULL: there is none.
  */
 export const aboutChangedCollations = `SELECT string_agg(format(
-		'%s sorts text by version %s of its library and was made with %s: REINDEX what of it is not Caskade''s, then %s',
+		'%s sorts text by version %s of its library and was made with %s: REINDEX whatever in it is not Caskade''s, then run %s',
 		what, coalesce(actual, 'none'), coalesce(recorded, 'none'), remedy
 	), '; ') AS about FROM (
 	SELECT 'the database ' || datname AS what, datcollversion AS recorded, pg_database_collation_actual_version(oid) AS actual,
