@@ -185,6 +185,13 @@ function wholeDays(days: number): number {
 const knownModes = (votes: readonly Vote[], besides: number) =>
 	votes.filter(({ days }) => days !== null).length > besides ? modesOf(votes) : [];
 
+/** The same of what is paid: how long something is free tells nothing of that. */
+const paidModes = (votes: readonly Vote[]) =>
+	knownModes(
+		votes.filter(({ days, prices }) => days === null || !prices.includes(0)),
+		0,
+	);
+
 /** Of the same price, else of near ones. */
 function ofPrice(votes: readonly Vote[], pence: number, besides: number): number[] {
 	const same = knownModes(
@@ -415,7 +422,7 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 	/** Of an `evt`: what those with it tell of a price, or, where they tell nothing, what all do. */
 	const knownOf = (evt: string) => {
 		const alike = all.filter((other) => other.evt === evt).flatMap(({ votes }) => votes);
-		const isKnown = knownModes(alike, 0).length > 0;
+		const isKnown = paidModes(alike).length > 0;
 		const peers = isKnown ? alike : votesOfAll;
 		const ofThePrice = (pence: number): number[] => {
 			const look = () => {
@@ -446,8 +453,8 @@ export function lastingIn(log: Log, asked: Asked): (one: Subscription) => TriedP
 			const ways = [
 				isOfPrice ? ofThePrice(pence) : [],
 				ofThePrice(pence),
-				once(`${evt} all`, () => knownModes(alike, 0)),
-				once('all', () => knownModes(votesOfAll, 0)),
+				once(`${evt} all`, () => paidModes(alike)),
+				once('all', () => paidModes(votesOfAll)),
 			];
 			const [gap] = gaps;
 			const told = ways.find(

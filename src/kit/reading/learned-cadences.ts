@@ -249,7 +249,9 @@ class PeerGroup {
 
 	/** @param weeks whether, and how many days, a plan is of whole weeks */
 	add(days: number, { pricesPence, gapsDays }: PricePlan, weeks: number | undefined): void {
-		for (const votes of [this.all, ...[...pricesPence].map((price) => this.#votesFor(price))])
+		const ofPrices = [...pricesPence].map((price) => this.#votesFor(price));
+		// How long something is free tells nothing of how often it is paid.
+		for (const votes of pricesPence.has(0) ? ofPrices : [this.all, ...ofPrices])
 			votes.add(days, weeks ?? (gapsDays.length > 1 ? 0 : undefined));
 	}
 

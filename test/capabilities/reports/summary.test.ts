@@ -80,6 +80,22 @@ test('how late renewals may come is what the account says, in the summary and th
 	assert.equal(highest(later)?.earlierHighPence, highest(told)?.highPence);
 });
 
+test('the length of free trials says nothing of how often is paid what follows them', async () => {
+	const { store } = await openAccountOn(engines[0] as Engine);
+	const events = ['A', 'B', 'C'].flatMap((subid) => [
+		sale(`${subid}-0`, subid, 0, 0),
+		sale(`${subid}-1`, subid, 14, 500),
+	]);
+	const id = await fill(store, 'c-a-trials-uk', events);
+	const asOf = day0Ms + 31 * dayMs;
+	const made = await report(store, id, 'summary', { asOf });
+	assert.deepEqual(
+		[made.rows[0]?.payingSubscriptions, made.rows[0]?.pastDueSubscriptions, made.rows[0]?.recurringPence],
+		[3, 0, null],
+	);
+	assert.match(made.warnings?.join() ?? '', /It is unknown how often 3 of 3 subscriptions are paid/);
+});
+
 test('where it is unknown how often anybody pays, recurring revenue is unknown, and not nothing', async () => {
 	const { store } = await openAccountOn(engines[0] as Engine);
 	const id = await fill(store, 'c-a-young-uk', [sale('A-0', 'A', 0, 500), sale('B-0', 'B', 9, 500)]);
