@@ -90,16 +90,17 @@ for (const engine of engines)
 			return ids;
 		};
 		await using server = await ServeProcess.start(['--database', address]);
-		assert.deepEqual(await brought(), []);
+		// Background work, too, uses one account after another.
+		assert.ok((await brought()).length < accounts);
 		const uploadTo = async (id: number) =>
 			(await server.upload(key, { aid: `c-a-${id}`, data: [event()] })).status;
 		assert.deepEqual(await Promise.all([uploadTo(7), uploadTo(7), uploadTo(8)]), [201, 201, 201]);
-		assert.deepEqual(await brought(), [7, 8]);
+		assert.deepEqual(new Set([7, 8]).difference(new Set(await brought())), new Set());
 		const reader = store.startReading();
 		assert.equal(await reader.visitor(9, '0'.repeat(32)), null);
 		await reader.close();
 		assert.equal(await store.read(10, countRows('subscription_event')), 0);
-		assert.deepEqual(await brought(), [7, 8, 9, 10]);
+		assert.deepEqual(new Set([9, 10]).difference(new Set(await brought())), new Set());
 
 		const migrating = caskade(['migrate', '--database', address]);
 		let over = false;
@@ -187,7 +188,7 @@ test('on postgres, a missing schema is not created, which would hide a loss', as
 	await assert.rejects(writer.storeHit(1, hit()), missing);
 	await assert.rejects(
 		store.migrate(() => {}),
-		/except c-a-acme-uk \(the schema of account 1 is missing\)/,
+		/except c-a-acme-uk \(the schema caskade_\w+ is missing\)/,
 	);
 });
 

@@ -406,10 +406,7 @@ export class PostgresStore implements OpenStore {
 	}
 
 	async #migrateAccount(accountId: number): Promise<MigrationReport> {
-		const [pool, schema] = [this.#ownerPoolOf(accountId), this.#servers.schemaOf(accountId)];
-		if ((await schemaVersion(pool, schema)) === 0)
-			throw new StorageError(`the schema of account ${accountId} is missing`);
-		return migrate(pool, schema, 'client');
+		return migrate(this.#ownerPoolOf(accountId), this.#servers.schemaOf(accountId), 'client', 'lost');
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {

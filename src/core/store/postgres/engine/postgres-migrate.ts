@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { OperatorError } from '../../../errors.ts';
+import { OperatorError, StorageError } from '../../../errors.ts';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../../migrations.ts';
 import { analyze, bytesVersion, compareBytesOnline, dropInvalid, isLarge } from './byte-order.ts';
 import { commitTransaction } from './postgres-connection.ts';
@@ -26,11 +26,20 @@ export interface MigrationReport {
 /**
  * Migrates a schema to its newest version in one transaction, and creates it if it is missing. Of several processes
  * that try at once, one does it and the others wait until it is done.
+ * @param missing what a missing schema is: that of an account which is known is a loss, and an empty one would hide it
  * @throws SchemaTooNewError before any change
+ * @throws StorageError where a missing schema is a loss
  */
-export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind): Promise<MigrationReport> {
+export async function migrate(
+	pool: pg.Pool,
+	schema: string,
+	kind: DatabaseKind,
+	missing: 'new' | 'lost' = 'new',
+): Promise<MigrationReport> {
 	const files = migrationFiles('postgres', kind);
-	if ((await checkedVersion(pool, schema, kind, files.length)) === files.length) return { migrations: 0 };
+	const found = await checkedVersion(pool, schema, kind, files.length);
+	if (found === files.length) return { migrations: 0 };
+	if (found === 0 && missing === 'lost') throw new StorageError(`the schema ${schema} is missing`);
 	const client = await pool.connect();
 	try {
 		await lock(client, schema);
@@ -197,7 +206,7 @@ async function checkedVersion(
 export async function schemaVersion(client: Queryable, schema: string): Promise<number> {
 	// A query of the catalog sees what another process has just committed. `to_regclass` may answer from a cache.
 	const { rowCount } = await client.query(
-		"SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'schema_version'",
+		"SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = 'schema_version'",
 		[schema],
 	);
 	if (rowCount === 0) return 0;
