@@ -177,7 +177,7 @@ export function assumedRenewals(
 		const set = renewalDays[evt];
 		if (set === 'never') return `'${evt}' is paid once, as set`;
 		if (set !== undefined) return `'${evt}' is assumed to be paid every ${set} days, as set`;
-		const ofPrices = prices.flatMap(([of, , days]) => (of === evt ? days : []));
+		const ofPrices = prices.flatMap(([of, pence, days]) => (of === evt && pence > 0 ? days : []));
 		const borrowed = [...new Set(ofPrices.length > 0 ? ofPrices : all)].sort((a, b) => a - b);
 		if (borrowed.length === 0) return `it is unknown how often '${evt}' is paid`;
 		const days = borrowed.map((each) => rounded(each, 0)).join(' or ');

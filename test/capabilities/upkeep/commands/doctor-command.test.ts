@@ -54,17 +54,19 @@ test('doctor and coverage name keys that stand for a missing one', async (t) => 
 	assert.doesNotMatch(other.stdout + other.stderr, /join nobody/);
 });
 
-test('doctor and import tell how often that is taken to be paid which nobody has renewed yet', async (t) => {
+test('doctor and import say how often they assume to be paid what nobody has renewed yet', async (t) => {
 	const { folder, at } = await soundFolder(t);
 	const file = join(folder, 'history.ndjson');
-	const importing = async (...sales: readonly (readonly [subid: string, evt: string, daysAgo: number])[]) => {
-		const lines = sales.map(([subid, evt, daysAgo]) => ({
+	const importing = async (
+		...sales: readonly (readonly [subid: string, evt: string, daysAgo: number, rvn?: number])[]
+	) => {
+		const lines = sales.map(([subid, evt, daysAgo, rvn = 5]) => ({
 			type: 'subscription',
 			at: new Date(Date.now() - daysAgo * 86_400_000).toISOString(),
 			tid: `${subid}-${daysAgo}`,
 			subid,
 			evt,
-			rvn: 5,
+			rvn,
 		}));
 		writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'));
 		const { code, stdout } = await caskade(['import', 'c-a-x', file, ...at]);
@@ -74,7 +76,8 @@ test('doctor and import tell how often that is taken to be paid which nobody has
 	const change =
 		"To change it: 'caskade account update c-a-x --renewal-days EVT=DAYS', or EVT=never for what is paid once.";
 	const unknown = `No renewal yet: it is unknown how often 'lifetime' is paid. ${change}`;
-	assert.ok((await importing(['L-1', 'lifetime', 3])).endsWith(`\n\n${unknown}\n`));
+	const tried = await importing(['L-1', 'lifetime', 17, 0], ['L-1', 'lifetime', 3]);
+	assert.ok(tried.endsWith(`\n\n${unknown}\n`), tried);
 	const renewed = [1, 2, 3, 4, 5].flatMap((n) =>
 		[95, 65, 35, 5].map((daysAgo) => [`N-${n}`, 'newsletter', daysAgo] as const),
 	);
