@@ -81,7 +81,7 @@ export const coverageReport = reportThat({
 	title: 'Coverage',
 	summary: 'how many events are matched to a visitor',
 	definition:
-		'By month and `evt`, or in one row by `none`: events, and their amounts, by what matched them to their visitor: `tid`, `cid`, `subid`, or nothing (`unjoined`); and those of the matched ones that no signature proves (`claimed`).',
+		'By month and `evt`, or in one row with `none`: events and their amounts, by what matched them to a visitor: `tid`, `cid`, `subid`, or nothing (`unjoined`); and the matched ones that no signature proves (`claimed`).',
 	parameters: [...commonParameters, 'by'],
 	check({ by }) {
 		if (by && by.length > 0)
