@@ -2,7 +2,7 @@
  * A baseline: the throughput of `node:sqlite` alone. Runs as a separate process that takes its input as JSON and prints
  * a `RawOutput` as JSON. Only the inserts are timed, not the generation of the events.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { eventOf, type Tids } from './upload-bodies.ts';
@@ -31,11 +31,8 @@ const database = new DatabaseSync(path);
 // The service's page cache, and the log size at which it checkpoints. SQLite's defaults are slower.
 database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
 database.exec('PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY');
-if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'subscription_event'").get()) {
-	const migrations = join(import.meta.dirname, '../migrations/sqlite/client');
-	for (const file of readdirSync(migrations).sort())
-		database.exec(readFileSync(join(migrations, file), 'utf8'));
-}
+if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'subscription_event'").get())
+	database.exec(readFileSync(join(import.meta.dirname, '../migrations/sqlite/client.sql'), 'utf8'));
 
 const values = Array.from({ length: rowsPerInsert }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
 const insert = database.prepare(

@@ -49,6 +49,11 @@ export function migrationFiles(engine: Engine, kind: DatabaseKind): readonly str
 	return known.getOrInsertComputed(`${engine}/${kind}`, () => listFiles(engine, kind));
 }
 
+/** The file that makes the newest schema at once, as all migrations do one after another. */
+export function newestSchemaFile(engine: Engine, kind: DatabaseKind): string {
+	return join(migrationsFolder, engine, `${kind}.sql`);
+}
+
 function listFiles(engine: Engine, kind: DatabaseKind): string[] {
 	const folder = join(migrationsFolder, engine, kind);
 	const files = readdirSync(folder)

@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { capabilities } from '../../../src/assembly/capabilities.ts';
 import { coreTables } from '../../../src/core/store/control/control-tables.ts';
+import { newestSchemaFile } from '../../../src/core/store/migrations.ts';
 import { changing, having, inserting, raw, select, sql } from '../../../src/core/store/steps.ts';
 
 const tables = [...coreTables, ...capabilities.flatMap(({ nouns }) => nouns?.tables ?? [])];
-const dump = readFileSync(join(import.meta.dirname, '../../../migrations/postgres/schema.txt'), 'utf8');
-const [control = ''] = dump.split('-- an account');
+const control = readFileSync(newestSchemaFile('postgres', 'control'), 'utf8');
+const created = [...control.matchAll(/^CREATE TABLE "?(\w+)"? \(\n((?:\t.*\n)*)\)/gm)].map(
+	([, name = '', body = '']) => ({ name, body }),
+);
 
 test('every table with a column of an account says what becomes of its rows, and names columns that there are', () => {
-	const columns = new Set([...control.matchAll(/^(\w+\.\w+) (?!KEY)/gm)].map(([, column]) => column));
+	const columns = new Set(
+		created.flatMap(({ name, body }) =>
+			[...body.matchAll(/^\t"?(\w+)/gm)]
+				.map(([, column]) => `${name}.${column}`)
+				.filter((each) => !each.endsWith('.CONSTRAINT')),
+		),
+	);
 	assert.ok(columns.size > 100);
 	const ofAccounts = [...columns].flatMap(
 		(column) => /^(\w+)\.(?:account_id|aid)$/.exec(column as string)?.[1] ?? [],
@@ -25,15 +33,21 @@ test('every table with a column of an account says what becomes of its rows, and
 });
 
 test('a table comes after those that its rows refer to', () => {
-	const references = [...control.matchAll(/^"?(\w+)"? FOREIGN KEY .* REFERENCES "?(\w+)"?\(/gm)];
+	const references = created.flatMap(({ name, body }) =>
+		[...body.matchAll(/FOREIGN KEY .* REFERENCES "?(\w+)"?\(/g)].map(([text, to = '']) => ({
+			text,
+			from: name,
+			to,
+		})),
+	);
 	assert.ok(references.length > 10);
 	const places = tables.map(({ name }) => name);
-	const against = references.filter(([, from = '', to = '']) => {
+	const against = references.filter(({ from, to }) => {
 		const [place, before] = [places.indexOf(from), places.indexOf(to)];
 		return place >= 0 && !(before >= 0 && before < place);
 	});
 	assert.deepEqual(
-		against.map(([text]) => text),
+		against.map(({ from, text }) => `${from} ${text}`),
 		[],
 	);
 });

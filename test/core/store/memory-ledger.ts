@@ -4,11 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 import type { QuotaLedger } from '../../../src/core/access/quota.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../../src/core/domain/quota-lease.ts';
 import { settleQuotas } from '../../../src/core/store/control/quota-leases.ts';
-import { migrationFiles } from '../../../src/core/store/migrations.ts';
+import { newestSchemaFile } from '../../../src/core/store/migrations.ts';
 import { Connection } from '../../../src/core/store/sqlite/engine/sqlite-connection.ts';
 import { runSteps } from '../../../src/core/store/sqlite/engine/sqlite-run-steps.ts';
 
-const tables = migrationFiles('sqlite', 'control').map((path) => readFileSync(path, 'utf8'));
+const tables = readFileSync(newestSchemaFile('sqlite', 'control'), 'utf8');
 
 interface Usage {
 	readonly leased: number;
@@ -22,7 +22,7 @@ export class StoredQuotas {
 	constructor() {
 		const { database } = this.connection;
 		database.exec('PRAGMA foreign_keys = OFF');
-		for (const sql of tables) database.exec(sql);
+		database.exec(tables);
 	}
 
 	of(keyId: string, month: string): Usage {

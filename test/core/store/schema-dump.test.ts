@@ -4,68 +4,167 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { addAccount, engines, openFor } from './engines.ts';
+import { type DatabaseKind, migrationFiles, newestSchemaFile } from '../../../src/core/store/migrations.ts';
+import {
+	maintenancePool,
+	PostgresPool,
+} from '../../../src/core/store/postgres/engine/postgres-connection.ts';
+import { migrate as migratePostgres } from '../../../src/core/store/postgres/engine/postgres-migrate.ts';
+import { migrate as migrateSqlite } from '../../../src/core/store/sqlite/engine/sqlite-migrate.ts';
+import { temporaryFolder } from '../../support.ts';
+import { freshPostgresDatabase } from './postgres-server.ts';
 
-// `npm run schema:dump` writes what the migrations make to migrations/ENGINE/schema.txt, where a change of the schema can be
-// read as a whole, and these tests compare it.
+// `npm run schema:dump` writes what the migrations make to migrations/ENGINE/KIND.sql, of which a new database is made, and where
+// a change of the schema can be read as a whole. These tests compare both.
 const writes = process.env.WRITE_SCHEMA === '1';
 
-const pathOf = (engine: string) => join(import.meta.dirname, '../../../migrations', engine, 'schema.txt');
+const title = '-- All migrations in one, for a new database; npm run schema:dump writes it.';
 
-const dumps: Readonly<Record<string, (address: string) => Promise<string>>> = {
-	async sqlite(address) {
-		const folder = address.slice('sqlite:'.length);
-		const parts = { 'control.sqlite': 'control', 'accounts/1.sqlite': 'an account' };
-		return Object.entries(parts)
-			.map(([file, title]) => {
-				const database = new DatabaseSync(join(folder, file), { readOnly: true });
-				const statements = database.prepare(
-					'SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name',
-				);
-				const lines = statements.all().map(({ sql }) => `${sql};`);
-				database.close();
-				return [`-- ${title}`, ...lines].join('\n');
-			})
-			.join('\n\n');
+/** What a dump is made of. */
+interface Table {
+	readonly create: string;
+	readonly indexes: readonly string[];
+	readonly rows: readonly string[];
+}
+
+function dumpOf(tables: readonly Table[]): string {
+	const statements = tables.flatMap(({ create, indexes, rows }) => [`\n${create}`, ...indexes, ...rows]);
+	return [title, ...statements.map((statement) => `${statement};`), ''].join('\n');
+}
+
+const insertion = (table: string, values: readonly string[]) =>
+	`INSERT INTO ${table} VALUES (${values.join(', ')})`;
+
+function dumpSqlite(database: DatabaseSync): string {
+	const list = (sql: string, ...values: string[]) =>
+		database
+			.prepare(sql)
+			.all(...values)
+			.map((row) => String(Object.values(row)[0]));
+	const names = list("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
+	const tables = names.map((name) => {
+		const columns = list('SELECT name FROM pragma_table_info(?)', name).map((column) => `quote("${column}")`);
+		const rows = database.prepare(`SELECT ${columns.join(', ')} FROM "${name}"`).all();
+		const schema = 'SELECT sql FROM sqlite_schema WHERE tbl_name = ? AND type';
+		return {
+			create: list(`${schema} = 'table'`, name).join(),
+			indexes: list(`${schema} = 'index' AND sql IS NOT NULL ORDER BY name`, name),
+			rows: rows.map((row) => insertion(name, Object.values(row).map(String))),
+		};
+	});
+	const others = list("SELECT sql FROM sqlite_schema WHERE type NOT IN ('table', 'index')");
+	return dumpOf([...tables, ...others.map((create) => ({ create, indexes: [], rows: [] }))]);
+}
+
+async function dumpPostgres(client: pg.Client, schema: string): Promise<string> {
+	await client.query(`SET search_path TO "${schema}"`);
+	const list = async (sql: string, ...values: unknown[]) =>
+		(await client.query({ text: sql, values, rowMode: 'array' })).rows.map(([text]) => String(text));
+	const others = await list(
+		`SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind NOT IN ('r', 'i', 'S') UNION ALL SELECT proname FROM pg_proc
+		WHERE pronamespace = $1::regnamespace UNION ALL SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+		WHERE relnamespace = $1::regnamespace AND NOT tgisinternal UNION ALL SELECT typname FROM pg_type
+		WHERE typnamespace = $1::regnamespace AND typtype <> 'c' AND typcategory <> 'A'`,
+		schema,
+	);
+	assert.deepEqual(others, [], 'a dump knows tables, indexes and sequences');
+	const tables: Table[] = [];
+	const ids = await list(
+		"SELECT oid FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind = 'r' ORDER BY oid",
+		schema,
+	);
+	for (const id of ids) {
+		const [name = ''] = await list('SELECT quote_ident(relname) FROM pg_class WHERE oid = $1', id);
+		const columns = await list(
+			`SELECT concat_ws(' ', quote_ident(attname), format_type(atttypid, atttypmod), 'COLLATE ' || nullif(quote_ident(collname), '"default"'),
+				CASE WHEN attnotnull THEN 'NOT NULL' END, CASE attidentity WHEN 'a' THEN 'GENERATED ALWAYS AS IDENTITY' WHEN 'd' THEN 'GENERATED BY DEFAULT AS IDENTITY' END,
+				'DEFAULT ' || pg_get_expr(adbin, adrelid))
+			FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum LEFT JOIN pg_collation ON pg_collation.oid = attcollation
+			WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped ORDER BY attnum`,
+			id,
+		);
+		const constraints = await list(
+			`SELECT 'CONSTRAINT ' || quote_ident(conname) || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
+			WHERE conrelid = $1 AND contype <> 'n' ORDER BY contype <> 'p', conname`,
+			id,
+		);
+		const options = await list(
+			"SELECT ' WITH (' || array_to_string(reloptions, ', ') || ')' FROM pg_class WHERE oid = $1 AND reloptions IS NOT NULL",
+			id,
+		);
+		const indexes = await list(
+			`SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = $1
+			AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid) ORDER BY 1`,
+			id,
+		);
+		const rows = await client.query({ text: `SELECT * FROM ${name}`, rowMode: 'array' });
+		tables.push({
+			create: `CREATE TABLE ${name} (\n\t${[...columns, ...constraints].join(',\n\t')}\n)${options.join('')}`,
+			indexes: indexes.map((index) => index.replaceAll(`${schema}.`, '')),
+			rows: rows.rows.map((row) =>
+				insertion(
+					name,
+					row.map((value: unknown) => (value === null ? 'NULL' : pg.escapeLiteral(String(value)))),
+				),
+			),
+		});
+	}
+	return dumpOf(tables);
+}
+
+/** Of what the migrations make one after another, and of a new database. */
+interface Dumps {
+	readonly migrated: () => Promise<string>;
+	readonly created: () => Promise<string>;
+}
+
+const dumps: Readonly<Record<string, (t: TestContext, kind: DatabaseKind) => Dumps>> = {
+	sqlite(t, kind) {
+		const dump = async (make: (database: DatabaseSync) => void) => {
+			const database = new DatabaseSync(join(temporaryFolder(t), 'dumped.sqlite'));
+			t.after(() => database.close());
+			make(database);
+			return dumpSqlite(database);
+		};
+		return {
+			migrated: () =>
+				dump((database) => {
+					for (const path of migrationFiles('sqlite', kind)) database.exec(readFileSync(path, 'utf8'));
+				}),
+			created: () => dump((database) => migrateSqlite(database, kind)),
+		};
 	},
-	async postgres(address) {
-		const client = new pg.Client({ connectionString: address });
-		await client.connect();
-		const list = async (schema: string, sql: string) =>
-			(await client.query({ text: sql, values: [schema], rowMode: 'array' })).rows.map(([text]) =>
-				String(text),
-			);
-		const parts = { caskade_control: 'control', caskade_account_1: 'an account' };
-		const texts: string[] = [];
-		for (const [schema, title] of Object.entries(parts)) {
-			const columns = await list(
-				schema,
-				`SELECT table_name || '.' || column_name || ' ' || data_type || CASE is_nullable WHEN 'NO' THEN ' NOT NULL' ELSE '' END || coalesce(' DEFAULT ' || column_default, '') || CASE is_identity WHEN 'YES' THEN ' IDENTITY' ELSE '' END
-				FROM information_schema.columns WHERE table_schema = $1 ORDER BY table_name, ordinal_position`,
-			);
-			const constraints = await list(
-				schema,
-				`SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
-				WHERE connamespace = $1::regnamespace AND contype <> 'n' ORDER BY 1`,
-			);
-			const indexes = await list(
-				schema,
-				'SELECT indexdef FROM pg_indexes WHERE schemaname = $1 ORDER BY indexname',
-			);
-			const lines = [...columns, ...constraints, ...indexes].map((line) => line.replaceAll(`${schema}.`, ''));
-			texts.push([`-- ${title}`, ...lines].join('\n'));
-		}
-		await client.end();
-		return texts.join('\n\n');
+	postgres(t, kind) {
+		const dump = async (make: (pool: PostgresPool, client: pg.Client) => Promise<unknown>) => {
+			const address = await freshPostgresDatabase();
+			const pool = new PostgresPool(address, { ...maintenancePool, size: 1 }, () => {});
+			const client = new pg.Client(address);
+			t.after(() => Promise.all([pool.close(), client.end()]));
+			await client.connect();
+			await client.query('CREATE SCHEMA dumped; SET search_path TO dumped');
+			await make(pool, client);
+			return dumpPostgres(client, 'dumped');
+		};
+		return {
+			migrated: () =>
+				dump(async (_, client) => {
+					await client.query('CREATE TABLE schema_version (version integer NOT NULL PRIMARY KEY)');
+					const files = migrationFiles('postgres', kind);
+					for (const path of files) await client.query(readFileSync(path, 'utf8'));
+					await client.query('INSERT INTO schema_version VALUES ($1)', [files.length]);
+				}),
+			created: () => dump((pool) => migratePostgres(pool, 'dumped', kind)),
+		};
 	},
 };
 
-for (const engine of engines)
-	test(`${engine.name}: migrations make the schema that migrations/${engine.name}/schema.txt shows`, async (t: TestContext) => {
-		const address = await engine.installedAddress(t);
-		const store = await openFor(t, address);
-		assert.equal(await addAccount(store), 1);
-		const dump = `${await dumps[engine.name]?.(address)}\n`;
-		if (writes) writeFileSync(pathOf(engine.name), dump);
-		assert.equal(dump, readFileSync(pathOf(engine.name), 'utf8'), 'npm run schema:dump writes it anew');
-	});
+for (const engine of ['sqlite', 'postgres'] as const)
+	for (const kind of ['control', 'client'] as const)
+		test(`${engine}: migrations make what migrations/${engine}/${kind}.sql does`, async (t: TestContext) => {
+			const path = newestSchemaFile(engine, kind);
+			const { migrated, created } = (dumps[engine] as (typeof dumps)[string])(t, kind);
+			const made = await migrated();
+			if (writes) writeFileSync(path, made);
+			assert.equal(made, readFileSync(path, 'utf8'), 'npm run schema:dump writes it anew');
+			assert.equal(await created(), made);
+		});

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { OperatorError, StorageError } from '../../../errors.ts';
-import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../../migrations.ts';
+import { type DatabaseKind, migrationFiles, newestSchemaFile, SchemaTooNewError } from '../../migrations.ts';
 import { analyze, bytesVersion, compareBytesOnline, dropInvalid, isLarge } from './byte-order.ts';
 import { commitTransaction } from './postgres-connection.ts';
 import { sentenceOf, setRepeatsAside } from './repeated-events.ts';
@@ -47,12 +47,13 @@ export async function migrate(
 		const isByCollation = kind === 'client' && version > 0 && version < bytesVersion;
 		const notice = isByCollation ? await compareBytes(client, schema, version, files) : undefined;
 		await apply(client, schema, kind, { from: isByCollation ? bytesVersion : version, files });
+		await client.query('SELECT pg_advisory_unlock($1, hashtext($2))', [advisoryLock, schema]);
+		client.release();
 		return { migrations: files.length - version, notice };
 	} catch (error) {
-		throw repeatedKeyError(error);
-	} finally {
 		// The lock belongs to the session.
 		client.release(true);
+		throw repeatedKeyError(error);
 	}
 }
 
@@ -87,8 +88,8 @@ async function apply(
 	if (kind === 'control') await client.query('SET LOCAL citus.enable_schema_based_sharding TO off');
 	await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
 	await client.query(`SET LOCAL search_path TO "${schema}"`);
-	if (from === 0) await client.query('CREATE TABLE schema_version (version integer NOT NULL PRIMARY KEY)');
-	for (const path of files.slice(from)) await run(client, readFileSync(path, 'utf8'));
+	const missing = from === 0 ? [newestSchemaFile('postgres', kind)] : files.slice(from);
+	for (const path of missing) await run(client, readFileSync(path, 'utf8'), from === 0);
 	await setVersion(client, files.length);
 	await commitTransaction(client);
 }
@@ -114,8 +115,7 @@ function isMissing(error: { readonly code?: unknown }): boolean {
 
 /** In the schema that a transaction has set as its path. */
 async function setVersion(client: pg.PoolClient, version: number): Promise<void> {
-	await client.query('DELETE FROM schema_version');
-	await client.query('INSERT INTO schema_version (version) VALUES ($1)', [version]);
+	await client.query('UPDATE schema_version SET version = $1', [version]);
 }
 
 /**
@@ -182,13 +182,14 @@ function repeatedKeyError(error: unknown): unknown {
 }
 
 /**
- * Runs one statement at a time, which Citus requires. The extended protocol makes plain PostgreSQL reject several, too.
+ * Runs one statement at a time, which Citus requires. The extended protocol makes plain PostgreSQL reject several, too, except
+ * where a schema is new: made at once, it takes a third of the time.
  */
-async function run(client: pg.PoolClient, migration: string): Promise<void> {
-	for (const text of statementsOf(migration)) {
-		const statement = { text, queryMode: 'extended' };
-		await client.query(statement);
-	}
+async function run(client: pg.PoolClient, sql: string, isNew = false): Promise<void> {
+	if (isNew && isOnlyNode(client)) await client.query(sql);
+	else
+		for (const text of statementsOf(sql))
+			await client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
 }
 
 async function checkedVersion(

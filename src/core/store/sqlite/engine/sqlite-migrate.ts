@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../../migrations.ts';
+import { type DatabaseKind, migrationFiles, newestSchemaFile, SchemaTooNewError } from '../../migrations.ts';
 
 export function latestSchema(kind: DatabaseKind): number {
 	return migrationFiles('sqlite', kind).length;
@@ -27,7 +27,8 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): number {
 	database.exec('BEGIN IMMEDIATE');
 	try {
 		const version = check();
-		for (const path of files.slice(version)) database.exec(readFileSync(path, 'utf8'));
+		const missing = version === 0 ? [newestSchemaFile('sqlite', kind)] : files.slice(version);
+		for (const path of missing) database.exec(readFileSync(path, 'utf8'));
 		database.exec(`PRAGMA user_version = ${files.length}`);
 		database.exec('COMMIT');
 		return files.length - version;
