@@ -9,6 +9,7 @@ import {
 	derivedVisitor,
 	markOf,
 } from '../../../src/core/domain/derived-vid.ts';
+import { codePoint } from '../../code-point.ts';
 import { examples } from '../../quick.ts';
 
 const secret = 'a-secret-of-an-account';
@@ -17,7 +18,7 @@ const purpose = fc.constantFrom<DerivationPurpose>('seed', 'customer');
 /** Texts of few characters, so that parts often join to the same text; and of any, lone surrogates included. */
 const part = fc.oneof(
 	fc.string({ unit: fc.constantFrom('a', '"', ',', '\\', '\n', '\ud800', '\udc00'), maxLength: 4 }),
-	fc.string({ unit: 'binary' }),
+	fc.string({ unit: codePoint }),
 );
 const derivation = fc.tuple(fc.string(), purpose, fc.array(part, { maxLength: 3 }));
 

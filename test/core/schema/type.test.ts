@@ -2,6 +2,7 @@ import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { compileCheck, type Schema, Type } from '../../../src/core/schema/type.ts';
+import { codePoint } from '../../code-point.ts';
 
 const ajv = new Ajv2020({ strict: false });
 
@@ -21,7 +22,7 @@ const schemas: readonly Schema[] = [
 ];
 const leaf = fc.oneof(
 	fc.constantFrom('', 'a', '🙂🙂🙂', '\ud800', 'a\u0001', 1.5, 5, 6, -2, null, true),
-	fc.string({ unit: 'binary', maxLength: 5 }),
+	fc.string({ unit: codePoint, maxLength: 5 }),
 	fc.integer(),
 );
 const value = fc.letrec((tie) => ({
