@@ -11,31 +11,23 @@ const versionCaching = 'public, max-age=31536000, immutable';
 
 /** `GET /tag.js`: the current tag. */
 export function tag(app: FastifyInstance, path = '/tag.js'): void {
-	serveScript(app, path, readScript(currentTag), currentCaching);
+	serveScript(app, path, currentTag, currentCaching);
 }
 
 /** `GET /tag.v1.js` and so on: each version of the tag as it was published. */
 export function tagVersions(app: FastifyInstance): void {
 	for (const file of readdirSync(folder).filter((name) => /^tag\.v\d+\.js$/.test(name)))
-		serveScript(app, `/${file}`, readScript(file), versionCaching);
+		serveScript(app, `/${file}`, file, versionCaching);
 }
 
-interface Script {
-	readonly plain: Buffer;
-	readonly gzipped: Buffer;
-	readonly hash: string;
-}
-
-function readScript(file: string): Script {
+function serveScript(app: FastifyInstance, path: string, file: string, caching: string): void {
 	const plain = readFileSync(new URL(file, folder));
 	const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
-	return { plain, gzipped: gzipSync(plain, { level: 9 }), hash };
-}
-
-function serveScript(app: FastifyInstance, path: string, script: Script, caching: string): void {
+	// Most versions are never asked for.
+	let gzipped: Buffer | undefined;
 	app.get(path, (request, reply) => {
 		const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers['accept-encoding'] ?? '');
-		const etag = `"${script.hash}${takesGzip ? '-gzip' : ''}"`;
+		const etag = `"${hash}${takesGzip ? '-gzip' : ''}"`;
 		reply.headers({
 			etag,
 			'cache-control': caching,
@@ -47,7 +39,8 @@ function serveScript(app: FastifyInstance, path: string, script: Script, caching
 		const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
 		if (known?.includes(etag) || known?.includes('*')) return reply.code(304).send();
 		reply.type('text/javascript; charset=utf-8');
-		if (takesGzip) reply.header('content-encoding', 'gzip');
-		return reply.send(takesGzip ? script.gzipped : script.plain);
+		if (!takesGzip) return reply.send(plain);
+		gzipped ??= gzipSync(plain, { level: 9 });
+		return reply.header('content-encoding', 'gzip').send(gzipped);
 	});
 }
