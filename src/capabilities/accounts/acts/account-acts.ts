@@ -50,7 +50,7 @@ export const settingFields = {
 		isOptional: true,
 		negation: ['--no-channel', 'use only the built-in rules'],
 		label: 'Your own channels',
-		hint: 'One on each line, such as partner=*.partner.example/*. A visit is of the channel whose pattern its landing URL or referrer matches, without https://. * is any text.',
+		hint: 'One on each line, such as partner=*.partner.example/*. A visit belongs to the channel whose pattern matches its landing URL or referrer, without https://. * is any text.',
 	},
 	timezone: {
 		flag: '--timezone <name>',

@@ -150,7 +150,7 @@ ${field('user', 'Who')}${field('account', 'Account')}${field('about', 'Visitor, 
 </form>
 ${entries.length === 0 ? html`<p class="empty">No entries.</p>` : table}
 ${entries.length === maxListed && html`<p class="note">These are the latest 1,000; earlier ones are listed by <code>caskade audit list --limit 10000</code>.</p>`}
-<p class="note">Entries are kept for 400 days. Of an erased visitor or customer, only the action is kept, not whom it concerned.</p>`;
+<p class="note">Entries are kept for 400 days. Once a visitor or customer is erased, entries no longer say whom they concerned.</p>`;
 	},
 };
 

@@ -76,5 +76,5 @@ ${uploads(aid, url).map(
 <pre tabindex="0"><code>${asWritten(text)}</code></pre></details>
 `,
 )}
-<p class="note">This page refreshes itself; without scripts, <a href="">reload it</a>. <code>caskade import ${aid} FILE</code> brings in the past. To look around first, <code>caskade demo</code> generates a year of a shop in the account c-a-demo-local.</p></section>`;
+<p class="note">This page refreshes itself; without scripts, <a href="">reload it</a>. <code>caskade import ${aid} FILE</code> imports past data. To look around first, <code>caskade demo</code> generates a year of a made-up shop in the account c-a-demo-local.</p></section>`;
 }

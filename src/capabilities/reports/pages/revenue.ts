@@ -50,7 +50,7 @@ ${await reportSection(asked, 'activity', {
 ${await reportSection(asked, 'ltv', { title: 'Lifetime value by month of the first payment', texts: { by: 'none', months: '6' } })}
 ${await reportSection(asked, 'spend', {
 	title: 'Marketing cost and payback',
-	empty: html`No spending is known in this period. Bring it in: a CSV with <code>day,channel,pence</code>, and <code>caskade spend import ${asked.account.aid} FILE</code>.`,
+	empty: html`No spending is known in this period. Import a CSV with <code>day,channel,pence</code>: <code>caskade spend import ${asked.account.aid} FILE</code>.`,
 })}`;
 	},
 });
