@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads';
-import { collectGarbageSoon } from '../../core/garbage.ts';
+import { collectGarbage } from '../../core/garbage.ts';
 import { Folder, foldingWaiting } from '../../core/jobs/folding-job.ts';
 import type { BackgroundPart, BackgroundPlace } from '../../kit/jobs/background-part.ts';
 import { log, serveThread, tell } from '../../kit/jobs/in-thread.ts';
@@ -57,4 +57,4 @@ serveThread(
 );
 await loading;
 if (work.followsLog) folding = folder.run();
-collectGarbageSoon();
+collectGarbage();

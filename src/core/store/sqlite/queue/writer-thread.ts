@@ -1,7 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { monotonicMs } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
-import { collectGarbageSoon } from '../../../garbage.ts';
+import { collectGarbage } from '../../../garbage.ts';
 import { NoFileHandlesError } from '../../file-handles.ts';
 import { goneEveryMs } from '../engine/account-file.ts';
 import { Checkpointer } from '../engine/checkpointer.ts';
@@ -210,7 +210,7 @@ async function stop(): Promise<void> {
 	owner.close();
 }
 
-collectGarbageSoon();
+collectGarbage();
 owner.on('message', (message: ToWriter) => {
 	take(message);
 	work();
