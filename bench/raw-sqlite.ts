@@ -3,8 +3,8 @@
  * a `RawOutput` as JSON. Only the inserts are timed, not the generation of the events.
  */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { newestSchemaFile } from '../src/core/store/migrations.ts';
 import { eventOf, type Tids } from './upload-bodies.ts';
 
 export interface RawInput {
@@ -32,7 +32,7 @@ const database = new DatabaseSync(path);
 database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
 database.exec('PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY');
 if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'subscription_event'").get())
-	database.exec(readFileSync(join(import.meta.dirname, '../migrations/sqlite/client.sql'), 'utf8'));
+	database.exec(readFileSync(newestSchemaFile('sqlite', 'client'), 'utf8'));
 
 const values = Array.from({ length: rowsPerInsert }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
 const insert = database.prepare(

@@ -83,7 +83,7 @@ export class NewestSchemas {
 			this.#tell(address, await changedCollations(this.#poolOf(address)));
 		}
 		const [version, onCluster] = await Promise.all([schemaVersion(asked, schema), isOnCluster(asked)]);
-		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
+		if (version === 0) throw new StorageError(`the schema ${schema} is missing`);
 		// A newer schema is used as it is: a newer server runs beside this one, which is about to be replaced.
 		if (version < this.#newest) {
 			if (this.#olderSchema !== 'migrate')
