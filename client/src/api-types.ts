@@ -146,7 +146,7 @@ export interface ReportQuery {
 	readonly model?: string | undefined;
 	/** Half-life of the model decay, in days. Default: 7. */
 	readonly halfLifeDays?: string | undefined;
-	/** `event` counts what happened in the period, `cohort` all events of the subscriptions acquired in it. Default: event. */
+	/** `event` counts what happened in the period, `cohort` all events of the subscriptions that began in it. Default: event. */
 	readonly basis?: string | undefined;
 	/** `0` to leave out the intervals of the model markov, which take most of the time. */
 	readonly intervals?: string | undefined;

@@ -17,7 +17,7 @@ export const errorTable = {
 		message: 'Bad request.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'The request is not well-formed HTTP, or its body ended before its length.',
+		when: 'The request is not well-formed HTTP, or its body is shorter than announced.',
 	},
 	malformed_json: {
 		status: 400,
@@ -59,7 +59,7 @@ export const errorTable = {
 		message: 'Error storing hit.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'Nothing of a hit can be stored: the account is missing, it is not an object, or it has too many events; the text names every wrong field. Other wrong values are left out, and the rest is stored.',
+		when: 'Nothing of the hit can be stored: it is not an object, names no account, or has too many events. The text names every wrong field. A hit with other wrong values is stored without these.',
 	},
 	invalid_account: {
 		status: 400,

@@ -141,7 +141,7 @@ export const funnelReport = reportThat({
 	title: 'Funnel by page',
 	summary: 'how many who saw a page began to buy, and paid',
 	definition:
-		'By page, and by channel and device: `visitors` who saw it in the period, each once, from their first view on; how many of them `began` a sale (a hit that shows a `tid`) within `days`; and how many of these `paid`: an uploaded event with that `tid` belongs to the visitor, however late it came. Visitors whose days are not over are `waiting`, and in no other figure. `low` and `high` are the 95 % interval of `paidRate`.',
+		'By page, and for each page by channel and device: `visitors` saw the page in the period. Each counts once, from the first view on. `began` of them began a sale within `days`: a hit showed a `tid`. `paid` of these paid, however late: an uploaded event with that `tid` belongs to the visitor. Visitors whose days are not over are `waiting`, and in no other figure. `low` and `high` are the 95 % interval of `paidRate`.',
 	parameters: ['from', 'to', 'asOf', 'timezone', 'compare', 'days', 'top', 'include'],
 	initial: { by: [], days: 7 },
 	columns: {

@@ -122,7 +122,7 @@ export const lifetimeValueReport = reportThat({
 	title: 'Lifetime value',
 	summary: 'what subscriptions earn, by month of the first payment',
 	definition:
-		'By month of the first payment and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the first payment ÷ n`; 0 is the month itself. `projected` is what is expected in the next year. `customerLtvPence` is the same by customer: of all subscriptions of the customers whose first one is in the row.',
+		'By month of the first payment and first touch: `LTV(k) = Σ revenue of events up to the end of calendar month k ÷ n subscriptions`; month 0 is that of the first payment. `projected` is what is expected in the next year. `customerLtvPence` is the same by customer, with all subscriptions of each customer whose first one is in the row.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	columns: {

@@ -373,7 +373,7 @@ export const movementReport = reportThat({
 	title: 'Movement',
 	summary: 'how subscriptions and recurring revenue grow and shrink',
 	definition:
-		'By month, week or day: subscriptions and recurring revenue at the beginning (`opening`), what came and went, and at the end (`closing`). Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; of revenue also `+ expansion − contraction`. Of `ended`, `cancelled` left by choice, having cancelled or been refunded, and `lapsed` were not renewed in time. `part` marks a month or week that is not wholly in the period or not over.',
+		'By month, week or day: subscriptions and recurring revenue at the beginning (`opening`) and at the end (`closing`), and what came and went in between. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for. `opening + new + reactivated − ended = closing`; for revenue, also `+ expansion − contraction`. Of those that `ended`, the `cancelled` left by choice (cancelled or refunded), and the `lapsed` were not renewed in time. `part` marks an incomplete month or week.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	initial: { by: [], every: 'month' },

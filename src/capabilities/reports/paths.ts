@@ -136,7 +136,7 @@ export const pathsReport = reportThat({
 	title: 'Paths to subscriptions',
 	summary: 'the paths to subscriptions, and how long they took',
 	definition:
-		'The most frequent paths, with repeats collapsed (`email ×3 > direct`): the trials that started and the subscriptions that were first paid for after them, net pence, and the share of these subscriptions.',
+		'The most frequent paths, with repeats collapsed (`email ×3 > direct`). For each: the trials that started after it, the subscriptions first paid for after it, net pence, and its share of all new subscriptions.',
 	parameters: [...pathParameters, 'basis', 'top', 'include'],
 	columns: {
 		trials: { hidesZero: true },

@@ -124,7 +124,7 @@ export const renewalsReport = reportThat({
 	title: 'Renewals',
 	summary: 'who renews, and who is refunded',
 	definition:
-		'Of the subscriptions that began in the period, by first touch, `evt`, and how often their first price is paid. `survivors` has, by the number of renewals: how many had renewed each time before and have been due again, with the grace over (`atRisk`), how many of them renewed (`renewed`), and the share still subscribed (`share`), the product of these rates.',
+		'The subscriptions that began in the period, by first touch, `evt`, and how often their first price is paid. `survivors` has an entry for each renewal, from the first on. `atRisk` had renewed each time before, and their time to renew again is over, grace included. `renewed` of these renewed. `share` is the part still subscribed: the product of these rates so far.',
 	parameters: [...pathParameters, 'period'],
 	knowsPlans: true,
 	columns: {

@@ -153,7 +153,7 @@ export const spendReport = reportThat({
 	title: 'Spend',
 	summary: 'what subscriptions have cost',
 	definition:
-		'The amount spent; of what began in the period, the `trials` that the chosen model credits, and the `subscriptions` paid for by now; and everything that these have brought since.',
+		'The amount spent, and what the chosen model credits to it of what began in the period: `trials`, `subscriptions` paid for by now, and all that these have brought since.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'include'],
 	check({ by, model }) {
 		const isSpent = by?.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');

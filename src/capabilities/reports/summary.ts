@@ -72,7 +72,7 @@ export const summaryReport = reportThat({
 	title: 'Summary',
 	summary: 'paying subscriptions and recurring revenue, today and a week ago',
 	definition:
-		'Now, and at the same time of day a week before, as it was known then: `payingSubscriptions`, which have been paid for and have not ended; how many of them are past due (`pastDueSubscriptions`), but may still be renewed; recurring revenue a month (`recurringPence`) and a year (`annualRecurringPence`, 12 times that), and how much of the monthly one is past due (`pastDuePence`). `cancelledSubscriptions` is how many of the paying ones have cancelled, and end when due. Of those that were paying seven days earlier and no longer are, `leftByWill` had cancelled or were refunded, and `lapsed` were not renewed in time. The third row is the change.',
+		'Now, and at the same time of day a week before, as it was known then: `payingSubscriptions` have been paid for and have not ended. Of them, `pastDueSubscriptions` are past due but may still be renewed, and `cancelledSubscriptions` are cancelled and end when due. `recurringPence` is the recurring revenue a month, `annualRecurringPence` 12 times that, and `pastDuePence` its part that is past due. Of those that were paying seven days earlier and no longer are, `leftByWill` had cancelled or were refunded, and `lapsed` were not renewed in time. The third row is the change.',
 	parameters: ['asOf', 'timezone', 'evt', 'period'],
 	initial: { by: [] },
 	columns: {

@@ -175,7 +175,7 @@ export const trialsReport = reportThat({
 	title: 'Trials',
 	summary: 'who tries, and who pays afterwards',
 	definition:
-		'Of the trials that began in the period, by first touch, and by month, week or day (`every`): how many have been paid for since (`converted`), how many still may be (`open`), and how many were not (`notConverted`). `conversionRate` is of those whose time is over (`decided`), with its 95 % interval.',
+		'Of the trials that began in the period, by first touch, and by month, week or day (`every`): how many have been paid for since (`converted`), how many still may be (`open`), and how many were not (`notConverted`). `conversionRate` is that of the trials whose time is over (`decided`), with its 95 % interval.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', ...touchDimensions, 'segment', 'period'],
 	knowsPlans: true,
 	columns: {

@@ -136,7 +136,7 @@ export const parameters = {
 		parse: models,
 	}),
 	basis: parameter<Basis>(
-		'`event` counts what happened in the period, `cohort` all events of the subscriptions acquired in it',
+		'`event` counts what happened in the period, `cohort` all events of the subscriptions that began in it',
 		'event',
 		{ value: 'basis', parse: oneOf(['event', 'cohort']) },
 	),

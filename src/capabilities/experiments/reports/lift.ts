@@ -285,7 +285,7 @@ export const liftReport = reportThat({
 	title: 'Lift',
 	summary: 'what serving a segment earned in an experiment, and how sure that is',
 	definition:
-		"For each group of an experiment: the visitors who entered, that is, matched the segment's rule for the first time, whether or not a page asked; how many of them reached the goal within its horizon; and what they have paid since. `lift` is treated minus held out: in conversion rate, and in net pence per visitor, plain and with the largest thousandth capped (`winsorised`). `low` and `high` are the ordinary 95 % interval, for one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold whenever you look. `varianceReduction` is the share of the variance that the score at entry explains. Rows are by channel and device at the entry: exploration, in which some rows differ by chance.",
+		"A visitor enters an experiment by matching the segment's rule for the first time, whether or not a page asks. For each group: how many entered, how many of these reached the goal within its horizon, and what they have paid since. `lift` is treated minus held out: in conversion rate, and in net pence per visitor, plain and with the largest thousandth capped (`winsorised`). `low` and `high` are the ordinary 95 % interval, for one look that was planned ahead; `anytimeLow` and `anytimeHigh` hold whenever you look. `varianceReduction` is the share of the variance that the score at entry explains. Rows by channel and device at the entry are for exploration: some differ by chance.",
 	parameters: ['experiment', 'asOf', 'timezone', 'include'],
 	columns: {
 		...styled(['conversionRate', 'difference', 'low', 'high'], { isShare: true }),

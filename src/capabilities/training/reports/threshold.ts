@@ -124,7 +124,7 @@ export const thresholdReport = reportThat({
 	title: 'Threshold',
 	summary: 'the score from which treating a visitor pays off',
 	definition:
-		'By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the value of the conversions less the cost of the treated. It uses the later rows of the training of the active model, from which it had not learned; the rows of a visitor weigh together as one. `best` has the score of the largest profit, and the rule of a segment of those above it.',
+		"By score, from the highest: of 1,000 visitors who are scored, how many have at least this score (`treated`), how many of these reach the goal (`conversions`), and `profitPence`, the value of the conversions less the cost of the treated. It uses the later rows of the active model's training, from which the model had not learned; all rows of a visitor together weigh as one. `best` has the score with the largest profit, and a rule for the segment of everybody from that score on.",
 	parameters: ['timezone', 'goal', 'cost', 'value'],
 	columns: {
 		...headed({ treated: 'treated of 1,000', profitPence: 'profit of 1,000' }),
