@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from './eventually.ts';
 
 /** An answer as received. */
 export interface RawAnswer {
@@ -71,6 +73,60 @@ export async function connectTo(t: TestContext, url: string): Promise<RawConnect
 		destroy: () => socket.destroy(),
 		closed,
 	};
+}
+
+/** After an answer, a server reads on until nothing has come for so long. */
+const silenceMs = 1000;
+
+/**
+ * Sends a request whose body is written in twenty pieces, by a client that reads nothing before all of it is written, as
+ * simple ones do. On a busy machine a pause may be longer than the server waits: then it is sent again.
+ * @returns what was answered until the connection closed
+ */
+export async function answerToWriter(
+	t: TestContext,
+	url: string,
+	head: string,
+	bytes: number,
+	{ pauseMs = 2 } = {},
+): Promise<string> {
+	let answer = '';
+	await eventually('an answer to who writes without long pauses', async () => {
+		let longestMs = 0;
+		({ answer, longestMs } = await writeThenRead(t, url, head, bytes, pauseMs));
+		return answer !== '' || longestMs < silenceMs / 2;
+	});
+	return answer;
+}
+
+async function writeThenRead(
+	t: TestContext,
+	url: string,
+	head: string,
+	bytes: number,
+	pauseMs: number,
+): Promise<{ answer: string; longestMs: number }> {
+	const { hostname, port } = new URL(url);
+	const socket = connect({ host: hostname, port: Number(port) }).pause();
+	t.after(() => socket.destroy());
+	socket.on('error', () => {});
+	const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+	socket.write(head);
+	let longestMs = 0;
+	const piece = 'x'.repeat(bytes / 20);
+	for (let count = 0; count < 20 && !socket.destroyed; count++) {
+		const beganMs = performance.now();
+		await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
+		await delay(pauseMs);
+		longestMs = Math.max(longestMs, performance.now() - beganMs);
+	}
+	let answer = '';
+	socket.setEncoding('latin1').on('data', (text) => {
+		answer += text;
+	});
+	socket.resume();
+	await closed;
+	return { answer, longestMs };
 }
 
 /**

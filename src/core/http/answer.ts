@@ -81,9 +81,13 @@ function isLast({ httpVersion, headers }: IncomingMessage, response: ServerRespo
 	return httpVersion === '1.0' || /close/i.test(headers.connection ?? '') || response.hasHeader('connection');
 }
 
-/** Whoever writes all before reading should see the answer. Discarding costs little, and ends with `lingerMs`. */
+/**
+ * Whoever writes all before reading should see the answer, also over a slow line. Discarding costs little. It ends after a
+ * second of silence, and at any rate after so many bytes and so long.
+ */
+const silenceMs = 1000;
 const lingerBytes = 16 * 1024 * 1024;
-const lingerMs = 1000;
+const lingerMs = 10_000;
 
 /**
  * Discards the body for a while after the answer was sent, then closes the connection. Closing at once would reset the
@@ -100,10 +104,12 @@ function discardBody(request: FastifyRequest, reply: FastifyReply): void {
 		reply.header('connection', 'close');
 		closeLater(raw);
 	}
-	const timer = setTimeout(close, lingerMs);
+	const endMs = performance.now() + lingerMs;
+	const timer = setTimeout(close, silenceMs);
 	raw.on('data', (chunk: Buffer) => {
 		bytes += chunk.length;
-		if (bytes > lingerBytes) close();
+		if (bytes > lingerBytes || performance.now() > endMs) close();
+		else timer.refresh();
 	});
 	raw.once('close', () => clearTimeout(timer));
 	raw.once('end', () => clearTimeout(timer));

@@ -26,7 +26,7 @@ export async function launchBrowser(flags: readonly string[] = []): Promise<Brow
 }
 
 /** For tests with a browser: each wait of theirs, and the whole, may take long on a busy machine. */
-const waitMs = 60_000;
+const waitMs = 240_000;
 export const browserTestMs = 900_000;
 
 /** How long a page may take to close. */

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
-import { connect } from 'node:net';
-import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { test } from 'node:test';
 import { selfSignedPair } from '../../../src/core/http/self-signed.ts';
 import { appOver, type TestApp } from '../../faulty-store.ts';
-import { connectTo, uploadHead } from '../../raw-http.ts';
+import { answerToWriter, connectTo, uploadHead } from '../../raw-http.ts';
 import { event } from '../../support.ts';
 
 /** What a server answers while it drains, by the head of the request. */
@@ -55,27 +53,6 @@ test('every answer of a draining server announces that it closes the connection'
 	}
 });
 
-/** Sends a body slowly, and reads nothing before all of it is sent, as simple clients do. */
-async function sendSlowly(t: TestContext, url: string, head: string, bytes: number): Promise<string> {
-	const socket = connect(Number(new URL(url).port), '127.0.0.1');
-	t.after(() => socket.destroy());
-	socket.on('error', () => {});
-	const closed = new Promise((resolve) => socket.once('close', resolve));
-	socket.pause();
-	socket.write(head);
-	for (let sent = 0; sent < bytes && !socket.destroyed; sent += bytes / 20) {
-		socket.write('x'.repeat(bytes / 20));
-		await delay(2);
-	}
-	let answer = '';
-	socket.setEncoding('latin1').on('data', (text) => {
-		answer += text;
-	});
-	socket.resume();
-	await closed;
-	return answer;
-}
-
 test('a client that is refused while sending its body gets the answer before the connection closes', async (t) => {
 	for (const isDraining of [true, false]) {
 		const { app, key } = await appOver(t, {}, { isDraining: () => isDraining });
@@ -86,11 +63,21 @@ test('a client that is refused while sending its body gets the answer before the
 			[413, 600_000, { 'x-api-key': key, 'content-length': 600_000 }],
 			[415, 200_000, { 'x-api-key': key, 'content-length': 200_000, 'content-type': 'image/png' }],
 		] as const) {
-			const answer = await sendSlowly(t, url, uploadHead({ ...headers, connection: 'close' }), bytes);
+			const head = uploadHead({ ...headers, connection: 'close' });
+			const answer = await answerToWriter(t, url, head, bytes);
 			assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), `${status} of ${bytes}`);
 			assert.match(answer, /^connection: close\r$/im);
 		}
 	}
+});
+
+test('who takes longer than a second to send what is too large, as over a slow line, gets the answer, too', async (t) => {
+	const { app, key } = await appOver(t);
+	const url = await app.listen({ host: '127.0.0.1', port: 0 });
+	const head = uploadHead({ 'x-api-key': key, 'content-length': 600_000 });
+	const beganMs = performance.now();
+	assert.match(await answerToWriter(t, url, head, 600_000, { pauseMs: 75 }), /^HTTP\/1.1 413 /);
+	assert.ok(performance.now() - beganMs > 1000);
 });
 
 test('HTTP/2: a draining server sends GOAWAY on every connection', async (t) => {

@@ -6,12 +6,19 @@ const pauseMs = 600;
 let asking;
 let timer = 0;
 
-addEventListener('input', ({ target }) => {
+addEventListener('input', ({ target }) => soon(target));
+// What was typed before this script came, or is there again after a reload.
+for (const field of document.querySelectorAll('form[data-preview] :is(input, textarea)'))
+	if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)
+		if (field.value !== field.defaultValue) soon(field);
+
+/** @param {EventTarget | null} target */
+function soon(target) {
 	const form = target instanceof Element && target.closest('form[data-preview]');
 	if (!(form instanceof HTMLFormElement)) return;
 	clearTimeout(timer);
 	timer = setTimeout(() => preview(form), pauseMs);
-});
+}
 
 /** @param {HTMLFormElement} form */
 async function preview(form) {
