@@ -72,7 +72,7 @@ test('a client that is refused while sending its body gets the answer before the
 });
 
 test('who takes longer than a second to send what is too large, as over a slow line, gets the answer, too', async (t) => {
-	const { app, key } = await appOver(t);
+	const { app, key } = await appOver(t, {});
 	const url = await app.listen({ host: '127.0.0.1', port: 0 });
 	const head = uploadHead({ 'x-api-key': key, 'content-length': 600_000 });
 	const beganMs = performance.now();

@@ -1,4 +1,4 @@
-/** Shows what a form would give while somebody types. It asks as the form's button does, so there is nothing that only scripts can. */
+/** Shows what a form would give while somebody types. It asks as the form's button does. */
 import { parsed, show } from './live.js';
 
 const pauseMs = 600;
@@ -6,16 +6,16 @@ const pauseMs = 600;
 let asking;
 let timer = 0;
 
-addEventListener('input', ({ target }) => soon(target));
-// What was typed before this script came, or is there again after a reload.
-for (const field of document.querySelectorAll('form[data-preview] :is(input, textarea)'))
-	if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement)
-		if (field.value !== field.defaultValue) soon(field);
+addEventListener('input', ({ target }) => soon(/** @type {HTMLInputElement} */ (target)));
+// What was typed before this script came.
+for (const field of document.querySelectorAll('input, textarea')) {
+	const typed = /** @type {HTMLInputElement} */ (field);
+	if (typed.value !== typed.defaultValue) soon(typed);
+}
 
-/** @param {EventTarget | null} target */
-function soon(target) {
-	const form = target instanceof Element && target.closest('form[data-preview]');
-	if (!(form instanceof HTMLFormElement)) return;
+/** @param {HTMLInputElement} field */
+function soon({ form }) {
+	if (form?.dataset.preview === undefined) return;
 	clearTimeout(timer);
 	timer = setTimeout(() => preview(form), pauseMs);
 }
@@ -50,7 +50,7 @@ async function preview(form) {
 function describe(form, page) {
 	for (const field of form.elements) {
 		const name = field.getAttribute('name');
-		const fresh = name && page.querySelector(`form[data-preview] [name="${CSS.escape(name)}"]`);
+		const fresh = name && page.querySelector(`[data-preview] [name="${CSS.escape(name)}"]`);
 		if (!fresh) continue;
 		for (const attribute of ['aria-invalid', 'aria-describedby']) {
 			const value = fresh.getAttribute(attribute);
