@@ -8,9 +8,18 @@
  * Their modules are plain JavaScript, because Node strips no types below `node_modules`.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+	chmodSync,
+	cpSync,
+	existsSync,
+	globSync,
+	mkdirSync,
+	readFileSync,
+	rmSync,
+	writeFileSync,
+} from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, posix } from 'node:path';
 import { build as bundle } from 'esbuild';
 
 const project = join(import.meta.dirname, '..');
@@ -59,6 +68,23 @@ class Package {
 			recursive: true,
 			filter: (source) => !/\.ts$|\.png$/.test(source) || source.endsWith('docs/tutorial/demo.png'),
 		});
+	}
+
+	/** Links of pages to what is not in the package become text, which says where a server has the documentation. */
+	replaceLostLinks(): void {
+		for (const path of globSync('**/*.md', { cwd: this.folder, exclude: ['node_modules'] })) {
+			const text = readFileSync(join(this.folder, path), 'utf8');
+			const link = /!?\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)/g;
+			this.write(
+				path,
+				text.replaceAll(link, (whole, name: string, href: string, anchor = '') => {
+					const target = posix.join(posix.dirname(path), href);
+					if (!target.startsWith('..') && existsSync(join(this.folder, target))) return whole;
+					const [, page] = /^[./]*docs\/(.*)\.md$/.exec(target) ?? [];
+					return page === undefined ? name : `${name} (\`/docs/${page}${anchor}\` of your server)`;
+				}),
+			);
+		}
 	}
 
 	/** Adds a module of the project, without its types. */
@@ -132,6 +158,7 @@ export function buildService(folder: string): string {
 	made.writeJson('npm-shrinkwrap.json', lockOf(manifest));
 	for (const [name, parts] of Object.entries(bundled))
 		for (const part of parts) made.copy(join('node_modules', name, part));
+	made.replaceLostLinks();
 	made.write('COMMIT', execFileSync('git', ['rev-parse', 'HEAD'], { cwd: project, encoding: 'utf8' }));
 	return folder;
 }
@@ -140,6 +167,11 @@ export function buildService(folder: string): string {
 function compile(path: string, outDir: string): void {
 	const compiler = join(project, 'node_modules/.bin/tsc');
 	execFileSync(compiler, ['--project', join(project, path), '--outDir', outDir], { stdio: 'inherit' });
+	// The compiler leaves the names of sources in declarations, where some editors and its older versions find nothing.
+	for (const name of globSync('*.d.ts', { cwd: outDir })) {
+		const declarations = readFileSync(join(outDir, name), 'utf8');
+		writeFileSync(join(outDir, name), declarations.replaceAll(/(?<=['"]\.\/[\w-]+)\.ts(?=['"])/g, '.js'));
+	}
 }
 
 /**
@@ -171,6 +203,7 @@ export async function buildClient(folder: string): Promise<string> {
 	made.writeJson('command/client/package.json', { type, version });
 	made.copy('LICENSE');
 	made.copy('client/README.md', 'README.md');
+	made.replaceLostLinks();
 	const needed = Object.entries<string>(dependencies).filter(([name]) => imported.has(name));
 	const manifest = { ...readJson('client/package.json'), dependencies: Object.fromEntries(needed) };
 	made.writeJson('package.json', manifest);
@@ -185,9 +218,11 @@ export async function buildClient(folder: string): Promise<string> {
 /** Makes the package `caskade-tag` in a folder. @returns the folder */
 export function buildTagModule(folder: string): string {
 	const made = new Package(folder);
-	compile('client/tag', join(folder, 'dist'));
+	// Beside `package.json`, because older resolvers know no `exports`: for them `caskade-tag/react` is a file.
+	compile('client/tag', folder);
 	made.copy('LICENSE');
 	made.copy('client/tag/README.md', 'README.md');
+	made.replaceLostLinks();
 	made.copy('client/tag/package.json', 'package.json');
 	made.writeJson(
 		'package-lock.json',

@@ -15,7 +15,7 @@ export interface ErrorDetails {
 	readonly status?: number | undefined;
 	readonly requestId?: string | undefined;
 	readonly retryAfterMs?: number | undefined;
-	readonly rows?: readonly RowProblem[];
+	readonly rows?: readonly RowProblem[] | undefined;
 	readonly cause?: unknown;
 }
 

@@ -5,7 +5,7 @@ import type { UploadSummary } from './upload-summary.ts';
 
 export interface UploadOptions extends CallOptions {
 	/** Do everything except storing. Counts toward the quota. */
-	readonly simulate?: boolean;
+	readonly simulate?: boolean | undefined;
 }
 
 /** The outcome of an upload. All its events are stored now. A conflicting `tid` is stored with other content. */
@@ -32,13 +32,13 @@ export interface UploadResult {
 
 export interface UploadAllOptions<Event extends SubscriptionEvent = SubscriptionEvent> extends UploadOptions {
 	/** Events per request. Default: 30, the limit of the plan `standard`. */
-	readonly batchSize?: number;
+	readonly batchSize?: number | undefined;
 	/** Requests in flight. Default: 4. */
-	readonly concurrency?: number;
+	readonly concurrency?: number | undefined;
 	/** What to do if the server refuses rows: `stop` (the default) throws, `skip` sends the other rows. */
-	readonly onBad?: 'stop' | 'skip';
+	readonly onBad?: 'stop' | 'skip' | undefined;
 	/** Called, and awaited, after each acknowledged batch. Batches finish out of order. */
-	readonly onBatch?: (batch: BatchOutcome<Event>) => void | Promise<void>;
+	readonly onBatch?: ((batch: BatchOutcome<Event>) => void | Promise<void>) | undefined;
 }
 
 export interface BatchOutcome<Event extends SubscriptionEvent = SubscriptionEvent> {

@@ -2,16 +2,19 @@ import { realClock } from './clock.ts';
 import { CaskadeError, ConnectionError, errorOf, RateLimitError, UnexpectedAnswerError } from './errors.ts';
 import { Pacer } from './pacer.ts';
 
+/** What the client needs of `fetch`, whose type is another one on each platform. */
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
 export interface CaskadeOptions {
 	/** URL of the server with base path and stage, for example `https://api.example.com`. */
 	readonly url: string;
 	readonly apiKey: string;
 	/** How long a request is tried. Default: 30 s; of `uploadAll`, two minutes for each of its requests. */
-	readonly retryForMs?: number;
+	readonly retryForMs?: number | undefined;
 	/** Time limit of each attempt. Default: 10 s. */
-	readonly timeoutMs?: number;
+	readonly timeoutMs?: number | undefined;
 	/** Replaces the global `fetch`. */
-	readonly fetch?: typeof fetch;
+	readonly fetch?: Fetch | undefined;
 }
 
 export interface CallOptions {
@@ -37,7 +40,7 @@ export interface Retry {
 interface Call extends CallOptions {
 	readonly method: 'GET' | 'POST';
 	readonly path: string;
-	readonly body?: string;
+	readonly body?: string | undefined;
 	/** Whether the call counts towards the rate of the key. */
 	readonly isPaced: boolean;
 }
@@ -69,7 +72,7 @@ export class Transport {
 	readonly #apiKey: string;
 	readonly #retryForMs: number | undefined;
 	readonly #timeoutMs: number;
-	readonly #fetch: typeof fetch;
+	readonly #fetch: Fetch;
 	readonly #clock;
 	readonly #pacer: Pacer;
 
@@ -87,8 +90,8 @@ export class Transport {
 		this.#timeoutMs = timeoutMs;
 		this.#clock = clock;
 		this.#pacer = new Pacer(clock);
-		// On some platforms, the global `fetch` must not be called as a method of another object.
-		this.#fetch = send ?? ((input, init) => fetch(input, init));
+		// On some platforms, `fetch` must not be called as a method of another object.
+		this.#fetch = (url, init) => (send ?? fetch)(url, init);
 	}
 
 	/**

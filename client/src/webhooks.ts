@@ -6,20 +6,28 @@ export class WebhookVerificationError extends Error {
 /** Maximum age of a message, and maximum difference between the clocks. */
 const toleranceSeconds = 5 * 60;
 
-type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+/** `Headers` of any kind, because each library may bring its own, or an object like the one of Node. */
+type HeaderSource =
+	| { get(name: string): string | null }
+	| Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
  * Verifies a message of Standard Webhooks 1.0.0.
  * @param rawBody the body as received, not parsed
  * @param secret `whsec_…`, or both secrets during a rotation
  * @returns the parsed message
- * @throws WebhookVerificationError
+ * @throws WebhookVerificationError, or TypeError if the body or a secret is of another type
  */
 async function verify(
 	rawBody: string | Uint8Array,
 	headers: HeaderSource,
 	secret: string | readonly string[],
 ): Promise<unknown> {
+	const secrets = [secret].flat();
+	if (!secrets.every((one) => typeof one === 'string' && one !== ''))
+		throw new TypeError('secret must be a non-empty string');
+	if (typeof rawBody !== 'string' && !ArrayBuffer.isView(rawBody))
+		throw new TypeError('rawBody must be the body as received, a string or a Uint8Array, not a parsed one');
 	const id = headerOf(headers, 'webhook-id');
 	const timestamp = headerOf(headers, 'webhook-timestamp');
 	const signatures = headerOf(headers, 'webhook-signature');
@@ -36,7 +44,7 @@ async function verify(
 		const [version, value = ''] = signature.split(',');
 		return version === 'v1' ? [bytesOf(value)] : [];
 	});
-	for (const one of [secret].flat()) {
+	for (const one of secrets) {
 		const key = await crypto.subtle.importKey(
 			'raw',
 			bytesOf(one.replace(/^whsec_/, '')),
@@ -56,7 +64,7 @@ export const webhooks = { verify };
 
 function headerOf(headers: HeaderSource, name: string): string {
 	const value =
-		headers instanceof Headers
+		typeof headers.get === 'function'
 			? headers.get(name)
 			: Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
 	if (typeof value !== 'string' || value === '') throw new WebhookVerificationError(`${name} is missing`);

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { build } from 'esbuild';
 import { TestProcess } from '../process.ts';
 import { takesLong } from '../quick.ts';
 import { startService, temporaryFolder } from '../support.ts';
-import { packInto } from './pack.ts';
+import { exactProperties, importedSources, lostLinks, packInto } from './pack.ts';
 
 const script = `
 import { Caskade, InvalidRequestError } from 'caskade-client';
@@ -22,10 +23,15 @@ console.log(JSON.stringify([stored, again.duplicates, receipt.stored, wrong, (aw
 `;
 
 const typed = `
+// As Bun's types have it.
+declare global { namespace fetch { function preconnect(url: string): void } }
 import { Caskade, type SubscriptionEvent, type UploadResult, webhooks } from 'caskade-client';
 const event: SubscriptionEvent = { tid: 't', subid: 's', evt: 'e' };
 export const result: Promise<UploadResult> = new Caskade({ url: 'https://x', apiKey: 'k' }).subscriptions.upload('a', [event]);
 export const message: Promise<unknown> = webhooks.verify('', new Headers(), 'whsec_');
+export const replaced = new Caskade({ url: 'https://x', apiKey: 'k', fetch: async () => new Response('') });
+class OwnHeaders { get(name: string): string | null { return name } }
+export const other: Promise<unknown> = webhooks.verify('', new OwnHeaders(), 'whsec_');
 // @ts-expect-error rvn is a number
 export const wrong: SubscriptionEvent = { ...event, rvn: true };
 `;
@@ -50,6 +56,12 @@ test('the packed client runs in an empty project, also on Node 20, with types, a
 	const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
 	// Of the command alone, and each without dependencies.
 	assert.deepEqual(Object.keys(dependencies), ['commander', 'csv-parse']);
+	assert.deepEqual(lostLinks(installed), []);
+	assert.deepEqual(exactProperties(installed), []);
+	assert.deepEqual(importedSources(installed), []);
+	// Resolvers that do not know `exports` find it by `main`, and tools that look at packages read package.json.
+	const ofProject = createRequire(join(folder, 'index.js'));
+	assert.equal(ofProject('caskade-client/package.json').main, './dist/index.js');
 	for (const file of ['dist/index.js', 'dist/index.d.ts', 'README.md', 'LICENSE'])
 		assert.ok(existsSync(join(installed, file)), file);
 	assert.ok(!existsSync(join(installed, 'src')));
@@ -72,7 +84,7 @@ test('the packed client runs in an empty project, also on Node 20, with types, a
 	writeFileSync(join(folder, 'typed/index.ts'), typed);
 	const tsc = join(import.meta.dirname, '../../node_modules/.bin/tsc');
 	const options = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2022,dom', '--types', ''];
-	execFileSync(tsc, [...options, 'typed/index.ts'], { cwd: folder, stdio: 'pipe' });
+	execFileSync(tsc, [...options, 'typed/index.ts'], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
 
 	// Workers have no module of Node's.
 	const { outputFiles, metafile } = await build({

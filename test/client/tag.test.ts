@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { build } from 'esbuild';
@@ -9,6 +10,7 @@ import { browserTestMs, openPage, startSite, withoutBrowser } from '../core/coll
 import { hitsOf, openBrowser } from '../core/collect/tagged-site.ts';
 import { takesLong } from '../quick.ts';
 import { startService, temporaryFolder } from '../support.ts';
+import { exactProperties, importedSources, lostLinks } from './pack.ts';
 
 const modules = join(import.meta.dirname, '../../node_modules');
 
@@ -93,6 +95,69 @@ describe('the module of the tag', { skip: withoutBrowser || takesLong, timeout: 
 			assert.deepEqual([errors, warnings], [[], []]);
 		});
 
+	for (const framework of ['react', 'vue'])
+		test(`${framework}: components share a request, and follow what the page says about consent and events`, async (t) => {
+			const service = await startService(t);
+			const list = {
+				react: `
+					import { createElement } from 'react';
+					import { createRoot } from 'react-dom/client';
+					import { useSegments } from 'caskade-tag/react';
+					const One = () => createElement('i', {}, useSegments().map(({ name }) => name));
+					createRoot(document.body).render(Array.from({ length: 20 }, (_, key) => createElement(One, { key })));`,
+				vue: `
+					import { createApp, h } from 'vue';
+					import { useSegments } from 'caskade-tag/vue';
+					const One = { setup() { const list = useSegments(); return () => h('i', list.value.map(({ name }) => name)) } };
+					createApp({ render: () => Array.from({ length: 20 }, (_, key) => h(One, { key })) }).mount('body');`,
+			}[framework];
+			const script = await bundleIn(
+				projectOf(t),
+				`${load(service.url)} vscr('setConsent', false); vscr('fire'); window.say = vscr; ${list}`,
+			);
+			const site = await startSite(t, (path) =>
+				path.endsWith('.js')
+					? script
+					: '<!doctype html><body></body><script type="module" src="/page.js"></script>',
+			);
+			const { page, errors } = await openPage(await context(t), `${site}/pricing`, service.url);
+			let asked = 0;
+			page.on('request', (request) => {
+				if (request.method() === 'GET' && request.url().includes('/visscores/segments')) asked++;
+			});
+			const shows = (name: string) =>
+				page.waitForFunction(
+					`[...document.querySelectorAll('i')].filter((one) => one.textContent === '${name}').length === 20`,
+				);
+			await page.waitForFunction('window.vscr?.scores !== undefined');
+			await shows('');
+			await page.evaluate("say('setConsent', true)");
+			await shows('New visitors');
+			assert.equal(asked, 1);
+			await page.evaluate("say('addEvent', 'seen'); say('fire')");
+			await shows('New visitors');
+			await page.evaluate("say('setConsent', false)");
+			await shows('');
+			assert.ok(asked <= 2, String(asked));
+			assert.deepEqual(errors, []);
+		});
+
+	test('on a page that allows trusted types alone, lists are empty and nothing breaks', async (t) => {
+		const script = await bundleIn(
+			projectOf(t),
+			`${load('http://127.0.0.1:1')} import { segments } from 'caskade-tag';
+			document.body.textContent = 'goes on ' + (await segments()).length;`,
+		);
+		const site = await startSite(t, (path) =>
+			path.endsWith('.js')
+				? script
+				: `<!doctype html><meta http-equiv="content-security-policy" content="require-trusted-types-for 'script'"><body></body><script type="module" src="/page.js"></script>`,
+		);
+		const { page, errors } = await openPage(await context(t), site, site);
+		await page.getByText('goes on 0').waitFor();
+		assert.deepEqual(errors, []);
+	});
+
 	test('where the script cannot be loaded, lists are empty', async (t) => {
 		const script = await bundleIn(
 			projectOf(t),
@@ -113,8 +178,28 @@ test('the module is small, does nothing on a server, and has types', { skip: tak
 	const folder = projectOf(t);
 	const script = await bundleIn(folder, load('https://collect.example'));
 	assert.ok(script.length < 1000, `${script.length} bytes`);
-	writeFileSync(join(folder, 'server.mjs'), `${load('https://collect.example')} vscr('fire');`);
-	execFileSync(process.execPath, [join(folder, 'server.mjs')], { stdio: 'pipe' });
+	writeFileSync(
+		join(folder, 'server.mjs'),
+		`${load('https://collect.example')} vscr('fire');
+		import { scores, segments } from 'caskade-tag';
+		console.log(await scores(), await segments());`,
+	);
+	const printed = execFileSync(process.execPath, [join(folder, 'server.mjs')], {
+		stdio: 'pipe',
+		encoding: 'utf8',
+	});
+	assert.equal(printed, '[] []\n');
+
+	const installed = join(folder, 'node_modules/caskade-tag');
+	assert.deepEqual(lostLinks(installed), []);
+	assert.deepEqual(exactProperties(installed), []);
+	assert.deepEqual(importedSources(installed), []);
+	// Resolvers that do not know `exports` find a file; tools that look at packages read package.json.
+	for (const name of ['index', 'react', 'vue'])
+		for (const end of ['.js', '.d.ts']) assert.ok(existsSync(join(installed, name + end)), name + end);
+	assert.equal(createRequire(join(folder, 'page.js'))('caskade-tag/package.json').name, 'caskade-tag');
+	// Without it, a server component of Next.js cannot import what uses it.
+	assert.match(readFileSync(join(installed, 'react.js'), 'utf8'), /^'use client';\n/);
 
 	writeFileSync(
 		join(folder, 'page.ts'),

@@ -26,6 +26,22 @@ test('messages signed by the library of Standard Webhooks are verified', async (
 	assert.deepEqual(await webhooks.verify(body, headers, secret.replace('whsec_', '')), message);
 });
 
+test('headers of any kind are read; a body that is parsed and a secret that is missing are told', async () => {
+	// As libraries bring them that do not use the global class.
+	const all = signed();
+	const headers = { get: (name: string) => all[name] ?? null };
+	assert.deepEqual(await webhooks.verify(body, headers, secret), JSON.parse(body));
+	const misused = (rawBody: unknown, by: unknown, why: RegExp) =>
+		assert.rejects(webhooks.verify(rawBody as string, all, by as string), {
+			name: 'TypeError',
+			message: why,
+		});
+	await misused(JSON.parse(body), secret, /^rawBody must be the body as received/);
+	await misused(undefined, secret, /^rawBody must be/);
+	for (const missing of [undefined, '', [secret, undefined]])
+		await misused(body, missing, /^secret must be a non-empty string$/);
+});
+
 test('during a rotation, either signature and either secret is accepted', async () => {
 	const both = signed();
 	both['webhook-signature'] += ` ${signed(other)['webhook-signature']} v1a,unknown`;

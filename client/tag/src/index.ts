@@ -1,3 +1,4 @@
+import { mayHaveChanged } from './shown.ts';
 import type { Score, Segment, Vscr } from './vscr.ts';
 
 export type { Commands, HitEvent, Score, Segment, Vscr } from './vscr.ts';
@@ -9,7 +10,7 @@ export interface TagOptions {
 	/** The account, for example c-a-acme-uk. */
 	readonly account: string;
 	/** The path of the script on that service. Default: `/tag.js`, the current tag. */
-	readonly path?: string;
+	readonly path?: string | undefined;
 }
 
 let giveUp: (nothing: never[]) => void;
@@ -25,6 +26,7 @@ export const vscr = ((...command: [never]) => {
 	const q: ArrayLike<unknown>[] = [];
 	window.vscr ??= Object.assign((...queued: unknown[]) => void q.push(queued), { q }) as Vscr;
 	window.vscr(...command);
+	mayHaveChanged(command[0]);
 }) as Vscr;
 
 /** Loads the tag, once, for an account. Nothing is sent before `vscr('fire')`. Where there is no browser, it does nothing. */
@@ -35,17 +37,28 @@ export function loadTag({ server, account, path = '/tag.js' }: TagOptions): void
 	isLoading = true;
 	const script = document.createElement('script');
 	script.async = true;
-	script.src = server.replace(/\/+$/, '') + path;
 	script.onerror = () => giveUp([]);
-	document.head.append(script);
+	try {
+		script.src = server.replace(/\/+$/, '') + path;
+		document.head.append(script);
+	} catch {
+		// The page allows trusted types alone, and has no default policy: the browser says so.
+		giveUp([]);
+	}
 }
+
+/** Where there is no browser, nothing is ever known. */
+const listOf = <Entry>(name: 'scores' | 'segments'): Promise<readonly Entry[]> =>
+	typeof window === 'undefined'
+		? Promise.resolve([])
+		: Promise.race([failed, new Promise<Entry[]>((resolve) => vscr(name, resolve as never))]);
 
 /** The visitor's scores, once they are known after the first `fire`; empty on any error. */
 export function scores(): Promise<readonly Score[]> {
-	return Promise.race([failed, new Promise<Score[]>((resolve) => vscr('scores', resolve))]);
+	return listOf('scores');
 }
 
 /** The visitor's segments, likewise. */
 export function segments(): Promise<readonly Segment[]> {
-	return Promise.race([failed, new Promise<Segment[]>((resolve) => vscr('segments', resolve))]);
+	return listOf('segments');
 }

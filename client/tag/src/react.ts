@@ -1,15 +1,11 @@
+'use client';
 import { useEffect, useState } from 'react';
 import { type Score, type Segment, scores, segments } from './index.ts';
+import { show } from './shown.ts';
 
-function useAnswer<Entry>(ask: () => Promise<readonly Entry[]>): readonly Entry[] {
+function useAnswer<Entry>(list: () => Promise<readonly Entry[]>): readonly Entry[] {
 	const [entries, setEntries] = useState<readonly Entry[]>([]);
-	useEffect(() => {
-		let isMounted = true;
-		ask().then((answer) => isMounted && setEntries(answer));
-		return () => {
-			isMounted = false;
-		};
-	}, [ask]);
+	useEffect(() => show(list, setEntries), [list]);
 	return entries;
 }
 

@@ -1,11 +1,16 @@
-import { onMounted, type ShallowRef, shallowRef } from 'vue';
+import { onMounted, onUnmounted, type ShallowRef, shallowRef } from 'vue';
 import { type Score, type Segment, scores, segments } from './index.ts';
+import { show } from './shown.ts';
 
-function useAnswer<Entry>(ask: () => Promise<readonly Entry[]>): ShallowRef<readonly Entry[]> {
+function useAnswer<Entry>(list: () => Promise<readonly Entry[]>): ShallowRef<readonly Entry[]> {
 	const entries = shallowRef<readonly Entry[]>([]);
-	onMounted(async () => {
-		entries.value = await ask();
+	let end = () => {};
+	onMounted(() => {
+		end = show(list, (answer) => {
+			entries.value = answer;
+		});
 	});
+	onUnmounted(() => end());
 	return entries;
 }
 
