@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { demoAid } from '../../../src/capabilities/demo/demo-account.ts';
+import { demoAid, demoLink } from '../../../src/capabilities/demo/demo-account.ts';
 import { newLoginLink } from '../../../src/capabilities/people/access/sign-in.ts';
 import { asset, scriptPaths, stylePath } from '../../../src/kit/console/assets.ts';
 import { browserTestMs, launchBrowser, openContext, withoutBrowser } from '../../core/collect/browser.ts';
@@ -95,4 +95,44 @@ test('scripts show what is new, and read curves by keyboard and pointer, within 
 	await eventually('nobody is signed in', async () => (await live(`/console/${demoAid}/`)).status === 204);
 	await Promise.race([reader.read(), delay(100)]);
 	await reader.cancel();
+});
+
+/** A tab that nobody looks at until `look()`. */
+const inBackground = `{
+	let isHidden = true;
+	Object.defineProperty(document, 'hidden', { get: () => isHidden });
+	window.look = () => {
+		isHidden = false;
+		document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+	};
+}`;
+
+test('a tenth tab opens, too: those that nobody looks at hold none of the six connections, and are up to date when somebody does', {
+	skip: withoutBrowser,
+	timeout: browserTestMs,
+}, async (t) => {
+	const port = await freePort();
+	const at = ['--database', `sqlite:${temporaryFolder(t)}/data`];
+	assert.equal((await caskade(['account', 'create', demoAid, '--client', 'demo', ...at])).code, 0);
+	await using server = await serveHere([...at, '--console-port', String(port)]);
+	const link = (await demoLink(server.store, `http://127.0.0.1:${port}`)) as string;
+	const browser = await launchBrowser();
+	t.after(() => browser.close());
+	const context = await openContext(t, browser, inBackground);
+	const first = await context.newPage();
+	await first.goto(link);
+	await first.getByRole('button', { name: 'Sign in' }).click();
+	const waiting = first.getByText('Waiting for the first hit.');
+	await waiting.waitFor();
+	for (let count = 1; count < 10; count++)
+		await (await context.newPage()).goto(first.url(), { timeout: 10_000 });
+	const hit = { aid: demoAid, url: 'https://shop.example/', referrer: '', title: 'Shop', events: [] };
+	const headers = {
+		'content-type': 'text/plain',
+		'user-agent': (await first.evaluate('navigator.userAgent')) as string,
+	};
+	await fetch(`${server.url}/hit`, { method: 'POST', headers, body: JSON.stringify(hit) });
+	await first.evaluate('look()');
+	await first.getByText('The first hit has arrived.').waitFor();
+	assert.equal(await waiting.count(), 0);
 });

@@ -1,6 +1,6 @@
-/** Keeps a page as it is now: one that is still being made, or whose figures change while somebody looks at it. */
+/** Keeps a page up to date: one that is being made, or whose figures change. */
 
-/** Shows a newer page: all of it where it was being made, else the parts that differ, except what somebody is using. @param {Document} page */
+/** Shows a newer page: all of it where it was being made, else parts that differ and are not in use. @param {Document} page */
 export function show(page) {
 	const main = page.querySelector('main');
 	const busy = document.querySelector('main[aria-busy]');
@@ -26,8 +26,10 @@ let source;
 
 function open() {
 	if (!isLive()) return;
-	// The server has asked for a reload, for browsers without scripts.
+	// The server asks browsers without scripts to reload.
 	stop();
+	source?.close();
+	if (document.hidden) return;
 	const of = encodeURIComponent(location.pathname + location.search);
 	source = new EventSource(`/console/live?of=${of}`);
 	source.onmessage = ({ data }) => show(parsed(data));
@@ -41,6 +43,7 @@ function open() {
 	};
 }
 
-// A page that is kept for going back holds no connection: there are six for each server.
+// Only pages looked at hold one of the browser's six connections.
+addEventListener('visibilitychange', open);
 addEventListener('pagehide', () => source?.close());
 addEventListener('pageshow', () => setTimeout(open));
