@@ -14,6 +14,7 @@ const others: Readonly<Record<string, string>> = {
 	'client/README.md': 'client',
 	'client/tag/README.md': 'client-tag',
 };
+const linkOrCode = /^```.*?^```|!?\[([^\]]*)\]\(([^)\s]+)\)/gms;
 
 /** What stands below one heading. */
 export interface Section {
@@ -29,10 +30,11 @@ export interface Document {
 	/** Below `docs/`, without `.md`; empty for the start page. */
 	readonly path: string;
 	readonly title: string;
-	readonly text: string;
 	readonly sections: readonly Section[];
 	/** The page's content. Rendered when it is first asked for: all at once would keep requests waiting. */
 	html(): string;
+	/** The page for programs. Links lead to others of its kind; where there is none, the name stays. */
+	markdown(): string;
 }
 
 /** All pages by their paths, those of the start page first. */
@@ -64,14 +66,15 @@ function sectionsOf(text: string): Section[] {
 	});
 }
 
-/** Where a link of a page leads, from this page; undefined where it leads to what is not served. */
-function hrefFrom(source: string, href: string, sources: ReadonlySet<string>): string | undefined {
+/** Where a link of a page leads, from this page; undefined where it leads to what is not served. @param end of pages' names */
+function hrefFrom(source: string, href: string, sources: ReadonlySet<string>, end = ''): string | undefined {
 	if (/^(https?:|mailto:|#)/.test(href)) return href;
 	const [path = '', anchor] = href.split('#');
 	const target = posix.join(posix.dirname(source), path);
 	const isImage = /\.png$/.test(target) && existsSync(join(project, target));
 	if (!isImage && !sources.has(target)) return undefined;
-	const served = isImage ? target.slice('docs/'.length) : pathOf(target);
+	const page = end === '' ? pathOf(target) : `${pathOf(target) || 'README'}${end}`;
+	const served = isImage ? target.slice('docs/'.length) : page;
 	const from = posix.dirname(`docs/${pathOf(source) || 'start'}`);
 	const relative = posix.relative(from, `docs/${served}`) || '.';
 	return `${served === '' ? `${relative}/` : relative}${anchor === undefined ? '' : `#${anchor}`}`;
@@ -133,7 +136,12 @@ export async function readDocuments(): Promise<Documents> {
 			rendered ??= rendererOf(new Marked(), source, sources).parse(text, { async: false });
 			return rendered;
 		};
-		documents.set(pathOf(source), { path: pathOf(source), title, text, sections, html });
+		const markdown = () =>
+			text.replaceAll(linkOrCode, (whole: string, name: string, href?: string) => {
+				const target = href && hrefFrom(source, href, sources, '.md');
+				return href && !target ? name : whole.replace(`](${href})`, `](${target})`);
+			});
+		documents.set(pathOf(source), { path: pathOf(source), title, sections, html, markdown });
 	}
 	return documents;
 }

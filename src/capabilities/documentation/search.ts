@@ -13,7 +13,7 @@ const excerptLength = 200;
 
 /** Sections that have all words, else those that have one. Those come first that have whole words, most of all in their heading, and what explains terms. */
 export function search(documents: Documents, query: string): FoundPage[] {
-	const words = query.toLowerCase().match(/[\p{L}\p{N}_./-]+/gu) ?? [];
+	const words = query.toLowerCase().match(/[\p{L}\p{N}_./-]*[\p{L}\p{N}_]/gu) ?? [];
 	if (words.length === 0) return [];
 	const whole = words.map(
 		(word) => new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(word)}(?![\\p{L}\\p{N}])`, 'gu'),

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -17,10 +17,8 @@ const docsPage = `<!doctype html>
 `;
 
 /** The service refuses browsers, so the page offers no "try it out". */
-const docsScript = `SwaggerUIBundle({
-	url: '../openapi.json', dom_id: '#reference', deepLinking: true, docExpansion: 'full',
-	supportedSubmitMethods: [], validatorUrl: null,
-});
+const docsScript = `SwaggerUIBundle({ url: '../openapi.json', dom_id: '#reference', deepLinking: true,
+	docExpansion: 'full', supportedSubmitMethods: [], validatorUrl: null });
 `;
 
 const headers = {
@@ -35,26 +33,18 @@ const headers = {
  */
 export function docs(app: FastifyInstance): void {
 	const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-	const add = (path: string, type: string, content: () => string | Promise<Buffer>) =>
-		app.get(path, async (_request, reply) =>
-			reply
-				.headers(headers)
-				.type(type)
-				.send(await content()),
-		);
-	add('/docs/api', 'text/html; charset=utf-8', () => docsPage);
-	add('/docs/api/start.js', 'text/javascript; charset=utf-8', () => docsScript);
-	const addFile = (name: string, type: string) => {
-		// Read once, so that many who ask, and take it slowly, share it.
-		let file: Promise<Buffer> | undefined;
-		add(`/docs/api/${name}`, type, () => {
-			file ??= readFile(join(folder, name)).catch((error) => {
-				file = undefined;
-				throw error;
-			});
-			return file;
+	const add = (path: string, type: string, content: () => string | Buffer) => {
+		let kept: string | Buffer | undefined;
+		app.get(`/docs/api${path}`, (_request, reply) => {
+			// Read once, so that many who ask, and take it slowly, share it.
+			kept ??= content();
+			return reply.headers(headers).type(`${type}; charset=utf-8`).send(kept);
 		});
 	};
-	addFile('swagger-ui.css', 'text/css; charset=utf-8');
-	addFile('swagger-ui-bundle.js', 'text/javascript; charset=utf-8');
+	const addFile = (name: string, type: string) =>
+		add(`/${name}`, type, () => readFileSync(join(folder, name)));
+	add('', 'text/html', () => docsPage);
+	add('/start.js', 'text/javascript', () => docsScript);
+	addFile('swagger-ui.css', 'text/css');
+	addFile('swagger-ui-bundle.js', 'text/javascript');
 }

@@ -81,11 +81,8 @@ ${found.map(
 
 /** The start page for programs: https://llmstxt.org. */
 function llmsText(documents: Documents, prefix: string): string {
-	const start = documents.get('')?.text ?? '';
-	const absolute = start.replaceAll(/\]\((?!https?:)([^)\s]+)\)/g, (_, href: string) => {
-		const path = posix.join('/docs', href.replace(/^\.\.\/CHANGELOG\.md/, 'changelog.md'));
-		return `](${prefix}${path})`;
-	});
+	const start = documents.get('')?.markdown() ?? '';
+	const absolute = start.replaceAll(/\]\((?!https?:)/g, `](${prefix}/docs/`);
 	return `${absolute.trimEnd()}
 
 ## For programs
@@ -124,7 +121,7 @@ export function documentationPages(app: FastifyInstance): void {
 		if (document && !path.endsWith('README'))
 			return send(reply, 'text/html', pageOf(documents, path, document.title, document.html()));
 		const source = path === 'README.md' ? documents.get('') : documents.get(path.replace(/\.md$/, ''));
-		if (source && path.endsWith('.md')) return send(reply, 'text/markdown', source.text);
+		if (source && path.endsWith('.md')) return send(reply, 'text/markdown', source.markdown());
 		const picture = await readPicture(path);
 		if (picture) return send(reply, 'image/png', picture);
 		if (documents.has(path.replace(/\/$/, ''))) return reply.redirect(`../${posix.basename(path)}`);
